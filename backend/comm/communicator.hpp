@@ -1,0 +1,73 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/family.hpp"
+#include "core/ids.hpp"
+
+namespace dlscale::backend {
+
+enum class Reduction { sum, max, min };
+
+/// How a rank waits for the others. A spinning rank answers fastest but takes a core from the
+/// compute threads that share it; a sleeping one polls every few tens of microseconds.
+enum class Waiting { spin, sleep };
+
+/// A group of ranks that exchange data. Calls are blocking; every rank makes the same calls in the
+/// same order. Errors throw LibraryError with call, code and rank. One thread at a time uses a
+/// communicator; duplicate() gives another one for another thread.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  [[nodiscard]] virtual Rank rank() const = 0;
+  [[nodiscard]] virtual int size() const = 0;
+  /// Ranks on this node, and this rank's place among them.
+  [[nodiscard]] virtual int node_size() const = 0;
+  [[nodiscard]] virtual int node_rank() const = 0;
+  /// "Open MPI 4.1.4", "local".
+  [[nodiscard]] virtual std::string library() const = 0;
+
+  virtual void send(std::span<const std::byte> data, Rank to, int tag) = 0;
+  virtual void receive(std::span<std::byte> data, Rank from, int tag) = 0;
+  virtual void all_reduce(std::span<float> data, Reduction op) = 0;   ///< in place
+  virtual void all_reduce(std::span<double> data, Reduction op) = 0;  ///< in place
+  virtual void broadcast(std::span<std::byte> data, Rank root) = 0;
+  /// `all` holds size() · mine.size() bytes, in rank order.
+  virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+  virtual void barrier() = 0;
+  /// Returns once every rank has called it, waiting as `waiting` says. Before a large all-reduce
+  /// it keeps a rank that is early from spinning on the core its compute threads need.
+  virtual void meet(Waiting waiting) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Communicator> duplicate() = 0;
+};
+
+struct CommBackend {
+  std::string_view name;
+  std::string_view doc;
+  /// Joins the ranks this process was launched with.
+  std::unique_ptr<Communicator> (*connect)();
+};
+
+/// The backend a launcher's environment calls for: "mpi" under mpirun, mpiexec or srun, else
+/// "local". No side effects.
+std::string_view launched_backend();
+
+/// Compares the size of `communicator` with what the launcher set in the environment and, if
+/// `expected` > 0, with what the user asked for. On a mismatch throws ConfigError that says which
+/// MPI this build uses, which launcher was seen, and the command to type.
+void check_world(const Communicator& communicator, int expected);
+
+/// `threads` communicators of one group inside this process, for tests: rank i is used by thread i.
+std::vector<std::unique_ptr<Communicator>> local_group(int threads);
+
+}  // namespace dlscale::backend
+
+namespace dlscale {
+template <>
+Family<backend::CommBackend> family<backend::CommBackend>();
+}  // namespace dlscale

@@ -1,0 +1,152 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/family.hpp"
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "core/step.hpp"
+
+namespace dlscale::backend {
+
+/// Where the elements of a tensor lie. `handle` belongs to the backend that made the layout.
+/// Two layouts are the same if name and bytes are.
+struct Layout {
+  std::string name;       ///< "nchw", "nChw16c", …: the library's word
+  std::size_t bytes = 0;  ///< of the whole tensor, padding included
+  std::shared_ptr<const void> handle;
+  bool operator==(const Layout& other) const { return name == other.name && bytes == other.bytes; }
+};
+
+/// A logical N × C × H × W tensor. Weights are O × I/groups × R × S; vectors are N × 1 × 1 × 1.
+struct TensorDesc {
+  std::array<std::int64_t, 4> dims{};
+  DType dtype = DType::f32;
+  Layout layout;
+  [[nodiscard]] std::int64_t elements() const { return dims[0] * dims[1] * dims[2] * dims[3]; }
+};
+
+/// Does not own its memory.
+struct Tensor {
+  TensorDesc desc;
+  std::byte* data = nullptr;
+  template <class T>
+  [[nodiscard]] T* as() const {
+    return reinterpret_cast<T*>(data);
+  }
+};
+
+enum class ParameterRole { weight, bias, scale, shift };
+
+/// A learned tensor of an operation. `value` and `gradient` have the same dims and, element for
+/// element, the same order in memory; the gradient is f32, the value has the operation's dtype for
+/// weights and f32 for the rest.
+struct Parameter {
+  ParameterRole role;
+  TensorDesc value;
+  TensorDesc gradient;
+};
+
+struct OperationSpec {
+  Layer layer;
+  int batch = 1;
+  DType dtype = DType::f32;
+  std::vector<TensorDesc> inputs;  ///< in the layouts in which the producers leave them
+};
+
+/// The memory an operation works on. Unused members stay empty.
+struct Operands {
+  std::span<const Tensor> inputs;
+  Tensor output;
+  std::span<const Tensor> parameters;
+  Tensor output_gradient;                       ///< same desc as output
+  std::span<const Tensor> input_gradients;      ///< same descs as inputs; written, not added to
+  std::span<const Tensor> parameter_gradients;  ///< written, not added to
+  std::byte* state = nullptr;                   ///< state_bytes(), kept from forward to backward
+  std::byte* scratch = nullptr;                 ///< scratch_bytes(), shared by all operations
+  std::span<const std::int32_t> labels;         ///< loss only: one class per image
+  std::uint64_t seed = 0;                       ///< dropout only: the mask is a function of it
+};
+
+/// One layer, prepared for one batch size and one set of layouts: created once, run many times.
+/// Reorders that the layouts make necessary belong to it, and to its time.
+///
+/// Loss layers: output is N × 1 × 1 × 1, the unweighted -log p[label] of each image in f32;
+/// backward_data needs no output_gradient and writes loss_weight / N · (p - onehot).
+/// Batch norm: backward_data writes both input and parameter gradients; parameters are
+/// scale, shift. Concat and Sum: backward_data of Sum is never called (see core/step.hpp).
+/// Pass::accumulate is not an operation: see ComputeDevice::accumulate.
+class Operation {
+ public:
+  virtual ~Operation() = default;
+  [[nodiscard]] virtual const TensorDesc& output() const = 0;
+  [[nodiscard]] virtual const std::vector<Parameter>& parameters() const = 0;
+  [[nodiscard]] virtual std::size_t state_bytes() const = 0;
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  [[nodiscard]] virtual bool has(Pass pass) const = 0;
+  /// What runs, in the library's words, with its reorders: "reorder+jit:avx512_core".
+  [[nodiscard]] virtual std::string implementation(Pass pass) const = 0;
+  /// Throws LibraryError. Returns when done or enqueued; ComputeDevice::synchronize waits.
+  virtual void run(Pass pass, const Operands& operands) = 0;
+};
+
+/// SGD with momentum and weight decay, in the form of Caffe and PyTorch:
+///   g' = g · gradient_scale + weight_decay · w;  v = momentum · v + g';  w = w - rate · v
+struct SgdStep {
+  float rate = 0.01F;
+  float momentum = 0.9F;
+  float weight_decay = 1e-4F;
+  float gradient_scale = 1.0F;  ///< 1/ranks turns the sum of an all-reduce into the mean
+};
+
+struct ComputeOptions {
+  int threads = 1;
+};
+
+struct FreeAligned {
+  void operator()(std::byte* p) const noexcept;
+};
+/// Zeroed memory aligned for the widest vectors.
+using Buffer = std::unique_ptr<std::byte[], FreeAligned>;
+
+/// An open device. Not thread-safe: one thread issues work.
+class ComputeDevice {
+ public:
+  virtual ~ComputeDevice() = default;
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Library name → version, for the environment of a result.
+  [[nodiscard]] virtual std::map<std::string, std::string> libraries() const = 0;
+  [[nodiscard]] virtual Buffer allocate(std::size_t bytes) = 0;
+  /// Dense row-major NCHW (or OIHW), the layout in which data enters and parameters are compared.
+  [[nodiscard]] virtual TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const = 0;
+  /// Throws Unsupported with the library's reason.
+  [[nodiscard]] virtual std::unique_ptr<Operation> create(const OperationSpec& spec) = 0;
+  /// Copies between layouts and precisions; dims must agree.
+  virtual void copy(const Tensor& from, const Tensor& to) = 0;
+  /// into += value; same desc.
+  virtual void accumulate(const Tensor& value, const Tensor& into) = 0;
+  /// Updates n master weights in f32. If `low` is not null it receives the weights as bf16.
+  virtual void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
+                      float* momentum, std::uint16_t* low) = 0;
+  virtual void synchronize() = 0;
+};
+
+struct ComputeBackend {
+  std::string_view name;
+  std::string_view doc;
+  std::unique_ptr<ComputeDevice> (*open)(const ComputeOptions&);
+};
+
+}  // namespace dlscale::backend
+
+namespace dlscale {
+template <>
+Family<backend::ComputeBackend> family<backend::ComputeBackend>();
+}  // namespace dlscale

@@ -1,0 +1,90 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "core/family.hpp"
+#include "core/measurement.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::bench {
+
+/// When enough samples are enough: the 95 % interval of the median is narrow, or time is up.
+struct StoppingCriterion {
+  double relative_half_width = 0.02;
+  int min_samples = 10;
+  int max_samples = 1000;
+  Seconds max_time{2.0};  ///< of sampling one cell
+  Seconds min_warmup{0.05};
+  int min_warmups = 2;
+};
+
+/// Takes samples of one cell on all ranks at once. Rank 0 decides when to stop, for all.
+class Sampler {
+ public:
+  Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion);
+  /// `once` runs the work and returns the time it took, timed by itself so that set-up (flushing
+  /// caches, filling buffers) stays outside. Returns a measurement with series "time" (raw samples
+  /// of every rank) and status ok, unstable or interrupted.
+  [[nodiscard]] Measurement sample(const std::function<Seconds()>& once) const;
+  [[nodiscard]] backend::Communicator& communicator() const { return *communicator_; }
+  [[nodiscard]] const StoppingCriterion& criterion() const { return criterion_; }
+
+ private:
+  backend::Communicator* communicator_;
+  StoppingCriterion criterion_;
+};
+
+/// A parameter of a benchmark that the command line sets: --name VALUE[,VALUE…].
+struct Axis {
+  std::string_view name;
+  std::string_view doc;
+  std::string_view default_value;
+};
+
+/// What a benchmark is given to make its cells.
+struct Context {
+  std::map<std::string, std::string> values;  ///< axis name → text, defaults filled in
+  backend::Communicator* communicator = nullptr;
+  [[nodiscard]] const std::string& value(std::string_view axis) const;
+  [[nodiscard]] int integer(std::string_view axis) const;  ///< throws ConfigError
+  [[nodiscard]] std::vector<std::string> list(std::string_view axis) const;
+  [[nodiscard]] std::vector<int> integers(std::string_view axis) const;
+};
+
+/// One thing to measure. `measure` checks the answer first and then samples.
+struct Cell {
+  std::map<std::string, std::string> axes;
+  std::function<Measurement(const Sampler&)> measure;
+};
+
+/// A benchmark: one file, one entry. Cells are made in the same order on every rank.
+struct Benchmark {
+  std::string_view name;  ///< word on the command line: dlscale bench <name>
+  std::string_view doc;
+  std::vector<Axis> axes;
+  std::vector<Cell> (*cells)(Context& context);
+};
+
+/// Runs all cells (in an order shuffled by `seed`, equal on all ranks) under Google Benchmark,
+/// whose flags (--benchmark_filter, --benchmark_list_tests, --benchmark_out, …) come in `flags`,
+/// and hands each measurement to `sink` on rank 0 as soon as it is done. Returns the number
+/// measured.
+struct RunnerOptions {
+  std::vector<std::string> flags;
+  StoppingCriterion criterion;
+  std::uint64_t seed = 1;
+};
+int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
+                  const std::function<void(const Measurement&)>& sink);
+
+}  // namespace dlscale::bench
+
+namespace dlscale {
+template <>
+Family<bench::Benchmark> family<bench::Benchmark>();
+}  // namespace dlscale

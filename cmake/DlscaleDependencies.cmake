@@ -1,0 +1,66 @@
+# Every dependency, found once. Optional ones follow DLSCALE_WITH_<X> = AUTO | ON | OFF: AUTO builds
+# what is there, ON stops if it is not, OFF leaves it out.
+
+function(dlscale_option name doc)
+  set(DLSCALE_WITH_${name} AUTO CACHE STRING "${doc}: AUTO, ON or OFF")
+  set_property(CACHE DLSCALE_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
+  if(NOT DLSCALE_WITH_${name} MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "DLSCALE_WITH_${name} is \"${DLSCALE_WITH_${name}}\". Write AUTO, ON or OFF.")
+  endif()
+endfunction()
+
+# dlscale_found(<name> <target> <package to install>): stops if <name> is ON and <target> is missing.
+function(dlscale_found name target hint)
+  if(DLSCALE_WITH_${name} STREQUAL "ON" AND NOT TARGET ${target})
+    message(FATAL_ERROR "DLSCALE_WITH_${name} is ON, but ${target} was not found. Install ${hint}, "
+                        "or set DLSCALE_WITH_${name} to AUTO or OFF.")
+  endif()
+endfunction()
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+if(NOT TARGET yaml-cpp::yaml-cpp)  # yaml-cpp before 0.8 has no namespace
+  add_library(yaml-cpp::yaml-cpp INTERFACE IMPORTED)
+  target_link_libraries(yaml-cpp::yaml-cpp INTERFACE yaml-cpp)
+endif()
+find_package(nlohmann_json REQUIRED)
+find_package(benchmark REQUIRED)
+find_package(JPEG REQUIRED)
+if(BUILD_TESTING OR NOT DEFINED BUILD_TESTING)
+  find_package(GTest REQUIRED)
+endif()
+
+dlscale_option(ONEDNN "oneDNN compute backend")
+dlscale_option(MPI "MPI communicator")
+dlscale_option(HWLOC "Detection of the local machine and binding by hwloc")
+
+if(NOT DLSCALE_WITH_ONEDNN STREQUAL "OFF")
+  # Not by dnnl-config.cmake: Debian's asks for OpenCL headers that the package does not bring.
+  find_package(OpenMP QUIET COMPONENTS CXX)
+  find_path(DLSCALE_ONEDNN_INCLUDE dnnl.hpp PATH_SUFFIXES include)
+  find_library(DLSCALE_ONEDNN_LIBRARY dnnl)
+  if(DLSCALE_ONEDNN_INCLUDE AND DLSCALE_ONEDNN_LIBRARY AND TARGET OpenMP::OpenMP_CXX)
+    add_library(DNNL::dnnl UNKNOWN IMPORTED)
+    set_target_properties(DNNL::dnnl PROPERTIES
+      IMPORTED_LOCATION ${DLSCALE_ONEDNN_LIBRARY}
+      INTERFACE_INCLUDE_DIRECTORIES ${DLSCALE_ONEDNN_INCLUDE}
+      INTERFACE_LINK_LIBRARIES OpenMP::OpenMP_CXX)
+  endif()
+endif()
+dlscale_found(ONEDNN DNNL::dnnl "libdnnl-dev")
+
+if(NOT DLSCALE_WITH_MPI STREQUAL "OFF")
+  set(MPI_CXX_SKIP_MPICXX TRUE)
+  find_package(MPI QUIET COMPONENTS CXX)
+endif()
+dlscale_found(MPI MPI::MPI_CXX "libopenmpi-dev or libmpich-dev")
+
+if(NOT DLSCALE_WITH_HWLOC STREQUAL "OFF")
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(HWLOC QUIET IMPORTED_TARGET hwloc)
+  endif()
+endif()
+dlscale_found(HWLOC PkgConfig::HWLOC "libhwloc-dev and pkg-config")

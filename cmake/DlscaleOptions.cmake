@@ -1,0 +1,38 @@
+# Options common to all targets, and dlscale_library(), which every folder uses.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, RelWithDebInfo or Debug" FORCE)
+endif()
+
+option(DLSCALE_WARNINGS_AS_ERRORS "Stop at the first compiler warning" OFF)
+set(DLSCALE_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined or thread")
+
+add_library(dlscale_flags INTERFACE)
+target_include_directories(dlscale_flags INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_features(dlscale_flags INTERFACE cxx_std_20)
+target_compile_options(dlscale_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+                                               -Wno-sign-conversion)
+if(DLSCALE_WARNINGS_AS_ERRORS)
+  target_compile_options(dlscale_flags INTERFACE -Werror)
+endif()
+if(DLSCALE_SANITIZE)
+  target_compile_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE}
+                                                 -fno-omit-frame-pointer)
+  target_link_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE})
+endif()
+
+find_program(DLSCALE_CCACHE ccache)
+if(DLSCALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${DLSCALE_CCACHE})
+endif()
+
+# dlscale_library(<name> SOURCES <file>... [PUBLIC <target>...] [PRIVATE <target>...])
+function(dlscale_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC dlscale_flags ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+endfunction()

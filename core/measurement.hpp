@@ -1,0 +1,92 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/environment.hpp"
+#include "core/statistics.hpp"
+#include "core/step.hpp"
+
+namespace dlscale {
+
+enum class Status {
+  ok,
+  unstable,     ///< the stopping criterion was not met within the time allowed
+  wrong,        ///< differs from the reference; carries no times
+  unsupported,  ///< this library does not offer it; `reason` says so
+  interrupted,  ///< a signal came; the samples so far are kept
+};
+std::string_view status_name(Status status);
+
+/// Raw samples of one quantity: samples[rank][i]; a single-process benchmark has one rank.
+struct Series {
+  std::string unit;  ///< "s", "B", "1"
+  std::vector<std::vector<double>> samples;
+  Summary summary;  ///< of the maximum over ranks per sample (a step is as slow as its last rank)
+};
+
+/// Fills `summary` from the samples. Requires the same number of samples on every rank.
+Series make_series(std::string unit, std::vector<std::vector<double>> samples);
+
+/// One measured cell. `axes` (name → value as text) together with `benchmark` is its key: two
+/// measurements with the same key answer the same question.
+struct Measurement {
+  std::string benchmark;  ///< "conv", "memory", "io", "comm", "e2e", …
+  std::map<std::string, std::string> axes;
+  Status status = Status::ok;
+  std::string reason;                    ///< why not ok
+  std::map<std::string, Series> series;  ///< "time" for simple benchmarks; e2e: "t_iter", "t_f", …
+  std::optional<Work> work;              ///< per sample; rates are derived, never stored
+  std::string implementation;            ///< what really ran, in the library's own words
+  std::optional<double> max_relative_error;  ///< against reference; absent: not comparable
+  std::vector<std::string> warnings;         ///< with advice
+
+  [[nodiscard]] const Series& at(std::string_view series_name) const;  ///< throws ConfigError
+  [[nodiscard]] const std::string& axis(std::string_view name) const;  ///< throws ConfigError
+  [[nodiscard]] std::string key() const;  ///< "conv batch=8 … pass=forward", axes sorted
+};
+
+/// What a result file answers: written once at its top.
+struct ResultHeader {
+  std::string benchmark;
+  std::vector<std::string> command;  ///< as typed
+  std::map<std::string, std::string> run;
+  Environment environment;
+};
+
+struct ResultFile {
+  std::filesystem::path path;
+  ResultHeader header;
+  std::vector<Measurement> measurements;
+  bool complete = false;  ///< closed by a last line; false after a crash or a signal
+};
+
+/// Result files are JSON Lines: a header {"schema": "dlscale.result", "version": 1, …}, one line a
+/// measurement, and {"end": …}. Each line is on disk before the next cell is measured, so a crash,
+/// a full disk or a signal loses at most the cell under way. Strict JSON, SI, unit in the key.
+class ResultWriter {
+ public:
+  /// Creates the folder and the file (a temporary name is not used: partial results are wanted).
+  /// Throws ConfigError if it cannot be written. "-" is standard output.
+  ResultWriter(const std::filesystem::path& path, const ResultHeader& header);
+  ~ResultWriter();
+  ResultWriter(ResultWriter&&) noexcept;
+  ResultWriter& operator=(ResultWriter&&) noexcept;
+  void write(const Measurement& measurement);  ///< throws ConfigError when the disk is full
+  void finish();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Throws ConfigError naming file and line. A truncated last line is dropped (complete = false).
+ResultFile read_results(const std::filesystem::path& path);
+/// A file, or all *.jsonl below a folder, sorted by path.
+std::vector<ResultFile> read_result_tree(const std::filesystem::path& path);
+
+}  // namespace dlscale

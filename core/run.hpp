@@ -1,0 +1,45 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace dlscale {
+
+/// Precision of activations and of weights in a kernel. Master weights and gradients stay f32.
+enum class DType { f32, bf16 };
+std::string_view dtype_name(DType dtype);
+DType parse_dtype(std::string_view name);  ///< throws ConfigError
+constexpr std::size_t element_bytes(DType dtype) {
+  return dtype == DType::f32 ? 4 : 2;
+}
+
+/// When the gradients travel.
+enum class Schedule {
+  sequential,  ///< all-reduce layer by layer after the whole backward pass
+  wait_free,   ///< WFBP: a layer's gradient travels while earlier layers still compute
+  bucketed,    ///< WFBP over buckets of 1 MiB, then 25 MiB
+};
+std::string_view schedule_name(Schedule schedule);
+Schedule parse_schedule(std::string_view name);  ///< throws ConfigError
+
+/// One training run: a network on a cluster. Everything a prediction and a measurement must agree
+/// on. Weak scaling: `batch` images per rank.
+struct Run {
+  std::string network;
+  std::string cluster = "local";
+  int ranks = 1;
+  int ranks_per_node = 1;
+  int batch = 8;  ///< images per rank and iteration, ≥ 1
+  DType dtype = DType::f32;
+  Schedule schedule = Schedule::wait_free;
+  int cores_per_rank = 1;   ///< processor cores the threads of a rank share; CPU devices
+  int compute_threads = 1;  ///< threads of the compute device; CPU devices
+  int loader_threads = 1;
+  int prefetch = 2;  ///< batches decoded ahead, ≥ 1
+};
+
+/// Throws ConfigError naming the field, the value and what is allowed.
+void check(const Run& run);
+
+}  // namespace dlscale

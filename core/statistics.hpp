@@ -1,0 +1,26 @@
+#pragma once
+#include <cstddef>
+#include <span>
+
+namespace dlscale {
+
+/// A sample described without assuming a distribution. Fields have the unit of the samples.
+struct Summary {
+  double median = 0;
+  double mad = 0;        ///< median absolute deviation from the median (not scaled)
+  double ci95_low = 0;   ///< interval of the median from order statistics (binomial ranks)
+  double ci95_high = 0;  ///< for n < 6 no 95 % interval exists: the range
+  double min = 0;
+  double max = 0;
+  std::size_t n = 0;
+};
+
+/// Requires ≥ 1 finite sample.
+Summary summarize(std::span<const double> samples);
+double median(std::span<const double> samples);
+/// Linear interpolation between order statistics, 0 ≤ q ≤ 1 (Hyndman & Fan type 7).
+double quantile(std::span<const double> samples, double q);
+/// Half the width of the interval over the median; what a stopping criterion compares.
+double relative_half_width(const Summary& summary);
+
+}  // namespace dlscale

@@ -1,0 +1,60 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "core/units.hpp"
+
+namespace dlscale {
+
+/// What an iteration executes, shared by the engine that runs it and the model that predicts it.
+enum class Pass {
+  forward,
+  backward_data,    ///< gradient of the inputs; of batch norm also of scale and shift
+  backward_filter,  ///< gradient of weights and bias; convolution and fully connected only
+  accumulate,       ///< sum of the gradients that several consumers return for one output
+};
+std::string_view pass_name(Pass pass);
+
+struct Step {
+  LayerId layer;
+  Pass pass;
+};
+
+/// Operations and the least bytes that must move (each operand once).
+struct Work {
+  Flops flops;
+  Bytes bytes;
+};
+
+/// All forward passes, in network order (no step for Input).
+std::vector<Step> forward_steps(const Network& network);
+
+/// The backward pass in the order it is executed, last layer first. Per layer: accumulate (if its
+/// output has more than one consumer), backward_filter, backward_data. No backward_data for layers
+/// that read only the input. No step where nothing is computed: the backward of Sum hands its
+/// gradient on without work, as does fan-out to a single consumer.
+std::vector<Step> backward_steps(const Network& network);
+
+/// Declared work of a step for a batch; a multiply-add is two operations, padding counts.
+Work work(const Network& network, Step step, int batch, DType dtype);
+
+/// The name of the kernel a step runs, equal for layers that do the same work, such as
+/// "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1". Batch, pass and precision are not
+/// part of it.
+std::string kernel_key(const Network& network, LayerId layer);
+
+/// The gradients of one message: layers in the order in which backward finishes them, last layer
+/// first. `elements` counts weights and biases.
+struct Bucket {
+  std::vector<LayerId> layers;
+  std::int64_t elements = 0;
+};
+
+/// How a schedule cuts the gradients into messages (MODEL 1.1, 2.3). sequential and wait_free: one
+/// message a layer with parameters. bucketed: a bucket is closed when its size reaches its limit,
+/// 1 MiB for the first, 25 MiB for the others, as PyTorch DDP does.
+std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule);
+
+}  // namespace dlscale

@@ -1,0 +1,55 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "model/machine.hpp"
+
+namespace dlscale::model {
+
+/// The phases of one iteration. io, h2d, forward, backward, exposed_comm and update are disjoint
+/// and add up to total; hidden_comm and load run beside them.
+struct IterationTime {
+  Seconds io;  ///< waiting for input
+  Seconds h2d;
+  Seconds forward;
+  Seconds backward;
+  Seconds exposed_comm;
+  Seconds update;
+  Seconds total;
+  Seconds hidden_comm;
+  Seconds load;  ///< reading and decoding one batch, by one rank's loader threads
+};
+
+struct Prediction {
+  Run run;
+  IterationTime time;                        ///< by simulation of the task graph
+  std::optional<IterationTime> closed_form;  ///< (1.1)–(1.9), where they apply
+  std::string closed_form_absent;            ///< why not, else empty
+  Seconds low;  ///< 95 % interval of time.total from the intervals of the machine's parameters
+  Seconds high;
+  double images_per_s = 0;
+  double speedup = 0;     ///< over one rank with the same batch per rank
+  double efficiency = 0;  ///< speedup / ranks
+  std::string bound;      ///< "compute", "input", "communication", "update", "host-to-device copy"
+  std::vector<std::string> notes;  ///< what was interpolated, extrapolated or assumed, once each
+};
+
+/// One prediction for each number of ranks. Pure: reads no file, no clock, no device.
+/// Throws ConfigError if the machine lacks what the run needs, naming the benchmark to run.
+std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
+                                std::span<const int> ranks);
+
+/// The layers' share of a prediction, for tables and traces.
+struct LayerTime {
+  LayerId layer;
+  Seconds forward;
+  Seconds backward;
+  Seconds communication;
+};
+std::vector<LayerTime> layer_times(const Network& network, const Machine& machine, const Run& run);
+
+}  // namespace dlscale::model

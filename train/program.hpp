@@ -1,0 +1,57 @@
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "core/network.hpp"
+#include "core/step.hpp"
+
+namespace dlscale::train {
+
+/// A network compiled for one device and batch size: operations with agreed layouts, memory for
+/// activations, gradients and parameters, and the steps of core/step.hpp made runnable.
+/// Parameters, gradients and momenta each lie in one f32 array, layer after layer in the order in
+/// which backward finishes them, so that a bucket is one contiguous span.
+class Program {
+ public:
+  /// `device` must outlive the program. Throws Unsupported naming the layer.
+  Program(const Network& network, backend::ComputeDevice& device, int batch, DType dtype);
+  ~Program();
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  [[nodiscard]] const Network& network() const;
+  [[nodiscard]] int batch() const;
+  [[nodiscard]] const std::vector<Step>& forward_steps() const;
+  [[nodiscard]] const std::vector<Step>& backward_steps() const;
+
+  /// He-normal weights, zero biases, BN scale 1 and shift 0; equal for equal seeds whatever the
+  /// device and layouts.
+  void initialise(std::uint64_t seed);
+  /// Copies a decoded batch (plain NCHW f32) into the input tensor: the host-to-device copy.
+  void set_input(std::span<const float> images, std::span<const std::int32_t> labels);
+  /// Runs one step. `iteration` seeds dropout. Call steps in order.
+  void run(Step step, std::uint64_t iteration);
+  /// Σ loss_weight · mean loss, after forward.
+  [[nodiscard]] double loss() const;
+
+  /// The gradient elements of a layer or bucket, padding of the layouts included.
+  [[nodiscard]] std::span<float> gradients(const Bucket& bucket);
+  [[nodiscard]] std::span<float> all_gradients();
+  void update(const backend::SgdStep& step);
+  /// Parameter gradients or values of a layer in plain OIHW order, weights then bias.
+  [[nodiscard]] std::vector<float> plain_gradient(LayerId layer) const;
+  [[nodiscard]] std::vector<float> plain_parameters(LayerId layer) const;
+
+  /// For benchmarks that run a step on memory of their own.
+  [[nodiscard]] const backend::Operation& operation(LayerId layer) const;
+  [[nodiscard]] backend::OperationSpec spec(LayerId layer) const;  ///< layouts as in this network
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace dlscale::train

@@ -1,0 +1,71 @@
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "core/run.hpp"
+#include "core/units.hpp"
+#include "train/data.hpp"
+#include "train/program.hpp"
+
+namespace dlscale::train {
+
+/// One S-SGD iteration of one rank. The first seven are disjoint intervals on the training thread:
+/// io + h2d + forward + backward + exposed_comm + update + other = total.
+struct IterationRecord {
+  Seconds io;   ///< waiting for a decoded batch
+  Seconds h2d;  ///< copy of the batch into device memory
+  Seconds forward;
+  Seconds backward;
+  Seconds exposed_comm;  ///< waiting for gradients after backward
+  Seconds update;
+  Seconds other;        ///< the rest of total
+  Seconds total;        ///< from the start of this iteration to the start of the next
+  Seconds hidden_comm;  ///< communication that ran beside the other phases
+  Seconds load;         ///< what loader threads spent on this iteration's batch (beside the phases)
+  double loss = 0;
+};
+
+/// A span on the timeline of a rank, for traces and per-layer times.
+struct Span {
+  enum class Lane { compute, comm, loader } lane;
+  std::string name;  ///< layer name, or the layers of a bucket
+  std::string what;  ///< pass, "all_reduce", "decode", …
+  Seconds start;     ///< since the trainer was made
+  Seconds duration;
+  double bytes = 0;  ///< of a message
+};
+
+struct TrainOptions {
+  Schedule schedule = Schedule::wait_free;
+  backend::SgdStep sgd;  ///< gradient_scale is set by the trainer
+  backend::Waiting waiting = backend::Waiting::sleep;
+  bool record_spans = false;
+};
+
+/// Synchronous data-parallel SGD. Gradients travel on a communication thread with its own
+/// duplicate of the communicator (wait_free, bucketed), or on the training thread (sequential).
+/// All schedules give the same gradients, bit for bit, where the library's all-reduce does.
+class Trainer {
+ public:
+  Trainer(Program& program, backend::Communicator& communicator, DataPipeline& data,
+          const TrainOptions& options);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+  /// One iteration. Throws WrongResult if the loss is not finite.
+  IterationRecord iterate();
+  /// The mean over all ranks of the gradients of the last iteration, before the update.
+  [[nodiscard]] std::vector<Span> take_spans();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Chrome/Perfetto trace (JSON object format) of one rank. Throws ConfigError if unwritable.
+void write_trace(const std::filesystem::path& path, Rank rank, const std::vector<Span>& spans);
+
+}  // namespace dlscale::train
