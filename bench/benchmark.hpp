@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,9 +17,9 @@ namespace dlscale::bench {
 /// When enough samples are enough: the 95 % interval of the median is narrow, or time is up.
 struct StoppingCriterion {
   double relative_half_width = 0.02;
-  int min_samples = 10;
+  int min_samples = 10;  ///< taken even if time is up; below 6 there is no 95 % interval
   int max_samples = 1000;
-  Seconds max_time{2.0};  ///< of sampling one cell
+  Seconds max_time{2.0};  ///< of sampling one cell on the wall clock, set-up of samples included
   Seconds min_warmup{0.05};
   int min_warmups = 2;
 };
@@ -28,8 +29,11 @@ class Sampler {
  public:
   Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion);
   /// `once` runs the work and returns the time it took, timed by itself so that set-up (flushing
-  /// caches, filling buffers) stays outside. Returns a measurement with series "time" (raw samples
-  /// of every rank) and status ok, unstable or interrupted.
+  /// caches, filling buffers) stays outside. It is called equally often on every rank, so it may
+  /// hold collective calls. Samples of the warm-up are not kept. Returns, on every rank, a
+  /// measurement with series "time" (raw samples of every rank), status ok, unstable or interrupted
+  /// (a signal on any rank; without series if it came during the warm-up), and warnings. An
+  /// exception of `once` is passed on.
   [[nodiscard]] Measurement sample(const std::function<Seconds()>& once) const;
   [[nodiscard]] backend::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] const StoppingCriterion& criterion() const { return criterion_; }
@@ -51,9 +55,11 @@ struct Context {
   std::map<std::string, std::string> values;  ///< axis name → text, defaults filled in
   backend::Communicator* communicator = nullptr;
   [[nodiscard]] const std::string& value(std::string_view axis) const;
-  [[nodiscard]] int integer(std::string_view axis) const;  ///< throws ConfigError
+  /// A whole number ≥ 1; else throws ConfigError.
+  [[nodiscard]] int integer(std::string_view axis) const;
+  /// The items between commas. Throws ConfigError for an empty item or one that stands twice.
   [[nodiscard]] std::vector<std::string> list(std::string_view axis) const;
-  [[nodiscard]] std::vector<int> integers(std::string_view axis) const;
+  [[nodiscard]] std::vector<int> integers(std::string_view axis) const;  ///< each ≥ 1
 };
 
 /// One thing to measure. `measure` checks the answer first and then samples.
@@ -69,6 +75,11 @@ struct Benchmark {
   std::vector<Axis> axes;
   std::vector<Cell> (*cells)(Context& context);
 };
+
+/// The context for `benchmark` from the values given on the command line; fills in the defaults.
+/// Throws ConfigError for an axis that the benchmark does not have, naming those it has.
+Context make_context(const Benchmark& benchmark, std::map<std::string, std::string> given,
+                     backend::Communicator& communicator);
 
 /// Runs all cells (in an order shuffled by `seed`, equal on all ranks) under Google Benchmark,
 /// whose flags (--benchmark_filter, --benchmark_list_tests, --benchmark_out, …) come in `flags`,

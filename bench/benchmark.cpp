@@ -1,0 +1,93 @@
+#include "bench/benchmark.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+std::string trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
+}
+
+int parse_positive(std::string_view axis, std::string_view text) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+    throw ConfigError(fmt::format(
+        "--{} is \"{}\" (not a whole number from 1 to 2147483647). Write, for example, \"--{} 8\".",
+        axis, text, axis));
+  }
+  return value;
+}
+
+std::vector<std::string_view> axis_names(const Benchmark& benchmark) {
+  std::vector<std::string_view> names;
+  for (const Axis& axis : benchmark.axes) names.push_back(axis.name);
+  return names;
+}
+
+}  // namespace
+
+const std::string& Context::value(std::string_view axis) const {
+  const auto found = values.find(std::string(axis));
+  EXPECT(found != values.end());
+  return found->second;
+}
+
+int Context::integer(std::string_view axis) const {
+  return parse_positive(axis, trimmed(value(axis)));
+}
+
+std::vector<std::string> Context::list(std::string_view axis) const {
+  const std::string& text = value(axis);
+  std::vector<std::string> items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::string item = trimmed(std::string_view(text).substr(begin, end - begin));
+    if (item.empty()) {
+      throw ConfigError(
+          fmt::format("--{} is \"{}\" (an item of the list is empty). Write items "
+                      "with one comma between two of them.",
+                      axis, text));
+    }
+    if (std::find(items.begin(), items.end(), item) != items.end()) {
+      throw ConfigError(
+          fmt::format("--{} names {} twice (both would be the same measurement). "
+                      "Name it once.",
+                      axis, item));
+    }
+    items.push_back(std::move(item));
+    begin = end + 1;
+  }
+  return items;
+}
+
+std::vector<int> Context::integers(std::string_view axis) const {
+  std::vector<int> numbers;
+  for (const std::string& item : list(axis)) numbers.push_back(parse_positive(axis, item));
+  return numbers;
+}
+
+Context make_context(const Benchmark& benchmark, std::map<std::string, std::string> given,
+                     backend::Communicator& communicator) {
+  const std::vector<std::string_view> names = axis_names(benchmark);
+  for (const auto& [name, value] : given) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    throw ConfigError(fmt::format("--{} is not an axis of bench {}. Its axes are --{}.", name,
+                                  benchmark.name, fmt::join(names, ", --")));
+  }
+  for (const Axis& axis : benchmark.axes) {
+    given.try_emplace(std::string(axis.name), axis.default_value);
+  }
+  return {std::move(given), &communicator};
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "bench/benchmark.hpp"
+#include "bench/sampler_warnings.hpp"
+#include "core/error.hpp"
+#include "core/interrupt.hpp"
+#include "core/statistics.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Samples = std::vector<std::vector<double>>;
+
+// Between two decisions no signal is looked at, so a round must not last longer than a user waits.
+constexpr Seconds longest_round{0.1};
+
+/// Rounds of samples on all ranks: each rank takes as many as rank 0 decided, all exchange them,
+/// rank 0 decides again. No rank ever acts on its own clock, so none is left alone in a collective.
+class Rounds {
+ public:
+  Rounds(backend::Communicator& communicator, const std::function<Seconds()>& once)
+      : communicator_(&communicator), once_(&once), samples_(communicator.size()) {}
+
+  /// Takes `first` samples, then as many as `next` (asked on rank 0) says, until it says 0 or a
+  /// signal came on some rank.
+  template <class Next>
+  void run(int first, Next next) {
+    for (int round = first; round > 0 && signal_ == 0;) {
+      exchange(take(round));
+      round = agree(communicator_->rank() == 0 ? next(*this) : 0);
+    }
+  }
+
+  [[nodiscard]] int count() const { return static_cast<int>(samples_.front().size()); }
+  [[nodiscard]] Seconds elapsed() const {
+    return Seconds(std::chrono::duration<double>(Clock::now() - start_).count());
+  }
+  /// A quarter more samples, in a round that stays short.
+  [[nodiscard]] int more() const {
+    const double each = elapsed().si() / count();
+    const double in_time = longest_round.si() / std::max(each, 1e-9);
+    return static_cast<int>(std::clamp(in_time, 1.0, std::max(1.0, count() / 4.0)));
+  }
+  [[nodiscard]] const Samples& samples() const { return samples_; }
+  [[nodiscard]] int signal() const { return signal_; }
+
+ private:
+  std::vector<double> take(int round) const {
+    std::vector<double> mine;
+    for (int i = 0; i < round; ++i) {
+      const Seconds time = (*once_)();
+      EXPECT(std::isfinite(time.si()) && time >= Seconds(0));
+      mine.push_back(time.si());
+    }
+    return mine;
+  }
+
+  void exchange(std::vector<double> mine) {
+    mine.push_back(pending_signal());
+    std::vector<double> all(mine.size() * samples_.size());
+    communicator_->all_gather(std::as_bytes(std::span(mine)),
+                              std::as_writable_bytes(std::span(all)));
+    for (std::size_t rank = 0; rank < samples_.size(); ++rank) {
+      const auto theirs = std::span(all).subspan(rank * mine.size(), mine.size());
+      samples_[rank].insert(samples_[rank].end(), theirs.begin(), theirs.end() - 1);
+      signal_ = std::max(signal_, static_cast<int>(theirs.back()));
+    }
+  }
+
+  int agree(int round) {
+    communicator_->broadcast(std::as_writable_bytes(std::span(&round, 1)), 0);
+    return round;
+  }
+
+  backend::Communicator* communicator_;
+  const std::function<Seconds()>* once_;
+  Samples samples_;
+  int signal_ = 0;
+  Clock::time_point start_ = Clock::now();
+};
+
+int warm_up(Rounds rounds, const StoppingCriterion& criterion) {
+  const bool timed = criterion.min_warmup > Seconds(0);
+  rounds.run(std::max(criterion.min_warmups, timed ? 1 : 0), [&](const Rounds& so_far) {
+    return so_far.elapsed() >= criterion.min_warmup ? 0 : so_far.more();
+  });
+  return rounds.signal();
+}
+
+bool narrow(const Samples& samples, double wanted) {
+  return relative_half_width(summarize(slowest(samples))) <= wanted;
+}
+
+int next_round(const Rounds& rounds, const StoppingCriterion& criterion) {
+  const bool time_is_up = rounds.elapsed() >= criterion.max_time;
+  const int left = criterion.max_samples - rounds.count();
+  if (time_is_up || left <= 0) return 0;
+  if (narrow(rounds.samples(), criterion.relative_half_width)) return 0;
+  return std::min(rounds.more(), left);
+}
+
+void judge(Measurement& measurement, const Samples& samples, double wanted) {
+  measurement.warnings = sampling_warnings(slowest(samples), wanted);
+  if (!narrow(samples, wanted)) {
+    measurement.status = Status::unstable;
+    measurement.reason = fmt::format(
+        "the 95 % interval of the median is still wider than ±{:.3g} % after {} samples",
+        100 * wanted, samples.front().size());
+  }
+}
+
+Measurement interrupted(int signal) {
+  Measurement measurement;
+  measurement.status = Status::interrupted;
+  measurement.reason = fmt::format("stopped by signal {}", signal);
+  return measurement;
+}
+
+}  // namespace
+
+Sampler::Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion)
+    : communicator_(&communicator), criterion_(criterion) {
+  EXPECT(criterion.min_samples >= 1 && criterion.max_samples >= criterion.min_samples);
+  EXPECT(criterion.min_warmups >= 0 && criterion.relative_half_width > 0);
+}
+
+Measurement Sampler::sample(const std::function<Seconds()>& once) const {
+  if (const int signal = warm_up(Rounds(*communicator_, once), criterion_); signal != 0) {
+    return interrupted(signal);
+  }
+  Rounds rounds(*communicator_, once);
+  rounds.run(criterion_.min_samples,
+             [this](const Rounds& so_far) { return next_round(so_far, criterion_); });
+  Measurement measurement = rounds.signal() == 0 ? Measurement{} : interrupted(rounds.signal());
+  measurement.series["time"] = make_series("s", rounds.samples());
+  if (measurement.status == Status::ok) {
+    judge(measurement, rounds.samples(), criterion_.relative_half_width);
+  }
+  return measurement;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,65 @@
+#include "bench/sampler_warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+// From six samples on, the range covers the median with probability 1 - 2 / 2^6 > 95 %.
+constexpr std::size_t least_for_interval = 6;
+
+void warn_of_width(std::span<const double> samples, double wanted, std::vector<std::string>& to) {
+  const double width = relative_half_width(summarize(samples));
+  if (width <= wanted) return;
+  to.push_back(fmt::format(
+      "the interval of the median is ±{:.1f} % after {} samples (±{:.1f} % was asked for). Stop "
+      "other programs, or allow more time with --max-time.",
+      100 * width, samples.size(), 100 * wanted));
+}
+
+void warn_of_drift(std::span<const double> samples, double wanted, std::vector<std::string>& to) {
+  const std::size_t half = samples.size() / 2;
+  if (half < least_for_interval) return;
+  const Summary first = summarize(samples.first(half));
+  const Summary second = summarize(samples.last(half));
+  const bool apart = first.ci95_high < second.ci95_low || second.ci95_high < first.ci95_low;
+  const double change = second.median / first.median - 1;
+  if (!apart || std::abs(change) <= wanted) return;
+  to.push_back(fmt::format(
+      "times drift: the second half of the samples is {:+.1f} % against the first. The machine was "
+      "not in a steady state; warm up longer, or wait until clocks and load have settled.",
+      100 * change));
+}
+
+}  // namespace
+
+std::vector<double> slowest(const std::vector<std::vector<double>>& samples) {
+  EXPECT(!samples.empty());
+  std::vector<double> result = samples.front();
+  for (const std::vector<double>& rank : samples) {
+    EXPECT(rank.size() == result.size());
+    for (std::size_t i = 0; i < rank.size(); ++i) result[i] = std::max(result[i], rank[i]);
+  }
+  return result;
+}
+
+std::vector<std::string> sampling_warnings(std::span<const double> samples, double wanted) {
+  std::vector<std::string> warnings;
+  if (samples.size() < least_for_interval) {
+    warnings.push_back(fmt::format(
+        "only {} samples: below {} there is no 95 % interval of the median, the range stands in "
+        "for it. Allow more with --min-samples.",
+        samples.size(), least_for_interval));
+  }
+  warn_of_width(samples, wanted, warnings);
+  warn_of_drift(samples, wanted, warnings);
+  return warnings;
+}
+
+}  // namespace dlscale::bench
