@@ -1,0 +1,66 @@
+#include "core/collective/all_reduce.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace dlscale::collective {
+
+Seconds time(const Schedule& schedule, const Link& link, Bytes m) {
+  Seconds total;
+  for (const Round& round : schedule.rounds) {
+    Seconds slowest;
+    for (const Transfer& transfer : round) {
+      const Bytes bytes = transfer.count * m / schedule.chunks;
+      const bool adds = transfer.action == Transfer::Action::add;
+      slowest = std::max(slowest,
+                         link.alpha + bytes * link.beta + (adds ? bytes * link.gamma : Seconds()));
+    }
+    total += slowest;
+  }
+  return total;
+}
+
+int floor_log2(int p) {
+  EXPECT(p >= 1);
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1;
+}
+
+int ceiling_log2(int p) {
+  EXPECT(p >= 1);
+  return static_cast<int>(std::bit_width(static_cast<unsigned>(p) - 1));
+}
+
+int largest_power_of_2(int p) {
+  return 1 << floor_log2(p);
+}
+
+PowerOfTwoGroup::PowerOfTwoGroup(int p) : size_(largest_power_of_2(p)), folded_(p - size_) {}
+
+Rank PowerOfTwoGroup::rank(int member) const {
+  EXPECT(member >= 0 && member < size_);
+  return member < folded_ ? 2 * member + 1 : member + folded_;
+}
+
+Schedule PowerOfTwoGroup::around(Schedule inner) const {
+  for (Round& round : inner.rounds) {
+    for (Transfer& transfer : round) {
+      transfer.from = rank(transfer.from);
+      transfer.to = rank(transfer.to);
+    }
+  }
+  if (folded_ == 0) return inner;
+  Round fold;
+  Round unfold;
+  for (int pair = 0; pair < folded_; ++pair) {
+    fold.push_back({2 * pair, 2 * pair + 1, 0, inner.chunks, Transfer::Action::add});
+    unfold.push_back({2 * pair + 1, 2 * pair, 0, inner.chunks, Transfer::Action::copy});
+  }
+  inner.rounds.insert(inner.rounds.begin(), std::move(fold));
+  inner.rounds.push_back(std::move(unfold));
+  return inner;
+}
+
+}  // namespace dlscale::collective

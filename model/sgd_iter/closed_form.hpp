@@ -1,0 +1,92 @@
+#pragma once
+#include <span>
+
+#include "core/units.hpp"
+
+namespace dlscale::model {
+
+/// The closed forms of MODEL §1 as pure functions. [S-SGD: Shi, Wang & Chu, arXiv:1711.05979 and
+/// 1805.03812; WFBP: Zhang et al., ATC'17]. They hold where every task has its resource to itself;
+/// the task graph (iteration.hpp) is the general case, and equal to them there.
+
+/// Times of one iteration on one worker, each by itself. `comm` is all communication.
+struct IterationParts {
+  Seconds io;
+  Seconds h2d;
+  Seconds forward;
+  Seconds backward;
+  Seconds comm;
+  Seconds update;
+  /// t_gpu = t_h2d + t_f + t_b + t_u
+  [[nodiscard]] Seconds gpu() const { return h2d + forward + backward + update; }
+};
+
+/// (1.1) t_iter = t_io + t_gpu: one worker, nothing overlaps. Wrong as soon as batches are
+/// prefetched.
+Seconds iteration_of_one(const IterationParts& parts);
+
+/// (1.2) t_iter = t_io + t_gpu + t_c: naive S-SGD. An upper bound on every other schedule.
+Seconds iteration_naive(const IterationParts& parts);
+
+/// (1.3) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c + t_u }: input is prefetched up to and
+/// including an asynchronous copy to the device (page-locked memory). Wrong for copies on the
+/// training thread: see (1.3').
+Seconds iteration_input_and_copy_prefetched(const IterationParts& parts);
+
+/// (1.3') t_iter = max{ t_io, t_h2d + t_f + t_b + t_c + t_u }: input is prefetched, the copy is on
+/// the critical path. What the engine does. Wrong where loader threads take cores from compute.
+Seconds iteration_input_prefetched(const IterationParts& parts);
+
+/// (1.4) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c^no + t_u }: (1.3) with wait-free backward
+/// propagation, of which only t_c^no, `exposed_comm`, shows.
+Seconds iteration_wait_free(const IterationParts& parts, Seconds exposed_comm);
+
+/// Backward with overlapped communication. Times run from the start of backward.
+struct BackwardWithComm {
+  Seconds finish;   ///< T_bc
+  Seconds exposed;  ///< t_c^no = T_bc - Σ t_b
+};
+
+/// (1.5)–(1.8), the recurrence: messages are sent one at a time, in the order in which backward
+/// makes them ready:
+///   τ_b(L) = 0,       τ_b(l) = τ_b(l+1) + t_b(l+1)
+///   τ_c(L) = t_b(L),  τ_c(l) = max{ τ_c(l+1) + t_c(l+1), τ_b(l) + t_b(l) }
+///   T_bc = max{ τ_c(1) + t_c(1), Σ t_b }
+/// `backward` and `comm` hold t_b and t_c in order of execution: element i is layer L - i; t_c is 0
+/// for layers without parameters. Wrong where communication slows compute down.
+/// [HKBU-HPML/MG-WFBP, distributed_optimizer.py]
+BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
+                                      std::span<const Seconds> comm);
+
+/// (1.9), the same as the makespan of a two-machine flow shop:
+///   T_bc = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + Σ_{i=1..c} t_c(i)
+BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
+                                       std::span<const Seconds> comm);
+
+/// (1.10) S = N_g (t_io,1 + t_gpu) / t_iter(N_g): weak scaling over one worker that overlaps
+/// nothing.
+double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration);
+
+/// (1.11) the case of (1.10) in which all communication hides but that of layer 1, `last_message`,
+/// and n workers share the storage, so that input takes `shared_io`.
+double speedup_last_message_exposed(int workers, const IterationParts& one, Seconds shared_io,
+                                    Seconds last_message);
+
+/// (1.12) S = N_g max{ t_io,1 + t_h2d, t_f + t_b + t_u } / max{ t_io,n + t_h2d, t_f + T_bc + t_u }:
+/// overlap on both sides.
+double speedup_overlapped(int workers, const IterationParts& one, Seconds shared_io,
+                          Seconds backward_with_comm);
+
+/// (1.13) E = S / N_g.
+double scaling_efficiency(double speedup, int workers);
+/// (1.13) N_g b / t_iter, images per second.
+double throughput(int workers, int batch, Seconds iteration);
+
+/// (1.14) t_c ≈ a_p + 2 (p-1)/p M / B_min: one flat ring over all workers whose slowest link, of
+/// bandwidth B_min = min(B_intra, B_nic of a node), sets the pace; `startup` is a_p. Within 1.4 %
+/// of measured throughput on 10 Gb Ethernet at line rate (checks C002–C004). Wrong for small
+/// messages on rings of very many workers, where libraries use trees.
+Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_link,
+                             Seconds startup);
+
+}  // namespace dlscale::model

@@ -1,0 +1,57 @@
+#pragma once
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/run.hpp"
+#include "core/units.hpp"
+#include "model/sgd_iter/predict.hpp"
+
+namespace dlscale::model {
+
+/// A stretch of the backward pass, up to the point where a message becomes ready.
+struct BackwardPart {
+  Seconds compute;
+  std::optional<Seconds> message;  ///< its all-reduce; absent: nothing to send after this part
+};
+
+/// What one iteration of one rank consists of. All ranks are alike, so one stands for all; what
+/// they share (storage, links) is in the times.
+struct IterationPlan {
+  Seconds storage;  ///< until the node's storage has delivered a batch to each of its ranks
+  Seconds load;     ///< a loader thread's work on its share of a batch
+  int loader_threads = 1;
+  int prefetch = 2;  ///< batches decoded ahead, ≥ 1
+  Seconds h2d;
+  Seconds forward;
+  std::vector<BackwardPart> backward;  ///< in order of execution
+  Seconds update;
+  Schedule schedule = Schedule::wait_free;
+
+  /// Processor cores of the rank, and how many each kind of task keeps busy. On a GPU only the
+  /// loader uses any.
+  double cores = std::numeric_limits<double>::infinity();
+  double loader_cores = 0;   ///< of one loader thread
+  double copy_cores = 0;     ///< h2d
+  double compute_cores = 0;  ///< forward, backward, update
+  double comm_cores = 0;
+
+  /// Cores that all tasks that may run at once want together.
+  [[nodiscard]] double most_cores_wanted() const;
+};
+
+/// The phases of an iteration in the steady state of the task graph of MODEL 1.2. Per iteration:
+///   loader threads: loader_threads tasks of `load`; beside them storage; both may start once the
+///                   batch `prefetch` before has been taken;
+///   training thread: take the batch, h2d, forward, backward parts [, messages if sequential],
+///                    update after all messages;
+///   communication thread (wait_free, bucketed): messages one at a time, in order.
+/// Consecutive layers with no message between them are one task, which changes no time.
+IterationTime simulate_iteration(const IterationPlan& plan);
+
+/// The same from (1.2), (1.3') and (1.9). Absent where threads may want more cores than there are,
+/// because then no closed form holds; `why` receives the reason.
+std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why);
+
+}  // namespace dlscale::model

@@ -1,0 +1,63 @@
+#pragma once
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::model {
+
+using ResourceId = Id<struct ResourceTag>;
+
+/// Something that serves tasks in the order in which they become ready, `servers` at a time: a
+/// stream, a link, a copy engine (one server), a pool of threads (several).
+struct Resource {
+  std::string name;
+  int servers = 1;
+};
+
+/// A piece of work. It starts when all tasks in `after` have finished and its resource is free;
+/// without a resource, at once.
+struct Task {
+  Seconds work;  ///< its time with processor cores to itself, ≥ 0
+  std::optional<ResourceId> resource;
+  double cores = 0;  ///< processor cores it keeps busy while it runs
+  std::vector<TaskId> after;
+};
+
+/// The tasks of some iterations and what they run on (MODEL 1.2). All tasks share `cores` processor
+/// cores: while the running tasks ask for more, all that ask for any slow down in proportion, which
+/// is what a fair scheduler does with threads that never sleep.
+class TaskGraph {
+ public:
+  explicit TaskGraph(double cores = std::numeric_limits<double>::infinity());
+  ResourceId add(Resource resource);
+  /// `task.after` names tasks added before, so a graph has no cycle.
+  TaskId add(Task task);
+
+  [[nodiscard]] double cores() const { return cores_; }
+  [[nodiscard]] const std::vector<Resource>& resources() const { return resources_; }
+  [[nodiscard]] const std::vector<Task>& tasks() const { return tasks_; }
+
+ private:
+  double cores_;
+  std::vector<Resource> resources_;
+  std::vector<Task> tasks_;
+};
+
+/// When each task ran; time 0 is the start of the first.
+struct Timeline {
+  std::vector<Seconds> start;   ///< by task
+  std::vector<Seconds> finish;  ///< by task
+  [[nodiscard]] Seconds started(TaskId task) const { return start[task.index()]; }
+  [[nodiscard]] Seconds finished(TaskId task) const { return finish[task.index()]; }
+  [[nodiscard]] Seconds elapsed(TaskId task) const { return finished(task) - started(task); }
+};
+
+/// Runs the graph by events, in O((tasks + edges) log tasks). Equal graphs give equal timelines.
+Timeline simulate(const TaskGraph& graph);
+
+}  // namespace dlscale::model

@@ -1,0 +1,116 @@
+#include "model/sgd_iter/closed_form.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace dlscale::model {
+namespace {
+
+std::vector<Seconds> seconds(std::initializer_list<double> values) {
+  std::vector<Seconds> result;
+  for (const double value : values) result.emplace_back(value);
+  return result;
+}
+
+constexpr IterationParts parts{Seconds(7), Seconds(1), Seconds(2),
+                               Seconds(4), Seconds(3), Seconds(0.5)};
+
+TEST(SingleWorker, AddsEverythingUp) {
+  EXPECT_EQ(iteration_of_one(parts).si(), 14.5);
+  EXPECT_EQ(iteration_naive(parts).si(), 17.5);
+}
+
+TEST(PrefetchedInput, CountsOnlyWhatIsLonger) {
+  EXPECT_EQ(iteration_input_and_copy_prefetched(parts).si(), 9.5);  // max{8, 9.5}
+  EXPECT_EQ(iteration_input_prefetched(parts).si(), 10.5);          // max{7, 10.5}
+  EXPECT_EQ(iteration_wait_free(parts, Seconds(1)).si(), 8);        // max{8, 7.5}
+}
+
+TEST(WaitFree, HasTheMakespanOfCheckC001) {
+  // t_b(1..4) = 1 2 3 4, t_c(1..4) = 4 3 2 1; execution runs from layer 4 to layer 1.
+  const auto backward = seconds({4, 3, 2, 1});
+  const auto comm = seconds({1, 2, 3, 4});
+  EXPECT_EQ(wait_free_recurrence(backward, comm).finish.si(), 16);
+  EXPECT_EQ(wait_free_closed_form(backward, comm).finish.si(), 16);
+  EXPECT_EQ(wait_free_closed_form(backward, comm).exposed.si(), 6);
+}
+
+TEST(WaitFree, ExposesTheFirstLayersMessageWhenAllElseHides) {
+  const auto backward = seconds({4, 3, 2, 1});
+  const auto comm = seconds({0.1, 0.1, 0.1, 0.5});
+  EXPECT_NEAR(wait_free_closed_form(backward, comm).exposed.si(), 0.5, 1e-12);
+}
+
+TEST(WaitFree, ExposesNothingWithoutMessages) {
+  EXPECT_EQ(wait_free_closed_form(seconds({4, 3}), seconds({0, 0})).exposed.si(), 0);
+  EXPECT_EQ(wait_free_closed_form({}, {}).finish.si(), 0);
+}
+
+TEST(WaitFree, ClosedFormEqualsTheRecurrence) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> time(0, 1);
+  std::bernoulli_distribution has_parameters(0.6);
+  for (int trial = 0; trial < 1000; ++trial) {
+    std::vector<Seconds> backward;
+    std::vector<Seconds> comm;
+    for (int layer = 0; layer < 1 + trial % 60; ++layer) {
+      backward.emplace_back(time(random));
+      comm.emplace_back(has_parameters(random) ? 2 * time(random) : 0);
+    }
+    const auto expected = wait_free_recurrence(backward, comm).finish.si();
+    EXPECT_NEAR(wait_free_closed_form(backward, comm).finish.si(), expected, 1e-12 * expected);
+  }
+}
+
+TEST(WaitFree, RefusesListsOfDifferentLength) {
+  EXPECT_THROW(wait_free_closed_form(seconds({1}), {}), std::logic_error);
+}
+
+TEST(Speedup, IsTheNumberOfWorkersWhenCommunicationIsFree) {
+  EXPECT_DOUBLE_EQ(speedup_over_naive(8, parts, iteration_of_one(parts)), 8);
+  EXPECT_DOUBLE_EQ(speedup_overlapped(8, parts, parts.io, parts.backward), 8);
+  EXPECT_DOUBLE_EQ(speedup_last_message_exposed(8, parts, parts.io, Seconds()), 8);
+}
+
+TEST(Speedup, FallsWithSharedStorageAndExposedMessages) {
+  // 4 (7 + 7.5) / (14 + 7.5 + 1)
+  EXPECT_DOUBLE_EQ(speedup_last_message_exposed(4, parts, Seconds(14), Seconds(1)), 58 / 22.5);
+  // 4 max{8, 6.5} / max{7 + 1, 2 + 9 + 0.5}
+  EXPECT_DOUBLE_EQ(speedup_overlapped(4, parts, Seconds(7), Seconds(9)), 32 / 11.5);
+}
+
+TEST(Speedup, GivesEfficiencyAndThroughput) {
+  EXPECT_DOUBLE_EQ(scaling_efficiency(6, 8), 0.75);
+  EXPECT_DOUBLE_EQ(throughput(4, 32, Seconds(0.5)), 256);
+}
+
+/// Measured throughput of BSP ResNet-50, batch 64, 4 GPUs a node, gradients 102,228,128 B.
+/// [HKBU-HPML/ddl-benchmarks, results of 2020-05-29; checks C002–C008]
+struct BspCheck {
+  const char* id;
+  int workers;
+  double bandwidth;
+  double measured;
+  double tolerance;
+};
+
+TEST(RingOverBottleneck, PredictsPublishedThroughput) {
+  for (const BspCheck& check : {BspCheck{"C002", 8, 1.25e9, 1282.28, 0.009},
+                                {"C003", 16, 1.25e9, 2485.12, 0.015},
+                                {"C004", 32, 1.25e9, 4920.82, 0.013},
+                                {"C005", 4, 6.1e9, 920.28, 0.002},
+                                {"C006", 8, 6.1e9, 1821.20, 0.005},
+                                {"C007", 16, 6.1e9, 3602.90, 0.001},
+                                {"C008", 32, 6.1e9, 7126.52, 0.008}}) {
+    const Seconds compute(64 / 253.1);
+    const Seconds comm = ring_over_bottleneck(check.workers, Bytes(102228128),
+                                              BytesPerSecond(check.bandwidth), Seconds());
+    const double predicted = throughput(check.workers, 64, compute + comm);
+    EXPECT_NEAR(predicted / check.measured, 1, check.tolerance) << check.id;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model
