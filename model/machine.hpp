@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cluster.hpp"
@@ -17,6 +18,17 @@ struct Estimate {
   Q value;
   Q low;
   Q high;
+  /// A value taken as exact: from a data sheet, or nothing at all.
+  static Estimate exact(Q value) { return {value, value, value}; }
+  Estimate& operator+=(const Estimate& other) {
+    value += other.value;
+    low += other.low;
+    high += other.high;
+    return *this;
+  }
+  friend Estimate operator*(double k, const Estimate& e) {
+    return {k * e.value, k * e.low, k * e.high};
+  }
 };
 
 /// Time of one kernel, cold caches, beside ranks_on_node - 1 other ranks that do the same.
@@ -28,6 +40,7 @@ struct KernelTime {
   int threads = 1;
   int ranks_on_node = 1;
   Estimate<Seconds> time;
+  Work work;  ///< declared operations and bytes of one run
   std::string implementation;
   std::string source;  ///< result file
 };
@@ -42,21 +55,39 @@ struct Segment {
   int points = 0;
 };
 
+/// A time by segments that are ascending and contiguous. Outside of them the nearest is extended.
+class Piecewise {
+ public:
+  Piecewise() = default;
+  /// Throws ConfigError if there is no segment or they are not ascending and contiguous.
+  explicit Piecewise(std::vector<Segment> segments);
+  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+  [[nodiscard]] const Segment& segment(Bytes size) const;
+  /// With the bounds of both parameters at once, which is wider than a 95 % interval: the errors
+  /// of α and β are opposed.
+  [[nodiscard]] Estimate<Seconds> time(Bytes size) const;
+  [[nodiscard]] bool covers(Bytes size) const;
+
+ private:
+  std::vector<Segment> segments_;
+};
+
 /// A collective on a number of ranks, as the library ran it.
 struct CollectiveFit {
   std::string collective;  ///< "all_reduce"
   int ranks = 2;
   int ranks_on_node = 2;
-  std::vector<Segment> segments;  ///< ascending, contiguous
+  Piecewise cost;  ///< by message size
   std::string source;
-  [[nodiscard]] Seconds time(Bytes message) const;
+  [[nodiscard]] Seconds time(Bytes message) const { return cost.time(message).value; }
 };
 
-/// Affine cost T(n bytes) = start + n · per_byte of a copy or an update.
+/// Cost T(n bytes) = start + n · per_byte of a copy or an update, by segments: arrays that fit in
+/// a cache cost less.
 struct AffineFit {
   int ranks_on_node = 1;
-  Estimate<Seconds> start;
-  Estimate<SecondsPerByte> per_byte;
+  int threads = 1;
+  Piecewise cost;  ///< by size of the array
   std::string source;
 };
 
@@ -69,6 +100,13 @@ struct LoaderFit {
   Estimate<Seconds> decode;
   Estimate<Seconds> augment;
   std::string source;
+  /// Thread time of one picture.
+  [[nodiscard]] Estimate<Seconds> picture() const {
+    Estimate<Seconds> sum = read;
+    sum += decode;
+    sum += augment;
+    return sum;
+  }
 };
 
 /// A cluster with fitted parameters: everything a prediction may know about hardware. Comes from
@@ -81,16 +119,24 @@ struct Machine {
   std::vector<AffineFit> h2d;
   std::vector<AffineFit> update;  ///< per byte of f32 parameters
   std::vector<LoaderFit> loaders;
-  std::map<std::string, Estimate<BytesPerSecond>> memory_bandwidth;  ///< by kernel: "copy", "triad"
+  /// By kernel: "copy", "triad". Of one rank with all its threads, arrays in memory.
+  std::map<std::string, Estimate<BytesPerSecond>> memory_bandwidth;
   std::vector<std::string> sources;
 };
 
-/// JSON, SI, unit in the key. Throws ConfigError.
+/// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
+/// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
+/// of range.
 Machine load_machine(const std::filesystem::path& path);
+/// Writes beside `path` first, so that a full disk leaves an older file as it was.
 void save_machine(const std::filesystem::path& path, const Machine& machine);
+/// The same as text. `where` names its origin in errors.
+std::string machine_json(const Machine& machine);
+Machine machine_from_json(std::string_view text, std::string_view where);
 
 /// Times from data sheets alone: rooflines at full peak and bandwidth, links at line rate. A lower
-/// bound on time, said to be one.
+/// bound on time, said to be one. Kernels and collectives are left to predict(), which knows their
+/// sizes. Throws ConfigError if the cluster gives no peak, memory or host link bandwidth.
 Machine nominal_machine(const Cluster& cluster);
 
 }  // namespace dlscale::model

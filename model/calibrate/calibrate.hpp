@@ -1,15 +1,26 @@
 #pragma once
 #include <span>
+#include <string>
 
 #include "core/measurement.hpp"
 #include "model/machine.hpp"
 
 namespace dlscale::model {
 
+/// Which of several conditions to fit. They are never mixed.
+struct CalibrateOptions {
+  std::string cache = "cold";  ///< axis "cache" of bench conv: where the operands lie
+  std::string backend;         ///< compute backend; empty: the only one in the results
+};
+
 /// Fits a machine to the results of bench conv, update, memory, io and comm. Files of "e2e" (what
 /// predictions are judged on) are refused with ConfigError. Only measurements with status ok or
-/// unstable are used. Collectives: piecewise α-β by weighted least squares on relative error,
-/// breakpoints chosen by exact search with a penalty for each further segment.
-Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results);
+/// unstable are used. Repeated measurements of one key, in one or several files, count as one: the
+/// median of their medians, between the least and the greatest end of their intervals.
+/// Collectives, copies and updates: piecewise α-β by weighted least squares on relative error,
+/// breakpoints chosen by exact search with a penalty for each further segment (see fit.hpp).
+/// Throws ConfigError that names file and key for results that do not fit together.
+Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
+                  const CalibrateOptions& options = {});
 
 }  // namespace dlscale::model
