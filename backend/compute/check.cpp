@@ -1,0 +1,251 @@
+#include "backend/compute/check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "backend/compute/bfloat16.hpp"
+#include "backend/compute/operation_memory.hpp"
+#include "backend/compute/specification.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+
+namespace {
+
+using Values = std::vector<float>;
+
+/// Numbers of mean 0 and variance 1, nearly normal (the sum of four uniform numbers), by counter.
+Values noise(std::int64_t n, std::uint64_t seed) {
+  Values values(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    std::uint64_t z = (seed * 0x9E3779B97F4A7C15U + i + 1) * 0xD1342543DE82EF95U;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+    z ^= z >> 31;
+    const auto sum =
+        static_cast<float>((z & 0xFFFF) + (z >> 16 & 0xFFFF) + (z >> 32 & 0xFFFF) + (z >> 48));
+    values[i] = (sum - 131070.0F) / 37837.0F;  // 4 · 65535 / 2 and 65536 · sqrt(4 / 12)
+  }
+  return values;
+}
+
+/// Everything one pass reads, in plain order.
+struct Data {
+  std::vector<Values> inputs;
+  std::vector<Values> parameters;
+  Values output_gradient;
+  std::vector<std::int32_t> labels;
+};
+
+/// A tensor that a pass wrote, in plain order.
+struct Result {
+  std::string name;
+  enum class Extent { batch, whole } extent;  ///< has images, or is a sum over them
+  Values values;
+};
+
+bool images_are_independent(const LayerKind& kind) {
+  return !std::holds_alternative<BatchNorm>(kind) && !std::holds_alternative<Dropout>(kind);
+}
+
+/// Keeps the first and the last of n images.
+Values first_and_last(const Values& values, int n) {
+  const auto image = static_cast<std::ptrdiff_t>(values.size()) / n;
+  Values kept(values.begin(), values.begin() + image);
+  kept.insert(kept.end(), values.end() - image, values.end());
+  return kept;
+}
+
+void clear_all_but_first_and_last(Values& values, int n) {
+  const auto image = static_cast<std::ptrdiff_t>(values.size()) / n;
+  std::fill(values.begin() + image, values.end() - image, 0.0F);
+}
+
+void round_to(DType dtype, Values& values) {
+  if (dtype == DType::f32) return;
+  for (float& value : values) value = from_bfloat16(to_bfloat16(value));
+}
+
+Values noise_for(const TensorDesc& desc, std::uint64_t seed) {
+  Values values = noise(desc.elements(), seed);
+  round_to(desc.dtype, values);
+  return values;
+}
+
+Data make_data(const OperationSpec& spec, const Operation& operation, std::uint64_t seed) {
+  Data data;
+  std::uint64_t stream = seed * 64;
+  for (const TensorDesc& input : spec.inputs) data.inputs.push_back(noise_for(input, ++stream));
+  for (const Parameter& parameter : operation.parameters()) {
+    data.parameters.push_back(noise_for(parameter.value, ++stream));
+  }
+  data.output_gradient = noise_for(operation.output(), ++stream);
+  const auto classes = static_cast<std::uint64_t>(spec.layer.input_shapes.front().elements());
+  for (int n = 0; n < spec.batch; ++n) {
+    data.labels.push_back(
+        static_cast<std::int32_t>((seed + 7 * static_cast<std::uint64_t>(n)) % classes));
+  }
+  return data;
+}
+
+Data reduce(const Data& data, int batch) {
+  Data reduced{.inputs = {}, .parameters = data.parameters, .output_gradient = {}, .labels = {}};
+  for (const Values& input : data.inputs) reduced.inputs.push_back(first_and_last(input, batch));
+  reduced.output_gradient = first_and_last(data.output_gradient, batch);
+  reduced.labels = {data.labels.front(), data.labels.back()};
+  return reduced;
+}
+
+/// The same operation for the reference: f32, plain, `batch` images.
+OperationSpec reference_spec(const OperationSpec& spec, const ComputeDevice& reference, int batch) {
+  OperationSpec plain = spec;
+  plain.batch = batch;
+  plain.dtype = DType::f32;
+  for (TensorDesc& input : plain.inputs) {
+    input = reference.plain({batch, input.dims[1], input.dims[2], input.dims[3]}, DType::f32);
+  }
+  if (auto* loss = std::get_if<SoftmaxCrossEntropy>(&plain.layer.kind)) {
+    loss->loss_weight *= static_cast<double>(batch) / spec.batch;  // the mean is over the batch
+  }
+  return plain;
+}
+
+void upload(ComputeDevice& device, Values values, const Tensor& to) {
+  const TensorDesc plain = device.plain(to.desc.dims, DType::f32);
+  device.copy({plain, reinterpret_cast<std::byte*>(values.data())}, to);
+  device.synchronize();
+}
+
+Values download(ComputeDevice& device, const Tensor& from) {
+  Values values(static_cast<std::size_t>(from.desc.elements()));
+  const TensorDesc plain = device.plain(from.desc.dims, DType::f32);
+  device.copy(from, {plain, reinterpret_cast<std::byte*>(values.data())});
+  device.synchronize();
+  return values;
+}
+
+/// What is written must not depend on what was there.
+void spoil(ComputeDevice& device, const Tensor& tensor) {
+  upload(device, Values(static_cast<std::size_t>(tensor.desc.elements()), 7.0F), tensor);
+}
+
+void fill(ComputeDevice& device, OperationMemory& memory, const Data& data) {
+  for (std::size_t i = 0; i < data.inputs.size(); ++i) {
+    upload(device, data.inputs[i], memory.inputs()[i]);
+    spoil(device, memory.input_gradients()[i]);
+  }
+  for (std::size_t i = 0; i < data.parameters.size(); ++i) {
+    upload(device, data.parameters[i], memory.parameters()[i]);
+    spoil(device, memory.parameter_gradients()[i]);
+  }
+  spoil(device, memory.output());
+  upload(device, data.output_gradient, memory.output_gradient());
+  memory.labels() = data.labels;
+}
+
+std::string gradient_name(ParameterRole role) {
+  switch (role) {
+    case ParameterRole::weight:
+      return "weight gradient";
+    case ParameterRole::bias:
+      return "bias gradient";
+    case ParameterRole::scale:
+      return "scale gradient";
+    case ParameterRole::shift:
+      return "shift gradient";
+  }
+  fail_expectation("a known ParameterRole", std::source_location::current());
+}
+
+std::vector<Result> download_results(ComputeDevice& device, const Operation& operation,
+                                     const OperationMemory& memory, const LayerKind& kind,
+                                     Pass pass) {
+  std::vector<Result> results;
+  if (pass == Pass::forward) {
+    results.push_back({"output", Result::Extent::batch, download(device, memory.output())});
+  }
+  if (pass == Pass::backward_data) {
+    for (const Tensor& gradient : memory.input_gradients()) {
+      results.push_back({fmt::format("input gradient {}", results.size()), Result::Extent::batch,
+                         download(device, gradient)});
+    }
+  }
+  if (pass == Pass::backward_filter || std::holds_alternative<BatchNorm>(kind)) {
+    for (std::size_t i = 0; pass != Pass::forward && i < operation.parameters().size(); ++i) {
+      results.push_back({gradient_name(operation.parameters()[i].role), Result::Extent::whole,
+                         download(device, memory.parameter_gradients()[i])});
+    }
+  }
+  return results;
+}
+
+std::vector<Result> run(ComputeDevice& device, Operation& operation, const OperationSpec& spec,
+                        const Data& data, Pass pass, std::uint64_t seed) {
+  OperationMemory memory(device, spec, operation);
+  fill(device, memory, data);
+  operation.run(Pass::forward, memory.operands(seed));
+  if (pass != Pass::forward) operation.run(pass, memory.operands(seed));
+  device.synchronize();
+  return download_results(device, operation, memory, spec.layer.kind, pass);
+}
+
+double relative_error(const Values& got, const Values& expected) {
+  EXPECT(got.size() == expected.size());
+  double squares = 0;
+  double largest = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double difference = std::abs(double{got[i]} - double{expected[i]});
+    if (!(difference <= largest)) largest = difference;  // a NaN stays
+    squares += double{expected[i]} * expected[i];
+  }
+  if (largest == 0) return 0;
+  const double error = largest / std::sqrt(squares / static_cast<double>(got.size()));
+  return std::isfinite(error) ? error : std::numeric_limits<double>::infinity();
+}
+
+OperationCheck compare(const std::vector<Result>& got, const std::vector<Result>& expected) {
+  EXPECT(got.size() == expected.size());
+  OperationCheck check;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = relative_error(got[i].values, expected[i].values);
+    if (i == 0 || error > check.max_relative_error) check = {error, got[i].name};
+  }
+  return check;
+}
+
+}  // namespace
+
+OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
+                               const OperationSpec& spec, Pass pass, std::uint64_t seed) {
+  const auto operation = device.create(spec);
+  if (!operation->has(pass)) {
+    throw Unsupported(
+        fmt::format("{} has no pass {} on {}", describe(spec), pass_name(pass), device.name()));
+  }
+  const bool two_images = spec.batch > 2 && images_are_independent(spec.layer.kind);
+  const OperationSpec plain = reference_spec(spec, reference, two_images ? 2 : spec.batch);
+  const auto model = reference.create(plain);
+
+  Data data = make_data(spec, *operation, seed);
+  if (two_images) clear_all_but_first_and_last(data.output_gradient, spec.batch);
+  std::vector<Result> got = run(device, *operation, spec, data, pass, seed);
+  for (Result& result : got) {
+    if (two_images && result.extent == Result::Extent::batch) {
+      result.values = first_and_last(result.values, spec.batch);
+    }
+  }
+  if (two_images) data = reduce(data, spec.batch);
+  return compare(got, run(reference, *model, plain, data, pass, seed));
+}
+
+double allowed_error(DType dtype) {
+  return dtype == DType::f32 ? 1e-5 : 2e-2;
+}
+
+}  // namespace dlscale::backend

@@ -1,0 +1,37 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "backend/compute/compute.hpp"
+
+namespace dlscale::backend {
+
+/// How far an operation of a device is from the reference.
+struct OperationCheck {
+  /// The largest of max |a - b| / rms(b) over all tensors the pass writes, b the reference's. The
+  /// root mean square is taken over the elements compared. Where b is all zero, a must be zero too,
+  /// otherwise this is infinite; it is infinite also where a is not finite and b is.
+  double max_relative_error = 0;
+  std::string worst;  ///< the tensor it belongs to: "output", "input gradient 0", "weight gradient"
+};
+
+/// Runs one pass of an operation on `device` and on `reference` (which computes in f32) with the
+/// same normally distributed data, rounded to the precision of the operation first, and compares
+/// the results in plain order. backward passes run forward first.
+///
+/// So that a check at batch 64 costs the reference two images, kinds that treat images
+/// independently get an output gradient that is zero except in the first and the last image, and
+/// only these two are computed by the reference and compared (a sum over images, such as a weight
+/// gradient, needs no more). Batch norm, whose images depend on each other, and dropout, whose mask
+/// depends on the place in the batch, run in full.
+///
+/// The inputs of `spec` have the layouts of `device`. Throws Unsupported as `create` does, and if
+/// the operation has no such pass.
+OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
+                               const OperationSpec& spec, Pass pass, std::uint64_t seed);
+
+/// What `max_relative_error` may be for an answer that is right: rounding of the products and sums
+/// in f32 (1e-5), of the results to 8 bits of mantissa in bf16 (2e-2).
+double allowed_error(DType dtype);
+
+}  // namespace dlscale::backend

@@ -1,0 +1,45 @@
+#include "backend/compute/operation_memory.hpp"
+
+namespace dlscale::backend {
+
+OperationMemory::OperationMemory(ComputeDevice& device, const OperationSpec& spec,
+                                 const Operation& operation)
+    : device_(&device),
+      output_(allocate(operation.output())),
+      output_gradient_(allocate(operation.output())),
+      state_(allocate(operation.state_bytes())),
+      scratch_(allocate(operation.scratch_bytes())),
+      labels_(static_cast<std::size_t>(spec.batch)) {
+  for (const TensorDesc& input : spec.inputs) {
+    inputs_.push_back(allocate(input));
+    input_gradients_.push_back(allocate(input));
+  }
+  for (const Parameter& parameter : operation.parameters()) {
+    parameters_.push_back(allocate(parameter.value));
+    parameter_gradients_.push_back(allocate(parameter.gradient));
+  }
+}
+
+Operands OperationMemory::operands(std::uint64_t seed) const {
+  return {.inputs = inputs_,
+          .output = output_,
+          .parameters = parameters_,
+          .output_gradient = output_gradient_,
+          .input_gradients = input_gradients_,
+          .parameter_gradients = parameter_gradients_,
+          .state = state_,
+          .scratch = scratch_,
+          .labels = labels_,
+          .seed = seed};
+}
+
+Tensor OperationMemory::allocate(const TensorDesc& desc) {
+  return {desc, allocate(desc.layout.bytes)};
+}
+
+std::byte* OperationMemory::allocate(std::size_t bytes) {
+  buffers_.push_back(device_->allocate(bytes));
+  return buffers_.back().get();
+}
+
+}  // namespace dlscale::backend

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/compute/bfloat16.hpp"
+#include "backend/compute/buffer.hpp"
+#include "backend/compute/reference/plain_operation.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+
+namespace reference_loops {
+
+namespace {
+
+/// Makes the operation of each kind of layer.
+struct Maker {
+  const OperationSpec& spec;
+  using Made = std::unique_ptr<Operation>;
+
+  Made operator()(const Convolution& kind) const { return make_convolution(spec, kind); }
+  Made operator()(const Pooling& kind) const { return make_pooling(spec, kind); }
+  Made operator()(const Relu& /*kind*/) const { return make_relu(spec); }
+  Made operator()(const Lrn& kind) const { return make_lrn(spec, kind); }
+  Made operator()(const BatchNorm& kind) const { return make_batch_norm(spec, kind); }
+  Made operator()(const FullyConnected& kind) const { return make_fully_connected(spec, kind); }
+  Made operator()(const Dropout& kind) const { return make_dropout(spec, kind); }
+  Made operator()(const Concat& /*kind*/) const { return make_concat(spec); }
+  Made operator()(const Sum& /*kind*/) const { return make_sum(spec); }
+  Made operator()(const SoftmaxCrossEntropy& kind) const { return make_loss(spec, kind); }
+  Made operator()(const Input& /*kind*/) const {
+    throw Unsupported(describe(spec) + ": the input is data, not an operation");
+  }
+};
+
+void expect_plain(const TensorDesc& desc) {
+  if (desc.layout.name != "nchw") {
+    throw Unsupported(
+        fmt::format("reference: layout {} is another device's (this one has nchw "
+                    "only). Copy to a plain tensor first.",
+                    desc.layout.name));
+  }
+}
+
+class ReferenceDevice final : public ComputeDevice {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "reference"; }
+  [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
+  [[nodiscard]] Buffer allocate(std::size_t bytes) override { return allocate_host(bytes); }
+
+  [[nodiscard]] TensorDesc plain(Dims dims, DType dtype) const override {
+    if (dtype != DType::f32) {
+      throw Unsupported("reference computes in f32 only. Choose the backend onednn for bf16.");
+    }
+    return plain_desc(dims);
+  }
+
+  [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
+    static_cast<void>(plain({}, spec.dtype));
+    check_specification(spec);
+    for (const TensorDesc& input : spec.inputs) expect_plain(input);
+    return std::visit(Maker{spec}, spec.layer.kind);
+  }
+
+  void copy(const Tensor& from, const Tensor& to) override {
+    expect_plain(from.desc);
+    expect_plain(to.desc);
+    EXPECT(from.desc.dims == to.desc.dims);
+    std::memcpy(to.data, from.data, to.desc.layout.bytes);
+  }
+
+  void accumulate(const Tensor& value, const Tensor& into) override {
+    EXPECT(value.desc.dims == into.desc.dims);
+    for (std::int64_t i = 0; i < into.desc.elements(); ++i) {
+      into.as<float>()[i] += value.as<float>()[i];
+    }
+  }
+
+  void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
+              float* momentum, std::uint16_t* low) override {
+    for (std::size_t i = 0; i < n; ++i) {
+      const float g = gradients[i] * step.gradient_scale + step.weight_decay * weights[i];
+      momentum[i] = step.momentum * momentum[i] + g;
+      weights[i] -= step.rate * momentum[i];
+    }
+    if (low != nullptr) std::transform(weights, weights + n, low, to_bfloat16);
+  }
+
+  void synchronize() override {}
+};
+
+std::unique_ptr<ComputeDevice> open(const ComputeOptions& options) {
+  if (options.threads != 1) {
+    throw Unsupported(
+        fmt::format("reference computes on 1 thread, not {}. Choose 1 thread, or the "
+                    "backend onednn.",
+                    options.threads));
+  }
+  return std::make_unique<ReferenceDevice>();
+}
+
+}  // namespace
+
+}  // namespace reference_loops
+
+extern const ComputeBackend reference;
+const ComputeBackend reference{
+    .name = "reference",
+    .doc = "plain loops with double accumulation: the specification the others are held against",
+    .open = reference_loops::open};
+
+}  // namespace dlscale::backend

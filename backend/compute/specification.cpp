@@ -1,0 +1,51 @@
+#include "backend/compute/specification.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+
+void check_specification(const OperationSpec& spec) {
+  EXPECT(spec.batch >= 1);
+  EXPECT(!spec.inputs.empty() && spec.inputs.size() == spec.layer.input_shapes.size());
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    const auto& [channels, height, width] = spec.layer.input_shapes[i];
+    EXPECT((spec.inputs[i].dims == Dims{spec.batch, channels, height, width}));
+    EXPECT(spec.inputs[i].dtype == spec.dtype);
+  }
+  const auto* lrn = std::get_if<Lrn>(&spec.layer.kind);
+  if (lrn != nullptr && lrn->size % 2 == 0) {
+    throw Unsupported(
+        fmt::format("{}: size is {}, so the window has no middle channel. "
+                    "Choose an odd size.",
+                    describe(spec), lrn->size));
+  }
+}
+
+Dims output_dims(const OperationSpec& spec) {
+  const auto& [channels, height, width] = spec.layer.output;
+  return {spec.batch, channels, height, width};
+}
+
+Dims weight_dims(const OperationSpec& spec) {
+  const auto& [channels, height, width] = spec.layer.input_shapes.front();
+  if (const auto* convolution = std::get_if<Convolution>(&spec.layer.kind)) {
+    return {convolution->out_channels, channels / convolution->groups, convolution->kernel_h,
+            convolution->kernel_w};
+  }
+  return {std::get<FullyConnected>(spec.layer.kind).outputs, channels, height, width};
+}
+
+Dims vector_dims(std::int64_t elements) {
+  return {elements, 1, 1, 1};
+}
+
+std::string describe(const OperationSpec& spec) {
+  return fmt::format("layer {} ({} of {} to {}, {})", spec.layer.name, kind_name(spec.layer.kind),
+                     fmt::join(spec.inputs.front().dims, " x "),
+                     fmt::join(output_dims(spec), " x "), dtype_name(spec.dtype));
+}
+
+}  // namespace dlscale::backend

@@ -1,0 +1,29 @@
+#pragma once
+#include <array>
+#include <cstdint>
+
+#include "backend/compute/compute.hpp"
+
+namespace dlscale::backend {
+
+/// What every device needs to know of an operation before it chooses layouts.
+
+using Dims = std::array<std::int64_t, 4>;
+
+/// Throws Unsupported for what no device offers (an LRN window without a middle channel). EXPECTs
+/// that the inputs have the batch, the shapes and the precision that `spec` says.
+void check_specification(const OperationSpec& spec);
+
+/// N × C × H × W of the output. A loss has N × 1 × 1 × 1.
+Dims output_dims(const OperationSpec& spec);
+
+/// O × I/groups × R × S of a convolution, O × C × H × W of a fully connected layer.
+Dims weight_dims(const OperationSpec& spec);
+
+/// N × 1 × 1 × 1.
+Dims vector_dims(std::int64_t elements);
+
+/// "layer conv1 (convolution of 8 x 3 x 227 x 227 to 8 x 96 x 55 x 55, f32)", for messages.
+std::string describe(const OperationSpec& spec);
+
+}  // namespace dlscale::backend
