@@ -1,12 +1,15 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/compute/compute.hpp"
 #include "core/network.hpp"
 #include "core/step.hpp"
+#include "core/units.hpp"
 
 namespace dlscale::train {
 
@@ -16,8 +19,10 @@ namespace dlscale::train {
 /// which backward finishes them, so that a bucket is one contiguous span.
 class Program {
  public:
-  /// `device` must outlive the program. Throws Unsupported naming the layer.
-  Program(const Network& network, backend::ComputeDevice& device, int batch, DType dtype);
+  /// `device` must outlive the program. Throws Unsupported naming the layer, and ConfigError before
+  /// anything is allocated if that would be more than `available`.
+  Program(const Network& network, backend::ComputeDevice& device, int batch, DType dtype,
+          std::optional<Bytes> available = std::nullopt);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
@@ -26,14 +31,19 @@ class Program {
   [[nodiscard]] int batch() const;
   [[nodiscard]] const std::vector<Step>& forward_steps() const;
   [[nodiscard]] const std::vector<Step>& backward_steps() const;
+  /// What the program allocated: activations, gradients, parameters, states and scratch.
+  [[nodiscard]] Bytes memory() const;
 
   /// He-normal weights, zero biases, BN scale 1 and shift 0; equal for equal seeds whatever the
   /// device and layouts.
   void initialise(std::uint64_t seed);
-  /// Copies a decoded batch (plain NCHW f32) into the input tensor: the host-to-device copy.
+  /// Copies a decoded batch (plain NCHW f32) into the input tensor: the host-to-device copy. Throws
+  /// ConfigError if a label is no class of the network.
   void set_input(std::span<const float> images, std::span<const std::int32_t> labels);
-  /// Runs one step. `iteration` seeds dropout. Call steps in order.
+  /// Runs one step. `iteration` seeds dropout. Call steps in order. Returns when done or enqueued.
   void run(Step step, std::uint64_t iteration);
+  /// Waits until all that was run is done.
+  void synchronize();
   /// Σ loss_weight · mean loss, after forward.
   [[nodiscard]] double loss() const;
 
@@ -41,12 +51,22 @@ class Program {
   [[nodiscard]] std::span<float> gradients(const Bucket& bucket);
   [[nodiscard]] std::span<float> all_gradients();
   void update(const backend::SgdStep& step);
-  /// Parameter gradients or values of a layer in plain OIHW order, weights then bias.
+  /// The f32 master values; after writing to them call parameters_changed().
+  [[nodiscard]] std::span<float> all_parameters();
+  /// Hands changed master values to the operations. Clears gradients and momenta.
+  void parameters_changed();
+  /// Names the layout of every parameter. Gradients of two ranks may be added only if it is equal.
+  [[nodiscard]] std::string parameter_layout() const;
+  /// Parameter gradients or values of a layer in plain OIHW order, weights then bias (batch norm:
+  /// scale then shift).
   [[nodiscard]] std::vector<float> plain_gradient(LayerId layer) const;
   [[nodiscard]] std::vector<float> plain_parameters(LayerId layer) const;
+  void set_plain_parameters(LayerId layer, std::span<const float> values);
 
-  /// For benchmarks that run a step on memory of their own.
+  /// For benchmarks that run a step on memory of their own, or without the engine around it.
+  [[nodiscard]] backend::Operation& operation(LayerId layer);
   [[nodiscard]] const backend::Operation& operation(LayerId layer) const;
+  [[nodiscard]] const backend::Operands& operands(Step step) const;
   [[nodiscard]] backend::OperationSpec spec(LayerId layer) const;  ///< layouts as in this network
 
  private:

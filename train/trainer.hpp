@@ -1,10 +1,13 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "core/ids.hpp"
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "train/data.hpp"
@@ -13,7 +16,8 @@
 namespace dlscale::train {
 
 /// One S-SGD iteration of one rank. The first seven are disjoint intervals on the training thread:
-/// io + h2d + forward + backward + exposed_comm + update + other = total.
+/// io + h2d + forward + backward + exposed_comm + update + other = total. What the caller does
+/// between two calls of iterate() is `other` of the second.
 struct IterationRecord {
   Seconds io;   ///< waiting for a decoded batch
   Seconds h2d;  ///< copy of the batch into device memory
@@ -22,7 +26,7 @@ struct IterationRecord {
   Seconds exposed_comm;  ///< waiting for gradients after backward
   Seconds update;
   Seconds other;        ///< the rest of total
-  Seconds total;        ///< from the start of this iteration to the start of the next
+  Seconds total;        ///< from the end of the last iteration to the end of this one
   Seconds hidden_comm;  ///< communication that ran beside the other phases
   Seconds load;         ///< what loader threads spent on this iteration's batch (beside the phases)
   double loss = 0;
@@ -30,8 +34,8 @@ struct IterationRecord {
 
 /// A span on the timeline of a rank, for traces and per-layer times.
 struct Span {
-  enum class Lane { compute, comm, loader } lane;
-  std::string name;  ///< layer name, or the layers of a bucket
+  enum class Lane { compute, comm, loader, phase } lane;
+  std::string name;  ///< layer name, the layers of a bucket, or the phase
   std::string what;  ///< pass, "all_reduce", "decode", …
   Seconds start;     ///< since the trainer was made
   Seconds duration;
@@ -45,19 +49,34 @@ struct TrainOptions {
   bool record_spans = false;
 };
 
+/// Hands out decoded batches; each stays valid until the next is asked for.
+using BatchSource = std::function<const Batch&()>;
+
 /// Synchronous data-parallel SGD. Gradients travel on a communication thread with its own
 /// duplicate of the communicator (wait_free, bucketed), or on the training thread (sequential).
-/// All schedules give the same gradients, bit for bit, where the library's all-reduce does.
+/// A layer's gradient is sent once it is complete: after backward_filter, of batch norm after
+/// backward_data. All schedules give the same gradients, bit for bit, where the library's
+/// all-reduce does. One rank exchanges nothing. What one rank throws the others learn of by its end
+/// only.
 class Trainer {
  public:
+  /// Collective: all ranks start from the parameters of rank 0. Everything given must outlive the
+  /// trainer. Throws ConfigError if the ranks do not train the same network in the same layouts.
+  Trainer(Program& program, backend::Communicator& communicator, BatchSource next,
+          const TrainOptions& options);
   Trainer(Program& program, backend::Communicator& communicator, DataPipeline& data,
           const TrainOptions& options);
   ~Trainer();
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
-  /// One iteration. Throws WrongResult if the loss is not finite.
+  /// One iteration. Throws WrongResult if the loss is not finite, and what the loader or
+  /// communication thread met. A rank that fails still takes part in the exchange of the iteration,
+  /// so that the others are not left waiting; telling them is up to the caller.
   IterationRecord iterate();
-  /// The mean over all ranks of the gradients of the last iteration, before the update.
+  /// The mean over all ranks of the gradients of the last iteration, in plain order as
+  /// Program::plain_gradient().
+  [[nodiscard]] std::vector<float> mean_gradient(LayerId layer) const;
+  /// What was recorded since the last call, if TrainOptions say to.
   [[nodiscard]] std::vector<Span> take_spans();
 
  private:

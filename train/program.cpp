@@ -1,0 +1,315 @@
+#include "train/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.hpp"
+#include "train/program_plan.hpp"
+#include "train/random.hpp"
+
+namespace dlscale::train {
+namespace {
+
+using backend::Operands;
+using backend::Tensor;
+
+/// A layer's operation with the memory it works on.
+struct Node {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> input_gradients;
+  std::vector<Tensor> values;
+  std::vector<Tensor> gradients;
+  Operands forward;
+  Operands backward;
+  std::array<std::size_t, 4> step{};  ///< of a backward pass, its place in the order
+};
+
+struct Loss {
+  LayerId layer;
+  double weight;
+};
+
+std::vector<Loss> find_losses(const Network& network) {
+  std::vector<Loss> losses;
+  for (const Layer& layer : network.layers()) {
+    if (const auto* loss = std::get_if<SoftmaxCrossEntropy>(&layer.kind)) {
+      losses.push_back({layer.id, loss->loss_weight});
+    }
+  }
+  return losses;
+}
+
+/// The most classes a label may be out of.
+std::int64_t count_classes(const Network& network) {
+  std::int64_t classes = network.classes();
+  for (const Loss& loss : find_losses(network)) {
+    classes = std::min(classes, network.layer(loss.layer).input_shapes.front().elements());
+  }
+  return classes;
+}
+
+void check_memory(const ProgramPlan& plan, const Network& network, int batch,
+                  std::optional<Bytes> available) {
+  const auto need = static_cast<double>(plan.bytes());
+  if (!available || need <= available->si()) return;
+  throw ConfigError(fmt::format(
+      "training {} with {} images per rank needs {:.2f} GB per rank, but {:.2f} GB are free for "
+      "each (the machine would swap or end the process). Choose a smaller batch or fewer ranks.",
+      network.name(), batch, need / 1e9, available->si() / 1e9));
+}
+
+}  // namespace
+
+struct Program::Impl {
+  Impl(const Network& the_network, backend::ComputeDevice& the_device, int the_batch, DType dtype,
+       std::optional<Bytes> available);
+
+  void allocate();
+  void bind(const Layer& layer);
+  void index_steps();
+  [[nodiscard]] Tensor output(LayerId layer) const;
+  [[nodiscard]] Tensor gradient(GradientFlow::BufferId buffer) const;
+  void run_moves(std::size_t step);
+  [[nodiscard]] double mean_loss(LayerId layer) const;
+  void check_labels(std::span<const std::int32_t> given) const;
+
+  Network network;
+  backend::ComputeDevice* device;
+  int batch;
+  std::int64_t classes;
+  std::vector<Loss> losses;
+  ProgramPlan plan;
+  std::optional<Parameters> parameters;
+  backend::Buffer activations;
+  backend::Buffer states;
+  backend::Buffer gradients;
+  backend::Buffer scratch;
+  std::vector<Tensor> gradient_tensors;  ///< by buffer of the gradient flow
+  std::vector<Node> nodes;               ///< by layer
+  std::vector<std::int32_t> labels;
+  std::uint64_t seed = 0;
+};
+
+Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_device, int the_batch,
+                    DType dtype, std::optional<Bytes> available)
+    : network(the_network),
+      device(&the_device),
+      batch(the_batch),
+      classes(count_classes(the_network)),
+      losses(find_losses(the_network)),
+      plan(make_plan(the_network, the_device, the_batch, dtype)),
+      nodes(the_network.layers().size()),
+      labels(static_cast<std::size_t>(the_batch)) {
+  check_memory(plan, network, batch, available);
+  allocate();
+  for (const Layer& layer : network.layers()) bind(layer);
+  index_steps();
+}
+
+void Program::Impl::allocate() {
+  parameters.emplace(plan.parameters, *device);
+  activations = device->allocate(plan.activations.bytes);
+  states = device->allocate(std::max(plan.states.bytes, std::size_t{1}));
+  gradients = device->allocate(std::max(plan.gradients.bytes, std::size_t{1}));
+  scratch = device->allocate(std::max(plan.scratch, std::size_t{1}));
+  for (std::size_t i = 0; i < plan.flow.like.size(); ++i) {
+    gradient_tensors.push_back(
+        {plan.outputs[plan.flow.like[i].index()], gradients.get() + plan.gradients.offsets[i]});
+  }
+}
+
+/// Fills the operands of a layer. The spans in them point into its node, which stays in place.
+void Program::Impl::bind(const Layer& layer) {
+  const std::size_t i = layer.id.index();
+  if (!plan.operations[i]) return;
+  Node& node = nodes[i];
+  for (const LayerId producer : layer.inputs) node.inputs.push_back(output(producer));
+  for (const auto buffer : plan.flow.inputs[i]) node.input_gradients.push_back(gradient(buffer));
+  for (const ParameterSlot& slot : plan.parameters.of(layer.id)) {
+    node.values.push_back(parameters->value(slot));
+    node.gradients.push_back(parameters->gradient(slot));
+  }
+  node.forward.inputs = node.inputs;
+  node.forward.output = output(layer.id);
+  node.forward.parameters = node.values;
+  node.forward.state = states.get() + plan.states.offsets[i];
+  node.forward.scratch = scratch.get();
+  if (std::holds_alternative<SoftmaxCrossEntropy>(layer.kind)) node.forward.labels = labels;
+  node.backward = node.forward;
+  if (plan.flow.output[i]) node.backward.output_gradient = gradient(*plan.flow.output[i]);
+  node.backward.input_gradients = node.input_gradients;
+  node.backward.parameter_gradients = node.gradients;
+}
+
+void Program::Impl::index_steps() {
+  for (std::size_t i = 0; i < plan.backward.size(); ++i) {
+    const Step step = plan.backward[i];
+    nodes[step.layer.index()].step[static_cast<std::size_t>(step.pass)] = i;
+  }
+}
+
+Tensor Program::Impl::output(LayerId layer) const {
+  return {plan.outputs[layer.index()], activations.get() + plan.activations.offsets[layer.index()]};
+}
+
+Tensor Program::Impl::gradient(GradientFlow::BufferId buffer) const {
+  return gradient_tensors[buffer.index()];
+}
+
+void Program::Impl::run_moves(std::size_t step) {
+  for (const GradientFlow::Move& move : plan.flow.moves[step]) {
+    if (move.kind == GradientFlow::Move::Kind::copy) {
+      device->copy(gradient(move.from), gradient(move.to));
+    } else {
+      device->accumulate(gradient(move.from), gradient(move.to));
+    }
+  }
+}
+
+double Program::Impl::mean_loss(LayerId layer) const {
+  std::vector<float> of_images(static_cast<std::size_t>(batch));
+  device->copy(output(layer), {device->plain({batch, 1, 1, 1}, DType::f32),
+                               reinterpret_cast<std::byte*>(of_images.data())});
+  device->synchronize();
+  double sum = 0;
+  for (const float loss : of_images) sum += static_cast<double>(loss);
+  return sum / batch;
+}
+
+void Program::Impl::check_labels(std::span<const std::int32_t> given) const {
+  const auto wrong = std::ranges::find_if(
+      given, [&](std::int32_t label) { return label < 0 || label >= classes; });
+  if (wrong == given.end()) return;
+  throw ConfigError(fmt::format(
+      "label {} is none of the {} classes of network {}. Train on a data set with at most {} "
+      "classes, or a network with more.",
+      *wrong, classes, network.name(), classes));
+}
+
+Program::Program(const Network& network, backend::ComputeDevice& device, int batch, DType dtype,
+                 std::optional<Bytes> available)
+    : impl_(std::make_unique<Impl>(network, device, batch, dtype, available)) {}
+Program::~Program() = default;
+
+const Network& Program::network() const {
+  return impl_->network;
+}
+int Program::batch() const {
+  return impl_->batch;
+}
+const std::vector<Step>& Program::forward_steps() const {
+  return impl_->plan.forward;
+}
+const std::vector<Step>& Program::backward_steps() const {
+  return impl_->plan.backward;
+}
+Bytes Program::memory() const {
+  return Bytes(static_cast<double>(impl_->plan.bytes()));
+}
+
+void Program::initialise(std::uint64_t seed) {
+  impl_->seed = seed;
+  impl_->parameters->initialise(seed);
+}
+
+void Program::set_input(std::span<const float> images, std::span<const std::int32_t> labels) {
+  const Tensor input = impl_->output(LayerId(0));
+  EXPECT(images.size() == static_cast<std::size_t>(input.desc.elements()));
+  EXPECT(labels.size() == impl_->labels.size());
+  impl_->check_labels(labels);
+  impl_->parameters->from_plain(images, input);
+  std::ranges::copy(labels, impl_->labels.begin());
+}
+
+void Program::run(Step step, std::uint64_t iteration) {
+  Node& node = impl_->nodes[step.layer.index()];
+  const bool forward = step.pass == Pass::forward;
+  if (!forward) impl_->run_moves(node.step[static_cast<std::size_t>(step.pass)]);
+  if (step.pass == Pass::accumulate) return;
+  Operands& operands = forward ? node.forward : node.backward;
+  operands.seed = mix(mix(impl_->seed, iteration), step.layer.index());
+  impl_->plan.operations[step.layer.index()]->run(step.pass, operands);
+}
+
+void Program::synchronize() {
+  impl_->device->synchronize();
+}
+
+double Program::loss() const {
+  double loss = 0;
+  for (const auto& [layer, weight] : impl_->losses) loss += weight * impl_->mean_loss(layer);
+  return loss;
+}
+
+std::span<float> Program::gradients(const Bucket& bucket) {
+  return impl_->parameters->gradients(bucket.layers);
+}
+
+std::span<float> Program::all_gradients() {
+  return impl_->parameters->gradients();
+}
+
+void Program::update(const backend::SgdStep& step) {
+  impl_->parameters->update(step);
+}
+
+std::span<float> Program::all_parameters() {
+  return impl_->parameters->masters();
+}
+
+void Program::parameters_changed() {
+  impl_->parameters->masters_changed();
+}
+
+std::string Program::parameter_layout() const {
+  return impl_->plan.parameters.description();
+}
+
+std::vector<float> Program::plain_gradient(LayerId layer) const {
+  std::vector<float> all;
+  for (const ParameterSlot& slot : impl_->plan.parameters.of(layer)) {
+    const auto part = impl_->parameters->to_plain(impl_->parameters->gradient(slot));
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+std::vector<float> Program::plain_parameters(LayerId layer) const {
+  std::vector<float> all;
+  for (const ParameterSlot& slot : impl_->plan.parameters.of(layer)) {
+    const auto part = impl_->parameters->to_plain(impl_->parameters->master(slot));
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+void Program::set_plain_parameters(LayerId layer, std::span<const float> values) {
+  for (const ParameterSlot& slot : impl_->plan.parameters.of(layer)) {
+    const auto count = static_cast<std::size_t>(slot.parameter.gradient.elements());
+    EXPECT(values.size() >= count);
+    impl_->parameters->from_plain(values.first(count), impl_->parameters->master(slot));
+    values = values.subspan(count);
+  }
+  EXPECT(values.empty());
+  impl_->parameters->masters_changed();
+}
+
+backend::Operation& Program::operation(LayerId layer) {
+  return *impl_->plan.operations[layer.index()];
+}
+const backend::Operation& Program::operation(LayerId layer) const {
+  return *impl_->plan.operations[layer.index()];
+}
+
+const Operands& Program::operands(Step step) const {
+  const Node& node = impl_->nodes[step.layer.index()];
+  return step.pass == Pass::forward ? node.forward : node.backward;
+}
+
+backend::OperationSpec Program::spec(LayerId layer) const {
+  return impl_->plan.specs[layer.index()];
+}
+
+}  // namespace dlscale::train

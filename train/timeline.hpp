@@ -1,0 +1,33 @@
+#pragma once
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "train/data.hpp"
+#include "train/exchange.hpp"
+#include "train/trainer.hpp"
+
+namespace dlscale::train {
+
+inline Seconds elapsed(Instant from, Instant to) {
+  return Seconds(std::chrono::duration<double>(to - from).count());
+}
+
+/// Spans since a point in time.
+class Timeline {
+ public:
+  explicit Timeline(Instant origin) : origin_(origin) {}
+
+  void add(Span::Lane lane, std::string name, std::string what, Instant start, Instant end,
+           double bytes = 0);
+  /// The pictures of a batch, on the loader's lane.
+  void add(const Batch& batch);
+  std::vector<Span> take() { return std::exchange(spans_, {}); }
+
+ private:
+  Instant origin_;
+  std::vector<Span> spans_;
+};
+
+}  // namespace dlscale::train

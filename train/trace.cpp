@@ -1,0 +1,102 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "train/trainer.hpp"
+
+namespace dlscale::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view lane_name(Span::Lane lane) {
+  constexpr std::array<std::string_view, 4> names{"compute", "communication", "loader", "phases"};
+  return names[static_cast<std::size_t>(lane)];
+}
+
+/// Rows of the viewer, one "thread" each. A viewer nests spans of a row that overlap, which is
+/// wrong for loader threads; so each goes to the first row of its lane that is free.
+class Rows {
+ public:
+  /// Spans of a lane must come in the order in which they start.
+  std::size_t assign(const Span& span) {
+    std::vector<double>& busy_until = lanes_[span.lane];
+    const auto free =
+        std::ranges::find_if(busy_until, [&](double end) { return end <= span.start.si(); });
+    const auto row = static_cast<std::size_t>(free - busy_until.begin());
+    if (free == busy_until.end()) busy_until.push_back(0);
+    busy_until[row] = (span.start + span.duration).si();
+    return static_cast<std::size_t>(span.lane) * rows_per_lane + row;
+  }
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    for (const auto& [lane, rows] : lanes_) {
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        visit(static_cast<std::size_t>(lane) * rows_per_lane + row,
+              rows.size() == 1 ? std::string(lane_name(lane))
+                               : fmt::format("{} {}", lane_name(lane), row));
+      }
+    }
+  }
+
+ private:
+  static constexpr std::size_t rows_per_lane = 1000;
+  std::map<Span::Lane, std::vector<double>> lanes_;
+};
+
+double microseconds(Seconds time) {
+  return std::round(time.si() * 1e9) / 1e3;
+}
+
+Json event(Rank rank, std::size_t row, const Span& span) {
+  Json args = {{"pass", span.what}};
+  if (span.bytes > 0) args["bytes"] = span.bytes;
+  return {{"name", span.name},
+          {"cat", lane_name(span.lane)},
+          {"ph", "X"},
+          {"ts", microseconds(span.start)},
+          {"dur", microseconds(span.duration)},
+          {"pid", rank},
+          {"tid", row},
+          {"args", args}};
+}
+
+Json metadata(Rank rank, std::string_view what, std::size_t row, const std::string& name) {
+  return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", row}, {"args", {{"name", name}}}};
+}
+
+std::vector<Span> by_start(std::vector<Span> spans) {
+  std::ranges::stable_sort(spans, {}, [](const Span& span) { return span.start; });
+  return spans;
+}
+
+}  // namespace
+
+void write_trace(const std::filesystem::path& path, Rank rank, const std::vector<Span>& spans) {
+  std::ofstream file(path);
+  file << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  Rows rows;
+  for (const Span& span : by_start(spans)) {
+    file << event(rank, rows.assign(span), span).dump() << ",\n";
+  }
+  rows.for_each([&](std::size_t row, const std::string& name) {
+    file << metadata(rank, "thread_name", row, name).dump() << ",\n";
+  });
+  file << metadata(rank, "process_name", 0, fmt::format("rank {}", rank)).dump() << "\n]}\n";
+  file.close();
+  if (!file) {
+    throw ConfigError(fmt::format(
+        "the trace {} cannot be written. Name a file in a folder that exists and has room.",
+        path.string()));
+  }
+}
+
+}  // namespace dlscale::train

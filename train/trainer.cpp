@@ -1,0 +1,310 @@
+#include "train/trainer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/step.hpp"
+#include "train/exchange.hpp"
+#include "train/random.hpp"
+#include "train/timeline.hpp"
+
+namespace dlscale::train {
+namespace {
+
+using backend::Communicator;
+using std::chrono::steady_clock;
+
+/// A message and when it may leave.
+struct Outgoing {
+  Bucket bucket;
+  std::string name;
+  std::size_t ready_after = 0;  ///< backward step
+};
+
+bool completes_gradients(const Layer& layer, Pass pass) {
+  const bool norm = std::holds_alternative<BatchNorm>(layer.kind);
+  return pass == (norm ? Pass::backward_data : Pass::backward_filter);
+}
+
+/// The last backward step that writes to a bucket.
+std::size_t last_step(const Program& program, const Bucket& bucket) {
+  const std::vector<Step>& steps = program.backward_steps();
+  std::size_t last = 0;
+  for (const LayerId layer : bucket.layers) {
+    const auto step = std::ranges::find_if(steps, [&](const Step& candidate) {
+      return candidate.layer == layer &&
+             completes_gradients(program.network().layer(layer), candidate.pass);
+    });
+    EXPECT(step != steps.end());
+    last = std::max(last, static_cast<std::size_t>(step - steps.begin()));
+  }
+  return last;
+}
+
+std::string bucket_name(const Network& network, const Bucket& bucket) {
+  const std::string& first = network.layer(bucket.layers.front()).name;
+  if (bucket.layers.size() == 1) return first;
+  return fmt::format("{} … {} ({} layers)", first, network.layer(bucket.layers.back()).name,
+                     bucket.layers.size());
+}
+
+std::vector<Outgoing> plan_messages(const Program& program, Schedule schedule) {
+  std::vector<Outgoing> messages;
+  for (Bucket& bucket : gradient_buckets(program.network(), schedule)) {
+    std::string name = bucket_name(program.network(), bucket);
+    const std::size_t last = last_step(program, bucket);
+    messages.push_back({std::move(bucket), std::move(name), last});
+  }
+  EXPECT(std::ranges::is_sorted(messages, {}, &Outgoing::ready_after));
+  return messages;
+}
+
+/// A number that is equal on all ranks if they train the same parameters in the same layouts and
+/// messages under one schedule; below 2^53, so that it is exact as a double.
+double fingerprint(const Program& program, const std::vector<Outgoing>& messages,
+                   Schedule schedule) {
+  std::uint64_t hash = mix(messages.size(), static_cast<std::uint64_t>(schedule));
+  for (const char letter : program.parameter_layout()) {
+    hash = mix(hash, static_cast<unsigned char>(letter));
+  }
+  return static_cast<double>(hash >> 11U);
+}
+
+void check_agreement(Communicator& communicator, double mine) {
+  std::array<double, 2> extremes{mine, -mine};
+  communicator.all_reduce(std::span<double>(extremes), backend::Reduction::max);
+  if (extremes[0] == -extremes[1]) return;
+  throw ConfigError(
+      "the ranks hold different parameters or hold them in different layouts (their gradients "
+      "cannot be added). Give all ranks the same network, schedule, library and kind of "
+      "processor.");
+}
+
+Seconds load_time(const Batch& batch) {
+  Seconds sum;
+  for (const LoadTimes& times : batch.times) sum += times.read + times.decode + times.augment;
+  return sum;
+}
+
+/// What of the transfers ran before `until`.
+Seconds busy_before(const std::vector<Transfer>& transfers, Instant until) {
+  Seconds sum;
+  for (const Transfer& transfer : transfers) {
+    if (transfer.start < until) sum += elapsed(transfer.start, std::min(transfer.end, until));
+  }
+  return sum;
+}
+
+}  // namespace
+
+struct Trainer::Impl {
+  Impl(Program& the_program, Communicator& the_communicator, BatchSource source,
+       const TrainOptions& the_options);
+
+  void start_together();
+  IterationRecord iterate();
+  void run(Step step);
+  void run_forward();
+  void run_backward();
+  void post_next();
+  std::vector<Transfer> finish_exchange();
+  void keep_in_step();
+  std::vector<Transfer> exchange_now();
+  void update();
+  template <class Work>
+  Seconds phase(const char* name, const Work& work);
+  void record_beside(const Batch& batch, const std::vector<Transfer>& transfers);
+
+  Program* program;
+  Communicator* communicator;
+  BatchSource next;
+  TrainOptions options;
+  std::vector<Outgoing> messages;
+  std::optional<Timeline> timeline;
+  std::uint64_t iteration = 0;
+  std::size_t posted = 0;           ///< messages of this iteration
+  std::optional<Instant> boundary;  ///< end of the last phase; none before the first iteration
+  std::optional<GradientExchange> exchange;  ///< last: its thread stops before what it uses goes
+};
+
+Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchSource source,
+                    const TrainOptions& the_options)
+    : program(&the_program),
+      communicator(&the_communicator),
+      next(std::move(source)),
+      options(the_options),
+      messages(plan_messages(the_program, the_options.schedule)) {
+  options.sgd.gradient_scale = 1.0F / static_cast<float>(communicator->size());
+  if (options.record_spans) timeline.emplace(steady_clock::now());
+  if (communicator->size() == 1) return;
+  start_together();
+  if (options.schedule != Schedule::sequential) {
+    exchange.emplace(communicator->duplicate(), options.waiting);
+  }
+}
+
+void Trainer::Impl::start_together() {
+  check_agreement(*communicator, fingerprint(*program, messages, options.schedule));
+  communicator->broadcast(std::as_writable_bytes(program->all_parameters()), 0);
+  program->parameters_changed();
+}
+
+IterationRecord Trainer::Impl::iterate() {
+  const Instant start = boundary.value_or(steady_clock::now());
+  boundary = start;
+  IterationRecord record;
+  const Batch* batch = nullptr;
+  std::vector<Transfer> transfers;
+  record.other = phase("other", [] {});
+  try {
+    record.io = phase("input", [&] { batch = &next(); });
+    record.h2d =
+        phase("copy of the batch", [&] { program->set_input(batch->images, batch->labels); });
+    record.forward = phase("forward", [&] { run_forward(); });
+    record.backward = phase("backward", [&] { run_backward(); });
+  } catch (...) {
+    keep_in_step();
+    throw;
+  }
+  const Instant backward_done = *boundary;
+  record.exposed_comm = phase("wait for gradients", [&] { transfers = finish_exchange(); });
+  record.update = phase("update", [&] { update(); });
+  record.other += phase("other", [&] {
+    record.hidden_comm = busy_before(transfers, backward_done);
+    record.load = load_time(*batch);
+    record.loss = program->loss();
+    if (timeline) record_beside(*batch, transfers);
+    ++iteration;
+  });
+  record.total = elapsed(start, *boundary);
+  return record;
+}
+
+/// Runs a phase. It begins where the last one ended: there is no time between phases.
+template <class Work>
+Seconds Trainer::Impl::phase(const char* name, const Work& work) {
+  const Instant start = *boundary;
+  work();
+  boundary = steady_clock::now();
+  if (timeline) timeline->add(Span::Lane::phase, name, "phase", start, *boundary);
+  return elapsed(start, *boundary);
+}
+
+void Trainer::Impl::run(Step step) {
+  // Dropout draws by iteration and rank: no two ranks drop the same elements.
+  const auto draw = iteration * static_cast<std::uint64_t>(communicator->size()) +
+                    static_cast<std::uint64_t>(communicator->rank());
+  if (!timeline) {
+    program->run(step, draw);
+    return;
+  }
+  const Instant start = steady_clock::now();
+  program->run(step, draw);
+  program->synchronize();
+  timeline->add(Span::Lane::compute, program->network().layer(step.layer).name,
+                std::string(pass_name(step.pass)), start, steady_clock::now());
+}
+
+void Trainer::Impl::run_forward() {
+  for (const Step step : program->forward_steps()) run(step);
+  program->synchronize();
+}
+
+void Trainer::Impl::run_backward() {
+  const std::vector<Step>& steps = program->backward_steps();
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    run(steps[i]);
+    while (exchange && posted < messages.size() && messages[posted].ready_after == i) {
+      program->synchronize();
+      post_next();
+    }
+  }
+  program->synchronize();
+}
+
+void Trainer::Impl::post_next() {
+  exchange->post(posted, program->gradients(messages[posted].bucket));
+  ++posted;
+}
+
+std::vector<Transfer> Trainer::Impl::finish_exchange() {
+  posted = 0;
+  if (exchange) return exchange->finish();
+  return communicator->size() == 1 ? std::vector<Transfer>{} : exchange_now();
+}
+
+/// After a failure of this rank: takes part in what the others wait for, so that they reach the end
+/// of the iteration, where the caller can tell them.
+void Trainer::Impl::keep_in_step() {
+  try {
+    while (exchange && posted < messages.size()) post_next();
+    finish_exchange();
+  } catch (const std::exception&) {
+    return;  // the failure being handled came first and is the one to report
+  }
+}
+
+/// No rank computes from here on, so one meeting before the first message is enough.
+std::vector<Transfer> Trainer::Impl::exchange_now() {
+  std::vector<Transfer> transfers;
+  communicator->meet(options.waiting);
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    transfers.push_back(
+        all_reduce_bucket(*communicator, i, program->gradients(messages[i].bucket)));
+  }
+  return transfers;
+}
+
+void Trainer::Impl::update() {
+  program->update(options.sgd);
+  program->synchronize();
+}
+
+/// What other threads did.
+void Trainer::Impl::record_beside(const Batch& batch, const std::vector<Transfer>& transfers) {
+  timeline->add(batch);
+  for (const Transfer& transfer : transfers) {
+    const Outgoing& message = messages[transfer.bucket];
+    timeline->add(Span::Lane::comm, message.name, "all_reduce", transfer.start, transfer.end,
+                  static_cast<double>(program->gradients(message.bucket).size_bytes()));
+  }
+}
+
+Trainer::Trainer(Program& program, Communicator& communicator, BatchSource next,
+                 const TrainOptions& options)
+    : impl_(std::make_unique<Impl>(program, communicator, std::move(next), options)) {}
+
+Trainer::Trainer(Program& program, Communicator& communicator, DataPipeline& data,
+                 const TrainOptions& options)
+    : Trainer(
+          program, communicator, [&data]() -> const Batch& { return data.next(); }, options) {}
+
+Trainer::~Trainer() = default;
+
+IterationRecord Trainer::iterate() {
+  const IterationRecord record = impl_->iterate();
+  if (!std::isfinite(record.loss)) {
+    throw WrongResult(fmt::format(
+        "the loss is {} after iteration {} (training diverged). Choose a smaller learning rate.",
+        record.loss, impl_->iteration));
+  }
+  return record;
+}
+
+std::vector<float> Trainer::mean_gradient(LayerId layer) const {
+  std::vector<float> gradient = impl_->program->plain_gradient(layer);
+  for (float& element : gradient) element *= impl_->options.sgd.gradient_scale;
+  return gradient;
+}
+
+std::vector<Span> Trainer::take_spans() {
+  return impl_->timeline ? impl_->timeline->take() : std::vector<Span>{};
+}
+
+}  // namespace dlscale::train
