@@ -49,7 +49,9 @@ class Communicator {
 struct CommBackend {
   std::string_view name;
   std::string_view doc;
-  /// Joins the ranks this process was launched with.
+  /// Joins the ranks this process was launched with. The last communicator to go leaves them in
+  /// good order, which waits for all of them; on an error let the exception unwind past it, and it
+  /// leaves without waiting.
   std::unique_ptr<Communicator> (*connect)();
 };
 
@@ -57,12 +59,17 @@ struct CommBackend {
 /// "local". No side effects.
 std::string_view launched_backend();
 
+/// Connects by launched_backend() and calls check_world(). Throws Unsupported if several ranks were
+/// launched and this build cannot join them.
+std::unique_ptr<Communicator> connect_launched(int expected);
+
 /// Compares the size of `communicator` with what the launcher set in the environment and, if
 /// `expected` > 0, with what the user asked for. On a mismatch throws ConfigError that says which
 /// MPI this build uses, which launcher was seen, and the command to type.
 void check_world(const Communicator& communicator, int expected);
 
 /// `threads` communicators of one group inside this process, for tests: rank i is used by thread i.
+/// all_reduce adds in rank order, so its result is the same for every run and rank.
 std::vector<std::unique_ptr<Communicator>> local_group(int threads);
 
 }  // namespace dlscale::backend

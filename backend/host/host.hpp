@@ -1,21 +1,38 @@
 #pragma once
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "core/cluster.hpp"
+#include "core/units.hpp"
 
 namespace dlscale::backend {
 
-/// The machine this runs on as a cluster of one node, by hwloc: `workers` CPU devices that share
-/// its cores evenly. Peak and bandwidth that no data sheet gives here are left absent or zero,
-/// never guessed.
+/// The machine this runs on as a cluster of one node: `workers` ≥ 1 CPU devices that share its
+/// cores and memory evenly. What no data sheet gives here (peak, bandwidths, latencies) is left
+/// absent or zero, never guessed.
 Cluster detect_local_cluster(int workers);
 
-/// Cores this process may use, in order.
+/// Cores this process may use, as the operating system numbers them. Where a core runs several
+/// hardware threads each counts as a core; the first threads of all cores come before the second
+/// ones, so that a share of the list spreads over whole cores while there are any.
 std::vector<int> usable_cores();
 
-/// Binds the calling thread (and threads it starts later) to the cores of one of `workers`
-/// equal shares of the node: share i gets cores [i·c, (i+1)·c). Throws ConfigError if there are
-/// fewer cores than asked for.
+/// Binds the calling thread (and threads it starts later) to the cores of one of the equal shares
+/// of the node: share i gets cores [i·c, (i+1)·c) of usable_cores(). If the launcher has bound this
+/// rank by itself, the first c cores of that binding are used. Call once, before threads start.
+/// Throws ConfigError if there are fewer cores than asked for.
 void bind_to_cores(int node_rank, int cores_per_rank);
+
+/// Bytes of the largest cache of core 0; 0 if the system does not tell.
+Bytes last_level_cache();
+
+/// Processors' worth of time that the control group (a container's limit) allows, such as 1.5;
+/// nothing if there is no limit.
+std::optional<double> cpu_quota();
+
+/// What makes measuring `cores` busy cores here doubtful, with advice: fewer usable cores, or a
+/// quota below them.
+std::vector<std::string> host_warnings(int cores);
 
 }  // namespace dlscale::backend

@@ -1,0 +1,139 @@
+#include <algorithm>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/comm/local/group.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+template <class T>
+T reduce(Reduction op, T a, T b) {
+  switch (op) {
+    case Reduction::sum:
+      return a + b;
+    case Reduction::max:
+      return std::max(a, b);
+    case Reduction::min:
+      return std::min(a, b);
+  }
+  EXPECT(op == Reduction::sum);
+  return a;
+}
+
+/// Rank `rank`'s share of the elements: reduced in rank order and written to all ranks, so that
+/// the result depends neither on timing nor on the rank.
+template <class T>
+void reduce_share(const Group& group, Rank rank, Reduction op) {
+  std::vector<T*> data;
+  for (Rank from = 0; from < group.size(); ++from) {
+    data.push_back(reinterpret_cast<T*>(group.published(from).data()));
+  }
+  const std::size_t count = group.published(0).size() / sizeof(T);
+  const auto ranks = static_cast<std::size_t>(group.size());
+  const std::size_t begin = count * static_cast<std::size_t>(rank) / ranks;
+  const std::size_t end = count * (static_cast<std::size_t>(rank) + 1) / ranks;
+  for (std::size_t i = begin; i < end; ++i) {
+    T result = data[0][i];
+    for (std::size_t from = 1; from < ranks; ++from) result = reduce(op, result, data[from][i]);
+    for (T* copy : data) copy[i] = result;
+  }
+}
+
+class LocalCommunicator : public Communicator {
+ public:
+  LocalCommunicator(std::shared_ptr<Group> group, Rank rank)
+      : group_(std::move(group)), rank_(rank) {}
+
+  [[nodiscard]] Rank rank() const override { return rank_; }
+  [[nodiscard]] int size() const override { return group_->size(); }
+  [[nodiscard]] int node_size() const override { return group_->size(); }
+  [[nodiscard]] int node_rank() const override { return rank_; }
+  [[nodiscard]] std::string library() const override { return "local"; }
+
+  void send(std::span<const std::byte> data, Rank to, int tag) override {
+    EXPECT(to >= 0 && to < size());
+    group_->post(rank_, to, tag, data);
+  }
+
+  void receive(std::span<std::byte> data, Rank from, int tag) override {
+    EXPECT(from >= 0 && from < size());
+    const std::vector<std::byte> message = group_->take(from, rank_, tag);
+    if (message.size() != data.size()) {
+      throw LibraryError(
+          fmt::format("receive on rank {} from rank {}: {} bytes came, {} were expected.", rank_,
+                      from, message.size(), data.size()));
+    }
+    std::copy(message.begin(), message.end(), data.begin());
+  }
+
+  void all_reduce(std::span<float> data, Reduction op) override { reduce_all(data, op); }
+  void all_reduce(std::span<double> data, Reduction op) override { reduce_all(data, op); }
+
+  void broadcast(std::span<std::byte> data, Rank root) override {
+    EXPECT(root >= 0 && root < size());
+    open_exchange("broadcast", data);
+    const std::span<std::byte> from = group_->published(root);
+    if (rank_ != root) std::copy(from.begin(), from.end(), data.begin());
+    group_->meet(Waiting::sleep);
+  }
+
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    EXPECT(all.size() == mine.size() * static_cast<std::size_t>(size()));
+    // Published spans are writable for all_reduce; here they are only read.
+    open_exchange("all_gather", {const_cast<std::byte*>(mine.data()), mine.size()});
+    auto out = all.begin();
+    for (Rank from = 0; from < size(); ++from) {
+      const std::span<std::byte> part = group_->published(from);
+      out = std::copy(part.begin(), part.end(), out);
+    }
+    group_->meet(Waiting::sleep);
+  }
+
+  void barrier() override { group_->meet(Waiting::spin); }
+  void meet(Waiting waiting) override { group_->meet(waiting); }
+
+  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
+    return std::make_unique<LocalCommunicator>(group_->duplicate(rank_), rank_);
+  }
+
+ private:
+  void open_exchange(const char* call, std::span<std::byte> data) {
+    group_->publish(rank_, data);
+    group_->meet(Waiting::sleep);
+    group_->expect_equal_sizes(call, rank_);
+  }
+
+  template <class T>
+  void reduce_all(std::span<T> data, Reduction op) {
+    open_exchange("all_reduce", std::as_writable_bytes(data));
+    reduce_share<T>(*group_, rank_, op);
+    group_->meet(Waiting::sleep);
+  }
+
+  std::shared_ptr<Group> group_;
+  Rank rank_;
+};
+
+}  // namespace
+
+std::vector<std::unique_ptr<Communicator>> local_group(int threads) {
+  EXPECT(threads >= 1);
+  const auto group = std::make_shared<Group>(threads);
+  std::vector<std::unique_ptr<Communicator>> ranks;
+  for (Rank rank = 0; rank < threads; ++rank) {
+    ranks.push_back(std::make_unique<LocalCommunicator>(group, rank));
+  }
+  return ranks;
+}
+
+extern const CommBackend local{
+    .name = "local",
+    .doc = "one rank, in this process",
+    .connect = [] { return std::move(local_group(1).front()); },
+};
+
+}  // namespace dlscale::backend

@@ -1,0 +1,37 @@
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/ids.hpp"
+
+namespace dlscale::backend {
+
+/// MPI, initialised once per process for calls from several threads, and finalised when the last
+/// communicator is gone: unless a call failed or an exception is under way, for then other ranks
+/// may be gone and finalising would wait for them.
+class MpiSession {
+ public:
+  /// The session of this process. Throws Unsupported if this MPI allows one thread only, and
+  /// LibraryError if it was finalised before.
+  static std::shared_ptr<MpiSession> join();
+  ~MpiSession();
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+
+  /// Throws LibraryError naming call, code, rank and MPI's own text unless `code` is MPI_SUCCESS.
+  void check(int code, const char* call, Rank rank);
+  /// False once a call failed.
+  [[nodiscard]] bool healthy() const { return healthy_; }
+
+ private:
+  MpiSession();
+  std::atomic<bool> healthy_ = true;
+  bool initialised_here_ = false;
+};
+
+/// "Open MPI 4.1.4", "MPICH 4.0.2": the name and version out of MPI_Get_library_version's text.
+std::string short_library_name(std::string_view text);
+
+}  // namespace dlscale::backend

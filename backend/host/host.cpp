@@ -1,0 +1,150 @@
+#include "backend/host/host.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "backend/host/topology.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+struct FreeSet {
+  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
+
+/// A set of processors as large as the kernel may ask for (1024 is the library's default).
+class ProcessorSet {
+ public:
+  static constexpr int capacity = 8192;
+  ProcessorSet() : set_(CPU_ALLOC(capacity)) { CPU_ZERO_S(bytes(), set_.get()); }
+  static std::size_t bytes() { return CPU_ALLOC_SIZE(capacity); }
+  [[nodiscard]] cpu_set_t* get() const { return set_.get(); }
+  [[nodiscard]] bool has(int number) const { return CPU_ISSET_S(number, bytes(), set_.get()); }
+  void add(int number) { CPU_SET_S(number, bytes(), set_.get()); }
+  bool operator==(const ProcessorSet& other) const {
+    return CPU_EQUAL_S(bytes(), set_.get(), other.get()) != 0;
+  }
+
+ private:
+  std::unique_ptr<cpu_set_t, FreeSet> set_;
+};
+
+[[noreturn]] void fail(const char* call) {
+  throw LibraryError(fmt::format("{} failed: {}.", call, std::strerror(errno)));
+}
+
+ProcessorSet allowed_processors() {
+  ProcessorSet set;
+  if (sched_getaffinity(0, ProcessorSet::bytes(), set.get()) != 0) fail("sched_getaffinity");
+  return set;
+}
+
+/// True if the process that started this one may use other processors: the launcher has given
+/// each rank its own.
+bool bound_by_launcher() {
+  ProcessorSet parent;
+  if (sched_getaffinity(getppid(), ProcessorSet::bytes(), parent.get()) != 0) return false;
+  return !(parent == allowed_processors());
+}
+
+Bytes physical_memory() {
+  return Bytes(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+               static_cast<double>(sysconf(_SC_PAGESIZE)));
+}
+
+ConfigError too_few_cores(int node_rank, int cores_per_rank, std::size_t usable) {
+  const std::string have = fmt::format(
+      "rank {} of this node needs cores {} to {} of those that may be used, but there "
+      "{} {}",
+      node_rank, node_rank * cores_per_rank, (node_rank + 1) * cores_per_rank - 1,
+      usable == 1 ? "is" : "are", usable);
+  if (bound_by_launcher()) {
+    return ConfigError(have +
+                       " (the launcher bound it). Start the ranks unbound (mpirun --bind-to none), "
+                       "or ask for fewer cores a rank.");
+  }
+  return ConfigError(have + ". Use fewer ranks on this node or fewer cores a rank.");
+}
+
+}  // namespace
+
+std::vector<int> usable_cores() {
+  const ProcessorSet allowed = allowed_processors();
+  std::vector<HardwareThread> threads = read_topology().threads;
+  std::erase_if(threads, [&](const HardwareThread& t) { return !allowed.has(t.number); });
+  std::sort(threads.begin(), threads.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.place, a.core, a.number) < std::tie(b.place, b.core, b.number);
+  });
+  std::vector<int> numbers;
+  for (const HardwareThread& thread : threads) numbers.push_back(thread.number);
+  return numbers;
+}
+
+void bind_to_cores(int node_rank, int cores_per_rank) {
+  EXPECT(node_rank >= 0 && cores_per_rank >= 1);
+  const std::vector<int> cores = usable_cores();
+  const auto width = static_cast<std::size_t>(cores_per_rank);
+  std::size_t begin = static_cast<std::size_t>(node_rank) * width;
+  if (begin + width > cores.size() && width <= cores.size() && bound_by_launcher()) begin = 0;
+  if (begin + width > cores.size()) throw too_few_cores(node_rank, cores_per_rank, cores.size());
+  ProcessorSet share;
+  for (std::size_t i = begin; i < begin + width; ++i) share.add(cores[i]);
+  if (sched_setaffinity(0, ProcessorSet::bytes(), share.get()) != 0) fail("sched_setaffinity");
+}
+
+Cluster detect_local_cluster(int workers) {
+  EXPECT(workers >= 1);
+  const Topology topology = read_topology();
+  Cluster cluster;
+  cluster.name = "local";
+  cluster.doc = "this machine, as found by " + topology.source;
+  cluster.nodes = 1;
+  cluster.devices_per_node = workers;
+  cluster.device.name = topology.processor;
+  cluster.device.kind = DeviceKind::cpu;
+  cluster.device.memory = physical_memory() / workers;
+  cluster.device.source = topology.source;
+  cluster.host.cores = static_cast<int>(usable_cores().size());
+  cluster.host.source = topology.source;
+  for (LinkSpec* link : {&cluster.host_device, &cluster.intra_node, &cluster.inter_node}) {
+    link->source = "no data sheet; measured by bench";
+  }
+  cluster.host_device.name = "copy in memory";
+  cluster.intra_node.name = "shared memory";
+  cluster.inter_node.name = "none: one node";
+  cluster.storage.source = "no data sheet; measured by bench";
+  return cluster;
+}
+
+Bytes last_level_cache() {
+  return read_topology().last_level_cache;
+}
+
+std::vector<std::string> host_warnings(int cores) {
+  std::vector<std::string> warnings;
+  const std::size_t usable = usable_cores().size();
+  if (static_cast<std::size_t>(cores) > usable) {
+    warnings.push_back(
+        fmt::format("{} cores are to be busy, but this process may use {}; times will be those of "
+                    "cores shared in turn. Use fewer ranks or threads.",
+                    cores, usable));
+  }
+  const std::optional<double> quota = cpu_quota();
+  if (quota && *quota < cores) {
+    warnings.push_back(
+        fmt::format("the control group allows {:.2g} processors' time, less than {} busy cores; "
+                    "ranks will be stopped now and then. Raise the container's CPU limit.",
+                    *quota, cores));
+  }
+  return warnings;
+}
+
+}  // namespace dlscale::backend

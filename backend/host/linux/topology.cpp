@@ -1,0 +1,92 @@
+#include "backend/host/topology.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <unistd.h>
+
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+using std::filesystem::path;
+
+std::string first_line(const path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+int number_in(const path& file, int otherwise) {
+  std::ifstream in(file);
+  int value = otherwise;
+  return in >> value ? value : otherwise;
+}
+
+std::string processor_name() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t start = line.find_first_not_of(" \t", line.find(':') + 1);
+    if (start != std::string::npos) return line.substr(start);
+  }
+  return "unknown processor";
+}
+
+std::vector<HardwareThread> hardware_threads() {
+  std::map<std::pair<int, int>, std::vector<int>> cores;  // (package, core) → thread numbers
+  const int count = static_cast<int>(sysconf(_SC_NPROCESSORS_CONF));
+  for (int number = 0; number < count; ++number) {
+    const path folder = "/sys/devices/system/cpu/cpu" + std::to_string(number);
+    if (number_in(folder / "online", 1) == 0) continue;
+    cores[{number_in(folder / "topology/physical_package_id", 0),
+           number_in(folder / "topology/core_id", number)}]
+        .push_back(number);
+  }
+  std::vector<HardwareThread> threads;
+  int core = 0;
+  for (const auto& [key, numbers] : cores) {
+    for (std::size_t place = 0; place < numbers.size(); ++place) {
+      threads.push_back({numbers[place], core, static_cast<int>(place)});
+    }
+    ++core;
+  }
+  return threads;
+}
+
+/// "32768K"
+Bytes cache_size(const std::string& text) {
+  const double number = std::strtod(text.c_str(), nullptr);
+  return Bytes(number * (text.ends_with('K') ? 1024.0 : text.ends_with('M') ? 1048576.0 : 1.0));
+}
+
+Bytes largest_cache() {
+  Bytes largest;
+  std::error_code none;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/sys/devices/system/cpu/cpu0/cache", none)) {
+    largest = std::max(largest, cache_size(first_line(entry.path() / "size")));
+  }
+  return largest;
+}
+
+}  // namespace
+
+Topology read_topology() {
+  std::vector<HardwareThread> threads = hardware_threads();
+  if (threads.empty()) throw LibraryError("/sys/devices/system/cpu lists no processor.");
+  return {
+      .processor = processor_name(),
+      .source = "/proc and /sys",
+      .threads = std::move(threads),
+      .last_level_cache = largest_cache(),
+  };
+}
+
+}  // namespace dlscale::backend

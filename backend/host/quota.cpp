@@ -1,0 +1,86 @@
+#include "backend/host/quota.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "backend/host/host.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+using std::filesystem::path;
+using Limit = std::optional<double>;
+
+Limit tighter(Limit a, Limit b) {
+  if (!a) return b;
+  if (!b) return a;
+  return std::min(*a, *b);
+}
+
+Limit ratio(double quota, double period) {
+  return quota > 0 && period > 0 ? Limit(quota / period) : std::nullopt;
+}
+
+double number_in(const path& file) {
+  std::ifstream in(file);
+  double value = 0;
+  return in >> value ? value : 0;
+}
+
+/// "150000 100000", or "max 100000" where there is no limit.
+Limit limit_of_version_2(const path& folder) {
+  std::ifstream in(folder / "cpu.max");
+  double quota = 0;
+  double period = 0;
+  return in >> quota >> period ? ratio(quota, period) : std::nullopt;
+}
+
+Limit limit_of_version_1(const path& folder) {
+  return ratio(number_in(folder / "cpu.cfs_quota_us"), number_in(folder / "cpu.cfs_period_us"));
+}
+
+Limit tightest_upwards(const path& mount, path group, Limit (*limit)(const path&)) {
+  Limit tightest = limit(mount);
+  for (group = group.relative_path(); !group.empty(); group = group.parent_path()) {
+    tightest = tighter(tightest, limit(mount / group));
+  }
+  return tightest;
+}
+
+bool controls_cpu(const std::string& controllers) {
+  std::istringstream words(controllers);
+  for (std::string word; std::getline(words, word, ',');) {
+    if (word == "cpu") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<double> quota_of(const std::string& groups, const path& root) {
+  Limit tightest;
+  std::istringstream lines(groups);
+  // "0::/user.slice" in version 2, "4:cpu,cpuacct:/docker/…" in version 1
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const path group = line.substr(second + 1);
+    if (controllers.empty()) {
+      tightest = tighter(tightest, tightest_upwards(root, group, limit_of_version_2));
+    } else if (controls_cpu(controllers)) {
+      tightest = tighter(tightest, tightest_upwards(root / controllers, group, limit_of_version_1));
+    }
+  }
+  return tightest;
+}
+
+std::optional<double> cpu_quota() {
+  std::ifstream in("/proc/self/cgroup");
+  return quota_of(std::string(std::istreambuf_iterator<char>(in), {}), "/sys/fs/cgroup");
+}
+
+}  // namespace dlscale::backend

@@ -1,0 +1,13 @@
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+
+namespace dlscale::backend {
+
+/// The tightest processor limit on the way from a control group up to the root: `groups` is the
+/// text of /proc/self/cgroup, `root` is where the control groups are mounted. Reads cpu.max of
+/// version 2, and cpu.cfs_quota_us over cpu.cfs_period_us of version 1.
+std::optional<double> quota_of(const std::string& groups, const std::filesystem::path& root);
+
+}  // namespace dlscale::backend

@@ -1,0 +1,269 @@
+#include "backend/comm/communicator.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "tests/backend/comm/groups.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+template <class Ranks>
+class CommunicatorTest : public testing::Test {};
+using AllRanks = testing::Types<Threads, Processes>;
+TYPED_TEST_SUITE(CommunicatorTest, AllRanks);
+
+constexpr std::array<std::size_t, 10> counts{1, 2, 3, 4, 5, 999, 1000, 1001, 999'999, 1'000'001};
+
+/// Small integers, different on every rank: sums are exact in f32 whatever their order.
+template <class T>
+std::vector<T> values_of(Rank rank, std::size_t count) {
+  std::vector<T> values(count);
+  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(i % 251 + 3 * rank);
+  return values;
+}
+
+template <class T>
+std::vector<T> expected_sum(int ranks, std::size_t count) {
+  std::vector<T> sum(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    sum[i] = static_cast<T>(ranks * static_cast<int>(i % 251) + 3 * ranks * (ranks - 1) / 2);
+  }
+  return sum;
+}
+
+std::span<std::byte> bytes_of(auto& values) {
+  return std::as_writable_bytes(std::span(values));
+}
+
+TYPED_TEST(CommunicatorTest, AllReduceLeavesTheSumOnEveryRank) {
+  TypeParam::run([](Communicator& ranks) {
+    for (const std::size_t count : counts) {
+      auto values = values_of<float>(ranks.rank(), count);
+      ranks.all_reduce(std::span(values), Reduction::sum);
+      EXPECT_EQ(values, expected_sum<float>(ranks.size(), count)) << count;
+    }
+  });
+}
+
+TYPED_TEST(CommunicatorTest, AllReduceAddsDoubles) {
+  TypeParam::run([](Communicator& ranks) {
+    for (const std::size_t count : counts) {
+      auto values = values_of<double>(ranks.rank(), count);
+      ranks.all_reduce(std::span(values), Reduction::sum);
+      EXPECT_EQ(values, expected_sum<double>(ranks.size(), count)) << count;
+    }
+  });
+}
+
+TYPED_TEST(CommunicatorTest, AllReduceOfNothingReturns) {
+  TypeParam::run([](Communicator& ranks) {
+    ranks.all_reduce(std::span<float>(), Reduction::sum);
+    ranks.all_reduce(std::span<double>(), Reduction::max);
+  });
+}
+
+TYPED_TEST(CommunicatorTest, AllReduceFindsLargestAndSmallest) {
+  TypeParam::run([](Communicator& ranks) {
+    std::vector<float> large = {static_cast<float>(ranks.rank()), -1.0F};
+    ranks.all_reduce(std::span(large), Reduction::max);
+    EXPECT_EQ(large, (std::vector<float>{static_cast<float>(ranks.size() - 1), -1.0F}));
+    std::vector<double> small = {-static_cast<double>(ranks.rank()), 2.0};
+    ranks.all_reduce(std::span(small), Reduction::min);
+    EXPECT_EQ(small, (std::vector<double>{1.0 - ranks.size(), 2.0}));
+  });
+}
+
+TYPED_TEST(CommunicatorTest, AllReduceGivesTheSameBitsOnEveryRank) {
+  TypeParam::run([](Communicator& ranks) {
+    std::vector<float> values(1001);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = 1.0F / static_cast<float>(i + 1) + 1e-3F * static_cast<float>(ranks.rank());
+    }
+    ranks.all_reduce(std::span(values), Reduction::sum);
+    std::vector<float> all(values.size() * static_cast<std::size_t>(ranks.size()));
+    ranks.all_gather(bytes_of(values), bytes_of(all));
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      const float* copy = all.data() + values.size() * static_cast<std::size_t>(rank);
+      EXPECT_EQ(std::memcmp(copy, values.data(), values.size() * sizeof(float)), 0) << rank;
+    }
+  });
+}
+
+TYPED_TEST(CommunicatorTest, BroadcastCopiesTheRootsData) {
+  TypeParam::run([](Communicator& ranks) {
+    for (Rank root = 0; root < ranks.size(); ++root) {
+      auto values = values_of<float>(ranks.rank(), 1003);
+      ranks.broadcast(bytes_of(values), root);
+      EXPECT_EQ(values, values_of<float>(root, 1003)) << root;
+    }
+  });
+}
+
+TYPED_TEST(CommunicatorTest, AllGatherKeepsRankOrder) {
+  TypeParam::run([](Communicator& ranks) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{77}}) {
+      auto mine = values_of<float>(ranks.rank(), count);
+      std::vector<float> all(count * static_cast<std::size_t>(ranks.size()));
+      ranks.all_gather(bytes_of(mine), bytes_of(all));
+      for (Rank rank = 0; rank < ranks.size(); ++rank) {
+        const auto part = values_of<float>(rank, count);
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(count) * rank;
+        EXPECT_TRUE(std::equal(part.begin(), part.end(), begin)) << rank;
+      }
+    }
+  });
+}
+
+TYPED_TEST(CommunicatorTest, MessagesTravelRoundTheRing) {
+  TypeParam::run([](Communicator& ranks) {
+    const Rank next = (ranks.rank() + 1) % ranks.size();
+    const Rank previous = (ranks.rank() + ranks.size() - 1) % ranks.size();
+    if (ranks.size() == 1) return;
+    std::vector<float> token(100'000, 0.0F);
+    if (ranks.rank() == 0) {
+      ranks.send(bytes_of(token), next, 7);
+      ranks.receive(bytes_of(token), previous, 7);
+      EXPECT_EQ(token.back(), static_cast<float>(ranks.size() - 1));
+    } else {
+      ranks.receive(bytes_of(token), previous, 7);
+      for (float& value : token) value += 1.0F;
+      ranks.send(bytes_of(token), next, 7);
+    }
+  });
+}
+
+TYPED_TEST(CommunicatorTest, TagsKeepMessagesApart) {
+  TypeParam::run([](Communicator& ranks) {
+    if (ranks.size() < 2 || ranks.rank() > 1) return;
+    int first = 1;
+    int second = 2;
+    const auto bytes = [](int& value) { return std::as_writable_bytes(std::span(&value, 1)); };
+    if (ranks.rank() == 0) {
+      ranks.send(bytes(first), 1, 10);
+      ranks.send(bytes(second), 1, 20);
+    } else {
+      ranks.receive(bytes(second), 0, 20);
+      ranks.receive(bytes(first), 0, 10);
+      EXPECT_EQ(first, 1);
+      EXPECT_EQ(second, 2);
+    }
+  });
+}
+
+TYPED_TEST(CommunicatorTest, ReceivingAMessageOfAnotherSizeFails) {
+  TypeParam::run([](Communicator& ranks) {
+    if (ranks.size() < 2 || ranks.rank() > 1) return;
+    std::array<std::byte, 16> data{};
+    if (ranks.rank() == 0) ranks.send(std::span(data).first(8), 1, 5);
+    if (ranks.rank() == 1) {
+      EXPECT_THROW(ranks.receive(data, 0, 5), LibraryError);
+    }
+  });
+}
+
+/// Nobody leaves before the last has arrived.
+TYPED_TEST(CommunicatorTest, MeetingsWaitForAll) {
+  TypeParam::run([](Communicator& ranks) {
+    for (const Waiting waiting : {Waiting::spin, Waiting::sleep}) {
+      for (int round = 0; round < 20; ++round) {
+        ranks.meet(waiting);
+        std::vector<double> arrived(1, 1.0);
+        ranks.all_reduce(std::span(arrived), Reduction::sum);
+        EXPECT_EQ(arrived[0], ranks.size());
+      }
+    }
+    ranks.barrier();
+  });
+}
+
+TEST(LocalGroup, NobodyLeavesAMeetingBeforeTheLastArrives) {
+  for (const Waiting waiting : {Waiting::spin, Waiting::sleep}) {
+    std::atomic<int> arrived = 0;
+    run_on_threads(4, [&](Communicator& ranks) {
+      for (int round = 1; round <= 50; ++round) {
+        ++arrived;
+        ranks.meet(waiting);
+        EXPECT_GE(arrived.load(), 4 * round);
+        ranks.meet(waiting);
+      }
+    });
+  }
+}
+
+TYPED_TEST(CommunicatorTest, ADuplicateWorksOnAnotherThreadAtTheSameTime) {
+  TypeParam::run([](Communicator& ranks) {
+    const std::unique_ptr<Communicator> other = ranks.duplicate();
+    EXPECT_EQ(other->rank(), ranks.rank());
+    EXPECT_EQ(other->size(), ranks.size());
+    const auto work = [](Communicator& communicator) {
+      for (const std::size_t count : {std::size_t{1}, std::size_t{1000}, std::size_t{100'001}}) {
+        for (int round = 0; round < 5; ++round) {
+          auto values = values_of<float>(communicator.rank(), count);
+          communicator.meet(round % 2 == 0 ? Waiting::sleep : Waiting::spin);
+          communicator.all_reduce(std::span(values), Reduction::sum);
+          EXPECT_EQ(values, expected_sum<float>(communicator.size(), count));
+        }
+      }
+    };
+    std::jthread helper([&] { work(*other); });
+    work(ranks);
+  });
+}
+
+TYPED_TEST(CommunicatorTest, RanksKnowTheirPlaceOnTheNode) {
+  TypeParam::run([](Communicator& ranks) {
+    EXPECT_GE(ranks.node_rank(), 0);
+    EXPECT_LT(ranks.node_rank(), ranks.node_size());
+    EXPECT_LE(ranks.node_size(), ranks.size());
+    EXPECT_FALSE(ranks.library().empty());
+  });
+}
+
+TEST(LocalGroup, AddsInRankOrderWhateverTheTiming) {
+  // 2^24 + 1 is not an f32: only the order (2^24 + 1) + -2^24 … in rank order gives this result.
+  const std::vector<float> by_rank = {16777216.0F, 1.0F, -16777216.0F};
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    run_on_threads(3, [&](Communicator& ranks) {
+      std::vector<float> value(1, by_rank[static_cast<std::size_t>(ranks.rank())]);
+      ranks.all_reduce(std::span(value), Reduction::sum);
+      EXPECT_EQ(value[0], 0.0F);
+    });
+  }
+}
+
+TEST(LocalGroup, DifferentSizesFailOnEveryRank) {
+  run_on_threads(3, [](Communicator& ranks) {
+    std::vector<float> values(ranks.rank() == 1 ? 4 : 5);
+    EXPECT_THROW(ranks.all_reduce(std::span(values), Reduction::sum), LibraryError);
+  });
+}
+
+TEST(CheckWorld, AcceptsWhatTheLauncherStartedAndNothingElse) {
+  Processes::run([](Communicator& ranks) {
+    EXPECT_NO_THROW(check_world(ranks, 0));
+    EXPECT_NO_THROW(check_world(ranks, ranks.size()));
+    EXPECT_THROW(check_world(ranks, ranks.size() + 1), ConfigError);
+    // As in a program whose MPI is not the launcher's: it finds itself alone.
+    if (ranks.size() > 1) {
+      EXPECT_THROW(check_world(*local_group(1).front(), 0), ConfigError);
+    }
+  });
+}
+
+TEST(CommFamily, ListsTheBackendsOfThisBuild) {
+  const Family<CommBackend> backends = family<CommBackend>();
+  ASSERT_NE(backends.find("local"), nullptr);
+  EXPECT_EQ(backends.find("local")->connect()->size(), 1);
+  EXPECT_EQ(backends.members.size() + backends.absent.size(), 2U);
+  for (const Absent& absent : backends.absent) EXPECT_FALSE(absent.reason.empty());
+}
+
+}  // namespace
+}  // namespace dlscale::backend

@@ -1,0 +1,112 @@
+#include "backend/comm/launch.hpp"
+
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace dlscale::backend {
+namespace {
+
+using testing::HasSubstr;
+
+std::optional<Launch> launch_of(const std::map<std::string, std::string>& variables) {
+  return detect_launch([&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  });
+}
+
+TEST(DetectLaunch, SeesNoLauncherInAPlainShell) {
+  EXPECT_FALSE(launch_of({{"HOME", "/root"}}).has_value());
+}
+
+TEST(DetectLaunch, ReadsTheSizeOfEachLauncher) {
+  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "4"}})->size, 4);
+  EXPECT_EQ(launch_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}})->size, 3);
+  EXPECT_EQ(launch_of({{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}})->size, 8);
+  EXPECT_EQ(launch_of({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}})->size, 8);
+}
+
+TEST(DetectLaunch, LeavesTheSizeOpenWhereTheLauncherDoesNotTell) {
+  EXPECT_EQ(launch_of({{"PMIX_RANK", "0"}})->size, 0);
+  EXPECT_EQ(launch_of({{"MPI_LOCALNRANKS", "2"}})->size, 0);
+}
+
+TEST(DetectLaunch, DoesNotTrustAnUnreadableSize) {
+  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "two"}})->size, 0);
+  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "-2"}})->size, 0);
+  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", "2x"}})->size, 0);
+  EXPECT_EQ(launch_of({{"OMPI_COMM_WORLD_SIZE", ""}})->size, 0);
+}
+
+TEST(DetectLaunch, TakesTheInnerLauncherInsideASlurmStep) {
+  const auto launch = launch_of(
+      {{"OMPI_COMM_WORLD_SIZE", "16"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}});
+  EXPECT_EQ(launch->size, 16);
+}
+
+TEST(DetectLaunch, DoesNotTakeABatchScriptForAParallelJob) {
+  EXPECT_FALSE(launch_of({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).has_value());
+  EXPECT_FALSE(launch_of({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}).has_value());
+}
+
+World world(const std::string& library, int size) {
+  return {.library = library,
+          .size = size,
+          .launch = std::nullopt,
+          .expected = 0,
+          .mpiexec = "mpirun.openmpi",
+          .invocation = "dlscale bench comm"};
+}
+
+TEST(WorldProblem, IsNoneWhenAllAgree) {
+  World agreed = world("Open MPI 4.1.4", 2);
+  EXPECT_EQ(world_problem(agreed), "");
+  agreed.launch = Launch{"Open MPI's mpirun", "OMPI_COMM_WORLD_SIZE", 2};
+  agreed.expected = 2;
+  EXPECT_EQ(world_problem(agreed), "");
+  agreed.launch->size = 0;
+  EXPECT_EQ(world_problem(agreed), "");
+}
+
+TEST(WorldProblem, NamesBothSidesWhenTheLauncherIsOfAnotherMpi) {
+  World wrong = world("Open MPI 4.1.4", 1);
+  wrong.launch = Launch{"MPICH's mpiexec", "PMI_SIZE", 2};
+  const std::string text = world_problem(wrong);
+  EXPECT_THAT(text, HasSubstr("MPICH's mpiexec started 2 ranks (PMI_SIZE=2)"));
+  EXPECT_THAT(text, HasSubstr("Open MPI 4.1.4"));
+  EXPECT_THAT(text, HasSubstr("does not understand this launcher"));
+  EXPECT_THAT(text, HasSubstr("Type: mpirun.openmpi -n 2 dlscale bench comm"));
+}
+
+TEST(WorldProblem, SuspectsTheVersionWhenTheLauncherIsOfTheSameMpi) {
+  World wrong = world("MPICH 4.2.0", 1);
+  wrong.launch = Launch{"MPICH's mpiexec", "PMI_SIZE", 2};
+  EXPECT_THAT(world_problem(wrong), HasSubstr("another version"));
+}
+
+TEST(WorldProblem, SaysWhatToTypeWhenTooFewRanksRun) {
+  World few = world("local", 1);
+  few.expected = 2;
+  EXPECT_EQ(
+      world_problem(few),
+      "2 ranks were asked for, but 1 runs here. Type: mpirun.openmpi -n 2 dlscale bench comm");
+}
+
+TEST(WorldProblem, AsksForAnMpiWhereTheBuildHasNone) {
+  World few = world("local", 1);
+  few.mpiexec = "";
+  few.expected = 2;
+  EXPECT_THAT(world_problem(few), HasSubstr("install libopenmpi-dev or libmpich-dev"));
+}
+
+TEST(ShellText, QuotesWhatAShellWouldChange) {
+  using namespace std::string_literals;
+  EXPECT_EQ(shell_text("dlscale\0bench\0comm\0"s), "dlscale bench comm");
+  EXPECT_EQ(shell_text("a b\0it's\0\0"s), "'a b' 'it'\\''s' ''");
+  EXPECT_EQ(shell_text(""), "");
+}
+
+}  // namespace
+}  // namespace dlscale::backend
