@@ -35,7 +35,8 @@ struct Convolution {
 };
 enum class PoolingKind { max, average };
 /// Windows may hang over the right and bottom edge when `ceil_mode`; average pooling divides by
-/// the number of elements inside the image.
+/// the number of elements inside the image. A kernel of 0 × 0 stands for the whole input (global
+/// pooling); Network replaces it by the input's size.
 struct Pooling {
   PoolingKind kind = PoolingKind::max;
   int kernel_h = 0;

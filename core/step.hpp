@@ -32,17 +32,18 @@ struct Work {
 std::vector<Step> forward_steps(const Network& network);
 
 /// The backward pass in the order it is executed, last layer first. Per layer: accumulate (if its
-/// output has more than one consumer), backward_filter, backward_data. No backward_data for layers
-/// that read only the input. No step where nothing is computed: the backward of Sum hands its
-/// gradient on without work, as does fan-out to a single consumer.
+/// output has more than one consumer), backward_filter, backward_data. No backward_data or
+/// accumulate for gradients that reach no parameters, such as those of the input; batch norm always
+/// has backward_data, which makes its parameter gradients. No step where nothing is computed: the
+/// backward of Sum hands its gradient on without work, as does fan-out to a single consumer.
 std::vector<Step> backward_steps(const Network& network);
 
 /// Declared work of a step for a batch; a multiply-add is two operations, padding counts.
 Work work(const Network& network, Step step, int batch, DType dtype);
 
 /// The name of the kernel a step runs, equal for layers that do the same work, such as
-/// "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1". Batch, pass and precision are not
-/// part of it.
+/// "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1". The number of consumers is part of it
+/// where it is more than one, because accumulate depends on it; batch, pass and precision are not.
 std::string kernel_key(const Network& network, LayerId layer);
 
 /// The gradients of one message: layers in the order in which backward finishes them, last layer

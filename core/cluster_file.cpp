@@ -1,0 +1,106 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/cluster.hpp"
+#include "core/config_file.hpp"
+#include "core/config_path.hpp"
+#include "core/error.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale {
+namespace {
+
+constexpr IntegerRange count_range{1, 1'000'000};
+
+DeviceKind read_device_kind(const ConfigMap& map) {
+  const std::array<std::string, 2> words{"cpu", "gpu"};
+  const std::string word = map.text("kind");
+  if (word == "cpu") return DeviceKind::cpu;
+  if (word == "gpu") return DeviceKind::gpu;
+  map.refuse("kind", "no kind of device", suggestion(word, words));
+}
+
+std::map<DType, FlopsPerSecond> read_peak(const ConfigMap& map) {
+  std::map<DType, FlopsPerSecond> peak;
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    const std::string_view name = dtype_name(dtype);
+    if (map.has(name)) peak[dtype] = map.quantity<FlopsPerSecond>(name);
+  }
+  map.refuse_unknown_keys();
+  return peak;
+}
+
+Device read_device(const ConfigMap& map) {
+  Device device;
+  device.name = map.text("name");
+  device.kind = read_device_kind(map);
+  device.peak = read_peak(map.map("peak"));
+  device.memory_bandwidth = map.quantity<BytesPerSecond>("memory_bandwidth");
+  device.memory = map.quantity<Bytes>("memory");
+  if (device.kind == DeviceKind::gpu || map.has("launch")) {
+    device.launch = map.quantity<Seconds>("launch");
+  }
+  device.source = map.text("source");
+  map.refuse_unknown_keys();
+  return device;
+}
+
+Host read_host(const ConfigMap& map) {
+  Host host;
+  host.cores = map.integer("cores", count_range);
+  host.decode = map.quantity<Seconds>("decode");
+  host.source = map.text("source");
+  map.refuse_unknown_keys();
+  return host;
+}
+
+LinkSpec read_link(const ConfigMap& map) {
+  LinkSpec link;
+  link.name = map.text("name");
+  link.latency = map.quantity<Seconds>("latency");
+  link.bandwidth = map.quantity<BytesPerSecond>("bandwidth");
+  link.source = map.text("source");
+  map.refuse_unknown_keys();
+  return link;
+}
+
+Storage read_storage(const ConfigMap& map) {
+  Storage storage;
+  storage.read_bandwidth = map.quantity<BytesPerSecond>("read_bandwidth");
+  storage.shared_by_nodes = map.flag_or("shared_by_nodes", storage.shared_by_nodes);
+  storage.source = map.text("source");
+  map.refuse_unknown_keys();
+  return storage;
+}
+
+/// A link that nothing crosses may be left out.
+void read_links(const ConfigMap& map, Cluster& cluster) {
+  cluster.host_device = read_link(map.map("host_device"));
+  if (cluster.devices_per_node > 1 || map.has("intra_node")) {
+    cluster.intra_node = read_link(map.map("intra_node"));
+  }
+  if (cluster.nodes > 1 || map.has("inter_node")) {
+    cluster.inter_node = read_link(map.map("inter_node"));
+  }
+  map.refuse_unknown_keys();
+}
+
+}  // namespace
+
+Cluster load_cluster(std::string_view name) {
+  const ConfigMap map = ConfigMap::load(find_config("clusters", name));
+  Cluster cluster;
+  cluster.name = map.text("cluster");
+  cluster.doc = map.text_or("doc", "");
+  cluster.nodes = map.integer("nodes", count_range);
+  cluster.devices_per_node = map.integer("devices_per_node", {1, 1024});
+  cluster.device = read_device(map.map("device"));
+  cluster.host = read_host(map.map("host"));
+  read_links(map.map("links"), cluster);
+  cluster.storage = read_storage(map.map("storage"));
+  map.refuse_unknown_keys();
+  return cluster;
+}
+
+}  // namespace dlscale

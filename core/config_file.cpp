@@ -1,0 +1,254 @@
+#include "core/config_file.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale {
+namespace {
+
+std::string_view type_word(const YAML::Node& node) {
+  switch (node.Type()) {
+    case YAML::NodeType::Map:
+      return "a mapping";
+    case YAML::NodeType::Sequence:
+      return "a list";
+    case YAML::NodeType::Scalar:
+      return "a single value";
+    case YAML::NodeType::Null:
+    case YAML::NodeType::Undefined:
+      break;
+  }
+  return "empty";
+}
+
+std::string shown(const YAML::Node& node) {
+  return node.IsScalar() ? fmt::format("\"{}\"", node.Scalar()) : std::string(type_word(node));
+}
+
+template <class Number>
+bool parse_all(const std::string& text, Number& value) {
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc{} && end == last;
+}
+
+YAML::Node parse_file(const std::filesystem::path& file) {
+  try {
+    std::ifstream stream(file);
+    if (!stream || std::filesystem::is_directory(file)) {
+      throw ConfigError(
+          fmt::format("{} cannot be read. Check that it is a file you may read.", file.string()));
+    }
+    return YAML::Load(stream);
+  } catch (const YAML::Exception& error) {
+    throw ConfigError(fmt::format("{}:{}: this is not YAML ({}). Check indentation and brackets.",
+                                  file.string(), error.mark.line + 1, error.msg));
+  }
+}
+
+}  // namespace
+
+struct ConfigMap::Contents {
+  YAML::Node node;
+  std::string file;
+  std::string path;  ///< of this mapping in the file, "" for the root
+  std::string title;
+  std::set<std::string, std::less<>> asked;
+
+  Contents(YAML::Node n, std::string in_file, std::string at)
+      : node(std::move(n)), file(std::move(in_file)), path(std::move(at)) {
+    if (!node.IsMap()) {
+      throw ConfigError(fmt::format("{}: {} is {}. Write a mapping, \"key: value\" a line.", file,
+                                    path.empty() ? "the file" : path, type_word(node)));
+    }
+    refuse_repeated_keys();
+  }
+
+  [[nodiscard]] std::string where(std::string_view key) const {
+    if (!title.empty()) return fmt::format("{}: {}: {}", file, title, key);
+    return fmt::format("{}: {}/{}", file, path, key);
+  }
+
+  void refuse_repeated_keys() const {
+    std::set<std::string> seen;
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar()) {
+        throw ConfigError(fmt::format("{}: {} has a key that is {}. Write a word.", file,
+                                      path.empty() ? "the file" : path, type_word(entry.first)));
+      }
+      if (!seen.insert(entry.first.Scalar()).second) {
+        throw ConfigError(fmt::format("{} occurs twice. Keep one.", where(entry.first.Scalar())));
+      }
+    }
+  }
+
+  /// The value of a key that must be there.
+  YAML::Node at(std::string_view key) {
+    asked.emplace(key);
+    const YAML::Node& readable = node;  // a mutable node would grow the key
+    const YAML::Node value = readable[std::string(key)];
+    if (!value.IsDefined() || value.IsNull()) {
+      throw ConfigError(fmt::format("{} is missing. Add \"{}: …\".", where(key), key));
+    }
+    return value;
+  }
+
+  [[noreturn]] void refuse(const std::string& at, const YAML::Node& value, std::string_view why,
+                           std::string_view advice) const {
+    throw ConfigError(fmt::format("{} is {} ({}). {}", at, shown(value), why, advice));
+  }
+
+  std::string scalar(std::string_view key) {
+    const YAML::Node value = at(key);
+    if (!value.IsScalar()) {
+      throw ConfigError(
+          fmt::format("{} is {}. Write a single value.", where(key), type_word(value)));
+    }
+    return value.Scalar();
+  }
+
+  int to_integer(std::string_view key, const YAML::Node& value, IntegerRange range) const {
+    const std::string advice =
+        fmt::format("Write a whole number from {} to {}.", range.least, range.most);
+    int number = 0;
+    if (!value.IsScalar() || !parse_all(value.Scalar(), number)) {
+      refuse(where(key), value, "not a whole number", advice);
+    }
+    if (number < range.least || number > range.most) {
+      refuse(where(key), value, "out of range", advice);
+    }
+    return number;
+  }
+};
+
+ConfigMap::ConfigMap(std::shared_ptr<Contents> contents) : contents_(std::move(contents)) {}
+
+ConfigMap ConfigMap::load(const std::filesystem::path& file) {
+  return ConfigMap(std::make_shared<Contents>(parse_file(file), file.string(), ""));
+}
+
+bool ConfigMap::has(std::string_view key) const {
+  const YAML::Node& node = contents_->node;
+  contents_->asked.emplace(key);
+  return node[std::string(key)].IsDefined();
+}
+
+std::string ConfigMap::text(std::string_view key) const {
+  std::string value = contents_->scalar(key);
+  if (value.empty()) refuse(key, "empty", "Write a text.");
+  return value;
+}
+
+std::string ConfigMap::text_or(std::string_view key, std::string_view absent) const {
+  return has(key) ? text(key) : std::string(absent);
+}
+
+int ConfigMap::integer(std::string_view key, IntegerRange range) const {
+  return contents_->to_integer(key, contents_->at(key), range);
+}
+
+int ConfigMap::integer_or(std::string_view key, int absent, IntegerRange range) const {
+  return has(key) ? integer(key, range) : absent;
+}
+
+std::vector<int> ConfigMap::integers(std::string_view key, IntegerRange range) const {
+  const YAML::Node value = contents_->at(key);
+  if (!value.IsSequence()) return {contents_->to_integer(key, value, range)};
+  std::vector<int> numbers;
+  for (const auto& element : value) {
+    numbers.push_back(contents_->to_integer(key, element, range));
+  }
+  return numbers;
+}
+
+double ConfigMap::number(std::string_view key, NumberRange range) const {
+  double value = 0;
+  const std::string advice = fmt::format("Write a number from {} to {}.", range.least, range.most);
+  if (!parse_all(contents_->scalar(key), value)) refuse(key, "not a number", advice);
+  if (!(value >= range.least && value <= range.most)) refuse(key, "out of range", advice);
+  return value;
+}
+
+double ConfigMap::number_or(std::string_view key, double absent, NumberRange range) const {
+  return has(key) ? number(key, range) : absent;
+}
+
+bool ConfigMap::flag_or(std::string_view key, bool absent) const {
+  if (!has(key)) return absent;
+  const std::string word = contents_->scalar(key);
+  if (word != "true" && word != "false") refuse(key, "neither", "Write true or false.");
+  return word == "true";
+}
+
+ConfigMap ConfigMap::map(std::string_view key) const {
+  return ConfigMap(std::make_shared<Contents>(contents_->at(key), contents_->file,
+                                              fmt::format("{}/{}", contents_->path, key)));
+}
+
+std::vector<ConfigMap> ConfigMap::maps(std::string_view key) const {
+  const YAML::Node list = contents_->at(key);
+  if (!list.IsSequence()) {
+    throw ConfigError(
+        fmt::format("{} is {}. Write a list of mappings.", where(key), type_word(list)));
+  }
+  std::vector<ConfigMap> maps;
+  for (const auto& element : list) {
+    maps.push_back(ConfigMap(std::make_shared<Contents>(
+        element, contents_->file, fmt::format("{}/{}/{}", contents_->path, key, maps.size()))));
+  }
+  return maps;
+}
+
+std::vector<std::string> ConfigMap::texts(std::string_view key) const {
+  const YAML::Node value = contents_->at(key);
+  if (!value.IsSequence()) return {text(key)};
+  std::vector<std::string> words;
+  for (const auto& element : value) {
+    if (!element.IsScalar()) refuse(key, "holds more than words", "Write a list of words.");
+    words.push_back(element.Scalar());
+  }
+  return words;
+}
+
+std::vector<std::string> ConfigMap::keys() const {
+  std::vector<std::string> keys;
+  for (const auto& entry : contents_->node) keys.push_back(entry.first.Scalar());
+  return keys;
+}
+
+void ConfigMap::refuse_unknown_keys() const {
+  const std::vector<std::string> known(contents_->asked.begin(), contents_->asked.end());
+  for (const std::string& key : keys()) {
+    if (contents_->asked.contains(key)) continue;
+    throw ConfigError(fmt::format("{} is not a known key. {}", where(key), suggestion(key, known)));
+  }
+}
+
+void ConfigMap::set_title(std::string_view title) {
+  contents_->title = title;
+}
+
+std::string ConfigMap::where() const {
+  if (!contents_->title.empty()) return fmt::format("{}: {}", contents_->file, contents_->title);
+  return fmt::format("{}: {}", contents_->file, contents_->path.empty() ? "/" : contents_->path);
+}
+
+std::string ConfigMap::where(std::string_view key) const {
+  return contents_->where(key);
+}
+
+void ConfigMap::refuse(std::string_view key, std::string_view why, std::string_view advice) const {
+  contents_->refuse(where(key), contents_->at(key), why, advice);
+}
+
+}  // namespace dlscale

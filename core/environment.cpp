@@ -1,0 +1,132 @@
+#include "core/environment.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <limits.h>
+#include <array>
+#include <cstdint>
+#include <ctime>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "core/build_info.hpp"
+
+namespace dlscale {
+namespace {
+
+constexpr std::array recorded_prefixes{"OMP_",  "OMPI_MCA_", "MPIR_CVAR_", "NCCL_",
+                                       "DNNL_", "ONEDNN_",   "DLSCALE_"};
+
+std::string first_line(const char* file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+std::string cpu_model() {
+  std::ifstream stream("/proc/cpuinfo");
+  for (std::string line; std::getline(stream, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+/// FNV-1a, 64 bits. Need not resist attack, only tell machines apart.
+std::string hash_text(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size()) == 0 ? std::string(name.data()) : "unknown";
+}
+
+/// {0, 1, 2, 5} → "0-2,5"
+std::string ranges_text(const std::vector<int>& cores) {
+  std::string text;
+  for (std::size_t i = 0; i < cores.size();) {
+    std::size_t last = i;
+    while (last + 1 < cores.size() && cores[last + 1] == cores[last] + 1) ++last;
+    text += text.empty() ? "" : ",";
+    text += last == i ? fmt::to_string(cores[i]) : fmt::format("{}-{}", cores[i], cores[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string affinity_text() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return "unknown";
+  std::vector<int> cores;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &set)) cores.push_back(core);
+  }
+  return ranges_text(cores);
+}
+
+std::string kernel_text() {
+  utsname names = {};
+  if (uname(&names) != 0) return "unknown";
+  return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+}
+
+std::string governor() {
+  const std::string word = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  return word.empty() ? "unknown" : word;
+}
+
+double memory_bytes() {
+  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+/// Only what changes results, so that no secret of the user's shell gets into a result file.
+std::map<std::string, std::string> recorded_variables() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    for (const std::string_view prefix : recorded_prefixes) {
+      if (text.starts_with(prefix)) {
+        variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+      }
+    }
+  }
+  return variables;
+}
+
+}  // namespace
+
+Environment capture_environment() {
+  Environment environment;
+  environment.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+  environment.host_hash = hash_text(host_name());
+  environment.cpu = cpu_model();
+  environment.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  environment.affinity = affinity_text();
+  environment.kernel = kernel_text();
+  environment.governor = governor();
+  environment.memory_bytes = memory_bytes();
+  const BuildInfo build = build_info();
+  environment.compiler = build.compiler;
+  environment.flags = build.flags;
+  environment.commit = build.commit;
+  environment.dirty = build.dirty;
+  environment.load = first_line("/proc/loadavg");
+  environment.variables = recorded_variables();
+  return environment;
+}
+
+}  // namespace dlscale

@@ -1,0 +1,205 @@
+#include "core/result_json.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace dlscale {
+
+// nlohmann_json finds these by their names.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Summary, median, mad, ci95_low, ci95_high, min, max, n)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Environment, date, host_hash, cpu, cores, affinity, kernel,
+                                   governor, memory_bytes, compiler, flags, commit, dirty, load,
+                                   libraries, variables)
+
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view schema = "dlscale.result";
+constexpr int version = 1;
+
+std::string to_line(const json& value) {
+  // A command line or variable may hold bytes that are not UTF-8.
+  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json parse_json(std::string_view line) {
+  try {
+    json value = json::parse(line);
+    if (value.is_object()) return value;
+  } catch (const json::exception&) {  // reported below
+  }
+  throw ConfigError("this line is not a JSON object");
+}
+
+/// Runs `read`, whose json errors become ConfigErrors.
+template <class Read>
+auto with_errors(Read read) {
+  try {
+    return read();
+  } catch (const json::exception& error) {
+    throw ConfigError(error.what());
+  }
+}
+
+bool is_finite(const Series& series) {
+  for (const auto& rank : series.samples) {
+    for (const double sample : rank) {
+      if (!std::isfinite(sample)) return false;
+    }
+  }
+  return true;
+}
+
+/// What in the measurement is not a finite number; empty if all is.
+std::string not_finite(const Measurement& measurement) {
+  for (const auto& [name, series] : measurement.series) {
+    if (!is_finite(series)) return fmt::format("a sample of {} is not finite", name);
+  }
+  const auto& error = measurement.max_relative_error;
+  if (error && !std::isfinite(*error)) return "the error against the reference is not finite";
+  const auto& work = measurement.work;
+  if (work && !std::isfinite(work->flops.si() + work->bytes.si())) {
+    return "the declared work is not finite";
+  }
+  return {};
+}
+
+Measurement refuse_not_finite(Measurement measurement) {
+  if (const std::string problem = not_finite(measurement); !problem.empty()) {
+    measurement.status = Status::wrong;
+    measurement.reason += (measurement.reason.empty() ? "" : "; ") + problem;
+  }
+  if (measurement.status == Status::wrong) measurement.series.clear();
+  return measurement;
+}
+
+json to_json(const Series& series) {
+  return {{"unit", series.unit}, {"samples", series.samples}, {"summary", series.summary}};
+}
+
+json finite_or_null(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? json(*value) : json();
+}
+
+json to_json(const std::optional<Work>& work) {
+  if (!work) return nullptr;
+  return {{"flops", finite_or_null(work->flops.si())}, {"bytes", finite_or_null(work->bytes.si())}};
+}
+
+Status parse_status(const std::string& word) {
+  constexpr std::array all{Status::ok, Status::unstable, Status::wrong, Status::unsupported,
+                           Status::interrupted};
+  for (const Status status : all) {
+    if (status_name(status) == word) return status;
+  }
+  throw ConfigError(fmt::format("\"{}\" is not a status", word));
+}
+
+Series parse_series(const json& value) {
+  auto samples = value.at("samples").get<std::vector<std::vector<double>>>();
+  for (const auto& rank : samples) {
+    if (rank.size() != samples.front().size()) {
+      throw ConfigError("the ranks have different numbers of samples");
+    }
+  }
+  return make_series(value.at("unit"), std::move(samples));  // the summary follows from the samples
+}
+
+std::optional<Work> parse_work(const json& value) {
+  if (value.is_null() || value.at("flops").is_null() || value.at("bytes").is_null()) return {};
+  return Work{Flops(value.at("flops").get<double>()), Bytes(value.at("bytes").get<double>())};
+}
+
+void check_schema(const json& value) {
+  if (!value.contains("schema") || value.at("schema") != schema) {
+    throw ConfigError(
+        fmt::format("this is not a result file of dlscale: no \"schema\": \"{}\"", schema));
+  }
+  if (value.at("version") != version) {
+    throw ConfigError(fmt::format("this is version {} of the format; this program reads version {}",
+                                  value.at("version").dump(), version));
+  }
+}
+
+}  // namespace
+
+std::string header_line(const ResultHeader& header) {
+  return to_line({{"schema", schema},
+                  {"version", version},
+                  {"benchmark", header.benchmark},
+                  {"command", header.command},
+                  {"run", header.run},
+                  {"environment", header.environment}});
+}
+
+std::string measurement_line(const Measurement& original) {
+  const Measurement measurement = refuse_not_finite(original);
+  json series = json::object();
+  for (const auto& [name, values] : measurement.series) series[name] = to_json(values);
+  return to_line({{"benchmark", measurement.benchmark},
+                  {"axes", measurement.axes},
+                  {"status", status_name(measurement.status)},
+                  {"reason", measurement.reason},
+                  {"series", std::move(series)},
+                  {"work", to_json(measurement.work)},
+                  {"implementation", measurement.implementation},
+                  {"max_relative_error", finite_or_null(measurement.max_relative_error)},
+                  {"warnings", measurement.warnings}});
+}
+
+std::string end_line(std::size_t measurements) {
+  return to_line({{"end", {{"measurements", measurements}}}});
+}
+
+LineKind kind_of_line(std::string_view line) {
+  const json value = parse_json(line);
+  if (value.contains("end")) return LineKind::end;
+  return value.contains("axes") ? LineKind::measurement : LineKind::header;
+}
+
+ResultHeader parse_header(std::string_view line) {
+  return with_errors([&] {
+    const json value = parse_json(line);
+    check_schema(value);
+    ResultHeader header;
+    header.benchmark = value.at("benchmark");
+    header.command = value.at("command").get<std::vector<std::string>>();
+    header.run = value.at("run").get<std::map<std::string, std::string>>();
+    header.environment = value.at("environment").get<Environment>();
+    return header;
+  });
+}
+
+Measurement parse_measurement(std::string_view line) {
+  return with_errors([&] {
+    const json value = parse_json(line);
+    Measurement measurement;
+    measurement.benchmark = value.at("benchmark");
+    measurement.axes = value.at("axes").get<std::map<std::string, std::string>>();
+    measurement.status = parse_status(value.at("status"));
+    measurement.reason = value.at("reason");
+    for (const auto& [name, series] : value.at("series").items()) {
+      measurement.series.emplace(name, parse_series(series));
+    }
+    measurement.work = parse_work(value.at("work"));
+    measurement.implementation = value.at("implementation");
+    const json& error = value.at("max_relative_error");
+    if (!error.is_null()) measurement.max_relative_error = error.get<double>();
+    measurement.warnings = value.at("warnings").get<std::vector<std::string>>();
+    return measurement;
+  });
+}
+
+std::size_t parse_end(std::string_view line) {
+  return with_errors(
+      [&] { return parse_json(line).at("end").at("measurements").get<std::size_t>(); });
+}
+
+}  // namespace dlscale

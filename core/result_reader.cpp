@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/measurement.hpp"
+#include "core/result_json.hpp"
+
+namespace dlscale {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Line {
+  std::string text;
+  bool is_terminated = false;  ///< ends in a line break; a crash can cut the last line short
+};
+
+std::vector<Line> read_lines(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || fs::is_directory(path)) {
+    throw ConfigError(
+        fmt::format("{} cannot be read. Check that it is a result file (*.jsonl).", path.string()));
+  }
+  std::vector<Line> lines;
+  for (std::string text; std::getline(stream, text);) {
+    lines.push_back({std::move(text), !stream.eof()});
+  }
+  return lines;
+}
+
+bool is_cut_short(const Line& line) {
+  if (line.is_terminated) return false;
+  try {
+    (void)kind_of_line(line.text);
+    return false;
+  } catch (const ConfigError&) {
+    return true;
+  }
+}
+
+/// Takes in one line after the header.
+void read_line(ResultFile& file, const std::string& text) {
+  if (file.complete) throw ConfigError("there is more after the line that ends the file");
+  switch (kind_of_line(text)) {
+    case LineKind::measurement:
+      file.measurements.push_back(parse_measurement(text));
+      return;
+    case LineKind::header:
+      throw ConfigError("this line is not a measurement");
+    case LineKind::end:
+      break;
+  }
+  if (parse_end(text) != file.measurements.size()) {
+    throw ConfigError(fmt::format("the file ends after {} measurements but counts {}",
+                                  file.measurements.size(), parse_end(text)));
+  }
+  file.complete = true;
+}
+
+}  // namespace
+
+ResultFile read_results(const fs::path& path) {
+  std::vector<Line> lines = read_lines(path);
+  if (!lines.empty() && is_cut_short(lines.back())) lines.pop_back();
+  if (lines.empty()) {
+    throw ConfigError(fmt::format("{} holds no results. Measure again.", path.string()));
+  }
+  ResultFile file;
+  file.path = path;
+  std::size_t number = 0;
+  try {
+    file.header = parse_header(lines[number].text);
+    for (number = 1; number < lines.size(); ++number) read_line(file, lines[number].text);
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}:{}: {}. Measure again, or remove the file.", path.string(),
+                                  number + 1, error.what()));
+  }
+  return file;
+}
+
+std::vector<ResultFile> read_result_tree(const fs::path& path) {
+  if (!fs::is_directory(path)) return {read_results(path)};
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    if (entry.is_regular_file() && entry.path().extension() == ".jsonl") {
+      paths.push_back(entry.path());
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<ResultFile> files;
+  for (const fs::path& file : paths) files.push_back(read_results(file));
+  return files;
+}
+
+}  // namespace dlscale

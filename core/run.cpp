@@ -1,0 +1,84 @@
+#include "core/run.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale {
+namespace {
+
+constexpr std::array all_dtypes{DType::f32, DType::bf16};
+constexpr std::array all_schedules{Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
+
+/// The value among `all` that `name_of` calls `word`.
+template <class Enum, std::size_t N>
+Enum parse_word(std::string_view what, std::string_view word, const std::array<Enum, N>& all,
+                std::string_view (*name_of)(Enum)) {
+  std::vector<std::string> words;
+  for (const Enum value : all) {
+    if (name_of(value) == word) return value;
+    words.emplace_back(name_of(value));
+  }
+  throw ConfigError(fmt::format("\"{}\" is not a {}. {}", word, what, suggestion(word, words)));
+}
+
+void check_range(std::string_view field, int value, int most) {
+  if (value >= 1 && value <= most) return;
+  throw ConfigError(
+      fmt::format("{} is {}. Write a whole number from 1 to {}.", field, value, most));
+}
+
+}  // namespace
+
+std::string_view dtype_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "f32";
+    case DType::bf16:
+      return "bf16";
+  }
+  fail_expectation("dtype is a DType", std::source_location::current());
+}
+
+DType parse_dtype(std::string_view name) {
+  return parse_word("precision", name, all_dtypes, dtype_name);
+}
+
+std::string_view schedule_name(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::sequential:
+      return "sequential";
+    case Schedule::wait_free:
+      return "wait_free";
+    case Schedule::bucketed:
+      return "bucketed";
+  }
+  fail_expectation("schedule is a Schedule", std::source_location::current());
+}
+
+Schedule parse_schedule(std::string_view name) {
+  return parse_word("schedule", name, all_schedules, schedule_name);
+}
+
+void check(const Run& run) {
+  if (run.network.empty()) {
+    throw ConfigError("network is empty. Name a network, such as resnet50.");
+  }
+  if (run.cluster.empty()) {
+    throw ConfigError("cluster is empty. Name a cluster, such as p40x16 or local.");
+  }
+  check_range("ranks", run.ranks, 1'000'000);
+  check_range("ranks_per_node", run.ranks_per_node, 1'000'000);
+  check_range("batch", run.batch, 65'536);
+  check_range("cores_per_rank", run.cores_per_rank, 65'536);
+  check_range("compute_threads", run.compute_threads, 65'536);
+  check_range("loader_threads", run.loader_threads, 65'536);
+  check_range("prefetch", run.prefetch, 1024);
+}
+
+}  // namespace dlscale
