@@ -34,13 +34,13 @@ struct LinkSpec {
 
 struct Host {
   int cores = 1;
-  Seconds decode;  ///< one core's time to decode and augment one picture of ≈ 110 KB
+  Seconds decode;  ///< one core's time to decode and augment one picture of ≈ 110 KB; 0: not known
   std::string source;
 };
 
 struct Storage {
-  BytesPerSecond read_bandwidth;
-  bool shared_by_nodes = false;  ///< one server for all nodes (NFS) or a disk in each
+  BytesPerSecond read_bandwidth;  ///< 0: not known
+  bool shared_by_nodes = false;   ///< one server for all nodes (NFS) or a disk in each
   std::string source;
 };
 
@@ -52,8 +52,8 @@ struct Cluster {
   Device device;
   Host host;
   LinkSpec host_device;  ///< host memory to device; on a CPU device: a copy in memory
-  LinkSpec intra_node;   ///< per device
-  LinkSpec inter_node;   ///< per node
+  LinkSpec intra_node;   ///< per device; may be empty if a node has one
+  LinkSpec inter_node;   ///< per node; may be empty if there is one
   Storage storage;
   [[nodiscard]] int workers() const { return nodes * devices_per_node; }
 };

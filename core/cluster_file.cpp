@@ -49,7 +49,7 @@ Device read_device(const ConfigMap& map) {
 Host read_host(const ConfigMap& map) {
   Host host;
   host.cores = map.integer("cores", count_range);
-  host.decode = map.quantity<Seconds>("decode");
+  if (map.has("decode")) host.decode = map.quantity<Seconds>("decode");
   host.source = map.text("source");
   map.refuse_unknown_keys();
   return host;
@@ -98,7 +98,7 @@ Cluster load_cluster(std::string_view name) {
   cluster.device = read_device(map.map("device"));
   cluster.host = read_host(map.map("host"));
   read_links(map.map("links"), cluster);
-  cluster.storage = read_storage(map.map("storage"));
+  if (map.has("storage")) cluster.storage = read_storage(map.map("storage"));
   map.refuse_unknown_keys();
   return cluster;
 }

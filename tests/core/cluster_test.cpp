@@ -1,0 +1,121 @@
+#include "core/cluster.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/config_path.hpp"
+#include "tests/core/support.hpp"
+
+namespace dlscale {
+namespace {
+
+using test::expect_contains;
+
+constexpr std::string_view small_cluster = R"(cluster: small
+nodes: 2
+devices_per_node: 1
+device:
+  name: some processor
+  kind: cpu
+  peak: {f32: 1.5 TFLOP/s, bf16: 3 TFLOP/s}
+  memory_bandwidth: 40 GB/s
+  memory: 16 GiB
+  source: its data sheet
+host: {cores: 8, source: its data sheet}
+links:
+  host_device: {name: copy, latency: 1 us, bandwidth: 20 GB/s, source: guess}
+  inter_node: {name: 25 GbE, latency: 20 us, bandwidth: 25 Gb/s, source: IEEE 802.3by}
+)";
+
+Cluster load_text(std::string_view text) {
+  const test::TemporaryFolder folder;
+  return load_cluster(folder.write("small.yaml", text).string());
+}
+
+/// The error of `small_cluster` with `from` replaced by `to`.
+std::string error_after(std::string_view from, std::string_view to) {
+  return test::config_error([&] { (void)load_text(test::replaced(small_cluster, from, to)); });
+}
+
+TEST(ConfiguredClusters, AllLoadAndAreCalledLikeTheirFiles) {
+  const std::vector<std::string> names = config_names("clusters");
+  EXPECT_GE(names.size(), 4U);
+  for (const std::string& name : names) {
+    const Cluster cluster = load_cluster(name);
+    EXPECT_EQ(cluster.name, name);
+    EXPECT_TRUE(cluster.device.peak.contains(DType::f32)) << name;
+    EXPECT_GT(cluster.workers(), 1) << name;
+  }
+}
+
+TEST(ConfiguredClusters, FoundingTestbedIsFourTimesFourP40) {
+  const Cluster cluster = load_cluster("p40x16");
+  EXPECT_EQ(cluster.nodes, 4);
+  EXPECT_EQ(cluster.workers(), 16);
+  // 3840 cores, one multiply-add each a clock
+  EXPECT_NEAR(cluster.device.peak.at(DType::f32).si(), 3840 * 2 * 1.531e9, 0.01e12);
+  EXPECT_LT(cluster.inter_node.bandwidth, cluster.intra_node.bandwidth);
+}
+
+TEST(ClusterFile, ReadsUnitsIntoSi) {
+  const Cluster cluster = load_text(small_cluster);
+  EXPECT_EQ(cluster.device.kind, DeviceKind::cpu);
+  EXPECT_DOUBLE_EQ(cluster.device.peak.at(DType::bf16).si(), 3e12);
+  EXPECT_DOUBLE_EQ(cluster.device.memory.si(), 16.0 * 1024 * 1024 * 1024);
+  EXPECT_DOUBLE_EQ(cluster.inter_node.bandwidth.si(), 25e9 / 8);
+  EXPECT_DOUBLE_EQ(cluster.inter_node.latency.si(), 20e-6);
+  EXPECT_EQ(cluster.storage.read_bandwidth, BytesPerSecond());  // not known
+}
+
+TEST(ClusterFile, BareNumberIsRefusedWithWhatToWrite) {
+  const std::string error = error_after("bandwidth: 25 Gb/s", "bandwidth: 25");
+  expect_contains(error, "small.yaml: /links/inter_node/bandwidth is 25 (no unit)");
+  expect_contains(error, "Write \"25 GB/s\" or \"25 Gb/s\".");
+}
+
+TEST(ClusterFile, UnitOfAnotherDimensionIsRefused) {
+  expect_contains(error_after("latency: 20 us", "latency: 20 GB"), "a time is wanted");
+}
+
+TEST(ClusterFile, NegativeAndZeroAreRefused) {
+  expect_contains(error_after("latency: 20 us", "latency: -20 us"), "/links/inter_node/latency");
+  expect_contains(error_after("latency: 20 us", "latency: 0 us"), "not greater than zero");
+  expect_contains(error_after("nodes: 2", "nodes: 0"), "/nodes is \"0\" (out of range)");
+  expect_contains(error_after("nodes: 2", "nodes: 2.5"), "not a whole number");
+}
+
+TEST(ClusterFile, UnknownKeyIsRefusedWithTheNearest) {
+  const std::string error = error_after("memory_bandwidth", "memory_bandwith");
+  expect_contains(error, "memory_bandwidth is missing");  // what lacks is said first
+  expect_contains(error_after("host: {cores: 8,", "host: {cores: 8, decod: 3 ms,"),
+                  "small.yaml: /host/decod is not a known key. Did you mean \"decode\"?");
+}
+
+TEST(ClusterFile, MissingKeyIsNamedWithItsPath) {
+  expect_contains(error_after(", source: IEEE 802.3by", ""), "/links/inter_node/source is missing");
+  expect_contains(error_after("  inter_node:", "  intra_node:"), "/links/inter_node is missing");
+}
+
+TEST(ClusterFile, WrongShapeOfValueIsRefused) {
+  expect_contains(error_after("host: {cores: 8, source: its data sheet}", "host: 8"),
+                  "/host is a single value. Write a mapping");
+  expect_contains(error_after("kind: cpu", "kind: tpu"), "Allowed: cpu, gpu");
+  expect_contains(error_after("nodes: 2", "nodes: 2\nnodes: 3"), "/nodes occurs twice");
+}
+
+TEST(ClusterFile, NoYamlIsRefusedWithItsLine) {
+  expect_contains(error_after("nodes: 2", "nodes: [2"), "small.yaml:");
+  expect_contains(test::config_error([] { (void)load_text(""); }), "the file is empty");
+}
+
+TEST(ClusterFile, UnknownNameListsTheOnesThereAre) {
+  const std::string error = test::config_error([] { (void)load_cluster("p40x61"); });
+  expect_contains(error, "There is: p40x16");
+  expect_contains(test::config_error([] { (void)load_cluster("no/such.yaml"); }),
+                  "no/such.yaml is not a file");
+}
+
+}  // namespace
+}  // namespace dlscale
