@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "train/random.hpp"
+
 namespace dlscale::train {
 
 /// Random numbers that are the same with every compiler and standard library, which std::
@@ -10,11 +12,9 @@ class RandomStream {
   explicit constexpr RandomStream(std::uint64_t seed) : state_(seed) {}
 
   constexpr std::uint64_t next() {
+    const std::uint64_t bits = mix(state_);
     state_ += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = state_;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
+    return bits;
   }
   /// In [0, 1).
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
@@ -28,10 +28,5 @@ class RandomStream {
  private:
   std::uint64_t state_;
 };
-
-/// A seed for part `index` of what `seed` stands for; neighbours share nothing.
-constexpr std::uint64_t derive_seed(std::uint64_t seed, std::uint64_t index) {
-  return RandomStream(RandomStream(seed).next() ^ (index * 0xd1342543de82ef95U + 1)).next();
-}
 
 }  // namespace dlscale::train

@@ -81,7 +81,7 @@ std::uint8_t to_byte(double value) {
 }  // namespace
 
 PictureSize texture_size(const DataSetSpec& spec, std::int64_t index) {
-  RandomStream random(derive_seed(spec.seed, 2 * static_cast<std::uint64_t>(index)));
+  RandomStream random(mix(spec.seed, 2 * static_cast<std::uint64_t>(index)));
   const double scale = random.uniform(0.7, 1.3);
   const double stretch = std::exp(random.uniform(-0.14, 0.14));
   const auto side = [](double pixels) {
@@ -93,7 +93,7 @@ PictureSize texture_size(const DataSetSpec& spec, std::int64_t index) {
 Pixels draw_texture(const DataSetSpec& spec, std::int64_t index, double noise) {
   const PictureSize size = texture_size(spec, index);
   const ClassLook look(index % spec.classes);
-  RandomStream random(derive_seed(spec.seed, 2 * static_cast<std::uint64_t>(index) + 1));
+  RandomStream random(mix(spec.seed, 2 * static_cast<std::uint64_t>(index) + 1));
   const double brightness = random.uniform(120, 200);
   const Colour light = colour_of(look.hue + random.uniform(-0.03, 0.03), brightness);
   const Colour dark = colour_of(look.hue + random.uniform(0.07, 0.13), 0.5 * brightness);
