@@ -1,0 +1,249 @@
+#include "backend/comm/watchdog/line.hpp"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+constexpr int socket_flags = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+/// For a caller to say who it is, once connected.
+constexpr Seconds greeting_time{2.0};
+
+int milliseconds(Seconds time) {
+  return static_cast<int>(std::max(0.0, time.si() * 1e3));
+}
+
+int check(int result, const char* call) {
+  if (result >= 0) return result;
+  throw LibraryError(
+      fmt::format("{} failed for the watchdog of the ranks: {}.", call, std::strerror(errno)));
+}
+
+/// A name that needs no file (unix(7), "abstract").
+struct LocalAddress {
+  sockaddr_un address{};
+  socklen_t length = 0;
+  LocalAddress(std::uint64_t token, const char* role) {
+    address.sun_family = AF_UNIX;
+    const std::string name = fmt::format("dlscale-{:016x}-{}", token, role);
+    std::copy(name.begin(), name.end(), address.sun_path + 1);
+    length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  }
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+};
+
+Descriptor listen_locally(std::uint64_t token, int ranks) {
+  Descriptor socket(check(::socket(AF_UNIX, socket_flags, 0), "socket"));
+  const LocalAddress address(token, "door");
+  check(::bind(socket.get(), address.get(), address.length), "bind");
+  check(::listen(socket.get(), ranks), "listen");
+  return socket;
+}
+
+/// On all addresses, IPv6 and IPv4; IPv4 alone where the kernel has no IPv6.
+Descriptor listen_to_network(int ranks) {
+  Descriptor socket(::socket(AF_INET6, socket_flags, 0));
+  sockaddr_in6 any6{};
+  any6.sin6_family = AF_INET6;
+  const int off = 0;
+  if (socket) ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+  if (!socket || ::bind(socket.get(), reinterpret_cast<sockaddr*>(&any6), sizeof(any6)) != 0) {
+    socket = Descriptor(check(::socket(AF_INET, socket_flags, 0), "socket"));
+    sockaddr_in any4{};
+    any4.sin_family = AF_INET;
+    check(::bind(socket.get(), reinterpret_cast<sockaddr*>(&any4), sizeof(any4)), "bind");
+  }
+  check(::listen(socket.get(), ranks), "listen");
+  return socket;
+}
+
+std::uint16_t port_of(const Descriptor& socket) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof(address);
+  check(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &length), "getsockname");
+  // The port lies at the same place in both families.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
+}
+
+std::string text_of(const sockaddr* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* bytes = nullptr;
+  if (address->sa_family == AF_INET) {
+    bytes = &reinterpret_cast<const sockaddr_in*>(address)->sin_addr;
+  } else if (address->sa_family == AF_INET6) {
+    const auto* six = reinterpret_cast<const sockaddr_in6*>(address);
+    if (!IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)) bytes = &six->sin6_addr;
+  }
+  if (bytes == nullptr) return {};
+  return ::inet_ntop(address->sa_family, bytes, text.data(), text.size()) == nullptr ? ""
+                                                                                     : text.data();
+}
+
+/// Addresses of the interfaces that are up, loopback last.
+std::vector<std::string> own_addresses() {
+  ifaddrs* list = nullptr;
+  check(::getifaddrs(&list), "getifaddrs");
+  std::vector<std::string> outer;
+  std::vector<std::string> loopback;
+  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
+    if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
+    const std::string text = text_of(entry->ifa_addr);
+    const bool inside = (entry->ifa_flags & IFF_LOOPBACK) != 0;
+    if (!text.empty()) (inside ? loopback : outer).push_back(text);
+  }
+  ::freeifaddrs(list);
+  outer.insert(outer.end(), loopback.begin(), loopback.end());
+  return outer;
+}
+
+Descriptor connect_to(const char* address, std::uint16_t port) {
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  if (::inet_pton(AF_INET6, address, &six.sin6_addr) == 1) {
+    Descriptor socket(::socket(AF_INET6, socket_flags, 0));
+    ::connect(socket.get(), reinterpret_cast<sockaddr*>(&six), sizeof(six));
+    return socket;
+  }
+  sockaddr_in four{};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  if (::inet_pton(AF_INET, address, &four.sin_addr) != 1) return {};
+  Descriptor socket(::socket(AF_INET, socket_flags, 0));
+  ::connect(socket.get(), reinterpret_cast<sockaddr*>(&four), sizeof(four));
+  return socket;
+}
+
+bool ready(int descriptor, short events, Seconds timeout) {
+  pollfd waiting{descriptor, events, 0};
+  return ::poll(&waiting, 1, milliseconds(timeout)) == 1;
+}
+
+bool connected(const Descriptor& socket, Seconds timeout) {
+  if (!socket || !ready(socket.get(), POLLOUT, timeout)) return false;
+  int error = 0;
+  socklen_t length = sizeof(error);
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0;
+}
+
+std::uint64_t random_token() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32U) | device();
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+  if (number_ >= 0) ::close(number_);
+}
+
+void Line::send(const News& news) const {
+  // A line that is broken shows when it is read.
+  (void)::send(socket_.get(), &news, sizeof(news), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+std::vector<News> Line::receive() {
+  std::vector<News> arrived;
+  while (!ended_) {
+    const ssize_t got =
+        ::recv(socket_.get(), partial_.data() + filled_, partial_.size() - filled_, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
+    if (got <= 0) {
+      ended_ = true;
+      break;
+    }
+    filled_ += static_cast<std::size_t>(got);
+    if (filled_ < partial_.size()) continue;
+    News news;
+    std::memcpy(&news, partial_.data(), sizeof(news));
+    arrived.push_back(news);
+    filled_ = 0;
+  }
+  return arrived;
+}
+
+Door::Door(int ranks) {
+  invitation_.token = random_token();
+  local_ = listen_locally(invitation_.token, ranks);
+  tcp_ = listen_to_network(ranks);
+  invitation_.port = port_of(tcp_);
+  for (const std::string& address : own_addresses()) {
+    if (invitation_.address_count == invitation_.addresses.size()) break;
+    std::copy(address.begin(), address.end(),
+              invitation_.addresses[invitation_.address_count++].begin());
+  }
+}
+
+std::optional<std::pair<Rank, Line>> Door::next(Seconds timeout) {
+  std::array<pollfd, 2> doors{pollfd{local_.get(), POLLIN, 0}, pollfd{tcp_.get(), POLLIN, 0}};
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout.si());
+  for (;;) {
+    const std::chrono::duration<double> left = deadline - std::chrono::steady_clock::now();
+    if (::poll(doors.data(), doors.size(), milliseconds(Seconds(left.count()))) <= 0) return {};
+    std::optional<std::pair<Rank, Line>> guest;
+    if (doors[0].revents != 0) guest = greet(local_, Line::Kind::local);
+    if (!guest && doors[1].revents != 0) guest = greet(tcp_, Line::Kind::tcp);
+    if (guest) return guest;
+  }
+}
+
+std::optional<std::pair<Rank, Line>> Door::greet(const Descriptor& listener,
+                                                 Line::Kind kind) const {
+  Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket || !ready(socket.get(), POLLIN, greeting_time)) return {};
+  Line line(std::move(socket), kind);
+  const std::vector<News> hello = line.receive();
+  if (hello.empty() || hello.front().token != invitation_.token) return {};
+  return std::pair(hello.front().rank, std::move(line));
+}
+
+std::optional<Line> call_local(const Invitation& invitation, Rank me) {
+  Descriptor socket(::socket(AF_UNIX, socket_flags, 0));
+  const LocalAddress address(invitation.token, "door");
+  if (!socket || ::connect(socket.get(), address.get(), address.length) != 0) return {};
+  Line line(std::move(socket), Line::Kind::local);
+  line.send({invitation.token, me, Fate::well});
+  return line;
+}
+
+std::optional<Line> call_tcp(const Invitation& invitation, Rank me, Seconds timeout) {
+  for (const auto& address : std::span(invitation.addresses).first(invitation.address_count)) {
+    Descriptor socket = connect_to(address.data(), invitation.port);
+    if (!connected(socket, timeout)) continue;
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    Line line(std::move(socket), Line::Kind::tcp);
+    line.send({invitation.token, me, Fate::well});
+    return line;
+  }
+  return {};
+}
+
+bool ReporterClaim::take(std::uint64_t token) {
+  held_ = Descriptor(::socket(AF_UNIX, socket_flags, 0));
+  const LocalAddress address(token, "reporter");
+  return held_ && ::bind(held_.get(), address.get(), address.length) == 0;
+}
+
+}  // namespace dlscale::backend

@@ -1,0 +1,67 @@
+#include "backend/comm/watchdog/roster.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace dlscale::backend {
+namespace {
+
+/// The kernel that runs now and the network name space: what local sockets are common to.
+std::uint64_t node_key() {
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  std::error_code none;
+  const auto space = std::filesystem::read_symlink("/proc/self/ns/net", none);
+  return std::hash<std::string>{}(boot + ' ' + space.string());
+}
+
+Card own_card() {
+  Card card;
+  card.process = ::getpid();
+  card.node = node_key();
+  if (::gethostname(card.host.data(), card.host.size() - 1) != 0) card.host[0] = '?';
+  return card;
+}
+
+}  // namespace
+
+Roster exchange_cards(Communicator& communicator) {
+  const Card mine = own_card();
+  Roster roster(static_cast<std::size_t>(communicator.size()));
+  communicator.all_gather(std::as_bytes(std::span(&mine, 1)),
+                          std::as_writable_bytes(std::span(roster)));
+  return roster;
+}
+
+std::string describe(const Roster& roster, Rank rank) {
+  const Card& card = roster.at(static_cast<std::size_t>(rank));
+  return fmt::format("rank {} (process {} on node {})", rank, card.process, card.host.data());
+}
+
+std::string notice(const Roster& roster, Rank rank, Fate fate, Seconds patience,
+                   const std::filesystem::path& results) {
+  std::string text = "dlscale: " + describe(roster, rank);
+  if (fate == Fate::failed) {
+    text += " stopped because of the error it printed";
+  } else if (fate == Fate::silent) {
+    text += fmt::format(" has not been heard of for {:.3g} s and counts as dead", patience.si());
+  } else {
+    text += " died";
+  }
+  text += "; all ranks stop, for they would wait for it for ever.";
+  if (!results.empty()) {
+    text += fmt::format(" The results so far are kept in {}.", results.string());
+  }
+  if (fate == Fate::died) {
+    text += " If it printed no reason, see dmesg: the system kills a process when memory is short.";
+  }
+  return text;
+}
+
+}  // namespace dlscale::backend

@@ -1,0 +1,32 @@
+#pragma once
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/comm/watchdog/line.hpp"
+
+namespace dlscale::backend {
+
+/// Who a rank is. Plain bytes, for an all-gather.
+struct Card {
+  std::int64_t process = 0;
+  std::uint64_t node = 0;  ///< equal for ranks that can reach each other by local sockets
+  std::array<char, 64> host{};
+};
+
+using Roster = std::vector<Card>;  ///< by rank
+
+/// Collective.
+Roster exchange_cards(Communicator& communicator);
+
+/// "rank 3 (process 4711 on node n2)"
+std::string describe(const Roster& roster, Rank rank);
+
+/// The sentences about a rank that died, was silent for `patience`, or failed.
+std::string notice(const Roster& roster, Rank rank, Fate fate, Seconds patience,
+                   const std::filesystem::path& results);
+
+}  // namespace dlscale::backend

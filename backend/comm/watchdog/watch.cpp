@@ -1,0 +1,202 @@
+#include "backend/comm/watchdog/watch.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include "core/error.hpp"
+#include "core/interrupt.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+/// Between two looks at the signals.
+constexpr Seconds look_again{0.1};
+/// News of a death may come this much later than the signal that the launcher sends because of it:
+/// on one node it comes before, from another node it has to travel.
+constexpr Seconds news_travel{0.3};
+
+template <class TimePoint>
+bool passed(TimePoint since, Seconds time) {
+  return std::chrono::duration<double>(TimePoint::clock::now() - since).count() >= time.si();
+}
+
+/// Signals belong to the threads that do the work.
+class WithoutSignals {
+ public:
+  WithoutSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~WithoutSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  WithoutSignals(const WithoutSignals&) = delete;
+  WithoutSignals& operator=(const WithoutSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+Watch::Watch(Setting setting, std::vector<Peer> peers)
+    : setting_(std::move(setting)), wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  EXPECT(wake_);
+  const Clock::time_point now = Clock::now();
+  for (Peer& peer : peers) peers_.push_back({std::move(peer), Fate::well, now});
+  last_beat_ = now;
+  const WithoutSignals inherited;
+  thread_ = std::jthread([this] { run(); });
+}
+
+Watch::~Watch() {
+  leave(Fate::done);
+}
+
+void Watch::leave(Fate fate) {
+  if (!thread_.joinable()) return;
+  leaving_ = fate;
+  const std::uint64_t one = 1;
+  (void)!::write(wake_.get(), &one, sizeof(one));
+  thread_.join();
+}
+
+void Watch::run() {
+  while (!over_) {
+    wait_for_events();
+    for (Watched& watched : peers_) listen_to(watched);
+    std::erase_if(peers_, [](const Watched& watched) { return watched.peer.line.ended(); });
+    beat();
+    look_at_signals();
+    follow();
+    depart();
+  }
+}
+
+void Watch::wait_for_events() {
+  std::vector<pollfd> events;
+  for (const Watched& watched : peers_) {
+    events.push_back({watched.peer.line.descriptor(), POLLIN, 0});
+  }
+  // While it departs the thread looks at the clock only.
+  if (!leaving_at_) events.push_back({wake_.get(), POLLIN, 0});
+  const double longest = std::min(look_again.si(), setting_.options.heartbeat.si());
+  ::poll(events.data(), events.size(), static_cast<int>(longest * 1e3));
+}
+
+void Watch::listen_to(Watched& watched) {
+  for (const News& news : watched.peer.line.receive()) {
+    if (news.token == setting_.token) hear(watched, news);
+  }
+  const bool unexplained = watched.fate == Fate::well;
+  if (watched.peer.line.ended() && unexplained) return learn(watched.peer.rank, Fate::died);
+  if (watched.peer.line.kind() == Line::Kind::tcp && unexplained &&
+      passed(watched.heard, setting_.options.patience)) {
+    learn(watched.peer.rank, Fate::silent);
+  }
+}
+
+void Watch::hear(Watched& watched, const News& news) {
+  watched.heard = Clock::now();
+  if (news.fate == Fate::well) return;
+  if (news.rank == watched.peer.rank) watched.fate = news.fate;
+  if (news.fate != Fate::done) learn(news.rank, news.fate);
+}
+
+void Watch::beat() {
+  if (!passed(last_beat_, setting_.options.heartbeat)) return;
+  last_beat_ = Clock::now();
+  for (const Watched& watched : peers_) {
+    if (watched.peer.line.kind() == Line::Kind::tcp) {
+      watched.peer.line.send({setting_.token, setting_.me, Fate::well});
+    }
+  }
+}
+
+/// The first that goes wrong is the cause; what follows it are consequences: a failure or an
+/// interrupt may be one of a death whose news took longer. A death well after a signal is one of
+/// the signal: the launcher then kills for good.
+void Watch::learn(Rank rank, Fate fate) {
+  if (leaving_ == Fate::done) return;
+  const bool death = fate == Fate::died || fate == Fate::silent;
+  if (loss_ != Fate::well && (!death || passed(lost_at_, news_travel))) return;
+  if (death && signal_at_ && passed(*signal_at_, news_travel)) return;
+  lost_ = rank;
+  loss_ = fate;
+  lost_at_ = Clock::now();
+  if (is_hub()) tell_all({setting_.token, rank, fate});
+  if (!death) return;
+  report();
+  end_process(static_cast<int>(ExitCode::wrong_result));
+}
+
+void Watch::look_at_signals() {
+  const int signal = pending_signal();
+  if (signal == 0) return;
+  if (!signal_at_) signal_at_ = Clock::now();
+  const bool caused_by_failure = loss_ == Fate::failed;
+  if (caused_by_failure || leaving_at_ || !passed(*signal_at_, setting_.options.grace)) return;
+  tell_all({setting_.token, setting_.me, Fate::interrupted});
+  end_process(128 + signal);
+}
+
+/// Another rank left before its time: this one does as it did, by itself if it can.
+void Watch::follow() {
+  if (leaving_at_) return;
+  if (loss_ == Fate::interrupted && passed(lost_at_, news_travel) && pending_signal() == 0) {
+    ::kill(::getpid(), SIGTERM);
+  }
+  if (loss_ == Fate::failed && passed(lost_at_, setting_.options.grace)) {
+    report();
+    end_process(static_cast<int>(ExitCode::wrong_result));
+  }
+}
+
+void Watch::depart() {
+  const Fate fate = leaving_;
+  if (fate == Fate::well) return;
+  if (!leaving_at_) {
+    leaving_at_ = Clock::now();
+    // Rank 0 keeps passing on news for a while, so it says good-bye last.
+    if (!is_hub() || fate == Fate::done) tell_all({setting_.token, setting_.me, fate});
+  }
+  if (fate != Fate::done && !passed(*leaving_at_, news_travel)) return;
+  if (fate == Fate::interrupted && loss_ == Fate::failed) {
+    report();
+    end_process(static_cast<int>(ExitCode::wrong_result));
+  }
+  if (is_hub() && fate != Fate::done) tell_all({setting_.token, setting_.me, fate});
+  over_ = true;
+}
+
+void Watch::tell_all(const News& news) const {
+  for (const Watched& watched : peers_) {
+    if (watched.peer.rank != news.rank) watched.peer.line.send(news);
+  }
+}
+
+/// Rank 0 speaks for all. If it is the one that is lost, one rank on each node does.
+void Watch::report() {
+  if (!is_hub() && (lost_ != 0 || !claim_.take(setting_.token))) return;
+  const std::string text =
+      notice(setting_.roster, lost_, loss_, setting_.options.patience, setting_.results) + '\n';
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
+  // The claim ends with this process: the others shall have asked by then.
+  if (!is_hub()) std::this_thread::sleep_for(std::chrono::duration<double>(news_travel.si()));
+}
+
+/// Not std::exit: its destructors would wait for the threads that hang. Result files are on disk
+/// line by line; what stands in the buffer of standard output goes out unless a thread is at it.
+void Watch::end_process(int code) const {
+  if (::ftrylockfile(stdout) == 0) {
+    ::fflush_unlocked(stdout);
+    ::funlockfile(stdout);
+  }
+  ::_exit(code);
+}
+
+}  // namespace dlscale::backend
