@@ -1,0 +1,185 @@
+#include "train/gradient_flow.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tests/train/engine/fixtures.hpp"
+#include "train/program_plan.hpp"
+
+namespace dlscale::train {
+namespace {
+
+using BufferId = GradientFlow::BufferId;
+using Kind = GradientFlow::Move::Kind;
+
+/// Outputs of a made-up device whose layouts are named by the layer's index in `layouts`.
+std::vector<backend::TensorDesc> made_outputs(const Network& network,
+                                              const std::map<std::string, std::string>& layouts) {
+  std::vector<backend::TensorDesc> outputs;
+  for (const Layer& layer : network.layers()) {
+    backend::TensorDesc desc;
+    desc.layout.bytes = static_cast<std::size_t>(layer.output.elements()) * 4;
+    const auto named = layouts.find(layer.name);
+    desc.layout.name = named == layouts.end() ? "plain" : named->second;
+    outputs.push_back(desc);
+  }
+  return outputs;
+}
+
+GradientFlow flow_of(const Network& network,
+                     const std::map<std::string, std::string>& layouts = {}) {
+  return plan_gradient_flow(network, made_outputs(network, layouts), backward_steps(network));
+}
+
+LayerId find(const Network& network, std::string_view name) {
+  const auto found = std::ranges::find(network.layers(), name, &Layer::name);
+  EXPECT(found != network.layers().end());
+  return found->id;
+}
+
+std::size_t count_moves(const GradientFlow& flow, Kind kind) {
+  std::size_t count = 0;
+  for (const auto& moves : flow.moves)
+    count += std::ranges::count(moves, kind, &GradientFlow::Move::kind);
+  return count;
+}
+
+/// Gradients as sets of paths: runs the plan symbolically. Each buffer holds how often the gradient
+/// of each loss path reached it; 0 times or twice would show.
+class Symbolic {
+ public:
+  Symbolic(const Network& network, const GradientFlow& flow) : network_(&network), flow_(&flow) {
+    held_.resize(flow.like.size());
+  }
+
+  /// By layer: what its output gradient held when it was read.
+  std::map<std::string, double> run() {
+    const auto steps = backward_steps(*network_);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      for (const auto& move : flow_->moves[i]) apply(move);
+      const Layer& layer = network_->layer(steps[i].layer);
+      if (steps[i].pass != Pass::accumulate) read_and_write(layer, steps[i].pass);
+    }
+    return read_;
+  }
+
+ private:
+  void apply(const GradientFlow::Move& move) {
+    double& to = held_[move.to.index()];
+    to = (move.kind == Kind::add ? to : 0) + held_[move.from.index()];
+  }
+  void read_and_write(const Layer& layer, Pass pass) {
+    const auto gradient = flow_->output[layer.id.index()];
+    const double value = gradient ? held_[gradient->index()] : 1.0;
+    read_[layer.name] = value;
+    if (pass != Pass::backward_data) return;
+    for (const BufferId buffer : flow_->inputs[layer.id.index()]) held_[buffer.index()] = value;
+  }
+
+  const Network* network_;
+  const GradientFlow* flow_;
+  std::vector<double> held_;
+  std::map<std::string, double> read_;
+};
+
+/// The number of paths from a layer's output to losses, by recursion over consumers.
+double count_paths(const Network& network, LayerId layer) {
+  if (std::holds_alternative<SoftmaxCrossEntropy>(network.layer(layer).kind)) return 1;
+  double paths = 0;
+  for (const Layer& consumer : network.layers()) {
+    const auto times = std::ranges::count(consumer.inputs, layer);
+    if (times > 0) paths += static_cast<double>(times) * count_paths(network, consumer.id);
+  }
+  return paths;
+}
+
+void expect_every_path_once(const Network& network,
+                            const std::map<std::string, std::string>& layouts) {
+  const GradientFlow flow = flow_of(network, layouts);
+  for (const auto& [name, value] : Symbolic(network, flow).run()) {
+    EXPECT_EQ(value, count_paths(network, find(network, name))) << name;
+  }
+}
+
+Network sum_network() {
+  return {"sums",
+          {2, 4, 4},
+          {{"conv", Convolution{.out_channels = 2, .kernel_h = 1, .kernel_w = 1}, {"input"}},
+           {"other", Relu{}, {"conv"}},
+           {"twice", Sum{}, {"conv", "other"}},
+           {"pass", Sum{}, {"conv", "twice"}},
+           {"again", Sum{}, {"twice", "conv", "pass"}},
+           {"images", Sum{}, {"again", "input"}},
+           {"fc", FullyConnected{.outputs = 2}, {"images"}},
+           {"loss", SoftmaxCrossEntropy{}, {"fc"}},
+           {"fc2", FullyConnected{.outputs = 2}, {"twice"}},
+           {"loss2", SoftmaxCrossEntropy{}, {"fc2"}}}};
+}
+
+TEST(GradientFlow, BringsTheGradientOfEveryPathToEveryLayerOnce) {
+  expect_every_path_once(chain_network(), {});
+  expect_every_path_once(branched_network(), {});
+  expect_every_path_once(sum_network(), {});
+}
+
+TEST(GradientFlow, DoesSoWhereTheInputsOfASumHaveOtherLayouts) {
+  for (const char* layer : {"left", "right", "relu", "sum1", "sum2"}) {
+    expect_every_path_once(branched_network(), {{layer, "blocked"}});
+  }
+  for (const char* layer : {"conv", "twice", "again", "images"}) {
+    expect_every_path_once(sum_network(), {{layer, "blocked"}});
+  }
+}
+
+TEST(GradientFlow, HandsTheGradientOfASumOnWithoutWork) {
+  const Network network(
+      "residual", {4, 4, 4},
+      {{"conv", Convolution{.out_channels = 4, .kernel_h = 1, .kernel_w = 1}, {"input"}},
+       {"other", Convolution{.out_channels = 4, .kernel_h = 1, .kernel_w = 1}, {"conv"}},
+       {"sum", Sum{}, {"other", "conv"}},
+       {"fc", FullyConnected{.outputs = 2}, {"sum"}},
+       {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const GradientFlow flow = flow_of(network);
+  EXPECT_EQ(flow.output[find(network, "other").index()], flow.output[find(network, "sum").index()]);
+  EXPECT_EQ(count_moves(flow, Kind::copy), 0U);
+  EXPECT_EQ(count_moves(flow, Kind::add), 1U);  // the two gradients of conv
+}
+
+TEST(GradientFlow, NeedsABufferFromItsFirstToItsLastUse) {
+  for (const Network& network : {chain_network(), branched_network(), sum_network()}) {
+    const GradientFlow flow = flow_of(network);
+    const auto steps = backward_steps(network);
+    const auto covered = [&](BufferId buffer, std::size_t step) {
+      return flow.live[buffer.index()].first <= step && step <= flow.live[buffer.index()].last;
+    };
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::size_t layer = steps[i].layer.index();
+      for (const auto& move : flow.moves[i])
+        EXPECT_TRUE(covered(move.from, i) && covered(move.to, i));
+      if (steps[i].pass == Pass::accumulate) continue;
+      EXPECT_TRUE(!flow.output[layer] || covered(*flow.output[layer], i));
+      if (steps[i].pass != Pass::backward_data) continue;
+      for (const BufferId buffer : flow.inputs[layer]) EXPECT_TRUE(covered(buffer, i));
+    }
+  }
+}
+
+TEST(GradientFlow, LetsTheArenaReuseMemoryInADeepChain) {
+  std::vector<Network::Node> nodes;
+  std::string last = "input";
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "conv" + std::to_string(i);
+    nodes.push_back({name, Convolution{.out_channels = 3, .kernel_h = 1, .kernel_w = 1}, {last}});
+    last = name;
+  }
+  nodes.push_back({"fc", FullyConnected{.outputs = 2}, {last}});
+  nodes.push_back({"loss", SoftmaxCrossEntropy{}, {"fc"}});
+  const GradientFlow flow = flow_of(Network("deep", {3, 16, 16}, nodes));
+  const std::size_t one = 3 * 16 * 16 * 4;
+  EXPECT_EQ(place(flow.live, 64).bytes, 2 * one);
+}
+
+}  // namespace
+}  // namespace dlscale::train

@@ -1,0 +1,210 @@
+#include "train/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <mutex>
+#include <stdexcept>
+
+#include "tests/train/engine/failing_communicator.hpp"
+#include "tests/train/engine/fixtures.hpp"
+#include "tests/train/engine/worker.hpp"
+
+namespace dlscale::train {
+namespace {
+
+/// The mean gradients of iteration `iterations` on `ranks` ranks, as rank 0 has them.
+Gradients train(const Network& network, int ranks, int batch, Schedule schedule, int iterations) {
+  Gradients gradients;
+  on_ranks(ranks, [&](backend::Communicator& communicator) {
+    Worker worker(network, communicator, batch, with(schedule));
+    for (int i = 0; i < iterations; ++i) worker.trainer->iterate();
+    if (communicator.rank() == 0) gradients = worker.mean_gradients();
+  });
+  return gradients;
+}
+
+TEST(Trainer, OnSeveralRanksComputesTheGradientsOfOneWithTheWholeBatch) {
+  const Network network = chain_network();
+  const Gradients whole = train(network, 1, 12, Schedule::wait_free, 2);
+  for (const int ranks : {2, 3, 4}) {
+    for (const Schedule schedule : schedules) {
+      const Gradients parts = train(network, ranks, 12 / ranks, schedule, 2);
+      ASSERT_EQ(parts.size(), whole.size());
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        EXPECT_LT(relative_difference(parts[i], whole[i]), 1e-5)
+            << ranks << " ranks, " << schedule_name(schedule) << ", tensor " << i;
+      }
+    }
+  }
+}
+
+TEST(Trainer, ComputesTheSameGradientsUnderEverySchedule) {
+  const Network network = branched_network();
+  for (const int ranks : {1, 2, 3}) {
+    const Gradients expected = train(network, ranks, 2, Schedule::sequential, 3);
+    EXPECT_EQ(train(network, ranks, 2, Schedule::wait_free, 3), expected) << ranks << " ranks";
+    EXPECT_EQ(train(network, ranks, 2, Schedule::bucketed, 3), expected) << ranks << " ranks";
+  }
+}
+
+TEST(Trainer, LearnsASmallSet) {
+  const Network network = chain_network();
+  for (const auto& [ranks, batch] : {std::pair{1, 8}, std::pair{2, 4}}) {
+    on_ranks(ranks, [&](backend::Communicator& communicator) {
+      TrainOptions options;
+      options.sgd.rate = 0.02F;
+      Worker worker(network, communicator, batch, options);
+      const double first = worker.trainer->iterate().loss;
+      double last = first;
+      for (int i = 0; i < 60; ++i) last = worker.trainer->iterate().loss;
+      EXPECT_LT(last, 0.3 * first);
+    });
+  }
+}
+
+TEST(Trainer, KeepsTheWeightsOfAllRanksEqual) {
+  const Network network = branched_network();
+  std::mutex mutex;
+  std::vector<std::vector<float>> weights;
+  on_ranks(3, [&](backend::Communicator& communicator) {
+    // Each starts from other weights: the trainer hands out those of rank 0.
+    Worker worker(network, communicator, 2, with(Schedule::wait_free),
+                  static_cast<std::uint64_t>(communicator.rank()));
+    for (int i = 0; i < 3; ++i) worker.trainer->iterate();
+    const auto all = worker.program.all_parameters();
+    const std::lock_guard lock(mutex);
+    weights.emplace_back(all.begin(), all.end());
+  });
+  ASSERT_EQ(weights.size(), 3U);
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_EQ(weights[0], weights[2]);
+}
+
+TEST(Trainer, CutsAnIterationIntoPhasesThatAddUp) {
+  for (const Schedule schedule : schedules) {
+    on_ranks(2, [&](backend::Communicator& communicator) {
+      Worker worker(branched_network(), communicator, 3, with(schedule));
+      for (int i = 0; i < 5; ++i) {
+        const IterationRecord r = worker.trainer->iterate();
+        const Seconds sum =
+            r.io + r.h2d + r.forward + r.backward + r.exposed_comm + r.update + r.other;
+        EXPECT_NEAR(sum.si(), r.total.si(), 0.01 * r.total.si());
+        for (const Seconds phase : {r.io, r.h2d, r.forward, r.backward, r.exposed_comm, r.update,
+                                    r.other, r.hidden_comm}) {
+          EXPECT_GE(phase, Seconds(0));
+        }
+        EXPECT_LE(r.hidden_comm, r.backward);
+        EXPECT_TRUE(schedule != Schedule::sequential || r.hidden_comm == Seconds(0));
+        EXPECT_GT(r.exposed_comm, Seconds(0));
+      }
+    });
+  }
+}
+
+TEST(Trainer, CountsTheCallersTimeAsOther) {
+  on_ranks(1, [&](backend::Communicator& communicator) {
+    Worker worker(chain_network(), communicator, 2, with(Schedule::wait_free));
+    worker.trainer->iterate();
+    const auto start = std::chrono::steady_clock::now();
+    const std::chrono::milliseconds busy(3);
+    while (std::chrono::steady_clock::now() - start < busy) continue;
+    EXPECT_GE(worker.trainer->iterate().other, 3.0_ms);
+  });
+}
+
+TEST(Trainer, OnOneRankExchangesNothing) {
+  on_ranks(1, [&](backend::Communicator& communicator) {
+    TrainOptions options;
+    options.record_spans = true;
+    Worker worker(chain_network(), communicator, 2, options);
+    EXPECT_EQ(worker.trainer->iterate().hidden_comm, Seconds(0));
+    for (const Span& span : worker.trainer->take_spans()) EXPECT_NE(span.lane, Span::Lane::comm);
+  });
+}
+
+TEST(Trainer, RecordsEveryStepAndMessageAsASpan) {
+  const Network network = branched_network();
+  on_ranks(2, [&](backend::Communicator& communicator) {
+    TrainOptions options;
+    options.record_spans = true;
+    Worker worker(network, communicator, 2, options);
+    worker.trainer->iterate();
+    std::map<Span::Lane, std::size_t> count;
+    for (const Span& span : worker.trainer->take_spans()) {
+      ++count[span.lane];
+      EXPECT_GE(span.start, Seconds(0));
+      EXPECT_EQ(span.bytes > 0, span.lane == Span::Lane::comm);
+    }
+    EXPECT_EQ(count[Span::Lane::compute],
+              forward_steps(network).size() + backward_steps(network).size());
+    EXPECT_EQ(count[Span::Lane::comm], gradient_buckets(network, Schedule::wait_free).size());
+    EXPECT_TRUE(worker.trainer->take_spans().empty());
+  });
+}
+
+TEST(Trainer, RecordsNoSpansUnlessAskedTo) {
+  on_ranks(1, [&](backend::Communicator& communicator) {
+    Worker worker(chain_network(), communicator, 2, with(Schedule::wait_free));
+    worker.trainer->iterate();
+    EXPECT_TRUE(worker.trainer->take_spans().empty());
+  });
+}
+
+TEST(Trainer, BringsAFailureOfTheExchangeToTheCaller) {
+  const Network network = chain_network();
+  for (const Schedule schedule : schedules) {
+    FailingCommunicator communicator(0);
+    Worker worker(network, communicator, 2, with(schedule));
+    EXPECT_THROW(worker.trainer->iterate(), LibraryError) << schedule_name(schedule);
+  }
+}
+
+TEST(Trainer, LeavesTheOthersInStepWhenTheInputOfOneRankFails) {
+  for (const Schedule schedule : schedules) {
+    on_ranks(3, [&](backend::Communicator& communicator) {
+      const Network network = chain_network();
+      const auto device = open_backend("reference");
+      Program program(network, *device, 2, DType::f32);
+      MadeData data(network, 2, communicator.rank(), communicator.size());
+      int batches = 0;
+      const bool fails = communicator.rank() == 1;
+      Trainer trainer(
+          program, communicator,
+          [&]() -> const Batch& {
+            if (fails && ++batches == 2) throw ConfigError("picture.jpg is truncated.");
+            return data.next();
+          },
+          with(schedule));
+      trainer.iterate();
+      if (fails) {
+        EXPECT_THROW(trainer.iterate(), ConfigError);
+      } else {
+        EXPECT_NO_THROW(trainer.iterate());
+      }
+      communicator.barrier();
+    });
+  }
+}
+
+TEST(Trainer, StopsWhenTheLossIsNotFinite) {
+  on_ranks(1, [](backend::Communicator& communicator) {
+    TrainOptions options;
+    options.sgd.rate = 1e30F;
+    Worker worker(chain_network(), communicator, 2, options);
+    const auto train_on = [&] {
+      for (int i = 0; i < 10; ++i) worker.trainer->iterate();
+    };
+    EXPECT_THROW(train_on(), WrongResult);
+  });
+}
+
+TEST(Trainer, RefusesRanksThatTrainDifferentNetworks) {
+  on_ranks(2, [](backend::Communicator& communicator) {
+    const Network network = communicator.rank() == 0 ? chain_network() : branched_network();
+    EXPECT_THROW(Worker(network, communicator, 2, with(Schedule::wait_free)), ConfigError);
+  });
+}
+
+}  // namespace
+}  // namespace dlscale::train
