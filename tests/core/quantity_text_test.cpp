@@ -1,0 +1,92 @@
+#include "core/quantity_text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "tests/core/support.hpp"
+
+namespace dlscale {
+namespace {
+
+using test::expect_contains;
+
+template <class Q>
+double parsed(std::string_view text) {
+  return parse_quantity<Q>(text, "file: /key").si();
+}
+
+template <class Q>
+std::string refusal(std::string_view text) {
+  return test::config_error([&] { (void)parse_quantity<Q>(text, "file: /key"); });
+}
+
+TEST(ParseQuantity, KnowsBitsBytesAndBinaryPrefixes) {
+  EXPECT_DOUBLE_EQ(parsed<BytesPerSecond>("25 GB/s"), 25e9);
+  EXPECT_DOUBLE_EQ(parsed<BytesPerSecond>("25 Gb/s"), 25e9 / 8);
+  EXPECT_DOUBLE_EQ(parsed<Bytes>("110 KiB"), 110 * 1024);
+  EXPECT_DOUBLE_EQ(parsed<Bytes>("1.5 MB"), 1.5e6);
+  EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 us"), 1.5e-6);
+  EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 µs"), 1.5e-6);
+  EXPECT_DOUBLE_EQ(parsed<FlopsPerSecond>("11.76 TFLOP/s"), 11.76e12);
+}
+
+TEST(ParseQuantity, SpaceIsFree) {
+  EXPECT_DOUBLE_EQ(parsed<Seconds>("  2ms "), 2e-3);
+  EXPECT_DOUBLE_EQ(parsed<Bytes>("1e3\tB"), 1e3);
+}
+
+TEST(ParseQuantity, NumberWithoutUnitIsRefusedWithAnExample) {
+  const std::string error = refusal<BytesPerSecond>("25");
+  EXPECT_EQ(error, "file: /key is 25 (no unit). Write \"25 GB/s\" or \"25 Gb/s\".");
+}
+
+TEST(ParseQuantity, OtherDimensionsAreRefused) {
+  expect_contains(refusal<BytesPerSecond>("25 GB"), "an amount of data, but a bandwidth is wanted");
+  expect_contains(refusal<Bytes>("25 GB/s"), "a bandwidth, but an amount of data is wanted");
+  expect_contains(refusal<Seconds>("3 TFLOP/s"), "a computing speed, but a time is wanted");
+}
+
+TEST(ParseQuantity, EverythingElseIsRefused) {
+  for (const std::string_view text : {"", " ", "GB/s", "nan GB/s", "inf GB/s", "-inf GB/s",
+                                      "1e309 GB/s", "1e308 TB/s", "25 GB/s x", "25 KB/s", "25 gb/s",
+                                      "2 5 GB/s", "0x10 GB/s", "1,5 GB/s", "25 GBps", "1e GB/s"}) {
+    expect_contains(refusal<BytesPerSecond>(text), "file: /key is ");
+    expect_contains(refusal<BytesPerSecond>(text), "Write \"");
+  }
+}
+
+TEST(QuantityText, HasThreeOrFourDigitsAndTheFittingPrefix) {
+  EXPECT_EQ(to_text(Seconds(1.2344e-3)), "1.234 ms");
+  EXPECT_EQ(to_text(Seconds(0)), "0 ns");
+  EXPECT_EQ(to_text(Seconds(61.5)), "61.50 s");
+  EXPECT_EQ(to_text(Seconds(-2.5e-6)), "-2.500 us");
+  EXPECT_EQ(to_text(Bytes(97.5 * 1024 * 1024)), "97.5 MiB");
+  EXPECT_EQ(to_text(Bytes(512)), "512 B");
+  EXPECT_EQ(to_text(Bytes(1010 * 1024)), "1010 KiB");
+  EXPECT_EQ(to_text(BytesPerSecond(12.34e9)), "12.3 GB/s");
+  EXPECT_EQ(to_text(FlopsPerSecond(11.76e12)), "11.8 TFLOP/s");
+}
+
+TEST(QuantityText, RoundingUpCarriesIntoTheNextPrefix) {
+  EXPECT_EQ(to_text(Seconds(0.99999e-3)), "1.000 ms");
+  EXPECT_EQ(to_text(Seconds(9.99996e-3)), "10.00 ms");
+  EXPECT_EQ(to_text(BytesPerSecond(999.9e6)), "1.00 GB/s");
+}
+
+TEST(QuantityText, ReadsBackWithinItsDigits) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> exponent(-9, 3);
+  for (int i = 0; i < 2000; ++i) {
+    const double seconds = std::pow(10, exponent(random));
+    EXPECT_NEAR(parsed<Seconds>(to_text(Seconds(seconds))) / seconds, 1, 5.1e-4);
+    const double bytes = seconds * 1e11;
+    EXPECT_NEAR(parsed<Bytes>(to_text(Bytes(bytes))) / bytes, 1, 5.1e-3);
+    EXPECT_NEAR(parsed<BytesPerSecond>(to_text(BytesPerSecond(bytes))) / bytes, 1, 5.1e-3);
+  }
+}
+
+}  // namespace
+}  // namespace dlscale

@@ -1,0 +1,179 @@
+#include "core/run.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "core/build_info.hpp"
+#include "core/config_path.hpp"
+#include "core/environment.hpp"
+#include "core/interrupt.hpp"
+#include "core/suggest.hpp"
+#include "tests/core/support.hpp"
+
+namespace dlscale {
+namespace {
+
+using test::config_error;
+using test::expect_contains;
+
+Run valid_run() {
+  Run run;
+  run.network = "resnet50";
+  return run;
+}
+
+TEST(Run, NamesAreReadBack) {
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    EXPECT_EQ(parse_dtype(dtype_name(dtype)), dtype);
+  }
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+    EXPECT_EQ(parse_schedule(schedule_name(schedule)), schedule);
+  }
+  expect_contains(config_error([] { (void)parse_schedule("waitfree"); }),
+                  "Did you mean \"wait_free\"?");
+  expect_contains(config_error([] { (void)parse_dtype(""); }), "Allowed: f32, bf16.");
+}
+
+TEST(Run, FieldsOutOfRangeAreNamed) {
+  check(valid_run());
+  const auto error = [](int dlscale::Run::*field, int value) {
+    dlscale::Run run = valid_run();
+    run.*field = value;
+    return config_error([&] { check(run); });
+  };
+  EXPECT_EQ(error(&dlscale::Run::batch, 0), "batch is 0. Write a whole number from 1 to 65536.");
+  expect_contains(error(&dlscale::Run::batch, -8), "batch is -8");
+  expect_contains(error(&dlscale::Run::ranks, 0), "ranks is 0");
+  expect_contains(error(&dlscale::Run::ranks_per_node, 0), "ranks_per_node");
+  expect_contains(error(&dlscale::Run::prefetch, 0), "prefetch");
+  expect_contains(error(&dlscale::Run::loader_threads, 1 << 30), "loader_threads");
+  expect_contains(error(&dlscale::Run::compute_threads, 0), "compute_threads");
+  expect_contains(error(&dlscale::Run::cores_per_rank, 0), "cores_per_rank");
+  expect_contains(config_error([] { check(dlscale::Run{}); }), "network is empty");
+}
+
+TEST(Suggestion, DistanceCountsEditsAndSwaps) {
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("rigth", "right"), 1);
+  EXPECT_EQ(edit_distance("ReLU", "relu"), 0);
+}
+
+TEST(Suggestion, IsMadeOnlyForANearWord) {
+  const std::vector<std::string> words{"stride", "pad", "kernel"};
+  EXPECT_EQ(suggestion("strid", words), "Did you mean \"stride\"? Allowed: stride, pad, kernel.");
+  EXPECT_EQ(suggestion("colour", words), "Allowed: stride, pad, kernel.");
+  EXPECT_EQ(suggestion("x", std::vector<std::string>{}), "None is allowed here.");
+}
+
+/// Sets a variable of the environment while it lives.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+  Variable(Variable&&) = delete;
+  Variable& operator=(Variable&&) = delete;
+
+ private:
+  const char* name_;
+};
+
+/// `text` with every digit (of base 16) written as d.
+std::string pattern_of(std::string text) {
+  for (char& c : text) {
+    if (std::isxdigit(static_cast<unsigned char>(c)) != 0) c = 'd';
+  }
+  return text;
+}
+
+TEST(Environment, RecordsWhatChangesResultsAndNoSecrets) {
+  const Variable threads("OMP_NUM_THREADS", "2");
+  const Variable secret("MY_PASSWORD", "hunter2");
+  const Environment environment = capture_environment();
+  EXPECT_EQ(environment.variables.at("OMP_NUM_THREADS"), "2");
+  EXPECT_FALSE(environment.variables.contains("MY_PASSWORD"));
+  for (const auto& [name, value] : environment.variables) EXPECT_NE(value, "hunter2") << name;
+}
+
+TEST(Environment, DescribesThisMachine) {
+  const Environment environment = capture_environment();
+  EXPECT_EQ(pattern_of(environment.date), "dddd-dd-ddTdd:dd:ddZ");
+  EXPECT_EQ(pattern_of(environment.host_hash), std::string(16, 'd'));
+  EXPECT_EQ(environment.affinity.find_first_not_of("0123456789-,"), std::string::npos);
+  EXPECT_FALSE(environment.affinity.empty());
+  EXPECT_GE(environment.cores, 1);
+  EXPECT_GT(environment.memory_bytes, 1e8);
+  EXPECT_FALSE(environment.cpu.empty());
+  EXPECT_EQ(environment.kernel.rfind("Linux", 0), 0U);
+  EXPECT_FALSE(environment.governor.empty());
+  EXPECT_FALSE(environment.load.empty());
+  char name[256] = {};
+  gethostname(name, sizeof name - 1);
+  EXPECT_EQ(environment.host_hash.find(name), std::string::npos);
+}
+
+TEST(Environment, KnowsHowItWasBuilt) {
+  const BuildInfo build = build_info();
+  EXPECT_FALSE(build.compiler.empty());
+  EXPECT_NE(build.flags.find("-Wall"), std::string::npos);
+  EXPECT_TRUE(build.commit == "unknown" || pattern_of(build.commit) == std::string(40, 'd'));
+  EXPECT_EQ(capture_environment().commit, build.commit);
+}
+
+TEST(ConfigPath, VariableChoosesTheFolder) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "networks");
+  const auto file = folder.write("networks/mine.yaml", "");
+  const Variable root("DLSCALE_CONFIGS", folder.path().c_str());
+  EXPECT_EQ(config_root(), folder.path());
+  EXPECT_EQ(find_config("networks", "mine"), file);
+  EXPECT_EQ(config_names("networks"), std::vector<std::string>{"mine"});
+  EXPECT_TRUE(config_names("clusters").empty());
+  expect_contains(config_error([] { (void)find_config("clusters", "x"); }), "There is: nothing");
+}
+
+TEST(ConfigPath, VariableThatIsNoFolderIsRefused) {
+  const Variable root("DLSCALE_CONFIGS", "/no/such/folder");
+  expect_contains(config_error([] { (void)config_root(); }),
+                  "DLSCALE_CONFIGS is \"/no/such/folder\"");
+}
+
+TEST(Interrupt, FirstSignalIsRememberedAndTheSecondEndsTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto interrupt_once = [] {
+    install_signal_handlers();
+    throw_if_interrupted();  // nothing yet
+    (void)raise(SIGINT);
+    try {
+      throw_if_interrupted();
+    } catch (const Interrupted& error) {
+      std::exit(static_cast<int>(error.code()));
+    }
+  };
+  EXPECT_EXIT(interrupt_once(), testing::ExitedWithCode(130), "");
+  EXPECT_EXIT(
+      {
+        install_signal_handlers();
+        (void)raise(SIGTERM);
+        if (pending_signal() == SIGTERM) (void)raise(SIGTERM);
+      },
+      testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(Errors, CarryTheExitCodeOfTheirKind) {
+  EXPECT_EQ(ConfigError("x").code(), ExitCode::bad_input);
+  EXPECT_EQ(WrongResult("x").code(), ExitCode::wrong_result);
+  EXPECT_EQ(Unsupported("x").code(), ExitCode::not_built);
+  EXPECT_EQ(static_cast<int>(Interrupted(SIGTERM).code()), 143);
+}
+
+}  // namespace
+}  // namespace dlscale
