@@ -1,12 +1,12 @@
 #include "bench/benchmark.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "core/error.hpp"
+#include "core/suggest.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -28,9 +28,9 @@ int parse_positive(std::string_view axis, std::string_view text) {
   return value;
 }
 
-std::vector<std::string_view> axis_names(const Benchmark& benchmark) {
-  std::vector<std::string_view> names;
-  for (const Axis& axis : benchmark.axes) names.push_back(axis.name);
+std::vector<std::string> axis_names(const Benchmark& benchmark) {
+  std::vector<std::string> names;
+  for (const Axis& axis : benchmark.axes) names.emplace_back(axis.name);
   return names;
 }
 
@@ -78,11 +78,11 @@ std::vector<int> Context::integers(std::string_view axis) const {
 
 Context make_context(const Benchmark& benchmark, std::map<std::string, std::string> given,
                      backend::Communicator& communicator) {
-  const std::vector<std::string_view> names = axis_names(benchmark);
+  const std::vector<std::string> names = axis_names(benchmark);
   for (const auto& [name, value] : given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw ConfigError(fmt::format("--{} is not an axis of bench {}. Its axes are --{}.", name,
-                                  benchmark.name, fmt::join(names, ", --")));
+    throw ConfigError(fmt::format("--{} is not an axis of bench {}. {}", name, benchmark.name,
+                                  suggestion(name, names)));
   }
   for (const Axis& axis : benchmark.axes) {
     given.try_emplace(std::string(axis.name), axis.default_value);

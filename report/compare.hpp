@@ -7,7 +7,6 @@
 
 namespace dlscale::report {
 
-/// What became of a quantity from one run to another.
 enum class Verdict { improved, unchanged, regressed, inconclusive };
 std::string_view verdict_name(Verdict verdict);
 

@@ -1,0 +1,48 @@
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/units.hpp"
+
+namespace dlscale::bench {
+
+/// What the caches hold when a timed region starts. In training the step before has just written
+/// what a step reads first, and everything else has been driven out since it was last used.
+enum class CacheState {
+  cold,      ///< nothing the step uses
+  producer,  ///< what the step before it in the network wrote, as far as it fits; nothing else
+  hot,       ///< what the same step used when it ran last
+};
+std::string_view cache_state_name(CacheState state);
+CacheState parse_cache_state(std::string_view name);  ///< throws ConfigError
+
+/// Size of the last-level cache of the first processor, as Linux tells it below `cpus`; nothing if
+/// it does not. A virtual machine may own only a part of it.
+std::optional<Bytes> last_level_cache(
+    const std::filesystem::path& cpus = "/sys/devices/system/cpu");
+
+/// Drives everything out of the caches by reading a buffer of twice the last-level cache, 64 MiB at
+/// least. Reading leaves clean lines, so that the timed region does not pay for writing them back.
+/// (Rotating among enough sets of operands would do as well, but every set must be filled: for the
+/// few samples that a layer takes, reading one buffer is quicker and needs less memory.)
+class CacheFlusher {
+ public:
+  explicit CacheFlusher(std::optional<Bytes> last_level);
+  /// Returns the bytes of the cache lines read, counted by what was read.
+  std::size_t flush() const;
+  [[nodiscard]] std::size_t bytes() const { return lines_.size(); }
+
+ private:
+  std::vector<unsigned char> lines_;  ///< a 1 at the start of each line
+};
+
+/// Rewrites every cache line of `data` with what it holds, in ascending order, as a producer that
+/// had just written it would have left it. One thread does it: with several compute threads the
+/// private caches of the others stay cold.
+void touch(std::span<std::byte> data);
+
+}  // namespace dlscale::bench

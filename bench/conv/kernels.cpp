@@ -1,0 +1,90 @@
+#include "bench/conv/kernels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr std::array all_passes{Pass::forward, Pass::backward_data, Pass::backward_filter,
+                                Pass::accumulate};
+
+template <class T, class Range>
+bool holds(const Range& range, const T& value) {
+  return std::find(range.begin(), range.end(), value) != range.end();
+}
+
+Pass parse_pass(const std::string& name) {
+  std::vector<std::string> names{"all"};
+  for (const Pass pass : all_passes) {
+    if (pass_name(pass) == name) return pass;
+    names.emplace_back(pass_name(pass));
+  }
+  throw ConfigError(
+      fmt::format("--passes names {} (not a pass). {}", name, suggestion(name, names)));
+}
+
+std::vector<Step> all_steps(const Network& network) {
+  std::vector<Step> steps = forward_steps(network);
+  const std::vector<Step> backward = backward_steps(network);
+  steps.insert(steps.end(), backward.begin(), backward.end());
+  return steps;
+}
+
+}  // namespace
+
+std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pass> passes,
+                                     std::span<const LayerId> layers) {
+  std::vector<Kernel> kernels;
+  std::vector<bool> wanted;
+  std::map<std::pair<std::string, Pass>, std::size_t> places;
+  for (const Step& step : all_steps(network)) {
+    const std::string key = kernel_key(network, step.layer);
+    const auto [place, is_new] = places.try_emplace({key, step.pass}, kernels.size());
+    if (is_new) {
+      kernels.push_back({step, key});
+      wanted.push_back(false);
+    }
+    // Backward runs the last layer first; a kernel is known by the first layer of the network.
+    Kernel& kernel = kernels[place->second];
+    kernel.step.layer = std::min(kernel.step.layer, step.layer);
+    if (holds(passes, step.pass) && holds(layers, step.layer)) wanted[place->second] = true;
+  }
+  std::vector<Kernel> result;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (wanted[i]) result.push_back(std::move(kernels[i]));
+  }
+  return result;
+}
+
+std::vector<Pass> parse_passes(const std::vector<std::string>& names) {
+  if (names == std::vector<std::string>{"all"}) return {all_passes.begin(), all_passes.end()};
+  std::vector<Pass> passes;
+  for (const std::string& name : names) passes.push_back(parse_pass(name));
+  return passes;
+}
+
+std::vector<LayerId> parse_layers(const Network& network, const std::vector<std::string>& names) {
+  const bool all = names == std::vector<std::string>{"all"};
+  std::vector<LayerId> ids;
+  std::vector<std::string> known;
+  for (const Layer& layer : network.layers()) {
+    if (all || holds(names, layer.name)) ids.push_back(layer.id);
+    known.push_back(layer.name);
+  }
+  for (const std::string& name : names) {
+    if (all || holds(known, name)) continue;
+    throw ConfigError(fmt::format("--layers names {} (network {} has no such layer). {}", name,
+                                  network.name(), suggestion(name, known)));
+  }
+  return ids;
+}
+
+}  // namespace dlscale::bench

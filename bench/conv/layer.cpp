@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "bench/benchmark.hpp"
+#include "bench/conv/layer_cells.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+Check parse_check(const std::string& text) {
+  if (text == "yes") return Check::reference;
+  if (text == "no") return Check::none;
+  throw ConfigError(
+      fmt::format("--check is \"{}\" (neither yes nor no). Write yes to compare every answer with "
+                  "the reference backend before it is timed.",
+                  text));
+}
+
+LayerSelection parse_selection(const Context& context) {
+  LayerSelection selection{.batches = context.integers("batch"),
+                           .dtypes = {},
+                           .passes = parse_passes(context.list("passes")),
+                           .layers = context.list("layers"),
+                           .caches = {},
+                           .check = parse_check(context.value("check"))};
+  for (const std::string& name : context.list("dtype")) {
+    selection.dtypes.push_back(parse_dtype(name));
+  }
+  for (const std::string& name : context.list("cache")) {
+    selection.caches.push_back(parse_cache_state(name));
+  }
+  return selection;
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const LayerSelection selection = parse_selection(context);
+  std::vector<std::shared_ptr<const Network>> networks;
+  for (const std::string& name : context.list("network")) {
+    networks.push_back(std::make_shared<const Network>(load_network(name)));
+  }
+  const int threads = context.integer("threads");
+  const auto workbench = std::make_shared<Workbench>(open_device(context.value("backend"), threads),
+                                                     open_device("reference", threads), threads);
+  return layer_cells(workbench, networks, selection, *context.communicator);
+}
+
+}  // namespace
+
+extern const Benchmark conv;
+const Benchmark conv{
+    .name = "conv",
+    .doc = "Every distinct kernel of a network: its layers, forward and backward.",
+    .axes = {{"network", "networks, by name or file", "resnet50"},
+             {"batch", "images per rank", "8"},
+             {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
+             {"layers", "all, or the kernels that these layers run", "all"},
+             {"dtype", "f32, bf16", "f32"},
+             {"backend", "compute backend", "onednn"},
+             {"threads", "compute threads per rank", "1"},
+             {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},
+             {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
+    .cells = make_cells};
+
+}  // namespace dlscale::bench

@@ -1,0 +1,108 @@
+#include "bench/conv/step_bench.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "backend/compute/check.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+
+StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
+                     Kernel kernel, int batch, DType dtype, Check check)
+    : workbench_(std::move(workbench)),
+      network_(std::move(network)),
+      kernel_(std::move(kernel)),
+      batch_(batch),
+      dtype_(dtype),
+      check_(check) {}
+
+Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
+  if (!finding_) finding_ = agree(sampler.communicator(), find());
+  Measurement measurement = rejected().value_or(Measurement{});
+  if (measurement.status == Status::ok) measurement = time(sampler, cache);
+  measurement.work = work(*network_, kernel_.step, batch_, dtype_);
+  if (check_ == Check::none) {
+    measurement.warnings.emplace_back(
+        "the answer was not checked against the reference. Measure with --check yes before you "
+        "trust the speed.");
+  } else if (finding_->unsupported.empty() && std::isfinite(finding_->error)) {
+    measurement.max_relative_error = finding_->error;
+  }
+  return measurement;
+}
+
+StepBench::Finding StepBench::find() {
+  try {
+    const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
+    if (check_ == Check::none) return {};
+    const std::size_t layer = kernel_.step.layer.index();
+    if (kernel_.step.pass == Pass::accumulate) {
+      return {"", accumulate_error(workbench_->device(), plan.outputs[layer], workbench_->values()),
+              "sum of gradients"};
+    }
+    const backend::OperationCheck check = backend::check_operation(
+        workbench_->device(), workbench_->reference(), plan.specs[layer], kernel_.step.pass, 1);
+    return {"", check.max_relative_error, check.worst};
+  } catch (const Unsupported& error) {
+    return {error.what(), 0, ""};
+  }
+}
+
+/// All ranks must go the same way: whoever measures alone waits for the others for ever.
+StepBench::Finding StepBench::agree(backend::Communicator& communicator, Finding mine) const {
+  const double error = std::isnan(mine.error) ? HUGE_VAL : mine.error;
+  std::array<double, 2> worst{mine.unsupported.empty() ? 0.0 : 1.0, error};
+  communicator.all_reduce(worst, backend::Reduction::max);
+  if (worst[0] > 0 && mine.unsupported.empty()) mine.unsupported = "another rank cannot run it";
+  if (worst[1] > error) mine.worst = "a result on another rank";
+  mine.error = worst[1];
+  return mine;
+}
+
+std::optional<Measurement> StepBench::rejected() const {
+  Measurement measurement;
+  const double allowed = backend::allowed_error(dtype_);
+  if (!finding_->unsupported.empty()) {
+    measurement.status = Status::unsupported;
+    measurement.reason = finding_->unsupported;
+  } else if (finding_->error > allowed) {
+    measurement.status = Status::wrong;
+    measurement.reason = fmt::format(
+        "{} differs from the reference by {:.1e}, relative ({:.0e} is "
+        "allowed for {})",
+        finding_->worst, finding_->error, allowed, dtype_name(dtype_));
+  } else {
+    return std::nullopt;
+  }
+  return measurement;
+}
+
+Measurement StepBench::time(const Sampler& sampler, CacheState cache) {
+  const std::unique_ptr<StepRun> run = prepare();
+  const std::vector<std::span<std::byte>> produced = run->produced();
+  Measurement measurement = sampler.sample([&] {
+    return workbench_->time(sampler.communicator(), cache, produced, [&run] { run->run(); });
+  });
+  measurement.implementation = run->implementation();
+  const std::vector<std::string> doubts = workbench_->cache_warnings(cache);
+  measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
+  return measurement;
+}
+
+std::unique_ptr<StepRun> StepBench::prepare() {
+  const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
+  const auto [layer, pass] = kernel_.step;
+  if (pass == Pass::accumulate) {
+    return make_accumulate_run(workbench_->device(), plan.outputs[layer.index()],
+                               network_->consumers(layer).size(), workbench_->values());
+  }
+  return make_operation_run(workbench_->device(), plan.specs[layer.index()],
+                            *plan.operations[layer.index()], pass, workbench_->values());
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bench/benchmark.hpp"
+#include "bench/conv/kernels.hpp"
+#include "bench/conv/step_run.hpp"
+#include "bench/conv/workbench.hpp"
+
+namespace dlscale::bench {
+
+enum class Check { reference, none };
+
+/// Measures one kernel of a network at one batch and precision. The check against the reference is
+/// made once, by every rank, before the first time is taken.
+class StepBench {
+ public:
+  StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
+            Kernel kernel, int batch, DType dtype, Check check);
+  Measurement measure(const Sampler& sampler, CacheState cache);
+
+ private:
+  /// What the ranks found together before measuring.
+  struct Finding {
+    std::string unsupported;  ///< why, else empty
+    double error = 0;         ///< against reference, the largest of all ranks
+    std::string worst;        ///< the tensor it belongs to
+  };
+
+  Finding find();
+  Finding agree(backend::Communicator& communicator, Finding mine) const;
+  [[nodiscard]] std::optional<Measurement> rejected() const;
+  Measurement time(const Sampler& sampler, CacheState cache);
+  std::unique_ptr<StepRun> prepare();
+
+  std::shared_ptr<Workbench> workbench_;
+  std::shared_ptr<const Network> network_;
+  Kernel kernel_;
+  int batch_;
+  DType dtype_;
+  Check check_;
+  std::optional<Finding> finding_;
+};
+
+}  // namespace dlscale::bench

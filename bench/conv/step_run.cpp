@@ -1,0 +1,163 @@
+#include "bench/conv/step_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::ComputeDevice;
+using backend::Tensor;
+using backend::TensorDesc;
+
+// Sizes as they are after a few iterations of training, roughly; only their being normal floating
+// point numbers matters to the time.
+constexpr float activation_sigma = 1.0F;
+constexpr float parameter_sigma = 0.05F;
+constexpr float gradient_sigma = 0.01F;
+
+std::span<std::byte> bytes_of(const Tensor& tensor) {
+  return {tensor.data, tensor.desc.layout.bytes};
+}
+
+class OperationRun : public StepRun {
+ public:
+  OperationRun(ComputeDevice& device, const backend::OperationSpec& spec,
+               backend::Operation& operation, Pass pass, const NormalValues& values)
+      : device_(&device),
+        operation_(&operation),
+        pass_(pass),
+        reads_gradient_(!std::holds_alternative<SoftmaxCrossEntropy>(spec.layer.kind)),
+        memory_(device, spec, operation) {
+    for (const Tensor& t : memory_.inputs()) values.fill(device, t, activation_sigma);
+    for (const Tensor& t : memory_.parameters()) values.fill(device, t, parameter_sigma);
+    values.fill(device, memory_.output_gradient(), gradient_sigma);
+    const int classes = spec.layer.input_shapes.front().channels;
+    for (std::size_t i = 0; i < memory_.labels().size(); ++i) {
+      memory_.labels()[i] = static_cast<std::int32_t>(i) % classes;
+    }
+    if (pass != Pass::forward) operation.run(Pass::forward, memory_.operands(0));
+    device.synchronize();
+  }
+
+  void run() override {
+    operation_->run(pass_, memory_.operands(0));
+    device_->synchronize();
+  }
+
+  [[nodiscard]] std::vector<std::span<std::byte>> produced() const override {
+    std::vector<std::span<std::byte>> tensors;
+    if (pass_ == Pass::forward) {
+      for (const Tensor& input : memory_.inputs()) tensors.push_back(bytes_of(input));
+    } else if (reads_gradient_) {
+      tensors.push_back(bytes_of(memory_.output_gradient()));
+    }
+    return tensors;
+  }
+
+  [[nodiscard]] std::string implementation() const override {
+    return operation_->implementation(pass_);
+  }
+
+ private:
+  ComputeDevice* device_;
+  backend::Operation* operation_;
+  Pass pass_;
+  bool reads_gradient_;
+  backend::OperationMemory memory_;
+};
+
+/// A tensor with its memory.
+struct OwnedTensor {
+  backend::Buffer buffer;
+  Tensor tensor;
+};
+
+OwnedTensor allocate(ComputeDevice& device, const TensorDesc& desc) {
+  backend::Buffer buffer = device.allocate(desc.layout.bytes);
+  std::byte* data = buffer.get();
+  return {std::move(buffer), {desc, data}};
+}
+
+class AccumulateRun : public StepRun {
+ public:
+  AccumulateRun(ComputeDevice& device, const TensorDesc& gradient, std::size_t consumers,
+                const NormalValues& values)
+      : device_(&device) {
+    EXPECT(consumers >= 2);
+    for (std::size_t i = 0; i < consumers; ++i) {
+      tensors_.push_back(allocate(device, gradient));
+      values.fill(device, tensors_.back().tensor, gradient_sigma);
+    }
+  }
+
+  void run() override {
+    for (std::size_t i = 1; i < tensors_.size(); ++i) {
+      device_->accumulate(tensors_[i].tensor, tensors_.front().tensor);
+    }
+    device_->synchronize();
+  }
+
+  [[nodiscard]] std::vector<std::span<std::byte>> produced() const override {
+    return {bytes_of(tensors_.back().tensor)};
+  }
+
+  [[nodiscard]] std::string implementation() const override {
+    return fmt::format("{} accumulate", device_->name());
+  }
+
+ private:
+  ComputeDevice* device_;
+  std::vector<OwnedTensor> tensors_;
+};
+
+std::vector<float> plain_values(ComputeDevice& device, const Tensor& from) {
+  std::vector<float> values(static_cast<std::size_t>(from.desc.elements()));
+  device.copy(from, {device.plain(from.desc.dims, DType::f32),
+                     reinterpret_cast<std::byte*>(values.data())});
+  device.synchronize();
+  return values;
+}
+
+}  // namespace
+
+std::unique_ptr<StepRun> make_operation_run(ComputeDevice& device,
+                                            const backend::OperationSpec& spec,
+                                            backend::Operation& operation, Pass pass,
+                                            const NormalValues& values) {
+  return std::make_unique<OperationRun>(device, spec, operation, pass, values);
+}
+
+std::unique_ptr<StepRun> make_accumulate_run(ComputeDevice& device, const TensorDesc& gradient,
+                                             std::size_t consumers, const NormalValues& values) {
+  return std::make_unique<AccumulateRun>(device, gradient, consumers, values);
+}
+
+double accumulate_error(ComputeDevice& device, const TensorDesc& gradient,
+                        const NormalValues& values) {
+  const OwnedTensor value = allocate(device, gradient);
+  const OwnedTensor into = allocate(device, gradient);
+  values.fill(device, value.tensor, activation_sigma);
+  values.fill(device, into.tensor, parameter_sigma);
+  const std::vector<float> added = plain_values(device, value.tensor);
+  const std::vector<float> before = plain_values(device, into.tensor);
+  device.accumulate(value.tensor, into.tensor);
+  device.synchronize();
+  const std::vector<float> after = plain_values(device, into.tensor);
+  double largest = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const double expected = static_cast<double>(before[i]) + static_cast<double>(added[i]);
+    const double difference = std::abs(static_cast<double>(after[i]) - expected);
+    largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, difference);
+    squares += expected * expected;
+  }
+  return largest / std::sqrt(squares / static_cast<double>(after.size()));
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,42 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "backend/compute/operation_memory.hpp"
+#include "bench/conv/values.hpp"
+#include "core/step.hpp"
+
+namespace dlscale::bench {
+
+/// One step of a network on memory of its own, filled with random values and ready to run again and
+/// again.
+class StepRun {
+ public:
+  virtual ~StepRun() = default;
+  virtual void run() = 0;
+  /// What the step before this one in a training iteration has just written, oldest first.
+  [[nodiscard]] virtual std::vector<std::span<std::byte>> produced() const = 0;
+  [[nodiscard]] virtual std::string implementation() const = 0;
+};
+
+/// A pass of an operation; `operation` and `device` must outlive it. Backward passes have run
+/// forward once, for the state it leaves. Throws LibraryError.
+std::unique_ptr<StepRun> make_operation_run(backend::ComputeDevice& device,
+                                            const backend::OperationSpec& spec,
+                                            backend::Operation& operation, Pass pass,
+                                            const NormalValues& values);
+
+/// into += value for each of `consumers` - 1 gradients of one output.
+std::unique_ptr<StepRun> make_accumulate_run(backend::ComputeDevice& device,
+                                             const backend::TensorDesc& gradient,
+                                             std::size_t consumers, const NormalValues& values);
+
+/// The largest |a - b| / rms(b) of ComputeDevice::accumulate against a sum in double.
+double accumulate_error(backend::ComputeDevice& device, const backend::TensorDesc& gradient,
+                        const NormalValues& values);
+
+}  // namespace dlscale::bench

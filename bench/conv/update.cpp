@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "bench/benchmark.hpp"
+#include "bench/conv/update_cells.hpp"
+#include "bench/conv/workbench.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+std::size_t parse_size(const std::string& text) {
+  const Bytes bytes = parse_quantity<Bytes>(text, "--sizes");
+  const double elements = bytes.si() / sizeof(float);
+  if (elements >= 1 && elements == std::floor(elements)) return static_cast<std::size_t>(elements);
+  throw ConfigError(
+      fmt::format("--sizes names {} (parameters are numbers of 4 bytes). Write a "
+                  "positive multiple of 4 bytes, such as 64 KiB.",
+                  text));
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const int threads = context.integer("threads");
+  const DType dtype = parse_dtype(context.value("dtype"));
+  const auto workbench = std::make_shared<Workbench>(open_device(context.value("backend"), threads),
+                                                     open_device("reference", threads), threads);
+  std::vector<Cell> cells;
+  for (const std::string& size : context.list("sizes")) {
+    const std::size_t n = parse_size(size);
+    auto axes = workbench->axes(*context.communicator);
+    axes["bytes"] = std::to_string(n * sizeof(float));
+    axes["dtype"] = dtype_name(dtype);
+    cells.push_back({std::move(axes), [workbench, n, dtype](const Sampler& sampler) {
+                       return measure_update(*workbench, n, dtype, sampler);
+                     }});
+  }
+  return cells;
+}
+
+}  // namespace
+
+extern const Benchmark update;
+const Benchmark update{
+    .name = "update",
+    .doc = "The SGD step over an array of parameters, cold caches.",
+    // Up to the parameters of VGG-19, 143,667,240 x 4 B (Simonyan & Zisserman 2015, table 2).
+    .axes = {{"sizes", "bytes of f32 parameters",
+              "64 KiB,256 KiB,1 MiB,4 MiB,16 MiB,64 MiB,256 MiB,574668960 B"},
+             {"dtype", "f32; bf16: the step also writes the weights in bf16", "f32"},
+             {"backend", "compute backend", "onednn"},
+             {"threads", "compute threads per rank", "1"}},
+    .cells = make_cells};
+
+}  // namespace dlscale::bench

@@ -1,0 +1,121 @@
+#include "bench/conv/update_cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace dlscale::bench {
+namespace {
+
+constexpr backend::SgdStep sgd{
+    .rate = 0.01F, .momentum = 0.9F, .weight_decay = 1e-4F, .gradient_scale = 0.5F};
+constexpr float weight_sigma = 0.05F;
+constexpr float gradient_sigma = 0.01F;
+constexpr float momentum_sigma = 0.02F;
+// A few roundings in f32, of terms no larger than the result's root mean square times ten.
+constexpr double allowed_difference = 1e-5;
+
+/// Arrays of n parameters as the optimizer has them.
+class Arrays {
+ public:
+  Arrays(Workbench& workbench, std::size_t n, DType dtype)
+      : workbench_(&workbench),
+        n_(n),
+        weights_(workbench.device().allocate(n * sizeof(float))),
+        gradients_(workbench.device().allocate(n * sizeof(float))),
+        momentum_(workbench.device().allocate(n * sizeof(float))) {
+    if (dtype == DType::bf16) low_ = workbench.device().allocate(n * sizeof(std::uint16_t));
+    workbench.values().fill({floats(weights_), n}, weight_sigma);
+    workbench.values().fill({floats(gradients_), n}, gradient_sigma);
+    workbench.values().fill({floats(momentum_), n}, momentum_sigma);
+  }
+
+  void update() {
+    workbench_->device().update(sgd, n_, floats(weights_), floats(gradients_), floats(momentum_),
+                                reinterpret_cast<std::uint16_t*>(low_.get()));
+    workbench_->device().synchronize();
+  }
+
+  /// After the first update: the largest difference to the same in double, relative to the standard
+  /// deviation of weights and momentum; of the low weights to their own precision.
+  [[nodiscard]] double error() const {
+    const NormalValues& values = workbench_->values();
+    double largest = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const double w = values.at(i, weight_sigma);
+      const double g = sgd.gradient_scale * double{values.at(i, gradient_sigma)};
+      const double v =
+          sgd.momentum * double{values.at(i, momentum_sigma)} + g + double{sgd.weight_decay} * w;
+      const double updated = w - double{sgd.rate} * v;
+      worsen(largest, (double{floats(weights_)[i]} - updated) / double{weight_sigma});
+      worsen(largest, (double{floats(momentum_)[i]} - v) / double{momentum_sigma});
+      if (low_) worsen(largest, low_error(i));
+    }
+    return largest;
+  }
+
+ private:
+  static float* floats(const backend::Buffer& buffer) {
+    return reinterpret_cast<float*>(buffer.get());
+  }
+  static void worsen(double& largest, double difference) {
+    largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, std::abs(difference));
+  }
+  /// 0 if the bf16 weight is the f32 weight rounded to its 8 bits of mantissa, else infinite.
+  [[nodiscard]] double low_error(std::size_t i) const {
+    const std::uint32_t bits = std::uint32_t{reinterpret_cast<const std::uint16_t*>(low_.get())[i]}
+                               << 16U;
+    const double low = double{std::bit_cast<float>(bits)};
+    const double master = double{floats(weights_)[i]};
+    return std::abs(low - master) <= std::ldexp(std::abs(master), -8) ? 0 : HUGE_VAL;
+  }
+
+  Workbench* workbench_;
+  std::size_t n_;
+  backend::Buffer weights_;
+  backend::Buffer gradients_;
+  backend::Buffer momentum_;
+  backend::Buffer low_;
+};
+
+/// Reads weight, gradient and momentum, writes weight and momentum (and the low weight); 7
+/// operations as in SgdStep.
+Work declared_work(std::size_t n, DType dtype) {
+  const double low = dtype == DType::bf16 ? 2 : 0;
+  const auto elements = static_cast<double>(n);
+  return {Flops(7 * elements), Bytes((5 * 4 + low) * elements)};
+}
+
+}  // namespace
+
+Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype,
+                           const Sampler& sampler) {
+  Arrays arrays(workbench, n, dtype);
+  arrays.update();
+  double error = arrays.error();
+  sampler.communicator().all_reduce(std::span(&error, 1), backend::Reduction::max);
+  Measurement measurement;
+  if (error <= allowed_difference) {
+    measurement = sampler.sample([&] {
+      return workbench.time(sampler.communicator(), CacheState::cold, {},
+                            [&arrays] { arrays.update(); });
+    });
+    const auto doubts = workbench.cache_warnings(CacheState::cold);
+    measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
+  } else {
+    measurement.status = Status::wrong;
+    measurement.reason = fmt::format(
+        "the updated arrays differ from a computation in double by {:.1e} ({:.0e} is "
+        "allowed)",
+        error, allowed_difference);
+  }
+  if (std::isfinite(error)) measurement.max_relative_error = error;
+  measurement.work = declared_work(n, dtype);
+  measurement.implementation = fmt::format("{} update", workbench.device().name());
+  return measurement;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,78 @@
+#include "bench/conv/workbench.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale::bench {
+
+std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads) {
+  const auto backends = family<backend::ComputeBackend>();
+  if (const backend::ComputeBackend* found = backends.find(backend)) {
+    return found->open({.threads = threads});
+  }
+  for (const Absent& absent : backends.absent) {
+    if (absent.name != backend) continue;
+    throw Unsupported(
+        fmt::format("backend {} is not in this program ({}). Build with it, or choose another "
+                    "with --backend.",
+                    backend, absent.reason));
+  }
+  std::vector<std::string> names;
+  for (const backend::ComputeBackend* member : backends.members) names.emplace_back(member->name);
+  throw ConfigError(fmt::format("--backend is \"{}\" (no such compute backend). {}", backend,
+                                suggestion(backend, names)));
+}
+
+Workbench::Workbench(std::unique_ptr<backend::ComputeDevice> device,
+                     std::unique_ptr<backend::ComputeDevice> reference, int threads)
+    : device_(std::move(device)), reference_(std::move(reference)), threads_(threads) {}
+
+std::map<std::string, std::string> Workbench::axes(
+    const backend::Communicator& communicator) const {
+  return {{"backend", std::string(device_->name())},
+          {"threads", std::to_string(threads_)},
+          {"ranks", std::to_string(communicator.size())},
+          {"ranks_on_node", std::to_string(communicator.node_size())}};
+}
+
+const train::ProgramPlan& Workbench::plan(const Network& network, int batch, DType dtype) {
+  const std::tuple key(network.name(), batch, dtype);
+  auto found = plans_.find(key);
+  if (found == plans_.end()) {
+    found = plans_.emplace(key, train::make_plan(network, *device_, batch, dtype)).first;
+  }
+  return found->second;
+}
+
+Seconds Workbench::time(backend::Communicator& communicator, CacheState state,
+                        std::span<const std::span<std::byte>> produced,
+                        const std::function<void()>& work) {
+  using Clock = std::chrono::steady_clock;
+  set_caches(state, produced);
+  communicator.meet(backend::Waiting::spin);
+  const Clock::time_point start = Clock::now();
+  work();
+  return Seconds(std::chrono::duration<double>(Clock::now() - start).count());
+}
+
+std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
+  if (state == CacheState::hot || last_level_) return {};
+  return {
+      "the size of the last-level cache is not known here, so 64 MiB were read to empty it. With a "
+      "larger cache, times are those of partly warm caches."};
+}
+
+void Workbench::set_caches(CacheState state, std::span<const std::span<std::byte>> produced) {
+  if (state == CacheState::hot) return;
+  if (!flusher_) flusher_.emplace(last_level_);
+  EXPECT(flusher_->flush() == flusher_->bytes());
+  if (state == CacheState::cold) return;
+  for (const std::span<std::byte> tensor : produced) touch(tensor);
+}
+
+}  // namespace dlscale::bench

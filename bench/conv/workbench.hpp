@@ -1,0 +1,63 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/compute/compute.hpp"
+#include "bench/cache.hpp"
+#include "bench/conv/values.hpp"
+#include "core/network.hpp"
+#include "core/units.hpp"
+#include "train/program_plan.hpp"
+
+namespace dlscale::bench {
+
+/// Opens a backend of this build. Throws ConfigError for an unknown name, Unsupported with the
+/// reason for one that was not built.
+std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads);
+
+/// What the cells on one compute device share: the device, the reference it is checked against,
+/// data, the means to set the caches, and networks compiled for it.
+class Workbench {
+ public:
+  Workbench(std::unique_ptr<backend::ComputeDevice> device,
+            std::unique_ptr<backend::ComputeDevice> reference, int threads);
+
+  [[nodiscard]] backend::ComputeDevice& device() { return *device_; }
+  [[nodiscard]] backend::ComputeDevice& reference() { return *reference_; }
+  [[nodiscard]] const NormalValues& values() const { return values_; }
+  /// backend, threads, ranks and ranks_on_node of every measurement here.
+  [[nodiscard]] std::map<std::string, std::string> axes(
+      const backend::Communicator& communicator) const;
+
+  /// A network with the layouts that training uses, compiled at first use. Throws Unsupported
+  /// naming the layer.
+  const train::ProgramPlan& plan(const Network& network, int batch, DType dtype);
+
+  /// Brings the caches into `state`, lets the ranks meet, and times `work` (until it is done, not
+  /// only enqueued). `produced`: what the step before has just written.
+  Seconds time(backend::Communicator& communicator, CacheState state,
+               std::span<const std::span<std::byte>> produced, const std::function<void()>& work);
+  /// What is questionable about setting the caches on this machine.
+  [[nodiscard]] std::vector<std::string> cache_warnings(CacheState state) const;
+
+ private:
+  void set_caches(CacheState state, std::span<const std::span<std::byte>> produced);
+
+  std::unique_ptr<backend::ComputeDevice> device_;
+  std::unique_ptr<backend::ComputeDevice> reference_;
+  int threads_;
+  NormalValues values_;
+  std::optional<Bytes> last_level_ = last_level_cache();
+  std::optional<CacheFlusher> flusher_;  ///< made at first use
+  std::map<std::tuple<std::string, int, DType>, train::ProgramPlan> plans_;
+};
+
+}  // namespace dlscale::bench

@@ -1,0 +1,193 @@
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <exception>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <utility>
+
+#include "bench/benchmark.hpp"
+#include "bench/runner_flags.hpp"
+#include "bench/runner_names.hpp"
+#include "bench/runner_progress.hpp"
+#include "bench/runner_report.hpp"
+#include "bench/runner_together.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using Sink = std::function<void(const Measurement&)>;
+
+/// Measures cells one after the other; the first failure or signal ends the rest.
+class Runner {
+ public:
+  Runner(const Benchmark& benchmark, backend::Communicator& communicator,
+         const RunnerOptions& options, int repetitions, const Sink& sink)
+      : benchmark_(&benchmark),
+        sampler_(communicator, options.criterion),
+        repetitions_(repetitions),
+        sink_(&sink) {}
+
+  void run(const Cell& cell, int repetition, benchmark::State& state) {
+    if (ending_.stops()) return leave_out(state);
+    Measurement measurement;
+    try {
+      measurement = measure(cell, repetition);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    ending_ = agree(sampler_.communicator(), failure_);
+    if (failure_) return leave_out(state);
+    fill(state, measurement);
+  }
+
+  [[nodiscard]] int measured() const { return measured_; }
+
+  void throw_if_stopped() const { throw_if_ended(ending_, failure_); }
+
+ private:
+  Measurement measure(const Cell& cell, int repetition) {
+    Measurement measurement = cell.measure(sampler_);
+    measurement.benchmark = benchmark_->name;
+    measurement.axes.insert(cell.axes.begin(), cell.axes.end());
+    if (repetitions_ > 1) measurement.axes["repeat"] = std::to_string(repetition);
+    if (measurement.status == Status::ok || measurement.status == Status::unstable) ++measured_;
+    if (sampler_.communicator().rank() == 0) (*sink_)(measurement);
+    return measurement;
+  }
+
+  const Benchmark* benchmark_;
+  Sampler sampler_;
+  int repetitions_;
+  const Sink* sink_;
+  int measured_ = 0;
+  std::exception_ptr failure_;
+  Ending ending_;
+};
+
+/// Google Benchmark keeps flags and benchmarks in globals: they are ours from here to the end of
+/// this object, and forgotten afterwards.
+class Library {
+ public:
+  ~Library() { benchmark::ClearRegisteredBenchmarks(); }
+  Library() = default;
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  void set(const RunnerFlags& flags) {
+    arguments_ = command_line(flags);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments_) pointers.push_back(argument.data());
+    int count = static_cast<int>(pointers.size());
+    benchmark::Initialize(&count, pointers.data());
+    EXPECT(count == 1);
+  }
+
+ private:
+  std::vector<std::string> arguments_;  // the library keeps a pointer to the first
+};
+
+/// How many cells the filter leaves. The library itself is asked, by listing into a string.
+std::size_t count_matches(Library& library, RunnerFlags flags) {
+  flags.list_tests = "true";
+  flags.out.clear();
+  library.set(flags);
+  std::ostringstream said;
+  const auto reporter = make_silent_reporter();
+  reporter->SetErrorStream(&said);
+  const std::size_t matches = benchmark::RunSpecifiedBenchmarks(reporter.get());
+  if (matches == 0 && said.str().starts_with("Could not compile")) {
+    throw ConfigError(fmt::format("--benchmark_filter={} is not a regular expression: {}.",
+                                  flags.filter, said.str()));
+  }
+  return matches;
+}
+
+/// The library exits the process if it cannot open the file.
+void check_writable(const std::string& out) {
+  if (out.empty()) return;
+  if (!std::ofstream(out, std::ios::app)) {
+    throw ConfigError(
+        fmt::format("--benchmark_out={} cannot be written. Name a file in a folder "
+                    "that exists and is yours.",
+                    out));
+  }
+}
+
+void check_criterion(const StoppingCriterion& criterion) {
+  if (criterion.min_samples < 1 || criterion.max_samples < criterion.min_samples) {
+    throw ConfigError(
+        fmt::format("between {} and {} samples were asked for. The least number must "
+                    "be 1 or more and not above the largest.",
+                    criterion.min_samples, criterion.max_samples));
+  }
+  if (!(criterion.relative_half_width > 0) || criterion.max_time < Seconds(0) ||
+      criterion.min_warmup < Seconds(0) || criterion.min_warmups < 0) {
+    throw ConfigError(
+        "the stopping criterion has a negative time, a negative number of warm-ups, "
+        "or an interval that is not wider than 0. Write positive values.");
+  }
+}
+
+/// The same order on every rank and with every standard library (std::shuffle is not).
+template <class T>
+void shuffle(std::vector<T>& items, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random() % i]);
+}
+
+void run_reporting(const RunnerFlags& flags, Rank rank) {
+  const auto display = rank == 0 ? make_reporter(flags.format) : make_silent_reporter();
+  const auto file = flags.out.empty() ? nullptr : make_reporter(flags.out_format);
+  benchmark::RunSpecifiedBenchmarks(display.get(), file.get());
+}
+
+}  // namespace
+
+int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
+                  const std::function<void(const Measurement&)>& sink) {
+  RunnerFlags flags = parse_runner_flags(options.flags);
+  check_criterion(options.criterion);
+  const Rank rank = context.communicator->rank();
+  if (rank != 0) flags.out.clear();
+  std::vector<NamedCell> cells;
+  together(*context.communicator, [&] {
+    if (!flags.listing()) check_writable(flags.out);
+    cells = name_cells(benchmark.name, benchmark.cells(context));
+  });
+  if (cells.empty()) {
+    throw Error(
+        ExitCode::nothing_measured,
+        fmt::format("bench {} has no cell for these axes. Allow more values.", benchmark.name));
+  }
+  if (!flags.listing()) shuffle(cells, options.seed);
+  Library library;
+  Progress progress(rank == 0 ? Progress::Output::standard_error : Progress::Output::none);
+  Runner runner(benchmark, *context.communicator, options, flags.repetitions, sink);
+  for (const NamedCell& cell : cells) {
+    benchmark::RegisterBenchmark(cell.name.c_str(),
+                                 [&, repetition = 0](benchmark::State& state) mutable {
+                                   progress.next(cell.name);
+                                   runner.run(cell.cell, repetition++, state);
+                                   progress.clear();
+                                 })
+        ->UseManualTime()
+        ->Iterations(1);
+  }
+  const std::size_t matches = count_matches(library, flags);
+  if (matches == 0) {
+    throw Error(ExitCode::nothing_measured,
+                fmt::format("--benchmark_filter={} leaves none of the {} cells of bench {}. "
+                            "--benchmark_list_tests prints their names.",
+                            flags.filter, cells.size(), benchmark.name));
+  }
+  progress.expect(matches * static_cast<std::size_t>(flags.repetitions));
+  library.set(flags);
+  run_reporting(flags, rank);
+  runner.throw_if_stopped();
+  return runner.measured();
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,193 @@
+#include "bench/runner_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "core/statistics.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using Run = benchmark::BenchmarkReporter::Run;
+using Runs = std::vector<Run>;
+
+constexpr std::string_view left_out = "not measured: the run stopped before";
+
+constexpr const char* samples = "samples";
+constexpr const char* half_width = "relative_half_width";
+constexpr const char* flop_rate = "flop_per_s";
+constexpr const char* byte_rate = "bytes_per_s";
+constexpr const char* error = "max_relative_error";
+constexpr const char* counter_names[] = {samples, half_width, flop_rate, byte_rate, error};
+
+/// The runs that were measured, with the CPU time that nobody measured set to 0.
+Runs cleaned(const Runs& runs) {
+  Runs result;
+  for (const Run& run : runs) {
+    if (run.error_occurred && run.error_message == left_out) continue;
+    result.push_back(run);
+    result.back().cpu_accumulated_time = 0;
+  }
+  return result;
+}
+
+template <class Base>
+class Cleaned : public Base {
+ public:
+  void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
+    if (const Runs kept = cleaned(runs); !kept.empty()) Base::ReportRuns(kept);
+  }
+};
+
+// Google Benchmark may drop its CSV reporter one day; while --benchmark_format=csv is there it
+// works.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+/// A CSV table has one set of columns: what a run lacks is "nan" there.
+class Csv : public Cleaned<benchmark::CSVReporter> {
+ public:
+  void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
+    Runs padded = runs;
+    for (Run& run : padded) {
+      for (const char* name : counter_names) run.counters.try_emplace(name, std::nan(""));
+    }
+    Cleaned::ReportRuns(padded);
+  }
+};
+#pragma GCC diagnostic pop
+
+class Silent : public benchmark::BenchmarkReporter {
+ public:
+  Silent() : nowhere_(nullptr) {
+    SetOutputStream(&nowhere_);
+    SetErrorStream(&nowhere_);
+  }
+  bool ReportContext(const Context&) override { return true; }  // NOLINT
+  void ReportRuns(const Runs&) override {}                      // NOLINT
+
+ private:
+  std::ostream nowhere_;
+};
+
+std::string counter(const Run& run, const std::string& name, std::string_view format,
+                    double scale) {
+  const auto found = run.counters.find(name);
+  if (found == run.counters.end()) return "-";
+  return fmt::format(fmt::runtime(format), found->second.value * scale);
+}
+
+/// The name without "/iterations:1/manual_time", which Google Benchmark adds to all of ours.
+std::string short_name(const Run& run) {
+  const std::string& name = run.run_name.function_name;
+  return run.run_type == Run::RT_Aggregate ? name + "_" + run.aggregate_name : name;
+}
+
+std::string time_text(const Run& run) {
+  if (run.run_type == Run::RT_Aggregate && run.aggregate_unit == benchmark::kPercentage) {
+    return fmt::format("{:.2f} %", 100 * run.real_accumulated_time);
+  }
+  return to_text(Seconds(run.GetAdjustedRealTime() / GetTimeUnitMultiplier(run.time_unit)));
+}
+
+/// One line a cell: name, time, interval, rates, error against reference, implementation.
+class Table : public benchmark::BenchmarkReporter {
+ public:
+  bool ReportContext(const Context& context) override {  // NOLINT(readability-identifier-naming)
+    const std::size_t suffix = std::string_view("/iterations:1/manual_time").size();
+    width_ = std::max<std::size_t>(context.name_field_width, suffix + 4) - suffix;
+    GetOutputStream() << fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>8} {:>8}  {}\n", "cell", width_,
+                                     "time", "±", "GFLOP/s", "GB/s", "error", "implementation");
+    return true;
+  }
+  void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
+    for (const Run& run : cleaned(runs)) {
+      GetOutputStream() << (run.error_occurred ? failure(run) : row(run)) << std::flush;
+    }
+  }
+
+ private:
+  [[nodiscard]] std::string failure(const Run& run) const {
+    return fmt::format("{:<{}} {}\n", short_name(run), width_, run.error_message);
+  }
+  [[nodiscard]] std::string row(const Run& run) const {
+    const bool spread = run.run_type == Run::RT_Aggregate;
+    return fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>8} {:>8}  {}\n", short_name(run), width_,
+                       time_text(run), spread ? "-" : counter(run, half_width, "{:.1f} %", 100),
+                       spread ? "-" : counter(run, flop_rate, "{:.1f}", 1e-9),
+                       spread ? "-" : counter(run, byte_rate, "{:.1f}", 1e-9),
+                       spread ? "-" : counter(run, error, "{:.0e}", 1), run.report_label);
+  }
+
+  std::size_t width_ = 4;
+};
+
+void set_counters(benchmark::State& state, const Measurement& measurement, const Summary& time) {
+  const auto set = [&state](const char* name, double value) {
+    state.counters[name] = benchmark::Counter(value);
+  };
+  set(samples, static_cast<double>(time.n));
+  set(half_width, relative_half_width(time));
+  if (measurement.work && measurement.work->flops > Flops(0)) {
+    set(flop_rate, measurement.work->flops.si() / time.median);
+  }
+  if (measurement.work) set(byte_rate, measurement.work->bytes.si() / time.median);
+  if (measurement.max_relative_error) set(error, *measurement.max_relative_error);
+}
+
+/// What the time of a cell is: "time", of a training run "t_iter", else its first duration.
+const Series* duration(const Measurement& measurement) {
+  for (const char* name : {"time", "t_iter"}) {
+    const auto found = measurement.series.find(name);
+    if (found != measurement.series.end()) return &found->second;
+  }
+  for (const auto& [name, series] : measurement.series) {
+    if (series.unit == "s") return &series;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void fill(benchmark::State& state, const Measurement& measurement) {
+  const Series* time = duration(measurement);
+  if (measurement.status == Status::wrong || time == nullptr) {
+    state.SkipWithError(
+        fmt::format("{}: {}", status_name(measurement.status), measurement.reason).c_str());
+    return;
+  }
+  const Summary& summary = time->summary;
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    state.SetIterationTime(summary.median);
+  }
+  set_counters(state, measurement, summary);
+  const bool unstable = measurement.status == Status::unstable;
+  state.SetLabel(measurement.implementation + (unstable ? " (unstable)" : ""));
+}
+
+void leave_out(benchmark::State& state) {
+  state.SkipWithError(std::string(left_out).c_str());
+}
+
+std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view format) {
+  if (format == "json") return std::make_unique<Cleaned<benchmark::JSONReporter>>();
+  if (format == "csv") {
+    return std::make_unique<Csv>();
+  }
+  EXPECT(format == "console");
+  return std::make_unique<Table>();
+}
+
+std::unique_ptr<benchmark::BenchmarkReporter> make_silent_reporter() {
+  return std::make_unique<Silent>();
+}
+
+}  // namespace dlscale::bench

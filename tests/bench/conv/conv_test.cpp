@@ -1,0 +1,237 @@
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "bench/benchmark.hpp"
+#include "bench/conv/layer_cells.hpp"
+#include "core/error.hpp"
+#include "tests/bench/conv/fake_device.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr StoppingCriterion quick{.relative_half_width = 100,
+                                  .min_samples = 2,
+                                  .max_samples = 2,
+                                  .max_time = Seconds(0),
+                                  .min_warmup = Seconds(0),
+                                  .min_warmups = 1};
+
+/// Small, with a fan-out (so that gradients are accumulated) and all passes.
+std::shared_ptr<const Network> tiny() {
+  const Convolution conv{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  return std::make_shared<const Network>(
+      "tiny", ImageShape{3, 6, 6},
+      std::vector<Network::Node>{{"conv1", conv, {"input"}},
+                                 {"relu1", Relu{}, {"conv1"}},
+                                 {"conv2", conv, {"relu1"}},
+                                 {"sum", Sum{}, {"relu1", "conv2"}},
+                                 {"fc", FullyConnected{.outputs = 5}, {"sum"}},
+                                 {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+}
+
+std::shared_ptr<Workbench> workbench(Fault fault) {
+  return std::make_shared<Workbench>(make_fake_device(fault), open_device("reference", 1), 1);
+}
+
+LayerSelection everything() {
+  return {.batches = {2},
+          .dtypes = {DType::f32},
+          .passes = parse_passes({"all"}),
+          .layers = {"all"},
+          .caches = {CacheState::hot}};
+}
+
+/// By "layer pass".
+using Results = std::map<std::string, Measurement>;
+
+Results measure(Fault fault, const LayerSelection& selection, backend::Communicator& communicator) {
+  const std::vector networks{tiny()};
+  const Sampler sampler(communicator, quick);
+  Results results;
+  for (const Cell& cell : layer_cells(workbench(fault), networks, selection, communicator)) {
+    results[cell.axes.at("layer") + " " + cell.axes.at("pass")] = cell.measure(sampler);
+  }
+  return results;
+}
+
+Results measure(Fault fault, const LayerSelection& selection) {
+  const auto group = backend::local_group(1);
+  return measure(fault, selection, *group.front());
+}
+
+std::vector<std::string> keys(const Results& results) {
+  std::vector<std::string> keys;
+  for (const auto& [key, measurement] : results) keys.push_back(key);
+  return keys;
+}
+
+TEST(BenchConv, MeasuresEveryDistinctStepOfAnIteration) {
+  const Results results = measure(Fault::none, everything());
+  EXPECT_EQ(keys(results),
+            (std::vector<std::string>{
+                "conv1 backward_filter", "conv1 forward", "conv2 backward_data",
+                "conv2 backward_filter", "conv2 forward", "fc backward_data", "fc backward_filter",
+                "fc forward", "loss backward_data", "loss forward", "relu1 accumulate",
+                "relu1 backward_data", "relu1 forward", "sum forward"}));
+  for (const auto& [key, measurement] : results) {
+    EXPECT_EQ(measurement.status, Status::ok) << key << ": " << measurement.reason;
+    EXPECT_EQ(measurement.at("time").samples.front().size(), 2U) << key;
+    EXPECT_GT(measurement.at("time").summary.min, 0.0) << key;
+    ASSERT_TRUE(measurement.max_relative_error) << key;
+    EXPECT_LE(*measurement.max_relative_error, 1e-5) << key;
+    EXPECT_TRUE(measurement.implementation.starts_with("fake")) << key;
+  }
+}
+
+TEST(BenchConv, DeclaresTheWorkOfTheStep) {
+  const Results results = measure(Fault::none, everything());
+  // conv2: 2 images of 4 x 6 x 6 outputs, each of 4 x 3 x 3 multiply-adds
+  EXPECT_EQ(results.at("conv2 forward").work->flops, Flops(2 * 2 * 4 * 36 * 4 * 9));
+  // two gradients of 2 x 4 x 6 x 6 read, their sum written
+  EXPECT_EQ(results.at("relu1 accumulate").work->bytes, Bytes(3 * 4 * 2 * 4 * 36));
+}
+
+struct Caught {
+  Fault fault;
+  std::string key;
+};
+
+class BenchConvWrong : public testing::TestWithParam<Caught> {};
+
+TEST_P(BenchConvWrong, AnswerIsCaughtAndHasNoTime) {
+  const auto& [fault, key] = GetParam();
+  const Measurement wrong = measure(fault, everything()).at(key);
+  EXPECT_EQ(wrong.status, Status::wrong);
+  EXPECT_TRUE(wrong.series.empty());
+  EXPECT_NE(wrong.reason.find("differs from the reference"), std::string::npos) << wrong.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(Faults, BenchConvWrong,
+                         testing::Values(Caught{Fault::output, "conv1 forward"},
+                                         Caught{Fault::output, "loss forward"},
+                                         Caught{Fault::gradient, "conv2 backward_data"},
+                                         Caught{Fault::filter, "fc backward_filter"},
+                                         Caught{Fault::accumulate, "relu1 accumulate"}));
+
+TEST(BenchConv, LeavesOutAnErrorThatIsInfinite) {
+  const Measurement wrong = measure(Fault::gradient, everything()).at("conv2 backward_data");
+  EXPECT_FALSE(wrong.max_relative_error) << "a result file holds no infinity";
+}
+
+TEST(BenchConv, RecordsThatAnAnswerWasNotChecked) {
+  LayerSelection unchecked = everything();
+  unchecked.check = Check::none;
+  const Measurement measurement = measure(Fault::output, unchecked).at("conv1 forward");
+  EXPECT_EQ(measurement.status, Status::ok) << "nobody looked";
+  EXPECT_FALSE(measurement.max_relative_error);
+  EXPECT_TRUE(std::ranges::any_of(measurement.warnings, [](const std::string& warning) {
+    return warning.find("not checked") != std::string::npos;
+  }));
+}
+
+TEST(BenchConv, SaysWhichLayerADeviceCannotRun) {
+  for (const auto& [key, measurement] : measure(Fault::unsupported, everything())) {
+    EXPECT_EQ(measurement.status, Status::unsupported) << key;
+    EXPECT_NE(measurement.reason.find("relu1"), std::string::npos) << measurement.reason;
+    EXPECT_NE(measurement.reason.find("no ReLU today"), std::string::npos) << measurement.reason;
+  }
+}
+
+TEST(BenchConv, StopsAllRanksAtTheWrongAnswerOfOne) {
+  auto group = backend::local_group(3);
+  std::vector<Results> results(group.size());
+  std::vector<std::thread> ranks;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    ranks.emplace_back([&, i] {
+      results[i] = measure(i == 2 ? Fault::output : Fault::none, everything(), *group[i]);
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  for (const Results& of_rank : results) {
+    EXPECT_EQ(of_rank.at("conv1 forward").status, Status::wrong);
+    EXPECT_EQ(of_rank.at("fc backward_filter").status, Status::ok);
+    EXPECT_EQ(of_rank.at("fc backward_filter").at("time").samples.size(), 3U);
+  }
+}
+
+TEST(BenchConv, NamesTheConditionsInTheAxes) {
+  LayerSelection selection = everything();
+  selection.caches = {CacheState::cold, CacheState::producer};
+  selection.layers = {"conv2"};
+  selection.passes = {Pass::backward_data};
+  const auto group = backend::local_group(1);
+  const std::vector networks{tiny()};
+  const auto cells = layer_cells(workbench(Fault::none), networks, selection, *group.front());
+  ASSERT_EQ(cells.size(), 2U);
+  const std::map<std::string, std::string> expected{
+      {"network", "tiny"}, {"layer", "conv2"},        {"kernel", kernel_key(*tiny(), LayerId(3))},
+      {"batch", "2"},      {"pass", "backward_data"}, {"dtype", "f32"},
+      {"backend", "fake"}, {"threads", "1"},          {"ranks", "1"},
+      {"cache", "cold"},   {"ranks_on_node", "1"}};
+  EXPECT_EQ(cells[0].axes, expected);
+  EXPECT_EQ(cells[1].axes.at("cache"), "producer");
+  const Sampler sampler(*group.front(), quick);
+  for (const Cell& cell : cells) EXPECT_EQ(cell.measure(sampler).status, Status::ok);
+}
+
+class BenchConvCommandLine : public testing::Test {
+ protected:
+  BenchConvCommandLine()
+      : file_(std::filesystem::path(testing::TempDir()) /
+              ("dlscale_tiny_" + std::to_string(getpid()) + ".yaml")) {
+    std::ofstream(file_) << "network: tiny\n"
+                            "doc: two layers\n"
+                            "source: a test\n"
+                            "input: {channels: 3, height: 8, width: 8}\n"
+                            "layers:\n"
+                            "  - {name: conv1, kind: convolution, out_channels: 4, kernel: 3}\n"
+                            "  - {name: relu1, kind: relu}\n"
+                            "  - {name: fc, kind: fully_connected, outputs: 3}\n"
+                            "  - {name: loss, kind: softmax_cross_entropy}\n";
+  }
+  ~BenchConvCommandLine() override { std::filesystem::remove(file_); }
+
+  std::vector<Cell> cells(std::map<std::string, std::string> given) {
+    given.try_emplace("network", file_.string());
+    given.try_emplace("backend", "reference");
+    const Benchmark& conv = *family<Benchmark>().find("conv");
+    Context context = make_context(conv, std::move(given), *group_.front());
+    return conv.cells(context);
+  }
+
+  std::string refusal(std::map<std::string, std::string> given) {
+    try {
+      cells(std::move(given));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+
+  std::filesystem::path file_;
+  std::vector<std::unique_ptr<backend::Communicator>> group_ = backend::local_group(1);
+};
+
+TEST_F(BenchConvCommandLine, MakesCellsForEachValueOfAnAxis) {
+  const auto made = cells({{"batch", "1,2,4"}, {"passes", "forward"}, {"cache", "hot,cold"}});
+  EXPECT_EQ(made.size(), 4U * 3U * 2U);
+}
+
+TEST_F(BenchConvCommandLine, RefusesUnknownValuesNamingTheOption) {
+  EXPECT_NE(refusal({{"layers", "conv9"}}).find("tiny has no such layer"), std::string::npos);
+  EXPECT_NE(refusal({{"passes", "forwards"}}).find("Did you mean \"forward\""), std::string::npos);
+  EXPECT_NE(refusal({{"backend", "onednm"}}).find("no such compute backend"), std::string::npos);
+  EXPECT_NE(refusal({{"cache", "warm"}}).find("--cache"), std::string::npos);
+  EXPECT_NE(refusal({{"check", "maybe"}}).find("--check"), std::string::npos);
+  EXPECT_NE(refusal({{"batch", "0"}}).find("--batch"), std::string::npos);
+  EXPECT_NE(refusal({{"dtype", "f16"}}), "accepted");
+  EXPECT_NE(refusal({{"network", "resnet51"}}), "accepted");
+}
+
+}  // namespace
+}  // namespace dlscale::bench

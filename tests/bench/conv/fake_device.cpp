@@ -1,0 +1,82 @@
+#include "tests/bench/conv/fake_device.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "bench/conv/workbench.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using namespace backend;
+
+class FakeOperation : public Operation {
+ public:
+  FakeOperation(std::unique_ptr<Operation> real, Fault fault)
+      : real_(std::move(real)), fault_(fault) {}
+  [[nodiscard]] const TensorDesc& output() const override { return real_->output(); }
+  [[nodiscard]] const std::vector<Parameter>& parameters() const override {
+    return real_->parameters();
+  }
+  [[nodiscard]] std::size_t state_bytes() const override { return real_->state_bytes(); }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
+  [[nodiscard]] bool has(Pass pass) const override { return real_->has(pass); }
+  [[nodiscard]] std::string implementation(Pass pass) const override {
+    return "fake+" + real_->implementation(pass);
+  }
+  void run(Pass pass, const Operands& operands) override {
+    real_->run(pass, operands);
+    if (fault_ == Fault::output && pass == Pass::forward) operands.output.as<float>()[0] += 0.5F;
+    if (fault_ == Fault::gradient && pass == Pass::backward_data) {
+      operands.input_gradients[0].as<float>()[0] = HUGE_VALF;
+    }
+    if (fault_ == Fault::filter && pass == Pass::backward_filter) {
+      operands.parameter_gradients[0].as<float>()[0] += 100.0F;
+    }
+  }
+
+ private:
+  std::unique_ptr<Operation> real_;
+  Fault fault_;
+};
+
+class FakeDevice : public ComputeDevice {
+ public:
+  explicit FakeDevice(Fault fault) : real_(open_device("reference", 1)), fault_(fault) {}
+  [[nodiscard]] std::string_view name() const override { return "fake"; }
+  [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
+  [[nodiscard]] Buffer allocate(std::size_t bytes) override { return real_->allocate(bytes); }
+  [[nodiscard]] TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const override {
+    return real_->plain(dims, dtype);
+  }
+  [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
+    if (fault_ == Fault::unsupported && std::holds_alternative<Relu>(spec.layer.kind)) {
+      throw Unsupported("no ReLU today");
+    }
+    return std::make_unique<FakeOperation>(real_->create(spec), fault_);
+  }
+  void copy(const Tensor& from, const Tensor& to) override { real_->copy(from, to); }
+  void accumulate(const Tensor& value, const Tensor& into) override {
+    real_->accumulate(value, into);
+    if (fault_ == Fault::accumulate) into.as<float>()[0] += 0.5F;
+  }
+  void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
+              float* momentum, std::uint16_t* low) override {
+    real_->update(step, n, weights, gradients, momentum, low);
+    if (fault_ == Fault::update) weights[n - 1] += 1e-3F;
+  }
+  void synchronize() override { real_->synchronize(); }
+
+ private:
+  std::unique_ptr<ComputeDevice> real_;
+  Fault fault_;
+};
+
+}  // namespace
+
+std::unique_ptr<backend::ComputeDevice> make_fake_device(Fault fault) {
+  return std::make_unique<FakeDevice>(fault);
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,23 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backend/compute/compute.hpp"
+
+namespace dlscale::bench {
+
+/// What a FakeDevice does wrong.
+enum class Fault {
+  none,
+  output,       ///< one element of every output is off
+  gradient,     ///< one element of every first input gradient is infinite
+  filter,       ///< one element of every first parameter gradient is off
+  accumulate,   ///< one element of every sum is off
+  update,       ///< one weight is off
+  unsupported,  ///< creates no ReLU
+};
+
+/// The reference device with one fault.
+std::unique_ptr<backend::ComputeDevice> make_fake_device(Fault fault);
+
+}  // namespace dlscale::bench

@@ -1,0 +1,62 @@
+#include "bench/conv/update_cells.hpp"
+
+#include <gtest/gtest.h>
+
+#include "bench/conv/workbench.hpp"
+#include "core/error.hpp"
+#include "tests/bench/conv/fake_device.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr StoppingCriterion quick{.relative_half_width = 100,
+                                  .min_samples = 2,
+                                  .max_samples = 2,
+                                  .max_time = Seconds(0),
+                                  .min_warmup = Seconds(0),
+                                  .min_warmups = 1};
+
+Measurement measure(Fault fault, DType dtype) {
+  const auto group = backend::local_group(1);
+  Workbench workbench(make_fake_device(fault), open_device("reference", 1), 1);
+  return measure_update(workbench, 20000, dtype, Sampler(*group.front(), quick));
+}
+
+TEST(BenchUpdate, AgreesWithTheFormulaInDouble) {
+  const Measurement result = measure(Fault::none, DType::f32);
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  ASSERT_TRUE(result.max_relative_error);
+  EXPECT_LE(*result.max_relative_error, 1e-5);
+  EXPECT_EQ(result.work->bytes, Bytes(20 * 20000));
+  EXPECT_EQ(result.at("time").samples.front().size(), 2U);
+}
+
+TEST(BenchUpdate, ChecksTheWeightsInLowPrecisionToo) {
+  const Measurement result = measure(Fault::none, DType::bf16);
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_EQ(result.work->bytes, Bytes(22 * 20000));
+}
+
+TEST(BenchUpdate, CatchesOneWrongWeight) {
+  const Measurement result = measure(Fault::update, DType::f32);
+  EXPECT_EQ(result.status, Status::wrong);
+  EXPECT_TRUE(result.series.empty());
+}
+
+TEST(BenchUpdate, RefusesSizesThatHoldNoParameters) {
+  const auto group = backend::local_group(1);
+  const Benchmark& update = *family<Benchmark>().find("update");
+  for (const char* wrong : {"0 B", "6 B", "64", "big", "-4 KiB", "1 s"}) {
+    Context context =
+        make_context(update, {{"sizes", wrong}, {"backend", "reference"}}, *group.front());
+    EXPECT_THROW(static_cast<void>(update.cells(context)), ConfigError) << wrong;
+  }
+  Context context =
+      make_context(update, {{"sizes", "64 KiB, 1 MiB"}, {"backend", "reference"}}, *group.front());
+  const std::vector<Cell> cells = update.cells(context);
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[1].axes.at("bytes"), "1048576");
+}
+
+}  // namespace
+}  // namespace dlscale::bench

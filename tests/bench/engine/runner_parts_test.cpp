@@ -1,0 +1,87 @@
+#include <gtest/gtest.h>
+
+#include "bench/runner_flags.hpp"
+#include "bench/runner_names.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+std::string refusal(const std::string& flag) {
+  try {
+    static_cast<void>(parse_runner_flags({flag}));
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(RunnerFlags, TakeWhatGoogleBenchmarkTakes) {
+  const RunnerFlags flags = parse_runner_flags(
+      {"--benchmark_filter=conv.*forward", "--benchmark_list_tests", "--benchmark_format=json",
+       "--benchmark_out=a=b.json", "--benchmark_repetitions=3", "--benchmark_time_unit=ms"});
+  EXPECT_EQ(flags.filter, "conv.*forward");
+  EXPECT_TRUE(flags.listing());
+  EXPECT_EQ(flags.format, "json");
+  EXPECT_EQ(flags.out, "a=b.json");
+  EXPECT_EQ(flags.repetitions, 3);
+  EXPECT_EQ(flags.time_unit, "ms");
+  EXPECT_FALSE(parse_runner_flags({"--benchmark_list_tests=false"}).listing());
+}
+
+TEST(RunnerFlags, SayWhatToUseInsteadOfOnesWithoutEffect) {
+  EXPECT_NE(refusal("--benchmark_min_time=1").find("--max-time"), std::string::npos);
+  EXPECT_NE(refusal("--benchmark_enable_random_interleaving=true").find("--seed"),
+            std::string::npos);
+}
+
+TEST(RunnerFlags, RefuseWrongValuesBeforeGoogleBenchmarkExitsForThem) {
+  for (const char* wrong :
+       {"--benchmark_format=xml", "--benchmark_out_format=", "--benchmark_repetitions=0",
+        "--benchmark_repetitions=two", "--benchmark_repetitions=", "--benchmark_list_tests=maybe",
+        "--benchmark_time_unit=h", "--benchmark_filter", "--benchmark_help", "--help", "--v=1",
+        "--benchmark_", "filter"}) {
+    EXPECT_NE(refusal(wrong), "accepted") << wrong;
+  }
+}
+
+Cell cell(std::map<std::string, std::string> axes) {
+  return {std::move(axes), nullptr};
+}
+
+std::vector<std::string> names(std::vector<Cell> cells) {
+  std::vector<std::string> result;
+  for (const NamedCell& named : name_cells("conv", std::move(cells))) result.push_back(named.name);
+  return result;
+}
+
+TEST(RunnerNames, JoinTheAxesThatTellCellsApart) {
+  const auto result = names({cell({{"network", "resnet50"},
+                                   {"layer", "res2a"},
+                                   {"kernel", "convolution c64"},
+                                   {"pass", "forward"},
+                                   {"batch", "8"},
+                                   {"threads", "1"},
+                                   {"cache", "cold"}}),
+                             cell({{"network", "resnet50"},
+                                   {"layer", "res2a"},
+                                   {"kernel", "convolution c64"},
+                                   {"pass", "forward"},
+                                   {"batch", "8"},
+                                   {"threads", "1"},
+                                   {"cache", "hot"}})});
+  EXPECT_EQ(result, (std::vector<std::string>{"conv/resnet50/res2a/forward/batch:8/cache:cold",
+                                              "conv/resnet50/res2a/forward/batch:8/cache:hot"}));
+}
+
+TEST(RunnerNames, HaveNoSpaces) {
+  EXPECT_EQ(names({cell({{"operation", "copy to device"}, {"bytes", "64"}})}).front(),
+            "conv/copy_to_device/bytes:64");
+}
+
+TEST(RunnerNames, RefuseTwoEqualCells) {
+  EXPECT_THROW(names({cell({{"bytes", "64"}}), cell({{"bytes", "64"}})}), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::bench

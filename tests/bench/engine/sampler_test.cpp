@@ -1,0 +1,219 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <random>
+#include <thread>
+
+#include "bench/benchmark.hpp"
+#include "core/interrupt.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Communicator;
+
+/// No warm-up, no limit of time: what happens depends on the samples alone.
+StoppingCriterion by_count(int least, int most, double half_width = 0.02) {
+  return {.relative_half_width = half_width,
+          .min_samples = least,
+          .max_samples = most,
+          .max_time = Seconds(1e9),
+          .min_warmup = Seconds(0),
+          .min_warmups = 0};
+}
+
+Measurement sample_alone(const StoppingCriterion& criterion, const std::function<Seconds()>& once) {
+  const auto group = backend::local_group(1);
+  return Sampler(*group.front(), criterion).sample(once);
+}
+
+std::size_t count(const Measurement& measurement) {
+  return measurement.at("time").samples.front().size();
+}
+
+TEST(Sampler, StopsAtTheLeastNumberOfSamplesOfASteadyTime) {
+  int calls = 0;
+  const Measurement result = sample_alone(by_count(10, 1000), [&] {
+    ++calls;
+    return 1.0_ms;
+  });
+  EXPECT_EQ(result.status, Status::ok);
+  EXPECT_EQ(calls, 10);
+  EXPECT_EQ(count(result), 10U);
+  EXPECT_DOUBLE_EQ(result.at("time").summary.median, 1e-3);
+  EXPECT_EQ(result.at("time").unit, "s");
+  EXPECT_TRUE(result.warnings.empty());
+}
+
+TEST(Sampler, GoesOnUntilTheIntervalIsNarrow) {
+  std::mt19937 random(3);
+  std::uniform_real_distribution<double> noise(0.9, 1.1);
+  const Measurement result =
+      sample_alone(by_count(10, 100000), [&] { return Seconds(noise(random)); });
+  EXPECT_EQ(result.status, Status::ok);
+  EXPECT_GT(count(result), 10U);
+  EXPECT_LT(count(result), 100000U);
+  EXPECT_LE(relative_half_width(result.at("time").summary), 0.02);
+}
+
+TEST(Sampler, CallsTooNoisyTimesUnstable) {
+  std::mt19937 random(3);
+  std::lognormal_distribution<double> noise(0.0, 1.0);
+  const Measurement result = sample_alone(by_count(10, 50), [&] { return Seconds(noise(random)); });
+  EXPECT_EQ(result.status, Status::unstable);
+  EXPECT_EQ(count(result), 50U);
+  EXPECT_NE(result.reason.find("after 50 samples"), std::string::npos) << result.reason;
+  ASSERT_FALSE(result.warnings.empty());
+}
+
+TEST(Sampler, WarnsOfADrift) {
+  int calls = 0;
+  const Measurement result =
+      sample_alone(by_count(40, 40), [&] { return Seconds(1.0 + 0.01 * calls++); });
+  const auto drifts = [](const std::string& warning) { return warning.starts_with("times drift"); };
+  EXPECT_TRUE(std::ranges::any_of(result.warnings, drifts));
+}
+
+TEST(Sampler, StopsWhenTimeIsUpButTakesTheLeastNumberOfSamples) {
+  StoppingCriterion criterion = by_count(7, 1000, 1e-9);
+  criterion.max_time = Seconds(0);
+  int calls = 0;
+  const Measurement result =
+      sample_alone(criterion, [&] { return Seconds(1.0 + 0.1 * (++calls % 3)); });
+  EXPECT_EQ(count(result), 7U);
+  EXPECT_EQ(result.status, Status::unstable);
+}
+
+TEST(Sampler, KeepsTheWarmUpOutOfTheResult) {
+  StoppingCriterion criterion = by_count(10, 1000);
+  criterion.min_warmups = 3;
+  int calls = 0;
+  const Measurement result =
+      sample_alone(criterion, [&] { return ++calls <= 3 ? Seconds(100) : Seconds(1); });
+  EXPECT_EQ(calls, 13);
+  EXPECT_EQ(result.at("time").summary.max, 1.0);
+}
+
+TEST(Sampler, WarmsUpForTheTimeAskedFor) {
+  StoppingCriterion criterion = by_count(1, 1, 10);
+  criterion.min_warmup = 2.0_ms;
+  const auto start = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point last;
+  static_cast<void>(sample_alone(criterion, [&] {
+    last = std::chrono::steady_clock::now();
+    return 1.0_ms;
+  }));
+  EXPECT_GE(last - start, std::chrono::milliseconds(2));
+}
+
+TEST(Sampler, PassesAnExceptionOn) {
+  EXPECT_THROW(static_cast<void>(sample_alone(
+                   by_count(1, 1), []() -> Seconds { throw std::runtime_error("no memory"); })),
+               std::runtime_error);
+}
+
+TEST(Sampler, RefusesACriterionThatCannotBeMet) {
+  const auto group = backend::local_group(1);
+  EXPECT_THROW(Sampler(*group.front(), by_count(0, 10)), std::logic_error);
+  EXPECT_THROW(Sampler(*group.front(), by_count(10, 9)), std::logic_error);
+}
+
+/// Runs `on_rank` on every rank of a group and returns what each got.
+std::vector<Measurement> sample_on(int ranks, const StoppingCriterion& criterion,
+                                   const std::function<Seconds(Rank)>& once) {
+  auto group = backend::local_group(ranks);
+  std::vector<Measurement> results(group.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const Rank rank = group[i]->rank();
+      results[i] = Sampler(*group[i], criterion).sample([&, rank] { return once(rank); });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return results;
+}
+
+TEST(Sampler, GivesAllRanksTheSameSamplesAndSummarisesTheSlowestRank) {
+  StoppingCriterion criterion = by_count(10, 200);
+  criterion.min_warmup = 1.0_ms;  // ranks with different clocks warm up equally often
+  const auto results =
+      sample_on(3, criterion, [](Rank rank) { return Seconds(1e-3 * (rank + 1)); });
+  for (const Measurement& result : results) {
+    const Series& time = result.at("time");
+    ASSERT_EQ(time.samples.size(), 3U);
+    EXPECT_EQ(time.samples, results.front().at("time").samples);
+    EXPECT_EQ(time.samples[0].front(), 1e-3);
+    EXPECT_EQ(time.samples[2].front(), 3e-3);
+    EXPECT_DOUBLE_EQ(time.summary.median, 3e-3);
+  }
+}
+
+TEST(Sampler, KeepsRanksTogetherWhenOnlyOneIsNoisy) {
+  std::mt19937 random(5);
+  std::uniform_real_distribution<double> noise(0.5, 1.5);
+  const auto results = sample_on(3, by_count(10, 300, 0.01), [&](Rank rank) {
+    return rank == 1 ? Seconds(noise(random)) : Seconds(0.1);
+  });
+  for (const Measurement& result : results) {
+    EXPECT_EQ(count(result), count(results.front()));
+    EXPECT_EQ(result.status, results.front().status);
+    EXPECT_GT(count(result), 10U);
+  }
+}
+
+/// A signal stays pending for the life of a process, so these run in processes of their own.
+void interrupt_at_call(int call) {
+  install_signal_handlers();
+  int calls = 0;
+  const Measurement result = sample_alone(by_count(4, 1000000, 1e-12), [&] {
+    if (++calls == call) static_cast<void>(std::raise(SIGINT));
+    return Seconds(1.0 + 0.1 * (calls % 7));
+  });
+  const bool kept = result.series.contains("time") && count(result) >= 4 && count(result) < 100;
+  std::exit(result.status == Status::interrupted && kept ? 0 : 1);
+}
+
+void interrupt_during_warmup() {
+  install_signal_handlers();
+  StoppingCriterion criterion = by_count(4, 10);
+  criterion.min_warmups = 1;
+  const Measurement result = sample_alone(criterion, [] {
+    if (pending_signal() == 0) static_cast<void>(std::raise(SIGTERM));
+    return Seconds(1);
+  });
+  const bool told = result.reason.find("15") != std::string::npos;
+  std::exit(result.status == Status::interrupted && result.series.empty() && told ? 0 : 1);
+}
+
+void interrupt_one_of_three() {
+  install_signal_handlers();
+  std::array<int, 3> calls{};
+  const auto results = sample_on(3, by_count(4, 1000000, 1e-12), [&](Rank rank) {
+    const int call = ++calls[static_cast<std::size_t>(rank)];
+    if (rank == 2 && call == 9) static_cast<void>(std::raise(SIGINT));
+    return Seconds(1.0 + 0.1 * (call % 7));
+  });
+  const bool all = std::ranges::all_of(
+      results, [](const Measurement& m) { return m.status == Status::interrupted; });
+  std::exit(all ? 0 : 1);
+}
+
+TEST(SamplerDeathTest, KeepsTheSamplesTakenBeforeASignal) {
+  EXPECT_EXIT(interrupt_at_call(20), testing::ExitedWithCode(0), "");
+}
+
+TEST(SamplerDeathTest, HasNoSeriesIfTheSignalCameDuringTheWarmUp) {
+  EXPECT_EXIT(interrupt_during_warmup(), testing::ExitedWithCode(0), "");
+}
+
+TEST(SamplerDeathTest, StopsAllRanksForTheSignalOfOne) {
+  EXPECT_EXIT(interrupt_one_of_three(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace dlscale::bench
