@@ -21,7 +21,7 @@ namespace {
 
 /// The tasks of one iteration that its phases are read from.
 struct Marks {
-  std::vector<TaskId> loads;
+  TaskId load;
   TaskId take;
   TaskId h2d;
   TaskId forward;
@@ -29,6 +29,12 @@ struct Marks {
   std::vector<TaskId> messages;
   TaskId update;
 };
+
+/// The steady state does not depend on the depth of the queue, for nothing jitters here (9.3); a
+/// deep one only takes longer to fill.
+std::size_t queue_length(const IterationPlan& plan) {
+  return static_cast<std::size_t>(std::min(plan.prefetch, 4));
+}
 
 class IterationGraph {
  public:
@@ -55,21 +61,18 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
     : plan_(&plan),
       graph_(plan.cores),
       storage_(graph_.add(Resource{"storage", 1})),
-      loaders_(graph_.add(Resource{"loader threads", plan.loader_threads})),
+      loaders_(graph_.add(Resource{"loader threads", 1})),
       training_(graph_.add(Resource{"training thread", 1})),
       comm_(graph_.add(Resource{"communication thread", 1})) {}
 
 /// A batch may be read once a place in the queue is free: when batch k - prefetch was taken.
 std::vector<TaskId> IterationGraph::add_input(Marks& marks) {
   std::vector<TaskId> slot;
-  const auto ahead = static_cast<std::size_t>(plan_->prefetch);
+  const std::size_t ahead = queue_length(*plan_);
   if (iterations_.size() >= ahead) slot.push_back(iterations_[iterations_.size() - ahead].take);
-  for (int thread = 0; thread < plan_->loader_threads; ++thread) {
-    marks.loads.push_back(graph_.add(Task{plan_->load, loaders_, plan_->loader_cores, slot}));
-  }
-  std::vector<TaskId> ready = marks.loads;
-  ready.push_back(graph_.add(Task{plan_->storage, storage_, 0, slot}));
-  return ready;
+  marks.load =
+      graph_.add(Task{plan_->load, loaders_, plan_->loader_threads * plan_->loader_cores, slot});
+  return {marks.load, graph_.add(Task{plan_->storage, storage_, 0, slot})};
 }
 
 TaskId IterationGraph::add_message(Seconds time, TaskId after) {
@@ -164,16 +167,15 @@ IterationTime mean(const std::vector<Observed>& iterations) {
 Seconds lead(const IterationPlan& plan, const Timeline& timeline, const Marks& marks,
              Seconds start) {
   if (plan.most_cores_wanted() <= plan.cores) return {};
-  Seconds ready;
-  for (const TaskId load : marks.loads) ready = std::max(ready, timeline.finished(load));
-  return start - ready;
+  return start - timeline.finished(marks.load);
 }
 
 /// The last `count` of `iterations`. More are simulated, whose batches the loader threads read
 /// beside those observed.
 std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations, int count) {
   IterationGraph graph(plan);
-  for (int k = 0; k <= iterations + plan.prefetch; ++k) graph.add_iteration();
+  for (int k = 0; k <= iterations + static_cast<int>(queue_length(plan)); ++k)
+    graph.add_iteration();
   const Timeline timeline = simulate(graph.graph());
   std::vector<Observed> observed;
   for (int k = iterations - count; k < iterations; ++k) {
@@ -192,11 +194,11 @@ std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations,
 /// slowly: then the mean of the last 32 of 64 stands for it.
 IterationTime simulate_iteration(const IterationPlan& plan) {
   EXPECT(plan.loader_threads >= 1 && plan.prefetch >= 1);
-  for (int iterations = 4 + 2 * plan.prefetch; iterations < 64; iterations *= 2) {
+  for (int iterations = 8; iterations < 64; iterations *= 2) {
     const auto last = last_iterations(plan, iterations, 3);
     if (alike(last[0], last[2]) && alike(last[1], last[2])) return last.back().time;
   }
-  return mean(last_iterations(plan, 64 + 2 * plan.prefetch, 32));
+  return mean(last_iterations(plan, 64, 32));
 }
 
 }  // namespace dlscale::model

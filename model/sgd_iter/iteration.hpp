@@ -42,8 +42,10 @@ struct IterationPlan {
 };
 
 /// The phases of an iteration in the steady state of the task graph of MODEL 1.2. Per iteration:
-///   loader threads: loader_threads tasks of `load`; beside them storage; both may start once the
-///                   batch `prefetch` before has been taken;
+///   loader threads: `load` on all of them at once, for they take picture after picture from the
+///   same
+///                   queue; beside it storage; both may start once the batch `prefetch` before has
+///                   been taken;
 ///   training thread: take the batch, h2d, forward, backward parts [, messages if sequential],
 ///                    update after all messages;
 ///   communication thread (wait_free, bucketed): messages one at a time, in order.

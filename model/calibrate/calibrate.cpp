@@ -1,0 +1,270 @@
+#include "model/calibrate/calibrate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/error.hpp"
+#include "model/calibrate/fit.hpp"
+#include "model/calibrate/pool.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using ByBenchmark = std::map<std::string, Group, std::less<>>;
+constexpr std::array used_benchmarks{"conv", "update", "memory", "io", "comm"};
+
+void refuse_end_to_end(const ResultFile& file, const std::string& benchmark) {
+  if (benchmark != "e2e") return;
+  throw ConfigError(fmt::format(
+      "{} holds results of \"e2e\", which predictions are judged on; fitting to them would "
+      "make every judgement worthless. Leave the file out.",
+      file.path.string()));
+}
+
+/// Results of different processors do not make one machine.
+void check_one_machine(std::span<const ResultFile> results) {
+  for (const ResultFile& file : results) {
+    const std::string& first = results.front().header.environment.cpu;
+    if (file.header.environment.cpu == first) continue;
+    throw ConfigError(fmt::format(
+        "{} was measured on \"{}\", {} on \"{}\": no machine is both. Give the "
+        "results of one.",
+        results.front().path.string(), first, file.path.string(), file.header.environment.cpu));
+  }
+}
+
+bool usable(const Measurement& measurement) {
+  return measurement.status == Status::ok || measurement.status == Status::unstable;
+}
+
+ByBenchmark sort_out(std::span<const ResultFile> results) {
+  ByBenchmark sorted;
+  for (const ResultFile& file : results) {
+    refuse_end_to_end(file, file.header.benchmark);
+    for (const Measurement& measurement : file.measurements) {
+      refuse_end_to_end(file, measurement.benchmark);
+      const bool used = std::find(used_benchmarks.begin(), used_benchmarks.end(),
+                                  measurement.benchmark) != used_benchmarks.end();
+      if (used && usable(measurement)) {
+        sorted[measurement.benchmark].push_back({&measurement, file.path.string()});
+      }
+    }
+  }
+  if (sorted.empty()) {
+    throw ConfigError(fmt::format(
+        "no usable result of bench {} among the files given, so there is nothing to fit. Measure "
+        "first: dlscale bench conv.",
+        fmt::join(used_benchmarks, ", ")));
+  }
+  return sorted;
+}
+
+/// All values of an axis in a group.
+std::set<std::string> values(const Group& group, std::string_view axis) {
+  std::set<std::string> result;
+  for (const Sourced& one : group) result.insert(one.axis(axis));
+  return result;
+}
+
+Group with(const Group& group, std::string_view axis, const std::string& value) {
+  Group result;
+  std::copy_if(group.begin(), group.end(), std::back_inserter(result),
+               [&](const Sourced& one) { return one.axis(axis) == value; });
+  return result;
+}
+
+/// The measurements of the backend asked for, or of the only one there is.
+Group of_backend(const Group& group, const std::string& wanted) {
+  const auto there = values(group, "backend");
+  if (wanted.empty() && there.size() > 1) {
+    throw ConfigError(
+        fmt::format("the results are of several compute backends ({}), which one machine "
+                    "cannot mix. Choose one with --backend.",
+                    fmt::join(there, ", ")));
+  }
+  if (wanted.empty() || there.empty()) return group;
+  if (!there.contains(wanted)) {
+    throw ConfigError(
+        fmt::format("no result is of the compute backend {} (there are: {}). Measure with "
+                    "it or choose another.",
+                    wanted, fmt::join(there, ", ")));
+  }
+  return with(group, "backend", wanted);
+}
+
+Pass parse_pass(const Sourced& one) {
+  const std::string& name = one.axis("pass");
+  for (const Pass pass :
+       {Pass::forward, Pass::backward_data, Pass::backward_filter, Pass::accumulate}) {
+    if (name == pass_name(pass)) return pass;
+  }
+  throw ConfigError(
+      fmt::format("{}: \"{}\" is no pass. Measure again with this version.", one.file, name));
+}
+
+KernelTime kernel_time(const Group& group) {
+  const Sourced& first = group.front();
+  KernelTime kernel;
+  kernel.kernel = first.axis("kernel");
+  kernel.pass = parse_pass(first);
+  kernel.dtype = parse_dtype(first.axis("dtype"));
+  kernel.batch = first.count("batch");
+  kernel.threads = first.count("threads");
+  kernel.ranks_on_node = first.count("ranks_on_node");
+  kernel.time = pool(group, "time", Range::positive);
+  kernel.work = first.measurement->work.value_or(Work{});
+  kernel.implementation = first.measurement->implementation;
+  kernel.source = source(group);
+  return kernel;
+}
+
+std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& options) {
+  if (all.empty()) return {};
+  const Group chosen = with(of_backend(all, options.backend), "cache", options.cache);
+  if (chosen.empty()) {
+    throw ConfigError(
+        fmt::format("no result of bench conv has cache = {} (there are: {}). Measure it or "
+                    "choose another.",
+                    options.cache, fmt::join(values(all, "cache"), ", ")));
+  }
+  std::vector<KernelTime> kernels;
+  for (const auto& [key, group] :
+       group_by(chosen, {"kernel", "pass", "dtype", "batch", "threads", "ranks_on_node"})) {
+    kernels.push_back(kernel_time(group));
+  }
+  return kernels;
+}
+
+/// Times by size, ascending.
+std::vector<SizedTime> by_size(const Group& group) {
+  std::vector<SizedTime> points;
+  for (const auto& [key, same] : group_by(group, {"bytes"})) {
+    const Bytes size(static_cast<double>(same.front().integer("bytes")));
+    points.push_back({size, pool(same, "time", Range::positive)});
+  }
+  std::sort(points.begin(), points.end(),
+            [](const SizedTime& a, const SizedTime& b) { return a.size < b.size; });
+  return points;
+}
+
+Piecewise fit(const Group& group, std::string_view what) {
+  const auto points = by_size(group);
+  if (points.size() < 2) {
+    throw ConfigError(
+        fmt::format("{}: only one size of {} was measured ({:g} bytes), which does not "
+                    "tell latency from bandwidth. Measure several sizes.",
+                    group.front().file, what, points.front().size.si()));
+  }
+  return Piecewise(fit_piecewise(points));
+}
+
+std::vector<AffineFit> fit_affine_costs(const Group& all, std::string_view what) {
+  std::vector<AffineFit> fits;
+  for (const auto& [key, group] : group_by(all, {"ranks_on_node", "threads"})) {
+    const Sourced& first = group.front();
+    fits.push_back(
+        {first.count("ranks_on_node"), first.count("threads"), fit(group, what), source(group)});
+  }
+  return fits;
+}
+
+std::vector<CollectiveFit> fit_collectives(const Group& all) {
+  std::vector<CollectiveFit> fits;
+  for (const auto& [key, group] : group_by(all, {"collective", "ranks", "ranks_on_node"})) {
+    const auto libraries = values(group, "library");
+    if (libraries.size() > 1) {
+      throw ConfigError(
+          fmt::format("the results of {} are of several libraries ({}), which one machine "
+                      "cannot mix. Give those of one.",
+                      key.front(), fmt::join(libraries, ", ")));
+    }
+    const Sourced& first = group.front();
+    if (first.count("ranks") == 1) continue;  // nothing travels
+    fits.push_back({key.front(), first.count("ranks"), first.count("ranks_on_node"),
+                    fit(group, key.front()), source(group)});
+  }
+  return fits;
+}
+
+/// Loaders are alike per picture whatever their number; the fewest disturb each other least.
+std::vector<LoaderFit> fit_loaders(const Group& all) {
+  std::vector<LoaderFit> fits;
+  for (const auto& [key, group] : group_by(all, {"height", "width", "ranks_on_node"})) {
+    const auto fewest =
+        std::min_element(group.begin(), group.end(), [](const Sourced& a, const Sourced& b) {
+          return a.count("loader_threads") < b.count("loader_threads");
+        });
+    const Group chosen = with(group, "loader_threads", fewest->axis("loader_threads"));
+    fits.push_back({fewest->count("ranks_on_node"), fewest->count("height"), fewest->count("width"),
+                    pool(chosen, "read", Range::not_negative),
+                    pool(chosen, "decode", Range::positive),
+                    pool(chosen, "augment", Range::positive), source(chosen)});
+  }
+  return fits;
+}
+
+/// Of one rank with the most threads measured, on the largest arrays: those out of all caches.
+Group largest_arrays(const Group& group) {
+  const auto rank = [](const Sourced& one) {
+    return std::tuple(-one.count("ranks_on_node"), one.count("threads"), one.integer("bytes"));
+  };
+  const auto best =
+      std::max_element(group.begin(), group.end(),
+                       [&](const Sourced& a, const Sourced& b) { return rank(a) < rank(b); });
+  Group chosen;
+  std::copy_if(group.begin(), group.end(), std::back_inserter(chosen),
+               [&](const Sourced& one) { return rank(one) == rank(*best); });
+  return chosen;
+}
+
+Estimate<BytesPerSecond> bandwidth(const Group& group) {
+  const Sourced& first = group.front();
+  if (!first.measurement->work) {
+    throw ConfigError(
+        fmt::format("{}: {} declares no bytes moved, so no bandwidth follows. Measure "
+                    "again with this version.",
+                    first.file, first.measurement->key()));
+  }
+  const Bytes moved = first.measurement->work->bytes;
+  const Estimate<Seconds> time = pool(group, "time", Range::positive);
+  return {moved / time.value, moved / time.high, moved / std::max(time.low, Seconds(1e-12))};
+}
+
+void fit_memory(const Group& all, Machine& machine) {
+  for (const auto& [key, group] : group_by(all, {"operation"})) {
+    if (key.front() == "h2d") {
+      machine.h2d = fit_affine_costs(group, "the host-to-device copy");
+    } else {
+      machine.memory_bandwidth[key.front()] = bandwidth(largest_arrays(group));
+    }
+  }
+}
+
+}  // namespace
+
+Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
+                  const CalibrateOptions& options) {
+  ByBenchmark sorted = sort_out(results);
+  check_one_machine(results);
+  Machine machine;
+  machine.cluster = cluster;
+  machine.fitted = true;
+  machine.kernels = fit_kernels(sorted["conv"], options);
+  machine.update = fit_affine_costs(of_backend(sorted["update"], options.backend), "update");
+  machine.collectives = fit_collectives(sorted["comm"]);
+  machine.loaders = fit_loaders(sorted["io"]);
+  fit_memory(sorted["memory"], machine);
+  std::set<std::string> files;
+  for (const auto& [benchmark, group] : sorted) {
+    for (const Sourced& one : group) files.insert(one.file);
+  }
+  machine.sources.assign(files.begin(), files.end());
+  return machine;
+}
+
+}  // namespace dlscale::model

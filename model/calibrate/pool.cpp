@@ -1,0 +1,97 @@
+#include "model/calibrate/pool.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+
+namespace dlscale::model {
+
+const std::string& Sourced::axis(std::string_view name) const {
+  const auto found = measurement->axes.find(std::string(name));
+  if (found == measurement->axes.end()) {
+    throw ConfigError(
+        fmt::format("{}: {} has no axis \"{}\", without which it cannot be fitted. "
+                    "Measure again with this version.",
+                    file, measurement->key(), name));
+  }
+  return found->second;
+}
+
+std::int64_t Sourced::integer(std::string_view name) const {
+  const std::string& text = axis(name);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 1) {
+    throw ConfigError(fmt::format("{}: {} has {} = \"{}\", which is no integer ≥ 1. Measure again.",
+                                  file, measurement->key(), name, text));
+  }
+  return value;
+}
+
+int Sourced::count(std::string_view name) const {
+  const std::int64_t value = integer(name);
+  if (value > 1'000'000'000) {
+    throw ConfigError(fmt::format("{}: {} has {} = {}, which is out of range. Measure again.", file,
+                                  measurement->key(), name, value));
+  }
+  return static_cast<int>(value);
+}
+
+std::map<std::vector<std::string>, Group> group_by(const Group& all,
+                                                   const std::vector<std::string_view>& axes) {
+  std::map<std::vector<std::string>, Group> groups;
+  for (const Sourced& one : all) {
+    std::vector<std::string> key;
+    for (const std::string_view axis : axes) key.push_back(one.axis(axis));
+    groups[key].push_back(one);
+  }
+  return groups;
+}
+
+namespace {
+
+const Summary& summary(const Sourced& one, std::string_view name, Range range) {
+  const auto found = one.measurement->series.find(std::string(name));
+  const auto fail = [&](std::string_view problem) -> ConfigError {
+    return ConfigError(fmt::format("{}: {}: series \"{}\" {}. Measure again.", one.file,
+                                   one.measurement->key(), name, problem));
+  };
+  if (found == one.measurement->series.end()) throw fail("is missing");
+  if (found->second.unit != "s") throw fail("is not in seconds");
+  const Summary& s = found->second.summary;
+  const bool ordered = s.ci95_low <= s.median && s.median <= s.ci95_high;
+  if (s.n == 0 || !std::isfinite(s.ci95_high) || !ordered) throw fail("has no valid summary");
+  if (s.median < 0 || (range == Range::positive && s.median == 0)) throw fail("is not positive");
+  return s;
+}
+
+}  // namespace
+
+Estimate<Seconds> pool(const Group& group, std::string_view series, Range range) {
+  EXPECT(!group.empty());
+  std::vector<double> medians;
+  double low = 0;
+  double high = 0;
+  for (const Sourced& one : group) {
+    const Summary& s = summary(one, series, range);
+    low = medians.empty() ? s.ci95_low : std::min(low, s.ci95_low);
+    high = std::max(high, s.ci95_high);
+    medians.push_back(s.median);
+  }
+  return {Seconds(median(medians)), Seconds(std::max(0.0, low)), Seconds(high)};
+}
+
+std::string source(const Group& group) {
+  std::set<std::string> files;
+  for (const Sourced& one : group) files.insert(one.file);
+  if (files.size() == 1) return *files.begin();
+  return fmt::format("{} and {} more", *files.begin(), files.size() - 1);
+}
+
+}  // namespace dlscale::model

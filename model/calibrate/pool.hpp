@@ -1,0 +1,39 @@
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "model/machine.hpp"
+
+namespace dlscale::model {
+
+/// A measurement with the file it came from.
+struct Sourced {
+  const Measurement* measurement = nullptr;
+  std::string file;
+  /// Value of an axis, an integer ≥ 1. Throws ConfigError that names file and key.
+  [[nodiscard]] std::int64_t integer(std::string_view axis) const;
+  [[nodiscard]] int count(std::string_view axis) const;  ///< the same, ≤ 1e9
+  [[nodiscard]] const std::string& axis(std::string_view name) const;
+};
+
+/// Measurements that answer the same question, from one file or several.
+using Group = std::vector<Sourced>;
+
+/// Groups by the values of the axes named, in that order.
+std::map<std::vector<std::string>, Group> group_by(const Group& all,
+                                                   const std::vector<std::string_view>& axes);
+
+/// One series of a group as one estimate: the median of the medians, between the least and the
+/// greatest end of their 95 % intervals. Throws ConfigError if a series is missing, is not in
+/// seconds or is not positive where `positive` asks for it.
+enum class Range { positive, not_negative };
+Estimate<Seconds> pool(const Group& group, std::string_view series, Range range);
+
+/// The files of a group, "a.jsonl" or "a.jsonl and 2 more".
+std::string source(const Group& group);
+
+}  // namespace dlscale::model

@@ -1,0 +1,90 @@
+#include "model/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace dlscale::model {
+
+Piecewise::Piecewise(std::vector<Segment> segments) : segments_(std::move(segments)) {
+  if (segments_.empty()) throw ConfigError("a fitted cost has no segment. Calibrate again.");
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const bool joins = i == 0 || segments_[i - 1].to == segments_[i].from;
+    if (segments_[i].from > segments_[i].to || !joins) {
+      throw ConfigError(fmt::format(
+          "segment {} of a fitted cost, from {:g} to {:g} bytes, does not continue the one "
+          "before it. Calibrate again.",
+          i, segments_[i].from.si(), segments_[i].to.si()));
+    }
+  }
+}
+
+const Segment& Piecewise::segment(Bytes size) const {
+  EXPECT(!segments_.empty());
+  const auto found = std::find_if(segments_.begin(), segments_.end(),
+                                  [&](const Segment& segment) { return size < segment.to; });
+  return found == segments_.end() ? segments_.back() : *found;
+}
+
+Estimate<Seconds> Piecewise::time(Bytes size) const {
+  const Segment& s = segment(size);
+  return {s.alpha.value + size * s.beta.value, s.alpha.low + size * s.beta.low,
+          s.alpha.high + size * s.beta.high};
+}
+
+bool Piecewise::covers(Bytes size) const {
+  return !segments_.empty() && segments_.front().from <= size && size <= segments_.back().to;
+}
+
+namespace {
+
+/// T = start + n / bandwidth, from a data sheet.
+Piecewise nominal_cost(Seconds start, SecondsPerByte per_byte, Bytes largest) {
+  Segment segment;
+  segment.to = largest;
+  segment.alpha = Estimate<Seconds>::exact(start);
+  segment.beta = Estimate<SecondsPerByte>::exact(per_byte);
+  return Piecewise({segment});
+}
+
+void check_nominal(const Cluster& cluster) {
+  const auto missing = [&](std::string_view what) {
+    return ConfigError(
+        fmt::format("cluster {} gives no {}, so nothing can be predicted from its data "
+                    "sheet. Add it, or measure: dlscale bench, then dlscale calibrate.",
+                    cluster.name, what));
+  };
+  if (cluster.device.peak.empty()) throw missing("device peak");
+  if (cluster.device.memory_bandwidth.si() <= 0) throw missing("device memory bandwidth");
+  if (cluster.host_device.bandwidth.si() <= 0) throw missing("host_device bandwidth");
+}
+
+/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta.
+constexpr double update_passes = 5;
+
+}  // namespace
+
+Machine nominal_machine(const Cluster& cluster) {
+  check_nominal(cluster);
+  const Device& device = cluster.device;
+  Machine machine;
+  machine.cluster = cluster;
+  const Bytes all(1e15);  // no size is out of a data sheet's range
+  machine.h2d = {{1, 1,
+                  nominal_cost(cluster.host_device.latency, 1 / cluster.host_device.bandwidth, all),
+                  cluster.host_device.source}};
+  machine.update = {{1, 1,
+                     nominal_cost(device.launch, update_passes / device.memory_bandwidth, all),
+                     device.source}};
+  LoaderFit loader;
+  loader.decode = Estimate<Seconds>::exact(cluster.host.decode);
+  loader.source = cluster.host.source;
+  machine.loaders = {loader};
+  machine.memory_bandwidth["data sheet"] = Estimate<BytesPerSecond>::exact(device.memory_bandwidth);
+  return machine;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,336 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "core/error.hpp"
+#include "model/machine.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A value with its place, "machine.json: /cluster/nodes", for errors.
+class Value {
+ public:
+  Value(const Json& json, std::string place) : json_(&json), place_(std::move(place)) {}
+
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw ConfigError(
+        fmt::format("{} {}. Write the machine again with dlscale calibrate.", place_, problem));
+  }
+  [[nodiscard]] std::string text() const {
+    if (!json_->is_string()) fail("is no text");
+    return json_->get<std::string>();
+  }
+  [[nodiscard]] bool boolean() const {
+    if (!json_->is_boolean()) fail("is neither true nor false");
+    return json_->get<bool>();
+  }
+  [[nodiscard]] int integer(int least) const {
+    if (!json_->is_number_integer()) fail("is no integer");
+    const double value = json_->get<double>();  // of any integer, however large
+    if (value < least || value > 1e9) fail(fmt::format("is {}, out of [{}, 1e9]", value, least));
+    return static_cast<int>(value);
+  }
+  /// Finite and ≥ 0: no quantity of a machine is negative.
+  [[nodiscard]] double number() const {
+    if (!json_->is_number()) fail("is no number");
+    const double value = json_->get<double>();
+    if (!std::isfinite(value) || value < 0) fail(fmt::format("is {}, out of range", value));
+    return value;
+  }
+  [[nodiscard]] std::vector<Value> elements() const {
+    if (!json_->is_array()) fail("is no list");
+    std::vector<Value> result;
+    for (std::size_t i = 0; i < json_->size(); ++i) {
+      result.emplace_back((*json_)[i], below(std::to_string(i)));
+    }
+    return result;
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, Value>> members() const {
+    if (!json_->is_object()) fail("is no object");
+    std::vector<std::pair<std::string, Value>> result;
+    for (const auto& [key, value] : json_->items()) {
+      result.emplace_back(key, Value(value, below(key)));
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::string below(std::string_view key) const {
+    return fmt::format("{}{}/{}", place_, place_.back() == ':' ? " " : "", key);
+  }
+
+  const Json* json_;
+  std::string place_;
+};
+
+/// The members of an object, each to be asked for once; done() refuses what nobody asked for.
+class Object {
+ public:
+  explicit Object(const Value& value) : value_(value) {
+    for (auto& [key, member] : value.members()) members_.emplace(key, member);
+  }
+  Value take(const std::string& key) {
+    const auto found = members_.find(key);
+    if (found == members_.end()) value_.fail(fmt::format("has no \"{}\"", key));
+    Value result = found->second;
+    members_.erase(found);
+    return result;
+  }
+  void done() const {
+    if (!members_.empty()) {
+      value_.fail(fmt::format("has \"{}\", which is unknown", members_.begin()->first));
+    }
+  }
+  [[noreturn]] void fail(const std::string& problem) const { value_.fail(problem); }
+
+ private:
+  Value value_;
+  std::map<std::string, Value> members_;
+};
+
+template <class Q>
+Estimate<Q> read_estimate(const Value& value) {
+  Object object(value);
+  const Estimate<Q> result{Q(object.take("value").number()), Q(object.take("low").number()),
+                           Q(object.take("high").number())};
+  object.done();
+  if (result.low > result.value || result.value > result.high) {
+    value.fail("has its value outside of [low, high]");
+  }
+  return result;
+}
+
+Device read_device(const Value& value) {
+  Object object(value);
+  Device device;
+  device.name = object.take("name").text();
+  const std::string kind = object.take("kind").text();
+  if (kind != "cpu" && kind != "gpu") object.fail("/kind is neither \"cpu\" nor \"gpu\"");
+  device.kind = kind == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
+  for (const auto& [dtype, rate] : object.take("peak_flops_per_s").members()) {
+    device.peak[parse_dtype(dtype)] = FlopsPerSecond(rate.number());
+  }
+  device.memory_bandwidth = BytesPerSecond(object.take("memory_bandwidth_bytes_per_s").number());
+  device.memory = Bytes(object.take("memory_bytes").number());
+  device.launch = Seconds(object.take("launch_s").number());
+  device.source = object.take("source").text();
+  object.done();
+  return device;
+}
+
+LinkSpec read_link(const Value& value) {
+  Object object(value);
+  LinkSpec link;
+  link.name = object.take("name").text();
+  link.latency = Seconds(object.take("latency_s").number());
+  link.bandwidth = BytesPerSecond(object.take("bandwidth_bytes_per_s").number());
+  link.source = object.take("source").text();
+  object.done();
+  return link;
+}
+
+Host read_host(const Value& value) {
+  Object object(value);
+  Host host;
+  host.cores = object.take("cores").integer(1);
+  host.decode = Seconds(object.take("decode_s").number());
+  host.source = object.take("source").text();
+  object.done();
+  return host;
+}
+
+Storage read_storage(const Value& value) {
+  Object object(value);
+  Storage storage;
+  storage.read_bandwidth = BytesPerSecond(object.take("read_bandwidth_bytes_per_s").number());
+  storage.shared_by_nodes = object.take("shared_by_nodes").boolean();
+  storage.source = object.take("source").text();
+  object.done();
+  return storage;
+}
+
+Cluster read_cluster(const Value& value) {
+  Object object(value);
+  Cluster cluster;
+  cluster.name = object.take("name").text();
+  cluster.doc = object.take("doc").text();
+  cluster.nodes = object.take("nodes").integer(1);
+  cluster.devices_per_node = object.take("devices_per_node").integer(1);
+  cluster.device = read_device(object.take("device"));
+  cluster.host = read_host(object.take("host"));
+  cluster.host_device = read_link(object.take("host_device"));
+  cluster.intra_node = read_link(object.take("intra_node"));
+  cluster.inter_node = read_link(object.take("inter_node"));
+  cluster.storage = read_storage(object.take("storage"));
+  object.done();
+  return cluster;
+}
+
+Pass read_pass(const Value& value) {
+  const std::string name = value.text();
+  for (const Pass pass :
+       {Pass::forward, Pass::backward_data, Pass::backward_filter, Pass::accumulate}) {
+    if (name == pass_name(pass)) return pass;
+  }
+  value.fail(fmt::format("is \"{}\", which is no pass", name));
+}
+
+KernelTime read_kernel(const Value& value) {
+  Object object(value);
+  KernelTime kernel;
+  kernel.kernel = object.take("kernel").text();
+  kernel.pass = read_pass(object.take("pass"));
+  kernel.dtype = parse_dtype(object.take("dtype").text());
+  kernel.batch = object.take("batch").integer(1);
+  kernel.threads = object.take("threads").integer(1);
+  kernel.ranks_on_node = object.take("ranks_on_node").integer(1);
+  kernel.time = read_estimate<Seconds>(object.take("time_s"));
+  kernel.work.flops = Flops(object.take("flops").number());
+  kernel.work.bytes = Bytes(object.take("bytes").number());
+  kernel.implementation = object.take("implementation").text();
+  kernel.source = object.take("source").text();
+  object.done();
+  return kernel;
+}
+
+Segment read_segment(const Value& value) {
+  Object object(value);
+  Segment segment;
+  segment.from = Bytes(object.take("from_bytes").number());
+  segment.to = Bytes(object.take("to_bytes").number());
+  segment.alpha = read_estimate<Seconds>(object.take("alpha_s"));
+  segment.beta = read_estimate<SecondsPerByte>(object.take("beta_s_per_byte"));
+  segment.median_residual = object.take("median_residual").number();
+  segment.points = object.take("points").integer(0);
+  object.done();
+  return segment;
+}
+
+template <class T>
+std::vector<T> read_list(const Value& value, T (*read)(const Value&)) {
+  std::vector<T> result;
+  for (const Value& element : value.elements()) result.push_back(read(element));
+  return result;
+}
+
+Piecewise read_cost(const Value& value) {
+  try {
+    return Piecewise(read_list(value, read_segment));
+  } catch (const ConfigError& error) {
+    value.fail(fmt::format("is no cost by size: {}", error.what()));
+  }
+}
+
+CollectiveFit read_collective(const Value& value) {
+  Object object(value);
+  CollectiveFit fit;
+  fit.collective = object.take("collective").text();
+  fit.ranks = object.take("ranks").integer(2);
+  fit.ranks_on_node = object.take("ranks_on_node").integer(1);
+  fit.cost = read_cost(object.take("segments"));
+  fit.source = object.take("source").text();
+  object.done();
+  return fit;
+}
+
+AffineFit read_affine(const Value& value) {
+  Object object(value);
+  AffineFit fit;
+  fit.ranks_on_node = object.take("ranks_on_node").integer(1);
+  fit.threads = object.take("threads").integer(1);
+  fit.cost = read_cost(object.take("segments"));
+  fit.source = object.take("source").text();
+  object.done();
+  return fit;
+}
+
+LoaderFit read_loader(const Value& value) {
+  Object object(value);
+  LoaderFit fit;
+  fit.ranks_on_node = object.take("ranks_on_node").integer(1);
+  fit.height = object.take("height").integer(1);
+  fit.width = object.take("width").integer(1);
+  fit.read = read_estimate<Seconds>(object.take("read_s"));
+  fit.decode = read_estimate<Seconds>(object.take("decode_s"));
+  fit.augment = read_estimate<Seconds>(object.take("augment_s"));
+  fit.source = object.take("source").text();
+  object.done();
+  return fit;
+}
+
+std::string read_text(const Value& value) {
+  return value.text();
+}
+
+Machine read_machine(const Value& value) {
+  Object object(value);
+  if (object.take("schema").text() != "dlscale.machine") value.fail("is no dlscale.machine");
+  if (object.take("version").integer(0) != 1) value.fail("is not of version 1");
+  Machine machine;
+  machine.fitted = object.take("fitted").boolean();
+  machine.cluster = read_cluster(object.take("cluster"));
+  machine.kernels = read_list(object.take("kernels"), read_kernel);
+  machine.collectives = read_list(object.take("collectives"), read_collective);
+  machine.h2d = read_list(object.take("h2d"), read_affine);
+  machine.update = read_list(object.take("update"), read_affine);
+  machine.loaders = read_list(object.take("loaders"), read_loader);
+  for (const auto& [kernel, rate] : object.take("memory_bandwidth_bytes_per_s").members()) {
+    machine.memory_bandwidth[kernel] = read_estimate<BytesPerSecond>(rate);
+  }
+  machine.sources = read_list(object.take("sources"), read_text);
+  object.done();
+  return machine;
+}
+
+/// The parser keeps the last of two equal keys; a file that has two was damaged or edited.
+Json parse(std::string_view text, std::string_view where) {
+  std::vector<std::set<std::string>> keys;
+  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key &&
+        !keys.back().insert(parsed.get<std::string>()).second) {
+      throw ConfigError(fmt::format("{}: key \"{}\" is there twice. Remove one.", where,
+                                    parsed.get<std::string>()));
+    }
+    return true;
+  };
+  try {
+    return Json::parse(text, watch);
+  } catch (const Json::exception& error) {
+    throw ConfigError(fmt::format("{} is not JSON: {}. Write it again with dlscale calibrate.",
+                                  where, error.what()));
+  }
+}
+
+}  // namespace
+
+Machine machine_from_json(std::string_view text, std::string_view where) {
+  const Json json = parse(text, where);
+  try {
+    return read_machine(Value(json, fmt::format("{}:", where)));
+  } catch (const Json::exception& error) {
+    throw ConfigError(
+        fmt::format("{}: {}. Write it again with dlscale calibrate.", where, error.what()));
+  }
+}
+
+Machine load_machine(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) {
+    throw ConfigError(
+        fmt::format("cannot read machine {}. Make one with dlscale calibrate.", path.string()));
+  }
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  return machine_from_json(text, path.string());
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "model/machine.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// A result file never holds NaN or infinity: a number that is not finite is a bug upstream.
+double finite(double value) {
+  EXPECT(std::isfinite(value));
+  return value;
+}
+
+template <class Q>
+Json to_json(const Estimate<Q>& e) {
+  return {
+      {"value", finite(e.value.si())}, {"low", finite(e.low.si())}, {"high", finite(e.high.si())}};
+}
+
+Json to_json(const Device& device) {
+  Json peak = Json::object();
+  for (const auto& [dtype, rate] : device.peak)
+    peak[std::string(dtype_name(dtype))] = finite(rate.si());
+  return {{"name", device.name},
+          {"kind", device.kind == DeviceKind::cpu ? "cpu" : "gpu"},
+          {"peak_flops_per_s", peak},
+          {"memory_bandwidth_bytes_per_s", finite(device.memory_bandwidth.si())},
+          {"memory_bytes", finite(device.memory.si())},
+          {"launch_s", finite(device.launch.si())},
+          {"source", device.source}};
+}
+
+Json to_json(const LinkSpec& link) {
+  return {{"name", link.name},
+          {"latency_s", finite(link.latency.si())},
+          {"bandwidth_bytes_per_s", finite(link.bandwidth.si())},
+          {"source", link.source}};
+}
+
+Json to_json(const Cluster& cluster) {
+  return {{"name", cluster.name},
+          {"doc", cluster.doc},
+          {"nodes", cluster.nodes},
+          {"devices_per_node", cluster.devices_per_node},
+          {"device", to_json(cluster.device)},
+          {"host",
+           {{"cores", cluster.host.cores},
+            {"decode_s", finite(cluster.host.decode.si())},
+            {"source", cluster.host.source}}},
+          {"host_device", to_json(cluster.host_device)},
+          {"intra_node", to_json(cluster.intra_node)},
+          {"inter_node", to_json(cluster.inter_node)},
+          {"storage",
+           {{"read_bandwidth_bytes_per_s", finite(cluster.storage.read_bandwidth.si())},
+            {"shared_by_nodes", cluster.storage.shared_by_nodes},
+            {"source", cluster.storage.source}}}};
+}
+
+Json to_json(const KernelTime& kernel) {
+  return {{"kernel", kernel.kernel},
+          {"pass", pass_name(kernel.pass)},
+          {"dtype", dtype_name(kernel.dtype)},
+          {"batch", kernel.batch},
+          {"threads", kernel.threads},
+          {"ranks_on_node", kernel.ranks_on_node},
+          {"time_s", to_json(kernel.time)},
+          {"flops", finite(kernel.work.flops.si())},
+          {"bytes", finite(kernel.work.bytes.si())},
+          {"implementation", kernel.implementation},
+          {"source", kernel.source}};
+}
+
+Json to_json(const Piecewise& cost) {
+  Json segments = Json::array();
+  for (const Segment& segment : cost.segments()) {
+    segments.push_back({{"from_bytes", finite(segment.from.si())},
+                        {"to_bytes", finite(segment.to.si())},
+                        {"alpha_s", to_json(segment.alpha)},
+                        {"beta_s_per_byte", to_json(segment.beta)},
+                        {"median_residual", finite(segment.median_residual)},
+                        {"points", segment.points}});
+  }
+  return segments;
+}
+
+Json to_json(const CollectiveFit& fit) {
+  return {{"collective", fit.collective},
+          {"ranks", fit.ranks},
+          {"ranks_on_node", fit.ranks_on_node},
+          {"segments", to_json(fit.cost)},
+          {"source", fit.source}};
+}
+
+Json to_json(const AffineFit& fit) {
+  return {{"ranks_on_node", fit.ranks_on_node},
+          {"threads", fit.threads},
+          {"segments", to_json(fit.cost)},
+          {"source", fit.source}};
+}
+
+Json to_json(const LoaderFit& fit) {
+  return {{"ranks_on_node", fit.ranks_on_node},
+          {"height", fit.height},
+          {"width", fit.width},
+          {"read_s", to_json(fit.read)},
+          {"decode_s", to_json(fit.decode)},
+          {"augment_s", to_json(fit.augment)},
+          {"source", fit.source}};
+}
+
+template <class T>
+Json list(const std::vector<T>& values) {
+  Json result = Json::array();
+  for (const T& value : values) result.push_back(to_json(value));
+  return result;
+}
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << '\n';
+  file.close();
+  if (!file) {
+    throw ConfigError(fmt::format("cannot write {}: {}. Choose another place with -o.",
+                                  path.string(), std::strerror(errno)));
+  }
+}
+
+}  // namespace
+
+std::string machine_json(const Machine& machine) {
+  Json bandwidth = Json::object();
+  for (const auto& [kernel, rate] : machine.memory_bandwidth) bandwidth[kernel] = to_json(rate);
+  const Json json{{"schema", "dlscale.machine"},      {"version", 1},
+                  {"fitted", machine.fitted},         {"cluster", to_json(machine.cluster)},
+                  {"kernels", list(machine.kernels)}, {"collectives", list(machine.collectives)},
+                  {"h2d", list(machine.h2d)},         {"update", list(machine.update)},
+                  {"loaders", list(machine.loaders)}, {"memory_bandwidth_bytes_per_s", bandwidth},
+                  {"sources", machine.sources}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+void save_machine(const std::filesystem::path& path, const Machine& machine) {
+  const std::string text = machine_json(machine);
+  std::filesystem::path beside = path;
+  beside += ".new";
+  std::error_code error;
+  try {
+    write(beside, text);
+  } catch (const ConfigError&) {
+    std::filesystem::remove(beside, error);
+    throw;
+  }
+  std::filesystem::rename(beside, path, error);
+  if (error) {
+    throw ConfigError(fmt::format("cannot write {}: {}. Choose another place with -o.",
+                                  path.string(), error.message()));
+  }
+}
+
+}  // namespace dlscale::model

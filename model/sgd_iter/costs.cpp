@@ -1,0 +1,236 @@
+#include "model/sgd_iter/costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <variant>
+
+#include "core/error.hpp"
+#include "core/step.hpp"
+#include "model/sgd_iter/kernel_time.hpp"
+#include "model/sgd_iter/message_time.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// Mean size of an ImageNet picture; Host::decode and the data sets of `dlscale data make` are for
+/// it. [MODEL §9: 114,660 B a TFRecord, of which some is not picture]
+constexpr Bytes picture_size(110e3);
+constexpr double f32_bytes = 4;
+
+Seconds at(const Estimate<Seconds>& estimate, Bound bound) {
+  switch (bound) {
+    case Bound::value:
+      return estimate.value;
+    case Bound::low:
+      return estimate.low;
+    case Bound::high:
+      return estimate.high;
+  }
+  fail_expectation("bound is a Bound", std::source_location::current());
+}
+
+ConfigError missing(std::string_view what, std::string_view command) {
+  return ConfigError(
+      fmt::format("the machine holds no {}, so an iteration cannot be predicted. Measure "
+                  "it and calibrate again: {}.",
+                  what, command));
+}
+
+double apart(int a, int b) {
+  return std::abs(std::log(static_cast<double>(a) / b));
+}
+
+/// The fit nearest to the number of ranks on a node, then to the number of threads.
+const AffineFit& nearest(const std::vector<AffineFit>& fits, int ranks_on_node, int threads) {
+  return *std::min_element(fits.begin(), fits.end(), [&](const AffineFit& a, const AffineFit& b) {
+    return std::pair(apart(a.threads, threads), apart(a.ranks_on_node, ranks_on_node)) <
+           std::pair(apart(b.threads, threads), apart(b.ranks_on_node, ranks_on_node));
+  });
+}
+
+class Costs {
+ public:
+  Costs(const Network& network, const Machine& machine, const Run& run, Notes& notes)
+      : network_(&network),
+        machine_(&machine),
+        run_(&run),
+        notes_(&notes),
+        place_{run.ranks, run.ranks_per_node} {}
+  IterationCosts find();
+
+ private:
+  [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
+  [[nodiscard]] Estimate<Seconds> affine(const std::vector<AffineFit>& fits, int threads,
+                                         Bytes size, std::string_view what) const;
+  [[nodiscard]] Estimate<Seconds> picture() const;
+  [[nodiscard]] Seconds storage() const;
+  void add_cores(IterationPlan& plan) const;
+  void add_steps(IterationCosts& costs) const;
+
+  const Network* network_;
+  const Machine* machine_;
+  const Run* run_;
+  Notes* notes_;
+  Placement place_;
+};
+
+Estimate<Seconds> Costs::affine(const std::vector<AffineFit>& fits, int threads, Bytes size,
+                                std::string_view what) const {
+  const int on_node = place_.ranks_on_node();
+  const AffineFit& fit = nearest(fits, on_node, machine_->fitted ? threads : 1);
+  if (machine_->fitted && (fit.ranks_on_node != on_node || fit.threads != threads)) {
+    notes_->add(
+        fmt::format("{} beside {} ranks with {} threads was not measured: taken from {} ranks "
+                    "with {} threads",
+                    what, on_node, threads, fit.ranks_on_node, fit.threads));
+  }
+  if (!fit.cost.covers(size)) {
+    notes_->add(
+        fmt::format("{} of a size outside those measured: the nearest segment was extended", what),
+        fmt::format("{:.0f} B", size.si()));
+  }
+  return fit.cost.time(size);
+}
+
+/// Thread time of a picture of the network's input size. Reading and decoding do not depend on the
+/// crop; augmenting goes with its pixels.
+Estimate<Seconds> Costs::picture() const {
+  const ImageShape input = network_->input();
+  const double pixels = static_cast<double>(input.height) * input.width;
+  const auto distance = [&](const LoaderFit& fit) {
+    const double ratio = fit.height * static_cast<double>(fit.width) / pixels;
+    return std::pair(apart(fit.ranks_on_node, place_.ranks_on_node()), std::abs(std::log(ratio)));
+  };
+  const LoaderFit& fit = *std::min_element(
+      machine_->loaders.begin(), machine_->loaders.end(),
+      [&](const LoaderFit& a, const LoaderFit& b) { return distance(a) < distance(b); });
+  if (!machine_->fitted) return fit.picture();
+  if (fit.ranks_on_node != place_.ranks_on_node()) {
+    notes_->add(fmt::format("loading beside {} ranks was not measured: taken from {} ranks",
+                            place_.ranks_on_node(), fit.ranks_on_node));
+  }
+  Estimate<Seconds> sum = fit.read;
+  sum += fit.decode;
+  if (fit.height == input.height && fit.width == input.width) {
+    sum += fit.augment;
+    return sum;
+  }
+  notes_->add(
+      fmt::format("pictures of {} × {} were not loaded: augmenting scaled by pixels from {} × {}",
+                  input.height, input.width, fit.height, fit.width));
+  sum += pixels / (fit.height * static_cast<double>(fit.width)) * fit.augment;
+  return sum;
+}
+
+/// (9.2), (9.6): a batch for every rank that shares the storage. What was measured on one node
+/// includes its storage; a server that several nodes share is not in it.
+Seconds Costs::storage() const {
+  const Storage& storage = machine_->cluster.storage;
+  const bool served = storage.shared_by_nodes && place_.nodes() > 1;
+  if (storage.read_bandwidth.si() <= 0 || (machine_->fitted && !served)) return {};
+  const int sharers = storage.shared_by_nodes ? place_.ranks : place_.ranks_on_node();
+  return static_cast<double>(sharers) * run_->batch * picture_size / storage.read_bandwidth;
+}
+
+void Costs::add_cores(IterationPlan& plan) const {
+  const int on_node = place_.ranks_on_node();
+  const double share = static_cast<double>(machine_->cluster.host.cores) / on_node;
+  plan.loader_cores = 1;
+  plan.cores = share;
+  if (!on_cpu()) return;
+  plan.cores = std::min<double>(run_->cores_per_rank, share);
+  plan.copy_cores = plan.comm_cores = 1;
+  // More threads than cores were measured on as few.
+  plan.compute_cores = std::min<double>(run_->compute_threads, plan.cores);
+  if (share < run_->cores_per_rank) {
+    notes_->add(fmt::format("{} ranks on a node want {} cores each of {}: each gets {:g}", on_node,
+                            run_->cores_per_rank, machine_->cluster.host.cores, share));
+  }
+}
+
+/// One part of backward for each message, and what comes after the last.
+void Costs::add_steps(IterationCosts& costs) const {
+  const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
+  for (const Step step : forward_steps(*network_)) costs.forward += kernels.time(step);
+  const auto steps = backward_steps(*network_);
+  const MessageTimes messages(*machine_, place_, *notes_);
+  std::size_t done = 0;
+  const auto advance_to = [&](std::size_t end) {
+    Estimate<Seconds> part{};
+    for (; done < end; ++done) part += kernels.time(steps[done]);
+    costs.backward.push_back(part);
+    costs.message.emplace_back();
+  };
+  if (run_->ranks > 1) {
+    for (const Bucket& bucket : gradient_buckets(*network_, run_->schedule)) {
+      advance_to(std::max(done, ready_after(*network_, steps, bucket) + 1));
+      costs.message.back() = messages.time(message_size(bucket));
+    }
+  }
+  advance_to(steps.size());
+}
+
+IterationCosts Costs::find() {
+  if (machine_->h2d.empty()) throw missing("host-to-device copy", "dlscale bench memory");
+  if (machine_->update.empty()) throw missing("parameter update", "dlscale bench update");
+  if (machine_->loaders.empty()) throw missing("input pipeline", "dlscale bench io");
+  IterationCosts costs;
+  costs.shape.loader_threads = run_->loader_threads;
+  costs.shape.prefetch = run_->prefetch;
+  costs.shape.schedule = run_->schedule;
+  costs.shape.storage = storage();
+  add_cores(costs.shape);
+  costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
+  const double images = f32_bytes * run_->batch * static_cast<double>(network_->input().elements());
+  costs.h2d = affine(machine_->h2d, 1, Bytes(images), "the host-to-device copy");
+  const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
+  costs.update = affine(machine_->update, run_->compute_threads, Bytes(parameters), "the update");
+  add_steps(costs);
+  return costs;
+}
+
+}  // namespace
+
+IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const {
+  const auto bound_of = [&](Term term) { return moved == term ? bound : Bound::value; };
+  IterationPlan result = shape;
+  result.load = at(load, bound_of(Term::input));
+  result.h2d = at(h2d, bound_of(Term::copy));
+  result.forward = at(forward, bound_of(Term::compute));
+  result.update = at(update, bound_of(Term::update));
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    BackwardPart part{at(backward[i], bound_of(Term::compute)), {}};
+    if (message[i]) part.message = at(*message[i], bound_of(Term::communication));
+    result.backward.push_back(part);
+  }
+  return result;
+}
+
+IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
+                               Notes& notes) {
+  return Costs(network, machine, run, notes).find();
+}
+
+std::size_t ready_after(const Network& network, const std::vector<Step>& steps,
+                        const Bucket& bucket) {
+  std::size_t last = 0;
+  for (const LayerId layer : bucket.layers) {
+    const bool norm = std::holds_alternative<BatchNorm>(network.layer(layer).kind);
+    const Pass completes = norm ? Pass::backward_data : Pass::backward_filter;
+    const auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& candidate) {
+      return candidate.layer == layer && candidate.pass == completes;
+    });
+    EXPECT(step != steps.end());
+    last = std::max(last, static_cast<std::size_t>(step - steps.begin()));
+  }
+  return last;
+}
+
+Bytes message_size(const Bucket& bucket) {
+  return Bytes(f32_bytes * static_cast<double>(bucket.elements));
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,47 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/notes.hpp"
+
+namespace dlscale::model {
+
+/// The groups of parameters whose errors are taken as independent of each other.
+enum class Term { compute, communication, copy, update, input };
+constexpr Term all_terms[] = {Term::compute, Term::communication, Term::copy, Term::update,
+                              Term::input};
+/// A parameter's value or an end of its interval.
+enum class Bound { value, low, high };
+
+/// What a run needs of a machine, with intervals.
+struct IterationCosts {
+  IterationPlan shape;     ///< threads, cores, schedule; its times are unused but for storage
+  Estimate<Seconds> load;  ///< one loader thread's share of a batch
+  Estimate<Seconds> h2d;
+  Estimate<Seconds> forward;
+  std::vector<Estimate<Seconds>> backward;                ///< parts, in order of execution
+  std::vector<std::optional<Estimate<Seconds>>> message;  ///< after each part
+  Estimate<Seconds> update;
+
+  /// All at their values, except those of `moved`, which are at `bound`.
+  [[nodiscard]] IterationPlan plan(std::optional<Term> moved, Bound bound) const;
+};
+
+/// Looks up everything run.ranks ranks need. Throws ConfigError naming the benchmark to run if the
+/// machine lacks it. Notes what was not measured as it is used.
+IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
+                               Notes& notes);
+
+/// The backward step after which the gradients of a bucket are complete, as an index into
+/// backward_steps(): the last backward_filter (batch norm: backward_data) of its layers.
+std::size_t ready_after(const Network& network, const std::vector<Step>& steps,
+                        const Bucket& bucket);
+
+/// Bytes of a bucket's gradients, which are f32 whatever the precision of the layers.
+Bytes message_size(const Bucket& bucket);
+
+}  // namespace dlscale::model

@@ -1,0 +1,172 @@
+#include "model/sgd_iter/kernel_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+
+namespace dlscale::model {
+namespace {
+
+Roofline data_sheet(const Cluster& cluster, DType dtype) {
+  const auto peak = cluster.device.peak.find(dtype);
+  if (peak == cluster.device.peak.end() || cluster.device.memory_bandwidth.si() <= 0) {
+    throw ConfigError(
+        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). Choose another "
+                    "precision, or measure: dlscale bench conv.",
+                    cluster.device.name, dtype_name(dtype), cluster.name));
+  }
+  return {peak->second, cluster.device.memory_bandwidth};
+}
+
+/// Between two measured batches.
+Estimate<Seconds> interpolate(const KernelTime& a, const KernelTime& b, int batch) {
+  const double share = static_cast<double>(batch - a.batch) / (b.batch - a.batch);
+  Estimate<Seconds> time = (1 - share) * a.time;
+  time += share * b.time;
+  return time;
+}
+
+std::string_view kind_of(const KernelTime& kernel) {
+  return std::string_view(kernel.kernel).substr(0, kernel.kernel.find(' '));
+}
+
+}  // namespace
+
+KernelTimes::KernelTimes(const Network& network, const Machine& machine, const Run& run,
+                         int ranks_on_node, Notes& notes)
+    : network_(&network),
+      machine_(&machine),
+      run_(&run),
+      ranks_on_node_(ranks_on_node),
+      threads_(machine.cluster.device.kind == DeviceKind::cpu ? run.compute_threads : 1),
+      notes_(&notes) {
+  if (!machine.fitted) return;
+  for (const KernelTime& kernel : machine.kernels) {
+    if (kernel.dtype != run.dtype || kernel.threads != threads_) continue;
+    measured_[{kernel.kernel, kernel.pass}].push_back(&kernel);
+    if (kernel.work.bytes.si() > 0) comparable_.push_back(&kernel);
+  }
+  if (measured_.empty()) {
+    throw ConfigError(fmt::format(
+        "the machine holds no kernel in {} with {} threads, so compute time is "
+        "unknown. Measure it: dlscale bench conv --network {} --passes all "
+        "--dtype {} --threads {}.",
+        dtype_name(run.dtype), threads_, network.name(), dtype_name(run.dtype), threads_));
+  }
+}
+
+Estimate<Seconds> KernelTimes::time(Step step) const {
+  if (!machine_->fitted) return nominal(step);
+  const auto found = measured_.find({kernel_key(*network_, step.layer), step.pass});
+  if (found == measured_.end()) return by_efficiency(step);
+  const int on_node = nearest_ranks_on_node(found->second);
+  if (on_node != ranks_on_node_) {
+    notes_->add(fmt::format("kernels beside {} ranks on a node were not measured: taken from those "
+                            "beside {}",
+                            ranks_on_node_, on_node),
+                found->first.first);
+  }
+  Batches batches;
+  for (const KernelTime* kernel : found->second) {
+    if (kernel->ranks_on_node == on_node) batches.emplace(kernel->batch, kernel);
+  }
+  return at_batch(batches, step);
+}
+
+Estimate<Seconds> KernelTimes::nominal(Step step) const {
+  const Roofline roofline = data_sheet(machine_->cluster, run_->dtype);
+  const Work what = work(*network_, step, run_->batch, run_->dtype);
+  return Estimate<Seconds>::exact(roofline.time(what) + machine_->cluster.device.launch);
+}
+
+/// In proportion; of two equally near, the one with more ranks.
+int KernelTimes::nearest_ranks_on_node(const std::vector<const KernelTime*>& kernels) const {
+  const auto distance = [&](const KernelTime* kernel) {
+    return std::pair(
+        std::abs(std::log(static_cast<double>(kernel->ranks_on_node) / ranks_on_node_)),
+        -kernel->ranks_on_node);
+  };
+  const auto nearest =
+      std::min_element(kernels.begin(), kernels.end(),
+                       [&](const auto* a, const auto* b) { return distance(a) < distance(b); });
+  return (*nearest)->ranks_on_node;
+}
+
+Estimate<Seconds> KernelTimes::at_batch(const Batches& batches, Step step) const {
+  const auto above = batches.lower_bound(run_->batch);
+  if (above != batches.end() && above->first == run_->batch) return above->second->time;
+  if (above != batches.end() && above != batches.begin()) {
+    const auto below = std::prev(above);
+    notes_->add(
+        fmt::format("kernels at batch {} interpolated between measured batches", run_->batch),
+        below->second->kernel);
+    return interpolate(*below->second, *above->second, run_->batch);
+  }
+  const KernelTime& nearest = above == batches.end() ? *batches.rbegin()->second : *above->second;
+  const Work wanted = work(*network_, step, run_->batch, run_->dtype);
+  const Work known = work(*network_, step, nearest.batch, run_->dtype);
+  const double factor =
+      known.flops.si() > 0 ? wanted.flops / known.flops : wanted.bytes / known.bytes;
+  notes_->add(fmt::format("kernels at batch {} extrapolated by their work from batch {}",
+                          run_->batch, nearest.batch),
+              nearest.kernel);
+  return factor * nearest.time;
+}
+
+/// The highest rates that any measured kernel reached.
+Roofline KernelTimes::spanned_roofline() const {
+  Roofline roofline;
+  for (const KernelTime* kernel : comparable_) {
+    roofline.peak = std::max(roofline.peak, kernel->work.flops / kernel->time.value);
+    roofline.bandwidth = std::max(roofline.bandwidth, kernel->work.bytes / kernel->time.value);
+  }
+  if (roofline.peak.si() == 0) roofline.peak = FlopsPerSecond(1e30);  // nothing counts operations
+  return roofline;
+}
+
+/// Of an empty kind or pass: of all.
+std::vector<double> KernelTimes::efficiencies(std::string_view kind,
+                                              std::optional<Pass> pass) const {
+  const Roofline roofline = spanned_roofline();
+  std::vector<double> result;
+  for (const KernelTime* kernel : comparable_) {
+    if (!kind.empty() && kind_of(*kernel) != kind) continue;
+    if (pass && kernel->pass != *pass) continue;
+    result.push_back(roofline.time(kernel->work) / kernel->time.value);
+  }
+  return result;
+}
+
+Estimate<Seconds> KernelTimes::by_efficiency(Step step) const {
+  const std::string key = kernel_key(*network_, step.layer);
+  const std::string_view kind = kind_name(network_->layer(step.layer).kind);
+  auto efficiency = efficiencies(kind, step.pass);
+  std::string like = fmt::format("{} {}", kind, pass_name(step.pass));
+  if (efficiency.empty()) {
+    efficiency = efficiencies({}, step.pass);
+    like = fmt::format("{} of any kind", pass_name(step.pass));
+  }
+  if (efficiency.empty()) {
+    efficiency = efficiencies({}, {});
+    like = "any kind and pass";
+  }
+  if (efficiency.empty()) {
+    throw ConfigError(
+        fmt::format("kernel \"{}\", {}, was not measured, and no measured kernel declares its "
+                    "work to judge it by. Measure it: dlscale bench conv --network {} "
+                    "--passes all.",
+                    key, pass_name(step.pass), network_->name()));
+  }
+  notes_->add(fmt::format("kernels never measured: taken at the median efficiency of {}", like),
+              key);
+  const Seconds best = spanned_roofline().time(work(*network_, step, run_->batch, run_->dtype));
+  return {best / median(efficiency), best / quantile(efficiency, 0.975),
+          best / quantile(efficiency, 0.025)};
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,53 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "core/step.hpp"
+#include "model/machine.hpp"
+#include "model/roofline/roofline.hpp"
+#include "model/sgd_iter/notes.hpp"
+
+namespace dlscale::model {
+
+/// How long the steps of a network take on one rank of `ranks_on_node`. In this order:
+///   measured with this kernel, pass, precision, batch and threads, beside as many ranks, or beside
+///     the nearest number that was measured;
+///   between two measured batches: affine interpolation;
+///   outside of them: the nearest one, scaled by the declared work;
+///   never measured: the roofline that the measured kernels of this machine span, at the efficiency
+///     that kernels of the same kind and pass reach, else of the same pass, else all;
+///   nominal machine: the data sheet's roofline, and its launch time.
+/// Everything but the first and the last is noted.
+class KernelTimes {
+ public:
+  /// Throws ConfigError if the machine has no kernel at all in this precision and number of
+  /// threads. All arguments must outlive this.
+  KernelTimes(const Network& network, const Machine& machine, const Run& run, int ranks_on_node,
+              Notes& notes);
+  [[nodiscard]] Estimate<Seconds> time(Step step) const;
+
+ private:
+  using Batches = std::map<int, const KernelTime*>;
+  [[nodiscard]] Estimate<Seconds> nominal(Step step) const;
+  [[nodiscard]] Estimate<Seconds> at_batch(const Batches& batches, Step step) const;
+  [[nodiscard]] Estimate<Seconds> by_efficiency(Step step) const;
+  [[nodiscard]] std::vector<double> efficiencies(std::string_view kind,
+                                                 std::optional<Pass> pass) const;
+  [[nodiscard]] Roofline spanned_roofline() const;
+  [[nodiscard]] int nearest_ranks_on_node(const std::vector<const KernelTime*>& kernels) const;
+
+  const Network* network_;
+  const Machine* machine_;
+  const Run* run_;
+  int ranks_on_node_;
+  int threads_;
+  Notes* notes_;
+  std::map<std::pair<std::string, Pass>, std::vector<const KernelTime*>> measured_;
+  std::vector<const KernelTime*> comparable_;  ///< of these threads and precision, work declared
+};
+
+}  // namespace dlscale::model

@@ -1,0 +1,117 @@
+#include "model/sgd_iter/message_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using collective::AllReduceAlgorithm;
+using collective::Link;
+
+constexpr std::string_view all_reduce = "all_reduce";
+
+/// Of the fits that `suits`, the one whose number of ranks is nearest in proportion.
+template <class Suits>
+const CollectiveFit* nearest(const std::vector<CollectiveFit>& fits, int ranks, Suits suits) {
+  const CollectiveFit* best = nullptr;
+  const auto distance = [&](const CollectiveFit& fit) {
+    return std::abs(std::log(static_cast<double>(fit.ranks) / ranks));
+  };
+  for (const CollectiveFit& fit : fits) {
+    if (fit.collective != all_reduce || !suits(fit)) continue;
+    if (best == nullptr || distance(fit) < distance(*best)) best = &fit;
+  }
+  return best;
+}
+
+/// α and β of the link on which `algorithm` takes a + b m on `ranks` ranks.
+Link link_of(const AllReduceAlgorithm& algorithm, int ranks, Seconds a, SecondsPerByte b) {
+  const Link unit_alpha{Seconds(1), {}, {}};
+  const Link unit_beta{{}, SecondsPerByte(1), {}};
+  return {a / algorithm.cost(unit_alpha, ranks, Bytes()).si(),
+          b / algorithm.cost(unit_beta, ranks, Bytes(1)).si(),
+          {}};
+}
+
+}  // namespace
+
+MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Notes& notes)
+    : machine_(&machine), placement_(placement), notes_(&notes) {
+  if (placement.ranks == 1 || !machine.fitted) return;
+  const int on_node = placement.ranks_on_node();
+  fit_ = nearest(machine.collectives, placement.ranks, [&](const CollectiveFit& fit) {
+    return fit.ranks == placement.ranks && fit.ranks_on_node == on_node;
+  });
+  exact_ = fit_ != nullptr;
+  if (exact_) return;
+  if (placement.nodes() > 1) {
+    fit_ = nearest(machine.collectives, placement.ranks, [&](const CollectiveFit& fit) {
+      return fit.ranks > fit.ranks_on_node && fit.ranks_on_node == on_node;
+    });
+  }
+  if (fit_ != nullptr) return;
+  fit_ = nearest(machine.collectives, placement.ranks,
+                 [](const CollectiveFit& fit) { return fit.ranks == fit.ranks_on_node; });
+  crosses_nominal_link_ = placement.nodes() > 1 && machine.cluster.inter_node.bandwidth.si() > 0;
+  if (placement.nodes() > 1 && !crosses_nominal_link_) {
+    notes.add(
+        fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
+                    machine.cluster.name));
+  }
+}
+
+Estimate<Seconds> MessageTimes::time(Bytes message) const {
+  if (placement_.ranks == 1) return {};
+  if (exact_) {
+    if (!fit_->cost.covers(message)) {
+      notes_->add("messages outside the sizes measured: the nearest segment was extended",
+                  fmt::format("{:.0f} B", message.si()));
+    }
+    return fit_->cost.time(message);
+  }
+  if (fit_ != nullptr) return extrapolate(message);
+  const auto* ring = family<AllReduceAlgorithm>().find("ring");
+  notes_->add("all-reduce from nominal links: a ring over the slowest of them (1.14)");
+  const Link link = ring_link(machine_->cluster, placement_);
+  return Estimate<Seconds>::exact(ring->cost(link, placement_.ranks, message));
+}
+
+Link MessageTimes::slowest(Link link, double sharers) const {
+  if (!crosses_nominal_link_) return link;
+  const Link outside = nominal_link(machine_->cluster, machine_->cluster.inter_node, sharers);
+  return {std::max(link.alpha, outside.alpha), std::max(link.beta, outside.beta), {}};
+}
+
+Estimate<Seconds> MessageTimes::by(const AllReduceAlgorithm& algorithm, Bytes message) const {
+  const Segment& segment = fit_->cost.segment(message);
+  const double sharers = algorithm.name == "ring" ? 1 : placement_.ranks_on_node();
+  const auto cost = [&](Seconds a, SecondsPerByte b) {
+    const Link link = slowest(link_of(algorithm, fit_->ranks, a, b), sharers);
+    return algorithm.cost(link, placement_.ranks, message);
+  };
+  return {cost(segment.alpha.value, segment.beta.value), cost(segment.alpha.low, segment.beta.low),
+          cost(segment.alpha.high, segment.beta.high)};
+}
+
+Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
+  Estimate<Seconds> best;
+  const AllReduceAlgorithm* chosen = nullptr;
+  for (const AllReduceAlgorithm* algorithm : family<AllReduceAlgorithm>().members) {
+    const Estimate<Seconds> time = by(*algorithm, message);
+    if (chosen != nullptr && time.value >= best.value) continue;
+    best = time;
+    chosen = algorithm;
+  }
+  notes_->add(fmt::format("all-reduce on {} ranks extrapolated from {} by the {} algorithm{}",
+                          placement_.ranks, fit_->ranks, chosen->name,
+                          crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
+              fmt::format("{:.0f} B", message.si()));
+  return best;
+}
+
+}  // namespace dlscale::model

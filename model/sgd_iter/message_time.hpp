@@ -1,0 +1,40 @@
+#pragma once
+#include "core/run.hpp"
+#include "core/units.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/notes.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// How long an all-reduce takes on the ranks of a placement.
+///   fitted, measured on as many ranks: the fit.
+///   fitted, not measured there: α and β of a link follow from the nearest fit by the closed form
+///   of
+///     an algorithm, and the time on more ranks by the same closed form; over several nodes each
+///     step costs at least what the nominal inter-node link takes, shared by the ranks of a node
+///     except in a ring (1.14). The best algorithm of the family counts, message by message,
+///     because libraries choose theirs so. γ is taken to be part of β.
+///   nominal: a ring over the slowest link (1.14).
+class MessageTimes {
+ public:
+  /// Throws ConfigError if the machine says nothing about any link the ranks need. `notes` receives
+  /// what was extrapolated, and must outlive this.
+  MessageTimes(const Machine& machine, const Placement& placement, Notes& notes);
+  [[nodiscard]] Estimate<Seconds> time(Bytes message) const;
+
+ private:
+  [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
+  [[nodiscard]] Estimate<Seconds> by(const collective::AllReduceAlgorithm& algorithm,
+                                     Bytes message) const;
+  [[nodiscard]] collective::Link slowest(collective::Link link, double sharers) const;
+
+  const Machine* machine_;
+  Placement placement_;
+  Notes* notes_;
+  const CollectiveFit* fit_ = nullptr;  ///< on as many ranks, or the nearest; may be absent
+  bool exact_ = false;
+  bool crosses_nominal_link_ = false;  ///< nodes were not part of the fit
+};
+
+}  // namespace dlscale::model

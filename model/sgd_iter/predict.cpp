@@ -1,0 +1,123 @@
+#include "model/sgd_iter/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/step.hpp"
+#include "model/sgd_iter/closed_form.hpp"
+#include "model/sgd_iter/costs.hpp"
+#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/kernel_time.hpp"
+#include "model/sgd_iter/message_time.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// Each term moved to the ends of its interval by itself, everything within a term at once; the
+/// changes of the terms add up in quadrature, as independent errors do.
+void add_interval(const IterationCosts& costs, Prediction& prediction) {
+  double below = 0;
+  double above = 0;
+  const Seconds total = prediction.time.total;
+  for (const Term term : all_terms) {
+    const Seconds low = simulate_iteration(costs.plan(term, Bound::low)).total;
+    const Seconds high = simulate_iteration(costs.plan(term, Bound::high)).total;
+    below += std::pow(std::max(0.0, (total - low).si()), 2);
+    above += std::pow(std::max(0.0, (high - total).si()), 2);
+  }
+  prediction.low = total - Seconds(std::sqrt(below));
+  prediction.high = total + Seconds(std::sqrt(above));
+}
+
+/// An iteration that waits for input goes at the pace of input, whatever the rest takes, unless
+/// loading and computing take the same cores: then the greater work counts.
+std::string what_bounds(const IterationTime& time, const IterationPlan& plan) {
+  const bool waits = time.io > 0.01 * time.total;
+  const Seconds compute = time.forward + time.backward;
+  const bool shares = plan.most_cores_wanted() > plan.cores;
+  if (waits && (!shares || time.io > compute || time.load > compute)) return "input";
+  const std::array<std::pair<Seconds, const char*>, 4> phases{{{compute, "compute"},
+                                                               {time.exposed_comm, "communication"},
+                                                               {time.update, "update"},
+                                                               {time.h2d, "host-to-device copy"}}};
+  return std::max_element(phases.begin(), phases.end())->second;
+}
+
+Prediction predict_one(const Network& network, const Machine& machine, const Run& run) {
+  Notes notes;
+  if (!machine.fitted) {
+    notes.add(
+        "from data sheets alone, at full peak and line rate: a lower bound on time, not an "
+        "estimate");
+  }
+  const IterationCosts costs = iteration_costs(network, machine, run, notes);
+  const IterationPlan plan = costs.plan({}, Bound::value);
+  Prediction prediction;
+  prediction.run = run;
+  prediction.time = simulate_iteration(plan);
+  prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
+  prediction.low = prediction.high = prediction.time.total;
+  if (machine.fitted) add_interval(costs, prediction);
+  prediction.images_per_s = throughput(run.ranks, run.batch, prediction.time.total);
+  prediction.bound = what_bounds(prediction.time, plan);
+  const int nodes = Placement{run.ranks, run.ranks_per_node}.nodes();
+  if (nodes > machine.cluster.nodes) {
+    notes.add(fmt::format("{} nodes like the {} that cluster {} has", nodes, machine.cluster.nodes,
+                          machine.cluster.name));
+  }
+  prediction.notes = notes.text();
+  return prediction;
+}
+
+}  // namespace
+
+std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
+                                std::span<const int> ranks) {
+  const auto with_ranks = [&](int count) {
+    Run one = run;
+    one.ranks = count;
+    check(one);
+    return one;
+  };
+  const double alone = predict_one(network, machine, with_ranks(1)).images_per_s;
+  std::vector<Prediction> predictions;
+  for (const int count : ranks) {
+    Prediction prediction = predict_one(network, machine, with_ranks(count));
+    prediction.speedup = prediction.images_per_s / alone;
+    prediction.efficiency = scaling_efficiency(prediction.speedup, count);
+    predictions.push_back(std::move(prediction));
+  }
+  return predictions;
+}
+
+std::vector<LayerTime> layer_times(const Network& network, const Machine& machine, const Run& run) {
+  check(run);
+  Notes notes;
+  const Placement place{run.ranks, run.ranks_per_node};
+  const KernelTimes kernels(network, machine, run, place.ranks_on_node(), notes);
+  std::vector<LayerTime> times;
+  for (const Layer& layer : network.layers()) times.push_back({layer.id, {}, {}, {}});
+  for (const Step step : forward_steps(network)) {
+    times[step.layer.index()].forward += kernels.time(step).value;
+  }
+  for (const Step step : backward_steps(network)) {
+    times[step.layer.index()].backward += kernels.time(step).value;
+  }
+  if (run.ranks == 1) return times;
+  const MessageTimes messages(machine, place, notes);
+  for (const Bucket& bucket : gradient_buckets(network, run.schedule)) {
+    const Seconds message = messages.time(message_size(bucket)).value;
+    for (const LayerId layer : bucket.layers) {
+      const auto mine = static_cast<double>(network.layer(layer).parameter_count());
+      times[layer.index()].communication = mine / static_cast<double>(bucket.elements) * message;
+    }
+  }
+  return times;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,32 @@
+#pragma once
+#include "core/cluster.hpp"
+#include "core/collective/all_reduce.hpp"
+#include "core/ids.hpp"
+
+namespace dlscale::model {
+
+/// Where ranks are: node 0 gets the first ranks_per_node of them, and so on.
+struct Placement {
+  int ranks = 1;
+  int ranks_per_node = 1;
+  [[nodiscard]] int nodes() const { return (ranks + ranks_per_node - 1) / ranks_per_node; }
+  /// On the fullest node.
+  [[nodiscard]] int ranks_on_node() const {
+    return ranks < ranks_per_node ? ranks : ranks_per_node;
+  }
+  [[nodiscard]] int node(Rank rank) const { return rank / ranks_per_node; }
+};
+
+/// The nominal link that a transfer between two different ranks crosses.
+const LinkSpec& link_between(const Cluster& cluster, const Placement& placement, Rank a, Rank b);
+
+/// α and β of a transfer over `link` of which `sharers` use the same link at once. γ is 0. Throws
+/// ConfigError if the cluster gives the link no bandwidth.
+collective::Link nominal_link(const Cluster& cluster, const LinkSpec& link, double sharers);
+
+/// What a step of a flat ring over all ranks costs: the larger latency and the smaller bandwidth of
+/// the links it crosses, B_min of (1.14). A ring enters and leaves each node once, so nobody
+/// shares.
+collective::Link ring_link(const Cluster& cluster, const Placement& placement);
+
+}  // namespace dlscale::model

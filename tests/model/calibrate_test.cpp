@@ -1,0 +1,198 @@
+#include "model/calibrate/calibrate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using namespace synthetic;
+
+std::string failure(const std::vector<ResultFile>& results, const CalibrateOptions& options = {}) {
+  try {
+    calibrate(two_workers(), results, options);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class Calibrated : public testing::Test {
+ protected:
+  Network network_ = branched();
+  std::vector<ResultFile> results_ = results(network_, 8);
+  Machine machine_ = calibrate(two_workers(), results_);
+};
+
+TEST_F(Calibrated, KnowsEveryKernelOnce) {
+  // Equal kernels of different layers pool; each is there beside 1 and 2 ranks.
+  std::set<std::pair<std::string, Pass>> different;
+  for (const Step step : forward_steps(network_)) {
+    different.emplace(kernel_key(network_, step.layer), step.pass);
+  }
+  for (const Step step : backward_steps(network_)) {
+    different.emplace(kernel_key(network_, step.layer), step.pass);
+  }
+  EXPECT_EQ(machine_.kernels.size(), 2 * different.size());
+  for (const KernelTime& kernel : machine_.kernels) {
+    EXPECT_NEAR(kernel.time.value.si(), kernel_seconds(kernel.work), 1e-15);
+    EXPECT_EQ(kernel.source, "kernels.jsonl");
+    EXPECT_EQ(kernel.implementation, "synthetic");
+  }
+}
+
+TEST_F(Calibrated, RecoversTheAllReduce) {
+  ASSERT_EQ(machine_.collectives.size(), 1U);
+  const CollectiveFit& fit = machine_.collectives.front();
+  EXPECT_EQ(fit.ranks, 2);
+  ASSERT_EQ(fit.cost.segments().size(), 2U);
+  for (double bytes = 2000; bytes < 1e8; bytes *= 3) {
+    if (bytes > 65536 && bytes < 131072) continue;  // the breakpoint lies between these sizes
+    EXPECT_NEAR(fit.time(Bytes(bytes)).si(), all_reduce_seconds(bytes),
+                1e-6 * all_reduce_seconds(bytes));
+  }
+}
+
+TEST_F(Calibrated, RecoversCopyUpdateAndLoader) {
+  ASSERT_EQ(machine_.update.size(), 2U);
+  ASSERT_EQ(machine_.h2d.size(), 2U);
+  ASSERT_EQ(machine_.loaders.size(), 2U);
+  EXPECT_NEAR(machine_.update[1].cost.time(Bytes(3e6)).value.si(), update_seconds(3e6), 1e-9);
+  EXPECT_NEAR(machine_.h2d[0].cost.time(Bytes(3e6)).value.si(), copy_seconds(3e6), 1e-9);
+  EXPECT_EQ(machine_.loaders[0].decode.value.si(), decode_seconds);
+  EXPECT_EQ(machine_.loaders[0].picture().value.si(),
+            read_seconds + decode_seconds + augment_seconds);
+}
+
+TEST_F(Calibrated, NamesItsSources) {
+  EXPECT_EQ(machine_.sources, (std::vector<std::string>{"kernels.jsonl", "rest.jsonl"}));
+  EXPECT_TRUE(machine_.fitted);
+}
+
+TEST_F(Calibrated, PoolsRepeatsByTheMedianOfFiles) {
+  auto repeated = results_;
+  for (const double factor : {3.0, 1.1}) {
+    ResultFile again = results_[0];
+    again.path = "again" + std::to_string(factor) + ".jsonl";
+    for (Measurement& m : again.measurements) {
+      const double time = m.series["time"].summary.median * factor;
+      m.series["time"] = make_series("s", {std::vector<double>(9, time)});
+    }
+    repeated.push_back(again);
+  }
+  const Machine pooled = calibrate(two_workers(), repeated);
+  ASSERT_EQ(pooled.kernels.size(), machine_.kernels.size());
+  for (std::size_t i = 0; i < pooled.kernels.size(); ++i) {
+    const double once = machine_.kernels[i].time.value.si();
+    EXPECT_NEAR(pooled.kernels[i].time.value.si(), 1.1 * once, 1e-12);
+    EXPECT_NEAR(pooled.kernels[i].time.low.si(), once, 1e-12);
+    EXPECT_NEAR(pooled.kernels[i].time.high.si(), 3 * once, 1e-12);
+    EXPECT_NE(pooled.kernels[i].source.find("and 2 more"), std::string::npos);
+  }
+}
+
+TEST_F(Calibrated, LeavesOutWhatFailed) {
+  for (const Status status : {Status::wrong, Status::unsupported, Status::interrupted}) {
+    auto results = results_;
+    results[0].measurements.front().status = status;
+    EXPECT_EQ(calibrate(two_workers(), results).kernels.size(), machine_.kernels.size() - 1);
+  }
+}
+
+TEST_F(Calibrated, NeverMixesCacheStates) {
+  auto mixed = results_;
+  for (Measurement m : results_[0].measurements) {
+    m.axes["cache"] = "hot";
+    m.series["time"] = make_series("s", {std::vector<double>(9, 1e-9)});
+    mixed[0].measurements.push_back(m);
+  }
+  EXPECT_EQ(calibrate(two_workers(), mixed).kernels[0].time.value.si(),
+            machine_.kernels[0].time.value.si());
+  const Machine hot = calibrate(two_workers(), mixed, {.cache = "hot", .backend = ""});
+  EXPECT_EQ(hot.kernels[0].time.value.si(), 1e-9);
+  EXPECT_NE(failure(results_, {.cache = "producer", .backend = ""}).find("cold"),
+            std::string::npos);
+}
+
+TEST_F(Calibrated, NeverMixesBackends) {
+  auto mixed = results_;
+  for (Measurement m : results_[0].measurements) {
+    m.axes["backend"] = "reference";
+    mixed[0].measurements.push_back(m);
+  }
+  EXPECT_NE(failure(mixed).find("onednn, reference"), std::string::npos);
+  EXPECT_EQ(failure(mixed, {.cache = "cold", .backend = "onednn"}), "");
+  EXPECT_NE(failure(mixed, {.cache = "cold", .backend = "cuda"}).find("cuda"), std::string::npos);
+}
+
+TEST_F(Calibrated, RefusesEndToEndResults) {
+  auto results = results_;
+  results.push_back(file("e2e.jsonl", {measured("e2e", {}, 1, "t_iter")}));
+  EXPECT_NE(failure(results).find("e2e.jsonl"), std::string::npos);
+  results.back() = file("empty.jsonl", {});
+  results.back().header.benchmark = "e2e";
+  EXPECT_NE(failure(results).find("empty.jsonl"), std::string::npos);
+}
+
+TEST_F(Calibrated, RefusesResultsOfTwoProcessors) {
+  auto results = results_;
+  results[1].header.environment.cpu = "another";
+  EXPECT_NE(failure(results).find("another"), std::string::npos);
+}
+
+TEST_F(Calibrated, RefusesResultsOfTwoLibraries) {
+  auto results = results_;
+  results[1].measurements.back().axes["library"] = "another MPI";
+  EXPECT_NE(failure(results).find("another MPI"), std::string::npos);
+}
+
+TEST_F(Calibrated, SaysWhichFileAndKeyIsDamaged) {
+  auto results = results_;
+  results[0].measurements[3].axes["batch"] = "eight";
+  const std::string message = failure(results);
+  EXPECT_NE(message.find("kernels.jsonl"), std::string::npos);
+  EXPECT_NE(message.find("eight"), std::string::npos);
+  results = results_;
+  results[0].measurements[3].series.clear();
+  EXPECT_NE(failure(results).find("\"time\" is missing"), std::string::npos);
+  results = results_;
+  results[0].measurements[3].series["time"].unit = "ms";
+  EXPECT_NE(failure(results).find("not in seconds"), std::string::npos);
+  results = results_;
+  results[0].measurements[3].axes.erase("threads");
+  EXPECT_NE(failure(results).find("\"threads\""), std::string::npos);
+}
+
+TEST(Calibrate, RefusesNothing) {
+  EXPECT_NE(failure({}).find("nothing to fit"), std::string::npos);
+  EXPECT_NE(failure({file("overhead.jsonl", {measured("overhead", {}, 1)})}).find("nothing"),
+            std::string::npos);
+}
+
+TEST(Calibrate, RefusesASingleSize) {
+  const auto one = sized(
+      "update", {{"ranks_on_node", "1"}, {"threads", "1"}, {"backend", "onednn"}}, 1024, 1e-6);
+  EXPECT_NE(failure({file("update.jsonl", {one})}).find("only one size"), std::string::npos);
+}
+
+TEST(Calibrate, TakesMemoryBandwidthFromTheLargestArrays) {
+  std::vector<Measurement> all;
+  for (const double bytes : {1e4, 1e8}) {
+    Measurement m =
+        sized("memory",
+              {{"operation", "triad"}, {"threads", "1"}, {"ranks", "1"}, {"ranks_on_node", "1"}},
+              bytes, bytes < 1e6 ? 1e-7 : 0.03);
+    m.work = Work{Flops(), Bytes(3 * bytes)};
+    all.push_back(m);
+  }
+  const Machine machine = calibrate(two_workers(), std::vector{file("memory.jsonl", all)});
+  EXPECT_NEAR(machine.memory_bandwidth.at("triad").value.si(), 1e10, 1);
+}
+
+}  // namespace
+}  // namespace dlscale::model

@@ -1,0 +1,165 @@
+#include "model/machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/error.hpp"
+#include "model/calibrate/calibrate.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+Machine sample() {
+  auto results = synthetic::results(synthetic::branched(), 8);
+  Machine machine = calibrate(synthetic::two_workers(), results);
+  machine.cluster.device.peak[DType::f32] = FlopsPerSecond(1.25e11);
+  machine.cluster.doc = "quotes \" and ümlauts";
+  machine.cluster.storage.shared_by_nodes = true;
+  machine.memory_bandwidth["copy"] = {BytesPerSecond(1.0 / 3), BytesPerSecond(0.1),
+                                      BytesPerSecond(1)};
+  return machine;
+}
+
+std::string failure(const std::string& text) {
+  try {
+    machine_from_json(text, "m.json");
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string with(const std::string& from, const std::string& to) {
+  std::string text = machine_json(sample());
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+class TemporaryFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::temp_directory_path() /
+              ("dlscale_machine_test_" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::filesystem::path folder_;
+};
+
+TEST(MachineJson, SurvivesARoundTripToTheLastBit) {
+  const std::string text = machine_json(sample());
+  EXPECT_EQ(machine_json(machine_from_json(text, "m.json")), text);
+  const Machine read = machine_from_json(text, "m.json");
+  EXPECT_EQ(read.memory_bandwidth.at("copy").value.si(), 1.0 / 3);
+  EXPECT_EQ(read.kernels.size(), sample().kernels.size());
+  EXPECT_EQ(read.cluster.doc, "quotes \" and ümlauts");
+}
+
+TEST(MachineJson, HasTheUnitInEveryKey) {
+  const std::string text = machine_json(sample());
+  for (const char* key : {"\"time_s\"", "\"alpha_s\"", "\"beta_s_per_byte\"", "\"from_bytes\"",
+                          "\"memory_bandwidth_bytes_per_s\"", "\"peak_flops_per_s\""}) {
+    EXPECT_NE(text.find(key), std::string::npos) << key;
+  }
+}
+
+TEST(MachineJson, NamesTheFileAndThePlaceOfAnError) {
+  EXPECT_NE(failure(with("\"nodes\": 1", "\"nodes\": \"one\"")).find("m.json: /cluster/nodes"),
+            std::string::npos);
+  EXPECT_NE(failure(with("\"nodes\": 1", "\"nodes\": 0")).find("out of"), std::string::npos);
+  EXPECT_NE(failure(with("\"nodes\": 1", "\"nodes\": 1e400")).find("m.json"), std::string::npos);
+  EXPECT_NE(failure(with("\"nodes\": 1", "\"nods\": 1")).find("nodes"), std::string::npos);
+}
+
+TEST(MachineJson, RefusesUnknownDoubleAndMissingKeys) {
+  EXPECT_NE(failure(with("\"fitted\": true", "\"fitted\": true, \"x\": 1")).find("\"x\""),
+            std::string::npos);
+  EXPECT_NE(failure(with("\"fitted\": true", "\"fitted\": true, \"fitted\": false")).find("twice"),
+            std::string::npos);
+  EXPECT_NE(failure(with("\"fitted\": true,", "")).find("fitted"), std::string::npos);
+}
+
+TEST(MachineJson, RefusesOtherSchemasAndVersions) {
+  EXPECT_NE(failure(with("dlscale.machine", "dlscale.result")), "");
+  EXPECT_NE(failure(with("\"version\": 1", "\"version\": 2")).find("version"), std::string::npos);
+}
+
+TEST(MachineJson, RefusesImpossibleValues) {
+  EXPECT_NE(failure(with("\"pass\": \"forward\"", "\"pass\": \"sideways\"")).find("sideways"),
+            std::string::npos);
+  EXPECT_NE(failure(with("\"low\": ", "\"low\": 1e300, \"was\": ")), "");
+  EXPECT_NE(failure(with("\"latency_s\": 0.0", "\"latency_s\": -1.0")).find("latency_s"),
+            std::string::npos);
+  EXPECT_NE(failure(with("\"segments\": [", "\"segments\": [], \"x\": [")).find("segments"),
+            std::string::npos);
+}
+
+TEST(MachineJson, RefusesWhatIsNotJson) {
+  for (const std::string text :
+       {"", "{", "[]", "null", "7", "\"text\"", "{\"schema\": NaN}", "\xff\xfe", "{\"a\": 1} x"}) {
+    EXPECT_NE(failure(text), "") << text;
+  }
+  EXPECT_NE(failure(std::string(100000, '[')), "");
+}
+
+TEST(MachineJson, SurvivesTruncationAnywhere) {
+  const std::string text = machine_json(sample());
+  for (std::size_t length = 0; length < text.size(); length += 997) {
+    EXPECT_NE(failure(text.substr(0, length)), "") << length;
+  }
+}
+
+TEST_F(TemporaryFolder, KeepsAMachine) {
+  const auto path = folder_ / "machine.json";
+  save_machine(path, sample());
+  EXPECT_EQ(machine_json(load_machine(path)), machine_json(sample()));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "machine.json.new"));
+}
+
+TEST_F(TemporaryFolder, SaysWhenAMachineCannotBeReadOrWritten) {
+  EXPECT_THROW(load_machine(folder_ / "none.json"), ConfigError);
+  EXPECT_THROW(load_machine(folder_), ConfigError);
+  EXPECT_THROW(save_machine(folder_ / "no" / "such" / "folder.json", sample()), ConfigError);
+}
+
+TEST_F(TemporaryFolder, KeepsTheOldMachineWhenTheNewOneCannotBeWritten) {
+  const auto path = folder_ / "machine.json";
+  save_machine(path, sample());
+  std::filesystem::create_directory(folder_ / "machine.json.new");  // in the way
+  EXPECT_THROW(save_machine(path, sample()), ConfigError);
+  EXPECT_NO_THROW(load_machine(path));
+}
+
+TEST(Piecewise, ExtendsTheNearestSegment) {
+  Segment small{Bytes(10), Bytes(100), Estimate<Seconds>::exact(Seconds(1)), {}, 0, 3};
+  Segment large{Bytes(100), Bytes(1000), {}, Estimate<SecondsPerByte>::exact(SecondsPerByte(1)), 0,
+                3};
+  const Piecewise cost({small, large});
+  EXPECT_EQ(cost.time(Bytes(1)).value.si(), 1);
+  EXPECT_EQ(cost.time(Bytes(99)).value.si(), 1);
+  EXPECT_EQ(cost.time(Bytes(100)).value.si(), 100);
+  EXPECT_EQ(cost.time(Bytes(5000)).value.si(), 5000);
+  EXPECT_FALSE(cost.covers(Bytes(9)));
+  EXPECT_TRUE(cost.covers(Bytes(10)));
+  EXPECT_TRUE(cost.covers(Bytes(1000)));
+  EXPECT_FALSE(cost.covers(Bytes(1001)));
+  EXPECT_THROW(Piecewise({large, small}), ConfigError);
+  EXPECT_THROW(Piecewise(std::vector<Segment>{}), ConfigError);
+}
+
+TEST(NominalMachine, RefusesAClusterWithoutADataSheet) {
+  EXPECT_THROW(nominal_machine(synthetic::two_workers()), ConfigError);
+}
+
+TEST(NominalMachine, SaysItIsNotFitted) {
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  EXPECT_FALSE(machine.fitted);
+  EXPECT_EQ(machine_json(machine_from_json(machine_json(machine), "m")), machine_json(machine));
+}
+
+}  // namespace
+}  // namespace dlscale::model

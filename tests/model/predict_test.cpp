@@ -1,0 +1,419 @@
+#include "model/sgd_iter/predict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+
+#include "core/error.hpp"
+#include "model/calibrate/calibrate.hpp"
+#include "model/sgd_iter/message_time.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using namespace synthetic;
+
+using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
+
+constexpr int batch = 8;
+constexpr double f32 = 4;
+
+TrainingRun small_run(int ranks) {
+  TrainingRun run;
+  run.network = "branched";
+  run.ranks = ranks;
+  run.ranks_per_node = 2;
+  run.batch = batch;
+  return run;
+}
+
+bool mentions(const Prediction& prediction, const std::string& text) {
+  return std::any_of(prediction.notes.begin(), prediction.notes.end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+std::string all(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += note + "\n";
+  return text;
+}
+
+double steps_seconds(const Network& network, const std::vector<Step>& steps, int images) {
+  double sum = 0;
+  for (const Step step : steps) sum += kernel_seconds(work(network, step, images, DType::f32));
+  return sum;
+}
+
+class TwoWorkers : public testing::Test {
+ protected:
+  Prediction one(const TrainingRun& run) const {
+    const int ranks[] = {run.ranks};
+    return predict(network_, machine_, run, ranks).front();
+  }
+  [[nodiscard]] double forward() const {
+    return steps_seconds(network_, forward_steps(network_), batch);
+  }
+  [[nodiscard]] double backward() const {
+    return steps_seconds(network_, backward_steps(network_), batch);
+  }
+  [[nodiscard]] double copy() const { return copy_seconds(f32 * batch * 3 * 16 * 16); }
+  [[nodiscard]] double update() const {
+    return update_seconds(f32 * static_cast<double>(network_.parameter_count()));
+  }
+  [[nodiscard]] static double load() {
+    return batch * (read_seconds + decode_seconds + augment_seconds);
+  }
+  [[nodiscard]] double messages() const {
+    double sum = 0;
+    for (const Layer& layer : network_.layers()) {
+      const auto bytes = f32 * static_cast<double>(layer.parameter_count());
+      if (bytes > 0) sum += all_reduce_seconds(bytes);
+    }
+    return sum;
+  }
+  std::string failure(const TrainingRun& run) const {
+    try {
+      one(run);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  Network network_ = branched();
+  Machine machine_ = calibrate(two_workers(), results(network_, batch));
+};
+
+TEST_F(TwoWorkers, AddsUpWhatWasMeasuredOnOneRank) {
+  TrainingRun run = small_run(1);
+  run.cores_per_rank = 2;
+  const Prediction p = one(run);
+  EXPECT_NEAR(p.time.forward.si(), forward(), 1e-9 * forward());
+  EXPECT_NEAR(p.time.backward.si(), backward(), 1e-9 * backward());
+  EXPECT_NEAR(p.time.h2d.si(), copy(), 1e-6 * copy());
+  EXPECT_NEAR(p.time.update.si(), update(), 1e-6 * update());
+  EXPECT_NEAR(p.time.load.si(), load(), 1e-9 * load());
+  EXPECT_EQ(p.time.exposed_comm.si(), 0);
+  EXPECT_NEAR(p.time.total.si(), std::max(load(), forward() + backward() + copy() + update()),
+              1e-6 * p.time.total.si());
+  EXPECT_TRUE(p.notes.empty()) << all(p.notes);
+  EXPECT_EQ(p.speedup, 1);
+}
+
+TEST_F(TwoWorkers, EqualsItsClosedFormWhereCoresSuffice) {
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+    TrainingRun run = small_run(2);
+    run.schedule = schedule;
+    machine_.cluster.host.cores = 6;
+    run.cores_per_rank = 3;
+    const Prediction p = one(run);
+    ASSERT_TRUE(p.closed_form) << p.closed_form_absent;
+    EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-9 * p.time.total.si());
+    EXPECT_NEAR(p.closed_form->exposed_comm.si(), p.time.exposed_comm.si(),
+                1e-9 * p.time.total.si());
+  }
+}
+
+TEST_F(TwoWorkers, HidesNothingWhereOneCoreDoesEverything) {
+  const double everything = load() + copy() + forward() + backward() + messages() + update();
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+    TrainingRun run = small_run(2);
+    run.schedule = schedule;
+    const Prediction p = one(run);
+    EXPECT_NEAR(p.time.total.si(), everything, 1e-5 * everything);
+    EXPECT_FALSE(p.closed_form);
+    EXPECT_NE(p.closed_form_absent, "");
+  }
+}
+
+TEST_F(TwoWorkers, PhasesAddUpToTheTotal) {
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+    for (const int ranks : {1, 2, 4}) {
+      TrainingRun run = small_run(ranks);
+      run.schedule = schedule;
+      const IterationTime t = one(run).time;
+      const Seconds sum = t.io + t.h2d + t.forward + t.backward + t.exposed_comm + t.update;
+      EXPECT_NEAR(sum.si(), t.total.si(), 1e-12 * t.total.si());
+    }
+  }
+}
+
+TEST_F(TwoWorkers, InterpolatesBetweenMeasuredBatches) {
+  auto both = results(network_, 8);
+  both.push_back(results(network_, 24)[0]);
+  machine_ = calibrate(two_workers(), both);
+  TrainingRun run = small_run(1);
+  run.cores_per_rank = 2;
+  run.batch = 12;
+  const Prediction p = one(run);  // the true times are affine in the batch
+  const double expected = steps_seconds(network_, forward_steps(network_), 12);
+  EXPECT_NEAR(p.time.forward.si(), expected, 1e-9 * expected);
+  EXPECT_TRUE(mentions(p, "interpolated between measured batches")) << all(p.notes);
+}
+
+TEST_F(TwoWorkers, ScalesByWorkOutsideMeasuredBatchesAndSaysSo) {
+  TrainingRun run = small_run(1);
+  run.cores_per_rank = 2;
+  run.batch = 16;
+  const Prediction p = one(run);
+  EXPECT_NEAR(p.time.forward.si() / (2 * forward()), 1, 0.05);
+  EXPECT_TRUE(mentions(p, "extrapolated by their work from batch 8")) << all(p.notes);
+}
+
+TEST_F(TwoWorkers, JudgesAKernelNeverMeasuredByItsKindAndSaysSo) {
+  const std::string key = kernel_key(network_, LayerId(3));  // conv2a
+  const auto is_it = [&](const KernelTime& kernel) {
+    return kernel.kernel == key && kernel.pass == Pass::forward;
+  };
+  machine_.kernels.erase(std::remove_if(machine_.kernels.begin(), machine_.kernels.end(), is_it),
+                         machine_.kernels.end());
+  TrainingRun run = small_run(1);
+  run.cores_per_rank = 2;
+  const Prediction p = one(run);
+  EXPECT_TRUE(mentions(p, "never measured: taken at the median efficiency of convolution forward"))
+      << all(p.notes);
+  EXPECT_NEAR(p.time.forward.si() / forward(), 1, 0.5);
+}
+
+TEST_F(TwoWorkers, TakesKernelsFromTheNearestNumberOfRanksAndSaysSo) {
+  auto& kernels = machine_.kernels;
+  kernels.erase(std::remove_if(kernels.begin(), kernels.end(),
+                               [](const KernelTime& kernel) { return kernel.ranks_on_node == 2; }),
+                kernels.end());
+  EXPECT_TRUE(mentions(one(small_run(2)), "beside 2 ranks on a node were not measured"));
+}
+
+TEST_F(TwoWorkers, SaysHowItWentBeyondTheRanksMeasured) {
+  const Prediction p = one(small_run(8));
+  EXPECT_TRUE(mentions(p, "all-reduce on 8 ranks extrapolated from 2")) << all(p.notes);
+  EXPECT_TRUE(mentions(p, "no link between nodes")) << all(p.notes);
+  EXPECT_TRUE(mentions(p, "4 nodes like the 1")) << all(p.notes);
+}
+
+TEST_F(TwoWorkers, NamesTheBenchmarkThatIsMissing) {
+  const Machine complete = machine_;
+  machine_.h2d.clear();
+  EXPECT_NE(failure(small_run(1)).find("bench memory"), std::string::npos);
+  machine_ = complete;
+  machine_.update.clear();
+  EXPECT_NE(failure(small_run(1)).find("bench update"), std::string::npos);
+  machine_ = complete;
+  machine_.loaders.clear();
+  EXPECT_NE(failure(small_run(1)).find("bench io"), std::string::npos);
+  machine_ = complete;
+  machine_.kernels.clear();
+  EXPECT_NE(failure(small_run(1)).find("bench conv"), std::string::npos);
+  machine_ = complete;
+  machine_.collectives.clear();
+  EXPECT_NE(failure(small_run(2)).find("bench comm"), std::string::npos);
+  EXPECT_EQ(failure(small_run(1)), "");
+  TrainingRun run = small_run(1);
+  run.dtype = DType::bf16;
+  EXPECT_NE(failure(run).find("bf16"), std::string::npos);
+}
+
+TEST_F(TwoWorkers, RefusesImpossibleRuns) {
+  EXPECT_THROW(one(small_run(0)), ConfigError);
+  TrainingRun run = small_run(2);
+  run.batch = -1;
+  EXPECT_THROW(one(run), ConfigError);
+}
+
+TEST_F(TwoWorkers, WidensItsIntervalWithTheMachines) {
+  TrainingRun run = small_run(2);
+  const Prediction exact = one(run);
+  EXPECT_NEAR(exact.low.si(), exact.high.si(), 1e-3 * exact.time.total.si());
+  for (KernelTime& kernel : machine_.kernels) {
+    kernel.time.low = 0.9 * kernel.time.value;
+    kernel.time.high = 1.2 * kernel.time.value;
+  }
+  const Prediction wide = one(run);
+  const double compute = forward() + backward();
+  EXPECT_NEAR((wide.time.total - wide.low).si(), 0.1 * compute, 0.01 * compute);
+  EXPECT_NEAR((wide.high - wide.time.total).si(), 0.2 * compute, 0.01 * compute);
+}
+
+TEST_F(TwoWorkers, ScalesAugmentingByPixels) {
+  for (LoaderFit& loader : machine_.loaders) loader.height = loader.width = 32;
+  const Prediction p = one(small_run(1));
+  EXPECT_NEAR(p.time.load.si(), batch * (read_seconds + decode_seconds + augment_seconds / 4),
+              1e-9);
+  EXPECT_TRUE(mentions(p, "16 × 16"));
+}
+
+TEST_F(TwoWorkers, SharesTheStorageThatAllNodesRead) {
+  machine_.cluster.storage.read_bandwidth = BytesPerSecond(1e6);
+  machine_.cluster.storage.shared_by_nodes = true;
+  const Prediction p = one(small_run(4));  // (9.2): 4 ranks · 8 pictures · 110 kB / 1 MB/s
+  EXPECT_NEAR(p.time.total.si(), 4 * 8 * 110e3 / 1e6, 1e-9);
+  EXPECT_EQ(p.bound, "input");
+}
+
+TEST_F(TwoWorkers, GivesLayersTheirShares) {
+  const auto layers = layer_times(network_, machine_, small_run(2));
+  ASSERT_EQ(layers.size(), network_.layers().size());
+  Seconds f, b, c;
+  for (const LayerTime& layer : layers) {
+    f += layer.forward;
+    b += layer.backward;
+    c += layer.communication;
+  }
+  EXPECT_NEAR(f.si(), forward(), 1e-9 * forward());
+  EXPECT_NEAR(b.si(), backward(), 1e-9 * backward());
+  EXPECT_NEAR(c.si(), messages(), 1e-6 * messages());
+  EXPECT_EQ(layers[0].forward.si(), 0);
+}
+
+TEST_F(TwoWorkers, GivesBucketsOneMessageForAll) {
+  TrainingRun run = small_run(2);
+  run.schedule = Schedule::bucketed;
+  double c = 0;
+  for (const LayerTime& layer : layer_times(network_, machine_, run)) c += layer.communication.si();
+  const double bytes = f32 * static_cast<double>(network_.parameter_count());  // below 1 MiB
+  EXPECT_NEAR(c, all_reduce_seconds(bytes), 1e-6 * c);
+}
+
+// All-reduce times by themselves.
+
+class Messages : public testing::Test {
+ protected:
+  [[nodiscard]] double seconds(int ranks, int ranks_per_node, double bytes) {
+    return MessageTimes(machine_, {ranks, ranks_per_node}, notes_).time(Bytes(bytes)).value.si();
+  }
+  Machine machine_ = calibrate(two_workers(), results(branched(), batch));
+  Notes notes_;
+};
+
+TEST_F(Messages, AreAsMeasuredOnTheRanksMeasured) {
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
+  EXPECT_EQ(seconds(1, 2, 1e6), 0);
+}
+
+TEST_F(Messages, FollowTheBestAlgorithmBeyond) {
+  // From 2 ranks, T = a + b m, each algorithm's link follows; on 4 ranks of one node:
+  const double a = 50e-6, b = 0.25e-9;
+  for (const double m : {1e5, 1e6, 5e7}) {
+    const double ring = 6 * a / 2 + 1.5 * b * m;          // α = a/2, β = b
+    const double doubling = 2 * (a + b * m);              // α = a, β = b
+    const double rabenseifner = 4 * a / 2 + 1.5 * b * m;  // α = a/2, β = b
+    const double best = std::min({ring, doubling, rabenseifner});
+    EXPECT_NEAR(seconds(4, 4, m) / best, 1, 0.02) << m;
+  }
+}
+
+TEST_F(Messages, CostAtLeastTheNominalLinkBetweenNodes) {
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e8);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  // A ring of 4 on 2 nodes, slower than the others because they share the link: 6 α + 1.5 m β.
+  EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);
+}
+
+TEST_F(Messages, GrowWithRanks) {
+  double before = 0;
+  for (const int ranks : {2, 4, 8, 16, 32, 64}) {
+    const double now = seconds(ranks, 64, 1e6);
+    EXPECT_GE(now, before);
+    before = now;
+  }
+}
+
+// From data sheets.
+
+TrainingRun p40_run(int images) {
+  TrainingRun run;
+  run.network = "alexnet";
+  run.cluster = "p40x16";
+  run.ranks_per_node = 4;
+  run.batch = images;
+  run.loader_threads = 6;
+  return run;
+}
+
+TEST(NominalPrediction, IsTheSumOfRooflines) {
+  const Network network = load_network("alexnet");
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  const int ranks[] = {1, 2, 4, 8, 16};
+  TrainingRun run = p40_run(256);
+  run.loader_threads = 2;
+  const auto predictions = predict(network, machine, run, ranks);
+  ASSERT_EQ(predictions.size(), 5U);
+  double forward = 0;
+  for (const Step step : forward_steps(network)) {
+    const Work what = work(network, step, 256, DType::f32);
+    forward += std::max(what.flops.si() / 11.76e12, what.bytes.si() / 346e9) + 3.8e-6;
+  }
+  const Prediction& first = predictions.front();
+  EXPECT_NEAR(first.time.forward.si(), forward, 1e-9 * forward);
+  EXPECT_NEAR(first.time.load.si(), 256 * 2.8e-3, 1e-9);
+  const double images = 256 * f32 * static_cast<double>(network.input().elements());
+  EXPECT_NEAR(first.time.h2d.si(), 29e-6 + images / 15.75e9, 1e-9);
+  EXPECT_EQ(first.bound, "input");
+  for (const Prediction& p : predictions) {
+    EXPECT_TRUE(mentions(p, "lower bound")) << all(p.notes);
+    ASSERT_TRUE(p.closed_form);
+    EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-9 * p.time.total.si());
+    EXPECT_LE(p.efficiency, 1 + 1e-9);
+    EXPECT_NEAR(p.efficiency, p.speedup / p.run.ranks, 1e-12);
+    EXPECT_NEAR(p.images_per_s, 256 * p.run.ranks / p.time.total.si(), 1e-9 * p.images_per_s);
+    EXPECT_EQ(p.low, p.time.total);
+  }
+}
+
+TEST(NominalPrediction, SendsOverARingOfTheSlowestLink) {
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  Notes notes;
+  // Within a node PCIe, 5.7 us and 15.75 GB/s; between nodes InfiniBand, 14 us and 54.54 Gb/s.
+  const double m = 1e8;
+  const auto time = [&](int ranks) {
+    return MessageTimes(machine, {ranks, 4}, notes).time(Bytes(m)).value.si();
+  };
+  EXPECT_NEAR(time(4), 6 * 5.7e-6 + 1.5 * m / 15.75e9, 1e-9);
+  EXPECT_NEAR(time(16), 30 * 14e-6 + 2 * 15.0 / 16 * m / (54.54e9 / 8), 1e-9);
+}
+
+TEST(NominalPrediction, IsBoundByComputeOnceInputIsFast) {
+  Machine machine = nominal_machine(load_cluster("p40x16"));
+  machine.loaders.front().decode = Estimate<Seconds>::exact(Seconds(1e-6));
+  const int ranks[] = {1, 16};
+  const auto predictions = predict(load_network("resnet50"), machine, p40_run(32), ranks);
+  EXPECT_EQ(predictions[0].bound, "compute");
+  EXPECT_GT(predictions[1].speedup, 8);
+  machine.cluster.inter_node.bandwidth = BytesPerSecond(1e7);
+  EXPECT_EQ(predict(load_network("resnet50"), machine, p40_run(32), ranks)[1].bound,
+            "communication");
+}
+
+TEST(NominalPrediction, RefusesAPrecisionTheDeviceLacks) {
+  TrainingRun run = p40_run(32);
+  run.dtype = DType::bf16;
+  const int ranks[] = {1};
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  EXPECT_THROW(predict(load_network("alexnet"), machine, run, ranks), ConfigError);
+}
+
+TEST(NominalPrediction, HoldsForEveryNetworkClusterAndSchedule) {
+  const int ranks[] = {1, 16};
+  for (const char* cluster : {"p40x16", "k80x16_10gbe", "v100x16_ib100"}) {
+    const Machine machine = nominal_machine(load_cluster(cluster));
+    for (const char* name : {"alexnet", "googlenet", "resnet50", "vgg16"}) {
+      const Network network = load_network(name);
+      for (const Schedule schedule :
+           {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+        TrainingRun run = p40_run(32);
+        run.schedule = schedule;
+        for (const Prediction& p : predict(network, machine, run, ranks)) {
+          ASSERT_TRUE(p.closed_form);
+          EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-9 * p.time.total.si());
+          EXPECT_GT(p.images_per_s, 0);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model
