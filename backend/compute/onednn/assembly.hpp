@@ -1,0 +1,68 @@
+#pragma once
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "backend/compute/onednn/compat.hpp"
+#include "backend/compute/onednn/layout.hpp"
+#include "backend/compute/onednn/plan.hpp"
+#include "backend/compute/specification.hpp"
+
+namespace dlscale::backend::onednn_device {
+
+/// An operation of this device under construction: what each kind of layer fills in.
+class Assembly {
+ public:
+  Assembly(const Context& context, const OperationSpec& spec);
+
+  [[nodiscard]] const OperationSpec& spec() const { return spec_; }
+  [[nodiscard]] const dnnl::engine& engine() const { return context_->engine; }
+  /// Of activations and weights.
+  [[nodiscard]] DataType type() const { return data_type(spec_.dtype); }
+
+  void set_output(const Desc& desc);
+  /// The gradient gets the order of the value, in f32.
+  void add_parameter(ParameterRole role, Dims dims, const Desc& value);
+  Endpoint add_state(const Desc& desc);
+  /// Starts a pass. A reference stays valid.
+  Plan& plan(Pass pass);
+
+  [[nodiscard]] Endpoint input(std::size_t i = 0) const;
+  [[nodiscard]] Endpoint input_gradient(std::size_t i = 0) const;
+  [[nodiscard]] Endpoint output() const;
+  [[nodiscard]] Endpoint output_gradient() const;
+  [[nodiscard]] Endpoint parameter(std::size_t i) const;
+  [[nodiscard]] Endpoint parameter_gradient(std::size_t i) const;
+
+  [[nodiscard]] std::unique_ptr<Operation> finish() &&;
+
+ private:
+  friend class PlannedOperation;
+  const Context* context_;
+  OperationSpec spec_;
+  TensorDesc output_;
+  std::vector<Parameter> parameters_;
+  std::size_t state_bytes_ = 0;
+  std::array<std::optional<Plan>, 3> plans_;
+};
+
+// The kinds of layers. All throw dnnl::error.
+
+void assemble_convolution(Assembly& assembly, const Convolution& kind);
+void assemble_pooling(Assembly& assembly, const Pooling& kind);
+void assemble_relu(Assembly& assembly);
+void assemble_lrn(Assembly& assembly, const Lrn& kind);
+void assemble_batch_norm(Assembly& assembly, const BatchNorm& kind);
+void assemble_fully_connected(Assembly& assembly, const FullyConnected& kind);
+void assemble_dropout(Assembly& assembly, const Dropout& kind);
+void assemble_concat(Assembly& assembly);
+void assemble_sum(Assembly& assembly);
+void assemble_loss(Assembly& assembly, const SoftmaxCrossEntropy& kind);
+
+/// A slow implementation that the library falls back on.
+bool is_fallback(const dnnl::primitive_desc_base& primitive);
+
+}  // namespace dlscale::backend::onednn_device

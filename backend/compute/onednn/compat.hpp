@@ -1,0 +1,116 @@
+#pragma once
+#include <dnnl.hpp>
+#include <string>
+#include <vector>
+
+/// The one interface behind which oneDNN 2.x and 3.x look the same. compat.cpp alone knows the
+/// version.
+namespace dlscale::backend::onednn_device {
+
+using Desc = dnnl::memory::desc;
+using DataType = dnnl::memory::data_type;
+using MemoryDims = dnnl::memory::dims;
+
+MemoryDims dims_of(const Desc& desc);
+DataType type_of(const Desc& desc);
+/// The same order in memory, elements of another type.
+Desc with_type(const Desc& desc, DataType type);
+
+/// Where the element of a blocked tensor lies: the outer coordinate of each dimension times its
+/// stride, plus the place in the inner blocks, listed from the outermost to the innermost.
+struct Blocking {
+  MemoryDims strides;
+  MemoryDims block_sizes;
+  std::vector<int> block_dims;
+};
+/// Throws LibraryError if the format is not a blocked one.
+Blocking blocking_of(const Desc& desc);
+
+struct ConvolutionGeometry {
+  MemoryDims strides;
+  MemoryDims padding_left;
+  MemoryDims padding_right;
+};
+
+struct PoolingGeometry {
+  dnnl::algorithm algorithm;
+  MemoryDims kernel;
+  MemoryDims strides;
+  MemoryDims padding_left;
+  MemoryDims padding_right;
+};
+
+struct LrnParameters {
+  int size;
+  float alpha;
+  float beta;
+  float k;
+};
+
+// Primitive descriptors of the training form. The scratchpad is the caller's. An empty bias means
+// none. All throw dnnl::error.
+
+dnnl::convolution_forward::primitive_desc convolution_forward(const dnnl::engine& engine,
+                                                              const Desc& x, const Desc& weights,
+                                                              const Desc& bias, const Desc& y,
+                                                              const ConvolutionGeometry& geometry);
+dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
+    const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& y,
+    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward);
+dnnl::convolution_backward_weights::primitive_desc convolution_backward_weights(
+    const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
+    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward);
+
+dnnl::inner_product_forward::primitive_desc inner_product_forward(const dnnl::engine& engine,
+                                                                  const Desc& x,
+                                                                  const Desc& weights,
+                                                                  const Desc& bias, const Desc& y);
+dnnl::inner_product_backward_data::primitive_desc inner_product_backward_data(
+    const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& y,
+    const dnnl::inner_product_forward::primitive_desc& forward);
+dnnl::inner_product_backward_weights::primitive_desc inner_product_backward_weights(
+    const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
+    const dnnl::inner_product_forward::primitive_desc& forward);
+
+dnnl::pooling_forward::primitive_desc pooling_forward(const dnnl::engine& engine, const Desc& x,
+                                                      const Desc& y,
+                                                      const PoolingGeometry& geometry);
+dnnl::pooling_backward::primitive_desc pooling_backward(
+    const dnnl::engine& engine, const Desc& x, const Desc& y, const PoolingGeometry& geometry,
+    const dnnl::pooling_forward::primitive_desc& forward);
+
+dnnl::eltwise_forward::primitive_desc relu_forward(const dnnl::engine& engine, const Desc& x);
+dnnl::eltwise_backward::primitive_desc relu_backward(
+    const dnnl::engine& engine, const Desc& x,
+    const dnnl::eltwise_forward::primitive_desc& forward);
+
+dnnl::lrn_forward::primitive_desc lrn_forward(const dnnl::engine& engine, const Desc& x,
+                                              const LrnParameters& parameters);
+dnnl::lrn_backward::primitive_desc lrn_backward(const dnnl::engine& engine, const Desc& x,
+                                                const LrnParameters& parameters,
+                                                const dnnl::lrn_forward::primitive_desc& forward);
+
+/// Scale and shift are separate arguments.
+dnnl::batch_normalization_forward::primitive_desc batch_norm_forward(const dnnl::engine& engine,
+                                                                     const Desc& x, float epsilon);
+dnnl::batch_normalization_backward::primitive_desc batch_norm_backward(
+    const dnnl::engine& engine, const Desc& x, float epsilon,
+    const dnnl::batch_normalization_forward::primitive_desc& forward);
+
+/// log softmax along dimension 1.
+dnnl::primitive_desc_base log_softmax_forward(const dnnl::engine& engine, const Desc& x);
+
+/// Along dimension 1. `y` may be empty: the library chooses.
+dnnl::concat::primitive_desc concat(const dnnl::engine& engine, const std::vector<Desc>& inputs);
+dnnl::sum::primitive_desc sum(const dnnl::engine& engine, const std::vector<Desc>& inputs,
+                              const Desc& y);
+
+/// "2.6.3", with the commit where the library knows it.
+std::string library_version();
+/// The instruction set that the library uses: "avx512_core_bf16".
+std::string instruction_set();
+
+/// The threads the library was built for: "OMP", "SEQ", "TBB", …
+std::string threading_runtime();
+
+}  // namespace dlscale::backend::onednn_device

@@ -1,0 +1,31 @@
+#pragma once
+#include <omp.h>
+
+#include "backend/compute/onednn/compat.hpp"
+
+namespace dlscale::backend::onednn_device {
+
+/// What the operations of a device share. The device outlives them.
+struct Context {
+  dnnl::engine engine;
+  dnnl::stream stream;
+  int threads = 1;
+};
+
+/// OpenMP keeps the number of threads per calling thread, and oneDNN reads it when it makes a
+/// primitive and again when it runs one. So whichever thread calls the device sets it on the way in
+/// and restores it on the way out; that costs nanoseconds.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
+    omp_set_num_threads(threads);
+  }
+  ~ThreadScope() { omp_set_num_threads(before_); }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace dlscale::backend::onednn_device

@@ -1,0 +1,108 @@
+#include "backend/compute/onednn/assembly.hpp"
+
+namespace dlscale::backend::onednn_device {
+
+namespace {
+
+/// G × O/G × I/G × R × S where there are groups, else O × I × R × S.
+MemoryDims library_weight_dims(const OperationSpec& spec, const Convolution& kind) {
+  const auto [outputs, inputs, height, width] = weight_dims(spec);
+  if (kind.groups == 1) return {outputs, inputs, height, width};
+  return {kind.groups, outputs / kind.groups, inputs, height, width};
+}
+
+ConvolutionGeometry geometry_of(const Convolution& kind) {
+  return {{kind.stride, kind.stride}, {kind.pad, kind.pad}, {kind.pad, kind.pad}};
+}
+
+/// The three passes of a convolution. Forward chooses all layouts; what the producer left is
+/// reordered if it differs. The backward passes are asked to work in the layouts of forward, and
+/// only if that leaves them with a slow implementation may they choose, for the price of reorders.
+class ConvolutionAssembler {
+ public:
+  ConvolutionAssembler(Assembly& assembly, const Convolution& kind)
+      : assembly_(assembly),
+        kind_(kind),
+        geometry_(geometry_of(kind)),
+        x_(library_dims(assembly.spec().inputs.front().dims)),
+        y_(library_dims(output_dims(assembly.spec()))),
+        weights_(library_weight_dims(assembly.spec(), kind)),
+        bias_(kind.bias ? plain({kind.out_channels}, DataType::f32) : Desc()),
+        forward_desc_(convolution_forward(assembly.engine(), any_of(x_), any_of(weights_), bias_,
+                                          any_of(y_), geometry_)) {}
+
+  void assemble() {
+    assembly_.set_output(forward_desc_.dst_desc());
+    assembly_.add_parameter(ParameterRole::weight, weight_dims(assembly_.spec()),
+                            forward_desc_.weights_desc());
+    if (kind_.bias) {
+      assembly_.add_parameter(ParameterRole::bias, vector_dims(kind_.out_channels), bias_);
+    }
+    forward();
+    backward_data();
+    backward_filter();
+  }
+
+ private:
+  [[nodiscard]] Desc any_of(const MemoryDims& dims) const { return any(dims, assembly_.type()); }
+
+  template <class Make>
+  [[nodiscard]] auto choose(Make make) const {
+    try {
+      auto agreed = make(forward_desc_.src_desc(), forward_desc_.dst_desc());
+      if (!is_fallback(agreed)) return agreed;
+    } catch (const dnnl::error&) {  // not offered in these layouts
+    }
+    return make(any_of(x_), any_of(y_));
+  }
+
+  void forward() {
+    std::vector<Argument> arguments{reads(DNNL_ARG_SRC, assembly_.input()),
+                                    reads(DNNL_ARG_WEIGHTS, assembly_.parameter(0)),
+                                    writes(DNNL_ARG_DST, assembly_.output())};
+    if (kind_.bias) arguments.push_back(reads(DNNL_ARG_BIAS, assembly_.parameter(1)));
+    assembly_.plan(Pass::forward).add(forward_desc_, arguments);
+  }
+
+  void backward_data() {
+    const auto make = [&](const Desc& x, const Desc& y) {
+      return convolution_backward_data(assembly_.engine(), x, any_of(weights_), y, geometry_,
+                                       forward_desc_);
+    };
+    assembly_.plan(Pass::backward_data)
+        .add(choose(make), {reads(DNNL_ARG_DIFF_DST, assembly_.output_gradient()),
+                            reads(DNNL_ARG_WEIGHTS, assembly_.parameter(0)),
+                            writes(DNNL_ARG_DIFF_SRC, assembly_.input_gradient())});
+  }
+
+  void backward_filter() {
+    const auto make = [&](const Desc& x, const Desc& y) {
+      return convolution_backward_weights(assembly_.engine(), x, any(weights_, DataType::f32),
+                                          bias_, y, geometry_, forward_desc_);
+    };
+    std::vector<Argument> arguments{reads(DNNL_ARG_SRC, assembly_.input()),
+                                    reads(DNNL_ARG_DIFF_DST, assembly_.output_gradient()),
+                                    writes(DNNL_ARG_DIFF_WEIGHTS, assembly_.parameter_gradient(0))};
+    if (kind_.bias) {
+      arguments.push_back(writes(DNNL_ARG_DIFF_BIAS, assembly_.parameter_gradient(1)));
+    }
+    assembly_.plan(Pass::backward_filter).add(choose(make), arguments);
+  }
+
+  Assembly& assembly_;
+  Convolution kind_;
+  ConvolutionGeometry geometry_;
+  MemoryDims x_;
+  MemoryDims y_;
+  MemoryDims weights_;
+  Desc bias_;
+  dnnl::convolution_forward::primitive_desc forward_desc_;
+};
+
+}  // namespace
+
+void assemble_convolution(Assembly& assembly, const Convolution& kind) {
+  ConvolutionAssembler(assembly, kind).assemble();
+}
+
+}  // namespace dlscale::backend::onednn_device

@@ -1,0 +1,189 @@
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "backend/compute/buffer.hpp"
+#include "backend/compute/onednn/arithmetic.hpp"
+#include "backend/compute/onednn/assembly.hpp"
+#include "backend/compute/onednn/context.hpp"
+#include "backend/compute/onednn/layout.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+
+namespace onednn_device {
+
+namespace {
+
+/// Fills in the parts of each kind of layer.
+struct Assembler {
+  Assembly& assembly;
+
+  void operator()(const Convolution& kind) const { assemble_convolution(assembly, kind); }
+  void operator()(const Pooling& kind) const { assemble_pooling(assembly, kind); }
+  void operator()(const Relu& /*kind*/) const { assemble_relu(assembly); }
+  void operator()(const Lrn& kind) const { assemble_lrn(assembly, kind); }
+  void operator()(const BatchNorm& kind) const { assemble_batch_norm(assembly, kind); }
+  void operator()(const FullyConnected& kind) const { assemble_fully_connected(assembly, kind); }
+  void operator()(const Dropout& kind) const { assemble_dropout(assembly, kind); }
+  void operator()(const Concat& /*kind*/) const { assemble_concat(assembly); }
+  void operator()(const Sum& /*kind*/) const { assemble_sum(assembly); }
+  void operator()(const SoftmaxCrossEntropy& kind) const { assemble_loss(assembly, kind); }
+  void operator()(const Input& /*kind*/) const {
+    throw Unsupported(describe(assembly.spec()) + ": the input is data, not an operation");
+  }
+};
+
+/// Copies between two layouts, made once per pair.
+class Copier {
+ public:
+  explicit Copier(const Context& context) : context_(&context) {}
+
+  void copy(const Tensor& from, const Tensor& to) {
+    Copy& copy = find_or_make(from.desc, to.desc);
+    if (copy.scratch == nullptr) copy.scratch = allocate_host(copy.plan.scratch_bytes());
+    Operands operands;
+    operands.inputs = {&from, 1};
+    operands.output = to;
+    operands.scratch = copy.scratch.get();
+    copy.plan.run(operands);
+  }
+
+ private:
+  struct Copy {
+    Plan plan;
+    Buffer scratch;
+  };
+
+  Copy& find_or_make(const TensorDesc& from, const TensorDesc& to) {
+    const std::string key = key_of(from) + " to " + key_of(to);
+    const auto known = copies_.find(key);
+    if (known != copies_.end()) return known->second;
+    Plan plan(*context_);
+    const auto [source, target] = in_common_dims(desc_of(from), desc_of(to));
+    plan.add_reorder({{Role::input}, source}, {{Role::output}, target});
+    return copies_.emplace(key, Copy{std::move(plan), nullptr}).first->second;
+  }
+
+  static std::string key_of(const TensorDesc& desc) {
+    return fmt::format("{} {}x{}x{}x{} {} {}", dtype_name(desc.dtype), desc.dims[0], desc.dims[1],
+                       desc.dims[2], desc.dims[3], desc.layout.name, desc.layout.bytes);
+  }
+
+  /// The plain one of the two takes the dimensions of the other (2 of a fully connected layer, 5 of
+  /// grouped weights).
+  static std::pair<Desc, Desc> in_common_dims(const Desc& from, const Desc& to) {
+    if (dims_of(from) == dims_of(to)) return {from, to};
+    if (same_memory(from, plain(dims_of(from), type_of(from)))) {
+      return {plain(dims_of(to), type_of(from)), to};
+    }
+    return {from, plain(dims_of(from), type_of(to))};
+  }
+
+  const Context* context_;
+  std::unordered_map<std::string, Copy> copies_;
+};
+
+class OneDnnDevice final : public ComputeDevice {
+ public:
+  explicit OneDnnDevice(const ComputeOptions& options)
+      : context_(make_context(options)), copier_(context_) {}
+
+  [[nodiscard]] std::string_view name() const override { return "onednn"; }
+
+  [[nodiscard]] std::map<std::string, std::string> libraries() const override {
+    return {{"oneDNN", library_version()},
+            {"oneDNN_cpu_isa", instruction_set()},
+            {"OpenMP threads", std::to_string(context_.threads)}};
+  }
+
+  [[nodiscard]] Buffer allocate(std::size_t bytes) override { return allocate_host(bytes); }
+
+  [[nodiscard]] TensorDesc plain(Dims dims, DType dtype) const override {
+    return tensor_desc(dims, onednn_device::plain(library_dims(dims), data_type(dtype)));
+  }
+
+  [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
+    check_specification(spec);
+    const ThreadScope scope(context_.threads);
+    try {
+      Assembly assembly(context_, spec);
+      std::visit(Assembler{assembly}, spec.layer.kind);
+      return std::move(assembly).finish();
+    } catch (const dnnl::error& error) {
+      throw_error(error, describe(spec));
+    }
+  }
+
+  void copy(const Tensor& from, const Tensor& to) override {
+    EXPECT(from.desc.dims == to.desc.dims);
+    const ThreadScope scope(context_.threads);
+    try {
+      copier_.copy(from, to);
+    } catch (const dnnl::error& error) {
+      throw_error(
+          error, fmt::format("the copy from {} to {}", from.desc.layout.name, to.desc.layout.name));
+    }
+  }
+
+  /// Padding is zero and stays zero, so the whole memory is added.
+  void accumulate(const Tensor& value, const Tensor& into) override {
+    EXPECT(value.desc.dims == into.desc.dims && value.desc.layout == into.desc.layout);
+    EXPECT(value.desc.dtype == into.desc.dtype);
+    const ThreadScope scope(context_.threads);
+    const std::size_t elements = into.desc.layout.bytes / element_bytes(into.desc.dtype);
+    if (into.desc.dtype == DType::f32) {
+      add(elements, value.as<float>(), into.as<float>());
+    } else {
+      add_bfloat16(elements, value.as<std::uint16_t>(), into.as<std::uint16_t>());
+    }
+  }
+
+  void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
+              float* momentum, std::uint16_t* low) override {
+    const ThreadScope scope(context_.threads);
+    onednn_device::update(step, n, weights, gradients, momentum, low);
+  }
+
+  void synchronize() override { context_.stream.wait(); }
+
+ private:
+  static Context make_context(const ComputeOptions& options) {
+    EXPECT(options.threads >= 1);
+    if (threading_runtime() != "OMP") {
+      throw Unsupported(
+          fmt::format("This oneDNN was built for {} threads, and dlscale sets the "
+                      "number of OpenMP threads. Install an OpenMP build of oneDNN.",
+                      threading_runtime()));
+    }
+    const ThreadScope scope(options.threads);
+    const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+    return {engine, dnnl::stream(engine), options.threads};
+  }
+
+  [[noreturn]] static void throw_error(const dnnl::error& error, const std::string& what) {
+    if (error.status == dnnl_unimplemented) {
+      throw Unsupported(fmt::format("oneDNN {} on {} does not offer {}: {}", library_version(),
+                                    instruction_set(), what, error.what()));
+    }
+    throw LibraryError(fmt::format("oneDNN {}: {}: {} (status {})", library_version(), what,
+                                   error.what(), static_cast<int>(error.status)));
+  }
+
+  Context context_;
+  Copier copier_;
+};
+
+std::unique_ptr<ComputeDevice> open(const ComputeOptions& options) {
+  return std::make_unique<OneDnnDevice>(options);
+}
+
+}  // namespace
+
+}  // namespace onednn_device
+
+extern const ComputeBackend onednn;
+const ComputeBackend onednn{
+    .name = "onednn", .doc = "oneDNN on the processor, f32 and bf16", .open = onednn_device::open};
+
+}  // namespace dlscale::backend

@@ -1,0 +1,91 @@
+#include <algorithm>
+
+#include "backend/compute/onednn/assembly.hpp"
+
+namespace dlscale::backend::onednn_device {
+
+namespace {
+
+std::vector<Desc> inputs_of(const Assembly& assembly) {
+  std::vector<Desc> inputs;
+  inputs.reserve(assembly.spec().inputs.size());
+  for (std::size_t i = 0; i < assembly.spec().inputs.size(); ++i) {
+    inputs.push_back(assembly.input(i).desc);
+  }
+  return inputs;
+}
+
+/// The library joins blocked tensors fast only if every input ends on a block; a slice of the
+/// gradient does not even have a descriptor otherwise. Where one does not, all go through plain.
+std::vector<Desc> joinable(const std::vector<Desc>& inputs) {
+  const bool aligned = std::all_of(inputs.begin(), inputs.end(), [&](const Desc& input) {
+    std::int64_t block = 1;
+    const Blocking blocking = blocking_of(input);
+    for (std::size_t i = 0; i < blocking.block_sizes.size(); ++i) {
+      if (blocking.block_dims[i] == 1) block *= blocking.block_sizes[i];
+    }
+    return dims_of(input)[1] % block == 0 && layout_name(input) == layout_name(inputs.front());
+  });
+  if (aligned) return inputs;
+  std::vector<Desc> dense;
+  dense.reserve(inputs.size());
+  for (const Desc& input : inputs) dense.push_back(plain(dims_of(input), type_of(input)));
+  return dense;
+}
+
+/// Each input's gradient is a slice of the channels of the output's.
+void add_slices(Assembly& assembly, const std::vector<Desc>& pieces, const Desc& whole) {
+  Plan& plan = assembly.plan(Pass::backward_data);
+  std::int64_t first_channel = 0;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const MemoryDims dims = dims_of(pieces[i]);
+    const Endpoint slice{{Role::output_gradient},
+                         whole.submemory_desc(dims, {0, first_channel, 0, 0})};
+    plan.add_reorder(slice, assembly.input_gradient(i));
+    first_channel += dims[1];
+  }
+}
+
+}  // namespace
+
+void assemble_relu(Assembly& assembly) {
+  const Desc x = assembly.input().desc;
+  const auto forward = relu_forward(assembly.engine(), x);
+  assembly.set_output(x);
+  assembly.plan(Pass::forward)
+      .add(forward,
+           {reads(DNNL_ARG_SRC, assembly.input()), writes(DNNL_ARG_DST, assembly.output())});
+  // The output is positive exactly where the input is.
+  assembly.plan(Pass::backward_data)
+      .add(relu_backward(assembly.engine(), x, forward),
+           {reads(DNNL_ARG_SRC, assembly.output()),
+            reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
+            writes(DNNL_ARG_DIFF_SRC, assembly.input_gradient())});
+}
+
+void assemble_concat(Assembly& assembly) {
+  const std::vector<Desc> pieces = joinable(inputs_of(assembly));
+  const auto forward = concat(assembly.engine(), pieces);
+  assembly.set_output(forward.dst_desc());
+  std::vector<Argument> arguments{writes(DNNL_ARG_DST, assembly.output())};
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    arguments.push_back(reads(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), assembly.input(i)));
+  }
+  assembly.plan(Pass::forward).add(forward, arguments);
+  add_slices(assembly, pieces, forward.dst_desc());
+}
+
+/// In the layout of the first input. Backward is no operation: see core/step.hpp.
+void assemble_sum(Assembly& assembly) {
+  const Desc y = assembly.input().desc;
+  const std::vector<Desc> terms(assembly.spec().inputs.size(), y);
+  const auto forward = sum(assembly.engine(), terms, y);
+  assembly.set_output(y);
+  std::vector<Argument> arguments{writes(DNNL_ARG_DST, assembly.output())};
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    arguments.push_back(reads(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), assembly.input(i)));
+  }
+  assembly.plan(Pass::forward).add(forward, arguments);
+}
+
+}  // namespace dlscale::backend::onednn_device

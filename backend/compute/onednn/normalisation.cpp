@@ -1,0 +1,59 @@
+#include "backend/compute/onednn/assembly.hpp"
+
+namespace dlscale::backend::onednn_device {
+
+void assemble_lrn(Assembly& assembly, const Lrn& kind) {
+  const LrnParameters parameters{kind.size, static_cast<float>(kind.alpha),
+                                 static_cast<float>(kind.beta), static_cast<float>(kind.k)};
+  const Desc x = assembly.input().desc;
+  const auto forward = lrn_forward(assembly.engine(), x, parameters);
+  const auto backward = lrn_backward(assembly.engine(), x, parameters, forward);
+
+  assembly.set_output(x);
+  std::vector<Argument> forward_arguments{reads(DNNL_ARG_SRC, assembly.input()),
+                                          writes(DNNL_ARG_DST, assembly.output())};
+  std::vector<Argument> backward_arguments{reads(DNNL_ARG_SRC, assembly.input()),
+                                           reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
+                                           writes(DNNL_ARG_DIFF_SRC, assembly.input_gradient())};
+  if (forward.workspace_desc().get_size() > 0) {
+    const Endpoint workspace = assembly.add_state(forward.workspace_desc());
+    forward_arguments.push_back(writes(DNNL_ARG_WORKSPACE, workspace));
+    if (backward.workspace_desc().get_size() > 0) {  // some implementations compute it again
+      backward_arguments.push_back(reads(DNNL_ARG_WORKSPACE, workspace));
+    }
+  }
+  assembly.plan(Pass::forward).add(forward, forward_arguments);
+  assembly.plan(Pass::backward_data).add(backward, backward_arguments);
+}
+
+void assemble_batch_norm(Assembly& assembly, const BatchNorm& kind) {
+  const auto epsilon = static_cast<float>(kind.epsilon);
+  const int channels = assembly.spec().layer.output.channels;
+  const Desc x = assembly.input().desc;
+  const Desc vector = plain({channels}, DataType::f32);
+  const auto forward = batch_norm_forward(assembly.engine(), x, epsilon);
+  const auto backward = batch_norm_backward(assembly.engine(), x, epsilon, forward);
+
+  assembly.set_output(x);
+  assembly.add_parameter(ParameterRole::scale, vector_dims(channels), vector);
+  assembly.add_parameter(ParameterRole::shift, vector_dims(channels), vector);
+  const Endpoint mean = assembly.add_state(vector);
+  const Endpoint variance = assembly.add_state(vector);
+  assembly.plan(Pass::forward)
+      .add(forward,
+           {reads(DNNL_ARG_SRC, assembly.input()), reads(DNNL_ARG_SCALE, assembly.parameter(0)),
+            reads(DNNL_ARG_SHIFT, assembly.parameter(1)), writes(DNNL_ARG_DST, assembly.output()),
+            writes(DNNL_ARG_MEAN, mean), writes(DNNL_ARG_VARIANCE, variance)});
+  assembly
+      .plan(Pass::backward_data)  // 2.6 asks for the shift, though nothing depends on it
+      .add(backward, {reads(DNNL_ARG_SRC, assembly.input()),
+                      reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
+                      reads(DNNL_ARG_SCALE, assembly.parameter(0)),
+                      reads(DNNL_ARG_SHIFT, assembly.parameter(1)), reads(DNNL_ARG_MEAN, mean),
+                      reads(DNNL_ARG_VARIANCE, variance),
+                      writes(DNNL_ARG_DIFF_SRC, assembly.input_gradient()),
+                      writes(DNNL_ARG_DIFF_SCALE, assembly.parameter_gradient(0)),
+                      writes(DNNL_ARG_DIFF_SHIFT, assembly.parameter_gradient(1))});
+}
+
+}  // namespace dlscale::backend::onednn_device

@@ -1,0 +1,114 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "backend/compute/onednn/compat.hpp"
+#include "backend/compute/onednn/context.hpp"
+
+namespace dlscale::backend::onednn_device {
+
+/// Which of the operands of a call.
+enum class Role {
+  input,
+  output,
+  parameter,
+  output_gradient,
+  input_gradient,
+  parameter_gradient,
+  state,
+  scratch,
+};
+
+struct Place {
+  Role role;
+  std::size_t index = 0;  ///< of the tensor; of the first byte in state and scratch
+};
+
+/// An operand in the order in which the network keeps it.
+struct Endpoint {
+  Place place;
+  Desc desc;
+};
+
+enum class Access { read, write };
+
+/// An argument of a primitive (DNNL_ARG_*) or of a loop.
+struct Argument {
+  int id;
+  Access access;
+  Endpoint endpoint;
+};
+
+inline Argument reads(int id, const Endpoint& endpoint) {
+  return {id, Access::read, endpoint};
+}
+inline Argument writes(int id, const Endpoint& endpoint) {
+  return {id, Access::write, endpoint};
+}
+
+/// What one pass of an operation executes: primitives and loops of our own, with the reorders
+/// between the layouts of the network and those the primitives want. Everything is made once;
+/// run() only points the library's memory objects at the operands.
+class Plan {
+ public:
+  /// A loop gets the addresses of its arguments, in their order.
+  using Addresses = std::vector<std::byte*>;
+  using Loop = std::function<void(const Addresses&, const Operands&)>;
+
+  explicit Plan(const Context& context) : context_(&context) {}
+
+  /// Appends a primitive; each argument is reordered to or from what the primitive wants.
+  void add(const dnnl::primitive_desc_base& primitive, const std::vector<Argument>& arguments);
+  /// Appends a loop that wants its arguments in the order `wanted`.
+  void add_loop(const std::vector<std::pair<Argument, Desc>>& arguments, Loop loop);
+  /// Appends a copy between two orders or precisions.
+  void add_reorder(const Endpoint& from, const Endpoint& to);
+  /// Scratch memory for a tensor between two steps.
+  Endpoint scratch(const Desc& desc);
+
+  [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
+  /// The steps in the library's words: "reorder+jit:avx512_core".
+  [[nodiscard]] const std::string& implementation() const { return implementation_; }
+  /// Throws LibraryError.
+  void run(const Operands& operands);
+
+ private:
+  struct Binding {
+    dnnl::memory memory;
+    Place place;
+    std::byte* bound = nullptr;
+  };
+  struct PrimitiveCall {
+    dnnl::primitive primitive;
+    std::vector<dnnl_exec_arg_t> arguments;
+    std::string name;
+  };
+  struct LoopCall {
+    std::vector<dnnl::memory> arguments;
+    Addresses addresses;
+    Loop loop;
+  };
+  using Step = std::variant<PrimitiveCall, LoopCall>;
+  /// A reorder that must follow the step under way.
+  using Trailing = std::vector<std::pair<Endpoint, Endpoint>>;
+
+  dnnl::memory bind(const Desc& desc, Place place);
+  dnnl::memory bind(const Argument& argument, const Desc& wanted, Trailing& trailing);
+  void append(Step step, const std::string& name);
+  void append_trailing(const Trailing& trailing);
+  void execute(PrimitiveCall& call) const;
+  static void execute(LoopCall& call, const Operands& operands);
+
+  const Context* context_;
+  std::vector<Binding> bindings_;
+  std::vector<Step> steps_;
+  std::size_t scratch_bytes_ = 0;
+  std::string implementation_;
+};
+
+}  // namespace dlscale::backend::onednn_device

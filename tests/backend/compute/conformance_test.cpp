@@ -1,0 +1,188 @@
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "backend/compute/check.hpp"
+#include "core/error.hpp"
+#include "tests/backend/compute/layers.hpp"
+
+namespace dlscale::backend {
+namespace {
+
+struct Case {
+  std::string name;
+  LayerKind kind;
+  std::vector<ImageShape> inputs;
+  int batch = 3;
+};
+
+std::ostream& operator<<(std::ostream& out, const Case& shown) {
+  return out << shown.name;
+}
+
+std::vector<Case> convolutions() {
+  const auto square = [](int out_channels, int kernel, int stride, int pad) {
+    return Convolution{.out_channels = out_channels,
+                       .kernel_h = kernel,
+                       .kernel_w = kernel,
+                       .stride = stride,
+                       .pad = pad};
+  };
+  const auto grouped = [](Convolution kind, int groups) {
+    kind.groups = groups;
+    return kind;
+  };
+  const auto without_bias = [](Convolution kind) {
+    kind.bias = false;
+    return kind;
+  };
+  return {
+      {"Convolution1x1", square(128, 1, 1, 0), {{64, 9, 9}}},
+      {"Convolution1x1Stride2", square(64, 1, 2, 0), {{32, 9, 9}}},
+      {"Convolution3x3", square(64, 3, 1, 1), {{32, 10, 10}}},
+      {"Convolution3x3Stride2", square(32, 3, 2, 1), {{32, 11, 11}}},
+      {"Convolution3x3NoPadding", square(16, 3, 1, 0), {{16, 8, 8}}},
+      {"Convolution5x5", square(32, 5, 1, 2), {{24, 9, 9}}},
+      {"Convolution7x7Stride2", square(64, 7, 2, 3), {{3, 30, 30}}},
+      {"Convolution11x11Stride4", square(96, 11, 4, 2), {{3, 47, 47}}},
+      {"Convolution3x1",
+       Convolution{.out_channels = 16, .kernel_h = 3, .kernel_w = 1},
+       {{16, 8, 6}}},
+      {"ConvolutionTwoGroups", grouped(square(64, 5, 1, 2), 2), {{48, 8, 8}}},
+      {"ConvolutionDepthwise", grouped(square(32, 3, 1, 1), 32), {{32, 8, 8}}},
+      {"ConvolutionOddGroups", grouped(square(9, 3, 1, 1), 3), {{6, 7, 7}}},
+      {"Convolution3To17Channels", square(17, 3, 1, 1), {{3, 9, 9}}},
+      {"Convolution17To3Channels", square(3, 3, 1, 1), {{17, 9, 9}}},
+      {"ConvolutionWithoutBias", without_bias(square(64, 3, 1, 1)), {{64, 7, 7}}},
+      {"ConvolutionGroupsWithoutBias", without_bias(grouped(square(32, 3, 2, 1), 2)), {{32, 9, 9}}},
+      {"ConvolutionOfOneImage", square(32, 3, 1, 1), {{16, 6, 6}}, 1},
+  };
+}
+
+std::vector<Case> poolings() {
+  const auto pooling = [](PoolingKind kind, int kernel, int stride, int pad) {
+    return Pooling{
+        .kind = kind, .kernel_h = kernel, .kernel_w = kernel, .stride = stride, .pad = pad};
+  };
+  const auto hanging_over = [](Pooling kind) {
+    kind.ceil_mode = true;
+    return kind;
+  };
+  constexpr auto max = PoolingKind::max;
+  constexpr auto average = PoolingKind::average;
+  return {
+      {"MaxPooling3x3Stride2", pooling(max, 3, 2, 0), {{32, 11, 11}}},
+      {"MaxPoolingLeavesPixelsOut", pooling(max, 2, 2, 0), {{16, 7, 7}}},
+      {"MaxPoolingPadded", pooling(max, 3, 1, 1), {{32, 8, 8}}},
+      {"MaxPoolingPaddedStride2", pooling(max, 3, 2, 1), {{64, 12, 12}}},
+      {"MaxPoolingCeilMode", hanging_over(pooling(max, 3, 2, 0)), {{16, 8, 8}}},
+      {"MaxPooling17Channels", pooling(max, 3, 2, 1), {{17, 9, 9}}},
+      {"AveragePooling5x5Stride3", pooling(average, 5, 3, 0), {{32, 14, 14}}},
+      {"AveragePoolingPadded", pooling(average, 3, 2, 1), {{16, 9, 9}}},
+      {"AveragePoolingCeilMode", hanging_over(pooling(average, 3, 2, 0)), {{16, 8, 8}}},
+      {"AveragePoolingCeilModePadded", hanging_over(pooling(average, 3, 2, 1)), {{16, 10, 10}}},
+      {"AveragePoolingGlobal", pooling(average, 7, 1, 0), {{64, 7, 7}}},
+      {"AveragePooling17Channels", pooling(average, 2, 2, 0), {{17, 6, 6}}},
+  };
+}
+
+std::vector<Case> others() {
+  const Lrn strong{.size = 5, .alpha = 1, .beta = 0.75, .k = 1};
+  return {
+      {"Relu", Relu{}, {{32, 7, 7}}},
+      {"Relu17Channels", Relu{}, {{17, 5, 5}}},
+      {"Lrn", Lrn{}, {{32, 7, 7}}},
+      {"LrnStrong", strong, {{32, 6, 6}}},
+      {"LrnOfKrizhevsky", Lrn{.size = 5, .alpha = 5e-4, .beta = 0.75, .k = 2}, {{96, 5, 5}}},
+      {"LrnOfSize3", Lrn{.size = 3, .alpha = 1, .beta = 0.5, .k = 1}, {{16, 5, 5}}},
+      {"Lrn17Channels", strong, {{17, 5, 5}}},
+      {"BatchNorm", BatchNorm{}, {{64, 7, 7}}},
+      {"BatchNorm17Channels", BatchNorm{}, {{17, 6, 6}}},
+      {"BatchNormLargeEpsilon", BatchNorm{.epsilon = 0.5}, {{16, 4, 4}}},
+      {"FullyConnectedAfterImages", FullyConnected{.outputs = 40}, {{32, 6, 6}}},
+      {"FullyConnectedAfter17Channels", FullyConnected{.outputs = 20}, {{17, 3, 3}}},
+      {"FullyConnectedAfterVectors", FullyConnected{.outputs = 100}, {{256, 1, 1}}},
+      {"FullyConnectedWithoutBias", FullyConnected{.outputs = 33, .bias = false}, {{65, 1, 1}}},
+      {"Dropout", Dropout{}, {{32, 5, 5}}},
+      {"DropoutOfFew", Dropout{.probability = 0.1}, {{17, 4, 4}}},
+      {"DropoutOfVectors", Dropout{.probability = 0.7}, {{100, 1, 1}}},
+      {"Concat", Concat{}, {{16, 6, 6}, {32, 6, 6}, {64, 6, 6}}},
+      {"ConcatOddChannels", Concat{}, {{17, 5, 5}, {3, 5, 5}, {16, 5, 5}}},
+      {"ConcatHalfBlocks", Concat{}, {{24, 5, 5}, {8, 5, 5}}},
+      {"Sum", Sum{}, {{32, 6, 6}, {32, 6, 6}}},
+      {"SumOfThree17Channels", Sum{}, {{17, 5, 5}, {17, 5, 5}, {17, 5, 5}}},
+      {"Loss", SoftmaxCrossEntropy{}, {{10, 1, 1}}, 5},
+      {"LossWeighted", SoftmaxCrossEntropy{.loss_weight = 0.3}, {{1000, 1, 1}}, 4},
+  };
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases = convolutions();
+  for (const auto& more : {poolings(), others()})
+    cases.insert(cases.end(), more.begin(), more.end());
+  return cases;
+}
+
+enum class InputLayout { plain, chained };
+
+using Parameters = std::tuple<const ComputeBackend*, Case, DType, InputLayout>;
+
+/// These layers are small, so less is allowed than in allowed_error(). oneDNN adds the gradients of
+/// overlapping windows in bf16, one by one.
+double tolerance(const Layer& layer, Pass pass, DType dtype) {
+  if (dtype == DType::f32) return 1e-5;
+  const bool adds_in_bf16 =
+      std::holds_alternative<Pooling>(layer.kind) && pass == Pass::backward_data;
+  return adds_in_bf16 ? 5e-2 : 2e-2;
+}
+
+class Conformance : public testing::TestWithParam<Parameters> {};
+
+TEST_P(Conformance, GivesTheAnswersOfReference) {
+  const auto& [backend, layer_case, dtype, layout] = GetParam();
+  const auto device = backend->open({});
+  const auto reference = family<ComputeBackend>().find("reference")->open({});
+  const Layer layer = make_layer(layer_case.kind, layer_case.inputs);
+  const OperationSpec spec = layout == InputLayout::plain
+                                 ? plain_spec(*device, layer, layer_case.batch, dtype)
+                                 : chained_spec(*device, layer, layer_case.batch, dtype);
+  const auto operation = device->create(spec);
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    ASSERT_EQ(operation->has(pass),
+              reference->create(plain_spec(*reference, layer, 1, DType::f32))->has(pass));
+    if (!operation->has(pass)) continue;
+    const OperationCheck check = check_operation(*device, *reference, spec, pass, 1);
+    EXPECT_LE(check.max_relative_error, tolerance(layer, pass, dtype))
+        << check.worst << " of " << pass_name(pass) << " by " << operation->implementation(pass)
+        << " from " << spec.inputs.front().layout.name;
+  }
+}
+
+/// Where bf16 is offered at all; elsewhere device_test checks that it is refused.
+std::vector<Parameters> parameters() {
+  std::vector<Parameters> all;
+  for (const ComputeBackend* backend : family<ComputeBackend>().members) {
+    for (const Case& layer_case : all_cases()) {
+      for (const auto layout : {InputLayout::plain, InputLayout::chained}) {
+        all.emplace_back(backend, layer_case, DType::f32, layout);
+        if (backend->name != "reference")
+          all.emplace_back(backend, layer_case, DType::bf16, layout);
+      }
+    }
+  }
+  return all;
+}
+
+std::string parameter_name(const testing::TestParamInfo<Parameters>& info) {
+  const auto& [backend, layer_case, dtype, layout] = info.param;
+  return std::string(backend->name) + layer_case.name + "_" + std::string(dtype_name(dtype)) +
+         (layout == InputLayout::plain ? "_plain" : "_chained");
+}
+
+INSTANTIATE_TEST_SUITE_P(AllBackends, Conformance, testing::ValuesIn(parameters()), parameter_name);
+
+}  // namespace
+}  // namespace dlscale::backend
