@@ -18,6 +18,10 @@
 #error "dlscale needs libjpeg-turbo (Debian and Ubuntu: libjpeg62-turbo-dev or libjpeg-turbo8-dev)"
 #endif
 
+// The version is a bare word, 2.1.5.
+#define DLSCALE_TEXT_OF(word) #word
+#define DLSCALE_TEXT(macro) DLSCALE_TEXT_OF(macro)
+
 namespace dlscale::train {
 namespace {
 
@@ -126,6 +130,10 @@ void JpegReader::decode(int eighths, Pixels& pixels) {
     jpeg_finish_decompress(&info);
   });
   if (cmyk) cmyk_to_rgb(pixels.rgbx, info.saw_Adobe_marker != FALSE);
+}
+
+std::string jpeg_library() {
+  return "libjpeg-turbo " DLSCALE_TEXT(LIBJPEG_TURBO_VERSION);
 }
 
 namespace {

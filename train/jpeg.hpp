@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace dlscale::train {
@@ -51,6 +52,9 @@ class JpegReader {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// The library behind these functions, such as "libjpeg-turbo 2.1.5".
+std::string jpeg_library();
 
 /// Baseline JPEG with 4:2:0 chroma, 1 ≤ quality ≤ 100. Throws JpegError.
 std::vector<std::uint8_t> encode_jpeg(const Pixels& pixels, int quality);

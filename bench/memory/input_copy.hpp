@@ -1,0 +1,27 @@
+#pragma once
+#include <cstddef>
+
+#include "bench/benchmark.hpp"
+#include "bench/conv/workbench.hpp"
+#include "core/network.hpp"
+
+namespace dlscale::bench {
+
+/// A mini-batch as the data pipeline hands it over.
+struct InputBatch {
+  ImageShape shape;
+  int batch = 1;
+  DType dtype = DType::f32;  ///< in which the network takes it
+  [[nodiscard]] std::size_t host_bytes() const {
+    return sizeof(float) * static_cast<std::size_t>(batch * shape.elements());
+  }
+};
+
+/// The host-to-device copy of training (train::Program::set_input): plain f32 in host memory to the
+/// input tensor, which is plain too, in the network's precision. Neither is in the caches: loader
+/// threads wrote the batch while another was trained on. Checks every element first. The status is
+/// `unsupported` if the backend does not offer the precision.
+Measurement measure_input_copy(Workbench& workbench, const InputBatch& input,
+                               const Sampler& sampler);
+
+}  // namespace dlscale::bench

@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "bench/benchmark.hpp"
+#include "bench/io/io_cell.hpp"
+#include "tests/train/data/message.hpp"
+#include "tests/train/data/small_set.hpp"
+#include "tests/train/data/temporary_folder.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using train::config_error;
+using train::contains;
+
+StoppingCriterion few_samples() {
+  return {.relative_half_width = 0.02,
+          .min_samples = 3,
+          .max_samples = 3,
+          .max_time = Seconds(10),
+          .min_warmup = Seconds(0),
+          .min_warmups = 1};
+}
+
+class BenchIo : public testing::Test {
+ protected:
+  void SetUp() override { data_ = train::make_data_set(folder_ / "set", train::small_spec()); }
+
+  [[nodiscard]] IoCell cell(FileSource source) const {
+    return {std::make_shared<const train::DataSet>(data_),
+            {.shape = {3, 16, 24}, .batch = 4, .threads = 2},
+            source};
+  }
+  /// The axes of the cells that options make.
+  std::vector<std::map<std::string, std::string>> cells(std::map<std::string, std::string> values) {
+    values.try_emplace("data", (folder_ / "set").string());
+    const Benchmark* benchmark = family<Benchmark>().find("io");
+    auto group = backend::local_group(1);
+    Context context = make_context(*benchmark, std::move(values), *group.front());
+    std::vector<std::map<std::string, std::string>> axes;
+    for (const Cell& one : benchmark->cells(context)) axes.push_back(one.axes);
+    return axes;
+  }
+
+  train::TemporaryFolder folder_;
+  train::DataSet data_;
+};
+
+TEST_F(BenchIo, MeasuresEveryPartOfEveryPictureOnAllRanks) {
+  const auto group = backend::local_group(2);
+  std::vector<Measurement> results(2);
+  {
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank] {
+        results[rank] =
+            measure_io(cell(FileSource::page_cache), Sampler(*group[rank], few_samples()));
+      });
+    }
+  }
+  for (const Measurement& result : results) {
+    EXPECT_TRUE(result.status == Status::ok || result.status == Status::unstable);
+    EXPECT_EQ(result.at("time").samples.size(), 2U);
+    EXPECT_EQ(result.at("time").samples[0].size(), 3U);
+    for (const char* part : {"read", "decode", "augment"}) {
+      ASSERT_EQ(result.at(part).samples.size(), 2U);
+      for (const auto& samples : result.at(part).samples) {
+        EXPECT_EQ(samples.size(), 12U);
+        for (const double time : samples) EXPECT_GT(time, 0);
+      }
+    }
+    EXPECT_EQ(result.max_relative_error, 0);
+    EXPECT_TRUE(contains(result.implementation, "libjpeg-turbo"));
+    EXPECT_NEAR(result.work->bytes.si(), 4 * 5000, 2000);
+  }
+}
+
+TEST_F(BenchIo, SaysThatFilesCameFromThePageCache) {
+  const auto group = backend::local_group(1);
+  const Measurement result =
+      measure_io(cell(FileSource::page_cache), Sampler(*group.front(), few_samples()));
+  EXPECT_TRUE(std::ranges::any_of(
+      result.warnings, [](const std::string& warning) { return warning.starts_with("cached:"); }));
+}
+
+// Whether storage can be reached depends on the file system; what must hold does not.
+TEST_F(BenchIo, GivesNoTimesOfStorageWithoutProof) {
+  const auto group = backend::local_group(1);
+  const Measurement result =
+      measure_io(cell(FileSource::storage), Sampler(*group.front(), few_samples()));
+  const bool proven = std::ranges::any_of(
+      result.warnings, [](const std::string& warning) { return warning.starts_with("storage:"); });
+  EXPECT_EQ(proven, result.status != Status::unsupported);
+  EXPECT_EQ(proven, !result.series.empty());
+}
+
+TEST(JudgeSource, TakesTimesAwayThatAreNotOfStorage) {
+  for (const auto share : {std::optional(0.5), std::optional(0.0), std::optional<double>()}) {
+    Measurement measurement;
+    measurement.series["read"] = make_series("s", {{1.0}});
+    judge_source(measurement, FileSource::storage, share);
+    EXPECT_EQ(measurement.status, Status::unsupported);
+    EXPECT_TRUE(measurement.series.empty());
+    EXPECT_FALSE(measurement.reason.empty());
+  }
+}
+
+TEST(JudgeSource, KeepsTimesOfStorageAndOfThePageCache) {
+  for (const FileSource source : {FileSource::storage, FileSource::page_cache}) {
+    Measurement measurement;
+    measurement.series["read"] = make_series("s", {{1.0}});
+    judge_source(measurement, source, 0.95);
+    EXPECT_EQ(measurement.status, Status::ok);
+    EXPECT_EQ(measurement.series.size(), 1U);
+    ASSERT_EQ(measurement.warnings.size(), 1U);
+    EXPECT_TRUE(contains(measurement.warnings.front(), "95.0 %"));
+  }
+}
+
+TEST_F(BenchIo, CutsToTheInputsOfNetworksOnceEach) {
+  std::set<std::string> heights;
+  const auto found = cells({{"networks", "googlenet,resnet50,alexnet"}, {"loader_threads", "1,2"}});
+  for (const auto& axes : found) heights.insert(axes.at("height"));
+  EXPECT_EQ(found.size(), 4U);
+  EXPECT_EQ(heights.size(), 2U);
+}
+
+TEST_F(BenchIo, CutsToASizeGivenByHand) {
+  const auto found = cells({{"height", "30"}, {"width", "50"}, {"source", "page_cache,storage"}});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].at("height"), "30");
+  EXPECT_EQ(found[0].at("width"), "50");
+  EXPECT_NE(found[0].at("source"), found[1].at("source"));
+}
+
+TEST_F(BenchIo, RefusesWhatItCannotMeasure) {
+  const auto refusal = [this](const std::map<std::string, std::string>& values) {
+    return config_error([&] { cells(values); });
+  };
+  EXPECT_TRUE(contains(refusal({{"data", ""}}), "dlscale data make"));
+  EXPECT_TRUE(contains(refusal({{"data", "/no/such/folder"}}), "/no/such/folder"));
+  EXPECT_TRUE(contains(refusal({{"height", "30"}}), "--width is missing"));
+  EXPECT_TRUE(contains(refusal({{"source", "disk"}}), "page_cache or storage"));
+  EXPECT_TRUE(contains(refusal({{"loader_threads", "0"}}), "loader_threads"));
+  EXPECT_TRUE(contains(refusal({{"networks", "no_such_network"}}), "no_such_network"));
+}
+
+}  // namespace
+}  // namespace dlscale::bench

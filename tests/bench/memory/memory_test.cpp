@@ -1,0 +1,172 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "bench/benchmark.hpp"
+#include "bench/cache.hpp"
+#include "bench/memory/input_copy.hpp"
+#include "bench/memory/stream.hpp"
+#include "tests/train/data/message.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using train::config_error;
+using train::contains;
+
+using AxesList = std::vector<std::map<std::string, std::string>>;
+
+StoppingCriterion few_samples() {
+  return {.relative_half_width = 0.02,
+          .min_samples = 3,
+          .max_samples = 3,
+          .max_time = Seconds(10),
+          .min_warmup = Seconds(0),
+          .min_warmups = 1};
+}
+
+AxesList cells(std::map<std::string, std::string> values) {
+  const Benchmark* benchmark = family<Benchmark>().find("memory");
+  values.try_emplace("backend", "reference");
+  auto group = backend::local_group(1);
+  Context context = make_context(*benchmark, std::move(values), *group.front());
+  AxesList axes;
+  for (const Cell& one : benchmark->cells(context)) axes.push_back(one.axes);
+  return axes;
+}
+
+class Stream : public testing::TestWithParam<const char*> {};
+
+TEST_P(Stream, IsExactAndTimedOnAllRanks) {
+  const StreamOperation& operation = find_stream_operation(GetParam());
+  const auto group = backend::local_group(2);
+  std::vector<Measurement> results(2);
+  {
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank] {
+        results[rank] =
+            measure_stream(operation, 64 * 101, 2, Sampler(*group[rank], few_samples()));
+      });
+    }
+  }
+  for (const Measurement& result : results) {
+    EXPECT_TRUE(result.status == Status::ok || result.status == Status::unstable);
+    ASSERT_EQ(result.at("time").samples.size(), 2U);
+    for (const auto& samples : result.at("time").samples) {
+      EXPECT_EQ(samples.size(), 3U);
+      for (const double time : samples) EXPECT_GT(time, 0);
+    }
+    EXPECT_EQ(result.max_relative_error, 0);
+    EXPECT_EQ(result.work->bytes.si(), (operation.inputs + 1) * 64 * 101);
+    EXPECT_EQ(result.work->flops.si(), operation.flops * 8 * 101);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, Stream, testing::Values("copy", "scale", "add", "triad"));
+
+TEST(Stream, ThatIsWrongGetsNoTime) {
+  StreamOperation broken = find_stream_operation("triad");
+  broken.run = [](std::size_t n, const double* a, const double* b, double* out) {
+    for (std::size_t i = 0; i + 1 < n; ++i) out[i] = a[i] + 3 * b[i];  // forgets the last
+  };
+  const auto group = backend::local_group(1);
+  const Measurement result =
+      measure_stream(broken, 6400, 1, Sampler(*group.front(), few_samples()));
+  EXPECT_EQ(result.status, Status::wrong);
+  EXPECT_TRUE(result.series.empty());
+  EXPECT_TRUE(contains(result.reason, "1 elements"));
+}
+
+TEST(Stream, OfAnotherNameIsRefused) {
+  EXPECT_TRUE(contains(config_error([] { find_stream_operation("dot"); }), "triad"));
+}
+
+class InputCopies : public testing::TestWithParam<std::string_view> {};
+
+Measurement measure_copy(std::string_view backend, DType dtype) {
+  const auto group = backend::local_group(1);
+  Workbench workbench(open_device(backend, 1), open_device("reference", 1), 1);
+  return measure_input_copy(workbench, {{3, 20, 30}, 2, dtype},
+                            Sampler(*group.front(), few_samples()));
+}
+
+void expect_timed(const Measurement& result, double bytes) {
+  EXPECT_TRUE(result.status == Status::ok || result.status == Status::unstable) << result.reason;
+  EXPECT_EQ(result.at("time").samples.front().size(), 3U);
+  EXPECT_EQ(result.work->bytes.si(), bytes);
+}
+
+TEST_P(InputCopies, ArriveAsTheyAreInF32) {
+  const Measurement result = measure_copy(GetParam(), DType::f32);
+  expect_timed(result, 3600 * 8);
+  EXPECT_EQ(result.max_relative_error, 0);
+}
+
+TEST_P(InputCopies, ArriveRoundedInBf16WhereTheBackendHasIt) {
+  const Measurement result = measure_copy(GetParam(), DType::bf16);
+  if (GetParam() == "reference") {
+    EXPECT_EQ(result.status, Status::unsupported);
+    EXPECT_TRUE(contains(result.reason, "f32")) << result.reason;
+    EXPECT_TRUE(result.series.empty());
+    return;
+  }
+  expect_timed(result, 3600 * 6);
+  EXPECT_GT(result.max_relative_error, 0);
+  EXPECT_LE(result.max_relative_error, 1.0 / 256);
+}
+
+std::vector<std::string_view> built_backends() {
+  std::vector<std::string_view> names;
+  for (const auto* member : family<backend::ComputeBackend>().members)
+    names.push_back(member->name);
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, InputCopies, testing::ValuesIn(built_backends()));
+
+TEST(BenchMemory, HasACellForEveryOperationSizeAndNumberOfThreads) {
+  const AxesList found =
+      cells({{"operations", "copy,triad"}, {"sizes", "64 KiB,1 MiB,1024 KiB"}, {"threads", "1,2"}});
+  EXPECT_EQ(found.size(), 8U);
+  EXPECT_EQ(found.front(), (std::map<std::string, std::string>{{"operation", "copy"},
+                                                               {"bytes", "65536"},
+                                                               {"threads", "1"},
+                                                               {"ranks", "1"},
+                                                               {"ranks_on_node", "1"}}));
+}
+
+TEST(BenchMemory, CopiesTheBatchesOfNetworksOnceEach) {
+  const AxesList found =
+      cells({{"operations", "h2d"}, {"networks", "googlenet,resnet50"}, {"batch", "2,4"}});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].at("bytes"), std::to_string(2 * 3 * 224 * 224 * 4));
+  EXPECT_EQ(found[1].at("bytes"), std::to_string(4 * 3 * 224 * 224 * 4));
+  EXPECT_EQ(found[0].at("backend"), "reference");
+  EXPECT_EQ(found[0].at("dtype"), "f32");
+}
+
+TEST(BenchMemory, GoesBeyondTheCachesOfThisMachine) {
+  const auto cache = last_level_cache();
+  if (!cache) GTEST_SKIP() << "Linux does not tell the size of the last-level cache here";
+  const AxesList found = cells({{"operations", "copy"}, {"sizes", "beyond_caches"}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(std::stod(found[0].at("bytes")), 4 * cache->si());
+}
+
+TEST(BenchMemory, RefusesWhatItCannotMeasure) {
+  const auto refusal = [](const std::map<std::string, std::string>& values) {
+    return config_error([&] { cells(values); });
+  };
+  EXPECT_TRUE(contains(refusal({{"operations", "dot"}}), "dot"));
+  EXPECT_TRUE(contains(refusal({{"sizes", "1000"}}), "1000"));
+  EXPECT_TRUE(contains(refusal({{"sizes", "100 B"}}), "64 bytes"));
+  EXPECT_TRUE(contains(refusal({{"sizes", "0 KiB"}}), "64 bytes"));
+  EXPECT_TRUE(contains(refusal({{"sizes", "4000 GiB"}}), "memory"));
+  EXPECT_TRUE(contains(refusal({{"threads", "0"}}), "threads"));
+  EXPECT_TRUE(contains(refusal({{"dtype", "f64"}}), "f64"));
+  EXPECT_TRUE(contains(refusal({{"operations", "h2d"}, {"backend", "abacus"}}), "abacus"));
+}
+
+}  // namespace
+}  // namespace dlscale::bench

@@ -1,0 +1,62 @@
+#include "bench/memory/team.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <numeric>
+
+namespace dlscale::bench {
+namespace {
+
+TEST(Team, CallsEveryThreadOnceEachTime) {
+  for (const int threads : {1, 2, 5}) {
+    Team team(threads);
+    std::vector<int> calls(threads);
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_GT(team.run([&](int thread) { ++calls[thread]; }), Seconds(0));
+    }
+    EXPECT_EQ(calls, std::vector<int>(threads, 20));
+  }
+}
+
+TEST(Team, ReturnsWhenAllAreDone) {
+  Team team(4);
+  std::atomic<int> done{0};
+  for (int i = 1; i <= 50; ++i) {
+    team.run([&](int) { ++done; });
+    EXPECT_EQ(done, 4 * i);
+  }
+}
+
+TEST(Team, EndsWithoutHavingWorked) {
+  const Team team(3);
+  EXPECT_EQ(team.size(), 3);
+}
+
+TEST(Team, NeedsAThread) {
+  EXPECT_THROW(Team(0), std::logic_error);
+}
+
+TEST(Part, CoversTheArrayOnceInWholeCacheLines) {
+  for (const std::size_t n : {1U, 7U, 8U, 9U, 64U, 1000U}) {
+    for (const int size : {1, 2, 3, 7}) {
+      std::size_t next = 0;
+      for (int thread = 0; thread < size; ++thread) {
+        const Part part = part_of(n, thread, size);
+        EXPECT_EQ(part.first, next);
+        EXPECT_TRUE(part.first % 8 == 0 || part.count == 0);
+        next = part.first + part.count;
+      }
+      EXPECT_EQ(next, n);
+    }
+  }
+}
+
+TEST(Part, IsNearlyTheSameForAll) {
+  for (int thread = 0; thread < 3; ++thread) {
+    EXPECT_NEAR(static_cast<double>(part_of(8000, thread, 3).count), 8000 / 3.0, 8);
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::bench
