@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/measurement.hpp"
 
 namespace dlscale::report {
@@ -10,30 +11,44 @@ namespace dlscale::report {
 enum class Verdict { improved, unchanged, regressed, inconclusive };
 std::string_view verdict_name(Verdict verdict);
 
-/// Two measurements of the same key and series. `ratio` = B / A of the medians with a 95 %
-/// interval.
+/// Whether a row decides the verdict of the whole comparison. The phases of a training run explain
+/// a change of its iteration time and do not count beside it.
+enum class Role { judged, detail };
+
+/// Two measurements of the same key (without `repeat`) and series. `ratio` = B / A with a 95 %
+/// interval; `method` says how the interval was found (see report/ratio.hpp).
 struct Comparison {
   std::string key;
   std::string series;
-  double a = 0;
+  double a = 0;  ///< median, s
   double b = 0;
   double ratio = 1;
   double ratio_low = 1;
   double ratio_high = 1;
   Verdict verdict = Verdict::inconclusive;
+  Role role = Role::judged;
+  std::string method;
 };
 
 struct ComparisonReport {
+  double margin = 0;
   std::vector<Comparison> rows;
   std::vector<std::string> only_a;  ///< keys
   std::vector<std::string> only_b;
+  std::vector<std::string> not_compared;  ///< keys that have no times on one side, and why
   std::vector<std::string> environment_differences;  ///< "cpu: X | Y"
-  Verdict verdict =
-      Verdict::inconclusive;  ///< regressed if any row is, else inconclusive if any is, …
+  /// Of the judged rows: regressed if any is, else inconclusive if any is (or if a key could not
+  /// be compared), else improved if any is, else unchanged.
+  Verdict verdict = Verdict::inconclusive;
 };
 
-/// `margin`: a change smaller than this fraction does not matter.
+/// Compares series of times; smaller is better. `margin` ≥ 0: a change smaller than this fraction
+/// does not matter. A row is regressed if its whole interval is above 1 + margin, improved if it is
+/// below 1 / (1 + margin), unchanged if it lies between the two, else inconclusive.
+/// Throws Error (nothing_measured) if A and B have no key in common.
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
                          double margin);
+
+ExitCode exit_code(Verdict verdict);
 
 }  // namespace dlscale::report

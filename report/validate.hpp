@@ -1,8 +1,11 @@
 #pragma once
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/measurement.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
@@ -11,40 +14,66 @@ namespace dlscale::report {
 
 /// One phase of one run, predicted against measured (median over repeats of the run's median).
 struct PhaseError {
-  std::string phase;  ///< "t_iter", "t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u"
+  std::string phase;  ///< "t_iter", then "t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u",
+                      ///< "t_other" (which no model predicts: 0 s)
   Seconds predicted;
   Seconds measured;
-  double error = 0;           ///< signed, (predicted - measured) / measured; of t_iter
-  double share_of_error = 0;  ///< (predicted - measured of this phase) / measured t_iter
+  std::optional<double> error;  ///< signed, (predicted - measured) / measured; absent: measured 0 s
+  double share_of_error = 0;    ///< (predicted - measured of this phase) / measured t_iter
 };
 
 struct RunValidation {
+  std::string key;  ///< of the measurements, without `repeat`
   Run run;
+  std::string backend;
   int repeats = 0;
-  std::vector<double> errors;  ///< of t_iter, one per repeat
+  std::vector<Seconds> measured;  ///< t_iter, one per repeat
+  std::vector<double> errors;     ///< of t_iter, one per repeat
   std::vector<PhaseError> phases;
   model::Prediction prediction;
   std::string blame;  ///< the phase with the largest |share_of_error|
+  /// Error of the baseline model "n ranks take as long as one": absent at 1 rank and where the
+  /// same run was not measured at 1 rank.
+  std::optional<double> naive_error;
+
+  [[nodiscard]] const PhaseError& iteration() const { return phases.front(); }
 };
 
-/// Error of t_iter over a group of runs (all, one rank, two ranks, …).
+/// Error of t_iter over a group of runs (all, one rank, two ranks, …), every repeat counted.
 struct ErrorSummary {
-  std::string group;
+  std::string group;  ///< "all", "2 ranks", "resnet50", "wait_free"
+  int ranks = 0;      ///< of a group by number of ranks, else 0
   int runs = 0;
+  int repeats = 0;
   double bias = 0;  ///< median signed error
   double median_abs = 0;
   double p90_abs = 0;
-  double naive_median_abs =
-      0;  ///< baseline: t_iter(n) = the measured t_iter(1) of the same network
+  std::optional<double> naive_median_abs;  ///< of the runs that have a baseline
 };
 
 struct Validation {
   std::vector<RunValidation> runs;
   std::vector<ErrorSummary> summaries;
+  std::vector<std::string> notes;  ///< measurements left out, and why
 };
 
 /// Holds predictions of `machine` against measured "e2e" results. Throws ConfigError if there are
-/// none, or if a result file is among the machine's sources.
+/// none, or if a file with "e2e" results is among the machine's sources.
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results);
+
+/// The same for any predictor.
+using Predictor = std::function<model::Prediction(const Run&)>;
+Validation validate(const Predictor& predictor, std::span<const ResultFile> results);
+
+/// Largest median absolute errors of the iteration that pass.
+struct Limits {
+  double one_rank = 0.05;
+  double more_ranks = 0.10;
+};
+bool passes(const ErrorSummary& summary, double limit);
+/// The limit for a group by number of ranks; nothing for other groups.
+std::optional<double> limit_of(const ErrorSummary& summary, const Limits& limits);
+/// regression if a group by number of ranks misses its limit, else ok.
+ExitCode exit_code(const Validation& validation, const Limits& limits);
 
 }  // namespace dlscale::report

@@ -1,0 +1,227 @@
+#include "report/compare.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "report/environment_rows.hpp"
+#include "report/measured_runs.hpp"
+#include "report/ratio.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
+
+/// Everything that was measured under one key.
+struct Cell {
+  std::string benchmark;
+  std::map<std::string, Repeats> series;  ///< of times
+  std::string trouble;                    ///< why there are none
+};
+using Cells = std::map<std::string, Cell>;
+
+std::vector<double> worst_of_ranks(const Series& series) {
+  std::vector<double> worst = series.samples.front();
+  for (const std::vector<double>& rank : series.samples) {
+    for (std::size_t i = 0; i < worst.size(); ++i) worst[i] = std::max(worst[i], rank.at(i));
+  }
+  return worst;
+}
+
+bool has_samples(const Series& series) {
+  return series.unit == "s" && !series.samples.empty() && !series.samples.front().empty();
+}
+
+void add(Cells& cells, const Measurement& measurement) {
+  Cell& cell = cells[key_without(measurement, repeat_axis)];
+  cell.benchmark = measurement.benchmark;
+  if (measurement.status != Status::ok && measurement.status != Status::unstable) {
+    cell.trouble = fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
+    return;
+  }
+  for (const auto& [name, series] : measurement.series) {
+    if (has_samples(series)) cell.series[name].push_back(worst_of_ranks(series));
+  }
+}
+
+Cells collect(std::span<const ResultFile> files) {
+  Cells cells;
+  for (const ResultFile& file : files) {
+    for (const Measurement& measurement : file.measurements) add(cells, measurement);
+  }
+  for (auto& [key, cell] : cells) {
+    if (cell.series.empty() && cell.trouble.empty()) cell.trouble = "without times";
+  }
+  return cells;
+}
+
+double pooled_median(const Repeats& repeats) {
+  std::vector<double> all;
+  for (const auto& samples : repeats) all.insert(all.end(), samples.begin(), samples.end());
+  return median(all);
+}
+
+Role role_of(const std::string& benchmark, const std::string& series) {
+  return benchmark == "e2e" && series != "t_iter" ? Role::detail : Role::judged;
+}
+
+Verdict judge(const Ratio& ratio, double margin) {
+  if (ratio.method.empty()) return Verdict::inconclusive;
+  const double upper = 1 + margin;
+  const double lower = 1 / upper;
+  if (ratio.low > upper) return Verdict::regressed;
+  if (ratio.high < lower) return Verdict::improved;
+  const bool within = ratio.low >= lower && ratio.high <= upper;
+  return within ? Verdict::unchanged : Verdict::inconclusive;
+}
+
+bool all_positive(const Repeats& repeats) {
+  return std::ranges::all_of(repeats, [](const std::vector<double>& samples) {
+    return std::ranges::all_of(samples, [](double sample) { return sample > 0; });
+  });
+}
+
+Comparison compare_series(const Repeats& a, const Repeats& b, double margin) {
+  Comparison row;
+  row.a = pooled_median(a);
+  row.b = pooled_median(b);
+  const Ratio ratio = ratio_of_medians(a, b);
+  row.ratio = ratio.value;
+  row.ratio_low = ratio.low;
+  row.ratio_high = ratio.high;
+  row.verdict = judge(ratio, margin);
+  row.method = ratio.method.empty() ? "too few samples for an interval" : ratio.method;
+  return row;
+}
+
+/// Neither version of the library offers it: that is no difference.
+bool both_unsupported(const Cell& a, const Cell& b) {
+  const std::string_view word = status_name(Status::unsupported);
+  return a.trouble.starts_with(word) && b.trouble.starts_with(word);
+}
+
+/// A phase that takes no time on either side has no ratio; that is no news, so it has no row.
+void compare_cells(ComparisonReport& report, const std::string& key, const Cell& a, const Cell& b) {
+  for (const auto& [name, repeats] : a.series) {
+    const auto other = b.series.find(name);
+    if (other == b.series.end()) continue;
+    const Role role = role_of(a.benchmark, name);
+    if (!all_positive(repeats) || !all_positive(other->second)) {
+      if (role == Role::judged) report.not_compared.push_back(key + ": a time of 0 s");
+      continue;
+    }
+    Comparison row = compare_series(repeats, other->second, report.margin);
+    row.key = key;
+    row.series = name;
+    row.role = role;
+    report.rows.push_back(std::move(row));
+  }
+}
+
+void match_cells(ComparisonReport& report, const Cells& a, const Cells& b) {
+  for (const auto& [key, cell] : a) {
+    const auto other = b.find(key);
+    if (other == b.end()) {
+      report.only_a.push_back(key);
+    } else if (both_unsupported(cell, other->second)) {
+      continue;
+    } else if (!cell.trouble.empty() || !other->second.trouble.empty()) {
+      const auto state = [](const Cell& side) {
+        return side.trouble.empty() ? "ok" : side.trouble;
+      };
+      report.not_compared.push_back(
+          fmt::format("{}: A is {}, B is {}", key, state(cell), state(other->second)));
+    } else {
+      compare_cells(report, key, cell, other->second);
+    }
+  }
+  for (const auto& [key, cell] : b) {
+    if (!a.contains(key)) report.only_b.push_back(key);
+  }
+}
+
+std::map<std::string, std::string> environment_of(std::span<const ResultFile> files) {
+  const NamedTexts rows = joined_environment(files);
+  return {rows.begin(), rows.end()};
+}
+
+std::vector<std::string> differences(std::span<const ResultFile> a, std::span<const ResultFile> b) {
+  std::map<std::string, std::string> left = environment_of(a);
+  std::map<std::string, std::string> right = environment_of(b);
+  std::set<std::string> names;
+  for (const auto* side : {&left, &right}) {
+    for (const auto& [name, value] : *side) names.insert(name);
+  }
+  std::vector<std::string> lines;
+  for (const std::string& name : names) {
+    if (name == "date" || name == "load" || left[name] == right[name]) continue;
+    lines.push_back(fmt::format("{}: {} | {}", name, left[name], right[name]));
+  }
+  return lines;
+}
+
+Verdict overall(const ComparisonReport& report) {
+  const auto any = [&report](Verdict verdict) {
+    return std::ranges::any_of(report.rows, [verdict](const Comparison& row) {
+      return row.role == Role::judged && row.verdict == verdict;
+    });
+  };
+  if (any(Verdict::regressed)) return Verdict::regressed;
+  if (any(Verdict::inconclusive) || !report.not_compared.empty()) return Verdict::inconclusive;
+  return any(Verdict::improved) ? Verdict::improved : Verdict::unchanged;
+}
+
+}  // namespace
+
+std::string_view verdict_name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::improved:
+      return "improved";
+    case Verdict::unchanged:
+      return "unchanged";
+    case Verdict::regressed:
+      return "regressed";
+    case Verdict::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
+                         double margin) {
+  if (!(margin >= 0)) {
+    throw ConfigError(fmt::format(
+        "the margin is {}; a fraction of at least 0 is needed. Write 0.01 for 1 %.", margin));
+  }
+  ComparisonReport report;
+  report.margin = margin;
+  match_cells(report, collect(a), collect(b));
+  if (report.rows.empty() && report.not_compared.empty()) {
+    throw Error(ExitCode::nothing_measured,
+                "A and B have no measurement in common, so there is nothing to compare. Compare "
+                "results of the same benchmark with the same parameters.");
+  }
+  report.environment_differences = differences(a, b);
+  report.verdict = overall(report);
+  return report;
+}
+
+ExitCode exit_code(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::regressed:
+      return ExitCode::regression;
+    case Verdict::inconclusive:
+      return ExitCode::inconclusive;
+    case Verdict::improved:
+    case Verdict::unchanged:
+      return ExitCode::ok;
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,132 @@
+#include "report/comparison_table.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/quantity_text.hpp"
+#include "report/json/json.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+Tone tone_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::improved:
+      return Tone::good;
+    case Verdict::unchanged:
+      return Tone::plain;
+    case Verdict::regressed:
+      return Tone::bad;
+    case Verdict::inconclusive:
+      return Tone::caution;
+  }
+  return Tone::plain;
+}
+
+/// How much a row asks for attention; smaller comes first.
+int urgency(Verdict verdict) {
+  constexpr std::array<Verdict, 4> order{Verdict::regressed, Verdict::improved,
+                                         Verdict::inconclusive, Verdict::unchanged};
+  return static_cast<int>(std::ranges::find(order, verdict) - order.begin());
+}
+
+std::vector<Comparison> sorted(std::vector<Comparison> rows) {
+  std::ranges::stable_sort(rows, {}, [](const Comparison& row) { return urgency(row.verdict); });
+  return rows;
+}
+
+std::vector<Cell> row_cells(const Comparison& row) {
+  const std::string word(verdict_name(row.verdict));
+  return {{row.key},
+          {row.role == Role::judged ? row.series : row.series + " (detail)"},
+          {to_text(Seconds(row.a))},
+          {to_text(Seconds(row.b))},
+          {signed_percent(row.ratio - 1)},
+          {fmt::format("{} – {}", signed_percent(row.ratio_low - 1),
+                       signed_percent(row.ratio_high - 1))},
+          {word, tone_of(row.verdict)},
+          {row.method}};
+}
+
+Table rows_table(const ComparisonReport& report) {
+  Table table;
+  table.title = "B against A";
+  table.columns = {{"measurement", Align::left},
+                   {"series", Align::left},
+                   {"A"},
+                   {"B"},
+                   {"change"},
+                   {"95 % interval"},
+                   {"verdict", Align::left},
+                   {"from", Align::left}};
+  for (const Comparison& row : sorted(report.rows)) table.rows.push_back(row_cells(row));
+  table.notes = {
+      fmt::format("changes within {} do not matter; less time is better", percent(report.margin)),
+      "an interval from samples of one launch does not know how launches differ: "
+      "measure 5 repeats of both"};
+  if (report.rows.size() >= 20) {
+    table.notes.push_back(
+        fmt::format("{} intervals of 95 %: about {} miss the true ratio by chance",
+                    report.rows.size(), (report.rows.size() + 10) / 20));
+  }
+  return table;
+}
+
+void append_list(std::vector<Table>& tables, const std::string& title,
+                 const std::vector<std::string>& lines) {
+  if (!lines.empty()) tables.push_back({title, {}, {}, lines});
+}
+
+long long count(const ComparisonReport& report, Verdict verdict) {
+  return std::ranges::count_if(report.rows, [verdict](const Comparison& row) {
+    return row.role == Role::judged && row.verdict == verdict;
+  });
+}
+
+std::string lead(const ComparisonReport& report) {
+  return fmt::format("{}: {} regressed, {} improved, {} unchanged, {} inconclusive",
+                     verdict_name(report.verdict), count(report, Verdict::regressed),
+                     count(report, Verdict::improved), count(report, Verdict::unchanged),
+                     count(report, Verdict::inconclusive));
+}
+
+Table records(const ComparisonReport& report) {
+  Table table;
+  for (const char* key : {"key", "series", "a_s", "b_s", "ratio", "ratio_low", "ratio_high",
+                          "verdict", "role", "method"}) {
+    table.columns.push_back({key});
+  }
+  for (const Comparison& row : report.rows) {
+    table.rows.push_back({{row.key},
+                          {row.series},
+                          {exact(row.a)},
+                          {exact(row.b)},
+                          {exact(row.ratio)},
+                          {exact(row.ratio_low)},
+                          {exact(row.ratio_high)},
+                          {std::string(verdict_name(row.verdict))},
+                          {row.role == Role::judged ? "judged" : "detail"},
+                          {row.method}});
+  }
+  return table;
+}
+
+}  // namespace
+
+Document comparison_document(const ComparisonReport& report) {
+  Document document;
+  document.lead = lead(report);
+  if (!report.rows.empty()) document.tables.push_back(rows_table(report));
+  append_list(document.tables, "Not compared", report.not_compared);
+  append_list(document.tables, "Only in A", report.only_a);
+  append_list(document.tables, "Only in B", report.only_b);
+  append_list(document.tables, "Environments differ (A | B)", report.environment_differences);
+  document.records = records(report);
+  document.json = comparison_json(report);
+  return document;
+}
+
+}  // namespace dlscale::report

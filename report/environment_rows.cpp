@@ -1,0 +1,55 @@
+#include "report/environment_rows.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/quantity_text.hpp"
+
+namespace dlscale::report {
+
+NamedTexts environment_rows(const Environment& environment) {
+  NamedTexts rows;
+  const auto add = [&rows](const std::string& name, const std::string& value) {
+    if (!value.empty()) rows.emplace_back(name, value);
+  };
+  add("date", environment.date);
+  add("host", environment.host_hash);
+  add("cpu", environment.cpu);
+  if (environment.cores > 0) add("cores", std::to_string(environment.cores));
+  add("affinity", environment.affinity);
+  if (environment.memory_bytes > 0) add("memory", to_text(Bytes(environment.memory_bytes)));
+  add("kernel", environment.kernel);
+  add("governor", environment.governor);
+  add("compiler", environment.compiler);
+  add("flags", environment.flags);
+  const std::string dirty = environment.dirty ? " with local changes" : "";
+  if (!environment.commit.empty()) add("commit", environment.commit + dirty);
+  add("load", environment.load);
+  for (const auto& [name, version] : environment.libraries) add(name, version);
+  for (const auto& [name, value] : environment.variables) add(name, value);
+  return rows;
+}
+
+NamedTexts joined_environment(std::span<const ResultFile> files) {
+  std::vector<std::pair<std::string, std::set<std::string>>> values;
+  for (const ResultFile& file : files) {
+    for (const auto& [name, value] : environment_rows(file.header.environment)) {
+      const auto same = [&name = name](const auto& row) { return row.first == name; };
+      auto found = std::ranges::find_if(values, same);
+      if (found == values.end()) found = values.insert(values.end(), {name, {}});
+      found->second.insert(value);
+    }
+  }
+  NamedTexts rows;
+  for (const auto& [name, set] : values) {
+    const bool range = name == "date" && set.size() > 1;
+    rows.emplace_back(name, range ? fmt::format("{} – {}", *set.begin(), *set.rbegin())
+                                  : fmt::format("{}", fmt::join(set, ", ")));
+  }
+  return rows;
+}
+
+}  // namespace dlscale::report

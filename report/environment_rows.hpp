@@ -1,0 +1,22 @@
+#pragma once
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/environment.hpp"
+#include "core/measurement.hpp"
+
+namespace dlscale::report {
+
+using NamedTexts = std::vector<std::pair<std::string, std::string>>;
+
+/// An environment as (name, text), for tables and comparisons; libraries and variables each get a
+/// row. What is empty is left out.
+NamedTexts environment_rows(const Environment& environment);
+
+/// The same over all files: different values of a row joined by ", ", dates as first – last. Rows
+/// in the order of the first file.
+NamedTexts joined_environment(std::span<const ResultFile> files);
+
+}  // namespace dlscale::report

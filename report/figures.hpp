@@ -1,0 +1,34 @@
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace dlscale::report {
+
+struct ReportInput;
+
+struct Figure {
+  std::string name;  ///< "phases", "speedup", "allreduce": its place in the report
+  std::string title;
+  std::string alt;  ///< what it shows, for those who cannot see it
+  std::string svg;
+  std::filesystem::path file;  ///< of the SVG, relative to the report
+};
+
+/// Figures, and why there are none or fewer: empty, or a sentence that says what to install.
+struct Figures {
+  std::vector<Figure> drawn;
+  std::vector<std::string> troubles;
+};
+
+/// Writes the JSON that the scripts read into `folder` (made if need be), runs plots/phases.py,
+/// speedup.py and allreduce.py there (SVG and PNG stay), and reads the SVGs. Python is the first of
+/// python3 and /usr/bin/python3 that has matplotlib. What cannot be drawn is told in `troubles`,
+/// never thrown; only a folder that cannot be written throws ConfigError.
+Figures run_plots(const ReportInput& input, const std::filesystem::path& folder);
+
+/// The folder of the plot scripts: $DLSCALE_PLOTS, else that given at build time if it exists, else
+/// <prefix>/share/dlscale/plots beside the program.
+std::filesystem::path plots_root();
+
+}  // namespace dlscale::report

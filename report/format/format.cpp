@@ -1,0 +1,48 @@
+#include "report/format/format.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.hpp"
+
+namespace dlscale::report::format {
+namespace {
+
+std::string_view environment_variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view{} : std::string_view{value};
+}
+
+bool speaks_utf8() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const std::string_view value = environment_variable(name);
+    if (value.empty()) continue;
+    return value.find("UTF-8") != value.npos || value.find("utf8") != value.npos;
+  }
+  return false;
+}
+
+}  // namespace
+
+Terminal detect_terminal(int file_descriptor) {
+  const std::string_view term = environment_variable("TERM");
+  const bool colour = isatty(file_descriptor) == 1 && !term.empty() && term != "dumb" &&
+                      environment_variable("NO_COLOR").empty();
+  return {colour ? Colour::ansi : Colour::none, speaks_utf8() ? Charset::utf8 : Charset::ascii};
+}
+
+const Format& find_format(std::string_view name) {
+  const Family<Format> formats = family<Format>();
+  if (const Format* found = formats.find(name)) return *found;
+  std::vector<std::string_view> names;
+  for (const Format* format : formats.members) names.push_back(format->name);
+  throw ConfigError(
+      fmt::format("\"{}\" is not a format. Use one of: {}.", name, fmt::join(names, ", ")));
+}
+
+}  // namespace dlscale::report::format

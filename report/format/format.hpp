@@ -1,0 +1,39 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "core/family.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report::format {
+
+enum class Colour { none, ansi };
+enum class Charset { ascii, utf8 };
+
+/// What the reader's terminal can show; only the format "table" looks at it.
+struct Terminal {
+  Colour colour = Colour::none;
+  Charset charset = Charset::utf8;
+};
+
+/// The terminal behind a file descriptor. Colour only on a terminal whose TERM is not "dumb" and
+/// where NO_COLOR is unset (no-color.org); UTF-8 by LC_ALL, LC_CTYPE or LANG, whichever is set
+/// first.
+Terminal detect_terminal(int file_descriptor);
+
+/// A way to print a document: the word after --format.
+struct Format {
+  std::string_view name;
+  std::string_view doc;
+  std::string (*write)(const Document& document, const Terminal& terminal);  ///< ends in a newline
+};
+
+/// The format called `name`; throws ConfigError that lists the names there are.
+const Format& find_format(std::string_view name);
+
+}  // namespace dlscale::report::format
+
+namespace dlscale {
+template <>
+Family<report::format::Format> family<report::format::Format>();
+}  // namespace dlscale

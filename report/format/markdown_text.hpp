@@ -1,0 +1,15 @@
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "report/table.hpp"
+
+namespace dlscale::report::format {
+
+/// Text that Markdown (CommonMark with tables) shows as it is, on one line.
+std::string escape_markdown(std::string_view text);
+
+/// A title in bold, a pipe table and its notes as a list.
+std::string markdown_table(const Table& table);
+
+}  // namespace dlscale::report::format

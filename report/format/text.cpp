@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/format/format.hpp"
+#include "report/format/text_width.hpp"
+
+namespace dlscale::report::format {
+namespace {
+
+std::string_view colour_code(Tone tone) {
+  switch (tone) {
+    case Tone::plain:
+      return "";
+    case Tone::good:
+      return "\033[32m";
+    case Tone::caution:
+      return "\033[33m";
+    case Tone::bad:
+      return "\033[31m";
+  }
+  return "";
+}
+
+/// Prints tables with columns as wide as their widest cell, two spaces apart.
+class TextTables {
+ public:
+  explicit TextTables(const Terminal& terminal) : terminal_(terminal) {}
+
+  [[nodiscard]] std::string show(std::string_view text) const {
+    const std::string clean = printable(text);
+    return terminal_.charset == Charset::ascii ? to_ascii(clean) : clean;
+  }
+
+  [[nodiscard]] std::string print(const Table& table) const {
+    const std::vector<std::size_t> widths = column_widths(table);
+    std::string out;
+    if (!table.title.empty()) out += show(table.title) + "\n\n";
+    if (!table.rows.empty()) {
+      out += header(table, widths);
+      for (const auto& row : table.rows) out += line(table, row, widths);
+    }
+    for (const std::string& note : table.notes) out += "  " + show(note) + "\n";
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::size_t> column_widths(const Table& table) const {
+    std::vector<std::size_t> widths;
+    for (const Column& column : table.columns) widths.push_back(width(show(column.heading)));
+    for (const auto& row : table.rows) {
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        widths[i] = std::max(widths[i], width(show(row.at(i).text)));
+      }
+    }
+    return widths;
+  }
+
+  [[nodiscard]] std::string header(const Table& table,
+                                   const std::vector<std::size_t>& widths) const {
+    std::vector<Cell> headings;
+    std::string rule;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      headings.push_back({table.columns[i].heading});
+      if (i > 0) rule += "  ";
+      for (std::size_t k = 0; k < widths[i]; ++k) rule += show("─");
+    }
+    return line(table, headings, widths) + rule + "\n";
+  }
+
+  [[nodiscard]] std::string line(const Table& table, const std::vector<Cell>& cells,
+                                 const std::vector<std::size_t>& widths) const {
+    std::string out;
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (i > 0) out += "  ";
+      out += padded(cells.at(i), table.columns[i].align, widths[i]);
+    }
+    while (out.ends_with(' ')) out.pop_back();
+    return out + "\n";
+  }
+
+  [[nodiscard]] std::string padded(const Cell& cell, Align align, std::size_t columns) const {
+    const std::string text = show(cell.text);
+    const std::string blanks(columns - width(text), ' ');
+    const std::string body = painted(text, cell.tone);
+    return align == Align::right ? blanks + body : body + blanks;
+  }
+
+  [[nodiscard]] std::string painted(const std::string& text, Tone tone) const {
+    if (terminal_.colour == Colour::none || tone == Tone::plain) return text;
+    return fmt::format("{}{}\033[0m", colour_code(tone), text);
+  }
+
+  Terminal terminal_;
+};
+
+std::string write_table(const Document& document, const Terminal& terminal) {
+  const TextTables tables(terminal);
+  std::string out;
+  if (!document.lead.empty()) out += tables.show(document.lead) + "\n";
+  for (const Table& table : document.tables) {
+    if (!out.empty()) out += "\n";
+    out += tables.print(table);
+  }
+  return out;
+}
+
+}  // namespace
+
+extern const Format table;
+const Format table{"table", "aligned text for people", write_table};
+
+}  // namespace dlscale::report::format

@@ -1,0 +1,56 @@
+#include "report/format/text_width.hpp"
+
+#include <array>
+#include <utility>
+
+namespace dlscale::report::format {
+namespace {
+
+bool continues(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
+
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> spelled{{
+    {"±", "+-"},  {"–", "-"},  {"—", "-"}, {"−", "-"},     {"×", "x"},
+    {"≤", "<="},  {"≥", ">="}, {"µ", "u"}, {"α", "alpha"}, {"β", "beta"},
+    {"…", "..."}, {"→", "->"}, {"·", "*"}, {"≈", "~"},     {"Δ", "Delta"},
+    {"“", "\""},  {"”", "\""}, {"’", "'"}, {"─", "-"},     {"é", "e"},
+}};
+
+std::string_view spell(std::string_view character) {
+  if (character.size() == 1 && !continues(character.front())) return character;
+  for (const auto& [utf8, ascii] : spelled) {
+    if (utf8 == character) return ascii;
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::size_t width(std::string_view text) {
+  std::size_t count = 0;
+  for (const char byte : text) count += continues(byte) ? 0 : 1;
+  return count;
+}
+
+std::string to_ascii(std::string_view text) {
+  std::string ascii;
+  while (!text.empty()) {
+    std::size_t size = 1;
+    while (size < text.size() && continues(text[size])) ++size;
+    ascii += spell(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+  return ascii;
+}
+
+std::string printable(std::string_view text) {
+  std::string clean;
+  for (const char byte : text) {
+    const bool control = static_cast<unsigned char>(byte) < 0x20U || byte == 0x7F;
+    clean += control ? ' ' : byte;
+  }
+  return clean;
+}
+
+}  // namespace dlscale::report::format

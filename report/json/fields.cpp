@@ -1,0 +1,65 @@
+#include "report/json/fields.hpp"
+
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace dlscale::report {
+
+Json number(double value) {
+  EXPECT(std::isfinite(value));
+  return value;
+}
+
+Json number(Seconds value) {
+  return number(value.si());
+}
+
+Json optional_number(const std::optional<double>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
+Json run_fields(const Run& run) {
+  return {{"network", run.network},
+          {"cluster", run.cluster},
+          {"ranks", run.ranks},
+          {"ranks_per_node", run.ranks_per_node},
+          {"batch", run.batch},
+          {"dtype", dtype_name(run.dtype)},
+          {"schedule", schedule_name(run.schedule)},
+          {"cores_per_rank", run.cores_per_rank},
+          {"compute_threads", run.compute_threads},
+          {"loader_threads", run.loader_threads},
+          {"prefetch", run.prefetch}};
+}
+
+Json time_fields(const model::IterationTime& time) {
+  return {{"t_iter_s", number(time.total)}, {"t_io_s", number(time.io)},
+          {"t_h2d_s", number(time.h2d)},    {"t_f_s", number(time.forward)},
+          {"t_b_s", number(time.backward)}, {"t_comm_exposed_s", number(time.exposed_comm)},
+          {"t_u_s", number(time.update)},   {"t_comm_hidden_s", number(time.hidden_comm)},
+          {"t_load_s", number(time.load)}};
+}
+
+Json prediction_fields(const model::Prediction& prediction) {
+  Json json;
+  json["run"] = run_fields(prediction.run);
+  json["time"] = time_fields(prediction.time);
+  json["t_iter_low_s"] = number(prediction.low);
+  json["t_iter_high_s"] = number(prediction.high);
+  json["closed_form"] =
+      prediction.closed_form ? time_fields(*prediction.closed_form) : Json(nullptr);
+  json["closed_form_absent"] = prediction.closed_form_absent;
+  json["images_per_s"] = number(prediction.images_per_s);
+  json["speedup"] = number(prediction.speedup);
+  json["efficiency"] = number(prediction.efficiency);
+  json["bound"] = prediction.bound;
+  json["notes"] = prediction.notes;
+  return json;
+}
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace dlscale::report

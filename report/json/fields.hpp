@@ -1,0 +1,27 @@
+#pragma once
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "core/run.hpp"
+#include "core/units.hpp"
+#include "model/sgd_iter/predict.hpp"
+
+namespace dlscale::report {
+
+// Parts that several documents share. Keys keep the order in which they are written.
+using Json = nlohmann::ordered_json;
+
+/// A finite number; infinities and NaN are a bug in dlscale, since JSON has none.
+Json number(double value);
+Json number(Seconds value);
+Json optional_number(const std::optional<double>& value);
+
+Json run_fields(const Run& run);
+Json time_fields(const model::IterationTime& time);
+Json prediction_fields(const model::Prediction& prediction);
+
+/// Indented by two; bytes that are no UTF-8 become U+FFFD.
+std::string dump(const Json& json);
+
+}  // namespace dlscale::report

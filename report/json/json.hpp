@@ -1,0 +1,27 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "core/measurement.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "report/compare.hpp"
+#include "report/validate.hpp"
+
+namespace dlscale::report {
+
+// Strict JSON (RFC 8259, no NaN) in SI with the unit in the key. What does not apply is null.
+
+/// {"schema": "dlscale.prediction", "version": 1, "predictions": [...]}
+std::string prediction_json(std::span<const model::Prediction> predictions);
+
+/// {"schema": "dlscale.validation", "version": 1, "passed": ..., "runs": [...], "summaries": ...}
+std::string validation_json(const Validation& validation, const Limits& limits);
+
+/// {"schema": "dlscale.comparison", "version": 1, "verdict": ..., "rows": [...], ...}
+std::string comparison_json(const ComparisonReport& report);
+
+/// {"schema": "dlscale.result_summary", "version": 1, "measurements": [...]}: medians and intervals
+/// of results, with the rates that follow from them, without samples.
+std::string results_json(std::span<const ResultFile> results);
+
+}  // namespace dlscale::report

@@ -1,0 +1,55 @@
+#include "report/json/fields.hpp"
+#include "report/json/json.hpp"
+#include "report/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+Json series_fields(const Series& series) {
+  const std::string suffix = series.unit == "s" ? "_s" : series.unit == "B" ? "_bytes" : "";
+  return {{"samples", series.summary.n},
+          {"median" + suffix, number(series.summary.median)},
+          {"low" + suffix, number(series.summary.ci95_low)},
+          {"high" + suffix, number(series.summary.ci95_high)},
+          {"min" + suffix, number(series.summary.min)},
+          {"max" + suffix, number(series.summary.max)}};
+}
+
+template <class Quantity>
+Json optional_quantity(const std::optional<Quantity>& value) {
+  return value ? number(value->si()) : Json(nullptr);
+}
+
+Json measurement_fields(const Measurement& measurement) {
+  const Rates derived = rates(measurement);
+  Json json{{"benchmark", measurement.benchmark}, {"axes", measurement.axes}};
+  json["status"] = status_name(measurement.status);
+  json["reason"] = measurement.reason;
+  json["series"] = Json::object();
+  for (const auto& [name, series] : measurement.series) {
+    json["series"][name] = series_fields(series);
+  }
+  json["flops_per_s"] = optional_quantity(derived.flops);
+  json["bytes_per_s"] = optional_quantity(derived.bytes);
+  json["algbw_bytes_per_s"] = optional_quantity(derived.algbw);
+  json["busbw_bytes_per_s"] = optional_quantity(derived.busbw);
+  json["max_relative_error"] = optional_number(measurement.max_relative_error);
+  json["implementation"] = measurement.implementation;
+  json["warnings"] = measurement.warnings;
+  return json;
+}
+
+}  // namespace
+
+std::string results_json(std::span<const ResultFile> results) {
+  Json json{{"schema", "dlscale.result_summary"}, {"version", 1}};
+  json["measurements"] = Json::array();
+  for (const ResultFile& file : results) {
+    for (const Measurement& measurement : file.measurements) {
+      json["measurements"].push_back(measurement_fields(measurement));
+    }
+  }
+  return dump(json);
+}
+
+}  // namespace dlscale::report

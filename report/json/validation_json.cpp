@@ -1,0 +1,63 @@
+#include "report/json/fields.hpp"
+#include "report/json/json.hpp"
+
+namespace dlscale::report {
+namespace {
+
+Json phase_fields(const PhaseError& phase) {
+  return {{"phase", phase.phase},
+          {"predicted_s", number(phase.predicted)},
+          {"measured_s", number(phase.measured)},
+          {"error", optional_number(phase.error)},
+          {"share_of_error", number(phase.share_of_error)}};
+}
+
+Json run_validation_fields(const RunValidation& run) {
+  Json json;
+  json["key"] = run.key;
+  json["run"] = run_fields(run.run);
+  json["backend"] = run.backend;
+  json["repeats"] = run.repeats;
+  json["measured_t_iter_s"] = Json::array();
+  for (const Seconds time : run.measured) json["measured_t_iter_s"].push_back(number(time));
+  json["errors"] = Json::array();
+  for (const double error : run.errors) json["errors"].push_back(number(error));
+  json["phases"] = Json::array();
+  for (const PhaseError& phase : run.phases) json["phases"].push_back(phase_fields(phase));
+  json["blame"] = run.blame;
+  json["naive_error"] = optional_number(run.naive_error);
+  json["prediction"] = prediction_fields(run.prediction);
+  return json;
+}
+
+Json summary_fields(const ErrorSummary& summary, const Limits& limits) {
+  const auto limit = limit_of(summary, limits);
+  return {{"group", summary.group},
+          {"runs", summary.runs},
+          {"repeats", summary.repeats},
+          {"bias", number(summary.bias)},
+          {"median_abs", number(summary.median_abs)},
+          {"p90_abs", number(summary.p90_abs)},
+          {"naive_median_abs", optional_number(summary.naive_median_abs)},
+          {"limit", optional_number(limit)},
+          {"passed", limit ? Json(passes(summary, *limit)) : Json(nullptr)}};
+}
+
+}  // namespace
+
+std::string validation_json(const Validation& validation, const Limits& limits) {
+  Json json{{"schema", "dlscale.validation"}, {"version", 1}};
+  json["passed"] = exit_code(validation, limits) == ExitCode::ok;
+  json["runs"] = Json::array();
+  for (const RunValidation& run : validation.runs) {
+    json["runs"].push_back(run_validation_fields(run));
+  }
+  json["summaries"] = Json::array();
+  for (const ErrorSummary& summary : validation.summaries) {
+    json["summaries"].push_back(summary_fields(summary, limits));
+  }
+  json["notes"] = validation.notes;
+  return dump(json);
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,129 @@
+#include "report/measured_runs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+#include "report/phases.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
+
+int integer_axis(const Measurement& measurement, std::string_view name) {
+  const std::string& text = measurement.axis(name);
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) {
+    throw ConfigError(fmt::format(
+        "axis \"{}\" of the measurement \"{}\" is \"{}\", not a whole number. Measure it again.",
+        name, measurement.key(), text));
+  }
+  return value;
+}
+
+Run run_of(const Measurement& measurement) {
+  Run run;
+  run.network = measurement.axis("network");
+  run.cluster = "local";
+  run.ranks = integer_axis(measurement, "ranks");
+  run.ranks_per_node = integer_axis(measurement, "ranks_on_node");
+  run.batch = integer_axis(measurement, "batch");
+  run.dtype = parse_dtype(measurement.axis("dtype"));
+  run.schedule = parse_schedule(measurement.axis("schedule"));
+  run.cores_per_rank = integer_axis(measurement, "cores_per_rank");
+  run.compute_threads = integer_axis(measurement, "threads");
+  run.loader_threads = integer_axis(measurement, "loader_threads");
+  run.prefetch = integer_axis(measurement, "prefetch");
+  check(run);
+  return run;
+}
+
+/// The rank that sample `index` waited for. Requires ≥ 1 rank.
+std::size_t critical_rank(const Series& exposed, std::size_t index) {
+  const auto earlier = [index](const auto& a, const auto& b) { return a.at(index) < b.at(index); };
+  const auto found = std::min_element(exposed.samples.begin(), exposed.samples.end(), earlier);
+  return static_cast<std::size_t>(found - exposed.samples.begin());
+}
+
+/// Median over iterations of a phase on the critical rank of each.
+double critical_median(const Measurement& measurement, std::string_view phase) {
+  const Series& exposed = measurement.at("t_comm_exposed");
+  const Series& series = measurement.at(phase);
+  if (exposed.samples.empty() || series.samples.size() != exposed.samples.size() ||
+      series.samples.front().size() != exposed.samples.front().size()) {
+    throw ConfigError(fmt::format(
+        "series \"{}\" and \"t_comm_exposed\" of the measurement \"{}\" differ in ranks or "
+        "iterations, so the phases cannot be told apart. Measure it again.",
+        phase, measurement.key()));
+  }
+  std::vector<double> samples;
+  for (std::size_t i = 0; i < series.samples.front().size(); ++i) {
+    samples.push_back(series.samples.at(critical_rank(exposed, i)).at(i));
+  }
+  return median(samples);
+}
+
+MeasuredRun join_repeats(const std::vector<const Measurement*>& repeats) {
+  const Measurement& first = *repeats.front();
+  MeasuredRun joined{key_without(first, repeat_axis), first.axes, run_of(first), {}, {}};
+  joined.axes.erase("repeat");
+  for (const Measurement* repeat : repeats) {
+    joined.t_iter.emplace_back(repeat->at("t_iter").summary.median);
+  }
+  for (const Phase& phase : iteration_phases) {
+    std::vector<double> medians;
+    for (const Measurement* repeat : repeats) {
+      medians.push_back(critical_median(*repeat, phase.series));
+    }
+    joined.phases.emplace(phase.series, Seconds(median(medians)));
+  }
+  return joined;
+}
+
+auto order(const MeasuredRun& measured) {
+  const Run& run = measured.run;
+  return std::tuple(run.network, run.batch, run.ranks, static_cast<int>(run.schedule),
+                    measured.key);
+}
+
+bool has_times(const Measurement& measurement) {
+  return measurement.status == Status::ok || measurement.status == Status::unstable;
+}
+
+}  // namespace
+
+std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes) {
+  Measurement bare;
+  bare.benchmark = measurement.benchmark;
+  bare.axes = measurement.axes;
+  for (const std::string_view name : axes) bare.axes.erase(std::string(name));
+  return bare.key();
+}
+
+MeasuredRuns collect_runs(std::span<const ResultFile> results) {
+  std::map<std::string, std::vector<const Measurement*>> groups;
+  MeasuredRuns collected;
+  for (const ResultFile& file : results) {
+    for (const Measurement& measurement : file.measurements) {
+      if (measurement.benchmark != "e2e") continue;
+      if (has_times(measurement)) {
+        groups[key_without(measurement, repeat_axis)].push_back(&measurement);
+      } else {
+        collected.notes.push_back(fmt::format("left out: {} is {} ({})", measurement.key(),
+                                              status_name(measurement.status), measurement.reason));
+      }
+    }
+  }
+  for (const auto& [key, repeats] : groups) collected.runs.push_back(join_repeats(repeats));
+  std::ranges::sort(collected.runs, {}, order);
+  return collected;
+}
+
+}  // namespace dlscale::report

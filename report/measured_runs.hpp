@@ -1,0 +1,37 @@
+#pragma once
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "core/run.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::report {
+
+/// All repeats of one training run as benchmark "e2e" measured it.
+struct MeasuredRun {
+  std::string key;  ///< of the measurements, without `repeat`
+  std::map<std::string, std::string> axes;
+  Run run;
+  std::vector<Seconds> t_iter;  ///< median of each repeat
+  /// By phase: median over repeats of the median over iterations, on the rank that the iteration
+  /// waited for, which is the one that waited least for gradients itself.
+  std::map<std::string, Seconds, std::less<>> phases;
+};
+
+struct MeasuredRuns {
+  std::vector<MeasuredRun> runs;   ///< by network, batch, ranks and schedule
+  std::vector<std::string> notes;  ///< measurements left out, and why
+};
+
+/// The "e2e" measurements of the results; those with a status other than ok or unstable are left
+/// out. Throws ConfigError if an axis or a series is missing or no number.
+MeasuredRuns collect_runs(std::span<const ResultFile> results);
+
+/// The key of a measurement without the axes named.
+std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes);
+
+}  // namespace dlscale::report

@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "report/page/html_text.hpp"
+#include "report/page/style.hpp"
+#include "report/page/svg_text.hpp"
+#include "report/report.hpp"
+#include "report/sections.hpp"
+
+namespace dlscale::report {
+namespace {
+
+std::string list(const std::vector<std::string>& lines) {
+  std::string out = "<ul>\n";
+  for (const std::string& line : lines) out += "<li>" + escape_html(line) + "</li>\n";
+  return out + "</ul>\n";
+}
+
+/// Writes one block of a section.
+struct HtmlBlock {
+  const Figures* figures;
+
+  std::string operator()(const Paragraph& paragraph) const {
+    return "<p>" + escape_html(paragraph.text) + "</p>\n";
+  }
+  std::string operator()(const Items& items) const { return list(items.lines); }
+  std::string operator()(const Table& table) const { return html_table(table); }
+  std::string operator()(const FigureSlot& slot) const {
+    const auto found = std::ranges::find(figures->drawn, slot.name, &Figure::name);
+    if (found == figures->drawn.end()) return "";
+    return fmt::format("<figure>\n{}\n<figcaption>{}</figcaption>\n</figure>\n",
+                       inline_svg(found->svg, found->name, found->alt), escape_html(found->title));
+  }
+};
+
+std::string section_html(const Section& section, const Figures& figures) {
+  std::string out = fmt::format(
+      "<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n",
+      section.id, escape_html(section.title));
+  for (const Block& block : section.blocks) out += std::visit(HtmlBlock{&figures}, block);
+  return out + "</section>\n";
+}
+
+std::string contents(const std::vector<Section>& sections) {
+  std::string out = "<nav aria-label=\"Contents\"><ul>\n";
+  for (const Section& section : sections) {
+    out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, escape_html(section.title));
+  }
+  return out + "</ul></nav>\n";
+}
+
+std::string head(const std::string& title) {
+  return fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n"
+      "<style>\n{}</style>\n</head>\n",
+      title, style_sheet());
+}
+
+}  // namespace
+
+std::string html(const ReportInput& input, const Figures& figures) {
+  const std::string title = escape_html(report_title(input));
+  const std::vector<Section> sections = report_sections(input, figures);
+  std::string out = head(title) + "<body>\n<header>\n<h1>" + title + "</h1>\n" +
+                    contents(sections) + "</header>\n<main>\n";
+  for (const Section& section : sections) out += section_html(section, figures);
+  return out + "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,34 @@
+#pragma once
+#include <array>
+#include <string_view>
+
+#include "model/sgd_iter/predict.hpp"
+
+namespace dlscale::report {
+
+/// A phase of an iteration: its name in results, a word for people, and where a prediction has it.
+struct Phase {
+  std::string_view series;
+  std::string_view word;
+  Seconds model::IterationTime::*predicted;  ///< nullptr: a model predicts none, that is 0 s
+};
+
+/// The disjoint phases that add up to an iteration, in the order in which they happen.
+inline constexpr std::array<Phase, 7> iteration_phases{{
+    {"t_io", "waiting for input", &model::IterationTime::io},
+    {"t_h2d", "host-to-device copy", &model::IterationTime::h2d},
+    {"t_f", "forward", &model::IterationTime::forward},
+    {"t_b", "backward", &model::IterationTime::backward},
+    {"t_comm_exposed", "exposed communication", &model::IterationTime::exposed_comm},
+    {"t_u", "update", &model::IterationTime::update},
+    {"t_other", "anything else", nullptr},
+}};
+
+inline Seconds predicted_time(const Phase& phase, const model::IterationTime& time) {
+  return phase.predicted == nullptr ? Seconds{} : time.*phase.predicted;
+}
+
+/// The word for a phase's name, "forward" for "t_f"; the whole iteration for "t_iter".
+std::string_view phase_word(std::string_view series);
+
+}  // namespace dlscale::report

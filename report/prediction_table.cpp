@@ -1,0 +1,220 @@
+#include "report/prediction_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.hpp"
+#include "report/json/json.hpp"
+#include "report/numbers.hpp"
+#include "report/phases.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::Prediction;
+
+/// Numbers the notes of a table: equal notes get equal numbers.
+class Footnotes {
+ public:
+  std::string mark(const std::vector<std::string>& notes) {
+    std::vector<std::size_t> numbers;
+    for (const std::string& note : notes) numbers.push_back(number_of(note));
+    return fmt::format("{}", fmt::join(numbers, ","));
+  }
+  [[nodiscard]] std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (std::size_t i = 0; i < notes_.size(); ++i) {
+      lines.push_back(fmt::format("{}: {}", i + 1, notes_[i]));
+    }
+    return lines;
+  }
+
+ private:
+  std::size_t number_of(const std::string& note) {
+    const auto found = std::ranges::find(notes_, note);
+    const auto index = static_cast<std::size_t>(found - notes_.begin());
+    if (found == notes_.end()) notes_.push_back(note);
+    return index + 1;
+  }
+  std::vector<std::string> notes_;
+};
+
+double closed_form_difference(const Prediction& prediction) {
+  const Seconds total = prediction.time.total;
+  return std::abs((prediction.closed_form->total - total) / total);
+}
+
+/// What the closed form says, in at most one line for the rows where it applies and one for each
+/// reason why it does not.
+std::vector<std::string> closed_form_notes(std::span<const Prediction> predictions) {
+  double largest = 0;
+  std::vector<int> applies;
+  std::map<std::string, std::vector<int>> absent;
+  for (const Prediction& prediction : predictions) {
+    if (prediction.closed_form) {
+      applies.push_back(prediction.run.ranks);
+      largest = std::max(largest, closed_form_difference(prediction));
+    } else {
+      absent[prediction.closed_form_absent].push_back(prediction.run.ranks);
+    }
+  }
+  std::vector<std::string> notes;
+  if (!applies.empty()) {
+    notes.push_back(
+        fmt::format("closed form (ranks {}): differs from the simulation by {:.1e} at most",
+                    fmt::join(applies, ", "), largest));
+  }
+  for (const auto& [reason, ranks] : absent) {
+    notes.push_back(fmt::format("no closed form (ranks {}): {}", fmt::join(ranks, ", "), reason));
+  }
+  return notes;
+}
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all{{"ranks"},
+                                       {"io ms"},
+                                       {"h2d ms"},
+                                       {"forward ms"},
+                                       {"backward ms"},
+                                       {"comm ms"},
+                                       {"update ms"},
+                                       {"iteration ms"},
+                                       {"95 % interval"},
+                                       {"images/s"},
+                                       {"speed-up"},
+                                       {"efficiency"},
+                                       {"bound by", Align::left},
+                                       {"notes", Align::left}};
+  return all;
+}
+
+std::vector<Cell> row(const Prediction& prediction, Footnotes& footnotes) {
+  const model::IterationTime& time = prediction.time;
+  std::vector<Cell> cells{{std::to_string(prediction.run.ranks)}};
+  for (const Seconds phase : {time.io, time.h2d, time.forward, time.backward, time.exposed_comm,
+                              time.update, time.total}) {
+    cells.push_back({milliseconds(phase)});
+  }
+  cells.push_back(
+      {fmt::format("{} – {}", milliseconds(prediction.low), milliseconds(prediction.high))});
+  cells.push_back({significant(prediction.images_per_s, 4)});
+  cells.push_back({significant(prediction.speedup, 3)});
+  cells.push_back({percent(prediction.efficiency)});
+  cells.push_back({prediction.bound});
+  cells.push_back({footnotes.mark(prediction.notes)});
+  return cells;
+}
+
+Table table_of(std::span<const Prediction> predictions) {
+  Table table;
+  table.title = run_title(predictions.front().run);
+  table.columns = columns();
+  Footnotes footnotes;
+  for (const Prediction& prediction : predictions) {
+    table.rows.push_back(row(prediction, footnotes));
+  }
+  table.notes = footnotes.lines();
+  for (std::string& note : closed_form_notes(predictions)) table.notes.push_back(std::move(note));
+  table.notes.emplace_back(
+      "comm is what the backward pass does not hide; speed-up is over 1 rank with the same batch "
+      "per rank");
+  return table;
+}
+
+const std::vector<std::string>& record_keys() {
+  static const std::vector<std::string> keys{"network",
+                                             "cluster",
+                                             "ranks",
+                                             "ranks_per_node",
+                                             "batch",
+                                             "dtype",
+                                             "schedule",
+                                             "cores_per_rank",
+                                             "compute_threads",
+                                             "loader_threads",
+                                             "prefetch",
+                                             "t_io_s",
+                                             "t_h2d_s",
+                                             "t_f_s",
+                                             "t_b_s",
+                                             "t_comm_exposed_s",
+                                             "t_u_s",
+                                             "t_iter_s",
+                                             "t_iter_low_s",
+                                             "t_iter_high_s",
+                                             "t_comm_hidden_s",
+                                             "t_load_s",
+                                             "closed_form_t_iter_s",
+                                             "images_per_s",
+                                             "speedup",
+                                             "efficiency",
+                                             "bound",
+                                             "notes"};
+  return keys;
+}
+
+std::vector<Cell> record(const Prediction& prediction) {
+  const Run& run = prediction.run;
+  const model::IterationTime& time = prediction.time;
+  std::vector<Cell> cells{{run.network}, {run.cluster}};
+  const auto integer = [&cells](int value) { cells.push_back({std::to_string(value)}); };
+  integer(run.ranks);
+  integer(run.ranks_per_node);
+  integer(run.batch);
+  cells.push_back({std::string(dtype_name(run.dtype))});
+  cells.push_back({std::string(schedule_name(run.schedule))});
+  for (const int count :
+       {run.cores_per_rank, run.compute_threads, run.loader_threads, run.prefetch}) {
+    integer(count);
+  }
+  for (const Seconds value :
+       {time.io, time.h2d, time.forward, time.backward, time.exposed_comm, time.update, time.total,
+        prediction.low, prediction.high, time.hidden_comm, time.load}) {
+    cells.push_back({exact(value.si())});
+  }
+  const auto& closed_form = prediction.closed_form;
+  cells.push_back({closed_form ? exact(closed_form->total.si()) : ""});
+  for (const double value : {prediction.images_per_s, prediction.speedup, prediction.efficiency}) {
+    cells.push_back({exact(value)});
+  }
+  cells.push_back({prediction.bound});
+  cells.push_back({fmt::format("{}", fmt::join(prediction.notes, "; "))});
+  return cells;
+}
+
+Table records(std::span<const Prediction> predictions) {
+  Table table;
+  for (const std::string& key : record_keys()) table.columns.push_back({key});
+  for (const Prediction& prediction : predictions) table.rows.push_back(record(prediction));
+  return table;
+}
+
+}  // namespace
+
+std::string run_title(const Run& run) {
+  return fmt::format("{} on {}, {} per rank, {}, {}", run.network, run.cluster,
+                     counted(run.batch, "image"), dtype_name(run.dtype),
+                     schedule_name(run.schedule));
+}
+
+std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {
+  std::vector<Table> tables;
+  while (!predictions.empty()) {
+    const std::string title = run_title(predictions.front().run);
+    std::size_t count = 1;
+    while (count < predictions.size() && run_title(predictions[count].run) == title) ++count;
+    tables.push_back(table_of(predictions.first(count)));
+    predictions = predictions.subspan(count);
+  }
+  return tables;
+}
+
+Document prediction_document(std::span<const Prediction> predictions) {
+  EXPECT(!predictions.empty());
+  return {"", prediction_tables(predictions), records(predictions), prediction_json(predictions)};
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,107 @@
+#include "report/result_records.hpp"
+
+#include <functional>
+#include <set>
+
+#include "report/numbers.hpp"
+#include "report/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+struct Field {
+  std::string key;
+  std::function<std::string(const Measurement&)> text;
+};
+
+/// "_s" and "_bytes"; a plain number has no suffix.
+std::string unit_suffix(const std::string& unit) {
+  if (unit == "1") return "";
+  return unit == "B" ? "_bytes" : "_" + unit;
+}
+
+template <class Visit>
+void for_each_measurement(std::span<const ResultFile> results, Visit visit) {
+  for (const ResultFile& file : results) {
+    for (const Measurement& measurement : file.measurements) visit(measurement);
+  }
+}
+
+void append_axes(std::vector<Field>& fields, std::span<const ResultFile> results) {
+  std::set<std::string> names;
+  for_each_measurement(results, [&names](const Measurement& measurement) {
+    for (const auto& [name, value] : measurement.axes) names.insert(name);
+  });
+  for (const std::string& name : names) {
+    fields.push_back({name, [name](const Measurement& measurement) {
+                        const auto found = measurement.axes.find(name);
+                        return found == measurement.axes.end() ? "" : found->second;
+                      }});
+  }
+}
+
+void append_summary(std::vector<Field>& fields, const std::string& name, const std::string& unit,
+                    const std::string& suffix, double Summary::*value) {
+  fields.push_back({name + suffix + unit_suffix(unit), [=](const Measurement& measurement) {
+                      const auto found = measurement.series.find(name);
+                      const bool there =
+                          found != measurement.series.end() && found->second.unit == unit;
+                      return there ? exact(found->second.summary.*value) : std::string{};
+                    }});
+}
+
+void append_series(std::vector<Field>& fields, std::span<const ResultFile> results) {
+  std::set<std::pair<std::string, std::string>> names;
+  for_each_measurement(results, [&names](const Measurement& measurement) {
+    for (const auto& [name, series] : measurement.series) names.emplace(name, series.unit);
+  });
+  for (const auto& [name, unit] : names) {
+    append_summary(fields, name, unit, "", &Summary::median);
+    append_summary(fields, name, unit, "_low", &Summary::ci95_low);
+    append_summary(fields, name, unit, "_high", &Summary::ci95_high);
+  }
+}
+
+template <class Quantity>
+void append_rate(std::vector<Field>& fields, const std::string& key,
+                 std::optional<Quantity> Rates::*rate) {
+  fields.push_back({key, [rate](const Measurement& measurement) {
+                      const auto value = rates(measurement).*rate;
+                      return value ? exact(value->si()) : std::string{};
+                    }});
+}
+
+std::vector<Field> fields_of(std::span<const ResultFile> results) {
+  std::vector<Field> fields{{"benchmark", [](const Measurement& each) { return each.benchmark; }}};
+  append_axes(fields, results);
+  fields.push_back(
+      {"status", [](const Measurement& each) { return std::string(status_name(each.status)); }});
+  fields.push_back({"reason", [](const Measurement& each) { return each.reason; }});
+  append_series(fields, results);
+  append_rate(fields, "flops_per_s", &Rates::flops);
+  append_rate(fields, "bytes_per_s", &Rates::bytes);
+  append_rate(fields, "algbw_bytes_per_s", &Rates::algbw);
+  append_rate(fields, "busbw_bytes_per_s", &Rates::busbw);
+  fields.push_back({"max_relative_error", [](const Measurement& each) {
+                      const auto& error = each.max_relative_error;
+                      return error ? exact(*error) : std::string{};
+                    }});
+  fields.push_back({"implementation", [](const Measurement& each) { return each.implementation; }});
+  return fields;
+}
+
+}  // namespace
+
+Table result_records(std::span<const ResultFile> results) {
+  const std::vector<Field> fields = fields_of(results);
+  Table table;
+  for (const Field& field : fields) table.columns.push_back({field.key});
+  for_each_measurement(results, [&](const Measurement& measurement) {
+    std::vector<Cell> cells;
+    for (const Field& field : fields) cells.push_back({field.text(measurement)});
+    table.rows.push_back(std::move(cells));
+  });
+  return table;
+}
+
+}  // namespace dlscale::report

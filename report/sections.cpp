@@ -1,0 +1,213 @@
+#include "report/sections.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/environment_rows.hpp"
+#include "report/numbers.hpp"
+#include "report/prediction_table.hpp"
+#include "report/validation_table.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Curve = std::vector<model::Prediction>;
+
+struct Advice {
+  std::string_view bound;  ///< as in model::Prediction
+  std::string_view text;
+};
+
+constexpr std::array<Advice, 5> all_advice{{
+    {"compute", "A faster device, more cores per rank, or a lower precision shortens it."},
+    {"input",
+     "More loader threads (and cores for them), smaller stored pictures or a faster disk "
+     "shorten it; a deeper prefetch only evens it out."},
+    {"communication",
+     "A larger batch per rank, a schedule that overlaps (wait_free, bucketed) or "
+     "faster links shorten it."},
+    {"update", "A larger batch per rank makes it rarer; faster memory shortens it."},
+    {"host-to-device copy",
+     "A faster host link, or copying while the device computes, shortens "
+     "it."},
+}};
+
+std::string headline(const Curve& curve) {
+  const model::Prediction& last = curve.back();
+  return fmt::format(
+      "{}: {} with {} are predicted to be {} times as fast as one ({} efficiency), "
+      "bound by {}.",
+      last.run.network, counted(last.run.ranks, "worker"),
+      counted(last.run.batch, "image") + " each", significant(last.speedup, 3),
+      percent(last.efficiency), last.bound);
+}
+
+/// "compute at 1, 2, 4 ranks; communication at 8, 16 ranks".
+std::string bounds_by_ranks(const Curve& curve) {
+  std::vector<std::string> parts;
+  for (auto first = curve.begin(); first != curve.end();) {
+    const auto differs = [first](const model::Prediction& p) { return p.bound != first->bound; };
+    const auto last = std::find_if(first, curve.end(), differs);
+    std::vector<int> ranks;
+    for (auto each = first; each != last; ++each) ranks.push_back(each->run.ranks);
+    parts.push_back(fmt::format("{} at {} {}", first->bound, fmt::join(ranks, ", "),
+                                ranks == std::vector<int>{1} ? "rank" : "ranks"));
+    first = last;
+  }
+  return fmt::format("{}: {}.", curve.front().run.network, fmt::join(parts, "; "));
+}
+
+Table measured_speedups(const Validation& validation) {
+  Table table;
+  table.title = "Speed-up, measured and predicted";
+  table.columns = {{"network", Align::left},
+                   {"schedule", Align::left},
+                   {"batch"},
+                   {"ranks"},
+                   {"measured"},
+                   {"predicted"}};
+  for (const RunValidation& run : validation.runs) {
+    if (!run.naive_error) continue;
+    const double measured = run.run.ranks * (1 + *run.naive_error);
+    table.rows.push_back({{run.run.network},
+                          {std::string(schedule_name(run.run.schedule))},
+                          {std::to_string(run.run.batch)},
+                          {std::to_string(run.run.ranks)},
+                          {significant(measured, 3)},
+                          {significant(run.prediction.speedup, 3)}});
+  }
+  table.notes = {"over 1 rank with the same batch per rank"};
+  return table;
+}
+
+Table environment_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "Where and with what it was measured";
+  table.columns = {{"", Align::left}, {"value", Align::left}};
+  table.columns[0].heading = "property";
+  for (const auto& [name, value] : joined_environment(results)) {
+    table.rows.push_back({{name}, {value}});
+  }
+  return table;
+}
+
+Table files_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "Result files";
+  table.columns = {{"file", Align::left},
+                   {"benchmark", Align::left},
+                   {"measurements"},
+                   {"command", Align::left}};
+  for (const ResultFile& file : results) {
+    table.rows.push_back({{file.path.filename().string()},
+                          {file.header.benchmark},
+                          {std::to_string(file.measurements.size())},
+                          {fmt::format("{}", fmt::join(file.header.command, " "))}});
+  }
+  return table;
+}
+
+void append_status_warnings(std::vector<std::string>& lines, const ResultFile& file) {
+  std::map<std::string, int> counts;
+  for (const Measurement& measurement : file.measurements) {
+    if (measurement.status != Status::ok) {
+      ++counts[fmt::format("{}: {} {}", file.header.benchmark, status_name(measurement.status),
+                           measurement.reason)];
+    }
+    for (const std::string& warning : measurement.warnings) {
+      ++counts[file.header.benchmark + ": " + warning];
+    }
+  }
+  for (const auto& [text, count] : counts) {
+    lines.push_back(fmt::format("{} ({})", text, counted(count, "measurement")));
+  }
+}
+
+}  // namespace
+
+std::string report_title(const ReportInput& input) {
+  const std::string& cluster = input.machine.cluster.name;
+  return fmt::format("dlscale: training on {}, predicted and measured",
+                     cluster.empty() ? "this machine" : cluster);
+}
+
+Section verdict_section(const ReportInput& input) {
+  Section section{"verdict", "Verdict", {}};
+  section.blocks.emplace_back(Paragraph{verdict_sentence(input.validation, input.limits)});
+  Items items;
+  for (const Curve& curve : input.curves) {
+    if (!curve.empty()) items.lines.push_back(headline(curve));
+  }
+  if (!items.lines.empty()) section.blocks.emplace_back(std::move(items));
+  return section;
+}
+
+Section validation_section(const ReportInput& input) {
+  return {"validation",
+          "Predicted against measured",
+          {runs_table(input.validation), FigureSlot{"phases"}, phases_table(input.validation),
+           errors_table(input.validation, input.limits)}};
+}
+
+Section speedup_section(const ReportInput& input) {
+  Section section{"speedup", "Speed-up", {FigureSlot{"speedup"}}};
+  Table measured = measured_speedups(input.validation);
+  if (!measured.rows.empty()) section.blocks.emplace_back(std::move(measured));
+  for (const Curve& curve : input.curves) {
+    for (Table& table : prediction_tables(curve)) section.blocks.emplace_back(std::move(table));
+  }
+  return section;
+}
+
+Section bounds_section(const ReportInput& input) {
+  Items bounds;
+  std::set<std::string> met;
+  for (const Curve& curve : input.curves) {
+    if (curve.empty()) continue;
+    bounds.lines.push_back(bounds_by_ranks(curve));
+    for (const model::Prediction& prediction : curve) met.insert(prediction.bound);
+  }
+  Items advice;
+  for (const Advice& each : all_advice) {
+    if (met.contains(std::string(each.bound))) {
+      advice.lines.push_back(fmt::format("Bound by {}: {}", each.bound, each.text));
+    }
+  }
+  if (bounds.lines.empty()) bounds.lines.emplace_back("No prediction beyond the runs measured.");
+  Section section{"bounds", "What bounds it", {bounds}};
+  if (!advice.lines.empty()) section.blocks.emplace_back(std::move(advice));
+  return section;
+}
+
+Section environment_section(const ReportInput& input) {
+  return {
+      "environment", "Environment", {environment_table(input.results), files_table(input.results)}};
+}
+
+Section warnings_section(const ReportInput& input, const Figures& figures) {
+  Items items{figures.troubles};
+  for (const std::string& note : input.validation.notes) items.lines.push_back(note);
+  for (const ResultFile& file : input.results) {
+    append_status_warnings(items.lines, file);
+    if (!file.complete) {
+      items.lines.push_back(file.path.filename().string() +
+                            " ends early: a crash or a signal stopped the benchmark");
+    }
+  }
+  if (items.lines.empty()) items.lines.emplace_back("None.");
+  return {"warnings", "Warnings", {std::move(items)}};
+}
+
+std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
+  return {verdict_section(input),          validation_section(input),
+          speedup_section(input),          bounds_section(input),
+          machine_section(input.machine),  environment_section(input),
+          warnings_section(input, figures)};
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,44 @@
+#pragma once
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "report/report.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+struct Paragraph {
+  std::string text;
+};
+struct Items {
+  std::vector<std::string> lines;
+};
+/// Where the figure of that name goes if it was drawn.
+struct FigureSlot {
+  std::string name;
+};
+using Block = std::variant<Paragraph, Items, Table, FigureSlot>;
+
+struct Section {
+  std::string id;  ///< lower-case word, for links
+  std::string title;
+  std::vector<Block> blocks;
+};
+
+/// The report in the order in which it is read, without a form: what html() and markdown() write.
+std::vector<Section> report_sections(const ReportInput& input, const Figures& figures);
+
+/// "dlscale on AMD … : predicted and measured".
+std::string report_title(const ReportInput& input);
+
+// The sections, one function each.
+Section verdict_section(const ReportInput& input);
+Section validation_section(const ReportInput& input);
+Section speedup_section(const ReportInput& input);
+Section bounds_section(const ReportInput& input);
+Section machine_section(const model::Machine& machine);
+Section environment_section(const ReportInput& input);
+Section warnings_section(const ReportInput& input, const Figures& figures);
+
+}  // namespace dlscale::report

@@ -1,0 +1,242 @@
+#include "report/validate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/network.hpp"
+#include "core/statistics.hpp"
+#include "report/measured_runs.hpp"
+#include "report/numbers.hpp"
+#include "report/phases.hpp"
+
+namespace dlscale::report {
+namespace {
+
+double relative(Seconds predicted, Seconds measured) {
+  return (predicted - measured) / measured;
+}
+
+Seconds median_time(const std::vector<Seconds>& times) {
+  std::vector<double> seconds;
+  for (const Seconds time : times) seconds.push_back(time.si());
+  return Seconds(median(seconds));
+}
+
+PhaseError phase_error(std::string_view phase, Seconds predicted, Seconds measured,
+                       Seconds iteration) {
+  PhaseError error{std::string(phase), predicted, measured, {}, 0};
+  if (measured > Seconds{}) error.error = relative(predicted, measured);
+  error.share_of_error = (predicted - measured) / iteration;
+  return error;
+}
+
+std::vector<PhaseError> phase_errors(const MeasuredRun& measured,
+                                     const model::IterationTime& predicted) {
+  const Seconds iteration = median_time(measured.t_iter);
+  std::vector<PhaseError> errors{phase_error("t_iter", predicted.total, iteration, iteration)};
+  for (const Phase& phase : iteration_phases) {
+    errors.push_back(phase_error(phase.series, predicted_time(phase, predicted),
+                                 measured.phases.find(phase.series)->second, iteration));
+  }
+  return errors;
+}
+
+std::string blame(const std::vector<PhaseError>& phases) {
+  const auto smaller = [](const PhaseError& a, const PhaseError& b) {
+    return std::abs(a.share_of_error) < std::abs(b.share_of_error);
+  };
+  return std::max_element(phases.begin() + 1, phases.end(), smaller)->phase;
+}
+
+/// What must agree for a run on 1 rank to be the baseline of a run on more.
+std::map<std::string, std::string> baseline_axes(const MeasuredRun& measured) {
+  std::map<std::string, std::string> axes = measured.axes;
+  axes.erase("ranks");
+  axes.erase("ranks_on_node");
+  return axes;
+}
+
+/// Measured t_iter of the same run on 1 rank; of any schedule where this one was not measured,
+/// since one rank has nothing to schedule.
+std::optional<Seconds> single_rank_time(const MeasuredRun& measured,
+                                        std::span<const MeasuredRun> runs) {
+  std::vector<Seconds> other_schedules;
+  std::map<std::string, std::string> wanted = baseline_axes(measured);
+  for (const MeasuredRun& candidate : runs) {
+    if (candidate.run.ranks != 1) continue;
+    std::map<std::string, std::string> offered = baseline_axes(candidate);
+    if (offered == wanted) return median_time(candidate.t_iter);
+    offered["schedule"] = wanted["schedule"];
+    if (offered == wanted) other_schedules.push_back(median_time(candidate.t_iter));
+  }
+  if (other_schedules.empty()) return {};
+  return median_time(other_schedules);
+}
+
+RunValidation validate_run(const MeasuredRun& measured, const Predictor& predictor,
+                           std::span<const MeasuredRun> runs) {
+  RunValidation result;
+  result.key = measured.key;
+  result.run = measured.run;
+  result.backend = measured.axes.at("backend");
+  result.repeats = static_cast<int>(measured.t_iter.size());
+  result.measured = measured.t_iter;
+  result.prediction = predictor(measured.run);
+  for (const Seconds time : measured.t_iter) {
+    result.errors.push_back(relative(result.prediction.time.total, time));
+  }
+  result.phases = phase_errors(measured, result.prediction.time);
+  result.blame = blame(result.phases);
+  if (measured.run.ranks > 1) {
+    if (const auto single = single_rank_time(measured, runs)) {
+      result.naive_error = relative(*single, median_time(measured.t_iter));
+    }
+  }
+  return result;
+}
+
+std::vector<double> absolute(std::vector<double> values) {
+  for (double& value : values) value = std::abs(value);
+  return values;
+}
+
+template <class Member>
+ErrorSummary summarize_group(const std::string& group, std::span<const RunValidation> runs,
+                             Member&& is_member) {
+  ErrorSummary summary;
+  summary.group = group;
+  std::vector<double> errors;
+  std::vector<double> naive;
+  for (const RunValidation& run : runs) {
+    if (!is_member(run)) continue;
+    ++summary.runs;
+    errors.insert(errors.end(), run.errors.begin(), run.errors.end());
+    if (run.naive_error) naive.push_back(std::abs(*run.naive_error));
+  }
+  summary.repeats = static_cast<int>(errors.size());
+  summary.bias = median(errors);
+  summary.median_abs = median(absolute(errors));
+  summary.p90_abs = quantile(absolute(errors), 0.9);
+  if (!naive.empty()) summary.naive_median_abs = median(naive);
+  return summary;
+}
+
+/// One summary for each value that `property` has among the runs.
+template <class Property, class Name>
+void append_groups(std::vector<ErrorSummary>& summaries, std::span<const RunValidation> runs,
+                   Property property, Name name) {
+  using Value = decltype(property(runs.front()));
+  std::map<Value, std::string> groups;
+  for (const RunValidation& run : runs) groups.emplace(property(run), name(property(run)));
+  for (const auto& [value, group] : groups) {
+    const auto is_member = [&, value = value](const RunValidation& run) {
+      return property(run) == value;
+    };
+    summaries.push_back(summarize_group(group, runs, is_member));
+  }
+}
+
+std::vector<ErrorSummary> summarize_runs(std::span<const RunValidation> runs) {
+  std::vector<ErrorSummary> summaries{
+      summarize_group("all", runs, [](const RunValidation&) { return true; })};
+  std::set<int> counts;
+  for (const RunValidation& run : runs) counts.insert(run.run.ranks);
+  for (const int ranks : counts) {
+    summaries.push_back(
+        summarize_group(counted(ranks, "rank"), runs,
+                        [ranks](const RunValidation& run) { return run.run.ranks == ranks; }));
+    summaries.back().ranks = ranks;
+  }
+  append_groups(
+      summaries, runs, [](const RunValidation& run) { return run.run.network; },
+      [](const std::string& network) { return network; });
+  append_groups(
+      summaries, runs, [](const RunValidation& run) { return run.run.schedule; },
+      [](Schedule schedule) { return std::string(schedule_name(schedule)); });
+  return summaries;
+}
+
+bool has_runs(const ResultFile& file) {
+  return std::ranges::any_of(file.measurements,
+                             [](const Measurement& each) { return each.benchmark == "e2e"; });
+}
+
+/// What a prediction is judged on must not have helped to make it.
+void refuse_sources(const model::Machine& machine, std::span<const ResultFile> results) {
+  namespace fs = std::filesystem;
+  for (const ResultFile& file : results) {
+    if (!has_runs(file)) continue;
+    for (const std::string& source : machine.sources) {
+      if (fs::weakly_canonical(source) != fs::weakly_canonical(file.path)) continue;
+      throw ConfigError(fmt::format(
+          "{} is among the sources of the machine, so it cannot judge it. Calibrate without it.",
+          file.path.string()));
+    }
+  }
+}
+
+/// Predicts runs of a machine, reading each network once.
+class MachinePredictor {
+ public:
+  explicit MachinePredictor(const model::Machine& machine) : machine_(&machine) {}
+
+  model::Prediction operator()(const Run& run) {
+    auto found = networks_.find(run.network);
+    if (found == networks_.end()) {
+      found = networks_.emplace(run.network, load_network(run.network)).first;
+    }
+    const int ranks[] = {run.ranks};
+    return model::predict(found->second, *machine_, run, ranks).front();
+  }
+
+ private:
+  const model::Machine* machine_;
+  std::map<std::string, Network> networks_;
+};
+
+}  // namespace
+
+Validation validate(const Predictor& predictor, std::span<const ResultFile> results) {
+  MeasuredRuns measured = collect_runs(results);
+  if (measured.runs.empty()) {
+    throw ConfigError(
+        "there is no measured training run to hold predictions against. Run \"dlscale bench "
+        "e2e\" first, or name the file it wrote.");
+  }
+  Validation validation;
+  validation.notes = std::move(measured.notes);
+  for (const MeasuredRun& run : measured.runs) {
+    validation.runs.push_back(validate_run(run, predictor, measured.runs));
+  }
+  validation.summaries = summarize_runs(validation.runs);
+  return validation;
+}
+
+Validation validate(const model::Machine& machine, std::span<const ResultFile> results) {
+  refuse_sources(machine, results);
+  return validate(Predictor(MachinePredictor(machine)), results);
+}
+
+bool passes(const ErrorSummary& summary, double limit) {
+  return summary.median_abs <= limit;
+}
+
+std::optional<double> limit_of(const ErrorSummary& summary, const Limits& limits) {
+  if (summary.ranks == 0) return {};
+  return summary.ranks == 1 ? limits.one_rank : limits.more_ranks;
+}
+
+ExitCode exit_code(const Validation& validation, const Limits& limits) {
+  for (const ErrorSummary& summary : validation.summaries) {
+    const auto limit = limit_of(summary, limits);
+    if (limit && !passes(summary, *limit)) return ExitCode::regression;
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace dlscale::report

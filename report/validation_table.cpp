@@ -1,0 +1,205 @@
+#include "report/validation_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/json/json.hpp"
+#include "report/numbers.hpp"
+#include "report/phases.hpp"
+
+namespace dlscale::report {
+namespace {
+
+std::vector<Cell> run_cells(const Run& run) {
+  return {{run.network},
+          {std::to_string(run.batch)},
+          {std::string(dtype_name(run.dtype))},
+          {std::string(schedule_name(run.schedule))},
+          {std::to_string(run.ranks)}};
+}
+
+std::vector<Column> run_columns() {
+  return {{"network", Align::left},
+          {"batch"},
+          {"dtype", Align::left},
+          {"schedule", Align::left},
+          {"ranks"}};
+}
+
+std::string spread(const std::vector<double>& errors) {
+  const auto [low, high] = std::minmax_element(errors.begin(), errors.end());
+  return fmt::format("{} – {}", signed_percent(*low), signed_percent(*high));
+}
+
+Tone tone_of(bool passed) {
+  return passed ? Tone::good : Tone::bad;
+}
+
+/// The groups by number of ranks, which have limits.
+template <class Visit>
+void for_each_limit(const Validation& validation, const Limits& limits, Visit visit) {
+  for (const ErrorSummary& summary : validation.summaries) {
+    if (const auto limit = limit_of(summary, limits)) visit(summary, *limit);
+  }
+}
+
+/// The phase that most runs with so many ranks blame.
+std::string common_blame(const Validation& validation, int ranks) {
+  std::map<std::string, int> votes;
+  for (const RunValidation& run : validation.runs) {
+    if (run.run.ranks == ranks) ++votes[run.blame];
+  }
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::max_element(votes.begin(), votes.end(), fewer)->first;
+}
+
+std::string limit_clause(const ErrorSummary& summary, double limit) {
+  return fmt::format("{} at {} (limit {}: {})", percent(summary.median_abs), summary.group,
+                     percent(limit), passes(summary, limit) ? "kept" : "missed");
+}
+
+std::string blame_clause(const Validation& validation, const ErrorSummary& summary) {
+  const std::string phase = common_blame(validation, summary.ranks);
+  return fmt::format(" At {} the phase most often to blame is {} ({}).", summary.group, phase,
+                     phase_word(phase));
+}
+
+std::vector<Cell> summary_cells(const ErrorSummary& summary, const Limits& limits) {
+  const auto limit = limit_of(summary, limits);
+  std::vector<Cell> cells{{summary.group},
+                          {std::to_string(summary.runs)},
+                          {std::to_string(summary.repeats)},
+                          {signed_percent(summary.bias)},
+                          {percent(summary.median_abs)},
+                          {percent(summary.p90_abs)}};
+  cells.push_back({summary.naive_median_abs ? percent(*summary.naive_median_abs) : "–"});
+  cells.push_back({limit ? percent(*limit) : "–"});
+  const bool passed = limit && passes(summary, *limit);
+  cells.push_back(limit ? Cell{passed ? "kept" : "missed", tone_of(passed)} : Cell{"–"});
+  return cells;
+}
+
+std::string error_text(const PhaseError& phase) {
+  return phase.error ? signed_percent(*phase.error) : "–";
+}
+
+Table records(const Validation& validation) {
+  Table table;
+  for (const char* key :
+       {"key", "network", "batch", "dtype", "schedule", "ranks", "backend", "repeats", "phase",
+        "predicted_s", "measured_s", "error", "share_of_error", "blame"}) {
+    table.columns.push_back({key});
+  }
+  for (const RunValidation& run : validation.runs) {
+    for (const PhaseError& phase : run.phases) {
+      std::vector<Cell> cells = run_cells(run.run);
+      cells.insert(cells.begin(), {run.key});
+      cells.insert(cells.end(), {{run.backend},
+                                 {std::to_string(run.repeats)},
+                                 {phase.phase},
+                                 {exact(phase.predicted.si())},
+                                 {exact(phase.measured.si())},
+                                 {phase.error ? exact(*phase.error) : ""},
+                                 {exact(phase.share_of_error)},
+                                 {run.blame}});
+      table.rows.push_back(std::move(cells));
+    }
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string verdict_sentence(const Validation& validation, const Limits& limits) {
+  std::vector<std::string> clauses;
+  std::string blames;
+  for_each_limit(validation, limits, [&](const ErrorSummary& summary, double limit) {
+    clauses.push_back(limit_clause(summary, limit));
+    if (!passes(summary, limit)) blames += blame_clause(validation, summary);
+  });
+  return fmt::format("The predicted iteration time is off by {}, median of {}.{}",
+                     fmt::join(clauses, " and "),
+                     counted(validation.summaries.front().repeats, "measured repeat"), blames);
+}
+
+Table runs_table(const Validation& validation) {
+  Table table;
+  table.title = "Iteration, predicted against measured";
+  table.columns = run_columns();
+  for (const char* heading :
+       {"predicted ms", "95 % interval", "measured ms", "error", "of repeats"}) {
+    table.columns.push_back({heading});
+  }
+  table.columns.push_back({"blame", Align::left});
+  for (const RunValidation& run : validation.runs) {
+    std::vector<Cell> cells = run_cells(run.run);
+    cells.push_back({milliseconds(run.iteration().predicted)});
+    cells.push_back({fmt::format("{} – {}", milliseconds(run.prediction.low),
+                                 milliseconds(run.prediction.high))});
+    cells.push_back({milliseconds(run.iteration().measured)});
+    cells.push_back({error_text(run.iteration())});
+    cells.push_back({spread(run.errors)});
+    cells.push_back({run.blame});
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes = {
+      "error = (predicted − measured) / measured; blame = the phase that adds most to it",
+      "the interval is that of the machine's fitted parameters, not of the model"};
+  return table;
+}
+
+Table phases_table(const Validation& validation) {
+  Table table;
+  table.title = "Phases in ms, predicted / measured";
+  table.columns = run_columns();
+  for (const Phase& phase : iteration_phases) table.columns.push_back({std::string(phase.series)});
+  for (const RunValidation& run : validation.runs) {
+    std::vector<Cell> cells = run_cells(run.run);
+    for (std::size_t i = 1; i < run.phases.size(); ++i) {
+      const PhaseError& phase = run.phases[i];
+      const bool blamed = phase.phase == run.blame;
+      cells.push_back({fmt::format("{} / {}{}", milliseconds(phase.predicted),
+                                   milliseconds(phase.measured), blamed ? " *" : ""),
+                       blamed ? Tone::caution : Tone::plain});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes = {
+      "* the phase to blame for most of the error",
+      "measured on the rank each iteration waited for; medians, so they need not add up"};
+  return table;
+}
+
+Table errors_table(const Validation& validation, const Limits& limits) {
+  Table table;
+  table.title = "Error of the iteration by group, every repeat counted";
+  table.columns = {{"group", Align::left},
+                   {"runs"},
+                   {"repeats"},
+                   {"bias"},
+                   {"median"},
+                   {"90 % within"},
+                   {"naive median"},
+                   {"limit"},
+                   {"verdict", Align::left}};
+  for (const ErrorSummary& summary : validation.summaries) {
+    table.rows.push_back(summary_cells(summary, limits));
+  }
+  table.notes = {"bias is the median signed error, median and 90 % are of the absolute error",
+                 "naive: a model that says more ranks take as long as one, on the same runs"};
+  for (const std::string& note : validation.notes) table.notes.push_back(note);
+  return table;
+}
+
+Document validation_document(const Validation& validation, const Limits& limits) {
+  return {verdict_sentence(validation, limits),
+          {runs_table(validation), phases_table(validation), errors_table(validation, limits)},
+          records(validation),
+          validation_json(validation, limits)};
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "report/table.hpp"
+#include "report/validate.hpp"
+
+namespace dlscale::report {
+
+/// A validation: the verdict in a sentence, predicted against measured per run, phase by phase, and
+/// the errors by group against their limits.
+Document validation_document(const Validation& validation, const Limits& limits);
+
+/// "Predictions are off by 3.1 % at 1 rank (limit 5.0 %) and 12.0 % at 2 ranks (limit 10.0 %:
+/// missed) …", and what is to blame where a limit is missed.
+std::string verdict_sentence(const Validation& validation, const Limits& limits);
+
+Table runs_table(const Validation& validation);
+Table phases_table(const Validation& validation);
+Table errors_table(const Validation& validation, const Limits& limits);
+
+}  // namespace dlscale::report
