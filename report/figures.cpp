@@ -109,7 +109,7 @@ Plot speedup_plot(const ReportInput& input, const fs::path& folder) {
 }
 
 Plot allreduce_plot(const ReportInput& input, const fs::path& folder) {
-  model::save_machine(folder / "machine.json", input.machine);
+  write_text(folder / "machine.json", model::machine_json(input.machine));
   Plot plot{{"allreduce", "Time of an all-reduce: measured (points) and fitted (line)",
              "Time of an all-reduce against the size of the message, both axes logarithmic. The "
              "table of collectives has the fitted values.",

@@ -35,7 +35,7 @@ Table collectives_table(const model::Machine& machine) {
       {"collective", Align::left}, {"ranks"}, {"on a node"}, {"from"}, {"to"}, {"α"}, {"1/β"},
       {"median residual"},         {"points"}};
   for (const model::CollectiveFit& fit : machine.collectives) {
-    for (const model::Segment& segment : fit.segments) {
+    for (const model::Segment& segment : fit.cost.segments()) {
       table.rows.push_back({{fit.collective},
                             {std::to_string(fit.ranks)},
                             {std::to_string(fit.ranks_on_node)},
@@ -53,17 +53,26 @@ Table collectives_table(const model::Machine& machine) {
 void append_affine(Table& table, const std::string& what,
                    const std::vector<model::AffineFit>& fits) {
   for (const model::AffineFit& fit : fits) {
-    table.rows.push_back({{what},
-                          {std::to_string(fit.ranks_on_node)},
-                          {estimate_text(fit.start)},
-                          {inverse_text(fit.per_byte)}});
+    for (const model::Segment& segment : fit.cost.segments()) {
+      table.rows.push_back({{what},
+                            {std::to_string(fit.ranks_on_node)},
+                            {std::to_string(fit.threads)},
+                            {to_text(segment.from)},
+                            {to_text(segment.to)},
+                            {estimate_text(segment.alpha)},
+                            {inverse_text(segment.beta)},
+                            {percent(segment.median_residual)},
+                            {std::to_string(segment.points)}});
+    }
   }
 }
 
 Table copies_table(const model::Machine& machine) {
   Table table;
-  table.title = "Copies and updates: T(m) = start + m / bandwidth";
-  table.columns = {{"what", Align::left}, {"ranks on a node"}, {"start"}, {"bandwidth"}};
+  table.title = "Copies and updates: T(m) = start + m / bandwidth, in pieces";
+  table.columns = {
+      {"what", Align::left}, {"ranks on a node"}, {"threads"}, {"from"}, {"to"}, {"start"},
+      {"bandwidth"},         {"median residual"}, {"points"}};
   append_affine(table, "host-to-device copy", machine.h2d);
   append_affine(table, "update of parameters", machine.update);
   return table;

@@ -1,0 +1,112 @@
+"""What the figures share: reading results, colours, sizes and writing SVG and PNG."""
+
+import json
+import pathlib
+import sys
+
+import matplotlib
+
+matplotlib.use("Agg")
+matplotlib.rcParams.update(
+    {
+        "svg.fonttype": "none",  # text stays text: it can be read, searched and is small
+        "svg.hashsalt": "dlscale",  # the same data gives the same file
+        "font.family": "DejaVu Sans",
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.axisbelow": True,
+        "grid.color": "#d5dae0",
+        "grid.linewidth": 0.6,
+        "legend.frameon": False,
+    }
+)
+
+# Okabe & Ito (2008), distinct to colour-blind readers; one colour a phase, in time order.
+PHASES = [
+    ("t_io", "waiting for input", "#999999"),
+    ("t_h2d", "host-to-device copy", "#f0e442"),
+    ("t_f", "forward", "#56b4e9"),
+    ("t_b", "backward", "#0072b2"),
+    ("t_comm_exposed", "exposed communication", "#d55e00"),
+    ("t_u", "update", "#009e73"),
+    ("t_other", "anything else", "#cc79a7"),
+]
+COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
+
+
+class BadInputError(Exception):
+    """A file that cannot be drawn; the message says what to do."""
+
+
+def read_json(path, schema):
+    """The JSON object in a file, after a look at its schema and version."""
+    try:
+        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(document, dict) or document.get("schema") != schema:
+        raise BadInputError(f'{path} is no "{schema}". Write it with dlscale --format json.')
+    if document.get("version") != 1:
+        raise BadInputError(f"{path} has version {document.get('version')}, this script reads 1.")
+    return document
+
+
+def read_measurements(path):
+    """The measurements of a result file (JSON Lines); a truncated last line is left out."""
+    try:
+        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+        header = json.loads(lines[0])
+    except (OSError, ValueError, IndexError) as error:
+        raise BadInputError(f"{path} cannot be read as a result file: {error}.") from error
+    if not isinstance(header, dict) or header.get("schema") != "dlscale.result":
+        raise BadInputError(f"{path} is no result file of dlscale bench.")
+    measurements = []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            if number == len(lines):
+                break
+            raise BadInputError(f"{path}, line {number}: {error}.") from error
+        if "end" not in record:
+            measurements.append(record)
+    return measurements
+
+
+def label(text):
+    """Text as it is: matplotlib would take what stands between dollars for a formula."""
+    return str(text).replace("$", r"\$")
+
+
+def add_output_option(parser):
+    parser.add_argument(
+        "-o", "--output", required=True, type=pathlib.Path, help="writes OUTPUT.svg and OUTPUT.png"
+    )
+
+
+def save(figure, stem):
+    """Writes the figure as SVG, without a background, and as PNG, on white."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(
+        stem.with_name(stem.name + ".svg"),
+        bbox_inches="tight",
+        transparent=True,
+        metadata={"Date": None, "Creator": None},
+    )
+    figure.savefig(
+        stem.with_name(stem.name + ".png"), bbox_inches="tight", dpi=150, facecolor="white"
+    )
+
+
+def run(main):
+    """Calls main(); bad input ends with one sentence and exit status 2."""
+    try:
+        main()
+    except (BadInputError, OSError) as error:
+        print(f"{pathlib.Path(sys.argv[0]).name}: {error}", file=sys.stderr)
+        sys.exit(2)
+    except (KeyError, TypeError) as error:
+        message = f"the input lacks {error}. Write it with this version of dlscale."
+        print(f"{pathlib.Path(sys.argv[0]).name}: {message}", file=sys.stderr)
+        sys.exit(2)
