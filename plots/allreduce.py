@@ -8,8 +8,9 @@ Example: plots/allreduce.py --machine machine.json results/comm.jsonl -o allredu
 import argparse
 import statistics
 
-import figure_io
 import matplotlib.pyplot as plt
+
+import figure_io
 
 SIZES = [("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30)]
 
@@ -112,9 +113,7 @@ def set_size_axis(axes, smallest, largest):
 
 def draw(fits, points):
     if not fits and not points:
-        raise figure_io.BadInputError(
-            "there is no all-reduce to draw. Run dlscale bench comm first."
-        )
+        raise figure_io.BadInputError("there is no all-reduce to draw. Run dlscale bench comm.")
     figure, axes = plt.subplots(figsize=(6.4, 3.8))
     sizes = []
     for index, key in enumerate(sorted(fits.keys() | points.keys())):

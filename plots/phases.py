@@ -7,8 +7,9 @@ Example: plots/phases.py validation.json -o phases
 
 import argparse
 
-import figure_io
 import matplotlib.pyplot as plt
+
+import figure_io
 
 BAR = 0.36
 SCHEDULES = {"sequential": "seq.", "wait_free": "wait-free", "bucketed": "bucketed"}

@@ -8,8 +8,9 @@ Example: plots/speedup.py predictions.json --validation validation.json -o speed
 
 import argparse
 
-import figure_io
 import matplotlib.pyplot as plt
+
+import figure_io
 
 MARKERS = {"sequential": "s", "wait_free": "o", "bucketed": "^"}
 

@@ -1,0 +1,264 @@
+#!/usr/bin/env python3
+"""Every figure is drawn from sample files, and bad input is told in one sentence.
+
+Usage: test_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
+"""
+
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+PLOTS = pathlib.Path(__file__).resolve().parents[2] / "plots"
+PHASES = ["t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"]
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def sample_run(network, ranks, schedule="wait_free", batch=8):
+    return {
+        "network": network,
+        "cluster": "local",
+        "ranks": ranks,
+        "ranks_per_node": ranks,
+        "batch": batch,
+        "dtype": "f32",
+        "schedule": schedule,
+        "cores_per_rank": 1,
+        "compute_threads": 1,
+        "loader_threads": 1,
+        "prefetch": 2,
+    }
+
+
+def sample_prediction(network, ranks, iteration_s=0.4, half_width=0.03):
+    total = iteration_s * (1 + 0.06 * (ranks - 1) ** 0.5)
+    times = {f"{phase}_s": 0.0 for phase in PHASES}
+    times.update(t_iter_s=total, t_comm_hidden_s=0.0, t_load_s=0.1)
+    return {
+        "run": sample_run(network, ranks),
+        "time": times,
+        "t_iter_low_s": total * (1 - half_width),
+        "t_iter_high_s": total * (1 + half_width),
+        "closed_form": None,
+        "closed_form_absent": "sample",
+        "images_per_s": 8 * ranks / total,
+        "speedup": ranks * iteration_s / total,
+        "efficiency": iteration_s / total,
+        "bound": "compute",
+        "notes": [],
+    }
+
+
+def sample_phases(scale, exposed):
+    measured = dict(zip(PHASES, [0.001, 0.004, 0.12, 0.25, exposed, 0.03, 0.002], strict=True))
+    phases = [
+        {
+            "phase": name,
+            "predicted_s": 0.0 if name == "t_other" else 0.97 * scale * value,
+            "measured_s": scale * value,
+            "error": -0.03,
+            "share_of_error": -0.01,
+        }
+        for name, value in measured.items()
+    ]
+    total = {
+        "phase": "t_iter",
+        "predicted_s": sum(phase["predicted_s"] for phase in phases),
+        "measured_s": sum(phase["measured_s"] for phase in phases),
+        "error": -0.034,
+        "share_of_error": -0.034,
+    }
+    return [total, *phases]
+
+
+def sample_validation(networks):
+    runs = []
+    for scale, network in enumerate(networks, start=1):
+        for schedule, exposed in [("sequential", 0.09), ("wait_free", 0.02), ("bucketed", 0.05)]:
+            for ranks in (1, 2):
+                runs.append(
+                    {
+                        "key": f"e2e {network} {schedule} {ranks}",
+                        "run": sample_run(network, ranks, schedule),
+                        "phases": sample_phases(scale, exposed if ranks > 1 else 0.0),
+                        "naive_error": None if ranks == 1 else -exposed,
+                    }
+                )
+    return {"schema": "dlscale.validation", "version": 1, "passed": True, "runs": runs}
+
+
+def sample_predictions(networks):
+    curve = [1, 2, 4, 8, 16, 32, 64]
+    return {
+        "schema": "dlscale.prediction",
+        "version": 1,
+        "predictions": [sample_prediction(name, ranks) for name in networks for ranks in curve],
+    }
+
+
+def segment(start, end, alpha, beta):
+    def exact(value):
+        return {"value": value, "low": value, "high": value}
+
+    return {
+        "from_bytes": start,
+        "to_bytes": end,
+        "alpha_s": exact(alpha),
+        "beta_s_per_byte": exact(beta),
+        "median_residual": 0.02,
+        "points": 8,
+    }
+
+
+def sample_machine():
+    fits = []
+    for ranks, factor in [(2, 1.0), (4, 2.2)]:
+        segments = [
+            segment(4, 65536, 2e-6 * factor, 4e-10 * factor),
+            segment(65536, 2**28, 1.5e-5 * factor, 2.2e-10 * factor),
+        ]
+        fits.append(
+            {
+                "collective": "all_reduce",
+                "ranks": ranks,
+                "ranks_on_node": ranks,
+                "segments": segments,
+                "source": "",
+            }
+        )
+    return {"schema": "dlscale.machine", "version": 1, "collectives": fits}
+
+
+def sample_results():
+    lines = [{"schema": "dlscale.result", "version": 1, "benchmark": "comm"}]
+    for power in range(2, 28):
+        size = 2**power
+        time = 2e-6 + 4e-10 * size if size < 65536 else 1.5e-5 + 2.2e-10 * size
+        samples = [[time * (0.95 + 0.02 * i) for i in range(7)] for _ in range(2)]
+        axes = {
+            "collective": "all_reduce",
+            "bytes": str(size),
+            "ranks": "2",
+            "ranks_on_node": "2",
+            "library": "mpi",
+        }
+        lines.append(
+            {
+                "benchmark": "comm",
+                "axes": axes,
+                "status": "ok",
+                "series": {"time": {"unit": "s", "samples": samples}},
+            }
+        )
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    return text + '{"benchmark": "comm", "axes": {"coll'  # stopped in the middle of a line
+
+
+class PlotsTest(unittest.TestCase):
+    folder = None
+
+    def setUp(self):
+        if self.folder is None:
+            temporary = tempfile.TemporaryDirectory()
+            self.addCleanup(temporary.cleanup)
+            self.where = pathlib.Path(temporary.name)
+        else:
+            self.where = self.folder
+            self.where.mkdir(parents=True, exist_ok=True)
+
+    def write(self, name, document):
+        path = self.where / name
+        text = document if isinstance(document, str) else json.dumps(document)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def run_plot(self, name, *arguments):
+        command = [sys.executable, str(PLOTS / f"{name}.py"), *arguments]
+        command += ["--output", str(self.where / name)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    def draw(self, name, *arguments):
+        """Draws; returns all text in the SVG."""
+        finished = self.run_plot(name, *arguments)
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertTrue((self.where / f"{name}.png").read_bytes().startswith(b"\x89PNG"))
+        root = xml.etree.ElementTree.parse(self.where / f"{name}.svg").getroot()
+        self.assertEqual(root.tag, SVG + "svg")
+        return " ".join("".join(text.itertext()) for text in root.iter(SVG + "text"))
+
+    def assert_refused(self, finished, *words):
+        self.assertEqual(finished.returncode, 2, finished.stderr)
+        self.assertEqual(len(finished.stderr.strip().splitlines()), 1, finished.stderr)
+        for word in words:
+            self.assertIn(word, finished.stderr)
+
+    def test_phases_show_every_run_with_its_error_and_unit(self):
+        networks = ["alexnet", "googlenet", "resnet50"]
+        text = self.draw("phases", self.write("validation.json", sample_validation(networks)))
+        for word in [*networks, "ms", "exposed communication", "update", "2 ranks"]:
+            self.assertIn(word, text)
+        self.assertEqual(text.count("-3.4 %"), 18)
+
+    def test_speedup_shows_prediction_measurement_and_ideal(self):
+        networks = ["alexnet", "googlenet", "resnet50"]
+        predictions = self.write("predictions.json", sample_predictions(networks))
+        validation = self.write("validation.json", sample_validation(networks))
+        text = self.draw("speedup", predictions, "--validation", validation)
+        for word in [*networks, "predicted", "ideal", "measured, bucketed", "workers", "64"]:
+            self.assertIn(word, text)
+
+    def test_speedup_needs_no_measurement(self):
+        predictions = self.write("alone.json", sample_predictions(["vgg16"]))
+        self.assertNotIn("measured", self.draw("speedup", predictions))
+
+    def test_allreduce_shows_points_and_fit_with_units(self):
+        machine = self.write("machine.json", sample_machine())
+        results = self.write("comm.jsonl", sample_results())
+        text = self.draw("allreduce", "--machine", machine, results)
+        for word in ["2 ranks, measured", "4 ranks, fitted", "MiB", "ms"]:
+            self.assertIn(word, text)
+
+    def test_names_are_shown_as_they_are(self):
+        hostile = "<script>alert('$x^$')</script> & $"
+        text = self.draw("phases", self.write("hostile.json", sample_validation([hostile])))
+        self.assertIn(hostile, text)
+
+    def test_equal_input_gives_equal_files(self):
+        path = self.write("validation.json", sample_validation(["alexnet"]))
+        self.draw("phases", path)
+        first = (self.where / "phases.svg").read_bytes()
+        self.draw("phases", path)
+        self.assertEqual(first, (self.where / "phases.svg").read_bytes())
+
+    def test_another_schema_is_refused(self):
+        path = self.write("other.json", sample_predictions(["alexnet"]))
+        self.assert_refused(self.run_plot("phases", path), "dlscale.validation", "other.json")
+
+    def test_a_missing_file_is_refused(self):
+        self.assert_refused(self.run_plot("phases", "/nowhere/x.json"), "/nowhere/x.json")
+
+    def test_text_that_is_no_json_is_refused(self):
+        path = self.write("broken.json", "{")
+        self.assert_refused(self.run_plot("speedup", path), "broken.json")
+
+    def test_a_validation_without_runs_is_refused(self):
+        path = self.write("empty.json", sample_validation([]))
+        self.assert_refused(self.run_plot("phases", path), "no run")
+
+    def test_a_broken_line_inside_results_is_refused(self):
+        text = sample_results().replace('"status": "ok"', '"status": ', 1)
+        path = self.write("broken.jsonl", text)
+        self.assert_refused(self.run_plot("allreduce", path), "line 2")
+
+
+if __name__ == "__main__":
+    if importlib.util.find_spec("matplotlib") is None:
+        print("skipped: this Python has no matplotlib (apt install python3-matplotlib)")
+        sys.exit(77)
+    if len(sys.argv) > 1:
+        PlotsTest.folder = pathlib.Path(sys.argv.pop(1))
+    unittest.main()
