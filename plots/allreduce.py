@@ -105,6 +105,7 @@ def set_size_axis(axes, smallest, largest):
     step = max(2, 2 * ((last - first) // 14))
     ticks = [2**power for power in range(first - first % 2, last + 1, step)]
     axes.set_xticks(ticks, [size_text(tick) for tick in ticks], rotation=35, ha="right")
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.minorticks_off()
     axes.grid()
     axes.set_xlabel("message size")

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import figure_io
 
 BAR = 0.36
-SCHEDULES = {"sequential": "seq.", "wait_free": "wait-free", "bucketed": "bucketed"}
+ORDER = ["sequential", "wait_free", "bucketed"]
 
 
 def phase_times(run, side):
@@ -44,10 +44,8 @@ def stack(axes, position, times, hatch, named):
 
 
 def run_label(run):
-    schedule = run["run"]["schedule"]
     ranks = run["run"]["ranks"]
-    word = SCHEDULES.get(schedule, schedule)
-    return figure_io.label(f"{word}\n{ranks} rank{'s' if ranks > 1 else ''}")
+    return figure_io.label(f"{run['run']['schedule']}\n{ranks} rank{'s' if ranks > 1 else ''}")
 
 
 def draw_network(axes, network, runs, named):
@@ -78,6 +76,13 @@ def draw_network(axes, network, runs, named):
     axes.grid(axis="y")
 
 
+def place(run):
+    """Where a run stands: schedules from the plainest on, ranks ascending."""
+    schedule = run["run"]["schedule"]
+    index = ORDER.index(schedule) if schedule in ORDER else len(ORDER)
+    return index, schedule, run["run"]["ranks"]
+
+
 def by_network(runs):
     networks = {}
     for run in runs:
@@ -85,7 +90,7 @@ def by_network(runs):
         name = f"{settings['network']}, batch {settings['batch']}, {settings['dtype']}"
         networks.setdefault(name, []).append(run)
     for each in networks.values():
-        each.sort(key=lambda run: (run["run"]["schedule"], run["run"]["ranks"]))
+        each.sort(key=place)
     return networks
 
 
@@ -119,7 +124,9 @@ def draw(validation):
         ),
     ]
     figure.tight_layout()
-    figure.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.0, 0.97), fontsize=8)
+    figure.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, fontsize=8
+    )
     return figure
 
 

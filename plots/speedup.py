@@ -55,7 +55,8 @@ def draw_curve(axes, curve, colour, with_schedule):
     high = [s * t / t_fast for s, t, t_fast in zip(speedup, total, fast, strict=True)]
     schedule = curve[0]["run"]["schedule"]
     name = f"predicted, {schedule}" if with_schedule else "predicted"
-    axes.fill_between(ranks, low, high, color=colour, alpha=0.2, linewidth=0)
+    interval = figure_io.label(f"95 % interval, {schedule}" if with_schedule else "95 % interval")
+    axes.fill_between(ranks, low, high, color=colour, alpha=0.25, linewidth=0, label=interval)
     axes.plot(ranks, speedup, color=colour, marker=".", markersize=4, label=figure_io.label(name))
     axes.annotate(
         f"{speedup[-1]:.3g}",
@@ -94,7 +95,22 @@ def draw_network(axes, network, curves, points):
     axes.grid()
     axes.set_xlabel("workers (ranks)")
     axes.set_title(figure_io.label(network), loc="left", fontsize=9.5)
-    axes.legend(fontsize=7.5, loc="upper left")
+
+
+def add_legend(figure):
+    """One legend for all panels, below them."""
+    entries = {}
+    for axes in figure.axes:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(name, handle)
+    figure.legend(
+        entries.values(),
+        entries.keys(),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=min(5, len(entries)),
+        fontsize=8,
+    )
 
 
 def draw(predictions, validation):
@@ -114,6 +130,7 @@ def draw(predictions, validation):
     for axes in grid[:, 0]:
         axes.set_ylabel("speed-up over 1 worker")
     figure.tight_layout()
+    add_legend(figure)
     return figure
 
 

@@ -1,6 +1,8 @@
 #include "report/page/svg_text.hpp"
 
-#include <regex>
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,23 +21,61 @@ std::string without(std::string text, std::string_view open, std::string_view cl
   return text;
 }
 
-void refuse_active_content(const std::string& svg) {
-  static const std::regex active(
-      R"re(<script|<foreignObject|\son[a-z]+\s*=|href\s*=\s*"(?!#|data:image/png)|url\((?!#))re",
-      std::regex::icase);
-  std::smatch found;
-  if (!std::regex_search(svg, found, active)) return;
-  throw ConfigError(
-      fmt::format("a figure holds \"{}\", which a self-contained page must not. Draw it with the "
-                  "scripts in plots/.",
-                  found.str()));
+std::string lower_case(std::string text) {
+  for (char& character : text) {
+    if (character >= 'A' && character <= 'Z') character = static_cast<char>(character - 'A' + 'a');
+  }
+  return text;
 }
 
-std::string with_prefixed_ids(const std::string& svg, const std::string& prefix) {
-  static const std::regex id(R"re((\sid=")([^"]+"))re");
-  static const std::regex reference(R"re((href="#|url\(#)([^")]+))re");
-  const std::string named = std::regex_replace(svg, id, "$1" + prefix + "$2");
-  return std::regex_replace(named, reference, "$1" + prefix + "$2");
+/// Whether `opening` stands anywhere without one of `allowed` right behind it.
+bool opens_otherwise(std::string_view text, std::string_view opening,
+                     std::initializer_list<std::string_view> allowed) {
+  for (std::size_t at = text.find(opening); at != text.npos; at = text.find(opening, at + 1)) {
+    const std::string_view rest = text.substr(at + opening.size());
+    if (std::ranges::none_of(allowed, [rest](auto word) { return rest.starts_with(word); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Attributes such as onload="...".
+bool has_event_handler(std::string_view text) {
+  for (std::size_t at = text.find(" on"); at != text.npos; at = text.find(" on", at + 1)) {
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at + 1);
+    if (end != text.npos && text.substr(end).starts_with("=\"")) return true;
+  }
+  return false;
+}
+
+void refuse_active_content(std::string svg) {
+  svg = lower_case(std::move(svg));
+  std::ranges::replace_if(
+      svg, [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
+  const bool refused = opens_otherwise(svg, "<script", {}) ||
+                       opens_otherwise(svg, "<foreignobject", {}) ||
+                       opens_otherwise(svg, "href=\"", {"#", "data:image/png"}) ||
+                       opens_otherwise(svg, "url(", {"#"}) || has_event_handler(svg);
+  if (refused) {
+    throw ConfigError(
+        "a figure holds a script, an event handler or a link, which a self-contained page must "
+        "not. Draw it with the scripts in plots/.");
+  }
+}
+
+std::string replaced(std::string text, std::string_view what, const std::string& with) {
+  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
+}
+
+std::string with_prefixed_ids(std::string svg, const std::string& prefix) {
+  for (const std::string opening : {" id=\"", "href=\"#", "url(#"}) {
+    svg = replaced(std::move(svg), opening, opening + prefix);
+  }
+  return svg;
 }
 
 }  // namespace
@@ -51,7 +91,7 @@ std::string inline_svg(std::string_view svg, std::string_view id_prefix, std::st
   text = text.substr(start + 4, end + 6 - start - 4);
   refuse_active_content(text);
   return fmt::format("<svg role=\"img\" aria-label=\"{}\"{}", escape_html(alt),
-                     with_prefixed_ids(text, std::string(id_prefix) + "-"));
+                     with_prefixed_ids(std::move(text), std::string(id_prefix) + "-"));
 }
 
 }  // namespace dlscale::report

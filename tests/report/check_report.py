@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Checks a report folder by parsers that know nothing of dlscale: check_report.py FOLDER"""
+
+import html.parser
+import pathlib
+import re
+import sys
+import unittest
+
+VOID = {"meta", "br", "hr", "img", "link", "input", "col"}
+FOLDER = None
+
+
+class Page(html.parser.HTMLParser):
+    """Tags with their attributes, text, and whether every tag is closed where it was opened."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.errors, self.text = [], [], [], []
+        self.feed(text)
+        self.close()
+        self.errors += [f"<{tag}> is never closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1] != tag:
+            self.errors.append(f"</{tag}> inside {self.open[-3:]} at {self.getpos()}")
+        if self.open:
+            self.open.pop()
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+class ReportTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.html = (FOLDER / "report.html").read_text(encoding="utf-8")
+        cls.markdown = (FOLDER / "report.md").read_text(encoding="utf-8")
+        cls.page = Page(cls.html)
+
+    def test_every_tag_is_closed_where_it_was_opened(self):
+        self.assertEqual(self.page.errors, [])
+
+    def test_nothing_is_loaded(self):
+        for tag, attributes in self.page.tags:
+            self.assertNotIn(tag, ("script", "link", "iframe", "object", "embed"))
+            for name in ("src", "href", "xlink:href", "srcset", "action"):
+                value = attributes.get(name) or ""
+                self.assertTrue(value == "" or value.startswith("#"), f"{tag} {name}={value}")
+        self.assertNotRegex(self.html, r"@import|url\((?!#)")
+
+    def test_ids_are_unique_and_references_lead_somewhere(self):
+        ids = [attributes["id"] for _, attributes in self.page.tags if "id" in attributes]
+        self.assertEqual(len(ids), len(set(ids)))
+        for _, attributes in self.page.tags:
+            for name in ("href", "xlink:href"):
+                if attributes.get(name):
+                    self.assertIn(attributes[name][1:], ids)
+        for reference in re.findall(r"url\(#([^)]+)\)", self.html):
+            self.assertIn(reference, ids)
+
+    def test_headings_of_tables_have_a_scope(self):
+        scopes = [attributes.get("scope") for tag, attributes in self.page.tags if tag == "th"]
+        self.assertGreater(len(scopes), 50)
+        self.assertTrue(all(scope in ("col", "row") for scope in scopes))
+
+    def test_figures_have_a_text_for_those_who_cannot_see_them(self):
+        figures = [tag for tag, _ in self.page.tags if tag == "figure"]
+        labels = [
+            attributes.get("aria-label") for tag, attributes in self.page.tags if tag == "svg"
+        ]
+        self.assertEqual(len(figures), len(labels))
+        self.assertTrue(all(label and len(label) > 40 for label in labels))
+
+    def test_every_run_is_there(self):
+        for text in ("".join(self.page.text), self.markdown):
+            for word in ("alexnet", "resnet50", "sequential", "wait_free"):
+                self.assertIn(word, text)
+        rows = re.findall(r"^\| (?:alexnet|resnet50) \| 8 \| f32 \|", self.markdown, re.MULTILINE)
+        self.assertEqual(len(rows), 2 * 8)  # each of 8 runs in the table of runs and of phases
+
+    def test_hostile_text_stays_text(self):
+        hostile = '<b>Hostile & "quoted" | name</b>'
+        self.assertIn(hostile, "".join(self.page.text))
+        self.assertNotIn("b", [tag for tag, _ in self.page.tags])
+
+    def test_markdown_tables_have_equal_rows(self):
+        width, tables = None, 0
+        for line in self.markdown.splitlines():
+            cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
+            if cells is None:
+                width = None
+                continue
+            tables += width is None
+            self.assertIn(width, (None, cells), line)
+            width = cells
+        self.assertGreater(tables, 6)
+
+    def test_html_and_markdown_have_the_same_sections(self):
+        in_markdown = re.findall(r"^## (.*)$", self.markdown, re.MULTILINE)
+        in_html = re.findall(r"<h2[^>]*>([^<]*)</h2>", self.html)
+        self.assertEqual(in_html, in_markdown)
+
+    def test_linked_figures_exist(self):
+        for target in re.findall(r"\]\(<([^>]+)>\)", self.markdown):
+            self.assertTrue((FOLDER / target).exists(), target)
+
+
+if __name__ == "__main__":
+    FOLDER = pathlib.Path(sys.argv.pop(1))
+    unittest.main()

@@ -1,0 +1,180 @@
+#include "report/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "report/comparison_table.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+const std::map<std::string, std::string> cell{{"layer", "conv1"}, {"pass", "forward"}};
+
+/// Five repeats around `centre`, `spread` apart.
+ResultFile repeats(double centre, double spread = 0.001) {
+  std::vector<Measurement> measurements;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    auto axes = cell;
+    axes["repeat"] = std::to_string(repeat);
+    const double time = centre * (1 + spread * (repeat - 2));
+    measurements.push_back(samples::timed("conv", axes, {time, time, time}));
+  }
+  return samples::file("conv", std::move(measurements));
+}
+
+ComparisonReport compare_files(const ResultFile& a, const ResultFile& b, double margin = 0.02) {
+  return compare(std::vector{a}, std::vector{b}, margin);
+}
+
+TEST(Compare, CallsAClearSlowdownARegression) {
+  const ComparisonReport report = compare_files(repeats(1.0), repeats(1.1));
+  ASSERT_EQ(report.rows.size(), 1U);
+  EXPECT_EQ(report.rows.front().verdict, Verdict::regressed);
+  EXPECT_NEAR(report.rows.front().ratio, 1.1, 1e-9);
+  EXPECT_EQ(report.verdict, Verdict::regressed);
+  EXPECT_EQ(exit_code(report.verdict), ExitCode::regression);
+}
+
+TEST(Compare, CallsAClearSpeedUpAnImprovement) {
+  const ComparisonReport report = compare_files(repeats(1.1), repeats(1.0));
+  EXPECT_EQ(report.verdict, Verdict::improved);
+  EXPECT_EQ(exit_code(report.verdict), ExitCode::ok);
+}
+
+TEST(Compare, CallsAChangeWithinTheMarginUnchanged) {
+  const ComparisonReport report = compare_files(repeats(1.0), repeats(1.01));
+  EXPECT_EQ(report.verdict, Verdict::unchanged);
+  EXPECT_EQ(exit_code(report.verdict), ExitCode::ok);
+}
+
+TEST(Compare, SaysWhenItCannotTell) {
+  const ComparisonReport report = compare_files(repeats(1.0, 0.05), repeats(1.03, 0.05));
+  EXPECT_EQ(report.verdict, Verdict::inconclusive);
+  EXPECT_EQ(exit_code(report.verdict), ExitCode::inconclusive);
+}
+
+TEST(Compare, FlipsItsVerdictWhenTheSidesAreSwapped) {
+  const std::map<Verdict, Verdict> opposite{{Verdict::regressed, Verdict::improved},
+                                            {Verdict::improved, Verdict::regressed},
+                                            {Verdict::unchanged, Verdict::unchanged},
+                                            {Verdict::inconclusive, Verdict::inconclusive}};
+  for (const double factor : {0.5, 0.97, 0.985, 1.0, 1.015, 1.03, 2.0}) {
+    const Verdict forward = compare_files(repeats(1.0, 0.004), repeats(factor, 0.004)).verdict;
+    const Verdict backward = compare_files(repeats(factor, 0.004), repeats(1.0, 0.004)).verdict;
+    EXPECT_EQ(backward, opposite.at(forward)) << factor;
+  }
+}
+
+TEST(Compare, FindsNoChangeBetweenAFileAndItself) {
+  const ResultFile file =
+      samples::file("conv", {samples::timed("conv", cell, {1.0, 1.1, 0.9, 1.3, 1.0, 1.2})});
+  EXPECT_EQ(compare_files(file, file).verdict, Verdict::unchanged);
+}
+
+TEST(Compare, HasNoVerdictOnASingleSample) {
+  const auto single = [](double time) {
+    return samples::file("conv", {samples::timed("conv", cell, {time})});
+  };
+  const ComparisonReport report = compare_files(single(1.0), single(5.0));
+  EXPECT_EQ(report.verdict, Verdict::inconclusive);
+  EXPECT_NE(report.rows.front().method.find("too few"), std::string::npos);
+}
+
+TEST(Compare, ListsWhatOnlyOneSideHas) {
+  ResultFile a = repeats(1.0);
+  ResultFile b = repeats(1.0);
+  a.measurements.push_back(samples::timed("conv", {{"layer", "gone"}}, {1.0}));
+  b.measurements.push_back(samples::timed("conv", {{"layer", "new"}}, {1.0}));
+  const ComparisonReport report = compare_files(a, b);
+  EXPECT_EQ(report.only_a, std::vector<std::string>{"conv layer=gone"});
+  EXPECT_EQ(report.only_b, std::vector<std::string>{"conv layer=new"});
+}
+
+TEST(Compare, NeedsSomethingInCommon) {
+  const ResultFile other = samples::file("io", {samples::timed("io", {}, {1.0})});
+  try {
+    static_cast<void>(compare_files(repeats(1.0), other));
+    FAIL() << "nothing was refused";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::nothing_measured);
+  }
+}
+
+TEST(Compare, IsNotUnchangedWhereAResultBecameWrong) {
+  ResultFile a = repeats(1.0);
+  ResultFile b = repeats(1.0);
+  a.measurements.push_back(samples::timed("conv", {{"layer", "x"}}, {1.0}));
+  Measurement wrong = samples::timed("conv", {{"layer", "x"}}, {0.5});
+  wrong.status = Status::wrong;
+  wrong.reason = "differs from reference";
+  b.measurements.push_back(wrong);
+  const ComparisonReport report = compare_files(a, b);
+  ASSERT_EQ(report.not_compared.size(), 1U);
+  EXPECT_NE(report.not_compared.front().find("differs from reference"), std::string::npos);
+  EXPECT_EQ(report.verdict, Verdict::inconclusive);
+}
+
+TEST(Compare, IgnoresWhatNeitherSideSupports) {
+  ResultFile a = repeats(1.0);
+  Measurement unsupported;
+  unsupported.benchmark = "conv";
+  unsupported.axes = {{"layer", "bf16"}};
+  unsupported.status = Status::unsupported;
+  a.measurements.push_back(unsupported);
+  const ComparisonReport report = compare_files(a, a);
+  EXPECT_TRUE(report.not_compared.empty());
+  EXPECT_EQ(report.verdict, Verdict::unchanged);
+}
+
+TEST(Compare, JudgesATrainingRunByItsIterationAndComparesNoLoss) {
+  samples::PhaseTimes times;
+  samples::PhaseTimes shifted = times;
+  shifted.forward += 0.1;
+  shifted.backward -= 0.1;
+  const samples::RunSpec spec;
+  const ComparisonReport report =
+      compare_files(samples::file("e2e", {samples::e2e(spec, times)}),
+                    samples::file("e2e", {samples::e2e(spec, shifted)}));
+  EXPECT_EQ(report.verdict, Verdict::unchanged);
+  bool forward_regressed = false;
+  for (const Comparison& row : report.rows) {
+    EXPECT_NE(row.series, "loss");
+    EXPECT_EQ(row.role, row.series == "t_iter" ? Role::judged : Role::detail);
+    forward_regressed |= row.series == "t_f" && row.verdict == Verdict::regressed;
+  }
+  EXPECT_TRUE(forward_regressed);
+}
+
+TEST(Compare, ListsDifferencesOfTheEnvironmentButNotTheDate) {
+  const ResultFile a = repeats(1.0);
+  ResultFile b = repeats(1.0);
+  b.header.environment.date = "2025-01-01T00:00:00Z";
+  b.header.environment.cpu = "Another CPU";
+  b.header.environment.libraries["onednn"] = "3.1.0";
+  const ComparisonReport report = compare_files(a, b);
+  EXPECT_EQ(report.environment_differences,
+            (std::vector<std::string>{"cpu: Sample CPU | Another CPU", "onednn: 2.6.0 | 3.1.0"}));
+}
+
+TEST(Compare, RefusesANegativeMargin) {
+  EXPECT_THROW(static_cast<void>(compare_files(repeats(1), repeats(1), -0.1)), ConfigError);
+  EXPECT_THROW(static_cast<void>(compare_files(repeats(1), repeats(1), std::nan(""))), ConfigError);
+}
+
+TEST(ComparisonTable, PutsWhatRegressedFirst) {
+  ResultFile a = repeats(1.0);
+  ResultFile b = repeats(1.0);
+  for (auto* file : {&a, &b}) {
+    const double time = file == &a ? 1.0 : 3.0;
+    file->measurements.push_back(
+        samples::timed("conv", {{"layer", "z"}}, std::vector<double>(10, time)));
+  }
+  const Document document = comparison_document(compare_files(a, b));
+  EXPECT_EQ(document.tables.front().rows.front().front().text, "conv layer=z");
+  EXPECT_TRUE(document.lead.starts_with("regressed")) << document.lead;
+}
+
+}  // namespace
+}  // namespace dlscale::report

@@ -1,0 +1,124 @@
+#include "report/format/format.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "core/error.hpp"
+#include "report/format/markdown_text.hpp"
+#include "report/format/text_width.hpp"
+
+namespace dlscale::report::format {
+namespace {
+
+Document sample() {
+  Document document;
+  document.lead = "All is well";
+  document.tables = {{"Times ± error",
+                      {{"name", Align::left}, {"ms"}},
+                      {{{"short"}, {"1.5"}}, {{"a | longer <name>"}, {"120", Tone::bad}}},
+                      {"a note"}}};
+  document.records = {"", {{"name"}, {"t_s"}}, {{{"a, \"b\""}, {"0.5"}}}, {}};
+  document.json = "{}";
+  return document;
+}
+
+std::string write(std::string_view name, const Terminal& terminal = {}) {
+  return find_format(name).write(sample(), terminal);
+}
+
+std::vector<std::string> lines(const std::string& text) {
+  std::vector<std::string> result;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) result.push_back(line);
+  return result;
+}
+
+TEST(Formats, AreFoundByName) {
+  for (const char* name : {"table", "markdown", "csv", "json"}) {
+    EXPECT_EQ(find_format(name).name, name);
+  }
+}
+
+TEST(Formats, UnknownOnesAreRefusedWithTheNamesThereAre) {
+  try {
+    static_cast<void>(find_format("xml"));
+    FAIL() << "nothing was refused";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("table, markdown, csv, json"), std::string::npos);
+  }
+}
+
+TEST(TableFormat, AlignsColumns) {
+  const std::vector<std::string> text = lines(write("table"));
+  EXPECT_NE(std::ranges::find(text, "short              1.5"), text.end());
+  EXPECT_NE(std::ranges::find(text, "a | longer <name>  120"), text.end());
+}
+
+TEST(TableFormat, HasNoEscapeSequencesUnlessColourIsWanted) {
+  EXPECT_EQ(write("table").find('\033'), std::string::npos);
+  const std::string coloured = write("table", {Colour::ansi, Charset::utf8});
+  EXPECT_NE(coloured.find("\033[31m120\033[0m"), std::string::npos);
+}
+
+TEST(TableFormat, CanDoWithAscii) {
+  const std::string text = write("table", {Colour::none, Charset::ascii});
+  EXPECT_TRUE(
+      std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 128; }));
+  EXPECT_NE(text.find("Times +- error"), std::string::npos);
+}
+
+TEST(TableFormat, LetsNoNameDriveTheTerminal) {
+  Document document;
+  document.lead = "evil\033]0;title\007";
+  EXPECT_EQ(find_format("table").write(document, {}).find('\033'), std::string::npos);
+}
+
+TEST(MarkdownFormat, HasAsManyCellsInEveryRow) {
+  std::vector<long> pipes;
+  for (const std::string& line : lines(write("markdown"))) {
+    if (!line.starts_with('|')) continue;
+    long count = 0;
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      count += line[i] == '|' && (i == 0 || line[i - 1] != '\\') ? 1 : 0;
+    }
+    pipes.push_back(count);
+  }
+  EXPECT_EQ(pipes, std::vector<long>(4, 3));
+}
+
+TEST(MarkdownFormat, ShowsTextAsItIs) {
+  EXPECT_EQ(escape_markdown("<script>a|b</script>"), "&lt;script>a\\|b&lt;/script>");
+  EXPECT_EQ(escape_markdown("wait_free"), "wait_free");
+  EXPECT_EQ(escape_markdown("_x_ *y* [z](u) `w`"), "\\_x\\_ \\*y\\* \\[z\\](u) \\`w\\`");
+  EXPECT_EQ(escape_markdown("two\nlines"), "two lines");
+}
+
+TEST(CsvFormat, QuotesByRfc4180) {
+  EXPECT_EQ(write("csv"), "name,t_s\n\"a, \"\"b\"\"\",0.5\n");
+}
+
+TEST(JsonFormat, EndsInOneNewline) {
+  EXPECT_EQ(write("json"), "{}\n");
+}
+
+TEST(TextWidth, CountsCharactersNotBytes) {
+  EXPECT_EQ(width("α = 1.5 µs"), 10U);
+}
+
+TEST(Terminal, HasNoColourWhereOutputIsNoTerminal) {
+  EXPECT_EQ(detect_terminal(-1).colour, Colour::none);
+}
+
+TEST(Terminal, TakesTheCharsetFromTheLocale) {
+  setenv("LC_ALL", "C", 1);
+  EXPECT_EQ(detect_terminal(1).charset, Charset::ascii);
+  setenv("LC_ALL", "C.UTF-8", 1);
+  EXPECT_EQ(detect_terminal(1).charset, Charset::utf8);
+  unsetenv("LC_ALL");
+}
+
+}  // namespace
+}  // namespace dlscale::report::format

@@ -1,0 +1,103 @@
+#include "report/ratio.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace dlscale::report {
+namespace {
+
+Repeats noisy(int repeats, int samples, double centre, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::normal_distribution<double> noise(0, 0.02);
+  Repeats result;
+  for (int r = 0; r < repeats; ++r) {
+    std::vector<double> times;
+    for (int i = 0; i < samples; ++i) times.push_back(centre * std::exp(noise(generator)));
+    result.push_back(times);
+  }
+  return result;
+}
+
+// Critical values of Mann-Whitney's U, two-sided 5 %, from the usual tables (Mann & Whitney 1947).
+TEST(MannWhitney, AgreesWithPublishedCriticalValues) {
+  EXPECT_EQ(mann_whitney_trim(4, 4), 0);
+  EXPECT_EQ(mann_whitney_trim(5, 5), 2);
+  EXPECT_EQ(mann_whitney_trim(5, 8), 6);
+  EXPECT_EQ(mann_whitney_trim(8, 8), 13);
+  EXPECT_EQ(mann_whitney_trim(10, 10), 23);
+  EXPECT_EQ(mann_whitney_trim(20, 20), 127);
+}
+
+TEST(Ratio, FromRepeatsCoversTheTruthNineteenTimesInTwenty) {
+  int covered = 0;
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    const Ratio ratio =
+        ratio_of_medians(noisy(6, 1, 1.0, 2 * seed), noisy(6, 1, 1.1, 2 * seed + 1));
+    covered += ratio.low <= 1.1 && 1.1 <= ratio.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, 372);  // exact coverage is 95.9 %: fewer has probability < 1 in 500
+}
+
+TEST(Ratio, FromSamplesCoversTheTruthMostOfTheTime) {
+  int covered = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Ratio ratio =
+        ratio_of_medians(noisy(1, 30, 1.0, 2 * seed), noisy(1, 30, 1.1, 2 * seed + 1));
+    covered += ratio.low <= 1.1 && 1.1 <= ratio.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, 48);
+}
+
+TEST(Ratio, IsInvertedWhenTheSidesAreSwapped) {
+  for (const int repeats : {1, 3, 5}) {
+    const Repeats a = noisy(repeats, 20, 1.0, 1);
+    const Repeats b = noisy(repeats, 20, 1.3, 2);
+    const Ratio forward = ratio_of_medians(a, b);
+    const Ratio backward = ratio_of_medians(b, a);
+    EXPECT_NEAR(forward.value * backward.value, 1, 1e-12) << repeats;
+    EXPECT_NEAR(forward.low * backward.high, 1, 1e-9) << repeats;
+    EXPECT_NEAR(forward.high * backward.low, 1, 1e-9) << repeats;
+  }
+}
+
+TEST(Ratio, DoesNotChangeWithTheUnit) {
+  const Ratio seconds = ratio_of_medians(noisy(5, 3, 1.0, 7), noisy(5, 3, 1.2, 8));
+  const Ratio milliseconds = ratio_of_medians(noisy(5, 3, 1e3, 7), noisy(5, 3, 1.2e3, 8));
+  EXPECT_NEAR(seconds.low, milliseconds.low, 1e-12);
+  EXPECT_NEAR(seconds.high, milliseconds.high, 1e-12);
+}
+
+TEST(Ratio, OfTheSameSamplesIsTheSameEveryTime) {
+  const Repeats a = noisy(2, 25, 1.0, 3);
+  const Repeats b = noisy(2, 25, 1.05, 4);
+  const Ratio first = ratio_of_medians(a, b);
+  const Ratio second = ratio_of_medians(a, b);
+  EXPECT_EQ(first.low, second.low);
+  EXPECT_EQ(first.high, second.high);
+}
+
+TEST(Ratio, SaysHowTheIntervalWasFound) {
+  EXPECT_EQ(ratio_of_medians(noisy(5, 3, 1, 1), noisy(6, 3, 1, 2)).method, "5 and 6 repeats");
+  const std::string method = ratio_of_medians(noisy(5, 3, 1, 1), noisy(2, 6, 1, 2)).method;
+  EXPECT_NE(method.find("bootstrap of 15 and 12 samples"), std::string::npos) << method;
+}
+
+TEST(Ratio, OfTooFewSamplesHasNoInterval) {
+  const Ratio ratio = ratio_of_medians({{1.0}}, {{2.0, 2.0}});
+  EXPECT_DOUBLE_EQ(ratio.value, 2.0);
+  EXPECT_TRUE(ratio.method.empty());
+}
+
+TEST(Ratio, IsWiderWhenLaunchesDifferMoreThanTheirSamples) {
+  Repeats steady = noisy(3, 20, 1.0, 1);
+  Repeats jumpy;
+  for (const double centre : {0.9, 1.0, 1.1}) jumpy.push_back(noisy(1, 20, centre, 2).front());
+  const Ratio calm = ratio_of_medians(steady, noisy(3, 20, 1.0, 9));
+  const Ratio wild = ratio_of_medians(steady, jumpy);
+  EXPECT_GT(std::log(wild.high / wild.low), 3 * std::log(calm.high / calm.low));
+}
+
+}  // namespace
+}  // namespace dlscale::report

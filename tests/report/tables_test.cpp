@@ -1,0 +1,207 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/quantity_text.hpp"
+#include "report/comparison_table.hpp"
+#include "report/json/json.hpp"
+#include "report/numbers.hpp"
+#include "report/prediction_table.hpp"
+#include "report/rates.hpp"
+#include "report/result_table.hpp"
+#include "report/validation_table.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Json = nlohmann::json;
+
+std::size_t column(const Table& table, const std::string& heading) {
+  const auto found = std::ranges::find(table.columns, heading, &Column::heading);
+  EXPECT_NE(found, table.columns.end()) << heading;
+  return static_cast<std::size_t>(found - table.columns.begin());
+}
+
+bool has_column(const Table& table, const std::string& heading) {
+  return std::ranges::find(table.columns, heading, &Column::heading) != table.columns.end();
+}
+
+void expect_rectangular(const Table& table) {
+  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
+}
+
+void expect_well_made(const Document& document) {
+  for (const Table& table : document.tables) expect_rectangular(table);
+  expect_rectangular(document.records);
+  EXPECT_TRUE(Json::accept(document.json));
+}
+
+TEST(Numbers, KeepSoManySignificantDigits) {
+  EXPECT_EQ(significant(1234.5, 4), "1234");
+  EXPECT_EQ(significant(12.345, 4), "12.35");
+  EXPECT_EQ(significant(0.00123456, 3), "0.00123");
+  EXPECT_EQ(significant(0, 4), "0");
+  EXPECT_EQ(signed_percent(-0.0321), "-3.2 %");
+  EXPECT_EQ(counted(1, "rank") + counted(2, "rank"), "1 rank2 ranks");
+}
+
+TEST(PredictionTable, HasARowForEveryNumberOfRanks) {
+  const auto curve = samples::curve("alexnet");
+  const Document document = prediction_document(curve);
+  expect_well_made(document);
+  ASSERT_EQ(document.tables.size(), 1U);
+  const Table& table = document.tables.front();
+  ASSERT_EQ(table.rows.size(), 7U);
+  EXPECT_EQ(table.rows[6][column(table, "ranks")].text, "64");
+  EXPECT_EQ(table.rows[0][column(table, "forward ms")].text, "200.0");
+  EXPECT_EQ(table.rows[6][column(table, "bound by")].text, "communication");
+}
+
+TEST(PredictionTable, TellsEachNoteOnceAndMarksTheRowsItIsAbout) {
+  const Document document = prediction_document(samples::curve("alexnet"));
+  const Table& table = document.tables.front();
+  EXPECT_EQ(std::ranges::count(table.notes, "1: all-reduce extrapolated from 2 ranks"), 1);
+  EXPECT_EQ(table.rows[0][column(table, "notes")].text, "");
+  EXPECT_EQ(table.rows[2][column(table, "notes")].text, "1");
+}
+
+TEST(PredictionTable, TellsHowFarTheClosedFormIsOffOrWhyThereIsNone) {
+  auto curve = samples::curve("alexnet");
+  curve[0].closed_form->total = 1.001 * curve[0].time.total;
+  curve[3].closed_form.reset();
+  curve[3].closed_form_absent = "input is the bottleneck";
+  const Table table = prediction_document(curve).tables.front();
+  const auto told = [&table](const std::string& text) {
+    return std::ranges::any_of(table.notes, [&text](const std::string& note) {
+      return note.find(text) != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(told("1.0e-03"));
+  EXPECT_TRUE(told("(ranks 8): input is the bottleneck"));
+}
+
+TEST(PredictionTable, GivesEveryRunATableOfItsOwn) {
+  auto both = samples::curve("alexnet");
+  for (const auto& each : samples::curve("resnet50")) both.push_back(each);
+  EXPECT_EQ(prediction_document(both).tables.size(), 2U);
+}
+
+TEST(PredictionJson, HasSchemaAndSeconds) {
+  const Json json = Json::parse(prediction_document(samples::curve("alexnet")).json);
+  EXPECT_EQ(json.at("schema"), "dlscale.prediction");
+  EXPECT_EQ(json.at("version"), 1);
+  ASSERT_EQ(json.at("predictions").size(), 7U);
+  const Json& first = json.at("predictions").at(0);
+  EXPECT_DOUBLE_EQ(first.at("time").at("t_f_s"), 0.2);
+  EXPECT_EQ(first.at("run").at("network"), "alexnet");
+}
+
+TEST(ValidationTable, ShowsEveryRunAndGroup) {
+  const ReportInput input = samples::report_input();
+  const Document document = validation_document(input.validation, input.limits);
+  expect_well_made(document);
+  EXPECT_EQ(document.tables.at(0).rows.size(), 8U);
+  EXPECT_EQ(document.tables.at(1).rows.size(), 8U);
+  EXPECT_EQ(document.tables.at(2).rows.size(), 1U + 2 + 2 + 2);
+  EXPECT_EQ(document.records.rows.size(), 8U * 8);
+}
+
+TEST(ValidationJson, HasSchemaErrorsAndPhases) {
+  const ReportInput input = samples::report_input();
+  const Json json = Json::parse(validation_json(input.validation, input.limits));
+  EXPECT_EQ(json.at("schema"), "dlscale.validation");
+  const Json& run = json.at("runs").at(1);
+  EXPECT_EQ(run.at("run").at("ranks"), 2);
+  EXPECT_EQ(run.at("errors").size(), 3U);
+  EXPECT_EQ(run.at("phases").size(), 8U);
+  EXPECT_TRUE(run.at("phases").at(1).at("error").is_null());  // t_io took no time
+  EXPECT_TRUE(json.at("summaries").at(0).at("limit").is_null());
+}
+
+TEST(ComparisonJson, HasSchemaAndVerdict) {
+  const std::vector files{samples::file("conv", {samples::timed("conv", {{"layer", "a"}}, {1.0})})};
+  const Document document = comparison_document(compare(files, files, 0.02));
+  expect_well_made(document);
+  const Json json = Json::parse(document.json);
+  EXPECT_EQ(json.at("schema"), "dlscale.comparison");
+  EXPECT_EQ(json.at("verdict"), "inconclusive");
+}
+
+TEST(Rates, FollowFromDeclaredWork) {
+  Measurement measurement = samples::timed("conv", {}, {0.5, 0.5, 0.5});
+  measurement.work = Work{Flops(2e9), Bytes(1e8)};
+  EXPECT_DOUBLE_EQ(rates(measurement).flops->si(), 4e9);
+  EXPECT_DOUBLE_EQ(rates(measurement).bytes->si(), 2e8);
+  EXPECT_FALSE(rates(measurement).algbw.has_value());
+}
+
+TEST(Rates, OfAnAllReduceAreThoseOfNcclTests) {
+  const Measurement measurement = samples::timed(
+      "comm", {{"collective", "all_reduce"}, {"bytes", "1000000"}, {"ranks", "4"}}, {1e-3});
+  EXPECT_DOUBLE_EQ(rates(measurement).algbw->si(), 1e9);
+  EXPECT_DOUBLE_EQ(rates(measurement).busbw->si(), 1.5e9);
+}
+
+TEST(Rates, AreAbsentWithoutATime) {
+  Measurement wrong;
+  wrong.benchmark = "conv";
+  wrong.work = Work{Flops(1), Bytes(1)};
+  wrong.status = Status::wrong;
+  EXPECT_FALSE(rates(wrong).flops.has_value());
+}
+
+TEST(ResultTable, ShowsVaryingAxesAsColumnsAndTheOthersInTheTitle) {
+  std::vector<Measurement> measurements;
+  for (const char* layer : {"conv1", "conv2"}) {
+    measurements.push_back(
+        samples::timed("conv", {{"layer", layer}, {"batch", "8"}}, {0.5, 0.5, 0.5}));
+  }
+  const Document document = results_document(std::vector{samples::file("conv", measurements)});
+  expect_well_made(document);
+  const Table& table = document.tables.front();
+  EXPECT_TRUE(has_column(table, "layer"));
+  EXPECT_FALSE(has_column(table, "batch"));
+  EXPECT_FALSE(has_column(table, "busbw GB/s"));
+  EXPECT_NE(table.title.find("batch=8"), std::string::npos);
+  EXPECT_EQ(table.rows[0][column(table, "time")].text, to_text(Seconds(0.5)));
+}
+
+TEST(ResultTable, SaysWhyACellHasNoTime) {
+  Measurement unsupported;
+  unsupported.benchmark = "conv";
+  unsupported.axes = {{"layer", "conv2"}};
+  unsupported.status = Status::unsupported;
+  unsupported.reason = "no bf16 here";
+  const Document document = results_document(std::vector{
+      samples::file("conv", {samples::timed("conv", {{"layer", "conv1"}}, {0.5}), unsupported})});
+  expect_well_made(document);
+  const Table& table = document.tables.front();
+  EXPECT_EQ(table.rows[1][column(table, "status")].text, "unsupported: no bf16 here");
+  EXPECT_EQ(table.rows[1][column(table, "time")].text, "");
+}
+
+TEST(ResultTable, RecordsHaveUnitsInTheirKeys) {
+  const Document document = results_document(
+      std::vector{samples::file("e2e", {samples::e2e({}, samples::PhaseTimes{})})});
+  expect_well_made(document);
+  for (const char* key : {"t_iter_s", "t_iter_low_s", "loss", "network"}) {
+    EXPECT_TRUE(has_column(document.records, key)) << key;
+  }
+  const Json json = Json::parse(document.json);
+  EXPECT_EQ(json.at("schema"), "dlscale.result_summary");
+  EXPECT_DOUBLE_EQ(json.at("measurements").at(0).at("series").at("t_f").at("median_s"), 0.2);
+}
+
+TEST(ResultTable, OfAnUnfinishedFileSaysSo) {
+  ResultFile file = samples::file("conv", {samples::timed("conv", {}, {1.0})});
+  file.complete = false;
+  const Document document = results_document(std::vector{file});
+  EXPECT_TRUE(std::ranges::any_of(document.tables.front().notes, [](const std::string& note) {
+    return note.find("ends early") != std::string::npos;
+  }));
+}
+
+}  // namespace
+}  // namespace dlscale::report

@@ -1,0 +1,211 @@
+#include "report/validate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "report/measured_runs.hpp"
+#include "report/validation_table.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using samples::e2e;
+using samples::PhaseTimes;
+
+PhaseTimes scaled(double factor) {
+  return {0, 0.01 * factor, 0.2 * factor, 0.5 * factor, 0.1 * factor, 0.15 * factor, 0.04 * factor};
+}
+
+/// Always predicts the phases of PhaseTimes{}: 0.96 s in all.
+model::Prediction fixed_prediction(const Run& run) {
+  return samples::prediction(run, PhaseTimes{});
+}
+
+Validation validate_measured(std::vector<Measurement> measurements) {
+  return validate(fixed_prediction, std::vector{samples::file("e2e", std::move(measurements))});
+}
+
+const ErrorSummary& summary(const Validation& validation, const std::string& group) {
+  const auto found = std::ranges::find(validation.summaries, group, &ErrorSummary::group);
+  EXPECT_NE(found, validation.summaries.end()) << group;
+  return *found;
+}
+
+TEST(Validate, TellsTheSignedErrorOfEveryRepeat) {
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 2, Schedule::wait_free, 0}, scaled(0.96)),
+                         e2e({"alexnet", 2, Schedule::wait_free, 1}, scaled(1.2)),
+                         e2e({"alexnet", 2, Schedule::wait_free, 2}, scaled(0.8))});
+  ASSERT_EQ(validation.runs.size(), 1U);
+  const RunValidation& run = validation.runs.front();
+  EXPECT_EQ(run.repeats, 3);
+  ASSERT_EQ(run.errors.size(), 3U);
+  EXPECT_NEAR(run.errors[0], 0.0, 1e-12);
+  EXPECT_NEAR(run.errors[1], 0.96 / 1.2 - 1, 1e-12);
+  EXPECT_NEAR(run.errors[2], 0.96 / 0.8 - 1, 1e-12);
+  EXPECT_NEAR(run.iteration().error.value(), 0.0, 1e-12);  // of the median repeat, 0.96 s
+}
+
+TEST(Validate, BuildsTheRunFromTheAxes) {
+  const Validation validation =
+      validate_measured({e2e({"resnet50", 2, Schedule::bucketed, 0}, PhaseTimes{})});
+  const Run& run = validation.runs.front().run;
+  EXPECT_EQ(run.network, "resnet50");
+  EXPECT_EQ(run.cluster, "local");
+  EXPECT_EQ(run.ranks, 2);
+  EXPECT_EQ(run.ranks_per_node, 2);
+  EXPECT_EQ(run.batch, 8);
+  EXPECT_EQ(run.schedule, Schedule::bucketed);
+  EXPECT_EQ(validation.runs.front().backend, "onednn");
+}
+
+TEST(Validate, BlamesThePhaseThatAddsMostToTheError) {
+  PhaseTimes slow_update;
+  slow_update.update = 0.35;
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, slow_update)});
+  const RunValidation& run = validation.runs.front();
+  EXPECT_EQ(run.blame, "t_u");
+  double sum = 0;
+  for (std::size_t i = 1; i < run.phases.size(); ++i) sum += run.phases[i].share_of_error;
+  EXPECT_NEAR(sum, run.iteration().error.value(), 1e-12);
+}
+
+TEST(Validate, BlamesTimeThatNoPhaseExplains) {
+  PhaseTimes unexplained;
+  unexplained.other = 0.5;
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, unexplained)});
+  EXPECT_EQ(validation.runs.front().blame, "t_other");
+}
+
+TEST(Validate, GivesAPhaseThatTookNoTimeNoRelativeError) {
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{})});
+  const auto& phases = validation.runs.front().phases;
+  const auto io = std::ranges::find(phases, "t_io", &PhaseError::phase);
+  ASSERT_NE(io, phases.end());
+  EXPECT_FALSE(io->error.has_value());
+}
+
+TEST(Validate, ComparesWithTheModelThatMoreRanksTakeAsLongAsOne) {
+  PhaseTimes alone;
+  alone.exposed = 0;
+  PhaseTimes together;
+  together.exposed = 0.3;
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, alone),
+                         e2e({"alexnet", 2, Schedule::wait_free, 0}, together)});
+  EXPECT_FALSE(validation.runs[0].naive_error.has_value());
+  const double expected = alone.total() / together.total() - 1;
+  EXPECT_NEAR(validation.runs[1].naive_error.value(), expected, 1e-12);
+  EXPECT_NEAR(summary(validation, "2 ranks").naive_median_abs.value(), -expected, 1e-12);
+  EXPECT_FALSE(summary(validation, "1 rank").naive_median_abs.has_value());
+}
+
+TEST(Validate, TakesTheBaselineFromAnotherScheduleIfNeedBe) {
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::sequential, 0}, scaled(1)),
+                         e2e({"alexnet", 2, Schedule::bucketed, 0}, scaled(2))});
+  EXPECT_NEAR(validation.runs[1].naive_error.value(), -0.5, 1e-12);
+}
+
+TEST(Validate, TakesNoBaselineFromAnotherNetwork) {
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, scaled(1)),
+                         e2e({"vgg16", 2, Schedule::wait_free, 0}, scaled(2))});
+  EXPECT_FALSE(validation.runs[1].naive_error.has_value());
+}
+
+TEST(Validate, SummarizesAllRanksNetworksAndSchedules) {
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, scaled(0.96 / 0.9)),
+                         e2e({"alexnet", 2, Schedule::wait_free, 0}, scaled(0.96 / 1.2)),
+                         e2e({"vgg16", 2, Schedule::sequential, 0}, scaled(0.96 / 1.4))});
+  EXPECT_EQ(summary(validation, "all").runs, 3);
+  EXPECT_NEAR(summary(validation, "all").bias, 0.2, 1e-12);
+  EXPECT_NEAR(summary(validation, "1 rank").bias, -0.1, 1e-12);
+  EXPECT_NEAR(summary(validation, "1 rank").median_abs, 0.1, 1e-12);
+  EXPECT_NEAR(summary(validation, "2 ranks").median_abs, 0.3, 1e-12);
+  EXPECT_NEAR(summary(validation, "2 ranks").p90_abs, 0.2 + 0.9 * 0.2, 1e-12);
+  EXPECT_NEAR(summary(validation, "vgg16").bias, 0.4, 1e-12);
+  EXPECT_NEAR(summary(validation, "sequential").bias, 0.4, 1e-12);
+  EXPECT_EQ(summary(validation, "alexnet").runs, 2);
+}
+
+TEST(Validate, FailsOnlyWhereALimitIsMissed) {
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, scaled(0.96 / 1.04)),
+                         e2e({"alexnet", 2, Schedule::wait_free, 0}, scaled(0.96 / 1.12))});
+  EXPECT_EQ(exit_code(validation, {0.05, 0.15}), ExitCode::ok);
+  EXPECT_EQ(exit_code(validation, {0.05, 0.10}), ExitCode::regression);
+  EXPECT_EQ(exit_code(validation, {0.03, 0.15}), ExitCode::regression);
+  EXPECT_TRUE(passes(summary(validation, "1 rank"), 0.05));
+  EXPECT_FALSE(passes(summary(validation, "2 ranks"), 0.10));
+}
+
+TEST(Validate, SaysWhichPhaseIsToBlameWhereALimitIsMissed) {
+  PhaseTimes slow_network;
+  slow_network.exposed = 0.5;
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 2, Schedule::wait_free, 0}, slow_network)});
+  const std::string sentence = verdict_sentence(validation, {});
+  EXPECT_NE(sentence.find("missed"), std::string::npos) << sentence;
+  EXPECT_NE(sentence.find("t_comm_exposed"), std::string::npos) << sentence;
+}
+
+TEST(Validate, LeavesOutWhatHasNoTimesAndSaysSo) {
+  Measurement wrong = e2e({"vgg16", 1, Schedule::wait_free, 0}, PhaseTimes{});
+  wrong.status = Status::wrong;
+  wrong.reason = "loss is not finite";
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{}), wrong});
+  EXPECT_EQ(validation.runs.size(), 1U);
+  ASSERT_EQ(validation.notes.size(), 1U);
+  EXPECT_NE(validation.notes.front().find("loss is not finite"), std::string::npos);
+}
+
+TEST(Validate, RefusesResultsWithoutTrainingRuns) {
+  const std::vector files{samples::file("conv", {samples::timed("conv", {}, {1.0})})};
+  EXPECT_THROW(static_cast<void>(validate(fixed_prediction, files)), ConfigError);
+}
+
+TEST(Validate, RefusesToJudgeAMachineByItsOwnSources) {
+  model::Machine machine = samples::machine();
+  const std::vector files{
+      samples::file("e2e", {e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{})})};
+  machine.sources = {"results/../results/e2e.jsonl"};
+  EXPECT_THROW(static_cast<void>(validate(machine, files)), ConfigError);
+}
+
+TEST(Validate, RefusesAnAxisThatIsNoNumber) {
+  Measurement odd = e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{});
+  odd.axes["batch"] = "8x";
+  EXPECT_THROW(static_cast<void>(validate_measured({odd})), ConfigError);
+}
+
+TEST(MeasuredRuns, TakesPhasesFromTheRankThatWasWaitedFor) {
+  Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  const auto set = [&](const char* name, double slow_rank, double fast_rank) {
+    measurement.series[name] =
+        make_series("s", {std::vector(8, fast_rank), std::vector(8, slow_rank)});
+  };
+  set("t_b", 0.6, 0.4);
+  set("t_comm_exposed", 0.05, 0.25);
+  const MeasuredRuns measured = collect_runs(std::vector{samples::file("e2e", {measurement})});
+  const auto& phases = measured.runs.front().phases;
+  EXPECT_DOUBLE_EQ(phases.find("t_b")->second.si(), 0.6);
+  EXPECT_DOUBLE_EQ(phases.find("t_comm_exposed")->second.si(), 0.05);
+}
+
+TEST(MeasuredRuns, RefusesPhasesWithDifferentNumbersOfIterations) {
+  Measurement measurement = e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{});
+  measurement.series["t_u"] = make_series("s", {{0.1, 0.1}});
+  const std::vector files{samples::file("e2e", {measurement})};
+  EXPECT_THROW(static_cast<void>(collect_runs(files)), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::report
