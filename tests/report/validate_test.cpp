@@ -51,7 +51,7 @@ TEST(Validate, TellsTheSignedErrorOfEveryRepeat) {
 TEST(Validate, BuildsTheRunFromTheAxes) {
   const Validation validation =
       validate_measured({e2e({"resnet50", 2, Schedule::bucketed, 0}, PhaseTimes{})});
-  const Run& run = validation.runs.front().run;
+  const auto& run = validation.runs.front().run;
   EXPECT_EQ(run.network, "resnet50");
   EXPECT_EQ(run.cluster, "local");
   EXPECT_EQ(run.ranks, 2);
