@@ -8,6 +8,7 @@
 
 namespace dlscale::report {
 
+/// What became of a quantity from one run to another.
 enum class Verdict { improved, unchanged, regressed, inconclusive };
 std::string_view verdict_name(Verdict verdict);
 

@@ -7,6 +7,7 @@ namespace dlscale::report {
 
 struct ReportInput;
 
+/// A drawing of the report.
 struct Figure {
   std::string name;  ///< "phases", "speedup", "allreduce": its place in the report
   std::string title;

@@ -4,6 +4,7 @@
 
 namespace dlscale::report {
 
+/// How a program ended.
 struct Finished {
   int status = 0;      ///< exit status; 127 if the program was not found; 128 + n on signal n
   std::string output;  ///< standard output and standard error, as they came

@@ -8,6 +8,7 @@
 
 namespace dlscale::report {
 
+/// The kinds of blocks a section is made of.
 struct Paragraph {
   std::string text;
 };

@@ -4,6 +4,7 @@
 
 namespace dlscale::report {
 
+/// How the cells of a column stand.
 enum class Align { left, right };
 /// How a cell is meant; shown by colour where there is colour, never by colour alone.
 enum class Tone { plain, good, caution, bad };

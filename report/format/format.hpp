@@ -7,6 +7,7 @@
 
 namespace dlscale::report::format {
 
+/// What a terminal can show.
 enum class Colour { none, ansi };
 enum class Charset { ascii, utf8 };
 
