@@ -1,0 +1,77 @@
+// dlscale calibrate: results of benchmarks → a machine description.
+#include "model/calibrate/calibrate.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/verb.hpp"
+#include "backend/host/host.hpp"
+#include "core/config_path.hpp"
+#include "model/machine.hpp"
+
+namespace dlscale::app {
+namespace {
+
+struct CalibrateOptions {
+  std::vector<std::string> results;
+  std::string cluster = "local";
+  std::string output;
+  int workers = 2;
+};
+
+std::vector<ResultFile> read_all(const std::vector<std::string>& paths) {
+  std::vector<ResultFile> files;
+  for (const std::string& path : paths) {
+    for (ResultFile& file : read_result_tree(path)) {
+      // A folder usually holds the runs that predictions are judged on as well: they are not for
+      // fitting.
+      if (file.header.benchmark != "e2e" && file.header.benchmark != "overhead")
+        files.push_back(std::move(file));
+    }
+  }
+  return files;
+}
+
+ExitCode calibrate(const CalibrateOptions& options) {
+  const Cluster cluster = options.cluster == "local"
+                              ? backend::detect_local_cluster(options.workers)
+                              : load_cluster(options.cluster);
+  const std::vector<ResultFile> files = read_all(options.results);
+  if (files.empty()) {
+    throw ConfigError(
+        "There are no results of bench conv, update, memory, io or comm to fit. Run those first, "
+        "with -o.");
+  }
+  const model::Machine machine = model::calibrate(cluster, files);
+  model::save_machine(options.output, machine);
+  fmt::print("{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
+             options.output, machine.kernels.size(), machine.collectives.size(),
+             machine.loaders.size(), files.size());
+  return ExitCode::ok;
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<CalibrateOptions>();
+  verb.add_option("results", options->results,
+                  "Result files or folders of bench conv, update, memory, io, comm")
+      ->required();
+  verb.add_option("--cluster", options->cluster,
+                  "The hardware measured: local (detected), a name in configs/clusters, or a file")
+      ->capture_default_str();
+  verb.add_option("--workers", options->workers, "Workers on this machine, with --cluster local")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("-o,--output", options->output, "Machine file to write")->required();
+  verb.footer(
+      "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "
+      "and overhead are left out: predictions are judged on them.");
+  verb.callback([options, &result] { result = calibrate(*options); });
+}
+
+}  // namespace
+
+extern const Verb calibrate_verb{"calibrate", "Fit a machine description to measurements", declare};
+
+}  // namespace dlscale::app

@@ -1,0 +1,66 @@
+// dlscale info: what this build holds, what it lacks and why, and the machine it runs on.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+
+#include "app/verb.hpp"
+#include "backend/comm/communicator.hpp"
+#include "backend/compute/compute.hpp"
+#include "backend/host/host.hpp"
+#include "bench/benchmark.hpp"
+#include "core/collective/collective.hpp"
+#include "core/config_path.hpp"
+#include "core/environment.hpp"
+
+namespace dlscale::app {
+namespace {
+
+template <class Member>
+void print_family(std::string_view title) {
+  const auto members = family<Member>();
+  fmt::print("{}\n", title);
+  for (const Member* member : members.members) {
+    if constexpr (requires { member->doc; }) {
+      fmt::print("  {:<20} {}\n", member->name, member->doc);
+    } else {
+      fmt::print("  {}\n", member->name);
+    }
+  }
+  for (const Absent& absent : members.absent) {
+    fmt::print("  {:<20} not in this build: {}\n", absent.name, absent.reason);
+  }
+}
+
+void print_machine() {
+  const Environment environment = capture_environment();
+  fmt::print("machine\n  {} ({} cores, this process may use {}), {:.1f} GiB, Linux {}\n",
+             environment.cpu, environment.cores, environment.affinity,
+             environment.memory_bytes / 1073741824.0, environment.kernel);
+}
+
+ExitCode info() {
+  const Environment environment = capture_environment();
+  fmt::print("dlscale {} (commit {}{}), {}, {}\n", DLSCALE_VERSION, environment.commit,
+             environment.dirty ? ", with local changes" : "", environment.compiler,
+             environment.flags);
+  print_machine();
+  print_family<backend::ComputeBackend>("compute backends");
+  print_family<backend::CommBackend>("communicators");
+  print_family<bench::Benchmark>("benchmarks");
+  print_family<AllReduceAlgorithm>("all-reduce algorithms of the model");
+  for (const char* group : {"networks", "clusters", "suites"}) {
+    fmt::print("{}\n  {}\n", group, fmt::join(config_names(group), "  "));
+  }
+  return ExitCode::ok;
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  verb.footer("Example: dlscale info");
+  verb.callback([&result] { result = info(); });
+}
+
+}  // namespace
+
+extern const Verb info_verb{"info", "Say what this build holds, what it lacks and why", declare};
+
+}  // namespace dlscale::app

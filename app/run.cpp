@@ -1,0 +1,181 @@
+// dlscale run: carries out a suite, one child process a step, and goes on where it stopped.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+
+#include "app/child_process.hpp"
+#include "app/suite.hpp"
+#include "app/verb.hpp"
+#include "backend/host/host.hpp"
+#include "core/interrupt.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct RunOptions {
+  std::string suite;
+  std::string out = "results/local/run";
+  std::string data;
+  int workers = 2;
+  int cores = 0;
+  bool fresh = false;
+  bool list = false;
+};
+
+/// A worker is an even share of this machine; one of its cores is left to the loader and
+/// communication threads if it has more than one.
+std::map<std::string, std::string> placeholders(const RunOptions& options) {
+  const int usable = static_cast<int>(backend::usable_cores().size());
+  const int cores = options.cores > 0 ? options.cores : usable / options.workers;
+  if (cores * options.workers > usable || cores < 1) {
+    throw ConfigError(
+        fmt::format("{} workers of {} core(s) need more than the {} core(s) this process may use. "
+                    "Lower --workers or --cores.",
+                    options.workers, std::max(cores, 1), usable));
+  }
+  return {{"out", options.out},
+          {"data", options.data.empty() ? options.out + "/data" : options.data},
+          {"workers", std::to_string(options.workers)},
+          {"cores", std::to_string(cores)},
+          {"threads", std::to_string(std::max(1, cores - 1))}};
+}
+
+std::vector<std::string> command_line(const SuiteStep& step) {
+  std::vector<std::string> command;
+  if (step.ranks > 1) {
+    const std::string launcher = DLSCALE_MPIEXEC;
+    if (launcher.empty()) {
+      throw Unsupported(
+          fmt::format("Step \"{}\" needs {} ranks, and this build has no MPI. Install "
+                      "libopenmpi-dev and openmpi-bin and build again.",
+                      step.name, step.ranks));
+    }
+    command = {launcher, DLSCALE_MPIEXEC_RANKS, std::to_string(step.ranks)};
+  }
+  command.push_back(fs::read_symlink("/proc/self/exe").string());
+  command.insert(command.end(), step.words.begin(), step.words.end());
+  return command;
+}
+
+/// Settings of the launcher that a suite needs: ranks bind themselves, and root may launch
+/// (containers).
+std::vector<std::pair<std::string, std::string>> launcher_settings() {
+  std::vector<std::pair<std::string, std::string>> settings{
+      {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+      {"OMPI_MCA_btl_base_warn_component_unused", "0"}};
+  if (geteuid() == 0) {
+    settings.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
+    settings.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+  }
+  return settings;
+}
+
+std::string minutes(double seconds) {
+  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
+  return fmt::format("{:.0f} min", seconds / 60);
+}
+
+/// Says what comes next and how long the rest will take, from the steps' estimates and from how the
+/// steps done so far compared with theirs.
+class ProgressLine {
+ public:
+  explicit ProgressLine(const std::vector<SuiteStep>& steps) : count_(steps.size()) {
+    for (const SuiteStep& step : steps) estimate_left_ += step.seconds;
+  }
+  void announce(const SuiteStep& step) {
+    const double scale = estimate_done_ > 0 ? spent_ / estimate_done_ : 1;
+    fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", ++number_, count_, step.name,
+               step.doc, minutes(estimate_left_ * scale));
+  }
+  void finished(const SuiteStep& step, double seconds) {
+    estimate_left_ -= step.seconds;
+    estimate_done_ += step.seconds;
+    spent_ += seconds;
+  }
+  void skipped(const SuiteStep& step) {
+    ++number_;
+    estimate_left_ -= step.seconds;
+  }
+
+ private:
+  std::size_t count_;
+  std::size_t number_ = 0;
+  double estimate_left_ = 0;
+  double estimate_done_ = 0;
+  double spent_ = 0;
+};
+
+/// Ends the suite if the step failed; a failed validation may be a finding.
+void check_exit(const SuiteStep& step, int code) {
+  if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
+  const bool finding =
+      code == static_cast<int>(ExitCode::regression) && step.accept_failed_validation;
+  if (code == 0 || finding) return;
+  if (code == 130 || code == 143) throw Interrupted(code - 128);
+  throw Error(static_cast<ExitCode>(code),
+              fmt::format("step \"{}\" ended with exit code {}. Its command was: dlscale {}. Mend "
+                          "it and run the suite again: "
+                          "it goes on with this step.",
+                          step.name, code, fmt::join(step.words, " ")));
+}
+
+ExitCode run_suite(const RunOptions& options) {
+  const Suite suite = load_suite(options.suite, placeholders(options));
+  if (options.list) {
+    for (const SuiteStep& step : suite.steps)
+      fmt::print("{}: dlscale {}\n", step.name, fmt::join(step.words, " "));
+    return ExitCode::ok;
+  }
+  const SuiteProgress progress(options.out);
+  if (options.fresh) progress.forget();
+  ProgressLine line(suite.steps);
+  const auto settings = launcher_settings();
+  for (const SuiteStep& step : suite.steps) {
+    if (progress.done(step)) {
+      line.skipped(step);
+      continue;
+    }
+    line.announce(step);
+    const auto start = Clock::now();
+    const ChildExit exit = run_child(command_line(step), settings);
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    check_exit(step, exit.code);
+    progress.mark(step, seconds);
+    line.finished(step, seconds);
+  }
+  return ExitCode::ok;
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<RunOptions>();
+  verb.add_option("suite", options->suite, "Name of a suite in configs/suites, or a YAML file")
+      ->required();
+  verb.add_option("-o,--output", options->out, "Folder for results")->capture_default_str();
+  verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)");
+  verb.add_option("--workers", options->workers, "Workers that share this machine")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--cores", options->cores, "Cores of a worker (default: an even share)")
+      ->check(CLI::PositiveNumber);
+  verb.add_flag("--fresh", options->fresh, "Do every step again");
+  verb.add_flag("--list", options->list, "Print the commands and stop");
+  verb.footer(
+      "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
+      "same command goes on.");
+  verb.callback([options, &result] { result = run_suite(*options); });
+}
+
+}  // namespace
+
+extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",
+                           declare};
+
+}  // namespace dlscale::app

@@ -1,0 +1,36 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/comm/watchdog.hpp"
+
+namespace dlscale::app {
+
+struct SessionOptions {
+  std::string comm = "auto";  ///< auto, or a member of the family of communicators
+  int ranks = 0;              ///< how many the user expects; 0 = as launched
+  int cores_per_rank = 0;     ///< 0 = an even share of the node
+  std::string results;        ///< named if a rank dies
+};
+
+/// The ranks this process runs with: connected, counted, bound to their cores and watched.
+class Session {
+ public:
+  explicit Session(const SessionOptions& options);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] backend::Communicator& communicator() { return *communicator_; }
+  [[nodiscard]] int cores_per_rank() const { return cores_per_rank_; }
+  /// All ranks leave in good order. Collective.
+  void close();
+
+ private:
+  std::unique_ptr<backend::Communicator> communicator_;
+  std::unique_ptr<backend::Watchdog> watchdog_;
+  int cores_per_rank_ = 1;
+};
+
+}  // namespace dlscale::app

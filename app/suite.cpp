@@ -1,0 +1,157 @@
+#include "app/suite.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "app/output.hpp"
+#include "core/config_path.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Values = std::map<std::string, std::string>;
+
+[[noreturn]] void fail(const std::string& where, const std::string& problem) {
+  throw ConfigError(fmt::format("{}: {}", where, problem));
+}
+
+void check_keys(const YAML::Node& node, const std::set<std::string>& allowed,
+                const std::string& where) {
+  if (!node.IsMap()) fail(where, "is not a table of keys and values.");
+  for (const auto& entry : node) {
+    const auto key = entry.first.as<std::string>();
+    if (!allowed.contains(key)) {
+      fail(where, fmt::format("unknown key \"{}\". Allowed: {}.", key, fmt::join(allowed, ", ")));
+    }
+  }
+}
+
+std::string fill_in(const std::string& text, const Values& values, const std::string& where) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = text.find('{', at);
+    result += text.substr(at, open - at);
+    if (open == std::string::npos) break;
+    const std::size_t close = text.find('}', open);
+    const std::string name = text.substr(open + 1, close - open - 1);
+    const auto found = values.find(name);
+    if (close == std::string::npos || found == values.end()) {
+      fail(where, fmt::format("{{{}}} stands for nothing. Define it in the step's \"for\".", name));
+    }
+    result += found->second;
+    at = close + 1;
+  }
+  return result;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+/// A row of a `for` table may be a word or a table of words that belong together.
+Values row_values(const std::string& name, const YAML::Node& row) {
+  if (!row.IsMap()) return {{name, row.as<std::string>()}};
+  Values result;
+  for (const auto& entry : row)
+    result[entry.first.as<std::string>()] = entry.second.as<std::string>();
+  return result;
+}
+
+/// All combinations of the rows of a `for` table.
+std::vector<Values> combinations(const YAML::Node& table, const Values& base) {
+  std::vector<Values> result{base};
+  for (const auto& axis : table) {
+    std::vector<Values> next;
+    for (const Values& values : result) {
+      for (const auto& row : axis.second) {
+        Values extended = row_values(axis.first.as<std::string>(), row);
+        extended.insert(values.begin(), values.end());
+        next.push_back(std::move(extended));
+      }
+    }
+    result = std::move(next);
+  }
+  return result;
+}
+
+SuiteStep make_step(const YAML::Node& node, const Values& values, const std::string& where) {
+  const auto text = [&](const char* key) {
+    return fill_in(node[key].as<std::string>(""), values, where);
+  };
+  SuiteStep step{.name = text("name"), .doc = text("doc"), .words = split(text("command"))};
+  if (step.name.empty() || step.words.empty())
+    fail(where, "a step needs \"name\" and \"command\".");
+  if (node["ranks"]) step.ranks = std::stoi(text("ranks"));
+  step.seconds = node["seconds"].as<double>(10);
+  step.accept_failed_validation = node["accept_failed_validation"].as<bool>(false);
+  return step;
+}
+
+void add_steps(const YAML::Node& node, const Values& values, const std::string& where,
+               Suite& suite) {
+  check_keys(node,
+             {"name", "doc", "command", "ranks", "seconds", "for", "accept_failed_validation"},
+             where);
+  for (const Values& row : combinations(node["for"], values)) {
+    suite.steps.push_back(make_step(node, row, where));
+  }
+}
+
+Suite parse_suite(const fs::path& path, const Values& values) {
+  const YAML::Node root = YAML::LoadFile(path.string());
+  check_keys(root, {"suite", "doc", "steps"}, path.string());
+  Suite suite{.name = root["suite"].as<std::string>(), .doc = root["doc"].as<std::string>("")};
+  if (!root["steps"].IsSequence()) fail(path.string(), "/steps is missing. Write a list of steps.");
+  for (std::size_t i = 0; i < root["steps"].size(); ++i) {
+    add_steps(root["steps"][i], values, fmt::format("{}: /steps/{}", path.string(), i), suite);
+  }
+  return suite;
+}
+
+}  // namespace
+
+Suite load_suite(std::string_view name, const Values& values) {
+  const fs::path path = find_config("suites", name);
+  try {
+    return parse_suite(path, values);
+  } catch (const YAML::Exception& error) {
+    fail(path.string(), fmt::format("cannot be read as YAML ({}).", error.what()));
+  } catch (const std::logic_error& error) {  // std::stoi
+    fail(path.string(), fmt::format("\"ranks\" is no whole number ({}).", error.what()));
+  }
+}
+
+SuiteProgress::SuiteProgress(fs::path out) : folder_(std::move(out) / ".done") {}
+
+fs::path SuiteProgress::file(const SuiteStep& step) const {
+  std::string name = step.name;
+  std::ranges::replace(name, '/', '-');
+  return folder_ / name;
+}
+
+bool SuiteProgress::done(const SuiteStep& step) const {
+  std::ifstream stream(file(step));
+  std::string command;
+  return std::getline(stream, command) && command == fmt::format("{}", fmt::join(step.words, " "));
+}
+
+void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
+  write_output(file(step).string(),
+               fmt::format("{}\n{:.1f} s\n", fmt::join(step.words, " "), seconds));
+}
+
+void SuiteProgress::forget() const {
+  fs::remove_all(folder_);
+}
+
+}  // namespace dlscale::app

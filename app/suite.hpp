@@ -1,0 +1,45 @@
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dlscale::app {
+
+/// One command of a suite, placeholders filled in.
+struct SuiteStep {
+  std::string name;
+  std::string doc;
+  std::vector<std::string> words;         ///< of the command, without "dlscale"
+  int ranks = 0;                          ///< 0: no launcher; ≥ 1: ranks of this step
+  double seconds = 0;                     ///< estimate on two cores, for the time left
+  bool accept_failed_validation = false;  ///< exit code 1 is a finding, not a failure of the step
+};
+
+/// A list of commands that a person would type one after the other: configs/suites/<name>.yaml.
+struct Suite {
+  std::string name;
+  std::string doc;
+  std::vector<SuiteStep> steps;
+};
+
+/// Reads a suite and fills in {placeholders}: those of `values` and those of a step's own `for`
+/// table, whose combinations become one step each. Throws ConfigError naming file and step.
+Suite load_suite(std::string_view name, const std::map<std::string, std::string>& values);
+
+/// Which steps of a suite are done, kept as one small file a step below <out>/.done, so that an
+/// interrupted suite goes on where it stopped. A step whose command changed is not done.
+class SuiteProgress {
+ public:
+  explicit SuiteProgress(std::filesystem::path out);
+  [[nodiscard]] bool done(const SuiteStep& step) const;
+  void mark(const SuiteStep& step, double seconds) const;
+  void forget() const;
+
+ private:
+  [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;
+  std::filesystem::path folder_;
+};
+
+}  // namespace dlscale::app
