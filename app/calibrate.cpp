@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
-#include "core/config_path.hpp"
 #include "model/machine.hpp"
 
 namespace dlscale::app {
@@ -21,24 +21,12 @@ struct CalibrateOptions {
   int workers = 2;
 };
 
-std::vector<ResultFile> read_all(const std::vector<std::string>& paths) {
-  std::vector<ResultFile> files;
-  for (const std::string& path : paths) {
-    for (ResultFile& file : read_result_tree(path)) {
-      // A folder usually holds the runs that predictions are judged on as well: they are not for
-      // fitting.
-      if (file.header.benchmark != "e2e" && file.header.benchmark != "overhead")
-        files.push_back(std::move(file));
-    }
-  }
-  return files;
-}
-
 ExitCode calibrate(const CalibrateOptions& options) {
   const Cluster cluster = options.cluster == "local"
                               ? backend::detect_local_cluster(options.workers)
                               : load_cluster(options.cluster);
-  const std::vector<ResultFile> files = read_all(options.results);
+  const std::vector<ResultFile> files =
+      results_of(options.results, {"conv", "update", "memory", "io", "comm"});
   if (files.empty()) {
     throw ConfigError(
         "There are no results of bench conv, update, memory, io or comm to fit. Run those first, "

@@ -1,0 +1,21 @@
+#pragma once
+#include <string>
+
+#include "report/table.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace dlscale::app {
+
+/// --format and -o, as every verb that prints an answer has them.
+struct DocumentOutput {
+  std::string format = "table";
+  std::string path = "-";
+  void declare(CLI::App& command);
+  /// Throws ConfigError for an unknown format or a place that cannot be written.
+  void write(const report::Document& document) const;
+};
+
+}  // namespace dlscale::app

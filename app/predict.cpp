@@ -1,0 +1,122 @@
+// dlscale predict: the phases of an iteration on N workers, their speed-up, and what bounds it.
+#include "model/sgd_iter/predict.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <vector>
+
+#include "app/document_output.hpp"
+#include "app/verb.hpp"
+#include "core/cluster.hpp"
+#include "core/network.hpp"
+#include "core/quantity_text.hpp"
+#include "model/machine.hpp"
+#include "report/prediction_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+struct PredictOptions {
+  std::string network;
+  std::string cluster;
+  std::string machine;
+  std::vector<int> ranks;
+  Run run;
+  std::string dtype = "f32";
+  std::string schedule = "wait_free";
+  std::string inter_node_bandwidth;
+  std::string inter_node_latency;
+  DocumentOutput output;
+};
+
+model::Machine choose_machine(const PredictOptions& options) {
+  if (!options.machine.empty()) return model::load_machine(options.machine);
+  if (options.cluster == "local") {
+    throw ConfigError(
+        "--cluster local has no data sheet to predict from. Measure it (dlscale run quickstart) "
+        "and give the fitted "
+        "description with --machine.");
+  }
+  return model::nominal_machine(load_cluster(options.cluster));
+}
+
+/// A machine measured on one node says nothing of the wires between nodes: the user states them.
+void set_inter_node(const PredictOptions& options, Cluster& cluster) {
+  LinkSpec& link = cluster.inter_node;
+  if (!options.inter_node_bandwidth.empty()) {
+    link.bandwidth =
+        parse_quantity<BytesPerSecond>(options.inter_node_bandwidth, "--inter-node-bandwidth");
+    link.source = "given on the command line";
+  }
+  if (!options.inter_node_latency.empty()) {
+    link.latency = parse_quantity<Seconds>(options.inter_node_latency, "--inter-node-latency");
+  }
+}
+
+ExitCode predict(const PredictOptions& options) {
+  if (options.machine.empty() == options.cluster.empty()) {
+    throw ConfigError(
+        "Give the hardware once: --cluster NAME for a data-sheet prediction, or --machine FILE for "
+        "a fitted one.");
+  }
+  const Network network = load_network(options.network);
+  model::Machine machine = choose_machine(options);
+  set_inter_node(options, machine.cluster);
+  Run run = options.run;
+  run.network = network.name();
+  run.cluster = machine.cluster.name;
+  run.dtype = parse_dtype(options.dtype);
+  run.schedule = parse_schedule(options.schedule);
+  run.ranks_per_node = machine.cluster.devices_per_node;
+  check(run);
+  options.output.write(
+      report::prediction_document(model::predict(network, machine, run, options.ranks)));
+  return ExitCode::ok;
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<PredictOptions>();
+  options->run.batch = 32;
+  verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
+      ->required();
+  verb.add_option("--cluster", options->cluster,
+                  "A name in configs/clusters, or a YAML file: data-sheet prediction");
+  verb.add_option("--machine", options->machine,
+                  "A machine file of dlscale calibrate: fitted prediction");
+  verb.add_option("--ranks", options->ranks, "Numbers of workers: 1,2,4")
+      ->delimiter(',')
+      ->required()
+      ->check(CLI::PositiveNumber);
+  verb.add_option("--batch", options->run.batch, "Images per rank and iteration")
+      ->capture_default_str();
+  verb.add_option("--dtype", options->dtype, "f32 or bf16")->capture_default_str();
+  verb.add_option("--schedule", options->schedule, "sequential, wait_free or bucketed")
+      ->capture_default_str();
+  verb.add_option("--threads", options->run.compute_threads,
+                  "Compute threads per rank (CPU devices)")
+      ->capture_default_str();
+  verb.add_option("--cores-per-rank", options->run.cores_per_rank,
+                  "Cores the threads of a rank share (CPU devices)")
+      ->capture_default_str();
+  verb.add_option("--loader-threads", options->run.loader_threads,
+                  "Threads that read and decode, per rank")
+      ->capture_default_str();
+  verb.add_option("--prefetch", options->run.prefetch, "Batches decoded ahead")
+      ->capture_default_str();
+  verb.add_option("--inter-node-bandwidth", options->inter_node_bandwidth,
+                  "Of the link of a node, such as 10Gb/s");
+  verb.add_option("--inter-node-latency", options->inter_node_latency,
+                  "Of that link, such as 50us");
+  options->output.declare(verb);
+  verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
+  verb.callback([options, &result] { result = predict(*options); });
+}
+
+}  // namespace
+
+extern const Verb predict_verb{
+    "predict", "Predict the phases of an iteration, speed-up and what bounds it", declare};
+
+}  // namespace dlscale::app

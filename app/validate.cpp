@@ -1,0 +1,56 @@
+// dlscale validate: predictions held against measured training runs.
+#include "report/validate.hpp"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <vector>
+
+#include "app/document_output.hpp"
+#include "app/result_files.hpp"
+#include "app/verb.hpp"
+#include "model/machine.hpp"
+#include "report/validation_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+struct ValidateOptions {
+  std::vector<std::string> results;
+  std::string machine;
+  report::Limits limits;
+  DocumentOutput output;
+};
+
+ExitCode validate(const ValidateOptions& options) {
+  const model::Machine machine = model::load_machine(options.machine);
+  const std::vector<ResultFile> files = results_of(options.results, {"e2e"});
+  const report::Validation validation = report::validate(machine, files);
+  options.output.write(report::validation_document(validation, options.limits));
+  return report::exit_code(validation, options.limits);
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<ValidateOptions>();
+  verb.add_option("results", options->results, "Result files or folders of bench e2e")->required();
+  verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate")->required();
+  verb.add_option("--limit-one-rank", options->limits.one_rank,
+                  "Largest median error of the iteration at 1 rank that passes")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb.add_option("--limit-more-ranks", options->limits.more_ranks, "The same at 2 ranks or more")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options->output.declare(verb);
+  verb.footer(
+      "Example: dlscale validate results/local/quickstart --machine "
+      "results/local/quickstart/machine.json\n"
+      "Exit code 1: a limit is missed; the table names the phase to blame.");
+  verb.callback([options, &result] { result = validate(*options); });
+}
+
+}  // namespace
+
+extern const Verb validate_verb{"validate", "Hold predictions against measured training runs",
+                                declare};
+
+}  // namespace dlscale::app
