@@ -8,7 +8,7 @@
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
-#include "core/collective/collective.hpp"
+#include "core/collective/all_reduce.hpp"
 #include "core/config_path.hpp"
 #include "core/environment.hpp"
 
@@ -47,7 +47,7 @@ ExitCode info() {
   print_family<backend::ComputeBackend>("compute backends");
   print_family<backend::CommBackend>("communicators");
   print_family<bench::Benchmark>("benchmarks");
-  print_family<AllReduceAlgorithm>("all-reduce algorithms of the model");
+  print_family<collective::AllReduceAlgorithm>("all-reduce algorithms of the model");
   for (const char* group : {"networks", "clusters", "suites"}) {
     fmt::print("{}\n  {}\n", group, fmt::join(config_names(group), "  "));
   }

@@ -110,7 +110,9 @@ void add_steps(const YAML::Node& node, const Values& values, const std::string& 
 Suite parse_suite(const fs::path& path, const Values& values) {
   const YAML::Node root = YAML::LoadFile(path.string());
   check_keys(root, {"suite", "doc", "steps"}, path.string());
-  Suite suite{.name = root["suite"].as<std::string>(), .doc = root["doc"].as<std::string>("")};
+  Suite suite;
+  suite.name = root["suite"].as<std::string>();
+  suite.doc = root["doc"].as<std::string>("");
   if (!root["steps"].IsSequence()) fail(path.string(), "/steps is missing. Write a list of steps.");
   for (std::size_t i = 0; i < root["steps"].size(); ++i) {
     add_steps(root["steps"][i], values, fmt::format("{}: /steps/{}", path.string(), i), suite);
