@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/inter_node_options.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
@@ -19,12 +20,13 @@ struct CalibrateOptions {
   std::string cluster = "local";
   std::string output;
   int workers = 2;
+  InterNodeOptions inter_node;
 };
 
 ExitCode calibrate(const CalibrateOptions& options) {
-  const Cluster cluster = options.cluster == "local"
-                              ? backend::detect_local_cluster(options.workers)
-                              : load_cluster(options.cluster);
+  Cluster cluster = options.cluster == "local" ? backend::detect_local_cluster(options.workers)
+                                               : load_cluster(options.cluster);
+  options.inter_node.apply(cluster);
   const std::vector<ResultFile> files =
       results_of(options.results, {"conv", "update", "memory", "io", "comm"});
   if (files.empty()) {
@@ -52,6 +54,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   verb.add_option("-o,--output", options->output, "Machine file to write")->required();
+  options->inter_node.declare(verb);
   verb.footer(
       "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "
       "and overhead are left out: predictions are judged on them.");

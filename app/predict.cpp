@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "app/document_output.hpp"
+#include "app/inter_node_options.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
 #include "core/network.hpp"
-#include "core/quantity_text.hpp"
 #include "model/machine.hpp"
 #include "report/prediction_table.hpp"
 
@@ -26,8 +26,7 @@ struct PredictOptions {
   Run run;
   std::string dtype = "f32";
   std::string schedule = "wait_free";
-  std::string inter_node_bandwidth;
-  std::string inter_node_latency;
+  InterNodeOptions inter_node;
   DocumentOutput output;
 };
 
@@ -42,19 +41,6 @@ model::Machine choose_machine(const PredictOptions& options) {
   return model::nominal_machine(load_cluster(options.cluster));
 }
 
-/// A machine measured on one node says nothing of the wires between nodes: the user states them.
-void set_inter_node(const PredictOptions& options, Cluster& cluster) {
-  LinkSpec& link = cluster.inter_node;
-  if (!options.inter_node_bandwidth.empty()) {
-    link.bandwidth =
-        parse_quantity<BytesPerSecond>(options.inter_node_bandwidth, "--inter-node-bandwidth");
-    link.source = "given on the command line";
-  }
-  if (!options.inter_node_latency.empty()) {
-    link.latency = parse_quantity<Seconds>(options.inter_node_latency, "--inter-node-latency");
-  }
-}
-
 ExitCode predict(const PredictOptions& options) {
   if (options.machine.empty() == options.cluster.empty()) {
     throw ConfigError(
@@ -63,7 +49,7 @@ ExitCode predict(const PredictOptions& options) {
   }
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
-  set_inter_node(options, machine.cluster);
+  options.inter_node.apply(machine.cluster);
   Run run = options.run;
   run.network = network.name();
   run.cluster = machine.cluster.name;
@@ -105,10 +91,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_option("--prefetch", options->run.prefetch, "Batches decoded ahead")
       ->capture_default_str();
-  verb.add_option("--inter-node-bandwidth", options->inter_node_bandwidth,
-                  "Of the link of a node, such as 10Gb/s");
-  verb.add_option("--inter-node-latency", options->inter_node_latency,
-                  "Of that link, such as 50us");
+  options->inter_node.declare(verb);
   options->output.declare(verb);
   verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
   verb.callback([options, &result] { result = predict(*options); });

@@ -1,0 +1,28 @@
+#include "app/inter_node_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+
+namespace dlscale::app {
+
+void InterNodeOptions::declare(CLI::App& command) {
+  command.add_option("--inter-node-bandwidth", bandwidth, "Of the link of a node, such as 10Gb/s");
+  command.add_option("--inter-node-latency", latency, "Of that link, such as 50us");
+}
+
+void InterNodeOptions::apply(Cluster& cluster) const {
+  if (bandwidth.empty() && latency.empty()) return;
+  if (bandwidth.empty()) {
+    throw ConfigError(
+        "--inter-node-latency needs --inter-node-bandwidth beside it: a link has both.");
+  }
+  LinkSpec& link = cluster.inter_node;
+  link.name = "link between nodes, as stated";
+  link.bandwidth = parse_quantity<BytesPerSecond>(bandwidth, "--inter-node-bandwidth");
+  if (!latency.empty()) link.latency = parse_quantity<Seconds>(latency, "--inter-node-latency");
+  link.source = "stated on the command line, not measured";
+}
+
+}  // namespace dlscale::app

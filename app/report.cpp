@@ -1,0 +1,104 @@
+// dlscale report: one page that says how fast, what bounds it, and how far the predictions were
+// off.
+#include "report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "app/inter_node_options.hpp"
+#include "app/output.hpp"
+#include "app/result_files.hpp"
+#include "app/verb.hpp"
+#include "core/network.hpp"
+#include "model/machine.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportOptions {
+  std::vector<std::string> results;
+  std::string machine;
+  std::string out = "report";
+  std::vector<int> ranks{1, 2, 4, 8, 16, 32, 64};
+  report::Limits limits;
+  InterNodeOptions inter_node;
+};
+
+/// The machine file named, or the one that lies in a folder of results.
+fs::path machine_file(const ReportOptions& options) {
+  if (!options.machine.empty()) return options.machine;
+  for (const std::string& path : options.results) {
+    if (fs::exists(fs::path(path) / "machine.json")) return fs::path(path) / "machine.json";
+  }
+  throw ConfigError(
+      "There is no machine.json beside the results. Name the file of dlscale calibrate with "
+      "--machine.");
+}
+
+/// A speed-up curve for each network that was trained, in the setting of its run with most ranks.
+std::vector<std::vector<model::Prediction>> curves(const report::Validation& validation,
+                                                   const model::Machine& machine,
+                                                   const std::vector<int>& ranks) {
+  std::map<std::string, Run> runs;
+  for (const report::RunValidation& entry : validation.runs) {
+    const auto [place, added] = runs.try_emplace(entry.run.network, entry.run);
+    if (!added && entry.run.ranks > place->second.ranks) place->second = entry.run;
+  }
+  std::vector<std::vector<model::Prediction>> result;
+  for (auto& [name, run] : runs) {
+    run.ranks_per_node = machine.cluster.devices_per_node;
+    result.push_back(model::predict(load_network(name), machine, run, ranks));
+  }
+  return result;
+}
+
+ExitCode write_report(const ReportOptions& options) {
+  report::ReportInput input;
+  input.machine = model::load_machine(machine_file(options));
+  options.inter_node.apply(input.machine.cluster);
+  input.limits = options.limits;
+  input.results = all_results(options.results);
+  input.validation = report::validate(input.machine, results_of(options.results, {"e2e"}));
+  input.curves = curves(input.validation, input.machine, options.ranks);
+  const fs::path out(options.out);
+  const report::Figures figures = report::run_plots(input, out);
+  for (const std::string& trouble : figures.troubles) fmt::print(stderr, "report: {}\n", trouble);
+  write_output((out / "index.html").string(), report::html(input, figures));
+  write_output((out / "README.md").string(), report::markdown(input, figures));
+  fmt::print("report: {}\n", fs::absolute(out / "index.html").lexically_normal().string());
+  return ExitCode::ok;
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<ReportOptions>();
+  verb.add_option("results", options->results,
+                  "Result files and folders, of bench e2e and of what was measured")
+      ->required();
+  verb.add_option("--machine", options->machine,
+                  "Machine file (default: machine.json in a folder of results)");
+  verb.add_option("-o,--output", options->out, "Folder for index.html, README.md and figures")
+      ->capture_default_str();
+  verb.add_option("--ranks", options->ranks, "Numbers of workers of the speed-up curve")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  options->inter_node.declare(verb);
+  verb.footer(
+      "Example: dlscale report results/local/quickstart -o results/local/quickstart/report");
+  verb.callback([options, &result] { result = write_report(*options); });
+}
+
+}  // namespace
+
+extern const Verb report_verb{
+    "report", "Write one page (HTML and Markdown) about predictions and runs", declare};
+
+}  // namespace dlscale::app
