@@ -1,0 +1,134 @@
+"""What each verb prints and answers when all is well."""
+
+import json
+import subprocess
+
+from program import MPIEXEC, ProgramTest, main, run
+
+
+class Cli(ProgramTest):
+    def test_every_verb_has_help_with_an_example(self):
+        for verb in ["info", "run", "calibrate", "predict", "validate", "report", "compare"]:
+            result = run(verb, "--help")
+            self.assertEqual(result.returncode, 0, verb)
+            self.assertIn("Example: dlscale " + verb, result.stdout)
+        for benchmark in ["conv", "memory", "io", "comm", "e2e", "update", "overhead"]:
+            result = run("bench", benchmark, "--help")
+            self.assertEqual(result.returncode, 0, benchmark)
+            self.assertIn("Example: dlscale bench " + benchmark, result.stdout)
+
+    def test_info_lists_backends_and_configurations(self):
+        result = run("info")
+        self.assertEqual(result.returncode, 0)
+        for word in ["reference", "onednn", "local", "mpi", "resnet50", "p40x16", "quickstart"]:
+            self.assertIn(word, result.stdout)
+
+    def test_predict_prints_the_phases_in_every_format(self):
+        words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,4,8,16"]
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for word in ["speed-up", "efficiency", "bound"]:
+            self.assertIn(word, result.stdout)
+        answer = json.loads(run(*words, "--format", "json").stdout)
+        self.assertEqual(answer["schema"], "dlscale.prediction")
+        self.assertEqual([p["run"]["ranks"] for p in answer["predictions"]], [1, 2, 4, 8, 16])
+        for name in ["markdown", "csv"]:
+            self.assertEqual(run(*words, "--format", name).returncode, 0)
+
+    def test_predict_writes_a_file_that_is_whole(self):
+        out = self.folder / "deep" / "prediction.json"
+        result = run("predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", "8",
+                     "--format", "json", "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        json.loads(out.read_text())
+        self.assertEqual(result.stdout, "")
+
+    def test_bench_conv_checks_and_measures_every_pass(self):
+        out = self.folder / "conv.jsonl"
+        result = run("bench", "conv", "--network", self.network, "--batch", 2, "--passes", "all",
+                     "--max-time", 0.02, "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        measured = [row for row in rows if "axes" in row]
+        passes = {row["axes"]["pass"] for row in measured}
+        self.assertLessEqual({"forward", "backward_data", "backward_filter"}, passes)
+        for row in measured:
+            self.assertEqual(row["status"] in ("ok", "unstable"), True, row)
+            self.assertNotEqual(row["implementation"], "")
+
+    def test_google_benchmark_flags_work(self):
+        words = ["bench", "conv", "--network", self.network, "--batch", 2, "--max-time", 0.02]
+        listed = run(*words, "--benchmark_list_tests")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertGreater(len(listed.stdout.split()), 5)
+        filtered = run(*words, "--benchmark_filter=conv1.*forward", "--benchmark_format=json")
+        self.assertEqual(filtered.returncode, 0, filtered.stderr)
+        names = [entry["name"] for entry in json.loads(filtered.stdout)["benchmarks"]]
+        self.assertTrue(names and all("conv1" in name for name in names), names)
+
+    def train(self, data, name, ranks=0, *more):
+        out = self.folder / name
+        result = run("bench", "e2e", "--network", self.network, "--batch", 4, "--data", data,
+                     "--iterations", 6, "--warmup", 1, "-o", out, *more, ranks=ranks)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        return [row for row in rows if "axes" in row]
+
+    def test_training_phases_add_up_to_the_iteration(self):
+        (row,) = self.train(self.make_data(), "e2e.jsonl", 0)
+        parts = ["t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"]
+        for i, total in enumerate(row["series"]["t_iter"]["samples"][0]):
+            self.assertAlmostEqual(
+                sum(row["series"][part]["samples"][0][i] for part in parts) / total, 1, delta=0.01
+            )
+
+    def test_two_ranks_train_under_every_schedule(self):
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        data = self.make_data()
+        for schedule in ["sequential", "wait_free", "bucketed"]:
+            (row,) = self.train(data, schedule + ".jsonl", 2, "--schedule", schedule, "--ranks", 2)
+            self.assertEqual(row["axes"]["ranks"], "2")
+            self.assertEqual(len(row["series"]["t_iter"]["samples"]), 2)
+
+    def test_the_whole_path_from_measurement_to_report(self):
+        suite = self.folder / "suite.yaml"
+        suite.write_text(f"""
+suite: tiny
+steps:
+  - {{name: data, command: "data make --out {{data}} --pictures 24 --classes 4 --width 96 --height 72 --picture-size 6kB"}}
+  - {{name: conv, command: "bench conv --network {self.network} --batch 4 --max-time 0.02 -o {{out}}/conv.jsonl"}}
+  - {{name: update, command: "bench update --max-time 0.02 -o {{out}}/update.jsonl"}}
+  - {{name: memory, command: "bench memory --max-time 0.02 -o {{out}}/memory.jsonl"}}
+  - {{name: io, command: "bench io --data {{data}} --height 32 --width 32 --max-time 0.1 -o {{out}}/io.jsonl"}}
+  - {{name: calibrate, command: "calibrate {{out}} -o {{out}}/machine.json"}}
+  - {{name: train, command: "bench e2e --network {self.network} --batch 4 --data {{data}} --iterations 6 -o {{out}}/e2e.jsonl"}}
+  - {{name: validate, accept_failed_validation: true, command: "validate {{out}} --machine {{out}}/machine.json --format json -o {{out}}/validation.json"}}
+  - {{name: report, command: "report {{out}} --ranks 1 -o {{out}}/report"}}
+""")
+        out = self.folder / "out"
+        result = run("run", suite, "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
+        validation = json.loads((out / "validation.json").read_text())
+        self.assertEqual(len(validation["runs"]), 1)
+        page = (out / "report" / "index.html").read_text()
+        self.assertIn("tiny", page)
+        again = run("run", suite, "-o", out)
+        self.assertEqual(again.returncode, 0)
+        self.assertEqual(again.stderr.count("about"), 0, "finished steps ran again: " + again.stderr)
+
+    def test_a_result_compared_with_itself_is_not_regressed(self):
+        out = self.folder / "conv.jsonl"
+        run("bench", "conv", "--network", self.network, "--batch", 2, "--max-time", 0.05, "-o", out)
+        result = run("compare", out, out, "--margin", 1.0, "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(json.loads(result.stdout)["verdict"], "unchanged")
+
+    def test_output_to_a_closed_pipe_is_no_crash(self):
+        result = subprocess.run(f"'{run.__globals__['PROGRAM']}' info | head -n 1", shell=True,
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+
+if __name__ == "__main__":
+    main()

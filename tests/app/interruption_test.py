@@ -1,0 +1,130 @@
+"""Signals and lost ranks: the program ends within seconds, says why, and keeps what it has."""
+
+import json
+import os
+import pathlib
+import signal
+import time
+
+from program import MPIEXEC, ProgramTest, main, run, start
+
+
+def wait_until(condition, seconds=60):
+    """Polls: the moment a measurement reaches the disk is not announced."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def measured(path):
+    if not path.exists():
+        return []
+    rows = []
+    for line in path.read_text().splitlines():
+        try:
+            rows.append(json.loads(line))
+        except json.JSONDecodeError:
+            pass
+    return [row for row in rows if "axes" in row]
+
+
+def ranks_of(launcher):
+    """Processes of the program below a launcher."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+            if int(fields[1]) == launcher:
+                found.append(int(entry.name))
+        except OSError:
+            pass
+    return sorted(found)
+
+
+class Interruption(ProgramTest):
+    def interrupt_conv(self, number):
+        out = self.folder / "conv.jsonl"
+        process = start("bench", "conv", "--network", self.network, "--batch", 4, "--max-time", 5,
+                        "--precision", 0.0001, "-o", out)
+        self.assertTrue(wait_until(lambda: len(measured(out)) >= 1), "nothing was measured")
+        process.send_signal(number)
+        _, err = process.communicate(timeout=20)
+        return process.returncode, err, measured(out)
+
+    def test_ctrl_c_keeps_partial_results(self):
+        code, err, rows = self.interrupt_conv(signal.SIGINT)
+        self.assertEqual(code, 130, err)
+        self.assertGreaterEqual(len(rows), 1)
+        self.assertIn("interrupted", err)
+
+    def test_termination_keeps_partial_results(self):
+        code, err, rows = self.interrupt_conv(signal.SIGTERM)
+        self.assertEqual(code, 143, err)
+        self.assertGreaterEqual(len(rows), 1)
+
+    def test_an_interrupted_suite_goes_on_where_it_stopped(self):
+        suite = self.folder / "suite.yaml"
+        suite.write_text(f"""
+suite: two
+steps:
+  - {{name: first, command: "data make --out {{data}} --pictures 4 --classes 2 --width 64 --height 64 --picture-size 4kB"}}
+  - {{name: second, command: "bench conv --network {self.network} --batch 4 --max-time 5 --precision 0.0001 -o {{out}}/conv.jsonl"}}
+""")
+        out = self.folder / "out"
+        process = start("run", suite, "-o", out)
+        self.assertTrue(wait_until(lambda: measured(out / "conv.jsonl")))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 130)
+        suite.write_text(suite.read_text().replace("--max-time 5 --precision 0.0001", "--max-time 0.02"))
+        result = run("run", suite, "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("first", result.stderr)
+
+    def train_two_ranks(self, out):
+        data = self.make_data()
+        return start("bench", "e2e", "--network", self.network, "--batch", 4, "--data", data,
+                     "--iterations", 1000000, "--ranks", 2, "-o", out, ranks=2)
+
+    def ready(self, process):
+        """Two ranks that have been training for a moment: their processor time says so."""
+
+        def busy():
+            ranks = ranks_of(process.pid)
+            if len(ranks) != 2:
+                return False
+            ticks = [sum(map(int, pathlib.Path(f"/proc/{r}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) for r in ranks]
+            return min(ticks) > 2 * os.sysconf("SC_CLK_TCK")
+
+        return wait_until(busy, 120)
+
+    def test_a_rank_that_dies_is_named_and_the_others_end(self):
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        process = self.train_two_ranks(self.folder / "e2e.jsonl")
+        self.assertTrue(self.ready(process), "training did not start")
+        os.kill(ranks_of(process.pid)[1], signal.SIGKILL)
+        start_time = time.monotonic()
+        _, err = process.communicate(timeout=30)
+        self.assertLess(time.monotonic() - start_time, 15)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertRegex(err, r"rank [01] .*died")
+
+    def test_ctrl_c_ends_two_ranks(self):
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        process = self.train_two_ranks(self.folder / "e2e.jsonl")
+        self.assertTrue(self.ready(process), "training did not start")
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        self.assertNotEqual(process.returncode, 0)
+        self.assertNotIn("died", err)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Runs the program for the tests beside this file, as a shell would."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
+MPIEXEC = sys.argv[2] if len(sys.argv) > 2 else ""
+
+TINY_NETWORK = """
+network: tiny
+doc: small enough for tests
+source: made up
+input: {channels: 3, height: 32, width: 32}
+layers:
+  - {name: conv1, kind: convolution, out_channels: 8, kernel: 5, stride: 2, pad: 2}
+  - {name: relu1, kind: relu}
+  - {name: pool1, kind: max_pooling, kernel: 2, stride: 2}
+  - {name: fc, kind: fully_connected, outputs: 10}
+  - {name: loss, kind: softmax_cross_entropy}
+"""
+
+
+def environment():
+    variables = dict(os.environ)
+    variables.update(
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_rmaps_base_oversubscribe="1",
+        OMPI_MCA_hwloc_base_binding_policy="none",
+        # MPI keeps memory until the end of the process: leaks of the library, not ours.
+        ASAN_OPTIONS="detect_leaks=0",
+    )
+    return variables
+
+
+def start(*words, ranks=0):
+    command = [PROGRAM, *map(str, words)]
+    if ranks:
+        command = [MPIEXEC, "-n", str(ranks), *command]
+    return subprocess.Popen(
+        command, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def run(*words, ranks=0, timeout=300):
+    process = start(*words, ranks=ranks)
+    out, err = process.communicate(timeout=timeout)
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+class ProgramTest(unittest.TestCase):
+    """A test with a folder of its own, a tiny network and a way to make a tiny data set."""
+
+    def setUp(self):
+        self._folder = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self._folder.name)
+        self.network = self.folder / "tiny.yaml"
+        self.network.write_text(TINY_NETWORK)
+
+    def tearDown(self):
+        self._folder.cleanup()
+
+    def make_data(self, pictures=24):
+        data = self.folder / "data"
+        made = run("data", "make", "--out", data, "--pictures", pictures, "--classes", 4,
+                   "--width", 96, "--height", 72, "--picture-size", "6 kB")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return data
+
+    def write_network(self, name, old, new):
+        text = TINY_NETWORK.replace(old, new)
+        self.assertNotEqual(text, TINY_NETWORK)
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def assert_refused(self, result, code, *fragments):
+        """One clear sentence on standard error, nothing on standard output, the right exit code."""
+        self.assertEqual(result.returncode, code, result.stderr + result.stdout)
+        self.assertNotIn("what():", result.stderr)
+        for fragment in fragments:
+            self.assertIn(str(fragment), result.stderr)
+        lines = [line for line in result.stderr.splitlines() if line.startswith("dlscale: ")]
+        self.assertEqual(len(lines), 1, result.stderr)
+
+
+def main():
+    unittest.main(argv=[sys.argv[0], "-v"])

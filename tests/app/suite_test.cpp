@@ -1,0 +1,81 @@
+#include "app/suite.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/config_path.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+class SuiteFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() /
+              (std::string("dlscale_suite_") +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  Suite load(const std::string& steps) {
+    const fs::path path = folder_ / "suite.yaml";
+    std::ofstream(path) << "suite: test\nsteps:\n" << steps;
+    return load_suite(path.string(), {{"out", "here"}});
+  }
+  fs::path folder_;
+};
+
+TEST_F(SuiteFile, MakesOneStepOfEachCombination) {
+  const Suite suite = load(
+      "  - name: t-{network}-{ranks}\n"
+      "    command: bench e2e --batch {batch} -o {out}/x\n"
+      "    ranks: '{ranks}'\n"
+      "    for:\n"
+      "      ranks: [1, 2]\n"
+      "      network: [{network: a, batch: 4}, {network: b, batch: 8}]\n");
+  ASSERT_EQ(suite.steps.size(), 4U);
+  EXPECT_EQ(suite.steps[3].name, "t-b-2");
+  EXPECT_EQ(suite.steps[3].ranks, 2);
+  EXPECT_EQ(suite.steps[3].words,
+            (std::vector<std::string>{"bench", "e2e", "--batch", "8", "-o", "here/x"}));
+}
+
+TEST_F(SuiteFile, RefusesAPlaceholderThatStandsForNothing) {
+  EXPECT_THROW(load("  - {name: a, command: 'bench {what}'}\n"), ConfigError);
+}
+
+TEST_F(SuiteFile, RefusesUnknownKeysAndStepsWithoutACommand) {
+  EXPECT_THROW(load("  - {name: a, comand: info}\n"), ConfigError);
+  EXPECT_THROW(load("  - {name: a}\n"), ConfigError);
+  EXPECT_THROW(load("  - {name: a, command: info, ranks: two}\n"), ConfigError);
+}
+
+TEST_F(SuiteFile, AStepIsDoneOnlyForTheCommandThatWasRun) {
+  const SuiteProgress progress(folder_);
+  SuiteStep step{.name = "net/one", .doc = "", .words = {"info"}};
+  EXPECT_FALSE(progress.done(step));
+  progress.mark(step, 1.0);
+  EXPECT_TRUE(progress.done(step));
+  step.words = {"info", "--more"};
+  EXPECT_FALSE(progress.done(step));
+  progress.forget();
+  step.words = {"info"};
+  EXPECT_FALSE(progress.done(step));
+}
+
+TEST(Suites, AllSuitesOfTheProjectLoad) {
+  const std::map<std::string, std::string> values{
+      {"out", "o"}, {"data", "d"}, {"workers", "2"}, {"cores", "1"}, {"threads", "1"}};
+  const auto names = config_names("suites");
+  EXPECT_FALSE(names.empty());
+  for (const std::string& name : names)
+    EXPECT_FALSE(load_suite(name, values).steps.empty()) << name;
+}
+
+}  // namespace
+}  // namespace dlscale::app
