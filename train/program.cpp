@@ -100,8 +100,7 @@ Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_devi
       classes(count_classes(the_network)),
       losses(find_losses(the_network)),
       plan(make_plan(the_network, the_device, the_batch, dtype)),
-      nodes(the_network.layers().size()),
-      labels(static_cast<std::size_t>(the_batch)) {
+      nodes(the_network.layers().size()) {
   check_memory(plan, network, batch, available);
   allocate();
   for (const Layer& layer : network.layers()) bind(layer);
@@ -109,6 +108,7 @@ Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_devi
 }
 
 void Program::Impl::allocate() {
+  labels.resize(static_cast<std::size_t>(batch));
   parameters.emplace(plan.parameters, *device);
   activations = device->allocate(plan.activations.bytes);
   states = device->allocate(std::max(plan.states.bytes, std::size_t{1}));

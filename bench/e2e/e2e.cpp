@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "bench/benchmark.hpp"
+#include "bench/e2e/training.hpp"
+#include "core/error.hpp"
+#include "core/network.hpp"
+#include "core/run.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+/// The whole text as a number ≥ 0.
+template <class Number>
+Number parse_number(const Context& context, std::string_view axis, std::string_view example) {
+  const std::string& text = context.value(axis);
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && std::isfinite(static_cast<double>(value)) && value >= 0) return value;
+  throw ConfigError(fmt::format("--{} is \"{}\" (no number from 0 up). Write, for example, \"{}\".",
+                                axis, text, example));
+}
+
+backend::Waiting parse_waiting(std::string_view text) {
+  if (text == "sleep") return backend::Waiting::sleep;
+  if (text == "spin") return backend::Waiting::spin;
+  throw ConfigError(fmt::format("--waiting is \"{}\". Write sleep or spin.", text));
+}
+
+/// Everything but network, schedule and batch, which make the cells.
+TrainingSettings common_settings(const Context& context) {
+  TrainingSettings settings;
+  settings.run.ranks = context.communicator->size();
+  settings.run.ranks_per_node = context.communicator->node_size();
+  settings.run.dtype = parse_dtype(context.value("dtype"));
+  settings.run.cores_per_rank = context.integer("cores_per_rank");
+  settings.run.compute_threads = context.integer("threads");
+  settings.run.loader_threads = context.integer("loader_threads");
+  settings.run.prefetch = context.integer("prefetch");
+  settings.backend = context.value("backend");
+  settings.iterations = context.integer("iterations");
+  settings.warmup = parse_number<int>(context, "warmup", "3");
+  settings.data = context.value("data");
+  settings.rate = parse_number<float>(context, "rate", "0.01");
+  settings.seed = parse_number<std::uint64_t>(context, "seed", "1");
+  settings.waiting = parse_waiting(context.value("waiting"));
+  settings.trace = context.value("trace");
+  return settings;
+}
+
+std::map<std::string, std::string> axes(const TrainingSettings& settings,
+                                        const std::string& repeat) {
+  const Run& run = settings.run;
+  return {{"network", settings.network->name()},
+          {"batch", std::to_string(run.batch)},
+          {"dtype", std::string(dtype_name(run.dtype))},
+          {"backend", settings.backend},
+          {"schedule", std::string(schedule_name(run.schedule))},
+          {"ranks", std::to_string(run.ranks)},
+          {"ranks_on_node", std::to_string(run.ranks_per_node)},
+          {"cores_per_rank", std::to_string(run.cores_per_rank)},
+          {"threads", std::to_string(run.compute_threads)},
+          {"loader_threads", std::to_string(run.loader_threads)},
+          {"prefetch", std::to_string(run.prefetch)},
+          {"repeat", repeat}};
+}
+
+Cell make_cell(const TrainingSettings& settings, const std::string& repeat) {
+  check(settings.run);
+  return {axes(settings, repeat), [settings](const Sampler& sampler) {
+            return measure_training(sampler.communicator(), settings);
+          }};
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  TrainingSettings settings = common_settings(context);
+  const std::string repeat = std::to_string(context.integer("repeat"));
+  std::vector<Cell> cells;
+  for (const std::string& network : context.list("network")) {
+    settings.network = std::make_shared<const Network>(load_network(network));
+    settings.run.network = settings.network->name();
+    for (const std::string& schedule : context.list("schedule")) {
+      settings.run.schedule = parse_schedule(schedule);
+      for (const int batch : context.integers("batch")) {
+        settings.run.batch = batch;
+        cells.push_back(make_cell(settings, repeat));
+      }
+    }
+  }
+  if (!settings.trace.empty() && cells.size() > 1) {
+    throw ConfigError(fmt::format(
+        "--trace names the files of one training run, but {} are asked for (each would overwrite "
+        "the last). Choose one network, schedule and batch.",
+        cells.size()));
+  }
+  return cells;
+}
+
+}  // namespace
+
+extern const Benchmark e2e{
+    .name = "e2e",
+    .doc = "Train a network on real pictures and time the phases of every iteration",
+    .axes = {{"network", "networks to train", "resnet50"},
+             {"batch", "images per rank and iteration", "8"},
+             {"dtype", "precision of the kernels: f32 or bf16", "f32"},
+             {"backend", "compute backend", "onednn"},
+             {"schedule", "when gradients travel: sequential, wait_free, bucketed", "wait_free"},
+             {"iterations", "iterations to measure", "20"},
+             {"warmup", "iterations before them", "3"},
+             {"data", "folder of the data set (see: dlscale data make)", "data"},
+             {"threads", "compute threads per rank", "1"},
+             {"loader_threads", "threads per rank that read and decode pictures", "1"},
+             {"prefetch", "batches decoded ahead", "2"},
+             {"cores_per_rank", "cores each rank is bound to", "1"},
+             {"rate", "learning rate", "0.01"},
+             {"repeat", "number of this launch, to tell repeated ones apart", "1"},
+             {"seed", "of weights, crops and the order of pictures", "1"},
+             {"waiting", "how a rank waits for the others: sleep or spin", "sleep"},
+             {"trace", "write a trace for Perfetto to TRACE-rank<r>.json", ""}},
+    .cells = make_cells};
+
+}  // namespace dlscale::bench

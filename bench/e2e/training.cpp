@@ -1,0 +1,248 @@
+#include "bench/e2e/training.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "bench/conv/workbench.hpp"
+#include "bench/e2e/jointly.hpp"
+#include "core/error.hpp"
+#include "core/step.hpp"
+#include "train/data.hpp"
+#include "train/free_memory.hpp"
+#include "train/program.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Communicator;
+using train::IterationRecord;
+
+/// A number of a record and the series it fills.
+struct Column {
+  const char* series;
+  const char* unit;
+  double (*value)(const IterationRecord&);
+};
+
+constexpr std::array columns{
+    Column{"t_iter", "s", [](const IterationRecord& r) { return r.total.si(); }},
+    Column{"t_io", "s", [](const IterationRecord& r) { return r.io.si(); }},
+    Column{"t_h2d", "s", [](const IterationRecord& r) { return r.h2d.si(); }},
+    Column{"t_f", "s", [](const IterationRecord& r) { return r.forward.si(); }},
+    Column{"t_b", "s", [](const IterationRecord& r) { return r.backward.si(); }},
+    Column{"t_comm_exposed", "s", [](const IterationRecord& r) { return r.exposed_comm.si(); }},
+    Column{"t_comm_hidden", "s", [](const IterationRecord& r) { return r.hidden_comm.si(); }},
+    Column{"t_u", "s", [](const IterationRecord& r) { return r.update.si(); }},
+    Column{"t_other", "s", [](const IterationRecord& r) { return r.other.si(); }},
+    Column{"t_load", "s", [](const IterationRecord& r) { return r.load.si(); }},
+    Column{"loss", "1", [](const IterationRecord& r) { return r.loss; }}};
+
+/// By rank: what `mine` is there. All ranks give equally many.
+std::vector<std::vector<double>> gather(Communicator& communicator,
+                                        const std::vector<double>& mine) {
+  std::vector<double> all(mine.size() * static_cast<std::size_t>(communicator.size()));
+  communicator.all_gather(std::as_bytes(std::span(mine)), std::as_writable_bytes(std::span(all)));
+  std::vector<std::vector<double>> by_rank;
+  for (auto from = all.begin(); from != all.end(); from += std::ssize(mine)) {
+    by_rank.emplace_back(from, from + std::ssize(mine));
+  }
+  return by_rank;
+}
+
+std::vector<std::vector<double>> gather(Communicator& communicator, const Column& column,
+                                        std::span<const IterationRecord> records) {
+  std::vector<double> mine;
+  std::ranges::transform(records, std::back_inserter(mine), column.value);
+  return gather(communicator, mine);
+}
+
+/// An equal share of the memory that is free on the fullest node.
+std::optional<Bytes> memory_per_rank(Communicator& communicator) {
+  const auto free = train::free_memory();
+  double share = std::numeric_limits<double>::max();
+  if (free) share = free->si() / communicator.node_size();
+  communicator.all_reduce(std::span<double>(&share, 1), backend::Reduction::min);
+  return share == std::numeric_limits<double>::max() ? std::nullopt : std::optional(Bytes(share));
+}
+
+std::filesystem::path trace_path(const TrainingSettings& settings, Rank rank) {
+  return fmt::format("{}-rank{}.json", settings.trace.string(), rank);
+}
+
+/// What trains on one rank, up to the first collective step.
+struct Worker {
+  Worker(const TrainingSettings& settings, const Communicator& communicator,
+         std::optional<Bytes> available)
+      : device(open_device(settings.backend, settings.run.compute_threads)),
+        program(*settings.network, *device, settings.run.batch, settings.run.dtype, available),
+        data(train::open_data_set(settings.data), {.shape = settings.network->input(),
+                                                   .batch = settings.run.batch,
+                                                   .threads = settings.run.loader_threads,
+                                                   .prefetch = settings.run.prefetch,
+                                                   .seed = settings.seed,
+                                                   .rank = communicator.rank(),
+                                                   .ranks = communicator.size()}) {
+    program.initialise(settings.seed);
+    // A file that cannot be written is better found before the training than after it.
+    if (!settings.trace.empty()) {
+      train::write_trace(trace_path(settings, communicator.rank()), communicator.rank(), {});
+    }
+  }
+
+  std::unique_ptr<backend::ComputeDevice> device;
+  train::Program program;
+  train::DataPipeline data;
+};
+
+train::TrainOptions train_options(const TrainingSettings& settings) {
+  train::TrainOptions options;
+  options.schedule = settings.run.schedule;
+  options.sgd.rate = settings.rate;
+  options.waiting = settings.waiting;
+  options.record_spans = !settings.trace.empty();
+  return options;
+}
+
+/// Iterations of all ranks, and how they ended.
+struct Outcome {
+  std::vector<IterationRecord> records;  ///< warm-up first
+  std::vector<train::Span> spans;        ///< after the warm-up
+  JointEnd ending;
+};
+
+Outcome train_together(Communicator& communicator, const TrainingSettings& settings, Worker& worker,
+                       JointEnd ending) {
+  train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
+  Outcome outcome;
+  outcome.ending = std::move(ending);
+  const auto all = static_cast<std::size_t>(settings.warmup + settings.iterations);
+  while (outcome.ending.may_go_on() && outcome.records.size() < all) {
+    // What ranks tell each other here counts as `other` of the next iteration.
+    outcome.ending =
+        run_jointly(communicator, [&] { outcome.records.push_back(trainer.iterate()); });
+    if (std::ssize(outcome.records) == settings.warmup) std::ignore = trainer.take_spans();
+  }
+  outcome.spans = trainer.take_spans();
+  return outcome;
+}
+
+Work work_of_iteration(const TrainingSettings& settings, const train::Program& program) {
+  Work sum;
+  for (const auto* steps : {&program.forward_steps(), &program.backward_steps()}) {
+    for (const Step step : *steps) {
+      const Work part = work(*settings.network, step, settings.run.batch, settings.run.dtype);
+      sum.flops += part.flops;
+      sum.bytes += part.bytes;
+    }
+  }
+  return sum;
+}
+
+std::string describe(const Communicator& communicator, const Worker& worker) {
+  std::string text;
+  for (const auto& [library, version] : worker.device->libraries()) {
+    text += fmt::format("{} {}, ", library, version);
+  }
+  return fmt::format("{}{}, {:.2f} GB per rank", text, communicator.library(),
+                     worker.program.memory().si() / 1e9);
+}
+
+void fill_series(Measurement& measurement, Communicator& communicator,
+                 std::span<const IterationRecord> records) {
+  for (const Column& column : columns) {
+    measurement.series[column.series] =
+        make_series(column.unit, gather(communicator, column, records));
+  }
+}
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::vector<double> mean_over_ranks(const std::vector<std::vector<double>>& by_rank) {
+  std::vector<double> means(by_rank.front().size());
+  for (const auto& rank : by_rank) {
+    for (std::size_t i = 0; i < rank.size(); ++i) means[i] += rank[i];
+  }
+  for (double& value : means) value /= static_cast<double>(by_rank.size());
+  return means;
+}
+
+void finish(Measurement& measurement, Communicator& communicator, const TrainingSettings& settings,
+            const Outcome& outcome) {
+  if (outcome.ending.answer == JointEnd::Answer::wrong) {
+    measurement.status = Status::wrong;
+    measurement.reason = outcome.ending.reason;
+    return;
+  }
+  const auto warmup = static_cast<std::size_t>(settings.warmup);
+  if (outcome.records.size() > warmup) {
+    fill_series(measurement, communicator, std::span(outcome.records).subspan(warmup));
+  }
+  if (!outcome.records.empty()) {
+    measurement.warnings = loss_warnings(gather(communicator, columns.back(), outcome.records));
+  }
+  if (outcome.ending.signal != 0) {
+    measurement.status = Status::interrupted;
+    measurement.reason =
+        fmt::format("stopped by signal {} after {} of {} iterations", outcome.ending.signal,
+                    outcome.records.size(), settings.warmup + settings.iterations);
+  }
+}
+
+/// A trace that is lost after all costs a warning, not the measurement.
+void write_traces(Measurement& measurement, Communicator& communicator,
+                  const TrainingSettings& settings, const Outcome& outcome) {
+  if (settings.trace.empty()) return;
+  std::string problem;
+  try {
+    train::write_trace(trace_path(settings, communicator.rank()), communicator.rank(),
+                       outcome.spans);
+  } catch (const ConfigError& error) {
+    problem = error.what();
+  }
+  double failed = problem.empty() ? 0 : 1;
+  communicator.all_reduce(std::span<double>(&failed, 1), backend::Reduction::max);
+  if (failed > 0) {
+    measurement.warnings.push_back(problem.empty() ? "another rank could not write its trace"
+                                                   : problem);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> loss_warnings(const std::vector<std::vector<double>>& losses) {
+  const std::vector<double> means = mean_over_ranks(losses);
+  if (means.size() < 2) return {};
+  const std::size_t quarter = std::max<std::size_t>(1, means.size() / 4);
+  const double first = mean(std::span(means).first(quarter));
+  const double last = mean(std::span(means).last(quarter));
+  if (last < first) return {};
+  return {fmt::format(
+      "the loss did not fall: {:.4g} in the first {} iterations, {:.4g} in the last. The times are "
+      "right; for the training choose another --rate or more --iterations.",
+      first, quarter, last)};
+}
+
+Measurement measure_training(Communicator& communicator, const TrainingSettings& settings) {
+  const std::optional<Bytes> available = memory_per_rank(communicator);
+  std::optional<Worker> worker;
+  const JointEnd ready =
+      run_jointly(communicator, [&] { worker.emplace(settings, communicator, available); });
+  EXPECT(ready.answer == JointEnd::Answer::right);
+  Measurement measurement;
+  measurement.implementation = describe(communicator, *worker);
+  measurement.work = work_of_iteration(settings, worker->program);
+  const Outcome outcome = train_together(communicator, settings, *worker, ready);
+  finish(measurement, communicator, settings, outcome);
+  write_traces(measurement, communicator, settings, outcome);
+  return measurement;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,40 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/compute/compute.hpp"
+#include "core/measurement.hpp"
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "train/trainer.hpp"
+
+namespace dlscale::bench {
+
+/// One training run to measure.
+struct TrainingSettings {
+  std::shared_ptr<const Network> network;
+  Run run;
+  std::string backend;
+  int iterations = 1;  ///< measured, after `warmup` others
+  int warmup = 0;
+  std::filesystem::path data;
+  float rate = 0.01F;
+  std::uint64_t seed = 1;
+  backend::Waiting waiting = backend::Waiting::sleep;
+  std::filesystem::path trace;  ///< prefix of the trace files; empty: none
+};
+
+/// Trains on all ranks and measures every iteration after the warm-up, every phase as a series.
+/// Collective; the ranks stop together. A signal keeps the samples so far (status interrupted); a
+/// loss that is not finite gives status wrong. Throws ConfigError if the data set cannot be read or
+/// the network does not fit into the memory that is free, before it is taken.
+Measurement measure_training(backend::Communicator& communicator, const TrainingSettings& settings);
+
+/// A warning if the loss (mean over ranks; by rank, of all iterations) did not fall: the mean of
+/// the last quarter of the iterations is not below that of the first.
+std::vector<std::string> loss_warnings(const std::vector<std::vector<double>>& losses);
+
+}  // namespace dlscale::bench

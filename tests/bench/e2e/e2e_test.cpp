@@ -1,0 +1,171 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
+
+#include "bench/e2e/training.hpp"
+#include "core/error.hpp"
+#include "tests/bench/e2e/setting.hpp"
+
+namespace dlscale::bench {
+extern const Benchmark e2e;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class E2e : public testing::Test {
+ protected:
+  [[nodiscard]] std::vector<Measurement> measure(
+      int ranks, std::map<std::string, std::string> more = {}) const {
+    more.try_emplace("data", setting_.path("data").string());
+    more.try_emplace("iterations", "4");
+    more.try_emplace("warmup", "1");
+    return measure_on(ranks, e2e, setting_.values(more));
+  }
+
+  /// The message of the ConfigError that these values meet.
+  [[nodiscard]] std::string refused(const std::map<std::string, std::string>& more,
+                                    int ranks = 1) const {
+    try {
+      std::ignore = measure(ranks, more);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+  Setting setting_;
+};
+
+testing::AssertionResult contains(const std::string& text, const std::string& part) {
+  if (text.find(part) != std::string::npos) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "\"" << text << "\" does not say \"" << part << "\"";
+}
+
+TEST_F(E2e, KeepsEveryPhaseOfEveryIterationOfEveryRank) {
+  for (const int ranks : {1, 2, 3}) {
+    for (const char* schedule : {"sequential", "wait_free", "bucketed"}) {
+      for (const Measurement& m : measure(ranks, {{"schedule", schedule}})) {
+        EXPECT_EQ(m.status, Status::ok);
+        for (const char* name : {"t_iter", "t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed",
+                                 "t_comm_hidden", "t_u", "t_other", "t_load", "loss"}) {
+          ASSERT_EQ(m.at(name).samples.size(), static_cast<std::size_t>(ranks)) << name;
+          for (const auto& rank : m.at(name).samples) EXPECT_EQ(rank.size(), 4U) << name;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(E2e, GivesPhasesThatAddUpToTheIteration) {
+  const Measurement m = measure(2).front();
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      double sum = 0;
+      for (const char* name : {"t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"}) {
+        sum += m.at(name).samples[rank][i];
+      }
+      const double total = m.at("t_iter").samples[rank][i];
+      EXPECT_NEAR(sum, total, 0.01 * total);
+    }
+  }
+}
+
+TEST_F(E2e, GivesEveryRankTheSameSamples) {
+  const auto measurements = measure(2);
+  EXPECT_EQ(measurements[0].at("t_iter").samples, measurements[1].at("t_iter").samples);
+  EXPECT_EQ(measurements[0].at("loss").samples, measurements[1].at("loss").samples);
+}
+
+TEST_F(E2e, TrainsOnTheSameImagesWhateverTheNumberOfRanks) {
+  const auto one = measure(1, {{"batch", "4"}}).front().at("loss").samples;
+  const auto two = measure(2, {{"batch", "2"}}).front().at("loss").samples;
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR((two[0][i] + two[1][i]) / 2, one[0][i], 1e-5);
+}
+
+TEST_F(E2e, SaysWhatRanAndHowMuchWork) {
+  const Measurement m = measure(1).front();
+  EXPECT_TRUE(contains(m.implementation, "local"));
+  ASSERT_TRUE(m.work.has_value());
+  // conv: 4 x 7 x 7 outputs of 27 products, forward and filter; fc: 196 x 3, forward, filter, data.
+  const double macs = 2.0 * 4 * 49 * 27 + 3.0 * 196 * 3;
+  EXPECT_GE(m.work->flops.si(), 2 * 2 * macs);
+  EXPECT_LE(m.work->flops.si(), 2 * 2 * macs * 1.2);
+}
+
+TEST_F(E2e, WritesATraceForEveryRank) {
+  const fs::path prefix = setting_.path("trace");
+  std::ignore = measure(2, {{"trace", prefix.string()}});
+  for (const char* rank : {"-rank0.json", "-rank1.json"}) {
+    const fs::path file = prefix.string() + rank;
+    EXPECT_GT(fs::file_size(file), 1000U) << file;
+  }
+}
+
+TEST_F(E2e, GivesNoTimesForATrainingThatDiverges) {
+  for (const int ranks : {1, 2}) {
+    for (const Measurement& m : measure(ranks, {{"rate", "1e30"}, {"iterations", "20"}})) {
+      EXPECT_EQ(m.status, Status::wrong);
+      EXPECT_FALSE(m.reason.empty());
+      EXPECT_TRUE(m.series.empty());
+    }
+  }
+}
+
+TEST_F(E2e, StopsOnAllRanksWhenAPictureOfOneIsDamaged) {
+  const train::DataSet data = train::open_data_set(setting_.path("data"));
+  for (const auto& picture : data.pictures) {  // same size, so that opening the set finds nothing
+    std::fstream file(picture.path, std::ios::in | std::ios::out | std::ios::binary);
+    file << std::string(64, '\0');
+    break;
+  }
+  EXPECT_THROW(std::ignore = measure(2, {{"iterations", "12"}}), Error);
+}
+
+TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
+  EXPECT_TRUE(contains(refused({{"data", setting_.path("none").string()}}), "none"));
+  EXPECT_TRUE(contains(refused({{"data", setting_.path("none").string()}}, 2), "none"));
+  EXPECT_TRUE(contains(refused({{"schedule", "later"}}), "later"));
+  EXPECT_TRUE(contains(refused({{"dtype", "f16"}}), "f16"));
+  EXPECT_TRUE(contains(refused({{"backend", "abacus"}}), "reference"));
+  EXPECT_TRUE(contains(refused({{"rate", "-1"}}), "rate"));
+  EXPECT_TRUE(contains(refused({{"rate", "fast"}}), "rate"));
+  EXPECT_TRUE(contains(refused({{"rate", "nan"}}), "rate"));
+  EXPECT_TRUE(contains(refused({{"warmup", "-3"}}), "warmup"));
+  EXPECT_TRUE(contains(refused({{"batch", "0"}}), "batch"));
+  EXPECT_TRUE(contains(refused({{"iterations", "0"}}), "iterations"));
+  EXPECT_TRUE(contains(refused({{"waiting", "patiently"}}), "waiting"));
+  EXPECT_TRUE(contains(refused({{"network", "nosuchnet"}}), "nosuchnet"));
+  EXPECT_TRUE(contains(refused({{"trace", "/nowhere/at/all"}}), "/nowhere"));
+  EXPECT_TRUE(contains(refused({{"trace", "t"}, {"batch", "1,2"}}), "trace"));
+}
+
+TEST_F(E2e, RefusesANetworkThatDoesNotFitIntoMemory) {
+  std::ofstream(setting_.path("large.yaml")) << R"(network: large
+doc: One layer with outputs beyond any memory.
+source: made for this test
+input: {channels: 3, height: 4096, width: 4096}
+layers:
+  - {name: conv, kind: convolution, out_channels: 4096, kernel: 1}
+  - {name: pool, kind: average_pooling, kernel: 4096, stride: 1}
+  - {name: fc, kind: fully_connected, outputs: 3}
+  - {name: loss, kind: softmax_cross_entropy}
+)";
+  const std::string message =
+      refused({{"network", setting_.path("large.yaml").string()}, {"batch", "4096"}});
+  EXPECT_TRUE(contains(message, "GB per rank"));
+}
+
+TEST(LossWarnings, AreGivenWhereTheLossDidNotFall) {
+  EXPECT_TRUE(loss_warnings({{3, 2, 1, 0.5}}).empty());
+  EXPECT_EQ(loss_warnings({{3, 2, 1, 3.5}}).size(), 1U);
+  EXPECT_TRUE(loss_warnings({{3, 1}, {1, 2}}).empty());  // the mean of the ranks falls
+  EXPECT_EQ(loss_warnings({{1, 1}}).size(), 1U);
+  EXPECT_TRUE(loss_warnings({{1}}).empty());
+}
+
+}  // namespace
+}  // namespace dlscale::bench
