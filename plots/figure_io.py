@@ -22,10 +22,10 @@ matplotlib.rcParams.update(
     }
 )
 
-# Okabe & Ito (2008), distinct to colour-blind readers; one colour a phase, in time order.
+# After Okabe & Ito (2008), distinct to colour-blind readers; their yellow darkened for white paper.
 PHASES = [
     ("t_io", "waiting for input", "#999999"),
-    ("t_h2d", "host-to-device copy", "#f0e442"),
+    ("t_h2d", "host-to-device copy", "#c9b200"),
     ("t_f", "forward", "#56b4e9"),
     ("t_b", "backward", "#0072b2"),
     ("t_comm_exposed", "exposed communication", "#d55e00"),

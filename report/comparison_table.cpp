@@ -45,7 +45,7 @@ std::vector<Cell> row_cells(const Comparison& row) {
           {to_text(Seconds(row.a))},
           {to_text(Seconds(row.b))},
           {signed_percent(row.ratio - 1)},
-          {fmt::format("{} – {}", signed_percent(row.ratio_low - 1),
+          {fmt::format("{} to {}", signed_percent(row.ratio_low - 1),
                        signed_percent(row.ratio_high - 1))},
           {word, tone_of(row.verdict)},
           {row.method}};

@@ -32,7 +32,7 @@ std::vector<Column> run_columns() {
 
 std::string spread(const std::vector<double>& errors) {
   const auto [low, high] = std::minmax_element(errors.begin(), errors.end());
-  return fmt::format("{} – {}", signed_percent(*low), signed_percent(*high));
+  return fmt::format("{} to {}", signed_percent(*low), signed_percent(*high));
 }
 
 Tone tone_of(bool passed) {
