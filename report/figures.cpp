@@ -141,7 +141,7 @@ void draw(Figures& figures, Plot plot, const std::string& python, const fs::path
         fmt::format("the figure \"{}\" was not drawn: {}", plot.figure.name, finished.output));
     return;
   }
-  plot.figure.file = folder.filename() / (plot.figure.name + ".svg");
+  plot.figure.file = plot.figure.name + ".svg";
   plot.figure.svg = read_text(stem.string() + ".svg");
   figures.drawn.push_back(std::move(plot.figure));
 }

@@ -13,7 +13,7 @@ struct Figure {
   std::string title;
   std::string alt;  ///< what it shows, for those who cannot see it
   std::string svg;
-  std::filesystem::path file;  ///< of the SVG, relative to the report
+  std::filesystem::path file;  ///< of the SVG, relative to the folder that run_plots() was given
 };
 
 /// Figures, and why there are none or fewer: empty, or a sentence that says what to install.
@@ -22,7 +22,8 @@ struct Figures {
   std::vector<std::string> troubles;
 };
 
-/// Writes the JSON that the scripts read into `folder` (made if need be), runs plots/phases.py,
+/// Writes the JSON that the scripts read into `folder` (made if need be; the report belongs there
+/// too, or Markdown links miss the figures), runs plots/phases.py,
 /// speedup.py and allreduce.py there (SVG and PNG stay), and reads the SVGs. Python is the first of
 /// python3 and /usr/bin/python3 that has matplotlib. What cannot be drawn is told in `troubles`,
 /// never thrown; only a folder that cannot be written throws ConfigError.

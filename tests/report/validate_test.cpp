@@ -180,6 +180,17 @@ TEST(Validate, RefusesToJudgeAMachineByItsOwnSources) {
   EXPECT_THROW(static_cast<void>(validate(machine, files)), ConfigError);
 }
 
+TEST(Validate, JudgesTheMachineByWhatPredictSays) {
+  const model::Machine machine = model::nominal_machine(load_cluster("p40x16"));
+  const std::vector files{
+      samples::file("e2e", {e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{})})};
+  const RunValidation run = validate(machine, files).runs.front();
+  const int ranks[] = {2};
+  const auto expected = model::predict(load_network("alexnet"), machine, run.run, ranks).front();
+  EXPECT_GT(expected.time.total, Seconds{});
+  EXPECT_EQ(run.iteration().predicted, expected.time.total);
+}
+
 TEST(Validate, RefusesAnAxisThatIsNoNumber) {
   Measurement odd = e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{});
   odd.axes["batch"] = "8x";

@@ -16,7 +16,7 @@ void write_samples(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   report::ReportInput input = report::samples::report_input();
   input.results.front().header.environment.cpu = "<b>Hostile & \"quoted\" | name</b>";
-  const report::Figures figures = report::run_plots(input, folder / "figures");
+  const report::Figures figures = report::run_plots(input, folder);
   std::ofstream(folder / "report.html") << report::html(input, figures);
   std::ofstream(folder / "report.md") << report::markdown(input, figures);
 }
