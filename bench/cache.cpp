@@ -48,7 +48,7 @@ std::string_view cache_state_name(CacheState state) {
     case CacheState::hot:
       return "hot";
   }
-  fail_expectation("a known cache state", std::source_location::current());
+  fail_expectation("a known cache state");
 }
 
 CacheState parse_cache_state(std::string_view name) {

@@ -65,8 +65,8 @@ struct ConfigMap::Contents {
   std::string title;
   std::set<std::string, std::less<>> asked;
 
-  Contents(YAML::Node n, std::string in_file, std::string at)
-      : node(std::move(n)), file(std::move(in_file)), path(std::move(at)) {
+  Contents(const YAML::Node& n, std::string in_file, std::string at)
+      : node(n), file(std::move(in_file)), path(std::move(at)) {
     if (!node.IsMap()) {
       throw ConfigError(fmt::format("{}: {} is {}. Write a mapping, \"key: value\" a line.", file,
                                     path.empty() ? "the file" : path, type_word(node)));

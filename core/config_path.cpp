@@ -48,7 +48,7 @@ fs::path find_config(std::string_view group, std::string_view name) {
         fmt::format("{} is not a file. Write the path of a YAML file, or a name from configs/{}.",
                     name, group));
   }
-  const fs::path path = config_root() / group / fmt::format("{}.yaml", name);
+  fs::path path = config_root() / group / fmt::format("{}.yaml", name);
   if (!name.empty() && fs::is_regular_file(path)) return path;
   const std::vector<std::string> names = nearest_first(name, config_names(group));
   throw ConfigError(

@@ -4,9 +4,9 @@
 
 namespace dlscale {
 
-void fail_expectation(const char* condition, std::source_location where) {
-  throw std::logic_error(fmt::format("{}:{}: {} does not hold; this is a bug in dlscale",
-                                     where.file_name(), where.line(), condition));
+void fail_expectation(const char* condition, const char* file, int line) {
+  throw std::logic_error(
+      fmt::format("{}:{}: {} does not hold; this is a bug in dlscale", file, line, condition));
 }
 
 }  // namespace dlscale

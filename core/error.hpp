@@ -1,5 +1,4 @@
 #pragma once
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -56,12 +55,14 @@ struct Interrupted : Error {
               "interrupted; the results so far are kept") {}
 };
 
-/// The caller broke a precondition: a bug in dlscale, reported with its place. std::logic_error.
-[[noreturn]] void fail_expectation(const char* condition, std::source_location where);
+/// The caller broke a precondition: a bug in dlscale, reported with the place of the call (by
+/// builtins: Debian 12's clang-tidy does not know std::source_location). Throws std::logic_error.
+[[noreturn]] void fail_expectation(const char* condition, const char* file = __builtin_FILE(),
+                                   int line = __builtin_LINE());
 
-#define EXPECT(condition)                                                                       \
-  do {                                                                                          \
-    if (!(condition)) ::dlscale::fail_expectation(#condition, std::source_location::current()); \
+#define EXPECT(condition)                                      \
+  do {                                                         \
+    if (!(condition)) ::dlscale::fail_expectation(#condition); \
   } while (false)
 
 }  // namespace dlscale

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 #include "core/error.hpp"
@@ -33,7 +34,8 @@ const Value& find_or_throw(const std::map<std::string, Value>& map, std::string_
   const auto found = map.find(std::string(name));
   if (found != map.end()) return found->second;
   std::vector<std::string> names;
-  for (const auto& entry : map) names.push_back(entry.first);
+  std::transform(map.begin(), map.end(), std::back_inserter(names),
+                 [](const auto& entry) { return entry.first; });
   throw ConfigError(fmt::format(
       "the result \"{}\" has no {} \"{}\", only: {}. Measure it again with this version.",
       measurement.key(), what, name, fmt::join(names, ", ")));
@@ -54,7 +56,7 @@ std::string_view status_name(Status status) {
     case Status::interrupted:
       return "interrupted";
   }
-  fail_expectation("status is a Status", std::source_location::current());
+  fail_expectation("status is a Status");
 }
 
 Series make_series(std::string unit, std::vector<std::vector<double>> samples) {

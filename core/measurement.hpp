@@ -74,6 +74,8 @@ class ResultWriter {
   /// Throws ConfigError if it cannot be written. "-" is standard output.
   ResultWriter(const std::filesystem::path& path, const ResultHeader& header);
   ~ResultWriter();
+  ResultWriter(const ResultWriter&) = delete;
+  ResultWriter& operator=(const ResultWriter&) = delete;
   ResultWriter(ResultWriter&&) noexcept;
   ResultWriter& operator=(ResultWriter&&) noexcept;
   void write(const Measurement& measurement);  ///< throws ConfigError when the disk is full

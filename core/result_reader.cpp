@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,7 +94,7 @@ std::vector<ResultFile> read_result_tree(const fs::path& path) {
   }
   std::sort(paths.begin(), paths.end());
   std::vector<ResultFile> files;
-  for (const fs::path& file : paths) files.push_back(read_results(file));
+  std::transform(paths.begin(), paths.end(), std::back_inserter(files), read_results);
   return files;
 }
 

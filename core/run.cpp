@@ -42,7 +42,7 @@ std::string_view dtype_name(DType dtype) {
     case DType::bf16:
       return "bf16";
   }
-  fail_expectation("dtype is a DType", std::source_location::current());
+  fail_expectation("dtype is a DType");
 }
 
 DType parse_dtype(std::string_view name) {
@@ -58,7 +58,7 @@ std::string_view schedule_name(Schedule schedule) {
     case Schedule::bucketed:
       return "bucketed";
   }
-  fail_expectation("schedule is a Schedule", std::source_location::current());
+  fail_expectation("schedule is a Schedule");
 }
 
 Schedule parse_schedule(std::string_view name) {

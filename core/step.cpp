@@ -17,21 +17,22 @@ bool is(const Layer& layer) {
 }
 
 /// By layer: whether a gradient with respect to its output leads to any parameter.
-std::vector<char> find_trained(const Network& network) {
-  std::vector<char> trained(network.layers().size());
+std::vector<bool> find_trained(const Network& network) {
+  std::vector<bool> trained(network.layers().size());
   for (const Layer& layer : network.layers()) {
     trained[layer.id.index()] =
         layer.parameter_count() > 0 ||
         std::any_of(layer.inputs.begin(), layer.inputs.end(),
-                    [&](LayerId input) { return trained[input.index()] != 0; });
+                    [&](LayerId input) -> bool { return trained[input.index()]; });
   }
   return trained;
 }
 
-bool returns_gradient(const Layer& layer, const std::vector<char>& trained) {
+bool returns_gradient(const Layer& layer, const std::vector<bool>& trained) {
   if (is<BatchNorm>(layer)) return true;
-  return !is<Sum>(layer) && std::any_of(layer.inputs.begin(), layer.inputs.end(),
-                                        [&](LayerId input) { return trained[input.index()] != 0; });
+  return !is<Sum>(layer) &&
+         std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                     [&](LayerId input) -> bool { return trained[input.index()]; });
 }
 
 std::string shape_key(ImageShape shape) {
@@ -113,7 +114,7 @@ std::string_view pass_name(Pass pass) {
     case Pass::accumulate:
       return "accumulate";
   }
-  fail_expectation("pass is a Pass", std::source_location::current());
+  fail_expectation("pass is a Pass");
 }
 
 std::vector<Step> forward_steps(const Network& network) {
@@ -125,11 +126,11 @@ std::vector<Step> forward_steps(const Network& network) {
 }
 
 std::vector<Step> backward_steps(const Network& network) {
-  const std::vector<char> trained = find_trained(network);
+  const std::vector<bool> trained = find_trained(network);
   std::vector<Step> steps;
   for (auto layer = network.layers().rbegin(); layer != network.layers().rend(); ++layer) {
     const LayerId id = layer->id;
-    if (trained[id.index()] != 0 && network.consumers(id).size() > 1) {
+    if (trained[id.index()] && network.consumers(id).size() > 1) {
       steps.push_back({id, Pass::accumulate});
     }
     if (is<Convolution>(*layer) || is<FullyConnected>(*layer)) {
@@ -159,7 +160,7 @@ std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule) 
     case Schedule::bucketed:
       return fill_buckets(by_layer);
   }
-  fail_expectation("schedule is a Schedule", std::source_location::current());
+  fail_expectation("schedule is a Schedule");
 }
 
 }  // namespace dlscale

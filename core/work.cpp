@@ -62,9 +62,7 @@ struct KindWork {
                         : make_work(backward_flops * c.in, c.e * 3 * c.in);
   }
 
-  Work operator()(const Input& /*kind*/) const {
-    fail_expectation("the input has no step", std::source_location::current());
-  }
+  Work operator()(const Input& /*kind*/) const { fail_expectation("the input has no step"); }
   Work operator()(const Convolution& /*kind*/) const { return product_work(c, pass); }
   Work operator()(const FullyConnected& /*kind*/) const { return product_work(c, pass); }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -160,7 +159,7 @@ std::string gradient_name(ParameterRole role) {
     case ParameterRole::shift:
       return "shift gradient";
   }
-  fail_expectation("a known ParameterRole", std::source_location::current());
+  fail_expectation("a known ParameterRole");
 }
 
 std::vector<Result> download_results(ComputeDevice& device, const Operation& operation,

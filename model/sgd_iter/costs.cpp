@@ -29,7 +29,7 @@ Seconds at(const Estimate<Seconds>& estimate, Bound bound) {
     case Bound::high:
       return estimate.high;
   }
-  fail_expectation("bound is a Bound", std::source_location::current());
+  fail_expectation("bound is a Bound");
 }
 
 ConfigError missing(std::string_view what, std::string_view command) {
