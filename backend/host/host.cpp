@@ -84,6 +84,7 @@ std::vector<int> usable_cores() {
     return std::tie(a.place, a.core, a.number) < std::tie(b.place, b.core, b.number);
   });
   std::vector<int> numbers;
+  numbers.reserve(threads.size());
   for (const HardwareThread& thread : threads) numbers.push_back(thread.number);
   return numbers;
 }

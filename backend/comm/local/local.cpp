@@ -29,6 +29,7 @@ T reduce(Reduction op, T a, T b) {
 template <class T>
 void reduce_share(const Group& group, Rank rank, Reduction op) {
   std::vector<T*> data;
+  data.reserve(static_cast<std::size_t>(group.size()));
   for (Rank from = 0; from < group.size(); ++from) {
     data.push_back(reinterpret_cast<T*>(group.published(from).data()));
   }
@@ -124,6 +125,7 @@ std::vector<std::unique_ptr<Communicator>> local_group(int threads) {
   EXPECT(threads >= 1);
   const auto group = std::make_shared<Group>(threads);
   std::vector<std::unique_ptr<Communicator>> ranks;
+  ranks.reserve(static_cast<std::size_t>(threads));
   for (Rank rank = 0; rank < threads; ++rank) {
     ranks.push_back(std::make_unique<LocalCommunicator>(group, rank));
   }

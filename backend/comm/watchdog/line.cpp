@@ -115,22 +115,27 @@ std::vector<std::string> own_addresses() {
   return outer;
 }
 
+/// Under way, or nothing if it failed at once.
+template <class Address>
+Descriptor begin_connecting(int family, const Address& address) {
+  Descriptor socket(::socket(family, socket_flags, 0));
+  const auto* general = reinterpret_cast<const sockaddr*>(&address);
+  if (socket && ::connect(socket.get(), general, sizeof(address)) != 0 && errno != EINPROGRESS) {
+    return {};
+  }
+  return socket;
+}
+
 Descriptor connect_to(const char* address, std::uint16_t port) {
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;
   six.sin6_port = htons(port);
-  if (::inet_pton(AF_INET6, address, &six.sin6_addr) == 1) {
-    Descriptor socket(::socket(AF_INET6, socket_flags, 0));
-    ::connect(socket.get(), reinterpret_cast<sockaddr*>(&six), sizeof(six));
-    return socket;
-  }
+  if (::inet_pton(AF_INET6, address, &six.sin6_addr) == 1) return begin_connecting(AF_INET6, six);
   sockaddr_in four{};
   four.sin_family = AF_INET;
   four.sin_port = htons(port);
-  if (::inet_pton(AF_INET, address, &four.sin_addr) != 1) return {};
-  Descriptor socket(::socket(AF_INET, socket_flags, 0));
-  ::connect(socket.get(), reinterpret_cast<sockaddr*>(&four), sizeof(four));
-  return socket;
+  if (::inet_pton(AF_INET, address, &four.sin_addr) == 1) return begin_connecting(AF_INET, four);
+  return {};
 }
 
 bool ready(int descriptor, short events, Seconds timeout) {

@@ -112,14 +112,15 @@ Connected connect_all(Communicator& communicator, const Roster& roster,
 }  // namespace
 
 struct Watchdog::Impl {
-  Communicator* communicator;
-  int exceptions_before;
+  Communicator* communicator = nullptr;
+  int exceptions_before = std::uncaught_exceptions();
   std::optional<Watch> watch;
 };
 
 Watchdog::Watchdog(Communicator& communicator, std::filesystem::path results,
                    WatchdogOptions options)
-    : impl_(std::make_unique<Impl>(&communicator, std::uncaught_exceptions(), std::nullopt)) {
+    : impl_(std::make_unique<Impl>()) {
+  impl_->communicator = &communicator;
   if (communicator.size() == 1) return;
   ignore_signal_of_launcher();
   Roster roster = exchange_cards(communicator);

@@ -28,9 +28,9 @@ Handle load() {
 }
 
 std::string processor_name(hwloc_topology_t topology) {
-  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
-  const hwloc_obj_t machine = hwloc_get_root_obj(topology);
-  for (const hwloc_obj_t object : {package, machine}) {
+  hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  hwloc_obj_t machine = hwloc_get_root_obj(topology);
+  for (hwloc_obj_t object : {package, machine}) {
     if (object == nullptr) continue;
     const char* name = hwloc_obj_get_info_by_name(object, "CPUModel");
     if (name != nullptr && *name != '\0') return name;
@@ -42,13 +42,13 @@ std::vector<HardwareThread> hardware_threads(hwloc_topology_t topology) {
   std::vector<HardwareThread> threads;
   for (hwloc_obj_t unit = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, nullptr);
        unit != nullptr; unit = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, unit)) {
-    const hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, unit);
+    const hwloc_obj* core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, unit);
     const int number = static_cast<int>(unit->os_index);
     if (core == nullptr) {
       threads.push_back({number, static_cast<int>(unit->logical_index), 0});
       continue;
     }
-    const hwloc_obj_t first =
+    const hwloc_obj* first =
         hwloc_get_obj_inside_cpuset_by_type(topology, core->cpuset, HWLOC_OBJ_PU, 0);
     threads.push_back({number, static_cast<int>(core->logical_index),
                        static_cast<int>(unit->logical_index - first->logical_index)});

@@ -25,15 +25,17 @@ constexpr std::array<std::size_t, 10> counts{1, 2, 3, 4, 5, 999, 1000, 1001, 999
 template <class T>
 std::vector<T> values_of(Rank rank, std::size_t count) {
   std::vector<T> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>(i % 251 + 3 * rank);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<T>(static_cast<int>(i % 251) + 3 * rank);
   return values;
 }
 
 template <class T>
 std::vector<T> expected_sum(int ranks, std::size_t count) {
+  const int of_ranks = 3 * ranks * (ranks - 1) / 2;
   std::vector<T> sum(count);
   for (std::size_t i = 0; i < count; ++i) {
-    sum[i] = static_cast<T>(ranks * static_cast<int>(i % 251) + 3 * ranks * (ranks - 1) / 2);
+    sum[i] = static_cast<T>(ranks * static_cast<int>(i % 251) + of_ranks);
   }
   return sum;
 }

@@ -15,6 +15,7 @@ using Program = std::function<void(Communicator&)>;
 inline void run_on_threads(int ranks, const Program& program) {
   std::vector<std::unique_ptr<Communicator>> group = local_group(ranks);
   std::vector<std::jthread> threads;
+  threads.reserve(group.size());
   for (auto& communicator : group) {
     threads.emplace_back([&program, &communicator] { program(*communicator); });
   }
