@@ -54,7 +54,7 @@ TrainingSettings common_settings(const Context& context) {
 std::map<std::string, std::string> axes(const TrainingSettings& settings,
                                         const std::string& repeat) {
   const Run& run = settings.run;
-  return {{"network", settings.network->name()},
+  return {{"network", run.network},
           {"batch", std::to_string(run.batch)},
           {"dtype", std::string(dtype_name(run.dtype))},
           {"backend", settings.backend},
@@ -81,7 +81,7 @@ std::vector<Cell> make_cells(Context& context) {
   std::vector<Cell> cells;
   for (const std::string& network : context.list("network")) {
     settings.network = std::make_shared<const Network>(load_network(network));
-    settings.run.network = settings.network->name();
+    settings.run.network = network;  // as typed: a file is found again when predictions are judged
     for (const std::string& schedule : context.list("schedule")) {
       settings.run.schedule = parse_schedule(schedule);
       for (const int batch : context.integers("batch")) {
