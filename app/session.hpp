@@ -7,6 +7,7 @@
 
 namespace dlscale::app {
 
+/// How the ranks of this process are joined and bound, as asked for on the command line.
 struct SessionOptions {
   std::string comm = "auto";  ///< auto, or a member of the family of communicators
   int ranks = 0;              ///< how many the user expects; 0 = as launched

@@ -7,6 +7,7 @@
 
 namespace dlscale::bench {
 
+/// A cell and the name that the filter matches.
 struct NamedCell {
   std::string name;
   Cell cell;

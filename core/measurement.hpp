@@ -13,6 +13,7 @@
 
 namespace dlscale {
 
+/// What became of a measurement.
 enum class Status {
   ok,
   unstable,     ///< the stopping criterion was not met within the time allowed

@@ -10,6 +10,7 @@
 
 namespace dlscale::train {
 
+/// The time from one instant to another.
 inline Seconds elapsed(Instant from, Instant to) {
   return Seconds(std::chrono::duration<double>(to - from).count());
 }

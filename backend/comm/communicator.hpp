@@ -12,6 +12,7 @@
 
 namespace dlscale::backend {
 
+/// What is made of the elements of all ranks.
 enum class Reduction { sum, max, min };
 
 /// How a rank waits for the others. A spinning rank answers fastest but takes a core from the

@@ -8,6 +8,7 @@
 
 namespace dlscale::bench {
 
+/// Which kernels of a network to measure, and how.
 struct LayerSelection {
   std::vector<int> batches;
   std::vector<DType> dtypes;

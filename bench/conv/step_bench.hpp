@@ -10,6 +10,7 @@
 
 namespace dlscale::bench {
 
+/// What a kernel is checked against before it is timed.
 enum class Check { reference, none };
 
 /// Measures one kernel of a network at one batch and precision. The check against the reference is

@@ -1,0 +1,206 @@
+"""The rules of the source tree that no compiler checks: who may include whom, where vendor headers and hardware
+conditions may stand, no include cycles, short files, headers that say what they are for.
+
+    layering_test.py ROOT          checks the tree and lists what breaks a rule
+    layering_test.py --self-test   checks that each rule catches what it is for
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+MAY_INCLUDE = {
+    "core": set(),
+    "model": {"core"},
+    "backend": {"core"},
+    "train": {"core", "backend"},
+    "bench": {"core", "backend", "train"},
+    "report": {"core", "model"},
+    "app": {"core", "model", "backend", "train", "bench", "report"},
+    "tests": {"core", "model", "backend", "train", "bench", "report", "app"},
+}
+
+# Headers of libraries that tie code to hardware or to a launcher, and the only folders that may see them.
+VENDOR_HEADERS = [
+    (re.compile(r"mpi\.h$|mpi-ext\.h$"), ["backend/comm/mpi/"]),
+    (re.compile(r"nccl.*\.h$"), ["backend/comm/nccl/"]),
+    (re.compile(r"(cuda|cudnn|cublas|cufft|curand|nvml|nvToolsExt)\w*\.h"), ["backend/compute/cuda/", "backend/comm/nccl/"]),
+    (re.compile(r"(oneapi/)?dnnl\S*\.hp*$"), ["backend/compute/onednn/"]),
+    (re.compile(r"omp\.h$"), ["backend/compute/"]),
+    (re.compile(r"hwloc\S*\.h$"), ["backend/host/"]),
+    (re.compile(r"\w*intrin\.h$|arm_neon\.h$"), ["backend/compute/"]),
+]
+HARDWARE_CONDITION = re.compile(
+    r"^[ \t]*#[ \t]*(?:el)?if\w*\b.*(?:CUDA|CUDNN|NCCL|MPI|DNNL|ONEDNN|HWLOC|OPENMP|__AVX|__SSE|__x86|__ARM|__aarch)",
+    re.MULTILINE)
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
+MOST_LINES = 500
+
+
+def sources(root):
+    """The C++ files of the tree, path from the root to text."""
+    files = {}
+    for folder in MAY_INCLUDE:
+        for path in sorted((root / folder).rglob("*.?pp")):
+            files[path.relative_to(root).as_posix()] = path.read_text(encoding="utf-8")
+    return files
+
+
+def folder_of(path):
+    return path.split("/")[0]
+
+
+def check_include(path, quote, header, files):
+    """What is wrong with one #include of a file, if anything."""
+    for pattern, allowed in VENDOR_HEADERS:
+        if pattern.match(header) and not any(path.startswith(folder) for folder in allowed):
+            yield f"{path}: {header} may be included only below {' or '.join(allowed)}"
+    if quote == "<":
+        if header in files:
+            yield f'{path}: write "{header}", not <{header}>'
+        return
+    if header not in files:
+        if f"{path.rpartition('/')[0]}/{header}" in files and path.startswith("tests/"):
+            return  # tests may name a helper beside them
+        yield f'{path}: "{header}" is no file, counted from the root'
+        return
+    used, user = folder_of(header), folder_of(path)
+    if used != user and used not in MAY_INCLUDE[user]:
+        yield f"{path}: {user} may not include {used} ({header})"
+
+
+def check_own_header_first(path, text, files):
+    own = re.sub(r"\.cpp$", ".hpp", path)
+    includes = INCLUDE.findall(text)
+    if path.startswith("tests/") or own == path or own not in files:
+        return
+    if includes and includes[0][1] != own:
+        yield f'{path}: its own header "{own}" must be included first'
+
+
+def first_declaration(text):
+    """The first line of a header that is neither preprocessor, blank, a namespace nor a forward declaration."""
+    skipped = re.compile(r"\s*($|#|namespace\b.*\{|inline namespace|\}|(?:class|struct)\s+\w+;|using\s)")
+    for line in text.splitlines():
+        if not skipped.match(line):
+            return line.strip()
+    return ""
+
+
+def check_form(path, text):
+    lines = text.count("\n")
+    if lines >= MOST_LINES:
+        yield f"{path}: {lines} lines; split it (fewer than {MOST_LINES})"
+    if not path.startswith("backend/") and HARDWARE_CONDITION.search(text):
+        yield f"{path}: a condition on hardware or a library belongs below backend/"
+    if not path.endswith(".hpp"):
+        return
+    if not text.lstrip().startswith("#pragma once"):
+        yield f"{path}: a header begins with #pragma once"
+    declaration = first_declaration(text)
+    if not path.startswith("tests/") and declaration and not declaration.startswith(("//", "/*")):
+        yield f'{path}: say in a comment what "{declaration}" is for'
+
+
+def find_cycles(files):
+    """Each cycle of includes once, as a text."""
+    uses = {path: [h for q, h in INCLUDE.findall(text) if q == '"' and h in files] for path, text in files.items()}
+    done, cycles = set(), []
+
+    def visit(path, above):
+        if path in above:
+            cycles.append("include cycle: " + " -> ".join(above[above.index(path):] + [path]))
+        elif path not in done:
+            for header in uses[path]:
+                visit(header, above + [path])
+            done.add(path)
+
+    for path in files:
+        visit(path, [])
+    return cycles
+
+
+def check_tree(root):
+    files = sources(root)
+    problems = [] if files else [f"{root} holds no sources"]
+    for path, text in files.items():
+        for quote, header in INCLUDE.findall(text):
+            problems += check_include(path, quote, header, files)
+        problems += check_own_header_first(path, text, files)
+        problems += check_form(path, text)
+    return problems + find_cycles(files)
+
+
+GOOD_HEADER = "#pragma once\n\nnamespace dlscale {\n\n/// Something.\nstruct S {};\n\n}  // namespace dlscale\n"
+
+# File, its text, and a part of the complaint that must come.
+VIOLATIONS = [
+    ("core/a.cpp", '#include "model/good.hpp"\n', "core may not include model"),
+    ("model/a.cpp", '#include "backend/good.hpp"\n', "model may not include backend"),
+    ("report/a.cpp", '#include "train/good.hpp"\n', "report may not include train"),
+    ("train/a.cpp", '#include "bench/good.hpp"\n', "train may not include bench"),
+    ("bench/a.cpp", '#include "model/good.hpp"\n', "bench may not include model"),
+    ("train/b.cpp", "#include <mpi.h>\n", "mpi.h may be included only below backend/comm/mpi/"),
+    ("backend/comm/local/a.cpp", "#include <mpi.h>\n", "mpi.h may be included only"),
+    ("backend/comm/mpi/a.cpp", "#include <dnnl.hpp>\n", "dnnl.hpp may be included only"),
+    ("bench/b.cpp", "#include <oneapi/dnnl/dnnl.hpp>\n", "dnnl.hpp may be included only"),
+    ("backend/compute/onednn/a.cpp", "#include <cuda_runtime.h>\n", "cuda_runtime.h may be included only"),
+    ("train/c.cpp", "#include <hwloc.h>\n", "hwloc.h may be included only below backend/host/"),
+    ("app/a.cpp", "#if defined(DLSCALE_HAVE_MPI)\n#endif\n", "a condition on hardware"),
+    ("model/b.cpp", "#ifdef __AVX2__\n#endif\n", "a condition on hardware"),
+    ("core/b.cpp", '#include "good.hpp"\n', "is no file, counted from the root"),
+    ("core/c.cpp", "#include <core/good.hpp>\n", 'write "core/good.hpp"'),
+    ("core/good.cpp", '#include <string>\n#include "core/good.hpp"\n', "must be included first"),
+    ("core/long.cpp", "\n" * MOST_LINES, "lines; split it"),
+    ("core/bare.hpp", "#pragma once\nnamespace dlscale {\nint f();\n}\n", "say in a comment"),
+    ("core/twice.hpp", "/// A thing.\nstruct S {};\n", "begins with #pragma once"),
+    ("core/self.hpp", '#pragma once\n#include "core/self.hpp"\n', "include cycle: core/self.hpp -> core/self.hpp"),
+]
+ALLOWED = [
+    ("backend/comm/mpi/ok.cpp", "#include <mpi.h>\n"),
+    ("backend/compute/onednn/ok.cpp", "#include <dnnl.hpp>\n#if DNNL_VERSION_MAJOR >= 3\n#endif\n"),
+    ("backend/host/ok.cpp", "#include <hwloc.h>\n"),
+    ("app/ok.cpp", '#include "model/good.hpp"\n#include "bench/good.hpp"\n'),
+    ("tests/core/ok.cpp", '#include "core/good.hpp"\n'),
+]
+
+
+def complaints_about(extra):
+    """What check_tree says of a small good tree with one more file in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        good = [(f"{name}/good.hpp", GOOD_HEADER) for name in MAY_INCLUDE]
+        for path, text in good + extra:
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8")
+        return check_tree(root)
+
+
+def self_test():
+    failures = [f"a good tree is refused: {line}" for line in complaints_about(ALLOWED)]
+    for path, text, expected in VIOLATIONS:
+        found = complaints_about([(path, text)])
+        if not any(expected in line for line in found):
+            failures.append(f"{path}: {text!r} was not caught; expected {expected!r}, got {found}")
+    long_cycle = [(f"core/{a}.hpp", f'#pragma once\n#include "core/{b}.hpp"\n') for a, b in ("xy", "yz", "zx")]
+    if sum("include cycle" in line for line in complaints_about(long_cycle)) != 1:
+        failures.append("a cycle of three headers was not reported once")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("root", nargs="?", type=pathlib.Path)
+    parser.add_argument("--self-test", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.self_test == (arguments.root is not None):
+        parser.error("give either ROOT or --self-test")
+    problems = self_test() if arguments.self_test else check_tree(arguments.root)
+    print("\n".join(problems) or "layering: no rule is broken")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
