@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 /// Everything that was measured under one key.
 struct Cell {
   std::string benchmark;
+  std::map<std::string, std::string> axes;
   std::map<std::string, Repeats> series;  ///< of times
   std::string trouble;                    ///< why there are none
 };
@@ -40,6 +41,8 @@ bool has_samples(const Series& series) {
 void add(Cells& cells, const Measurement& measurement) {
   Cell& cell = cells[key_without(measurement, repeat_axis)];
   cell.benchmark = measurement.benchmark;
+  cell.axes = measurement.axes;
+  cell.axes.erase("repeat");
   if (measurement.status != Status::ok && measurement.status != Status::unstable) {
     cell.trouble = fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
     return;
@@ -117,6 +120,8 @@ void compare_cells(ComparisonReport& report, const std::string& key, const Cell&
     }
     Comparison row = compare_series(repeats, other->second, report.margin);
     row.key = key;
+    row.benchmark = a.benchmark;
+    row.axes = a.axes;
     row.series = name;
     row.role = role;
     report.rows.push_back(std::move(row));

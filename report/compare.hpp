@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,8 @@ enum class Role { judged, detail };
 /// interval; `method` says how the interval was found (see report/ratio.hpp).
 struct Comparison {
   std::string key;
+  std::string benchmark;
+  std::map<std::string, std::string> axes;  ///< without `repeat`
   std::string series;
   double a = 0;  ///< median, s
   double b = 0;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.hpp"
+#include "report/axes.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 
@@ -38,9 +39,19 @@ std::vector<Comparison> sorted(std::vector<Comparison> rows) {
   return rows;
 }
 
-std::vector<Cell> row_cells(const Comparison& row) {
+/// What tells a row from the others: "conv layer=conv1, pass=forward".
+std::string row_name(const Comparison& row, const std::vector<std::string>& varying) {
+  std::string name = row.benchmark;
+  for (const std::string& axis : varying) {
+    const std::string value = axis_or_empty(row.axes, axis);
+    if (!value.empty()) name += (name == row.benchmark ? " " : ", ") + axis + "=" + value;
+  }
+  return name;
+}
+
+std::vector<Cell> row_cells(const Comparison& row, const std::vector<std::string>& varying) {
   const std::string word(verdict_name(row.verdict));
-  return {{row.key},
+  return {{row_name(row, varying)},
           {row.role == Role::judged ? row.series : row.series + " (detail)"},
           {to_text(Seconds(row.a))},
           {to_text(Seconds(row.b))},
@@ -53,7 +64,11 @@ std::vector<Cell> row_cells(const Comparison& row) {
 
 Table rows_table(const ComparisonReport& report) {
   Table table;
-  table.title = "B against A";
+  std::vector<Axes> axes;
+  for (const Comparison& row : report.rows) axes.push_back(row.axes);
+  const std::string constants = constant_axes(axes);
+  const std::vector<std::string> varying = varying_axes(axes);
+  table.title = "B against A" + (constants.empty() ? "" : ": " + constants);
   table.columns = {{"measurement", Align::left},
                    {"series", Align::left},
                    {"A"},
@@ -62,7 +77,9 @@ Table rows_table(const ComparisonReport& report) {
                    {"95 % interval"},
                    {"verdict", Align::left},
                    {"from", Align::left}};
-  for (const Comparison& row : sorted(report.rows)) table.rows.push_back(row_cells(row));
+  for (const Comparison& row : sorted(report.rows)) {
+    table.rows.push_back(row_cells(row, varying));
+  }
   table.notes = {
       fmt::format("changes within {} do not matter; less time is better", percent(report.margin)),
       "an interval from samples of one launch does not know how launches differ: "

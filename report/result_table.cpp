@@ -9,9 +9,12 @@
 
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
+#include "report/axes.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
+#include "report/phases.hpp"
 #include "report/rates.hpp"
+#include "report/remarks.hpp"
 #include "report/result_records.hpp"
 
 namespace dlscale::report {
@@ -19,30 +22,32 @@ namespace {
 
 using Measurements = std::vector<Measurement>;
 
+constexpr std::size_t most_remarks = 8;
+
 /// A column that is shown if any measurement has something in it.
 struct Field {
   Column column;
   std::function<std::string(const Measurement&)> text;
 };
 
-std::string axis_or_empty(const Measurement& measurement, const std::string& name) {
-  const auto found = measurement.axes.find(name);
-  return found == measurement.axes.end() ? "" : found->second;
+std::vector<Axes> all_axes(const Measurements& measurements) {
+  std::vector<Axes> all;
+  for (const Measurement& measurement : measurements) all.push_back(measurement.axes);
+  return all;
 }
 
-std::map<std::string, std::set<std::string>> axis_values(const Measurements& measurements) {
-  std::map<std::string, std::set<std::string>> values;
-  for (const Measurement& measurement : measurements) {
-    for (const auto& [name, value] : measurement.axes) values[name];
-  }
-  for (auto& [name, set] : values) {
-    for (const Measurement& each : measurements) set.insert(axis_or_empty(each, name));
-  }
-  return values;
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+/// Cells are measured in a shuffled order; they are read in that of their axes.
+Measurements sorted(Measurements measurements) {
+  const std::vector<std::string> names = varying_axes(all_axes(measurements));
+  std::ranges::stable_sort(measurements, [&names](const Measurement& a, const Measurement& b) {
+    for (const std::string& name : names) {
+      const std::string left = axis_or_empty(a.axes, name);
+      const std::string right = axis_or_empty(b.axes, name);
+      if (left != right) return in_order(left, right);
+    }
+    return false;
+  });
+  return measurements;
 }
 
 std::string summary_text(const Measurement& measurement, const std::string& name) {
@@ -71,34 +76,43 @@ std::string error_text(const Measurement& measurement) {
 }
 
 std::string status_text(const Measurement& measurement) {
-  if (measurement.status == Status::ok) return "";
-  const std::string word(status_name(measurement.status));
-  return measurement.reason.empty() ? word : fmt::format("{}: {}", word, measurement.reason);
+  return measurement.status == Status::ok ? "" : std::string(status_name(measurement.status));
 }
 
 void append_axes(std::vector<Field>& fields, const Measurements& measurements) {
-  for (const auto& [name, values] : axis_values(measurements)) {
-    if (values.size() < 2) continue;
-    const Align align = std::ranges::all_of(values, is_number) ? Align::right : Align::left;
-    fields.push_back({{name, align}, [name = name](const Measurement& each) {
-                        return axis_or_empty(each, name);
-                      }});
+  for (const std::string& name : varying_axes(all_axes(measurements))) {
+    const auto value = [name](const Measurement& each) { return axis_or_empty(each.axes, name); };
+    const bool numbers = std::ranges::all_of(
+        measurements, [&](const Measurement& each) { return is_number(value(each)); });
+    fields.push_back({{name, numbers ? Align::right : Align::left}, value});
   }
 }
 
-void append_series(std::vector<Field>& fields, const Measurements& measurements) {
-  std::set<std::string> names;
+/// The series a benchmark is about comes first, then the phases as they follow each other.
+std::size_t place_of(const std::string& series, const Measurements& measurements) {
   for (const Measurement& measurement : measurements) {
-    for (const auto& [name, series] : measurement.series) names.insert(name);
+    const auto* main = main_series(measurement);
+    if (main != nullptr && main->first == series) return 0;
   }
-  for (const std::string& name : names) {
+  const auto found = std::ranges::find(iteration_phases, series, &Phase::series);
+  return 1 + static_cast<std::size_t>(found - iteration_phases.begin());
+}
+
+void append_series(std::vector<Field>& fields, const Measurements& measurements) {
+  std::set<std::pair<std::size_t, std::string>> names;
+  for (const Measurement& measurement : measurements) {
+    for (const auto& [name, series] : measurement.series) {
+      names.emplace(place_of(name, measurements), name);
+    }
+  }
+  for (const auto& [place, name] : names) {
     fields.push_back(
-        {{name}, [name](const Measurement& each) { return summary_text(each, name); }});
+        {{name}, [name = name](const Measurement& each) { return summary_text(each, name); }});
+    if (place == 0) fields.push_back({{"95 %"}, interval_text});
   }
 }
 
 void append_derived(std::vector<Field>& fields) {
-  fields.push_back({{"95 %"}, interval_text});
   fields.push_back({{"GFLOP/s"}, [](const Measurement& m) { return giga(rates(m).flops); }});
   fields.push_back({{"GB/s"}, [](const Measurement& m) { return giga(rates(m).bytes); }});
   fields.push_back({{"algbw GB/s"}, [](const Measurement& m) { return giga(rates(m).algbw); }});
@@ -121,32 +135,20 @@ std::vector<Field> fields_of(const Measurements& measurements) {
   return fields;
 }
 
-std::string constant_axes(const Measurements& measurements) {
-  std::string text;
-  for (const auto& [name, values] : axis_values(measurements)) {
-    if (values.size() == 1)
-      text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, *values.begin());
-  }
-  return text;
-}
-
 Table table_of(const ResultFile& file) {
-  const std::vector<Field> fields = fields_of(file.measurements);
+  const Measurements measurements = sorted(file.measurements);
+  const std::vector<Field> fields = fields_of(measurements);
   Table table;
-  const std::string constants = constant_axes(file.measurements);
+  const std::string constants = constant_axes(all_axes(measurements));
   table.title = file.header.benchmark + (constants.empty() ? "" : ": " + constants);
   for (const Field& field : fields) table.columns.push_back(field.column);
-  std::set<std::string> warnings;
-  for (const Measurement& measurement : file.measurements) {
+  for (const Measurement& measurement : measurements) {
+    const Tone tone = measurement.status == Status::ok ? Tone::plain : Tone::caution;
     std::vector<Cell> cells;
-    const bool usable = measurement.status == Status::ok;
-    for (const Field& field : fields) {
-      cells.push_back({field.text(measurement), usable ? Tone::plain : Tone::caution});
-    }
+    for (const Field& field : fields) cells.push_back({field.text(measurement), tone});
     table.rows.push_back(std::move(cells));
-    warnings.insert(measurement.warnings.begin(), measurement.warnings.end());
   }
-  for (const std::string& warning : warnings) table.notes.push_back("warning: " + warning);
+  table.notes = remarks(measurements, most_remarks);
   if (!file.complete) table.notes.emplace_back("the file ends early: a crash or a signal");
   if (!file.path.empty()) table.notes.push_back(file.path.string());
   return table;

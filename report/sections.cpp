@@ -11,10 +11,13 @@
 #include "report/environment_rows.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/remarks.hpp"
 #include "report/validation_table.hpp"
 
 namespace dlscale::report {
 namespace {
+
+constexpr std::size_t most_remarks = 5;  ///< of a benchmark
 
 using Curve = std::vector<model::Prediction>;
 
@@ -112,22 +115,6 @@ Table files_table(std::span<const ResultFile> results) {
   return table;
 }
 
-void append_status_warnings(std::vector<std::string>& lines, const ResultFile& file) {
-  std::map<std::string, int> counts;
-  for (const Measurement& measurement : file.measurements) {
-    if (measurement.status != Status::ok) {
-      ++counts[fmt::format("{}: {} {}", file.header.benchmark, status_name(measurement.status),
-                           measurement.reason)];
-    }
-    for (const std::string& warning : measurement.warnings) {
-      ++counts[file.header.benchmark + ": " + warning];
-    }
-  }
-  for (const auto& [text, count] : counts) {
-    lines.push_back(fmt::format("{} ({})", text, counted(count, "measurement")));
-  }
-}
-
 }  // namespace
 
 std::string report_title(const ReportInput& input) {
@@ -192,11 +179,18 @@ Section environment_section(const ReportInput& input) {
 Section warnings_section(const ReportInput& input, const Figures& figures) {
   Items items{figures.troubles};
   for (const std::string& note : input.validation.notes) items.lines.push_back(note);
+  std::map<std::string, std::vector<Measurement>> benchmarks;
   for (const ResultFile& file : input.results) {
-    append_status_warnings(items.lines, file);
+    std::vector<Measurement>& all = benchmarks[file.header.benchmark];
+    all.insert(all.end(), file.measurements.begin(), file.measurements.end());
     if (!file.complete) {
       items.lines.push_back(file.path.filename().string() +
                             " ends early: a crash or a signal stopped the benchmark");
+    }
+  }
+  for (const auto& [benchmark, measurements] : benchmarks) {
+    for (const std::string& remark : remarks(measurements, most_remarks)) {
+      items.lines.push_back(fmt::format("{}: {}", benchmark, remark));
     }
   }
   if (items.lines.empty()) items.lines.emplace_back("None.");

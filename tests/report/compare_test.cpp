@@ -173,6 +173,7 @@ TEST(ComparisonTable, PutsWhatRegressedFirst) {
   }
   const Document document = comparison_document(compare_files(a, b));
   EXPECT_EQ(document.tables.front().rows.front().front().text, "conv layer=z");
+  EXPECT_EQ(document.tables.front().rows.back().front().text, "conv layer=conv1, pass=forward");
   EXPECT_TRUE(document.lead.starts_with("regressed")) << document.lead;
 }
 

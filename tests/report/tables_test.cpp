@@ -9,6 +9,7 @@
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
 #include "report/rates.hpp"
+#include "report/remarks.hpp"
 #include "report/result_table.hpp"
 #include "report/validation_table.hpp"
 #include "tests/report/samples.hpp"
@@ -178,8 +179,40 @@ TEST(ResultTable, SaysWhyACellHasNoTime) {
       samples::file("conv", {samples::timed("conv", {{"layer", "conv1"}}, {0.5}), unsupported})});
   expect_well_made(document);
   const Table& table = document.tables.front();
-  EXPECT_EQ(table.rows[1][column(table, "status")].text, "unsupported: no bf16 here");
+  EXPECT_EQ(table.rows[1][column(table, "status")].text, "unsupported");
+  EXPECT_EQ(std::ranges::count(table.notes, "unsupported: no bf16 here (1 cell)"), 1);
   EXPECT_EQ(table.rows[1][column(table, "time")].text, "");
+}
+
+TEST(Remarks, AreCountedAndTheRareOnesLeftToTheFile) {
+  std::vector<Measurement> measurements(3, samples::timed("conv", {}, {1.0}));
+  for (auto& measurement : measurements) measurement.warnings = {"often"};
+  measurements[0].warnings.emplace_back("a rare one");
+  measurements[1].warnings.emplace_back("another rare one");
+  EXPECT_EQ(remarks(measurements, 1),
+            (std::vector<std::string>{"warning: often (3 cells)",
+                                      "and 2 remarks more, which the results have"}));
+  EXPECT_EQ(remarks(measurements, 9).size(), 3U);
+}
+
+TEST(ResultTable, IsReadInTheOrderOfItsAxes) {
+  std::vector<Measurement> measurements;
+  for (const char* bytes : {"1024", "64", "65536"}) {
+    measurements.push_back(samples::timed("comm", {{"bytes", bytes}}, {0.5}));
+  }
+  const Document document = results_document(std::vector{samples::file("comm", measurements)});
+  const Table& table = document.tables.front();
+  EXPECT_EQ(table.rows[0][column(table, "bytes")].text, "64");
+  EXPECT_EQ(table.rows[2][column(table, "bytes")].text, "65536");
+}
+
+TEST(ResultTable, PutsTheIterationBeforeItsPhases) {
+  const Document document = results_document(
+      std::vector{samples::file("e2e", {samples::e2e({}, samples::PhaseTimes{})})});
+  const Table& table = document.tables.front();
+  EXPECT_LT(column(table, "t_iter"), column(table, "t_f"));
+  EXPECT_LT(column(table, "t_f"), column(table, "t_b"));
+  EXPECT_LT(column(table, "t_u"), column(table, "loss"));
 }
 
 TEST(ResultTable, RecordsHaveUnitsInTheirKeys) {
