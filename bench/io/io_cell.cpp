@@ -1,6 +1,7 @@
 #include "bench/io/io_cell.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -61,11 +62,17 @@ std::unique_ptr<train::DataPipeline> make_pipeline(const IoCell& cell,
              : std::make_unique<train::DataPipeline>(*cell.data, options);
 }
 
-/// Brings all files into the page cache, as far as memory reaches.
+/// Brings the files into the page cache, as many as fit in half of the memory.
 void read_all(const DataSet& data) {
+  const double memory =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  double total = 0;
   std::vector<std::uint8_t> bytes;
   for (const DataSet::Picture& picture : data.pictures) {
-    if (residency(picture.path).cached == 0) train::read_file(picture.path, bytes);
+    total += static_cast<double>(picture.bytes);
+    if (total > memory / 2) return;
+    const Residency found = residency(picture.path);
+    if (found.cached < found.pages) train::read_file(picture.path, bytes);
   }
 }
 
