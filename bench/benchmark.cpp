@@ -17,13 +17,20 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
 }
 
+/// An axis as the command line spells it: loader_threads is --loader-threads.
+std::string option(std::string_view axis) {
+  std::string name = fmt::format("--{}", axis);
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
 int parse_positive(std::string_view axis, std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1) {
     throw ConfigError(fmt::format(
-        "--{} is \"{}\" (not a whole number from 1 to 2147483647). Write, for example, \"--{} 8\".",
-        axis, text, axis));
+        "{} is \"{}\" (not a whole number from 1 to 2147483647). Write, for example, \"{} 8\".",
+        option(axis), text, option(axis)));
   }
   return value;
 }
@@ -54,15 +61,15 @@ std::vector<std::string> Context::list(std::string_view axis) const {
     std::string item = trimmed(std::string_view(text).substr(begin, end - begin));
     if (item.empty()) {
       throw ConfigError(
-          fmt::format("--{} is \"{}\" (an item of the list is empty). Write items "
+          fmt::format("{} is \"{}\" (an item of the list is empty). Write items "
                       "with one comma between two of them.",
-                      axis, text));
+                      option(axis), text));
     }
     if (std::find(items.begin(), items.end(), item) != items.end()) {
       throw ConfigError(
-          fmt::format("--{} names {} twice (both would be the same measurement). "
+          fmt::format("{} names {} twice (both would be the same measurement). "
                       "Name it once.",
-                      axis, item));
+                      option(axis), item));
     }
     items.push_back(std::move(item));
     begin = end + 1;
@@ -81,7 +88,7 @@ Context make_context(const Benchmark& benchmark, std::map<std::string, std::stri
   const std::vector<std::string> names = axis_names(benchmark);
   for (const auto& [name, value] : given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw ConfigError(fmt::format("--{} is not an axis of bench {}. {}", name, benchmark.name,
+    throw ConfigError(fmt::format("{} is not an axis of bench {}. {}", option(name), benchmark.name,
                                   suggestion(name, names)));
   }
   for (const Axis& axis : benchmark.axes) {

@@ -89,6 +89,9 @@ struct RunnerOptions {
   std::vector<std::string> flags;
   StoppingCriterion criterion;
   std::uint64_t seed = 1;
+  /// The table (or what --benchmark_format asks for); where results go to standard output, the
+  /// table must not.
+  enum class Display { standard_output, standard_error } display = Display::standard_output;
 };
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
                   const std::function<void(const Measurement&)>& sink);

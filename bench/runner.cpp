@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <fstream>
+#include <iostream>
 #include <random>
 #include <sstream>
 #include <utility>
@@ -138,8 +139,11 @@ void shuffle(std::vector<T>& items, std::uint64_t seed) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random() % i]);
 }
 
-void run_reporting(const RunnerFlags& flags, Rank rank) {
+void run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where) {
   const auto display = rank == 0 ? make_reporter(flags.format) : make_silent_reporter();
+  if (rank == 0 && where == RunnerOptions::Display::standard_error) {
+    display->SetOutputStream(&std::cerr);
+  }
   const auto file = flags.out.empty() ? nullptr : make_reporter(flags.out_format);
   benchmark::RunSpecifiedBenchmarks(display.get(), file.get());
 }
@@ -185,7 +189,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   }
   progress.expect(matches * static_cast<std::size_t>(flags.repetitions));
   library.set(flags);
-  run_reporting(flags, rank);
+  run_reporting(flags, rank, options.display);
   runner.throw_if_stopped();
   return runner.measured();
 }

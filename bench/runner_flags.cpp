@@ -20,10 +20,10 @@ constexpr std::string_view prefix = "--benchmark_";
 /// Flags whose effect our measuring loop takes away, and what has it instead.
 const std::map<std::string_view, std::string_view>& refused_flags() {
   static const std::map<std::string_view, std::string_view> flags{
-      {"min_time", "dlscale decides how long to measure; use --max-time and --min-samples"},
+      {"min_time", "dlscale decides how long to measure; use --max-time and --precision"},
       {"min_warmup_time", "dlscale warms up by itself"},
       {"enable_random_interleaving",
-       "the order is shuffled already, equally on all ranks; --seed chooses another"},
+       "the order is shuffled already, equally on all ranks; --order-seed chooses another"},
       {"perf_counters", "the samples are taken outside of Google Benchmark's counters"},
       {"color", "the table has no colours"},
       {"counters_tabular", "the table always has one column a counter"}};

@@ -54,7 +54,7 @@ std::vector<std::string> sampling_warnings(std::span<const double> samples, doub
   if (samples.size() < least_for_interval) {
     warnings.push_back(fmt::format(
         "only {} samples: below {} there is no 95 % interval of the median, the range stands in "
-        "for it. Allow more with --min-samples.",
+        "for it. Take more samples.",
         samples.size(), least_for_interval));
   }
   warn_of_width(samples, wanted, warnings);

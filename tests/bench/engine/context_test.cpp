@@ -13,7 +13,9 @@ std::vector<Cell> no_cells(Context&) {
 Benchmark benchmark() {
   return {.name = "fake",
           .doc = "",
-          .axes = {{"batch", "images", "8"}, {"network", "names", "alexnet,resnet50"}},
+          .axes = {{"batch", "images", "8"},
+                   {"network", "names", "alexnet,resnet50"},
+                   {"loader_threads", "threads", "many"}},
           .cells = no_cells};
 }
 
@@ -53,6 +55,12 @@ TEST_F(ContextTest, RefusesWhatIsNoPositiveInteger) {
     const std::string said = message([&] { static_cast<void>(context.integer("batch")); });
     EXPECT_NE(said.find("--batch is \""), std::string::npos) << wrong << ": " << said;
   }
+}
+
+TEST_F(ContextTest, SpellsAxesAsTheCommandLineDoes) {
+  const Context context = make({});
+  const std::string said = message([&] { static_cast<void>(context.integer("loader_threads")); });
+  EXPECT_TRUE(said.starts_with("--loader-threads is \"many\"")) << said;
 }
 
 TEST_F(ContextTest, ReadsListsWithSpacesAroundItems) {

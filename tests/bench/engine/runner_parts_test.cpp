@@ -31,7 +31,7 @@ TEST(RunnerFlags, TakeWhatGoogleBenchmarkTakes) {
 
 TEST(RunnerFlags, SayWhatToUseInsteadOfOnesWithoutEffect) {
   EXPECT_NE(refusal("--benchmark_min_time=1").find("--max-time"), std::string::npos);
-  EXPECT_NE(refusal("--benchmark_enable_random_interleaving=true").find("--seed"),
+  EXPECT_NE(refusal("--benchmark_enable_random_interleaving=true").find("--order-seed"),
             std::string::npos);
 }
 

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,6 +12,7 @@
 
 #include "bench/benchmark.hpp"
 #include "core/error.hpp"
+#include "core/interrupt.hpp"
 
 // Runs alone and under mpirun: what rank 0 reports is checked on rank 0, what all ranks do on all.
 
@@ -82,7 +85,8 @@ struct Outcome {
 class RunnerTest : public testing::Test {
  protected:
   static Outcome run(std::vector<Cell> (*cells)(Context&), std::vector<std::string> flags,
-                     std::uint64_t seed = 1) {
+                     std::uint64_t seed = 1,
+                     RunnerOptions::Display display = RunnerOptions::Display::standard_output) {
     const Benchmark benchmark{.name = "fake", .doc = "", .axes = {}, .cells = cells};
     Context context{{}, &world()};
     const StoppingCriterion quick{.min_samples = 6, .min_warmup = Seconds(0), .min_warmups = 0};
@@ -90,7 +94,7 @@ class RunnerTest : public testing::Test {
     testing::internal::CaptureStdout();
     try {
       outcome.measured = run_benchmark(
-          benchmark, context, {std::move(flags), quick, seed},
+          benchmark, context, {std::move(flags), quick, seed, display},
           [&](const Measurement& measurement) { outcome.sunk.push_back(measurement); });
     } catch (...) {
       testing::internal::GetCapturedStdout();
@@ -179,6 +183,12 @@ TEST_F(RunnerTest, PrintsATableWithRatesErrorAndImplementation) {
   }
 }
 
+TEST_F(RunnerTest, LeavesStandardOutputToTheResultsWhenAskedTo) {
+  const Outcome outcome = run(eight_cells, {}, 1, RunnerOptions::Display::standard_error);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_EQ(outcome.measured, 8);
+}
+
 TEST_F(RunnerTest, PrintsReasonsInsteadOfTimes) {
   const Outcome outcome = run(good_and_bad_cells, {});
   EXPECT_EQ(outcome.measured, 1);
@@ -260,6 +270,28 @@ TEST_F(RunnerTest, RefusesACriterionWithTheReason) {
 TEST_F(RunnerTest, PassesTheErrorOfACellOn) {
   EXPECT_THROW(run(throwing_cells, {}), LibraryError);
   EXPECT_EQ(run(eight_cells, {}).measured, 8) << "and works again afterwards";
+}
+
+/// A signal stays pending for the life of a process, so this runs in a process of its own.
+void interrupt_third_cell() {
+  install_signal_handlers();
+  const Benchmark benchmark{.name = "fake", .doc = "", .axes = {}, .cells = eight_cells};
+  Context context{{}, &world()};
+  const StoppingCriterion quick{.min_samples = 6, .min_warmup = Seconds(0), .min_warmups = 0};
+  int sunk = 0;
+  try {
+    run_benchmark(benchmark, context, {{}, quick, 1}, [&](const Measurement&) {
+      if (++sunk == 3) static_cast<void>(std::raise(SIGINT));
+    });
+  } catch (const Interrupted& stop) {
+    std::exit(sunk == 3 && stop.code() == ExitCode::interrupted ? 0 : 1);
+  }
+  std::exit(2);
+}
+
+TEST(RunnerDeathTest, KeepsWhatWasMeasuredBeforeASignal) {
+  if (world().size() > 1) GTEST_SKIP() << "MPI processes must not fork";
+  EXPECT_EXIT(interrupt_third_cell(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(RunnerTest, StopsAllRanksWhenTheSinkFailsOnRank0) {
