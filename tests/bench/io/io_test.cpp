@@ -144,7 +144,7 @@ TEST_F(BenchIo, RefusesWhatItCannotMeasure) {
   EXPECT_TRUE(contains(refusal({{"data", "/no/such/folder"}}), "/no/such/folder"));
   EXPECT_TRUE(contains(refusal({{"height", "30"}}), "--width is missing"));
   EXPECT_TRUE(contains(refusal({{"source", "disk"}}), "page_cache or storage"));
-  EXPECT_TRUE(contains(refusal({{"loader_threads", "0"}}), "loader_threads"));
+  EXPECT_TRUE(contains(refusal({{"loader_threads", "0"}}), "--loader-threads"));
   EXPECT_TRUE(contains(refusal({{"networks", "no_such_network"}}), "no_such_network"));
 }
 
