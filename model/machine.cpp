@@ -62,8 +62,13 @@ void check_nominal(const Cluster& cluster) {
   if (cluster.host_device.bandwidth.si() <= 0) throw missing("host_device bandwidth");
 }
 
-/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta.
-constexpr double update_passes = 5;
+/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta, in bf16
+/// also weights of half the size.
+AffineFit nominal_update(const Device& device, DType dtype, Bytes largest) {
+  const double passes = dtype == DType::f32 ? 5 : 5.5;
+  return {1, 1, dtype, nominal_cost(device.launch, passes / device.memory_bandwidth, largest),
+          device.source};
+}
 
 }  // namespace
 
@@ -73,12 +78,11 @@ Machine nominal_machine(const Cluster& cluster) {
   Machine machine;
   machine.cluster = cluster;
   const Bytes all(1e15);  // no size is out of a data sheet's range
-  machine.h2d = {{1, 1,
-                  nominal_cost(cluster.host_device.latency, 1 / cluster.host_device.bandwidth, all),
-                  cluster.host_device.source}};
-  machine.update = {{1, 1,
-                     nominal_cost(device.launch, update_passes / device.memory_bandwidth, all),
-                     device.source}};
+  const LinkSpec& link = cluster.host_device;
+  machine.h2d = {
+      {1, 1, DType::f32, nominal_cost(link.latency, 1 / link.bandwidth, all), link.source}};
+  machine.update = {nominal_update(device, DType::f32, all),
+                    nominal_update(device, DType::bf16, all)};
   LoaderFit loader;
   loader.decode = Estimate<Seconds>::exact(cluster.host.decode);
   loader.source = cluster.host.source;

@@ -77,7 +77,8 @@ struct CollectiveFit {
   std::string collective;  ///< "all_reduce"
   int ranks = 2;
   int ranks_on_node = 2;
-  Piecewise cost;  ///< by message size
+  std::string waiting = "spin";  ///< how ranks met before each message: "spin", "sleep"
+  Piecewise cost;                ///< by message size
   std::string source;
   [[nodiscard]] Seconds time(Bytes message) const { return cost.time(message).value; }
 };
@@ -87,7 +88,8 @@ struct CollectiveFit {
 struct AffineFit {
   int ranks_on_node = 1;
   int threads = 1;
-  Piecewise cost;  ///< by size of the array
+  DType dtype = DType::f32;  ///< of an update: bf16 weights are written beside the f32 ones
+  Piecewise cost;            ///< by size of the array
   std::string source;
 };
 

@@ -174,6 +174,14 @@ Cluster read_cluster(const Value& value) {
   return cluster;
 }
 
+DType read_dtype(const Value& value) {
+  const std::string name = value.text();
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    if (name == dtype_name(dtype)) return dtype;
+  }
+  value.fail(fmt::format("is \"{}\", which is no precision", name));
+}
+
 Pass read_pass(const Value& value) {
   const std::string name = value.text();
   for (const Pass pass :
@@ -188,7 +196,7 @@ KernelTime read_kernel(const Value& value) {
   KernelTime kernel;
   kernel.kernel = object.take("kernel").text();
   kernel.pass = read_pass(object.take("pass"));
-  kernel.dtype = parse_dtype(object.take("dtype").text());
+  kernel.dtype = read_dtype(object.take("dtype"));
   kernel.batch = object.take("batch").integer(1);
   kernel.threads = object.take("threads").integer(1);
   kernel.ranks_on_node = object.take("ranks_on_node").integer(1);
@@ -235,6 +243,7 @@ CollectiveFit read_collective(const Value& value) {
   fit.collective = object.take("collective").text();
   fit.ranks = object.take("ranks").integer(2);
   fit.ranks_on_node = object.take("ranks_on_node").integer(1);
+  fit.waiting = object.take("waiting").text();
   fit.cost = read_cost(object.take("segments"));
   fit.source = object.take("source").text();
   object.done();
@@ -246,6 +255,7 @@ AffineFit read_affine(const Value& value) {
   AffineFit fit;
   fit.ranks_on_node = object.take("ranks_on_node").integer(1);
   fit.threads = object.take("threads").integer(1);
+  fit.dtype = read_dtype(object.take("dtype"));
   fit.cost = read_cost(object.take("segments"));
   fit.source = object.take("source").text();
   object.done();

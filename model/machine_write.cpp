@@ -94,16 +94,15 @@ Json to_json(const Piecewise& cost) {
 }
 
 Json to_json(const CollectiveFit& fit) {
-  return {{"collective", fit.collective},
-          {"ranks", fit.ranks},
-          {"ranks_on_node", fit.ranks_on_node},
-          {"segments", to_json(fit.cost)},
-          {"source", fit.source}};
+  return {{"collective", fit.collective},       {"ranks", fit.ranks},
+          {"ranks_on_node", fit.ranks_on_node}, {"waiting", fit.waiting},
+          {"segments", to_json(fit.cost)},      {"source", fit.source}};
 }
 
 Json to_json(const AffineFit& fit) {
   return {{"ranks_on_node", fit.ranks_on_node},
           {"threads", fit.threads},
+          {"dtype", dtype_name(fit.dtype)},
           {"segments", to_json(fit.cost)},
           {"source", fit.source}};
 }

@@ -78,6 +78,19 @@ Group with(const Group& group, std::string_view axis, const std::string& value) 
   return result;
 }
 
+/// The measurements under one of several conditions; none if there are none at all.
+Group in_condition(const Group& group, std::string_view axis, const std::string& wanted,
+                   std::string_view benchmark) {
+  const Group chosen = with(group, axis, wanted);
+  if (chosen.empty() && !group.empty()) {
+    throw ConfigError(
+        fmt::format("no result of {} has {} = {} (there are: {}). Measure it or choose "
+                    "another.",
+                    benchmark, axis, wanted, fmt::join(values(group, axis), ", ")));
+  }
+  return chosen;
+}
+
 /// The measurements of the backend asked for, or of the only one there is.
 Group of_backend(const Group& group, const std::string& wanted) {
   const auto there = values(group, "backend");
@@ -124,14 +137,8 @@ KernelTime kernel_time(const Group& group) {
 }
 
 std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& options) {
-  if (all.empty()) return {};
-  const Group chosen = with(of_backend(all, options.backend), "cache", options.cache);
-  if (chosen.empty()) {
-    throw ConfigError(
-        fmt::format("no result of bench conv has cache = {} (there are: {}). Measure it or "
-                    "choose another.",
-                    options.cache, fmt::join(values(all, "cache"), ", ")));
-  }
+  const Group chosen =
+      in_condition(of_backend(all, options.backend), "cache", options.cache, "bench conv");
   std::vector<KernelTime> kernels;
   for (const auto& [key, group] :
        group_by(chosen, {"kernel", "pass", "dtype", "batch", "threads", "ranks_on_node"})) {
@@ -163,47 +170,53 @@ Piecewise fit(const Group& group, std::string_view what) {
   return Piecewise(fit_piecewise(points));
 }
 
+/// Copies and updates.
 std::vector<AffineFit> fit_affine_costs(const Group& all, std::string_view what) {
   std::vector<AffineFit> fits;
-  for (const auto& [key, group] : group_by(all, {"ranks_on_node", "threads"})) {
+  for (const auto& [key, group] : group_by(all, {"dtype", "ranks_on_node", "threads"})) {
     const Sourced& first = group.front();
-    fits.push_back(
-        {first.count("ranks_on_node"), first.count("threads"), fit(group, what), source(group)});
+    fits.push_back({first.count("ranks_on_node"), first.count("threads"),
+                    parse_dtype(first.axis("dtype")), fit(group, what), source(group)});
   }
   return fits;
 }
 
-std::vector<CollectiveFit> fit_collectives(const Group& all) {
+void check_one_library(const Group& group) {
+  const auto libraries = values(group, "library");
+  if (libraries.size() <= 1) return;
+  throw ConfigError(fmt::format(
+      "the results of bench comm are of several libraries ({}), which one machine cannot mix. "
+      "Give those of one.",
+      fmt::join(libraries, ", ")));
+}
+
+std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOptions& options) {
+  check_one_library(all);
+  const Group chosen = in_condition(all, "cache", options.message_cache, "bench comm");
   std::vector<CollectiveFit> fits;
-  for (const auto& [key, group] : group_by(all, {"collective", "ranks", "ranks_on_node"})) {
-    const auto libraries = values(group, "library");
-    if (libraries.size() > 1) {
-      throw ConfigError(
-          fmt::format("the results of {} are of several libraries ({}), which one machine "
-                      "cannot mix. Give those of one.",
-                      key.front(), fmt::join(libraries, ", ")));
-    }
+  for (const auto& [key, group] :
+       group_by(chosen, {"collective", "ranks", "ranks_on_node", "waiting"})) {
     const Sourced& first = group.front();
     if (first.count("ranks") == 1) continue;  // nothing travels
-    fits.push_back({key.front(), first.count("ranks"), first.count("ranks_on_node"),
-                    fit(group, key.front()), source(group)});
+    fits.push_back({first.axis("collective"), first.count("ranks"), first.count("ranks_on_node"),
+                    first.axis("waiting"), fit(group, first.axis("collective")), source(group)});
   }
   return fits;
 }
 
 /// Loaders are alike per picture whatever their number; the fewest disturb each other least.
-std::vector<LoaderFit> fit_loaders(const Group& all) {
+std::vector<LoaderFit> fit_loaders(const Group& all, const CalibrateOptions& options) {
+  const Group from = in_condition(all, "source", options.source, "bench io");
   std::vector<LoaderFit> fits;
-  for (const auto& [key, group] : group_by(all, {"height", "width", "ranks_on_node"})) {
+  for (const auto& [key, group] : group_by(from, {"height", "width", "ranks_on_node"})) {
     const auto fewest =
         std::min_element(group.begin(), group.end(), [](const Sourced& a, const Sourced& b) {
-          return a.count("loader_threads") < b.count("loader_threads");
+          return a.integer("loader_threads") < b.integer("loader_threads");
         });
     const Group chosen = with(group, "loader_threads", fewest->axis("loader_threads"));
     fits.push_back({fewest->count("ranks_on_node"), fewest->count("height"), fewest->count("width"),
-                    pool(chosen, "read", Range::not_negative),
-                    pool(chosen, "decode", Range::positive),
-                    pool(chosen, "augment", Range::positive), source(chosen)});
+                    pool_mean(chosen, "read"), pool_mean(chosen, "decode"),
+                    pool_mean(chosen, "augment"), source(chosen)});
   }
   return fits;
 }
@@ -235,10 +248,10 @@ Estimate<BytesPerSecond> bandwidth(const Group& group) {
   return {moved / time.value, moved / time.high, moved / std::max(time.low, Seconds(1e-12))};
 }
 
-void fit_memory(const Group& all, Machine& machine) {
+void fit_memory(const Group& all, const CalibrateOptions& options, Machine& machine) {
   for (const auto& [key, group] : group_by(all, {"operation"})) {
     if (key.front() == "h2d") {
-      machine.h2d = fit_affine_costs(group, "the host-to-device copy");
+      machine.h2d = fit_affine_costs(of_backend(group, options.backend), "the host-to-device copy");
     } else {
       machine.memory_bandwidth[key.front()] = bandwidth(largest_arrays(group));
     }
@@ -256,9 +269,9 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
   machine.fitted = true;
   machine.kernels = fit_kernels(sorted["conv"], options);
   machine.update = fit_affine_costs(of_backend(sorted["update"], options.backend), "update");
-  machine.collectives = fit_collectives(sorted["comm"]);
-  machine.loaders = fit_loaders(sorted["io"]);
-  fit_memory(sorted["memory"], machine);
+  machine.collectives = fit_collectives(sorted["comm"], options);
+  machine.loaders = fit_loaders(sorted["io"], options);
+  fit_memory(sorted["memory"], options, machine);
   std::set<std::string> files;
   for (const auto& [benchmark, group] : sorted) {
     for (const Sourced& one : group) files.insert(one.file);

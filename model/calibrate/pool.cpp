@@ -87,6 +87,27 @@ Estimate<Seconds> pool(const Group& group, std::string_view series, Range range)
   return {Seconds(median(medians)), Seconds(std::max(0.0, low)), Seconds(high)};
 }
 
+Estimate<Seconds> pool_mean(const Group& group, std::string_view series) {
+  EXPECT(!group.empty());
+  double count = 0;
+  double sum = 0;
+  double squares = 0;
+  for (const Sourced& one : group) {
+    summary(one, series, Range::not_negative);
+    for (const auto& rank : one.measurement->at(series).samples) {
+      for (const double sample : rank) {
+        ++count;
+        sum += sample;
+        squares += sample * sample;
+      }
+    }
+  }
+  const double mean = sum / count;
+  const double variance = std::max(0.0, squares / count - mean * mean) / std::max(1.0, count - 1);
+  const double half = 1.96 * std::sqrt(variance);
+  return {Seconds(mean), Seconds(std::max(0.0, mean - half)), Seconds(mean + half)};
+}
+
 std::string source(const Group& group) {
   std::set<std::string> files;
   for (const Sourced& one : group) files.insert(one.file);

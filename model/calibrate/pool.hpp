@@ -33,6 +33,11 @@ std::map<std::vector<std::string>, Group> group_by(const Group& all,
 enum class Range { positive, not_negative };
 Estimate<Seconds> pool(const Group& group, std::string_view series, Range range);
 
+/// One series of a group by the mean of its samples over all ranks and files, for what adds up over
+/// many: pictures differ in size, so that the median of them says little about a batch. With the
+/// 95 % interval of the mean (normal). Throws as pool() does.
+Estimate<Seconds> pool_mean(const Group& group, std::string_view series);
+
 /// The files of a group, "a.jsonl" or "a.jsonl and 2 more".
 std::string source(const Group& group);
 

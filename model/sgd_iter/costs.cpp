@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <tuple>
 #include <variant>
 
 #include "core/error.hpp"
@@ -43,11 +45,30 @@ double apart(int a, int b) {
   return std::abs(std::log(static_cast<double>(a) / b));
 }
 
-/// The fit nearest to the number of ranks on a node, then to the number of threads.
-const AffineFit& nearest(const std::vector<AffineFit>& fits, int ranks_on_node, int threads) {
+/// Under which conditions a copy or an update was measured, or is wanted.
+struct Conditions {
+  DType dtype = DType::f32;
+  int threads = 1;
+  int ranks_on_node = 1;
+  explicit Conditions(const AffineFit& fit)
+      : dtype(fit.dtype), threads(fit.threads), ranks_on_node(fit.ranks_on_node) {}
+  Conditions(DType the_dtype, int the_threads, int the_ranks_on_node)
+      : dtype(the_dtype), threads(the_threads), ranks_on_node(the_ranks_on_node) {}
+  bool operator==(const Conditions&) const = default;
+  [[nodiscard]] std::string text() const {
+    return fmt::format("in {} with {} threads beside {} ranks", dtype_name(dtype), threads,
+                       ranks_on_node);
+  }
+};
+
+/// Precision first, then threads, then ranks on the node.
+const AffineFit& nearest(const std::vector<AffineFit>& fits, const Conditions& wanted) {
+  const auto distance = [&](const AffineFit& fit) {
+    return std::tuple(fit.dtype != wanted.dtype, apart(fit.threads, wanted.threads),
+                      apart(fit.ranks_on_node, wanted.ranks_on_node));
+  };
   return *std::min_element(fits.begin(), fits.end(), [&](const AffineFit& a, const AffineFit& b) {
-    return std::pair(apart(a.threads, threads), apart(a.ranks_on_node, ranks_on_node)) <
-           std::pair(apart(b.threads, threads), apart(b.ranks_on_node, ranks_on_node));
+    return distance(a) < distance(b);
   });
 }
 
@@ -63,8 +84,9 @@ class Costs {
 
  private:
   [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
-  [[nodiscard]] Estimate<Seconds> affine(const std::vector<AffineFit>& fits, int threads,
-                                         Bytes size, std::string_view what) const;
+  [[nodiscard]] Estimate<Seconds> affine(const std::vector<AffineFit>& fits,
+                                         const Conditions& wanted, Bytes size,
+                                         std::string_view what) const;
   [[nodiscard]] Estimate<Seconds> picture() const;
   [[nodiscard]] Seconds storage() const;
   void add_cores(IterationPlan& plan) const;
@@ -77,15 +99,12 @@ class Costs {
   Placement place_;
 };
 
-Estimate<Seconds> Costs::affine(const std::vector<AffineFit>& fits, int threads, Bytes size,
-                                std::string_view what) const {
-  const int on_node = place_.ranks_on_node();
-  const AffineFit& fit = nearest(fits, on_node, machine_->fitted ? threads : 1);
-  if (machine_->fitted && (fit.ranks_on_node != on_node || fit.threads != threads)) {
-    notes_->add(
-        fmt::format("{} beside {} ranks with {} threads was not measured: taken from {} ranks "
-                    "with {} threads",
-                    what, on_node, threads, fit.ranks_on_node, fit.threads));
+Estimate<Seconds> Costs::affine(const std::vector<AffineFit>& fits, const Conditions& wanted,
+                                Bytes size, std::string_view what) const {
+  const AffineFit& fit = nearest(fits, wanted);
+  if (machine_->fitted && Conditions(fit) != wanted) {
+    notes_->add(fmt::format("{} {} was not measured: taken from {}", what, wanted.text(),
+                            Conditions(fit).text()));
   }
   if (!fit.cost.covers(size)) {
     notes_->add(
@@ -142,9 +161,9 @@ void Costs::add_cores(IterationPlan& plan) const {
   plan.cores = share;
   if (!on_cpu()) return;
   plan.cores = std::min<double>(run_->cores_per_rank, share);
-  plan.copy_cores = plan.comm_cores = 1;
+  plan.comm_cores = 1;
   // More threads than cores were measured on as few.
-  plan.compute_cores = std::min<double>(run_->compute_threads, plan.cores);
+  plan.compute_cores = plan.copy_cores = std::min<double>(run_->compute_threads, plan.cores);
   if (share < run_->cores_per_rank) {
     notes_->add(fmt::format("{} ranks on a node want {} cores each of {}: each gets {:g}", on_node,
                             run_->cores_per_rank, machine_->cluster.host.cores, share));
@@ -156,7 +175,7 @@ void Costs::add_steps(IterationCosts& costs) const {
   const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
   for (const Step step : forward_steps(*network_)) costs.forward += kernels.time(step);
   const auto steps = backward_steps(*network_);
-  const MessageTimes messages(*machine_, place_, *notes_);
+  const MessageTimes messages(*machine_, place_, run_->schedule, *notes_);
   std::size_t done = 0;
   const auto advance_to = [&](std::size_t end) {
     Estimate<Seconds> part{};
@@ -185,9 +204,10 @@ IterationCosts Costs::find() {
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
   const double images = f32_bytes * run_->batch * static_cast<double>(network_->input().elements());
-  costs.h2d = affine(machine_->h2d, 1, Bytes(images), "the host-to-device copy");
+  const Conditions here(run_->dtype, run_->compute_threads, place_.ranks_on_node());
+  costs.h2d = affine(machine_->h2d, here, Bytes(images), "the host-to-device copy");
   const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
-  costs.update = affine(machine_->update, run_->compute_threads, Bytes(parameters), "the update");
+  costs.update = affine(machine_->update, here, Bytes(parameters), "the update");
   add_steps(costs);
   return costs;
 }

@@ -15,16 +15,37 @@ using collective::Link;
 
 constexpr std::string_view all_reduce = "all_reduce";
 
+using Fits = std::vector<const CollectiveFit*>;
+
+/// The all-reduces of a machine after ranks met as they do in `schedule`, else all.
+Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
+  const std::string wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+  Fits all;
+  Fits as_wanted;
+  for (const CollectiveFit& fit : machine.collectives) {
+    if (fit.collective != all_reduce) continue;
+    all.push_back(&fit);
+    if (fit.waiting == wanted) as_wanted.push_back(&fit);
+  }
+  if (!as_wanted.empty()) return as_wanted;
+  if (!all.empty()) {
+    notes.add(fmt::format(
+        "all-reduce was not measured with --waiting {}, as {} ranks wait: taken from {}", wanted,
+        schedule_name(schedule), all.front()->waiting));
+  }
+  return all;
+}
+
 /// Of the fits that `suits`, the one whose number of ranks is nearest in proportion.
 template <class Suits>
-const CollectiveFit* nearest(const std::vector<CollectiveFit>& fits, int ranks, Suits suits) {
+const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
   const CollectiveFit* best = nullptr;
-  const auto distance = [&](const CollectiveFit& fit) {
-    return std::abs(std::log(static_cast<double>(fit.ranks) / ranks));
+  const auto distance = [&](const CollectiveFit* fit) {
+    return std::abs(std::log(static_cast<double>(fit->ranks) / ranks));
   };
-  for (const CollectiveFit& fit : fits) {
-    if (fit.collective != all_reduce || !suits(fit)) continue;
-    if (best == nullptr || distance(fit) < distance(*best)) best = &fit;
+  for (const CollectiveFit* fit : fits) {
+    if (!suits(*fit)) continue;
+    if (best == nullptr || distance(fit) < distance(best)) best = fit;
   }
   return best;
 }
@@ -40,29 +61,38 @@ Link link_of(const AllReduceAlgorithm& algorithm, int ranks, Seconds a, SecondsP
 
 }  // namespace
 
-MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Notes& notes)
+MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule,
+                           Notes& notes)
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1 || !machine.fitted) return;
-  const int on_node = placement.ranks_on_node();
-  fit_ = nearest(machine.collectives, placement.ranks, [&](const CollectiveFit& fit) {
-    return fit.ranks == placement.ranks && fit.ranks_on_node == on_node;
-  });
-  exact_ = fit_ != nullptr;
-  if (exact_) return;
-  if (placement.nodes() > 1) {
-    fit_ = nearest(machine.collectives, placement.ranks, [&](const CollectiveFit& fit) {
-      return fit.ranks > fit.ranks_on_node && fit.ranks_on_node == on_node;
-    });
-  }
-  if (fit_ != nullptr) return;
-  fit_ = nearest(machine.collectives, placement.ranks,
-                 [](const CollectiveFit& fit) { return fit.ranks == fit.ranks_on_node; });
-  crosses_nominal_link_ = placement.nodes() > 1 && machine.cluster.inter_node.bandwidth.si() > 0;
-  if (placement.nodes() > 1 && !crosses_nominal_link_) {
+  find_fit(suitable(machine, schedule, notes));
+  if (exact_ || !crosses_unmeasured_nodes_) return;
+  crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
+  if (!crosses_nominal_link_) {
     notes.add(
         fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
                     machine.cluster.name));
   }
+}
+
+/// On as many ranks; else over several nodes with as many ranks each; else within a node.
+void MessageTimes::find_fit(const Fits& fits) {
+  const int ranks = placement_.ranks;
+  const int on_node = placement_.ranks_on_node();
+  fit_ = nearest(fits, ranks, [&](const CollectiveFit& fit) {
+    return fit.ranks == ranks && fit.ranks_on_node == on_node;
+  });
+  exact_ = fit_ != nullptr;
+  if (exact_) return;
+  if (placement_.nodes() > 1) {
+    fit_ = nearest(fits, ranks, [&](const CollectiveFit& fit) {
+      return fit.ranks > fit.ranks_on_node && fit.ranks_on_node == on_node;
+    });
+  }
+  if (fit_ != nullptr) return;
+  crosses_unmeasured_nodes_ = placement_.nodes() > 1;
+  fit_ =
+      nearest(fits, ranks, [](const CollectiveFit& fit) { return fit.ranks == fit.ranks_on_node; });
 }
 
 Estimate<Seconds> MessageTimes::time(Bytes message) const {

@@ -16,14 +16,18 @@ namespace dlscale::model {
 ///     except in a ring (1.14). The best algorithm of the family counts, message by message,
 ///     because libraries choose theirs so. γ is taken to be part of β.
 ///   nominal: a ring over the slowest link (1.14).
+/// Ranks that send after backward enter each message together, as those that met spinning; a
+/// communication thread sleeps until all are ready, so overlapped messages cost what they cost
+/// after sleeping, where that was measured.
 class MessageTimes {
  public:
   /// Throws ConfigError if the machine says nothing about any link the ranks need. `notes` receives
   /// what was extrapolated, and must outlive this.
-  MessageTimes(const Machine& machine, const Placement& placement, Notes& notes);
+  MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule, Notes& notes);
   [[nodiscard]] Estimate<Seconds> time(Bytes message) const;
 
  private:
+  void find_fit(const std::vector<const CollectiveFit*>& fits);
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::AllReduceAlgorithm& algorithm,
                                      Bytes message) const;
@@ -34,7 +38,8 @@ class MessageTimes {
   Notes* notes_;
   const CollectiveFit* fit_ = nullptr;  ///< on as many ranks, or the nearest; may be absent
   bool exact_ = false;
-  bool crosses_nominal_link_ = false;  ///< nodes were not part of the fit
+  bool crosses_unmeasured_nodes_ = false;  ///< nodes were not part of the fit
+  bool crosses_nominal_link_ = false;      ///< and the link between them is known
 };
 
 }  // namespace dlscale::model

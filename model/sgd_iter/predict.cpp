@@ -109,7 +109,7 @@ std::vector<LayerTime> layer_times(const Network& network, const Machine& machin
     times[step.layer.index()].backward += kernels.time(step).value;
   }
   if (run.ranks == 1) return times;
-  const MessageTimes messages(machine, place, notes);
+  const MessageTimes messages(machine, place, run.schedule, notes);
   for (const Bucket& bucket : gradient_buckets(network, run.schedule)) {
     const Seconds message = messages.time(message_size(bucket)).value;
     for (const LayerId layer : bucket.layers) {

@@ -282,10 +282,13 @@ TEST_F(TwoWorkers, GivesBucketsOneMessageForAll) {
 class Messages : public testing::Test {
  protected:
   [[nodiscard]] double seconds(int ranks, int ranks_per_node, double bytes) {
-    return MessageTimes(machine_, {ranks, ranks_per_node}, notes_).time(Bytes(bytes)).value.si();
+    return MessageTimes(machine_, {ranks, ranks_per_node}, schedule_, notes_)
+        .time(Bytes(bytes))
+        .value.si();
   }
   Machine machine_ = calibrate(two_workers(), results(branched(), batch));
   Notes notes_;
+  Schedule schedule_ = Schedule::wait_free;
 };
 
 TEST_F(Messages, AreAsMeasuredOnTheRanksMeasured) {
@@ -310,6 +313,21 @@ TEST_F(Messages, CostAtLeastTheNominalLinkBetweenNodes) {
   machine_.cluster.inter_node.latency = Seconds(1e-3);
   // A ring of 4 on 2 nodes, slower than the others because they share the link: 6 α + 1.5 m β.
   EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);
+}
+
+TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
+  CollectiveFit after_spinning = machine_.collectives.front();
+  after_spinning.waiting = "spin";
+  Segment segment{Bytes(4), Bytes(1e9), Estimate<Seconds>::exact(Seconds(7)), {}, 0, 3};
+  after_spinning.cost = Piecewise({segment});
+  machine_.collectives.push_back(after_spinning);
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
+  schedule_ = Schedule::sequential;
+  EXPECT_EQ(seconds(2, 2, 1e6), 7);
+  EXPECT_TRUE(notes_.text().empty()) << all(notes_.text());
+  machine_.collectives.pop_back();
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
+  EXPECT_NE(all(notes_.text()).find("--waiting spin"), std::string::npos);
 }
 
 TEST_F(Messages, GrowWithRanks) {
@@ -369,7 +387,7 @@ TEST(NominalPrediction, SendsOverARingOfTheSlowestLink) {
   // Within a node PCIe, 5.7 us and 15.75 GB/s; between nodes InfiniBand, 14 us and 54.54 Gb/s.
   const double m = 1e8;
   const auto time = [&](int ranks) {
-    return MessageTimes(machine, {ranks, 4}, notes).time(Bytes(m)).value.si();
+    return MessageTimes(machine, {ranks, 4}, Schedule::wait_free, notes).time(Bytes(m)).value.si();
   };
   EXPECT_NEAR(time(4), 6 * 5.7e-6 + 1.5 * m / 15.75e9, 1e-9);
   EXPECT_NEAR(time(16), 30 * 14e-6 + 2 * 15.0 / 16 * m / (54.54e9 / 8), 1e-9);

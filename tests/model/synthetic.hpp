@@ -108,6 +108,7 @@ inline Measurement io(int ranks) {
                            {{"height", "16"},
                             {"width", "16"},
                             {"loader_threads", "1"},
+                            {"source", "page_cache"},
                             {"ranks", std::to_string(ranks)},
                             {"ranks_on_node", std::to_string(ranks)}},
                            decode_seconds, "decode");
@@ -125,6 +126,7 @@ inline std::vector<ResultFile> results(const Network& network, int batch) {
                   {"ranks_on_node", std::to_string(ranks)},
                   {"threads", "1"},
                   {"backend", "onednn"},
+                  {"dtype", "f32"},
                   {"operation", "h2d"}};
     for (const Step step : forward_steps(network))
       kernels.push_back(conv(network, step, batch, ranks));
@@ -137,10 +139,14 @@ inline std::vector<ResultFile> results(const Network& network, int batch) {
     rest.push_back(io(ranks));
   }
   for (double bytes = 1024; bytes < 1e8; bytes *= 2) {
-    rest.push_back(sized(
-        "comm",
-        {{"collective", "all_reduce"}, {"ranks", "2"}, {"ranks_on_node", "2"}, {"library", "MPI"}},
-        bytes, all_reduce_seconds(bytes)));
+    rest.push_back(sized("comm",
+                         {{"collective", "all_reduce"},
+                          {"ranks", "2"},
+                          {"ranks_on_node", "2"},
+                          {"library", "MPI"},
+                          {"waiting", "sleep"},
+                          {"cache", "cold"}},
+                         bytes, all_reduce_seconds(bytes)));
   }
   return {file("kernels.jsonl", kernels), file("rest.jsonl", rest)};
 }
