@@ -96,7 +96,7 @@ Desc with_type(const Desc& desc, DataType type) {
   for (int tag = dnnl_format_tag_any + 1; tag < dnnl_format_tag_last; ++tag) {
     const Desc same_type(dims_of(desc), type_of(desc), static_cast<dnnl::memory::format_tag>(tag),
                          true);
-    if (same_type.is_zero() || same_type != desc) continue;
+    if (same_type.get(true) == nullptr || same_type != desc) continue;
     return {dims_of(desc), type, static_cast<dnnl::memory::format_tag>(tag)};
   }
   throw LibraryError(
@@ -230,6 +230,10 @@ dnnl::batch_normalization_backward::primitive_desc batch_norm_backward(
       engine, forward, dnnl::prop_kind::backward, x, x, x, epsilon, learned());
 }
 
+bool batch_norm_backward_takes_shift() {
+  return false;
+}
+
 dnnl::primitive_desc_base log_softmax_forward(const dnnl::engine& engine, const Desc& x) {
   return untyped(
       forward_desc<dnnl::softmax_forward>(engine, training, dnnl::algorithm::softmax_log, x, x, 1));
@@ -297,6 +301,10 @@ dnnl::batch_normalization_backward::primitive_desc batch_norm_backward(
     const dnnl::batch_normalization_forward::primitive_desc& forward) {
   return backward_desc<dnnl::batch_normalization_backward>(
       engine, forward, dnnl::prop_kind::backward, x, x, epsilon, learned());
+}
+
+bool batch_norm_backward_takes_shift() {
+  return true;
 }
 
 dnnl::primitive_desc_base log_softmax_forward(const dnnl::engine& engine, const Desc& x) {

@@ -97,6 +97,9 @@ dnnl::batch_normalization_backward::primitive_desc batch_norm_backward(
     const dnnl::engine& engine, const Desc& x, float epsilon,
     const dnnl::batch_normalization_forward::primitive_desc& forward);
 
+/// 2.x refuses to run without the shift, on which no gradient depends; 3.x refuses to run with it.
+bool batch_norm_backward_takes_shift();
+
 /// log softmax along dimension 1.
 dnnl::primitive_desc_base log_softmax_forward(const dnnl::engine& engine, const Desc& x);
 

@@ -44,16 +44,19 @@ void assemble_batch_norm(Assembly& assembly, const BatchNorm& kind) {
            {reads(DNNL_ARG_SRC, assembly.input()), reads(DNNL_ARG_SCALE, assembly.parameter(0)),
             reads(DNNL_ARG_SHIFT, assembly.parameter(1)), writes(DNNL_ARG_DST, assembly.output()),
             writes(DNNL_ARG_MEAN, mean), writes(DNNL_ARG_VARIANCE, variance)});
-  assembly
-      .plan(Pass::backward_data)  // 2.6 asks for the shift, though nothing depends on it
-      .add(backward, {reads(DNNL_ARG_SRC, assembly.input()),
-                      reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
-                      reads(DNNL_ARG_SCALE, assembly.parameter(0)),
-                      reads(DNNL_ARG_SHIFT, assembly.parameter(1)), reads(DNNL_ARG_MEAN, mean),
-                      reads(DNNL_ARG_VARIANCE, variance),
-                      writes(DNNL_ARG_DIFF_SRC, assembly.input_gradient()),
-                      writes(DNNL_ARG_DIFF_SCALE, assembly.parameter_gradient(0)),
-                      writes(DNNL_ARG_DIFF_SHIFT, assembly.parameter_gradient(1))});
+  std::vector<Argument> backward_arguments{
+      reads(DNNL_ARG_SRC, assembly.input()),
+      reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
+      reads(DNNL_ARG_SCALE, assembly.parameter(0)),
+      reads(DNNL_ARG_MEAN, mean),
+      reads(DNNL_ARG_VARIANCE, variance),
+      writes(DNNL_ARG_DIFF_SRC, assembly.input_gradient()),
+      writes(DNNL_ARG_DIFF_SCALE, assembly.parameter_gradient(0)),
+      writes(DNNL_ARG_DIFF_SHIFT, assembly.parameter_gradient(1))};
+  if (batch_norm_backward_takes_shift()) {
+    backward_arguments.push_back(reads(DNNL_ARG_SHIFT, assembly.parameter(1)));
+  }
+  assembly.plan(Pass::backward_data).add(backward, backward_arguments);
 }
 
 }  // namespace dlscale::backend::onednn_device
