@@ -163,12 +163,10 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->check(CLI::PositiveNumber);
   command->add_option("--comm", options->session.comm, "Communicator: auto, local or mpi")
       ->capture_default_str();
-  if (!options->values.contains("cores_per_rank")) {
-    command
-        ->add_option("--cores-per-rank", options->session.cores_per_rank,
-                     "Bind each rank to this many cores (default: an even share)")
-        ->check(CLI::PositiveNumber);
-  }
+  command
+      ->add_option("--cores-per-rank", options->session.cores_per_rank,
+                   "Bind each rank to this many cores (default: an even share)")
+      ->check(CLI::PositiveNumber);
   command->add_option("--max-time", options->max_time_s, "Most seconds of sampling per cell")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

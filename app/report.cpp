@@ -11,12 +11,14 @@
 #include <set>
 #include <vector>
 
+#include "app/document_output.hpp"
 #include "app/inter_node_options.hpp"
 #include "app/output.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "core/network.hpp"
 #include "model/machine.hpp"
+#include "report/summary.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -73,7 +75,9 @@ ExitCode write_report(const ReportOptions& options) {
   for (const std::string& trouble : figures.troubles) fmt::print(stderr, "report: {}\n", trouble);
   write_output((out / "index.html").string(), report::html(input, figures));
   write_output((out / "README.md").string(), report::markdown(input, figures));
-  fmt::print("report: {}\n", fs::absolute(out / "index.html").lexically_normal().string());
+  const DocumentOutput on_screen;
+  on_screen.write(report::summary_document(input));
+  fmt::print("\nreport: {}\n", fs::absolute(out / "index.html").lexically_normal().string());
   return ExitCode::ok;
 }
 

@@ -12,19 +12,25 @@
 namespace dlscale::app {
 namespace {
 
-const backend::CommBackend& choose_backend(const std::string& name) {
+/// The communicator that was named, or the one that the launcher calls for.
+std::unique_ptr<backend::Communicator> connect(const SessionOptions& options) {
+  if (options.comm == "auto") return backend::connect_launched(options.ranks);
   const auto backends = family<backend::CommBackend>();
-  const std::string wanted = name == "auto" ? std::string(backend::launched_backend()) : name;
-  if (const auto* found = backends.find(wanted)) return *found;
-  for (const Absent& absent : backends.absent) {
-    if (absent.name == wanted) {
+  const backend::CommBackend* chosen = backends.find(options.comm);
+  if (chosen == nullptr) {
+    for (const Absent& absent : backends.absent) {
+      if (absent.name != options.comm) continue;
       throw Unsupported(
           fmt::format("This build has no communicator \"{}\": {}. Install it and build again, or "
                       "run one rank without a launcher.",
-                      wanted, absent.reason));
+                      options.comm, absent.reason));
     }
+    throw ConfigError(
+        fmt::format("\"{}\" is no communicator. Write auto, local or mpi.", options.comm));
   }
-  throw ConfigError(fmt::format("\"{}\" is no communicator. Write auto, local or mpi.", wanted));
+  std::unique_ptr<backend::Communicator> communicator = chosen->connect();
+  backend::check_world(*communicator, options.ranks);
+  return communicator;
 }
 
 /// Launchers may have bound each rank to cores of its own, as Open MPI does for two ranks: then the
@@ -39,24 +45,13 @@ bool bound_by_launcher(backend::Communicator& communicator, const std::vector<in
 
 }  // namespace
 
-Session::Session(const SessionOptions& options)
-    : communicator_(choose_backend(options.comm).connect()) {
-  check_world(*communicator_, options.ranks);
+Session::Session(const SessionOptions& options) : communicator_(connect(options)) {
   const std::vector<int> cores = backend::usable_cores();
-  const int usable = static_cast<int>(cores.size());
-  if (bound_by_launcher(*communicator_, cores)) {
-    if (options.cores_per_rank > usable) {
-      throw ConfigError(
-          fmt::format("--cores-per-rank is {}, but the launcher bound this rank to {} core(s). "
-                      "Launch with mpirun --bind-to none.",
-                      options.cores_per_rank, usable));
-    }
-    cores_per_rank_ = usable;
-  } else {
-    const int even_share = std::max(1, usable / communicator_->node_size());
-    cores_per_rank_ = options.cores_per_rank > 0 ? options.cores_per_rank : even_share;
-    backend::bind_to_cores(communicator_->node_rank(), cores_per_rank_);
-  }
+  const bool bound = bound_by_launcher(*communicator_, cores);
+  const int sharers = bound ? 1 : communicator_->node_size();
+  const int even_share = std::max(1, static_cast<int>(cores.size()) / sharers);
+  cores_per_rank_ = options.cores_per_rank > 0 ? options.cores_per_rank : even_share;
+  backend::bind_to_cores(bound ? 0 : communicator_->node_rank(), cores_per_rank_);
   if (communicator_->size() > 1) {
     watchdog_ = std::make_unique<backend::Watchdog>(*communicator_, options.results);
   }

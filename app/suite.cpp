@@ -97,13 +97,43 @@ SuiteStep make_step(const YAML::Node& node, const Values& values, const std::str
   return step;
 }
 
-void add_steps(const YAML::Node& node, const Values& values, const std::string& where,
-               Suite& suite) {
+void add_steps(const YAML::Node& list, const Values& values, const std::string& where,
+               Suite& suite);
+
+/// A step, or a group of steps that are done in turn for each row of the group's `for`.
+void add_step(const YAML::Node& node, const Values& values, const std::string& where,
+              Suite& suite) {
+  if (node.IsMap() && node["steps"]) {
+    check_keys(node, {"for", "steps"}, where);
+    for (const Values& row : combinations(node["for"], values)) {
+      add_steps(node["steps"], row, where, suite);
+    }
+    return;
+  }
   check_keys(node,
              {"name", "doc", "command", "ranks", "seconds", "for", "accept_failed_validation"},
              where);
   for (const Values& row : combinations(node["for"], values)) {
     suite.steps.push_back(make_step(node, row, where));
+  }
+}
+
+void add_steps(const YAML::Node& list, const Values& values, const std::string& where,
+               Suite& suite) {
+  if (!list.IsSequence()) fail(where, "/steps is missing. Write a list of steps.");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    add_step(list[i], values, fmt::format("{}/steps/{}", where, i), suite);
+  }
+}
+
+/// A step that is done is known by its name.
+void check_names(const Suite& suite, const std::string& where) {
+  std::set<std::string> names;
+  for (const SuiteStep& step : suite.steps) {
+    if (names.insert(step.name).second) continue;
+    fail(where, fmt::format("two steps are called \"{}\", so that one would count as done with the "
+                            "other. Put what tells them apart into the name.",
+                            step.name));
   }
 }
 
@@ -113,10 +143,8 @@ Suite parse_suite(const fs::path& path, const Values& values) {
   Suite suite;
   suite.name = root["suite"].as<std::string>();
   suite.doc = root["doc"].as<std::string>("");
-  if (!root["steps"].IsSequence()) fail(path.string(), "/steps is missing. Write a list of steps.");
-  for (std::size_t i = 0; i < root["steps"].size(); ++i) {
-    add_steps(root["steps"][i], values, fmt::format("{}: /steps/{}", path.string(), i), suite);
-  }
+  add_steps(root["steps"], values, path.string() + ": ", suite);
+  check_names(suite, path.string());
   return suite;
 }
 

@@ -5,6 +5,7 @@
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
 #include "report/sections.hpp"
+#include "report/summary.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -28,24 +29,39 @@ std::string inverse_text(const model::Estimate<SecondsPerByte>& cost) {
                      bandwidth_text(cost.low));
 }
 
+/// A row for each segment of a fit: what it is of, and the segment.
+void append_segments(Table& table, const std::vector<Cell>& what, const model::Piecewise& cost) {
+  for (const model::Segment& segment : cost.segments()) {
+    std::vector<Cell> cells = what;
+    cells.insert(cells.end(), {{to_text(segment.from)},
+                               {to_text(segment.to)},
+                               {estimate_text(segment.alpha)},
+                               {inverse_text(segment.beta)},
+                               {percent(segment.median_residual)},
+                               {std::to_string(segment.points)}});
+    table.rows.push_back(std::move(cells));
+  }
+}
+
 Table collectives_table(const model::Machine& machine) {
   Table table;
   table.title = "Collectives: T(m) = α + β m, in pieces";
-  table.columns = {
-      {"collective", Align::left}, {"ranks"}, {"on a node"}, {"from"}, {"to"}, {"α"}, {"1/β"},
-      {"median residual"},         {"points"}};
+  table.columns = {{"collective", Align::left},
+                   {"ranks"},
+                   {"on a node"},
+                   {"waiting", Align::left},
+                   {"from"},
+                   {"to"},
+                   {"α"},
+                   {"1/β"},
+                   {"median residual"},
+                   {"points"}};
   for (const model::CollectiveFit& fit : machine.collectives) {
-    for (const model::Segment& segment : fit.cost.segments()) {
-      table.rows.push_back({{fit.collective},
-                            {std::to_string(fit.ranks)},
-                            {std::to_string(fit.ranks_on_node)},
-                            {to_text(segment.from)},
-                            {to_text(segment.to)},
-                            {estimate_text(segment.alpha)},
-                            {inverse_text(segment.beta)},
-                            {percent(segment.median_residual)},
-                            {std::to_string(segment.points)}});
-    }
+    const std::vector<Cell> what{{fit.collective},
+                                 {std::to_string(fit.ranks)},
+                                 {std::to_string(fit.ranks_on_node)},
+                                 {fit.waiting}};
+    append_segments(table, what, fit.cost);
   }
   return table;
 }
@@ -53,17 +69,9 @@ Table collectives_table(const model::Machine& machine) {
 void append_affine(Table& table, const std::string& what,
                    const std::vector<model::AffineFit>& fits) {
   for (const model::AffineFit& fit : fits) {
-    for (const model::Segment& segment : fit.cost.segments()) {
-      table.rows.push_back({{what},
-                            {std::to_string(fit.ranks_on_node)},
-                            {std::to_string(fit.threads)},
-                            {to_text(segment.from)},
-                            {to_text(segment.to)},
-                            {estimate_text(segment.alpha)},
-                            {inverse_text(segment.beta)},
-                            {percent(segment.median_residual)},
-                            {std::to_string(segment.points)}});
-    }
+    append_segments(table,
+                    {{what}, {std::to_string(fit.ranks_on_node)}, {std::to_string(fit.threads)}},
+                    fit.cost);
   }
 }
 
@@ -148,8 +156,8 @@ std::string origin(const model::Machine& machine) {
 Section machine_section(const model::Machine& machine) {
   Section section{"machine", "Machine", {Paragraph{origin(machine)}, FigureSlot{"allreduce"}}};
   for (Table& table :
-       std::vector<Table>{collectives_table(machine), copies_table(machine), loaders_table(machine),
-                          memory_table(machine), kernels_table(machine)}) {
+       std::vector<Table>{worker_table(machine), collectives_table(machine), copies_table(machine),
+                          loaders_table(machine), memory_table(machine), kernels_table(machine)}) {
     if (!table.rows.empty()) section.blocks.emplace_back(std::move(table));
   }
   return section;

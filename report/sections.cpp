@@ -12,6 +12,7 @@
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
 #include "report/remarks.hpp"
+#include "report/summary.hpp"
 #include "report/validation_table.hpp"
 
 namespace dlscale::report {
@@ -143,6 +144,9 @@ Section validation_section(const ReportInput& input) {
 
 Section speedup_section(const ReportInput& input) {
   Section section{"speedup", "Speed-up", {FigureSlot{"speedup"}}};
+  if (Table all = speedups_table(input); !all.rows.empty()) {
+    section.blocks.emplace_back(std::move(all));
+  }
   Table measured = measured_speedups(input.validation);
   if (!measured.rows.empty()) section.blocks.emplace_back(std::move(measured));
   for (const Curve& curve : input.curves) {

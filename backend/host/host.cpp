@@ -60,18 +60,15 @@ Bytes physical_memory() {
                static_cast<double>(sysconf(_SC_PAGESIZE)));
 }
 
-ConfigError too_few_cores(int node_rank, int cores_per_rank, std::size_t usable) {
-  const std::string have = fmt::format(
-      "rank {} of this node needs cores {} to {} of those that may be used, but there "
-      "{} {}",
-      node_rank, node_rank * cores_per_rank, (node_rank + 1) * cores_per_rank - 1,
-      usable == 1 ? "is" : "are", usable);
-  if (bound_by_launcher()) {
-    return ConfigError(have +
-                       " (the launcher bound it). Start the ranks unbound (mpirun --bind-to none), "
-                       "or ask for fewer cores a rank.");
-  }
-  return ConfigError(have + ". Use fewer ranks on this node or fewer cores a rank.");
+ConfigError too_few_cores(int share, int cores_per_rank, std::size_t usable) {
+  return ConfigError(fmt::format(
+      "share {} of this node needs cores {} to {} of those that may be used, but there {} {}{}. "
+      "Use "
+      "fewer ranks on this node, or fewer cores a rank.",
+      share, share * cores_per_rank, (share + 1) * cores_per_rank - 1, usable == 1 ? "is" : "are",
+      usable,
+      bound_by_launcher() ? " (the launcher bound this rank: mpirun --bind-to none lifts that)"
+                          : ""));
 }
 
 }  // namespace
@@ -89,16 +86,15 @@ std::vector<int> usable_cores() {
   return numbers;
 }
 
-void bind_to_cores(int node_rank, int cores_per_rank) {
-  EXPECT(node_rank >= 0 && cores_per_rank >= 1);
+void bind_to_cores(int share, int cores_per_rank) {
+  EXPECT(share >= 0 && cores_per_rank >= 1);
   const std::vector<int> cores = usable_cores();
   const auto width = static_cast<std::size_t>(cores_per_rank);
-  std::size_t begin = static_cast<std::size_t>(node_rank) * width;
-  if (begin + width > cores.size() && width <= cores.size() && bound_by_launcher()) begin = 0;
-  if (begin + width > cores.size()) throw too_few_cores(node_rank, cores_per_rank, cores.size());
-  ProcessorSet share;
-  for (std::size_t i = begin; i < begin + width; ++i) share.add(cores[i]);
-  if (sched_setaffinity(0, ProcessorSet::bytes(), share.get()) != 0) fail("sched_setaffinity");
+  const std::size_t begin = static_cast<std::size_t>(share) * width;
+  if (begin + width > cores.size()) throw too_few_cores(share, cores_per_rank, cores.size());
+  ProcessorSet set;
+  for (std::size_t i = begin; i < begin + width; ++i) set.add(cores[i]);
+  if (sched_setaffinity(0, ProcessorSet::bytes(), set.get()) != 0) fail("sched_setaffinity");
 }
 
 Cluster detect_local_cluster(int workers) {

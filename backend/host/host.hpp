@@ -19,10 +19,10 @@ Cluster detect_local_cluster(int workers);
 std::vector<int> usable_cores();
 
 /// Binds the calling thread (and threads it starts later) to the cores of one of the equal shares
-/// of the node: share i gets cores [i·c, (i+1)·c) of usable_cores(). If the launcher has bound this
-/// rank by itself, the first c cores of that binding are used. Call once, before threads start.
+/// of the node: share i gets cores [i·c, (i+1)·c) of usable_cores(). A rank that the launcher has
+/// bound sees its own cores only, so its share is 0. Call once, before threads start.
 /// Throws ConfigError if there are fewer cores than asked for.
-void bind_to_cores(int node_rank, int cores_per_rank);
+void bind_to_cores(int share, int cores_per_rank);
 
 /// Bytes of the largest cache of core 0; 0 if the system does not tell.
 Bytes last_level_cache();

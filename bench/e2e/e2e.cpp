@@ -115,7 +115,6 @@ extern const Benchmark e2e{
              {"threads", "compute threads per rank", "1"},
              {"loader_threads", "threads per rank that read and decode pictures", "1"},
              {"prefetch", "batches decoded ahead", "2"},
-             {"cores_per_rank", "cores each rank is bound to", "1"},
              {"rate", "learning rate", "0.01"},
              {"repeat", "number of this launch, to tell repeated ones apart", "1"},
              {"seed", "of weights, crops and the order of pictures", "1"},

@@ -129,7 +129,7 @@ KernelTime kernel_time(const Group& group) {
   kernel.batch = first.count("batch");
   kernel.threads = first.count("threads");
   kernel.ranks_on_node = first.count("ranks_on_node");
-  kernel.time = pool(group, "time", Range::positive);
+  kernel.time = pool(group, "time", Range::positive, Ranks::each);
   kernel.work = first.measurement->work.value_or(Work{});
   kernel.implementation = first.measurement->implementation;
   kernel.source = source(group);
@@ -148,19 +148,19 @@ std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& op
 }
 
 /// Times by size, ascending.
-std::vector<SizedTime> by_size(const Group& group) {
+std::vector<SizedTime> by_size(const Group& group, Ranks ranks) {
   std::vector<SizedTime> points;
   for (const auto& [key, same] : group_by(group, {"bytes"})) {
     const Bytes size(static_cast<double>(same.front().integer("bytes")));
-    points.push_back({size, pool(same, "time", Range::positive)});
+    points.push_back({size, pool(same, "time", Range::positive, ranks)});
   }
   std::sort(points.begin(), points.end(),
             [](const SizedTime& a, const SizedTime& b) { return a.size < b.size; });
   return points;
 }
 
-Piecewise fit(const Group& group, std::string_view what) {
-  const auto points = by_size(group);
+Piecewise fit(const Group& group, Ranks ranks, std::string_view what) {
+  const auto points = by_size(group, ranks);
   if (points.size() < 2) {
     throw ConfigError(
         fmt::format("{}: only one size of {} was measured ({:g} bytes), which does not "
@@ -176,7 +176,8 @@ std::vector<AffineFit> fit_affine_costs(const Group& all, std::string_view what)
   for (const auto& [key, group] : group_by(all, {"dtype", "ranks_on_node", "threads"})) {
     const Sourced& first = group.front();
     fits.push_back({first.count("ranks_on_node"), first.count("threads"),
-                    parse_dtype(first.axis("dtype")), fit(group, what), source(group)});
+                    parse_dtype(first.axis("dtype")), fit(group, Ranks::each, what),
+                    source(group)});
   }
   return fits;
 }
@@ -199,7 +200,8 @@ std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOpti
     const Sourced& first = group.front();
     if (first.count("ranks") == 1) continue;  // nothing travels
     fits.push_back({first.axis("collective"), first.count("ranks"), first.count("ranks_on_node"),
-                    first.axis("waiting"), fit(group, first.axis("collective")), source(group)});
+                    first.axis("waiting"), fit(group, Ranks::slowest, first.axis("collective")),
+                    source(group)});
   }
   return fits;
 }
@@ -244,7 +246,7 @@ Estimate<BytesPerSecond> bandwidth(const Group& group) {
                     first.file, first.measurement->key()));
   }
   const Bytes moved = first.measurement->work->bytes;
-  const Estimate<Seconds> time = pool(group, "time", Range::positive);
+  const Estimate<Seconds> time = pool(group, "time", Range::positive, Ranks::each);
   return {moved / time.value, moved / time.high, moved / std::max(time.low, Seconds(1e-12))};
 }
 

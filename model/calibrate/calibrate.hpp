@@ -12,7 +12,7 @@ struct CalibrateOptions {
   std::string cache = "cold";          ///< axis "cache" of bench conv: where the operands lie
   std::string message_cache = "cold";  ///< axis "cache" of bench comm
   std::string source = "page_cache";   ///< axis "source" of bench io: where pictures come from
-  std::string backend;                 ///< compute backend; empty: the only one in the results
+  std::string backend = {};            ///< compute backend; empty: the only one in the results
 };
 
 /// Fits a machine to the results of bench conv, update, memory, io and comm. Files of "e2e" (what

@@ -71,15 +71,29 @@ const Summary& summary(const Sourced& one, std::string_view name, Range range) {
   return s;
 }
 
+/// Mean over the ranks of what each measured by itself.
+Summary mean_of_ranks(const Series& series) {
+  Summary mean;
+  const auto ranks = static_cast<double>(series.samples.size());
+  for (const auto& samples : series.samples) {
+    const Summary rank = summarize(samples);
+    mean.median += rank.median / ranks;
+    mean.ci95_low += rank.ci95_low / ranks;
+    mean.ci95_high += rank.ci95_high / ranks;
+  }
+  return mean;
+}
+
 }  // namespace
 
-Estimate<Seconds> pool(const Group& group, std::string_view series, Range range) {
+Estimate<Seconds> pool(const Group& group, std::string_view series, Range range, Ranks ranks) {
   EXPECT(!group.empty());
   std::vector<double> medians;
   double low = 0;
   double high = 0;
   for (const Sourced& one : group) {
-    const Summary& s = summary(one, series, range);
+    Summary s = summary(one, series, range);
+    if (ranks == Ranks::each) s = mean_of_ranks(one.measurement->at(series));
     low = medians.empty() ? s.ci95_low : std::min(low, s.ci95_low);
     high = std::max(high, s.ci95_high);
     medians.push_back(s.median);

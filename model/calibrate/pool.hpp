@@ -27,11 +27,18 @@ using Group = std::vector<Sourced>;
 std::map<std::vector<std::string>, Group> group_by(const Group& all,
                                                    const std::vector<std::string_view>& axes);
 
-/// One series of a group as one estimate: the median of the medians, between the least and the
-/// greatest end of their 95 % intervals. Throws ConfigError if a series is missing, is not in
-/// seconds or is not positive where `positive` asks for it.
+/// Whose time counts where several ranks were measured at once. What all of them do together lasts
+/// as long as on the slowest. What each does for itself lasts as long as on that rank: training
+/// ranks meet at messages only, so that a sum of the slowest of each step is longer than any of
+/// them takes.
+enum class Ranks { slowest, each };
 enum class Range { positive, not_negative };
-Estimate<Seconds> pool(const Group& group, std::string_view series, Range range);
+
+/// One series of a group as one estimate: the median of the medians, between the least and the
+/// greatest end of their 95 % intervals. For Ranks::each, median and interval of a measurement are
+/// means over its ranks. Throws ConfigError if a series is missing, is not in seconds or is not
+/// positive where `positive` asks for it.
+Estimate<Seconds> pool(const Group& group, std::string_view series, Range range, Ranks ranks);
 
 /// One series of a group by the mean of its samples over all ranks and files, for what adds up over
 /// many: pictures differ in size, so that the median of them says little about a batch. With the

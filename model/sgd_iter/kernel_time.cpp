@@ -35,6 +35,11 @@ std::string_view kind_of(const KernelTime& kernel) {
   return std::string_view(kernel.kernel).substr(0, kernel.kernel.find(' '));
 }
 
+bool measured_alone(const std::vector<const KernelTime*>& kernels) {
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const KernelTime* kernel) { return kernel->ranks_on_node == 1; });
+}
+
 }  // namespace
 
 KernelTimes::KernelTimes(const Network& network, const Machine& machine, const Run& run,
@@ -58,24 +63,58 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
         "--dtype {} --threads {}.",
         dtype_name(run.dtype), threads_, network.name(), dtype_name(run.dtype), threads_));
   }
+  if (ranks_on_node > 1) mean_pressure_ = mean_pressure();
 }
 
 Estimate<Seconds> KernelTimes::time(Step step) const {
   if (!machine_->fitted) return nominal(step);
-  const auto found = measured_.find({kernel_key(*network_, step.layer), step.pass});
-  if (found == measured_.end()) return by_efficiency(step);
-  const int on_node = nearest_ranks_on_node(found->second);
+  const Kernels* kernels = kernels_of(step);
+  if (kernels == nullptr) return by_efficiency(step);
+  const int on_node = nearest_ranks_on_node(*kernels);
   if (on_node != ranks_on_node_) {
     notes_->add(fmt::format("kernels beside {} ranks on a node were not measured: taken from those "
                             "beside {}",
                             ranks_on_node_, on_node),
-                found->first.first);
+                kernels->front()->kernel);
   }
+  if (on_node == 1 || !measured_alone(*kernels)) return beside(*kernels, on_node, step);
+  return (1 + pressure(*kernels, step) * mean_pressure_) * beside(*kernels, 1, step);
+}
+
+const KernelTimes::Kernels* KernelTimes::kernels_of(Step step) const {
+  const auto found = measured_.find({kernel_key(*network_, step.layer), step.pass});
+  return found == measured_.end() ? nullptr : &found->second;
+}
+
+Estimate<Seconds> KernelTimes::beside(const Kernels& kernels, int ranks_on_node, Step step) const {
   Batches batches;
-  for (const KernelTime* kernel : found->second) {
-    if (kernel->ranks_on_node == on_node) batches.emplace(kernel->batch, kernel);
+  for (const KernelTime* kernel : kernels) {
+    if (kernel->ranks_on_node == ranks_on_node) batches.emplace(kernel->batch, kernel);
   }
   return at_batch(batches, step);
+}
+
+/// e, of a kernel that was measured alone and beside others.
+double KernelTimes::pressure(const Kernels& kernels, Step step) const {
+  const Seconds alone = beside(kernels, 1, step).value;
+  const Seconds same = beside(kernels, nearest_ranks_on_node(kernels), step).value;
+  return std::sqrt(std::max(0.0, same / alone - 1));
+}
+
+double KernelTimes::mean_pressure() const {
+  Seconds weighted;
+  Seconds sum;
+  std::vector<Step> steps = forward_steps(*network_);
+  const std::vector<Step> backward = backward_steps(*network_);
+  steps.insert(steps.end(), backward.begin(), backward.end());
+  for (const Step step : steps) {
+    const Kernels* kernels = kernels_of(step);
+    if (kernels == nullptr || !measured_alone(*kernels)) continue;
+    const Seconds alone = beside(*kernels, 1, step).value;
+    weighted += pressure(*kernels, step) * alone;
+    sum += alone;
+  }
+  return sum > Seconds() ? weighted / sum : 0;
 }
 
 Estimate<Seconds> KernelTimes::nominal(Step step) const {
@@ -85,7 +124,7 @@ Estimate<Seconds> KernelTimes::nominal(Step step) const {
 }
 
 /// In proportion; of two equally near, the one with more ranks.
-int KernelTimes::nearest_ranks_on_node(const std::vector<const KernelTime*>& kernels) const {
+int KernelTimes::nearest_ranks_on_node(const Kernels& kernels) const {
   const auto distance = [&](const KernelTime* kernel) {
     return std::pair(
         std::abs(std::log(static_cast<double>(kernel->ranks_on_node) / ranks_on_node_)),

@@ -22,6 +22,16 @@ namespace dlscale::model {
 ///     that kernels of the same kind and pass reach, else of the same pass, else all;
 ///   nominal machine: the data sheet's roofline, and its launch time.
 /// Everything but the first and the last is noted.
+///
+/// Beside other ranks a step takes
+///   t = t(1) · (1 + e ē),   e = √(t(n) / t(1) − 1),   ē = Σ e t(1) / Σ t(1) over the network's
+///   steps,
+/// where t(1) was measured on a rank alone and t(n) on n ranks that ran the same kernel at once.
+/// What a step loses to another is taken to grow with what each of the two asks of the caches and
+/// the memory they share: in proportion to e_i e_j, which t(n) gives for i = j. Ranks drift apart
+/// between messages, so that the other is in any of its steps, each for its share of the time. At
+/// most t(n) on average (Cauchy–Schwarz). Where only one of t(1), t(n) was measured, that one is
+/// taken.
 class KernelTimes {
  public:
   /// Throws ConfigError if the machine has no kernel at all in this precision and number of
@@ -33,12 +43,18 @@ class KernelTimes {
  private:
   using Batches = std::map<int, const KernelTime*>;
   [[nodiscard]] Estimate<Seconds> nominal(Step step) const;
+  using Kernels = std::vector<const KernelTime*>;
+  [[nodiscard]] const Kernels* kernels_of(Step step) const;
+  [[nodiscard]] Estimate<Seconds> beside(const Kernels& kernels, int ranks_on_node,
+                                         Step step) const;
+  [[nodiscard]] double pressure(const Kernels& kernels, Step step) const;
+  [[nodiscard]] double mean_pressure() const;
   [[nodiscard]] Estimate<Seconds> at_batch(const Batches& batches, Step step) const;
   [[nodiscard]] Estimate<Seconds> by_efficiency(Step step) const;
   [[nodiscard]] std::vector<double> efficiencies(std::string_view kind,
                                                  std::optional<Pass> pass) const;
   [[nodiscard]] Roofline spanned_roofline() const;
-  [[nodiscard]] int nearest_ranks_on_node(const std::vector<const KernelTime*>& kernels) const;
+  [[nodiscard]] int nearest_ranks_on_node(const Kernels& kernels) const;
 
   const Network* network_;
   const Machine* machine_;
@@ -46,8 +62,9 @@ class KernelTimes {
   int ranks_on_node_;
   int threads_;
   Notes* notes_;
-  std::map<std::pair<std::string, Pass>, std::vector<const KernelTime*>> measured_;
-  std::vector<const KernelTime*> comparable_;  ///< of these threads and precision, work declared
+  std::map<std::pair<std::string, Pass>, Kernels> measured_;
+  Kernels comparable_;        ///< of these threads and precision, work declared
+  double mean_pressure_ = 0;  ///< ē
 };
 
 }  // namespace dlscale::model

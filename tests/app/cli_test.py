@@ -91,6 +91,10 @@ class Cli(ProgramTest):
             self.assertEqual(row["axes"]["ranks"], "2")
             self.assertEqual(len(row["series"]["t_iter"]["samples"]), 2)
 
+    def test_training_is_bound_to_the_cores_asked_for(self):
+        (row,) = self.train(self.make_data(), "bound.jsonl", 1, "--cores-per-rank", 1)
+        self.assertEqual(row["axes"]["cores_per_rank"], "1")
+
     def test_the_whole_path_from_measurement_to_report(self):
         suite = self.folder / "suite.yaml"
         suite.write_text(f"""
@@ -113,6 +117,9 @@ steps:
         self.assertEqual(len(validation["runs"]), 1)
         page = (out / "report" / "index.html").read_text()
         self.assertIn("tiny", page)
+        self.assertIn("What a worker of this machine reaches", result.stdout)
+        self.assertIn("Phases in ms, predicted / measured", result.stdout)
+        self.assertIn(f"report: {out.resolve() / 'report' / 'index.html'}", result.stdout)
         again = run("run", suite, "-o", out)
         self.assertEqual(again.returncode, 0)
         self.assertEqual(again.stderr.count("left)"), 0, "finished steps ran again: " + again.stderr)

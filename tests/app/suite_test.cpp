@@ -45,6 +45,27 @@ TEST_F(SuiteFile, MakesOneStepOfEachCombination) {
             (std::vector<std::string>{"bench", "e2e", "--batch", "8", "-o", "here/x"}));
 }
 
+TEST_F(SuiteFile, DoesAGroupAsAWholeForEachRow) {
+  const Suite suite = load(
+      "  - for: {round: [1, 2]}\n"
+      "    steps:\n"
+      "      - {name: 'part-{round}', command: bench conv}\n"
+      "      - {name: 'run-{round}-{ranks}', command: bench e2e, for: {ranks: [1, 2]}}\n");
+  std::vector<std::string> names;
+  for (const SuiteStep& step : suite.steps) names.push_back(step.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"part-1", "run-1-1", "run-1-2", "part-2", "run-2-1",
+                                             "run-2-2"}));
+}
+
+TEST_F(SuiteFile, RefusesTwoStepsOfOneName) {
+  EXPECT_THROW(load("  - {name: a, command: info, for: {ranks: [1, 2]}}\n"), ConfigError);
+}
+
+TEST_F(SuiteFile, RefusesAGroupWithACommand) {
+  EXPECT_THROW(load("  - {command: info, steps: [{name: a, command: info}]}\n"), ConfigError);
+  EXPECT_THROW(load("  - {steps: 3}\n"), ConfigError);
+}
+
 TEST_F(SuiteFile, RefusesAPlaceholderThatStandsForNothing) {
   EXPECT_THROW(load("  - {name: a, command: 'bench {what}'}\n"), ConfigError);
 }

@@ -104,6 +104,25 @@ TEST_F(Calibrated, LeavesOutWhatFailed) {
   }
 }
 
+TEST_F(Calibrated, CountsEachRankForKernelsAndTheSlowestForMessages) {
+  auto uneven = results_;
+  for (ResultFile& file : uneven) {
+    for (Measurement& m : file.measurements) {
+      if (m.axes["ranks"] != "2" || !m.series.contains("time")) continue;
+      const double time = m.at("time").summary.median;
+      m.series["time"] = make_series(
+          "s", {std::vector<double>(9, 0.5 * time), std::vector<double>(9, 1.5 * time)});
+    }
+  }
+  const Machine machine = calibrate(two_workers(), uneven);
+  for (std::size_t i = 0; i < machine.kernels.size(); ++i) {
+    EXPECT_NEAR(machine.kernels[i].time.value / machine_.kernels[i].time.value, 1, 1e-12);
+  }
+  const Bytes large(1e7);
+  EXPECT_NEAR(machine.collectives.front().time(large) / machine_.collectives.front().time(large),
+              1.5, 1e-6);
+}
+
 TEST_F(Calibrated, NeverMixesCacheStates) {
   auto mixed = results_;
   for (Measurement m : results_[0].measurements) {

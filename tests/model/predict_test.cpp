@@ -54,6 +54,20 @@ class TwoWorkers : public testing::Test {
     const int ranks[] = {run.ranks};
     return predict(network_, machine_, run, ranks).front();
   }
+  /// Multiplies the times measured beside another rank.
+  template <class Factor>
+  void slow_beside_another(const Factor& factor) {
+    for (KernelTime& kernel : machine_.kernels) {
+      if (kernel.ranks_on_node == 2) kernel.time = factor(kernel) * kernel.time;
+    }
+  }
+  /// Two ranks whose loader and communication threads take nothing from compute.
+  TrainingRun with_cores_to_spare() {
+    machine_.cluster.host.cores = 16;
+    TrainingRun run = small_run(2);
+    run.cores_per_rank = 8;
+    return run;
+  }
   [[nodiscard]] double forward() const {
     return steps_seconds(network_, forward_steps(network_), batch);
   }
@@ -185,6 +199,29 @@ TEST_F(TwoWorkers, TakesKernelsFromTheNearestNumberOfRanksAndSaysSo) {
                                [](const KernelTime& kernel) { return kernel.ranks_on_node == 2; }),
                 kernels.end());
   EXPECT_TRUE(mentions(one(small_run(2)), "beside 2 ranks on a node were not measured"));
+}
+
+TEST_F(TwoWorkers, ThatRunTheSameKernelsSlowEachOtherAsMeasured) {
+  slow_beside_another([](const KernelTime&) { return 1.21; });
+  const Prediction p = one(with_cores_to_spare());
+  EXPECT_NEAR(p.time.forward.si() / forward(), 1.21, 1e-9);
+  EXPECT_NEAR(p.time.backward.si() / backward(), 1.21, 1e-9);
+}
+
+TEST_F(TwoWorkers, SlowAStepByWhatTheOtherAsksOfSharedMemoryOnAverage) {
+  slow_beside_another(
+      [](const KernelTime& kernel) { return kernel.pass == Pass::forward ? 1.25 : 0.9; });
+  const double mean = 0.5 * forward() / (forward() + backward());  // e = √0.25, and none backward
+  const Prediction p = one(with_cores_to_spare());
+  EXPECT_NEAR(p.time.forward.si() / forward(), 1 + 0.5 * mean, 1e-9);
+  EXPECT_NEAR(p.time.backward.si() / backward(), 1, 1e-9);
+}
+
+TEST_F(TwoWorkers, MeasuredOnlyTogetherAreTakenAsMeasured) {
+  slow_beside_another([](const KernelTime&) { return 2.0; });
+  std::erase_if(machine_.kernels,
+                [](const KernelTime& kernel) { return kernel.ranks_on_node == 1; });
+  EXPECT_NEAR(one(with_cores_to_spare()).time.forward.si() / forward(), 2, 1e-9);
 }
 
 TEST_F(TwoWorkers, SaysHowItWentBeyondTheRanksMeasured) {

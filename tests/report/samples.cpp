@@ -119,17 +119,18 @@ model::Machine machine() {
   machine.cluster.device.name = "Sample CPU";
   machine.fitted = true;
   machine.collectives.push_back(
-      {"all_reduce", 2, 2,
+      {"all_reduce", 2, 2, "spin",
        model::Piecewise({segment(4, 65536, 2e-6, 4e-10), segment(65536, 1e9, 1.5e-5, 2.2e-10)}),
        "results/comm.jsonl"});
-  machine.h2d.push_back(
-      {2, 1, model::Piecewise({segment(4096, 1e9, 1e-6, 1e-10)}), "results/memory.jsonl"});
+  machine.h2d.push_back({2, 1, DType::f32, model::Piecewise({segment(4096, 1e9, 1e-6, 1e-10)}),
+                         "results/memory.jsonl"});
   machine.loaders.push_back({2, 224, 224, around<Seconds>(1e-4), around<Seconds>(2e-3),
                              around<Seconds>(5e-4), "results/io.jsonl"});
   machine.memory_bandwidth["copy"] = around<BytesPerSecond>(2e10);
   model::KernelTime kernel;
   kernel.kernel = "convolution c64 h56 w56 k64";
   kernel.time = around<Seconds>(1e-3);
+  kernel.work = {Flops(2e6), Bytes(1e5)};
   kernel.implementation = "jit:avx512";
   machine.kernels.push_back(kernel);
   machine.sources = {"results/comm.jsonl"};

@@ -11,6 +11,7 @@
 #include "report/rates.hpp"
 #include "report/remarks.hpp"
 #include "report/result_table.hpp"
+#include "report/summary.hpp"
 #include "report/validation_table.hpp"
 #include "tests/report/samples.hpp"
 
@@ -46,6 +47,41 @@ TEST(Numbers, KeepSoManySignificantDigits) {
   EXPECT_EQ(significant(0, 4), "0");
   EXPECT_EQ(signed_percent(-0.0321), "-3.2 %");
   EXPECT_EQ(counted(1, "rank") + counted(2, "rank"), "1 rank2 ranks");
+}
+
+TEST(SummaryDocument, ShowsWorkersSpeedUpsAndErrors) {
+  const ReportInput input = samples::report_input();
+  const Document document = summary_document(input);
+  expect_well_made(document);
+  ASSERT_EQ(document.tables.size(), 5U);
+  EXPECT_EQ(document.lead, verdict_sentence(input.validation, input.limits));
+}
+
+TEST(WorkerTable, HasAColumnForEachNumberOfRanksOnANode) {
+  const Table table = worker_table(samples::machine());
+  expect_rectangular(table);
+  const std::size_t alone = column(table, "alone");
+  const std::size_t pair = column(table, "2 at once, each");
+  const auto row = [&](const std::string& part) {
+    const auto found = std::ranges::find_if(
+        table.rows, [&](const auto& cells) { return cells.front().text.starts_with(part); });
+    EXPECT_NE(found, table.rows.end()) << part;
+    return *found;
+  };
+  EXPECT_EQ(row("pictures")[pair].text, "385 a second");  // 0.1 + 2 + 0.5 ms
+  EXPECT_EQ(row("pictures")[alone].text, "–");
+  EXPECT_EQ(row("copy of a batch")[pair].text, to_text(BytesPerSecond(1e10)));
+  EXPECT_EQ(row("fastest convolution, forward")[alone].text, to_text(FlopsPerSecond(2e9)));
+  EXPECT_TRUE(worker_table(model::Machine{}).rows.empty());
+}
+
+TEST(SpeedupsTable, HasAColumnForEachNumberOfRanks) {
+  const ReportInput input = samples::report_input();
+  const Table table = speedups_table(input);
+  expect_rectangular(table);
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0][column(table, "64")].text, "57.6");
+  EXPECT_EQ(table.rows[1][column(table, "bound at 64 by")].text, "communication");
 }
 
 TEST(PredictionTable, HasARowForEveryNumberOfRanks) {

@@ -77,13 +77,14 @@ TEST(BindToCores, RefusesMoreCoresThanThereAre) {
   on_thread([&] { EXPECT_THROW(bind_to_cores(0, cores + 1), ConfigError); });
 }
 
-TEST(BindToCores, UsesTheCoresThatALauncherHasGivenThisRank) {
+TEST(BindToCores, CountsSharesWithinWhatTheLauncherLeft) {
   const std::vector<int> cores = usable_cores();
   if (cores.size() < 2) GTEST_SKIP() << "one core: nothing to be bound to";
   on_thread([&] {
     bind_to_cores(1, 1);  // as mpirun does before it starts rank 1
-    bind_to_cores(1, 1);
+    bind_to_cores(0, 1);
     EXPECT_EQ(affinity(), std::set<int>{cores[1]});
+    EXPECT_THROW(bind_to_cores(1, 1), ConfigError);
   });
 }
 

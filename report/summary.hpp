@@ -1,0 +1,20 @@
+#pragma once
+#include <string>
+
+#include "report/report.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// What one worker reaches, alone and beside the others of its node: convolution, update, copy and
+/// input rates, and the collectives. No rows for a machine known from data sheets only.
+Table worker_table(const model::Machine& machine);
+
+/// Predicted speed-ups, a row a network and a column a number of ranks.
+Table speedups_table(const ReportInput& input);
+
+/// The report on one screen: the verdict, what a worker reaches, predicted speed-ups, and
+/// prediction against measurement phase by phase. Records and JSON are those of the validation.
+Document summary_document(const ReportInput& input);
+
+}  // namespace dlscale::report
