@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "app/positive.hpp"
 #include "app/session.hpp"
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
@@ -160,20 +161,20 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   command
       ->add_option("--ranks", options->session.ranks,
                    "Ranks expected; stops if the launcher started another number")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--comm", options->session.comm, "Communicator: auto, local or mpi")
       ->capture_default_str();
   command
       ->add_option("--cores-per-rank", options->session.cores_per_rank,
                    "Bind each rank to this many cores (default: an even share)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   command->add_option("--max-time", options->max_time_s, "Most seconds of sampling per cell")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command
       ->add_option("--precision", options->runner.criterion.relative_half_width,
                    "Stop a cell when the 95 % interval of its median is within this fraction")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("--order-seed", options->runner.seed, "Seed of the order of cells")
       ->capture_default_str();

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "app/inter_node_options.hpp"
+#include "app/positive.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
@@ -51,7 +52,7 @@ void declare(CLI::App& verb, ExitCode& result) {
                   "The hardware measured: local (detected), a name in configs/clusters, or a file")
       ->capture_default_str();
   verb.add_option("--workers", options->workers, "Workers on this machine, with --cluster local")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb.add_option("-o,--output", options->output, "Machine file to write")->required();
   options->inter_node.declare(verb);

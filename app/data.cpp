@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "app/positive.hpp"
 #include "app/verb.hpp"
 #include "core/quantity_text.hpp"
 #include "train/data.hpp"
@@ -35,7 +36,7 @@ void declare_make(CLI::App& verb, ExitCode& result) {
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command->add_option("--pictures", options->spec.pictures, "Pictures in all")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   command->add_option("--width", options->spec.width, "Mean width in pixels")
       ->check(CLI::Range(32, 8192))

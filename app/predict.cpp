@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <vector>
 
 #include "app/document_output.hpp"
 #include "app/inter_node_options.hpp"
+#include "app/positive.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
 #include "core/network.hpp"
@@ -29,6 +31,14 @@ struct PredictOptions {
   InterNodeOptions inter_node;
   DocumentOutput output;
 };
+
+/// Where none are asked for: on GPUs every core of the rank's share of the host reads pictures, on
+/// processors one thread beside compute.
+int loader_threads(const PredictOptions& options, const Cluster& cluster) {
+  if (options.run.loader_threads > 0) return options.run.loader_threads;
+  if (cluster.device.kind == DeviceKind::cpu) return 1;
+  return std::max(1, cluster.host.cores / cluster.devices_per_node);
+}
 
 model::Machine choose_machine(const PredictOptions& options) {
   if (!options.machine.empty()) return model::load_machine(options.machine);
@@ -56,6 +66,7 @@ ExitCode predict(const PredictOptions& options) {
   run.dtype = parse_dtype(options.dtype);
   run.schedule = parse_schedule(options.schedule);
   run.ranks_per_node = machine.cluster.devices_per_node;
+  run.loader_threads = loader_threads(options, machine.cluster);
   check(run);
   options.output.write(
       report::prediction_document(model::predict(network, machine, run, options.ranks)));
@@ -65,6 +76,7 @@ ExitCode predict(const PredictOptions& options) {
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
   options->run.batch = 32;
+  options->run.loader_threads = 0;
   verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
       ->required();
   verb.add_option("--cluster", options->cluster,
@@ -74,7 +86,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--ranks", options->ranks, "Numbers of workers: 1,2,4")
       ->delimiter(',')
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   verb.add_option("--batch", options->run.batch, "Images per rank and iteration")
       ->capture_default_str();
   verb.add_option("--dtype", options->dtype, "f32 or bf16")->capture_default_str();
@@ -87,8 +99,9 @@ void declare(CLI::App& verb, ExitCode& result) {
                   "Cores the threads of a rank share (CPU devices)")
       ->capture_default_str();
   verb.add_option("--loader-threads", options->run.loader_threads,
-                  "Threads that read and decode, per rank")
-      ->capture_default_str();
+                  "Threads that read and decode, per rank (default: on GPUs an even share of the "
+                  "node's cores, else 1)")
+      ->check(positive());
   verb.add_option("--prefetch", options->run.prefetch, "Batches decoded ahead")
       ->capture_default_str();
   options->inter_node.declare(verb);

@@ -14,6 +14,7 @@
 #include "app/document_output.hpp"
 #include "app/inter_node_options.hpp"
 #include "app/output.hpp"
+#include "app/positive.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "core/network.hpp"
@@ -92,7 +93,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_option("--ranks", options->ranks, "Numbers of workers of the speed-up curve")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   options->inter_node.declare(verb);
   verb.footer(

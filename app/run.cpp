@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "app/child_process.hpp"
+#include "app/positive.hpp"
 #include "app/suite.hpp"
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
@@ -161,10 +162,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("-o,--output", options->out, "Folder for results")->capture_default_str();
   verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)");
   verb.add_option("--workers", options->workers, "Workers that share this machine")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb.add_option("--cores", options->cores, "Cores of a worker (default: an even share)")
-      ->check(CLI::PositiveNumber);
+      ->check(positive());
   verb.add_flag("--fresh", options->fresh, "Do every step again");
   verb.add_flag("--list", options->list, "Print the commands and stop");
   verb.footer(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/document_output.hpp"
+#include "app/positive.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "model/machine.hpp"
@@ -35,10 +36,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate")->required();
   verb.add_option("--limit-one-rank", options->limits.one_rank,
                   "Largest median error of the iteration at 1 rank that passes")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   verb.add_option("--limit-more-ranks", options->limits.more_ranks, "The same at 2 ranks or more")
-      ->check(CLI::PositiveNumber)
+      ->check(positive())
       ->capture_default_str();
   options->output.declare(verb);
   verb.footer(

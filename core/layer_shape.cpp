@@ -164,7 +164,7 @@ class ShapeRule {
   }
 
   [[noreturn]] void refuse_shapes(ImageShape a, ImageShape b, std::string_view what) const {
-    refuse(fmt::format("joins {} and {}, whose {} differ", shape_text(a), shape_text(b), what),
+    refuse(fmt::format("joins {} and {}, which differ in {}", shape_text(a), shape_text(b), what),
            fmt::format("{} needs inputs of the same {}.", kind_name(layer_.kind), what));
   }
 

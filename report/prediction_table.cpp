@@ -195,9 +195,9 @@ Table records(std::span<const Prediction> predictions) {
 }  // namespace
 
 std::string run_title(const Run& run) {
-  return fmt::format("{} on {}, {} per rank, {}, {}", run.network, run.cluster,
-                     counted(run.batch, "image"), dtype_name(run.dtype),
-                     schedule_name(run.schedule));
+  return fmt::format("{} on {}, {} and {} per rank, {}, {}", run.network, run.cluster,
+                     counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
+                     dtype_name(run.dtype), schedule_name(run.schedule));
 }
 
 std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {

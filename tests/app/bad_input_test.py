@@ -38,6 +38,11 @@ class BadInput(ProgramTest):
         )
         self.assert_refused(self.conv(network), 2, "both", "8 × 8 × 8", "8 × 16 × 16")
 
+    def test_a_count_that_is_not_positive(self):
+        for words in (["--ranks", "0"], ["--ranks", "1,-2"], ["--ranks", "1", "--loader-threads", "0"]):
+            result = run("predict", "--network", "alexnet", "--cluster", "p40x16", *words)
+            self.assert_refused(result, 2, words[-2], "is no number above 0")
+
     def test_kernel_larger_than_the_image(self):
         network = self.write_network("d.yaml", "kernel: 5", "kernel: 55")
         self.assert_refused(self.conv(network), 2, "conv1")

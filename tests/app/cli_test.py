@@ -27,7 +27,7 @@ class Cli(ProgramTest):
         words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,4,8,16"]
         result = run(*words)
         self.assertEqual(result.returncode, 0, result.stderr)
-        for word in ["speed-up", "efficiency", "bound"]:
+        for word in ["speed-up", "efficiency", "bound", "6 loader threads"]:
             self.assertIn(word, result.stdout)
         answer = json.loads(run(*words, "--format", "json").stdout)
         self.assertEqual(answer["schema"], "dlscale.prediction")

@@ -69,7 +69,7 @@ TEST(NetworkFile, UnknownLayerNamesTheNearest) {
 
 TEST(NetworkFile, ShapeMismatchNamesBothShapes) {
   const std::string error = error_after("max_pooling, kernel: 1", "max_pooling, kernel: 2");
-  expect_contains(error, "layer \"add\" joins 4 × 5 × 5 and 4 × 4 × 4, whose shape differ");
+  expect_contains(error, "layer \"add\" joins 4 × 5 × 5 and 4 × 4 × 4, which differ in shape");
 }
 
 TEST(NetworkFile, KernelLargerThanItsInputIsRefused) {
