@@ -7,10 +7,13 @@
 #include <unistd.h>
 
 #include <limits.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <ctime>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +24,14 @@ namespace {
 
 constexpr std::array recorded_prefixes{"OMP_",  "OMPI_MCA_", "MPIR_CVAR_", "NCCL_",
                                        "DNNL_", "ONEDNN_",   "DLSCALE_"};
+/// What Open MPI's launcher tells its ranks about one launch: addresses, folders, job numbers.
+constexpr std::array left_out_prefixes{"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir",
+                                       "OMPI_MCA_pmix", "OMPI_MCA_shmem_RUNTIME"};
+
+bool starts_with_any(std::string_view text, std::span<const char* const> prefixes) {
+  return std::any_of(prefixes.begin(), prefixes.end(),
+                     [text](const char* prefix) { return text.starts_with(prefix); });
+}
 
 std::string first_line(const char* file) {
   std::ifstream stream(file);
@@ -98,10 +109,8 @@ std::map<std::string, std::string> recorded_variables() {
     const std::string_view text(*entry);
     const auto equals = text.find('=');
     if (equals == std::string_view::npos) continue;
-    for (const std::string_view prefix : recorded_prefixes) {
-      if (text.starts_with(prefix)) {
-        variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-      }
+    if (starts_with_any(text, recorded_prefixes) && !starts_with_any(text, left_out_prefixes)) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
     }
   }
   return variables;

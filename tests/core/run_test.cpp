@@ -97,8 +97,12 @@ std::string pattern_of(std::string text) {
 TEST(Environment, RecordsWhatChangesResultsAndNoSecrets) {
   const Variable threads("OMP_NUM_THREADS", "2");
   const Variable secret("MY_PASSWORD", "hunter2");
+  const Variable setting("OMPI_MCA_btl", "self,vader");
+  const Variable internal("OMPI_MCA_orte_hnp_uri", "1.0;tcp://192.0.2.1:1");
   const Environment environment = capture_environment();
   EXPECT_EQ(environment.variables.at("OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(environment.variables.at("OMPI_MCA_btl"), "self,vader");
+  EXPECT_FALSE(environment.variables.contains("OMPI_MCA_orte_hnp_uri"));
   EXPECT_FALSE(environment.variables.contains("MY_PASSWORD"));
   for (const auto& [name, value] : environment.variables) EXPECT_NE(value, "hunter2") << name;
 }
