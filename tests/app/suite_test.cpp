@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
+#include "bench/benchmark.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
 
@@ -89,13 +91,43 @@ TEST_F(SuiteFile, AStepIsDoneOnlyForTheCommandThatWasRun) {
   EXPECT_FALSE(progress.done(step));
 }
 
-TEST(Suites, AllSuitesOfTheProjectLoad) {
+/// All steps of all suites that come with the program, for workers of 4 cores and 3 threads.
+std::vector<SuiteStep> shipped_steps() {
   const std::map<std::string, std::string> values{
-      {"out", "o"}, {"data", "d"}, {"workers", "2"}, {"cores", "1"}, {"threads", "1"}};
-  const auto names = config_names("suites");
-  EXPECT_FALSE(names.empty());
-  for (const std::string& name : names)
-    EXPECT_FALSE(load_suite(name, values).steps.empty()) << name;
+      {"out", "o"}, {"data", "d"}, {"workers", "2"}, {"cores", "4"}, {"threads", "3"}};
+  std::vector<SuiteStep> steps;
+  for (const std::string& name : config_names("suites")) {
+    const Suite suite = load_suite(name, values);
+    EXPECT_FALSE(suite.steps.empty()) << name;
+    steps.insert(steps.end(), suite.steps.begin(), suite.steps.end());
+  }
+  return steps;
+}
+
+std::string option(const SuiteStep& step, std::string_view name) {
+  const auto place = std::ranges::find(step.words, name);
+  if (place == step.words.end() || place + 1 == step.words.end()) return "none";
+  return *(place + 1);
+}
+
+bool has_threads(const bench::Benchmark& benchmark) {
+  return std::ranges::any_of(benchmark.axes,
+                             [](const bench::Axis& axis) { return axis.name == "threads"; });
+}
+
+TEST(Suites, PredictWithTheThreadsAndCoresThatWereMeasured) {
+  const std::vector<SuiteStep> steps = shipped_steps();
+  ASSERT_FALSE(steps.empty());
+  for (const SuiteStep& step : steps) {
+    const bool predicts = step.words[0] == "predict";
+    if (!predicts && step.words[0] != "bench") continue;
+    const auto* benchmark = predicts ? nullptr : family<bench::Benchmark>().find(step.words.at(1));
+    ASSERT_TRUE(predicts || benchmark != nullptr) << step.name;
+    EXPECT_EQ(option(step, "--cores-per-rank"), "4") << step.name;
+    if (predicts || has_threads(*benchmark)) {
+      EXPECT_EQ(option(step, "--threads"), "3") << step.name;
+    }
+  }
 }
 
 }  // namespace
