@@ -6,13 +6,15 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
-#include <numeric>
+#include <span>
 
 #include "app/child_process.hpp"
 #include "app/positive.hpp"
 #include "app/suite.hpp"
+#include "app/suite_progress.hpp"
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
+#include "core/build_info.hpp"
 #include "core/interrupt.hpp"
 
 namespace dlscale::app {
@@ -84,34 +86,24 @@ std::string minutes(double seconds) {
   return fmt::format("{:.0f} min", seconds / 60);
 }
 
-/// Says what comes next and how long the rest will take, from the steps' estimates and from how the
-/// steps done so far compared with theirs.
+/// Says what comes next and how long the rest will take.
 class ProgressLine {
  public:
-  explicit ProgressLine(const std::vector<SuiteStep>& steps) : count_(steps.size()) {
-    for (const SuiteStep& step : steps) estimate_left_ += step.seconds;
+  explicit ProgressLine(const std::vector<SuiteStep>& steps) : count_(steps.size()), left_(steps) {}
+  void announce(const SuiteStep& step) const {
+    fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", number_ + 1, count_, step.name,
+               step.doc, minutes(left_.seconds()));
   }
-  void announce(const SuiteStep& step) {
-    const double scale = estimate_done_ > 0 ? spent_ / estimate_done_ : 1;
-    fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", ++number_, count_, step.name,
-               step.doc, minutes(estimate_left_ * scale));
-  }
+  /// Just now, or in an earlier call.
   void finished(const SuiteStep& step, double seconds) {
-    estimate_left_ -= step.seconds;
-    estimate_done_ += step.seconds;
-    spent_ += seconds;
-  }
-  void skipped(const SuiteStep& step) {
     ++number_;
-    estimate_left_ -= step.seconds;
+    left_.finished(step, seconds);
   }
 
  private:
   std::size_t count_;
   std::size_t number_ = 0;
-  double estimate_left_ = 0;
-  double estimate_done_ = 0;
-  double spent_ = 0;
+  TimeLeft left_;
 };
 
 /// Ends the suite if the step failed; a failed validation may be a finding.
@@ -128,6 +120,34 @@ void check_exit(const SuiteStep& step, int code) {
                           step.name, code, fmt::join(step.words, " ")));
 }
 
+/// The program that measures, as the marks of steps that are done name it.
+std::string build_text() {
+  const BuildInfo build = build_info();
+  return fmt::format("dlscale {}, commit {}{}, {} {}", build.version, build.commit,
+                     build.dirty ? " with local changes" : "", build.compiler, build.flags);
+}
+
+/// Runs the step in a process of its own. Returns the seconds it took.
+double carry_out(const SuiteStep& step) {
+  const auto start = Clock::now();
+  const ChildExit exit = run_child(command_line(step), launcher_settings());
+  check_exit(step, exit.code);
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void carry_out_what_is_left(const std::vector<SuiteStep>& steps, const SuiteProgress& progress) {
+  ProgressLine line(steps);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const SuiteStep& step = steps[i];
+    if (!progress.done(step)) {
+      if (!step.always) progress.keep_only(std::span(steps).first(i));
+      line.announce(step);
+      progress.mark(step, carry_out(step));
+    }
+    line.finished(step, progress.seconds(step));
+  }
+}
+
 ExitCode run_suite(const RunOptions& options) {
   const Suite suite = load_suite(options.suite, placeholders(options));
   if (options.list) {
@@ -135,23 +155,9 @@ ExitCode run_suite(const RunOptions& options) {
       fmt::print("{}: dlscale {}\n", step.name, fmt::join(step.words, " "));
     return ExitCode::ok;
   }
-  const SuiteProgress progress(options.out);
+  const SuiteProgress progress(options.out, build_text());
   if (options.fresh) progress.forget();
-  ProgressLine line(suite.steps);
-  const auto settings = launcher_settings();
-  for (const SuiteStep& step : suite.steps) {
-    if (progress.done(step)) {
-      line.skipped(step);
-      continue;
-    }
-    line.announce(step);
-    const auto start = Clock::now();
-    const ChildExit exit = run_child(command_line(step), settings);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    check_exit(step, exit.code);
-    progress.mark(step, seconds);
-    line.finished(step, seconds);
-  }
+  carry_out_what_is_left(suite.steps, progress);
   return ExitCode::ok;
 }
 

@@ -3,12 +3,10 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include <algorithm>
-#include <fstream>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
-#include "app/output.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
 
@@ -94,6 +92,7 @@ SuiteStep make_step(const YAML::Node& node, const Values& values, const std::str
   if (node["ranks"]) step.ranks = std::stoi(text("ranks"));
   step.seconds = node["seconds"].as<double>(10);
   step.accept_failed_validation = node["accept_failed_validation"].as<bool>(false);
+  step.always = node["always"].as<bool>(false);
   return step;
 }
 
@@ -110,9 +109,10 @@ void add_step(const YAML::Node& node, const Values& values, const std::string& w
     }
     return;
   }
-  check_keys(node,
-             {"name", "doc", "command", "ranks", "seconds", "for", "accept_failed_validation"},
-             where);
+  check_keys(
+      node,
+      {"name", "doc", "command", "ranks", "seconds", "for", "accept_failed_validation", "always"},
+      where);
   for (const Values& row : combinations(node["for"], values)) {
     suite.steps.push_back(make_step(node, row, where));
   }
@@ -159,29 +159,6 @@ Suite load_suite(std::string_view name, const Values& values) {
   } catch (const std::logic_error& error) {  // std::stoi
     fail(path.string(), fmt::format("\"ranks\" is no whole number ({}).", error.what()));
   }
-}
-
-SuiteProgress::SuiteProgress(fs::path out) : folder_(std::move(out) / ".done") {}
-
-fs::path SuiteProgress::file(const SuiteStep& step) const {
-  std::string name = step.name;
-  std::ranges::replace(name, '/', '-');
-  return folder_ / name;
-}
-
-bool SuiteProgress::done(const SuiteStep& step) const {
-  std::ifstream stream(file(step));
-  std::string command;
-  return std::getline(stream, command) && command == fmt::format("{}", fmt::join(step.words, " "));
-}
-
-void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
-  write_output(file(step).string(),
-               fmt::format("{}\n{:.1f} s\n", fmt::join(step.words, " "), seconds));
-}
-
-void SuiteProgress::forget() const {
-  fs::remove_all(folder_);
 }
 
 }  // namespace dlscale::app

@@ -1,5 +1,4 @@
 #pragma once
-#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@ struct SuiteStep {
   int ranks = 0;                          ///< 0: no launcher; ≥ 1: ranks of this step
   double seconds = 0;                     ///< estimate on two cores, for the time left
   bool accept_failed_validation = false;  ///< exit code 1 is a finding, not a failure of the step
+  bool always = false;  ///< only derives from what others measured: never counts as done
 };
 
 /// A list of commands that a person would type one after the other: configs/suites/<name>.yaml.
@@ -29,19 +29,5 @@ struct Suite {
 /// is done as a whole for each combination. Throws ConfigError naming file and step: unknown keys,
 /// placeholders that stand for nothing, two steps of one name.
 Suite load_suite(std::string_view name, const std::map<std::string, std::string>& values);
-
-/// Which steps of a suite are done, kept as one small file a step below <out>/.done, so that an
-/// interrupted suite goes on where it stopped. A step whose command changed is not done.
-class SuiteProgress {
- public:
-  explicit SuiteProgress(std::filesystem::path out);
-  [[nodiscard]] bool done(const SuiteStep& step) const;
-  void mark(const SuiteStep& step, double seconds) const;
-  void forget() const;
-
- private:
-  [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;
-  std::filesystem::path folder_;
-};
 
 }  // namespace dlscale::app

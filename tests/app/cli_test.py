@@ -107,8 +107,8 @@ steps:
   - {{name: io, command: "bench io --data {{data}} --height 32 --width 32 --max-time 0.1 -o {{out}}/io.jsonl"}}
   - {{name: calibrate, command: "calibrate {{out}} -o {{out}}/machine.json"}}
   - {{name: train, command: "bench e2e --network {self.network} --batch 4 --data {{data}} --iterations 6 -o {{out}}/e2e.jsonl"}}
-  - {{name: validate, accept_failed_validation: true, command: "validate {{out}} --machine {{out}}/machine.json --format json -o {{out}}/validation.json"}}
-  - {{name: report, command: "report {{out}} --ranks 1 -o {{out}}/report"}}
+  - {{name: validate, always: true, accept_failed_validation: true, command: "validate {{out}} --machine {{out}}/machine.json --format json -o {{out}}/validation.json"}}
+  - {{name: report, always: true, command: "report {{out}} --ranks 1 -o {{out}}/report"}}
 """)
         out = self.folder / "out"
         result = run("run", suite, "-o", out)
@@ -122,7 +122,9 @@ steps:
         self.assertIn(f"report: {out.resolve() / 'report' / 'index.html'}", result.stdout)
         again = run("run", suite, "-o", out)
         self.assertEqual(again.returncode, 0)
-        self.assertEqual(again.stderr.count("left)"), 0, "finished steps ran again: " + again.stderr)
+        self.assertEqual(again.stderr.count("left)"), 2, "more than validate and report: " + again.stderr)
+        self.assertEqual(again.stdout, result.stdout[-len(again.stdout):])
+        self.assertIn("Phases in ms, predicted / measured", again.stdout)
 
     def test_a_result_compared_with_itself_is_not_regressed(self):
         out = self.folder / "conv.jsonl"

@@ -3,6 +3,8 @@
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import time
 
@@ -85,6 +87,44 @@ steps:
         result = run("run", suite, "-o", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("first", result.stderr)
+
+    def write_suite(self, *steps):
+        """A step is a name, of one that makes a data set, or a name and what else the step says."""
+        make = "command: 'data make --out {out}/%s --pictures 4 --classes 2 --width 64 --height 64 --picture-size 4kB'"
+        pairs = [step if isinstance(step, tuple) else (step, make % step) for step in steps]
+        path = self.folder / "steps.yaml"
+        path.write_text("suite: steps\nsteps:\n" + "".join(
+            "  - {name: %s, %s}\n" % pair for pair in pairs))
+        return path
+
+    def steps_run(self, suite, code=0):
+        result = run("run", suite, "-o", self.folder / "out")
+        self.assertEqual(result.returncode, code, result.stderr)
+        return re.findall(r"^\[ *\d+/\d+\] (\w+):", result.stderr, re.MULTILINE)
+
+    def test_steps_after_one_that_changed_are_done_again(self):
+        self.assertEqual(self.steps_run(self.write_suite("a", "b", "c")), ["a", "b", "c"])
+        self.assertEqual(self.steps_run(self.write_suite("a", "b", "c")), [])
+        changed = self.write_suite("a", ("b", "command: info"), "c")
+        self.assertEqual(self.steps_run(changed), ["b", "c"])
+
+    def test_an_interruption_does_not_bring_stale_steps_back(self):
+        self.steps_run(self.write_suite("a", "b", "c"))
+        broken = self.write_suite(("a", "command: info"), ("b", "command: bench conv --network nowhere"), "c")
+        self.assertEqual(self.steps_run(broken, 2), ["a", "b"])
+        mended = self.write_suite(("a", "command: info"), "b", "c")
+        self.assertEqual(self.steps_run(mended), ["b", "c"])
+
+    def test_a_step_whose_output_is_gone_is_done_again_and_so_are_those_after_it(self):
+        suite = self.write_suite("a", "b", "c")
+        self.steps_run(suite)
+        shutil.rmtree(self.folder / "out" / "b")
+        self.assertEqual(self.steps_run(suite), ["b", "c"])
+
+    def test_steps_that_only_derive_run_each_time(self):
+        suite = self.write_suite("a", ("b", "command: info, always: true"), "c")
+        self.assertEqual(self.steps_run(suite), ["a", "b", "c"])
+        self.assertEqual(self.steps_run(suite), ["b"])
 
     def train_two_ranks(self, out):
         data = self.make_data()

@@ -78,17 +78,12 @@ TEST_F(SuiteFile, RefusesUnknownKeysAndStepsWithoutACommand) {
   EXPECT_THROW(load("  - {name: a, command: info, ranks: two}\n"), ConfigError);
 }
 
-TEST_F(SuiteFile, AStepIsDoneOnlyForTheCommandThatWasRun) {
-  const SuiteProgress progress(folder_);
-  SuiteStep step{.name = "net/one", .doc = "", .words = {"info"}};
-  EXPECT_FALSE(progress.done(step));
-  progress.mark(step, 1.0);
-  EXPECT_TRUE(progress.done(step));
-  step.words = {"info", "--more"};
-  EXPECT_FALSE(progress.done(step));
-  progress.forget();
-  step.words = {"info"};
-  EXPECT_FALSE(progress.done(step));
+TEST_F(SuiteFile, ReadsWhichStepsAlwaysRun) {
+  const Suite suite = load(
+      "  - {name: measure, command: bench conv}\n"
+      "  - {name: report, command: report, always: true}\n");
+  EXPECT_FALSE(suite.steps[0].always);
+  EXPECT_TRUE(suite.steps[1].always);
 }
 
 /// All steps of all suites that come with the program, for workers of 4 cores and 3 threads.

@@ -1,0 +1,108 @@
+#include "app/suite_progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "app/output.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string command(const SuiteStep& step) {
+  return fmt::format("{}", fmt::join(step.words, " "));
+}
+
+/// The files and folders that a command is told to write.
+std::vector<fs::path> outputs(const SuiteStep& step) {
+  static constexpr std::array<std::string_view, 3> options{"-o", "--output", "--out"};
+  std::vector<fs::path> result;
+  for (std::size_t i = 0; i + 1 < step.words.size(); ++i) {
+    const bool names_output = std::ranges::find(options, step.words[i]) != options.end();
+    if (names_output && step.words[i + 1] != "-") result.emplace_back(step.words[i + 1]);
+  }
+  return result;
+}
+
+/// Neither missing nor an empty file or folder.
+bool holds_something(const fs::path& path) {
+  std::error_code error;
+  return fs::exists(path, error) && !fs::is_empty(path, error);
+}
+
+}  // namespace
+
+SuiteProgress::SuiteProgress(const fs::path& out, std::string build)
+    : folder_(out / ".done"), build_(std::move(build)) {}
+
+fs::path SuiteProgress::file(const SuiteStep& step) const {
+  std::string name = step.name;
+  std::ranges::replace(name, '/', '-');
+  return folder_ / name;
+}
+
+bool SuiteProgress::done(const SuiteStep& step) const {
+  if (step.always) return false;
+  std::ifstream stream(file(step));
+  std::string marked_command;
+  std::string marked_build;
+  if (!std::getline(stream, marked_command) || !std::getline(stream, marked_build)) return false;
+  return marked_command == command(step) && marked_build == build_ &&
+         std::ranges::all_of(outputs(step), holds_something);
+}
+
+double SuiteProgress::seconds(const SuiteStep& step) const {
+  std::ifstream stream(file(step));
+  std::string skipped;
+  std::getline(stream, skipped);
+  std::getline(stream, skipped);
+  double result = 0;
+  stream >> result;
+  return result;
+}
+
+void SuiteProgress::keep_only(std::span<const SuiteStep> steps) const {
+  if (!fs::exists(folder_)) return;
+  std::set<fs::path> kept;
+  for (const SuiteStep& step : steps) kept.insert(file(step));
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    if (!kept.contains(entry.path())) others.push_back(entry.path());
+  }
+  for (const fs::path& other : others) fs::remove_all(other);
+}
+
+void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
+  write_output(file(step).string(),
+               fmt::format("{}\n{}\n{:.1f} s\n", command(step), build_, seconds));
+}
+
+void SuiteProgress::forget() const {
+  fs::remove_all(folder_);
+}
+
+TimeLeft::TimeLeft(const std::vector<SuiteStep>& steps) {
+  for (const SuiteStep& step : steps) estimate_left_ += step.seconds;
+  trusted_ = 0.1 * estimate_left_;
+}
+
+void TimeLeft::finished(const SuiteStep& step, double seconds) {
+  estimate_left_ -= step.seconds;
+  estimate_done_ += step.seconds;
+  spent_ += seconds;
+}
+
+double TimeLeft::seconds() const {
+  if (trusted_ <= 0) return 0;
+  return estimate_left_ * (spent_ + trusted_) / (estimate_done_ + trusted_);
+}
+
+}  // namespace dlscale::app
