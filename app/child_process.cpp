@@ -22,16 +22,24 @@ std::vector<std::string> merged_environment(
   for (char** entry = environ; *entry != nullptr; ++entry) result.emplace_back(*entry);
   for (const auto& [name, value] : variables) {
     // A variable that the user set wins over our default.
-    if (getenv(name.c_str()) == nullptr) result.push_back(name + "=" + value);
+    if (getenv(name.c_str()) == nullptr) result.push_back(fmt::format("{}={}", name, value));
   }
   return result;
 }
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> result;
+  result.reserve(words.size() + 1);
   for (std::string& word : words) result.push_back(word.data());
   result.push_back(nullptr);
   return result;
+}
+
+/// A terminal sends Ctrl-C to this process and to the child as well, and a second signal of a kind
+/// ends a program of ours at once (core/interrupt.hpp), before its results are on disk. The other
+/// kind asks for the same, and not twice.
+int other_kind(int signal) {
+  return signal == SIGINT ? SIGTERM : SIGINT;
 }
 
 /// Waits in short naps rather than in waitpid alone: a signal may arrive just before a blocking
@@ -47,7 +55,7 @@ int wait_for(pid_t child) {
     }
     if (const int signal = pending_signal(); signal != 0 && passed_on == 0) {
       passed_on = signal;
-      kill(child, signal);
+      kill(child, other_kind(signal));
     }
     poll(nullptr, 0, 20);
   }

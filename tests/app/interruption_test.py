@@ -88,6 +88,20 @@ steps:
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("first", result.stderr)
 
+    def test_ctrl_c_in_a_terminal_keeps_what_the_ranks_of_a_suite_measured(self):
+        """A terminal signals the suite, its launcher and all else in the foreground."""
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        conv = f"bench conv --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
+        suite = self.write_suite(("a", f"ranks: 2, command: '{conv} --cores-per-rank 1 --ranks 2 -o {{out}}/a.jsonl'"))
+        process = start("run", suite, "-o", self.folder / "out", start_new_session=True)
+        self.assertTrue(wait_until(lambda: measured(self.folder / "out" / "a.jsonl")), "nothing was measured")
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertGreaterEqual(len(measured(self.folder / "out" / "a.jsonl")), 1)
+        self.assertEqual(self.steps_run(self.write_suite(("a", "command: info"))), ["a"])
+
     def write_suite(self, *steps):
         """A step is a name, of one that makes a data set, or a name and what else the step says."""
         make = "command: 'data make --out {out}/%s --pictures 4 --classes 2 --width 64 --height 64 --picture-size 4kB'"

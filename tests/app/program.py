@@ -37,17 +37,20 @@ def environment():
     return variables
 
 
-def start(*words, ranks=0):
+def start(*words, ranks=0, variables=None, **more):
+    """`variables` are set in the environment as well, or taken out of it (None)."""
     command = [PROGRAM, *map(str, words)]
     if ranks:
         command = [MPIEXEC, "-n", str(ranks), *command]
+    changed = environment() | (variables or {})
     return subprocess.Popen(
-        command, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        command, env={name: value for name, value in changed.items() if value is not None},
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more
     )
 
 
-def run(*words, ranks=0, timeout=300):
-    process = start(*words, ranks=ranks)
+def run(*words, ranks=0, timeout=300, variables=None):
+    process = start(*words, ranks=ranks, variables=variables)
     out, err = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(words, process.returncode, out, err)
 
