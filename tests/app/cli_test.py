@@ -1,6 +1,7 @@
 """What each verb prints and answers when all is well."""
 
 import json
+import os
 import subprocess
 
 from program import MPIEXEC, ProgramTest, main, run
@@ -125,6 +126,18 @@ steps:
         self.assertEqual(again.stderr.count("left)"), 2, "more than validate and report: " + again.stderr)
         self.assertEqual(again.stdout, result.stdout[-len(again.stdout):])
         self.assertIn("Phases in ms, predicted / measured", again.stdout)
+
+    def test_a_suite_starts_as_many_ranks_as_it_says_whatever_the_launcher_counts(self):
+        """Open MPI counts cores, and a worker may be one hardware thread of a core."""
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        suite = self.folder / "suite.yaml"
+        ranks = os.cpu_count() + 1
+        suite.write_text(f"suite: many\nsteps:\n  - {{name: many, ranks: {ranks}, command: info}}\n")
+        unset = dict.fromkeys(["OMPI_MCA_rmaps_base_oversubscribe", "OMPI_MCA_hwloc_base_binding_policy"])
+        result = run("run", suite, "-o", self.folder / "out", "--workers", 1, variables=unset)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stdout.count("compute backends"), ranks)
 
     def test_a_result_compared_with_itself_is_not_regressed(self):
         out = self.folder / "conv.jsonl"
