@@ -56,23 +56,28 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-/// A row of a `for` table may be a word or a table of words that belong together.
-Values row_values(const std::string& name, const YAML::Node& row) {
-  if (!row.IsMap()) return {{name, row.as<std::string>()}};
+/// A row of a `for` table may be a word or a table of words that belong together. They may hold
+/// the placeholders `known` so far.
+Values row_values(const std::string& name, const YAML::Node& row, const Values& known,
+                  const std::string& where) {
+  const auto text = [&](const YAML::Node& word) {
+    return fill_in(word.as<std::string>(), known, where);
+  };
+  if (!row.IsMap()) return {{name, text(row)}};
   Values result;
-  for (const auto& entry : row)
-    result[entry.first.as<std::string>()] = entry.second.as<std::string>();
+  for (const auto& entry : row) result[entry.first.as<std::string>()] = text(entry.second);
   return result;
 }
 
 /// All combinations of the rows of a `for` table.
-std::vector<Values> combinations(const YAML::Node& table, const Values& base) {
+std::vector<Values> combinations(const YAML::Node& table, const Values& base,
+                                 const std::string& where) {
   std::vector<Values> result{base};
   for (const auto& axis : table) {
     std::vector<Values> next;
     for (const Values& values : result) {
       for (const auto& row : axis.second) {
-        Values extended = row_values(axis.first.as<std::string>(), row);
+        Values extended = row_values(axis.first.as<std::string>(), row, values, where);
         extended.insert(values.begin(), values.end());
         next.push_back(std::move(extended));
       }
@@ -100,11 +105,12 @@ void add_steps(const YAML::Node& list, const Values& values, const std::string& 
                Suite& suite);
 
 /// A step, or a group of steps that are done in turn for each row of the group's `for`.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the file's groups
 void add_step(const YAML::Node& node, const Values& values, const std::string& where,
               Suite& suite) {
   if (node.IsMap() && node["steps"]) {
     check_keys(node, {"for", "steps"}, where);
-    for (const Values& row : combinations(node["for"], values)) {
+    for (const Values& row : combinations(node["for"], values, where)) {
       add_steps(node["steps"], row, where, suite);
     }
     return;
@@ -113,11 +119,12 @@ void add_step(const YAML::Node& node, const Values& values, const std::string& w
       node,
       {"name", "doc", "command", "ranks", "seconds", "for", "accept_failed_validation", "always"},
       where);
-  for (const Values& row : combinations(node["for"], values)) {
+  for (const Values& row : combinations(node["for"], values, where)) {
     suite.steps.push_back(make_step(node, row, where));
   }
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): see add_step
 void add_steps(const YAML::Node& list, const Values& values, const std::string& where,
                Suite& suite) {
   if (!list.IsSequence()) fail(where, "/steps is missing. Write a list of steps.");
@@ -137,9 +144,21 @@ void check_names(const Suite& suite, const std::string& where) {
   }
 }
 
+void check_workers(const YAML::Node& least, const Values& values, const std::string& where) {
+  if (!least) return;
+  const int wanted = least.as<int>();
+  const auto given = values.find("workers");
+  if (given != values.end() && std::stoi(given->second) >= wanted) return;
+  fail(where, fmt::format("needs {} workers at least, since it compares one worker with several at "
+                          "once, and --workers is {}. Give more of them, each with a core of its "
+                          "own, or measure one by hand with \"dlscale bench\".",
+                          wanted, given == values.end() ? "not given" : given->second));
+}
+
 Suite parse_suite(const fs::path& path, const Values& values) {
   const YAML::Node root = YAML::LoadFile(path.string());
-  check_keys(root, {"suite", "doc", "steps"}, path.string());
+  check_keys(root, {"suite", "doc", "least_workers", "steps"}, path.string());
+  check_workers(root["least_workers"], values, path.string());
   Suite suite;
   suite.name = root["suite"].as<std::string>();
   suite.doc = root["doc"].as<std::string>("");

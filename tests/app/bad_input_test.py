@@ -119,6 +119,10 @@ class BadInput(ProgramTest):
         self.assert_refused(run("calibrate", self.folder, "-o", self.folder / "m.json"), 2)
         self.assertFalse((self.folder / "m.json").exists())
 
+    def test_suites_that_compare_workers_need_several(self):
+        result = run("run", "quickstart", "--workers", 1, "--list")
+        self.assert_refused(result, 2, "2 workers at least", "dlscale bench")
+
     def test_more_ranks_expected_than_launched(self):
         result = self.conv(self.network, "--ranks", 2)
         self.assert_refused(result, 2, " -n 2 ")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "bench/benchmark.hpp"
 #include "core/config_path.hpp"
@@ -47,6 +48,25 @@ TEST_F(SuiteFile, MakesOneStepOfEachCombination) {
             (std::vector<std::string>{"bench", "e2e", "--batch", "8", "-o", "here/x"}));
 }
 
+TEST_F(SuiteFile, RowsMayHoldPlaceholders) {
+  const Suite suite = load(
+      "  - name: t-{place}-{deeper}\n"
+      "    command: info\n"
+      "    for: {place: ['{out}', there], deeper: [{deeper: '{place}/in'}]}\n");
+  ASSERT_EQ(suite.steps.size(), 2U);
+  EXPECT_EQ(suite.steps[0].name, "t-here-here/in");
+  EXPECT_EQ(suite.steps[1].name, "t-there-there/in");
+  EXPECT_THROW(load("  - {name: 't-{a}', command: info, for: {a: ['{b}']}}\n"), ConfigError);
+}
+
+TEST_F(SuiteFile, RefusesFewerWorkersThanTheSuiteCompares) {
+  const fs::path path = folder_ / "suite.yaml";
+  std::ofstream(path) << "suite: test\nleast_workers: 2\nsteps: [{name: a, command: info}]\n";
+  EXPECT_EQ(load_suite(path.string(), {{"workers", "2"}}).steps.size(), 1U);
+  EXPECT_THROW(load_suite(path.string(), {{"workers", "1"}}), ConfigError);
+  EXPECT_THROW(load_suite(path.string(), {}), ConfigError);
+}
+
 TEST_F(SuiteFile, DoesAGroupAsAWholeForEachRow) {
   const Suite suite = load(
       "  - for: {round: [1, 2]}\n"
@@ -87,9 +107,9 @@ TEST_F(SuiteFile, ReadsWhichStepsAlwaysRun) {
 }
 
 /// All steps of all suites that come with the program, for workers of 4 cores and 3 threads.
-std::vector<SuiteStep> shipped_steps() {
+std::vector<SuiteStep> shipped_steps(const std::string& workers) {
   const std::map<std::string, std::string> values{
-      {"out", "o"}, {"data", "d"}, {"workers", "2"}, {"cores", "4"}, {"threads", "3"}};
+      {"out", "o"}, {"data", "d"}, {"workers", workers}, {"cores", "4"}, {"threads", "3"}};
   std::vector<SuiteStep> steps;
   for (const std::string& name : config_names("suites")) {
     const Suite suite = load_suite(name, values);
@@ -111,7 +131,7 @@ bool has_threads(const bench::Benchmark& benchmark) {
 }
 
 TEST(Suites, PredictWithTheThreadsAndCoresThatWereMeasured) {
-  const std::vector<SuiteStep> steps = shipped_steps();
+  const std::vector<SuiteStep> steps = shipped_steps("2");
   ASSERT_FALSE(steps.empty());
   for (const SuiteStep& step : steps) {
     const bool predicts = step.words[0] == "predict";
@@ -123,6 +143,18 @@ TEST(Suites, PredictWithTheThreadsAndCoresThatWereMeasured) {
       EXPECT_EQ(option(step, "--threads"), "3") << step.name;
     }
   }
+}
+
+TEST(Suites, MeasureOneWorkerAndAllOfThem) {
+  std::set<std::string> ranks;
+  for (const SuiteStep& step : shipped_steps("5")) {
+    if (step.words[0] != "bench") continue;
+    const std::string expected = option(step, "--ranks");
+    const std::string started = std::to_string(std::max(1, step.ranks));
+    EXPECT_TRUE(expected == "none" || started == expected) << step.name;
+    ranks.insert(started);
+  }
+  EXPECT_EQ(ranks, (std::set<std::string>{"1", "5"}));
 }
 
 }  // namespace
