@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,17 +25,33 @@ struct StoppingCriterion {
   int min_warmups = 2;
 };
 
+/// One sample, in parts: what is local to a rank apart from where ranks wait for each other, so
+/// that a rank that fails keeps no other waiting.
+struct SampleParts {
+  std::function<void()> set_up;             ///< flushes caches, fills buffers; may be empty
+  std::optional<backend::Waiting> meeting;  ///< how ranks meet before `once`; empty: they do not
+  std::function<Seconds()> once;            ///< runs the work and returns the time it took
+};
+
 /// Takes samples of one cell on all ranks at once. Rank 0 decides when to stop, for all.
 class Sampler {
  public:
   Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion);
-  /// `once` runs the work and returns the time it took, timed by itself so that set-up (flushing
-  /// caches, filling buffers) stays outside. It is called equally often on every rank, so it may
-  /// hold collective calls. Samples of the warm-up are not kept. Returns, on every rank, a
-  /// measurement with series "time" (raw samples of every rank), status ok, unstable or interrupted
-  /// (a signal on any rank; without series if it came during the warm-up), and warnings. An
-  /// exception of `once` is passed on.
-  [[nodiscard]] Measurement sample(const std::function<Seconds()>& once) const;
+  /// Collective. Samples of the warm-up are not kept. Returns, on every rank, a measurement with
+  /// series "time" (raw samples of every rank), status ok, unstable or interrupted (a signal on any
+  /// rank; without series if it came during the warm-up), and warnings.
+  ///
+  /// An exception of `set_up` or `once` ends the sampling on all ranks: one that failed does no
+  /// more work but goes on meeting the others until the samples are exchanged, then throws what it
+  /// caught, and the others an Error with its message. Hence the rule for collective calls in
+  /// `once` (every rank calls it equally often until one fails): they are allowed only if nothing
+  /// in `set_up` and `once` throws but the communicator, after whose failure no rank can go on
+  /// anyway.
+  [[nodiscard]] Measurement sample(const SampleParts& parts) const;
+  /// Without set-up and meeting.
+  [[nodiscard]] Measurement sample(const std::function<Seconds()>& once) const {
+    return sample({.set_up = {}, .meeting = {}, .once = once});
+  }
   [[nodiscard]] backend::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] const StoppingCriterion& criterion() const { return criterion_; }
 
@@ -62,7 +79,10 @@ struct Context {
   [[nodiscard]] std::vector<int> integers(std::string_view axis) const;  ///< each ≥ 1
 };
 
-/// One thing to measure. `measure` checks the answer first and then samples.
+/// One thing to measure. `measure` checks the answer first and then samples. It is called on all
+/// ranks and holds collective calls (the sampler's, and its own); what may throw on one rank
+/// between two of them stands in together() (bench/together.hpp), or that rank would leave the
+/// others waiting in the next.
 struct Cell {
   std::map<std::string, std::string> axes;
   std::function<Measurement(const Sampler&)> measure;

@@ -13,7 +13,7 @@
 #include "bench/runner_names.hpp"
 #include "bench/runner_progress.hpp"
 #include "bench/runner_report.hpp"
-#include "bench/runner_together.hpp"
+#include "bench/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <utility>
 
 #include "bench/benchmark.hpp"
 #include "bench/sampler_warnings.hpp"
+#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 #include "core/statistics.hpp"
@@ -24,15 +26,15 @@ constexpr Seconds longest_round{0.1};
 /// rank 0 decides again. No rank ever acts on its own clock, so none is left alone in a collective.
 class Rounds {
  public:
-  Rounds(backend::Communicator& communicator, const std::function<Seconds()>& once)
-      : communicator_(&communicator), once_(&once), samples_(communicator.size()) {}
+  Rounds(backend::Communicator& communicator, const SampleParts& parts)
+      : communicator_(&communicator), parts_(&parts), samples_(communicator.size()) {}
 
   /// Takes `first` samples, then as many as `next` (asked on rank 0) says, until it says 0 or a
-  /// signal came on some rank.
+  /// signal came on some rank. Throws on all ranks if one failed.
   template <class Next>
   void run(int first, Next next) {
     for (int round = first; round > 0 && signal_ == 0;) {
-      exchange(take(round));
+      exchange(take(round));  // equally many samples, even of a rank that failed
       round = agree(communicator_->rank() == 0 ? next(*this) : 0);
     }
   }
@@ -51,26 +53,46 @@ class Rounds {
   [[nodiscard]] int signal() const { return signal_; }
 
  private:
-  std::vector<double> take(int round) const {
-    std::vector<double> mine;
-    for (int i = 0; i < round; ++i) {
-      const Seconds time = (*once_)();
-      EXPECT(std::isfinite(time.si()) && time >= Seconds(0));
-      mine.push_back(time.si());
+  std::vector<double> take(int round) {
+    std::vector<double> mine(round);
+    for (double& sample : mine) {
+      attempt(parts_->set_up);
+      if (parts_->meeting) communicator_->meet(*parts_->meeting);
+      attempt([&] { sample = timed_once(); });
     }
     return mine;
   }
 
+  /// Nothing once this rank has failed: it only keeps the others company until they are told.
+  void attempt(const std::function<void()>& work) {
+    if (failure_ || !work) return;
+    try {
+      work();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  [[nodiscard]] double timed_once() const {
+    const Seconds time = parts_->once();
+    EXPECT(std::isfinite(time.si()) && time >= Seconds(0));
+    return time.si();
+  }
+
   void exchange(std::vector<double> mine) {
     mine.push_back(pending_signal());
+    mine.push_back(exit_code_of(failure_));
     std::vector<double> all(mine.size() * samples_.size());
     communicator_->all_gather(std::as_bytes(std::span(mine)),
                               std::as_writable_bytes(std::span(all)));
+    double exit_code = 0;
     for (std::size_t rank = 0; rank < samples_.size(); ++rank) {
       const auto theirs = std::span(all).subspan(rank * mine.size(), mine.size());
-      samples_[rank].insert(samples_[rank].end(), theirs.begin(), theirs.end() - 1);
-      signal_ = std::max(signal_, static_cast<int>(theirs.back()));
+      samples_[rank].insert(samples_[rank].end(), theirs.begin(), theirs.end() - 2);
+      signal_ = std::max(signal_, static_cast<int>(theirs[theirs.size() - 2]));
+      exit_code = std::max(exit_code, theirs.back());
     }
+    if (exit_code > 0) throw_if_ended(bench::agree(*communicator_, failure_), failure_);
   }
 
   int agree(int round) {
@@ -79,9 +101,10 @@ class Rounds {
   }
 
   backend::Communicator* communicator_;
-  const std::function<Seconds()>* once_;
+  const SampleParts* parts_;
   Samples samples_;
   int signal_ = 0;
+  std::exception_ptr failure_;
   Clock::time_point start_ = Clock::now();
 };
 
@@ -130,11 +153,11 @@ Sampler::Sampler(backend::Communicator& communicator, const StoppingCriterion& c
   EXPECT(criterion.min_warmups >= 0 && criterion.relative_half_width > 0);
 }
 
-Measurement Sampler::sample(const std::function<Seconds()>& once) const {
-  if (const int signal = warm_up(Rounds(*communicator_, once), criterion_); signal != 0) {
+Measurement Sampler::sample(const SampleParts& parts) const {
+  if (const int signal = warm_up(Rounds(*communicator_, parts), criterion_); signal != 0) {
     return interrupted(signal);
   }
-  Rounds rounds(*communicator_, once);
+  Rounds rounds(*communicator_, parts);
   rounds.run(criterion_.min_samples,
              [this](const Rounds& so_far) { return next_round(so_far, criterion_); });
   Measurement measurement = rounds.signal() == 0 ? Measurement{} : interrupted(rounds.signal());

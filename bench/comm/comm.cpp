@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/comm/messages.hpp"
 #include "bench/comm/rotating_buffers.hpp"
+#include "bench/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -61,9 +63,9 @@ std::vector<float> test_message(Rank rank, std::size_t elements) {
   return values;
 }
 
-Finding check_all_reduce(Communicator& ranks, std::size_t elements) {
-  std::vector<float> values = test_message(ranks.rank(), elements);
-  ranks.all_reduce(std::span(values), backend::Reduction::sum);
+/// `values`: this rank's test_message().
+Finding check_all_reduce(Communicator& ranks, std::span<float> values) {
+  ranks.all_reduce(values, backend::Reduction::sum);
   const int size = ranks.size();
   const int of_ranks = size * (size - 1) / 2;
   return compare(values, [&](std::size_t i) {
@@ -86,8 +88,7 @@ void ping_pong(Communicator& ranks, std::span<float> values) {
   }
 }
 
-Finding check_ping_pong(Communicator& ranks, std::size_t elements) {
-  std::vector<float> values = test_message(ranks.rank(), elements);
+Finding check_ping_pong(Communicator& ranks, std::span<float> values) {
   ping_pong(ranks, values);
   const bool holds_rank_0 = ranks.rank() == ranks.size() - 1;
   return compare(values,
@@ -115,22 +116,30 @@ Seconds timed(Body body) {
 
 Measurement take_samples(const Message& message, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
-  RotatingBuffers buffers(message.elements, message.cache);
-  return sampler.sample([&] {
-    const std::span<float> values = buffers.next();
-    ranks.meet(message.waiting);
+  std::optional<RotatingBuffers> buffers;
+  together(ranks, [&] { buffers.emplace(message.elements, message.cache); });
+  std::span<float> values;
+  const auto once = [&] {
     if (message.collective == "all_reduce") {
       return timed([&] { ranks.all_reduce(values, backend::Reduction::sum); });
     }
     return timed([&] { ping_pong(ranks, values); }) / 2;
-  });
+  };
+  return sampler.sample({.set_up = [&] { values = buffers->next(); },  // does not throw
+                         .meeting = message.waiting,
+                         .once = once});
+}
+
+Finding check(const Message& message, Communicator& ranks) {
+  std::vector<float> values;
+  together(ranks, [&] { values = test_message(ranks.rank(), message.elements); });
+  return message.collective == "all_reduce" ? check_all_reduce(ranks, values)
+                                            : check_ping_pong(ranks, values);
 }
 
 Measurement measure(const Message& message, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
-  const std::string wrong = shared_verdict(ranks, message.collective == "all_reduce"
-                                                      ? check_all_reduce(ranks, message.elements)
-                                                      : check_ping_pong(ranks, message.elements));
+  const std::string wrong = shared_verdict(ranks, check(message, ranks));
   Measurement measurement;
   if (wrong.empty()) {
     measurement = take_samples(message, sampler);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "backend/compute/check.hpp"
+#include "bench/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -22,7 +23,7 @@ StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const
       check_(check) {}
 
 Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
-  if (!finding_) finding_ = agree(sampler.communicator(), find());
+  if (!finding_) finding_ = find_on_all(sampler.communicator());
   Measurement measurement = rejected().value_or(Measurement{});
   if (measurement.status == Status::ok) measurement = time(sampler, cache);
   measurement.work = work(*network_, kernel_.step, batch_, dtype_);
@@ -54,7 +55,9 @@ StepBench::Finding StepBench::find() {
 }
 
 /// All ranks must go the same way: whoever measures alone waits for the others for ever.
-StepBench::Finding StepBench::agree(backend::Communicator& communicator, Finding mine) const {
+StepBench::Finding StepBench::find_on_all(backend::Communicator& communicator) {
+  Finding mine;
+  together(communicator, [&] { mine = find(); });
   const double error = std::isnan(mine.error) ? HUGE_VAL : mine.error;
   std::array<double, 2> worst{mine.unsupported.empty() ? 0.0 : 1.0, error};
   communicator.all_reduce(worst, backend::Reduction::max);
@@ -83,14 +86,11 @@ std::optional<Measurement> StepBench::rejected() const {
 }
 
 Measurement StepBench::time(const Sampler& sampler, CacheState cache) {
-  const std::unique_ptr<StepRun> run = prepare();
-  const std::vector<std::span<std::byte>> produced = run->produced();
-  Measurement measurement = sampler.sample([&] {
-    return workbench_->time(sampler.communicator(), cache, produced, [&run] { run->run(); });
-  });
+  std::unique_ptr<StepRun> run;
+  together(sampler.communicator(), [&] { run = prepare(); });
+  Measurement measurement =
+      workbench_->sample(sampler, cache, run->produced(), [&run] { run->run(); });
   measurement.implementation = run->implementation();
-  const std::vector<std::string> doubts = workbench_->cache_warnings(cache);
-  measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
   return measurement;
 }
 

@@ -30,7 +30,7 @@ class StepBench {
   };
 
   Finding find();
-  Finding agree(backend::Communicator& communicator, Finding mine) const;
+  Finding find_on_all(backend::Communicator& communicator);
   [[nodiscard]] std::optional<Measurement> rejected() const;
   Measurement time(const Sampler& sampler, CacheState cache);
   std::unique_ptr<StepRun> prepare();

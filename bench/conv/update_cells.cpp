@@ -6,6 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
+
+#include "bench/together.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -93,18 +96,17 @@ Work declared_work(std::size_t n, DType dtype) {
 
 Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype,
                            const Sampler& sampler) {
-  Arrays arrays(workbench, n, dtype);
-  arrays.update();
-  double error = arrays.error();
+  std::optional<Arrays> arrays;
+  double error = 0;
+  together(sampler.communicator(), [&] {
+    arrays.emplace(workbench, n, dtype);
+    arrays->update();
+    error = arrays->error();
+  });
   sampler.communicator().all_reduce(std::span(&error, 1), backend::Reduction::max);
   Measurement measurement;
   if (error <= allowed_difference) {
-    measurement = sampler.sample([&] {
-      return workbench.time(sampler.communicator(), CacheState::cold, {},
-                            [&arrays] { arrays.update(); });
-    });
-    const auto doubts = workbench.cache_warnings(CacheState::cold);
-    measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
+    measurement = workbench.sample(sampler, CacheState::cold, {}, [&arrays] { arrays->update(); });
   } else {
     measurement.status = Status::wrong;
     measurement.reason = fmt::format(

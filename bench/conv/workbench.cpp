@@ -49,15 +49,22 @@ const train::ProgramPlan& Workbench::plan(const Network& network, int batch, DTy
   return found->second;
 }
 
-Seconds Workbench::time(backend::Communicator& communicator, CacheState state,
-                        std::span<const std::span<std::byte>> produced,
-                        const std::function<void()>& work) {
+Measurement Workbench::sample(const Sampler& sampler, CacheState state,
+                              std::span<const std::span<std::byte>> produced,
+                              const std::function<void()>& work) {
   using Clock = std::chrono::steady_clock;
-  set_caches(state, produced);
-  communicator.meet(backend::Waiting::spin);
-  const Clock::time_point start = Clock::now();
-  work();
-  return Seconds(std::chrono::duration<double>(Clock::now() - start).count());
+  Measurement measurement = sampler.sample(
+      {.set_up = [&] { set_caches(state, produced); },
+       .meeting = backend::Waiting::spin,
+       .once =
+           [&] {
+             const Clock::time_point start = Clock::now();
+             work();
+             return Seconds(std::chrono::duration<double>(Clock::now() - start).count());
+           }});
+  const std::vector<std::string> doubts = cache_warnings(state);
+  measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
+  return measurement;
 }
 
 std::vector<std::string> Workbench::cache_warnings(CacheState state) const {

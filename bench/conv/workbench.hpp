@@ -11,6 +11,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
+#include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
 #include "bench/conv/values.hpp"
 #include "core/network.hpp"
@@ -41,15 +42,17 @@ class Workbench {
   /// naming the layer.
   const train::ProgramPlan& plan(const Network& network, int batch, DType dtype);
 
-  /// Brings the caches into `state`, lets the ranks meet, and times `work` (until it is done, not
-  /// only enqueued). `produced`: what the step before has just written.
-  Seconds time(backend::Communicator& communicator, CacheState state,
-               std::span<const std::span<std::byte>> produced, const std::function<void()>& work);
-  /// What is questionable about setting the caches on this machine.
-  [[nodiscard]] std::vector<std::string> cache_warnings(CacheState state) const;
+  /// Samples of `work`, which is local to a rank and may throw, timed until it is done, not only
+  /// enqueued. Before each the caches are brought into `state` and the ranks meet. `produced`: what
+  /// the step before has just written.
+  [[nodiscard]] Measurement sample(const Sampler& sampler, CacheState state,
+                                   std::span<const std::span<std::byte>> produced,
+                                   const std::function<void()>& work);
 
  private:
   void set_caches(CacheState state, std::span<const std::span<std::byte>> produced);
+  /// What is questionable about setting the caches on this machine.
+  [[nodiscard]] std::vector<std::string> cache_warnings(CacheState state) const;
 
   std::unique_ptr<backend::ComputeDevice> device_;
   std::unique_ptr<backend::ComputeDevice> reference_;

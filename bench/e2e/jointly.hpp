@@ -17,7 +17,8 @@ struct JointEnd {
 
 /// Runs `work` on this rank and learns how it went on the others, so that no rank goes on alone.
 /// `work` must leave the ranks in step even if it throws. Collective: one small all-reduce. If this
-/// rank threw anything but WrongResult it is thrown on; if only another did, throws Error.
+/// rank threw anything but WrongResult it is thrown on; if only another did, throws as
+/// throw_if_ended() does.
 JointEnd run_jointly(backend::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::bench

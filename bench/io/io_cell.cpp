@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bench/io/page_cache.hpp"
+#include "bench/together.hpp"
 #include "train/file.hpp"
 #include "train/jpeg.hpp"
 #include "train/picture_loader.hpp"
@@ -153,17 +154,18 @@ class StorageShare {
 Measurement measure(const IoCell& cell, const train::PipelineOptions& options,
                     const Sampler& sampler) {
   backend::Communicator& communicator = sampler.communicator();
-  Drain drain(cell, options);
+  std::optional<Drain> drain;
+  together(communicator, [&] { drain.emplace(cell, options); });
   const StorageShare share(communicator);
-  Measurement measurement = sampler.sample([&drain] { return drain.next(); });
+  Measurement measurement = sampler.sample([&drain] { return drain->next(); });
   const auto time = measurement.series.find("time");
   if (time == measurement.series.end()) return measurement;  // interrupted while warming up
   const std::size_t batches = time->second.samples.front().size();
-  const auto times = drain.last(batches * options.batch);
+  const auto times = drain->last(batches * options.batch);
   measurement.series["read"] = gather(communicator, times, &LoadTimes::read);
   measurement.series["decode"] = gather(communicator, times, &LoadTimes::decode);
   measurement.series["augment"] = gather(communicator, times, &LoadTimes::augment);
-  judge_source(measurement, cell.source, share.since_start(drain.bytes()));
+  judge_source(measurement, cell.source, share.since_start(drain->bytes()));
   return measurement;
 }
 
@@ -195,8 +197,12 @@ Measurement measure_io(const IoCell& cell, const Sampler& sampler) {
   options.rank = communicator.rank();
   options.ranks = communicator.size();
   Measurement measurement;
-  if (all_ranks(communicator, delivers_pictures(cell, options))) {
+  bool right = false;
+  together(communicator, [&] {
+    right = delivers_pictures(cell, options);
     if (cell.source == FileSource::page_cache) read_all(*cell.data);
+  });
+  if (all_ranks(communicator, right)) {
     measurement = measure(cell, options, sampler);
     measurement.max_relative_error = 0;  // compared bit by bit
   } else {

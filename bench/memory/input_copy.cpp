@@ -7,7 +7,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
+#include "bench/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -69,17 +71,17 @@ class InputCopy {
 Measurement check_and_sample(Workbench& workbench, const InputBatch& input,
                              const Sampler& sampler) {
   backend::Communicator& communicator = sampler.communicator();
-  InputCopy copy(workbench, input);
-  copy.run();
-  double error = copy.error();
+  std::optional<InputCopy> copy;
+  double error = 0;
+  together(communicator, [&] {
+    copy.emplace(workbench, input);
+    copy->run();
+    error = copy->error();
+  });
   communicator.all_reduce(std::span(&error, 1), backend::Reduction::max);
   Measurement measurement;
   if (error <= allowed_error(input.dtype)) {
-    measurement = sampler.sample([&] {
-      return workbench.time(communicator, CacheState::cold, {}, [&copy] { copy.run(); });
-    });
-    const auto doubts = workbench.cache_warnings(CacheState::cold);
-    measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
+    measurement = workbench.sample(sampler, CacheState::cold, {}, [&copy] { copy->run(); });
   } else {
     measurement.status = Status::wrong;
     measurement.reason =

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "bench/memory/team.hpp"
+#include "bench/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -136,16 +138,19 @@ Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, 
                            const Sampler& sampler) {
   backend::Communicator& communicator = sampler.communicator();
   const std::size_t n = bytes / sizeof(double);
-  Stream stream(operation, n, threads);
-  stream.run(1);
-  auto wrong = static_cast<double>(stream.wrong_elements());
+  std::optional<Stream> stream;
+  double wrong = 0;
+  together(communicator, [&] {
+    stream.emplace(operation, n, threads);
+    stream->run(1);
+    wrong = static_cast<double>(stream->wrong_elements());
+  });
   communicator.all_reduce(std::span(&wrong, 1), backend::Reduction::sum);
   Measurement measurement;
   if (wrong == 0) {
-    measurement = sampler.sample([&] {
-      communicator.meet(backend::Waiting::spin);
-      return stream.run(passes_for(bytes));
-    });
+    measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
+                                    return stream->run(passes_for(bytes));
+                                  }});
     measurement.max_relative_error = 0;  // every element was compared
   } else {
     measurement.status = Status::wrong;

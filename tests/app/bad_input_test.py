@@ -2,7 +2,7 @@
 
 import pathlib
 
-from program import ProgramTest, main, run
+from program import MPIEXEC, ProgramTest, main, run
 
 CLUSTER = (pathlib.Path(__file__).parents[2] / "configs" / "clusters" / "p40x16.yaml").read_text()
 
@@ -98,6 +98,19 @@ class BadInput(ProgramTest):
         for picture in data.rglob("*.jpg"):
             picture.write_bytes(picture.read_bytes()[: picture.stat().st_size // 2])
         self.assert_refused(self.train("--data", data), 2, ".jpg", "truncated")
+
+    def test_damaged_picture_of_one_of_two_ranks(self):
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        pictures = sorted(self.make_data(pictures=8).rglob("*.jpg"))
+        for picture in pictures[:4]:  # eight pictures, four a rank: some are of rank 1
+            whole = picture.read_bytes()
+            picture.write_bytes(whole[: len(whole) // 2].ljust(len(whole), b"\0"))
+            result = run("bench", "io", "--data", self.folder / "data", "--batch", 4, "--height", 32,
+                         "--width", 32, "--max-time", 0.1, ranks=2, timeout=60)
+            self.assertEqual(result.returncode, 2, result.stderr)
+            self.assertIn(picture.name, result.stderr)
+            picture.write_bytes(whole)
 
     def test_results_folder_not_writable(self):
         result = self.conv(self.network, "-o", "/dev/null/results/out.jsonl")

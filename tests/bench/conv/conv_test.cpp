@@ -159,6 +159,37 @@ TEST(BenchConv, StopsAllRanksAtTheWrongAnswerOfOne) {
   }
 }
 
+/// What two ranks throw when the device of rank 1 is broken.
+std::vector<std::string> thrown_by_ranks(const LayerSelection& selection) {
+  auto group = backend::local_group(2);
+  std::vector<std::string> thrown(group.size());
+  std::vector<std::jthread> ranks;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    ranks.emplace_back([&, i] {
+      try {
+        measure(i == 1 ? Fault::broken : Fault::none, selection, *group[i]);
+      } catch (const Error& error) {
+        thrown[i] = error.what();
+      }
+    });
+  }
+  ranks.clear();
+  return thrown;
+}
+
+TEST(BenchConv, StopsAllRanksAtTheBrokenDeviceOfOneWhereverItFails) {
+  LayerSelection in_check = everything();
+  LayerSelection in_preparation = everything();
+  in_preparation.check = Check::none;
+  in_preparation.passes = {Pass::backward_data};  // runs forward first
+  LayerSelection in_samples = in_preparation;
+  in_samples.passes = {Pass::forward};
+  for (const LayerSelection& selection : {in_check, in_preparation, in_samples}) {
+    EXPECT_EQ(thrown_by_ranks(selection),
+              (std::vector<std::string>{"on rank 1: the fake is broken", "the fake is broken"}));
+  }
+}
+
 TEST(BenchConv, NamesTheConditionsInTheAxes) {
   LayerSelection selection = everything();
   selection.caches = {CacheState::cold, CacheState::producer};

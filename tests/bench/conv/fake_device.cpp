@@ -26,6 +26,7 @@ class FakeOperation : public Operation {
     return "fake+" + real_->implementation(pass);
   }
   void run(Pass pass, const Operands& operands) override {
+    if (fault_ == Fault::broken) throw LibraryError("the fake is broken");
     real_->run(pass, operands);
     if (fault_ == Fault::output && pass == Pass::forward) operands.output.as<float>()[0] += 0.5F;
     if (fault_ == Fault::gradient && pass == Pass::backward_data) {
@@ -63,6 +64,7 @@ class FakeDevice : public ComputeDevice {
   }
   void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
               float* momentum, std::uint16_t* low) override {
+    if (fault_ == Fault::broken) throw LibraryError("the fake is broken");
     real_->update(step, n, weights, gradients, momentum, low);
     if (fault_ == Fault::update) weights[n - 1] += 1e-3F;
   }

@@ -15,6 +15,7 @@ enum class Fault {
   accumulate,   ///< one element of every sum is off
   update,       ///< one weight is off
   unsupported,  ///< creates no ReLU
+  broken,       ///< throws instead of running an operation or an update
 };
 
 /// The reference device with one fault.

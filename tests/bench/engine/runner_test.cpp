@@ -11,6 +11,7 @@
 #include <set>
 
 #include "bench/benchmark.hpp"
+#include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 
@@ -69,6 +70,46 @@ std::vector<Cell> good_and_bad_cells(Context&) {
 std::vector<Cell> throwing_cells(Context&) {
   std::vector<Cell> cells{fake_cell(1)};
   cells.front().measure = [](const Sampler&) -> Measurement { throw LibraryError("broken"); };
+  return cells;
+}
+
+bool is_last_rank() {
+  return world().rank() == world().size() - 1;
+}
+
+void throw_on_the_last_rank() {
+  if (is_last_rank()) throw ConfigError("x.jpg is truncated");
+}
+
+/// Throws on one rank before the samples, where the others go on to a collective call.
+std::vector<Cell> failing_before_samples(Context&) {
+  std::vector<Cell> cells{fake_cell(1)};
+  cells.front().measure = [](const Sampler& sampler) {
+    together(sampler.communicator(), throw_on_the_last_rank);
+    return sampler.sample([] { return Seconds(1); });
+  };
+  return cells;
+}
+
+std::vector<Cell> failing_in_a_sample(Context&) {
+  std::vector<Cell> cells{fake_cell(1)};
+  cells.front().measure = [](const Sampler& sampler) {
+    return sampler.sample({.set_up = {}, .meeting = backend::Waiting::sleep, .once = [] {
+                             throw_on_the_last_rank();
+                             return Seconds(1);
+                           }});
+  };
+  return cells;
+}
+
+/// Throws on one rank where the others have nothing left to do.
+std::vector<Cell> failing_after_samples(Context&) {
+  std::vector<Cell> cells{fake_cell(1)};
+  cells.front().measure = [](const Sampler& sampler) {
+    Measurement measurement = sampler.sample([] { return Seconds(1); });
+    throw_on_the_last_rank();
+    return measurement;
+  };
   return cells;
 }
 
@@ -270,6 +311,19 @@ TEST_F(RunnerTest, RefusesACriterionWithTheReason) {
 TEST_F(RunnerTest, PassesTheErrorOfACellOn) {
   EXPECT_THROW(run(throwing_cells, {}), LibraryError);
   EXPECT_EQ(run(eight_cells, {}).measured, 8) << "and works again afterwards";
+}
+
+TEST_F(RunnerTest, EndsOnAllRanksWithTheMessageOfTheOneThatFailed) {
+  for (const auto cells : {failing_before_samples, failing_in_a_sample, failing_after_samples}) {
+    try {
+      run(cells, {});
+      ADD_FAILURE() << "went on";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::bad_input);
+      EXPECT_EQ(error.what(), is_last_rank() ? std::string("x.jpg is truncated")
+                                             : "on rank 1: x.jpg is truncated");
+    }
+  }
 }
 
 /// A signal stays pending for the life of a process, so this runs in a process of its own.

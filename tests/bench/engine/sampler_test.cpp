@@ -5,10 +5,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <optional>
 #include <random>
 #include <thread>
 
 #include "bench/benchmark.hpp"
+#include "core/error.hpp"
 #include "core/interrupt.hpp"
 
 namespace dlscale::bench {
@@ -163,6 +165,63 @@ TEST(Sampler, KeepsRanksTogetherWhenOnlyOneIsNoisy) {
     EXPECT_EQ(count(result), count(results.front()));
     EXPECT_EQ(result.status, results.front().status);
     EXPECT_GT(count(result), 10U);
+  }
+}
+
+/// Where a rank fails, and in which of its samples (the first two are of the warm-up).
+struct Failure {
+  enum class Part { set_up, once } part;
+  int sample;
+  std::optional<backend::Waiting> meeting;
+};
+
+/// What each of three ranks throws if rank 1 fails, as exit code and message.
+std::vector<std::pair<ExitCode, std::string>> thrown_by_ranks(const Failure& failure) {
+  auto group = backend::local_group(3);
+  std::vector<std::pair<ExitCode, std::string>> thrown(group.size());
+  const auto fail = [&](Failure::Part part, Rank rank, int sample) {
+    if (rank != 1 || part != failure.part || sample != failure.sample) return;
+    throw ConfigError("x.jpg is truncated");
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    threads.emplace_back([&, i, rank = group[i]->rank()] {
+      StoppingCriterion criterion = by_count(4, 1000, 1e-9);
+      criterion.min_warmups = 2;
+      int sample = 0;
+      try {
+        static_cast<void>(
+            Sampler(*group[i], criterion)
+                .sample({.set_up = [&] { fail(Failure::Part::set_up, rank, ++sample); },
+                         .meeting = failure.meeting,
+                         .once =
+                             [&] {
+                               fail(Failure::Part::once, rank, sample);
+                               return Seconds(1.0 + 0.1 * (sample % 3));
+                             }}));
+      } catch (const Error& error) {
+        thrown[i] = {error.code(), error.what()};
+      }
+    });
+  }
+  threads.clear();
+  return thrown;
+}
+
+TEST(Sampler, StopsAllRanksAtTheFailureOfOneAndTellsItsCause) {
+  for (const auto part : {Failure::Part::set_up, Failure::Part::once}) {
+    for (const int sample : {1, 2, 3, 5, 20}) {
+      for (const auto meeting :
+           {std::optional<backend::Waiting>(), std::optional(backend::Waiting::spin),
+            std::optional(backend::Waiting::sleep)}) {
+        const auto thrown = thrown_by_ranks({part, sample, meeting});
+        EXPECT_EQ(thrown[1], std::pair(ExitCode::bad_input, std::string("x.jpg is truncated")));
+        for (const std::size_t other : {0, 2}) {
+          EXPECT_EQ(thrown[other],
+                    std::pair(ExitCode::bad_input, std::string("on rank 1: x.jpg is truncated")));
+        }
+      }
+    }
   }
 }
 

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 #include <thread>
 
 #include "bench/benchmark.hpp"
 #include "bench/io/io_cell.hpp"
+#include "core/error.hpp"
 #include "tests/train/data/message.hpp"
 #include "tests/train/data/small_set.hpp"
 #include "tests/train/data/temporary_folder.hpp"
@@ -75,6 +77,41 @@ TEST_F(BenchIo, MeasuresEveryPartOfEveryPictureOnAllRanks) {
     EXPECT_EQ(result.max_relative_error, 0);
     EXPECT_TRUE(contains(result.implementation, "libjpeg-turbo"));
     EXPECT_NEAR(result.work->bytes.si(), 4 * 5000, 2000);
+  }
+}
+
+/// What two ranks throw.
+std::vector<std::string> thrown_by_ranks(const IoCell& cell) {
+  const auto group = backend::local_group(2);
+  std::vector<std::string> thrown(2);
+  std::vector<std::jthread> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back([&, rank] {
+      try {
+        static_cast<void>(measure_io(cell, Sampler(*group[rank], few_samples())));
+      } catch (const Error& error) {
+        thrown[rank] = error.what();
+      }
+    });
+  }
+  ranks.clear();
+  return thrown;
+}
+
+TEST_F(BenchIo, NamesTheDamagedPictureOfOneRankOnAll) {
+  const IoCell damaged = cell(FileSource::page_cache);
+  for (const int rank : {0, 1}) {
+    train::PipelineOptions options = damaged.pipeline;
+    options.rank = rank;
+    options.ranks = 2;
+    const std::size_t picture = train::DataPipeline(data_, options).next().picks[1].picture;
+    const std::filesystem::path& path = data_.pictures[picture].path;
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+    for (const std::string& message : thrown_by_ranks(damaged)) {
+      EXPECT_TRUE(contains(message, path.string())) << message;
+      EXPECT_TRUE(contains(message, "truncated")) << message;
+    }
+    SetUp();  // mends it
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <string>
 
 #include "backend/comm/communicator.hpp"
 
@@ -12,17 +13,23 @@ namespace dlscale::bench {
 struct Ending {
   std::int32_t exit_code = 0;  ///< of an ExitCode
   std::int32_t signal = 0;
+  std::string cause;  ///< what the first rank that failed says, with its number
   [[nodiscard]] bool stops() const { return exit_code != 0 || signal != 0; }
 };
+
+/// Of an ExitCode; 0 where nothing failed, that of a wrong result for exceptions not our own.
+std::int32_t exit_code_of(const std::exception_ptr& failure);
 
 /// Collective. `mine` is null where this rank did not fail; pending signals count too.
 Ending agree(backend::Communicator& communicator, const std::exception_ptr& mine);
 
-/// If `ending` stops: throws `mine`, or Interrupted, or an Error with the exit code of the rank
-/// that failed.
+/// If `ending` stops: throws `mine`, or Interrupted, or an Error with the exit code and the message
+/// of the rank that failed (Unsupported if it threw that, so that all ranks catch it in the same
+/// place). The launcher ends all ranks when the first one leaves, so each must be able to say why.
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 
-/// Collective: runs `work` on every rank and throws on all if it throws on one.
+/// Collective: runs `work`, which is local to a rank, on every rank and throws on all if it throws
+/// on one. For what may fail between two collective calls: a file to read, memory, a library.
 void together(backend::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::bench

@@ -1,0 +1,97 @@
+#include "bench/together.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/interrupt.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+/// A message as ranks exchange it; a longer one is cut. All zeros: none.
+using Text = std::array<char, 1024>;
+
+/// The same from every rank.
+template <class T>
+std::vector<T> all_gather(backend::Communicator& communicator, const T& mine) {
+  std::vector<T> all(communicator.size());
+  communicator.all_gather(std::as_bytes(std::span(&mine, 1)),
+                          std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+Text text_of(const std::exception_ptr& failure) {
+  Text text{};
+  const auto write = [&text](std::string_view message) {
+    std::ranges::copy(message.substr(0, text.size() - 1), text.begin());
+  };
+  if (!failure) return text;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    write(error.what());
+  } catch (...) {
+    write("an error without a message");
+  }
+  return text;
+}
+
+/// Collective.
+std::string first_cause(backend::Communicator& communicator, const std::exception_ptr& mine) {
+  const std::vector<Text> all = all_gather(communicator, text_of(mine));
+  const auto first = std::ranges::find_if(all, [](const Text& text) { return text[0] != 0; });
+  if (first == all.end()) return "another rank stopped with an error";
+  return fmt::format("on rank {}: {}", first - all.begin(), first->data());
+}
+
+}  // namespace
+
+std::int32_t exit_code_of(const std::exception_ptr& failure) {
+  if (!failure) return 0;
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return static_cast<std::int32_t>(error.code());
+  } catch (...) {
+    return static_cast<std::int32_t>(ExitCode::wrong_result);
+  }
+}
+
+Ending agree(backend::Communicator& communicator, const std::exception_ptr& mine) {
+  using Signs = std::array<std::int32_t, 2>;
+  Ending worst;
+  for (const auto& [exit_code, signal] :
+       all_gather(communicator, Signs{exit_code_of(mine), pending_signal()})) {
+    worst.exit_code = std::max(worst.exit_code, exit_code);
+    worst.signal = std::max(worst.signal, signal);
+  }
+  if (worst.exit_code != 0) worst.cause = first_cause(communicator, mine);
+  return worst;
+}
+
+void throw_if_ended(const Ending& ending, const std::exception_ptr& mine) {
+  if (mine) std::rethrow_exception(mine);
+  if (ending.signal != 0) throw Interrupted(ending.signal);
+  const auto code = static_cast<ExitCode>(ending.exit_code);
+  if (code == ExitCode::ok) return;
+  if (code == ExitCode::not_built) throw Unsupported(ending.cause);
+  throw Error(code, ending.cause);
+}
+
+void together(backend::Communicator& communicator, const std::function<void()>& work) {
+  std::exception_ptr mine;
+  try {
+    work();
+  } catch (...) {
+    mine = std::current_exception();
+  }
+  throw_if_ended(agree(communicator, mine), mine);
+}
+
+}  // namespace dlscale::bench
