@@ -146,6 +146,17 @@ void check_extras(const std::vector<std::string>& extras) {
   }
 }
 
+void declare_criterion(CLI::App& command, BenchOptions& options) {
+  command.add_option("--max-time", options.max_time_s, "Most seconds of sampling per cell")
+      ->check(positive())
+      ->capture_default_str();
+  command
+      .add_option("--precision", options.runner.criterion.relative_half_width,
+                  "Stop a cell when the 95 % interval of its median is within this fraction")
+      ->check(positive())
+      ->capture_default_str();
+}
+
 void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCode& result) {
   CLI::App* command = verb.add_subcommand(std::string(benchmark.name), std::string(benchmark.doc));
   auto options = std::make_shared<BenchOptions>();
@@ -168,14 +179,9 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->add_option("--cores-per-rank", options->session.cores_per_rank,
                    "Bind each rank to this many cores (default: an even share)")
       ->check(positive());
-  command->add_option("--max-time", options->max_time_s, "Most seconds of sampling per cell")
-      ->check(positive())
-      ->capture_default_str();
-  command
-      ->add_option("--precision", options->runner.criterion.relative_half_width,
-                   "Stop a cell when the 95 % interval of its median is within this fraction")
-      ->check(positive())
-      ->capture_default_str();
+  if (benchmark.stopping == bench::Benchmark::Stopping::criterion) {
+    declare_criterion(*command, *options);
+  }
   command->add_option("--order-seed", options->runner.seed, "Seed of the order of cells")
       ->capture_default_str();
   command->allow_extras();

@@ -94,6 +94,9 @@ struct Benchmark {
   std::string_view doc;
   std::vector<Axis> axes;
   std::vector<Cell> (*cells)(Context& context);
+  /// What says when a cell has enough samples: the stopping criterion, or axes of the benchmark.
+  /// The command line offers the criterion's options only where they have an effect.
+  enum class Stopping { criterion, axes } stopping = Stopping::criterion;
 };
 
 /// The context for `benchmark` from the values given on the command line; fills in the defaults.

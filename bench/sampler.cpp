@@ -129,13 +129,9 @@ int next_round(const Rounds& rounds, const StoppingCriterion& criterion) {
 }
 
 void judge(Measurement& measurement, const Samples& samples, double wanted) {
-  measurement.warnings = sampling_warnings(slowest(samples), wanted);
-  if (!narrow(samples, wanted)) {
-    measurement.status = Status::unstable;
-    measurement.reason = fmt::format(
-        "the 95 % interval of the median is still wider than ±{:.3g} % after {} samples",
-        100 * wanted, samples.front().size());
-  }
+  const std::vector<double> times = slowest(samples);
+  measurement.warnings = sampling_warnings(times, wanted);
+  mark_if_unstable(measurement, summarize(times), wanted);
 }
 
 Measurement interrupted(int signal) {

@@ -62,4 +62,12 @@ std::vector<std::string> sampling_warnings(std::span<const double> samples, doub
   return warnings;
 }
 
+void mark_if_unstable(Measurement& measurement, const Summary& time, double wanted) {
+  if (relative_half_width(time) <= wanted) return;
+  measurement.status = Status::unstable;
+  measurement.reason =
+      fmt::format("the 95 % interval of the median is still wider than ±{:.3g} % after {} samples",
+                  100 * wanted, time.n);
+}
+
 }  // namespace dlscale::bench

@@ -16,4 +16,8 @@ std::vector<double> slowest(const std::vector<std::vector<double>>& samples);
 /// `wanted`). Requires ≥ 1 sample.
 std::vector<std::string> sampling_warnings(std::span<const double> samples, double wanted);
 
+/// Gives the status unstable, with its reason, if the interval of `time` is wider than `wanted`
+/// (relative half width).
+void mark_if_unstable(Measurement& measurement, const Summary& time, double wanted);
+
 }  // namespace dlscale::bench

@@ -70,9 +70,8 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
 
 Cell make_cell(const TrainingSettings& settings, const std::string& repeat) {
   check(settings.run);
-  return {axes(settings, repeat), [settings](const Sampler& sampler) {
-            return measure_training(sampler.communicator(), settings);
-          }};
+  return {axes(settings, repeat),
+          [settings](const Sampler& sampler) { return measure_training(sampler, settings); }};
 }
 
 std::vector<Cell> make_cells(Context& context) {
@@ -120,6 +119,7 @@ extern const Benchmark e2e{
              {"seed", "of weights, crops and the order of pictures", "1"},
              {"waiting", "how a rank waits for the others: sleep or spin", "sleep"},
              {"trace", "write a trace for Perfetto to TRACE-rank<r>.json", ""}},
-    .cells = make_cells};
+    .cells = make_cells,
+    .stopping = Benchmark::Stopping::axes};
 
 }  // namespace dlscale::bench

@@ -11,6 +11,7 @@
 
 #include "bench/conv/workbench.hpp"
 #include "bench/e2e/jointly.hpp"
+#include "bench/sampler_warnings.hpp"
 #include "core/error.hpp"
 #include "core/step.hpp"
 #include "train/data.hpp"
@@ -175,7 +176,7 @@ std::vector<double> mean_over_ranks(const std::vector<std::vector<double>>& by_r
 }
 
 void finish(Measurement& measurement, Communicator& communicator, const TrainingSettings& settings,
-            const Outcome& outcome) {
+            double wanted_width, const Outcome& outcome) {
   if (outcome.ending.answer == JointEnd::Answer::wrong) {
     measurement.status = Status::wrong;
     measurement.reason = outcome.ending.reason;
@@ -193,7 +194,9 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
     measurement.reason =
         fmt::format("stopped by signal {} after {} of {} iterations", outcome.ending.signal,
                     outcome.records.size(), settings.warmup + settings.iterations);
+    return;
   }
+  mark_if_unstable(measurement, measurement.at("t_iter").summary, wanted_width);
 }
 
 /// A trace that is lost after all costs a warning, not the measurement.
@@ -230,7 +233,8 @@ std::vector<std::string> loss_warnings(const std::vector<std::vector<double>>& l
       first, quarter, last)};
 }
 
-Measurement measure_training(Communicator& communicator, const TrainingSettings& settings) {
+Measurement measure_training(const Sampler& sampler, const TrainingSettings& settings) {
+  Communicator& communicator = sampler.communicator();
   const std::optional<Bytes> available = memory_per_rank(communicator);
   std::optional<Worker> worker;
   const JointEnd ready =
@@ -240,7 +244,7 @@ Measurement measure_training(Communicator& communicator, const TrainingSettings&
   measurement.implementation = describe(communicator, *worker);
   measurement.work = work_of_iteration(settings, worker->program);
   const Outcome outcome = train_together(communicator, settings, *worker, ready);
-  finish(measurement, communicator, settings, outcome);
+  finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);
   write_traces(measurement, communicator, settings, outcome);
   return measurement;
 }

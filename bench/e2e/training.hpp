@@ -6,6 +6,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
+#include "bench/benchmark.hpp"
 #include "core/measurement.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
@@ -29,9 +30,11 @@ struct TrainingSettings {
 
 /// Trains on all ranks and measures every iteration after the warm-up, every phase as a series.
 /// Collective; the ranks stop together. A signal keeps the samples so far (status interrupted); a
-/// loss that is not finite gives status wrong. Throws ConfigError if the data set cannot be read or
-/// the network does not fit into the memory that is free, before it is taken.
-Measurement measure_training(backend::Communicator& communicator, const TrainingSettings& settings);
+/// loss that is not finite gives status wrong. Of the sampler's criterion only the width counts: an
+/// interval of the median iteration wider than that gives status unstable. Throws ConfigError if
+/// the data set cannot be read or the network does not fit into the memory that is free, before it
+/// is taken.
+Measurement measure_training(const Sampler& sampler, const TrainingSettings& settings);
 
 /// A warning if the loss (mean over ranks; by rank, of all iterations) did not fall: the mean of
 /// the last quarter of the iterations is not below that of the first.

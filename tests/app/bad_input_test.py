@@ -90,6 +90,11 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(self.network, "--passes", "sideways"), 2, "sideways")
         self.assert_refused(self.train("--data", "x", "--schedule", "eager"), 2, "eager")
 
+    def test_options_without_effect_are_refused(self):
+        for option in ["--max-time", "--precision"]:
+            self.assert_refused(self.train("--data", "x", option, "0.5"), 2, option)
+            self.assertNotIn(option, run("bench", "e2e", "--help").stdout)
+
     def test_data_set_missing(self):
         self.assert_refused(self.train("--data", self.folder / "nowhere"), 2, "nowhere", "data make")
 

@@ -49,7 +49,9 @@ layers:
 
 /// The only cell of a benchmark, measured on ranks that are threads; by rank.
 inline std::vector<Measurement> measure_on(int ranks, const Benchmark& benchmark,
-                                           const std::map<std::string, std::string>& values) {
+                                           const std::map<std::string, std::string>& values,
+                                           const StoppingCriterion& criterion = {
+                                               .min_samples = 6, .max_samples = 6}) {
   auto group = backend::local_group(ranks);
   std::vector<Measurement> measurements(group.size());
   std::vector<std::exception_ptr> errors(group.size());
@@ -60,8 +62,7 @@ inline std::vector<Measurement> measure_on(int ranks, const Benchmark& benchmark
         try {
           Context context = make_context(benchmark, values, *group[rank]);
           const Cell cell = benchmark.cells(context).at(0);
-          measurements[rank] =
-              cell.measure(Sampler(*group[rank], {.min_samples = 6, .max_samples = 6}));
+          measurements[rank] = cell.measure(Sampler(*group[rank], criterion));
         } catch (...) {
           errors[rank] = std::current_exception();
         }
