@@ -53,11 +53,13 @@ std::string blame(const std::vector<PhaseError>& phases) {
   return std::max_element(phases.begin() + 1, phases.end(), smaller)->phase;
 }
 
-/// What must agree for a run on 1 rank to be the baseline of a run on more.
+/// What must agree for a run on 1 rank, which waits for no other, to be the baseline of a run on
+/// more.
 std::map<std::string, std::string> baseline_axes(const MeasuredRun& measured) {
   std::map<std::string, std::string> axes = measured.axes;
   axes.erase("ranks");
   axes.erase("ranks_on_node");
+  axes.erase("waiting");
   return axes;
 }
 

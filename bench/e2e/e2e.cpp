@@ -30,6 +30,10 @@ backend::Waiting parse_waiting(std::string_view text) {
   throw ConfigError(fmt::format("--waiting is \"{}\". Write sleep or spin.", text));
 }
 
+std::string waiting_name(backend::Waiting waiting) {
+  return waiting == backend::Waiting::sleep ? "sleep" : "spin";
+}
+
 /// Everything but network, schedule and batch, which make the cells.
 TrainingSettings common_settings(const Context& context) {
   TrainingSettings settings;
@@ -65,6 +69,7 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
           {"threads", std::to_string(run.compute_threads)},
           {"loader_threads", std::to_string(run.loader_threads)},
           {"prefetch", std::to_string(run.prefetch)},
+          {"waiting", waiting_name(settings.waiting)},
           {"repeat", repeat}};
 }
 

@@ -211,6 +211,28 @@ TEST(MeasuredRuns, TakesPhasesFromTheRankThatWasWaitedFor) {
   EXPECT_DOUBLE_EQ(phases.find("t_comm_exposed")->second.si(), 0.05);
 }
 
+TEST(MeasuredRuns, TakeAMissingWayOfWaitingForSleep) {
+  const auto waiting = [](int repeat, const char* how) {
+    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
+    measurement.axes["waiting"] = how;
+    return measurement;
+  };
+  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  const MeasuredRuns measured = collect_runs(
+      std::vector{samples::file("e2e", {older, waiting(1, "sleep"), waiting(2, "spin")})});
+  ASSERT_EQ(measured.runs.size(), 2U);
+  EXPECT_EQ(measured.runs[0].t_iter.size(), 2U);
+  EXPECT_EQ(measured.runs[1].t_iter.size(), 1U);
+}
+
+TEST(Validate, ComparesWithOneRankHoweverItWouldHaveWaited) {
+  Measurement two = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  two.axes["waiting"] = "spin";
+  const Validation validation =
+      validate_measured({e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{}), two});
+  EXPECT_TRUE(validation.runs.back().naive_error.has_value());
+}
+
 TEST(MeasuredRuns, RefusesPhasesWithDifferentNumbersOfIterations) {
   Measurement measurement = e2e({"alexnet", 1, Schedule::wait_free, 0}, PhaseTimes{});
   measurement.series["t_u"] = make_series("s", {{0.1, 0.1}});

@@ -106,6 +106,15 @@ TEST_F(E2e, CallsIterationsUnstableWhoseIntervalIsTooWide) {
   EXPECT_EQ(measure_on(1, e2e, values, {.relative_half_width = 1e9}).front().status, Status::ok);
 }
 
+TEST_F(E2e, TellsWaysOfWaitingApart) {
+  auto group = backend::local_group(1);
+  for (const char* waiting : {"sleep", "spin"}) {
+    Context context =
+        context_for(e2e, setting_.values({{"waiting", waiting}, {"data", "x"}}), *group.front());
+    EXPECT_EQ(e2e.cells(context).at(0).axes.at("waiting"), waiting);
+  }
+}
+
 TEST_F(E2e, WritesATraceForEveryRank) {
   const fs::path prefix = setting_.path("trace");
   std::ignore = measure(2, {{"trace", prefix.string()}});

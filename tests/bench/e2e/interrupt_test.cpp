@@ -49,7 +49,7 @@ TEST(E2e, KeepsTheIterationsSoFarWhenASignalComes) {
   // Two all-reduces come before the training; in the fourth iteration comes the signal, which the
   // fifth is the first to see.
   SignallingCommunicator communicator(6);
-  Context context = make_context(
+  Context context = context_for(
       e2e,
       setting.values(
           {{"data", setting.path("data").string()}, {"iterations", "1000000"}, {"warmup", "2"}}),

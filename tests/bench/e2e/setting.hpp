@@ -47,6 +47,15 @@ layers:
   train::TemporaryFolder folder_;
 };
 
+/// As the command line makes it: the session adds what a rank is bound to.
+inline Context context_for(const Benchmark& benchmark,
+                           const std::map<std::string, std::string>& values,
+                           backend::Communicator& communicator) {
+  Context context = make_context(benchmark, values, communicator);
+  context.values["cores_per_rank"] = "1";
+  return context;
+}
+
 /// The only cell of a benchmark, measured on ranks that are threads; by rank.
 inline std::vector<Measurement> measure_on(int ranks, const Benchmark& benchmark,
                                            const std::map<std::string, std::string>& values,
@@ -60,7 +69,7 @@ inline std::vector<Measurement> measure_on(int ranks, const Benchmark& benchmark
     for (std::size_t rank = 0; rank < group.size(); ++rank) {
       threads.emplace_back([&, rank] {
         try {
-          Context context = make_context(benchmark, values, *group[rank]);
+          Context context = context_for(benchmark, values, *group[rank]);
           const Cell cell = benchmark.cells(context).at(0);
           measurements[rank] = cell.measure(Sampler(*group[rank], criterion));
         } catch (...) {
