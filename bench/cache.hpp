@@ -13,7 +13,7 @@ namespace dlscale::bench {
 /// What the caches hold when a timed region starts. In training the step before has just written
 /// what a step reads first, and everything else has been driven out since it was last used.
 enum class CacheState {
-  cold,      ///< nothing the step uses
+  cold,      ///< nothing the step uses (with several compute threads: see CacheFlusher)
   producer,  ///< what the step before it in the network wrote, as far as it fits; nothing else
   hot,       ///< what the same step used when it ran last
 };
@@ -29,6 +29,9 @@ std::optional<Bytes> last_level_cache(
 /// least. Reading leaves clean lines, so that the timed region does not pay for writing them back.
 /// (Rotating among enough sets of operands would do as well, but every set must be filled: for the
 /// few samples that a layer takes, reading one buffer is quicker and needs less memory.)
+/// The calling thread reads. That empties its core's private caches and the shared ones; the
+/// private caches of other cores, where other compute threads ran, keep what the hardware leaves
+/// them.
 class CacheFlusher {
  public:
   explicit CacheFlusher(std::optional<Bytes> last_level);

@@ -68,10 +68,20 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
 }
 
 std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
-  if (state == CacheState::hot || last_level_) return {};
-  return {
-      "the size of the last-level cache is not known here, so 64 MiB were read to empty it. With a "
-      "larger cache, times are those of partly warm caches."};
+  std::vector<std::string> doubts;
+  if (state == CacheState::hot) return doubts;
+  if (!last_level_) {
+    doubts.emplace_back(
+        "the size of the last-level cache is not known here, so 64 MiB were read to empty it. With "
+        "a larger cache, times are those of partly warm caches.");
+  }
+  if (threads_ > 1) {
+    doubts.push_back(fmt::format(
+        "one thread emptied the caches, but {} compute: what the others keep in the private caches "
+        "of their cores may still be there. For times from cold caches measure with --threads 1.",
+        threads_));
+  }
+  return doubts;
 }
 
 void Workbench::set_caches(CacheState state, std::span<const std::span<std::byte>> produced) {

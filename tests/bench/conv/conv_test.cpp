@@ -190,6 +190,29 @@ TEST(BenchConv, StopsAllRanksAtTheBrokenDeviceOfOneWhereverItFails) {
   }
 }
 
+bool warns_of_private_caches(int threads, CacheState cache) {
+  LayerSelection selection = everything();
+  selection.layers = {"conv1"};
+  selection.passes = {Pass::forward};
+  selection.caches = {cache};
+  const auto group = backend::local_group(1);
+  const auto bench = std::make_shared<Workbench>(make_fake_device(Fault::none),
+                                                 open_device("reference", 1), threads);
+  const std::vector networks{tiny()};
+  const auto cells = layer_cells(bench, networks, selection, *group.front());
+  const Measurement measurement = cells.front().measure(Sampler(*group.front(), quick));
+  return std::ranges::any_of(measurement.warnings, [](const std::string& warning) {
+    return warning.find("private caches") != std::string::npos;
+  });
+}
+
+TEST(BenchConv, WarnsThatSeveralThreadsKeepPrivateCachesWarm) {
+  EXPECT_TRUE(warns_of_private_caches(2, CacheState::cold));
+  EXPECT_TRUE(warns_of_private_caches(2, CacheState::producer));
+  EXPECT_FALSE(warns_of_private_caches(2, CacheState::hot));
+  EXPECT_FALSE(warns_of_private_caches(1, CacheState::cold));
+}
+
 TEST(BenchConv, NamesTheConditionsInTheAxes) {
   LayerSelection selection = everything();
   selection.caches = {CacheState::cold, CacheState::producer};
