@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,14 +21,19 @@ namespace {
 
 using Values = std::vector<float>;
 
+/// 64 random bits for each place of each stream.
+std::uint64_t random_bits(std::uint64_t stream, std::uint64_t place) {
+  std::uint64_t z = (stream * 0x9E3779B97F4A7C15U + place + 1) * 0xD1342543DE82EF95U;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31);
+}
+
 /// Numbers of mean 0 and variance 1, nearly normal (the sum of four uniform numbers), by counter.
 Values noise(std::int64_t n, std::uint64_t seed) {
   Values values(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    std::uint64_t z = (seed * 0x9E3779B97F4A7C15U + i + 1) * 0xD1342543DE82EF95U;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-    z ^= z >> 31;
+    const std::uint64_t z = random_bits(seed, i);
     const auto sum =
         static_cast<float>((z & 0xFFFF) + (z >> 16 & 0xFFFF) + (z >> 32 & 0xFFFF) + (z >> 48));
     values[i] = (sum - 131070.0F) / 37837.0F;  // 4 · 65535 / 2 and 65536 · sqrt(4 / 12)
@@ -53,17 +60,31 @@ bool images_are_independent(const LayerKind& kind) {
   return !std::holds_alternative<BatchNorm>(kind) && !std::holds_alternative<Dropout>(kind);
 }
 
-/// Keeps the first and the last of n images.
-Values first_and_last(const Values& values, int n) {
+/// The images of a batch that are compared, in order.
+using Chosen = std::array<int, 3>;
+
+/// The first, the last, and one between them. Requires n ≥ 3.
+Chosen choose_images(int n, std::uint64_t seed) {
+  const auto between = static_cast<std::uint64_t>(n) - 2;
+  return {0, 1 + static_cast<int>(random_bits(seed, between) % between), n - 1};
+}
+
+/// Keeps the chosen ones of n images.
+Values keep(const Values& values, int n, const Chosen& chosen) {
   const auto image = static_cast<std::ptrdiff_t>(values.size()) / n;
-  Values kept(values.begin(), values.begin() + image);
-  kept.insert(kept.end(), values.end() - image, values.end());
+  Values kept;
+  for (const int i : chosen) {
+    kept.insert(kept.end(), values.begin() + i * image, values.begin() + (i + 1) * image);
+  }
   return kept;
 }
 
-void clear_all_but_first_and_last(Values& values, int n) {
+void clear_all_but(const Chosen& chosen, Values& values, int n) {
   const auto image = static_cast<std::ptrdiff_t>(values.size()) / n;
-  std::fill(values.begin() + image, values.end() - image, 0.0F);
+  for (std::size_t i = 1; i < chosen.size(); ++i) {
+    std::fill(values.begin() + (chosen[i - 1] + 1) * image, values.begin() + chosen[i] * image,
+              0.0F);
+  }
 }
 
 void round_to(DType dtype, Values& values) {
@@ -93,11 +114,11 @@ Data make_data(const OperationSpec& spec, const Operation& operation, std::uint6
   return data;
 }
 
-Data reduce(const Data& data, int batch) {
+Data reduce(const Data& data, int batch, const Chosen& chosen) {
   Data reduced{.inputs = {}, .parameters = data.parameters, .output_gradient = {}, .labels = {}};
-  for (const Values& input : data.inputs) reduced.inputs.push_back(first_and_last(input, batch));
-  reduced.output_gradient = first_and_last(data.output_gradient, batch);
-  reduced.labels = {data.labels.front(), data.labels.back()};
+  for (const Values& input : data.inputs) reduced.inputs.push_back(keep(input, batch, chosen));
+  reduced.output_gradient = keep(data.output_gradient, batch, chosen);
+  for (const int image : chosen) reduced.labels.push_back(data.labels[image]);
   return reduced;
 }
 
@@ -233,19 +254,23 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
     throw Unsupported(
         fmt::format("{} has no pass {} on {}", describe(spec), pass_name(pass), device.name()));
   }
-  const bool two_images = spec.batch > 2 && images_are_independent(spec.layer.kind);
-  const OperationSpec plain = reference_spec(spec, reference, two_images ? 2 : spec.batch);
+  std::optional<Chosen> chosen;  // nothing: all images
+  if (spec.batch > 3 && images_are_independent(spec.layer.kind)) {
+    chosen = choose_images(spec.batch, seed);
+  }
+  const OperationSpec plain =
+      reference_spec(spec, reference, chosen ? static_cast<int>(chosen->size()) : spec.batch);
   const auto model = reference.create(plain);
 
   Data data = make_data(spec, *operation, seed);
-  if (two_images) clear_all_but_first_and_last(data.output_gradient, spec.batch);
+  if (chosen) clear_all_but(*chosen, data.output_gradient, spec.batch);
   std::vector<Result> got = run(device, *operation, spec, data, pass, seed);
   for (Result& result : got) {
-    if (two_images && result.extent == Result::Extent::batch) {
-      result.values = first_and_last(result.values, spec.batch);
+    if (chosen && result.extent == Result::Extent::batch) {
+      result.values = keep(result.values, spec.batch, *chosen);
     }
   }
-  if (two_images) data = reduce(data, spec.batch);
+  if (chosen) data = reduce(data, spec.batch, *chosen);
   return compare(got, run(reference, *model, plain, data, pass, seed));
 }
 

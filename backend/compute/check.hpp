@@ -16,15 +16,16 @@ struct OperationCheck {
   std::string worst;  ///< the tensor it belongs to: "output", "input gradient 0", "weight gradient"
 };
 
-/// Runs one pass of an operation on `device` and on `reference` (which computes in f32) with the
-/// same normally distributed data, rounded to the precision of the operation first, and compares
-/// the results in plain order. backward passes run forward first.
+/// Runs one pass of an operation on `device` and on `reference` (f32 values, sums in double) with
+/// the same normally distributed data, rounded to the precision of the operation first, and
+/// compares the results in plain order. backward passes run forward first.
 ///
-/// So that a check at batch 64 costs the reference two images, kinds that treat images
-/// independently get an output gradient that is zero except in the first and the last image, and
-/// only these two are computed by the reference and compared (a sum over images, such as a weight
-/// gradient, needs no more). Batch norm, whose images depend on each other, and dropout, whose mask
-/// depends on the place in the batch, run in full.
+/// So that a check at batch 64 costs the reference three images, kinds that treat images
+/// independently get an output gradient that is zero except in the first image, the last and one
+/// between them that `seed` chooses, and only these three are computed by the reference and
+/// compared (a sum over images, such as a weight gradient, needs no more). What is wrong with other
+/// images only is not found: compare a batch of up to three, or batch norm, whose images depend on
+/// each other, or dropout, whose mask depends on the place in the batch, which all run in full.
 ///
 /// The inputs of `spec` have the layouts of `device`. Throws Unsupported as `create` does, and if
 /// the operation has no such pass.

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include "core/error.hpp"
@@ -75,11 +77,36 @@ std::unique_ptr<ComputeDevice> open_reference() {
 
 const Convolution convolution{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
 
-OperationCheck check_crooked(Pass pass, const Damage& damage, const LayerKind& kind = convolution) {
+OperationCheck check_crooked(Pass pass, const Damage& damage, const LayerKind& kind = convolution,
+                             int batch = 6, std::uint64_t seed = 1) {
   CrookedDevice device(open_reference(), damage);
   const auto reference = open_reference();
-  const OperationSpec spec = plain_spec(device, make_layer(kind, {{3, 5, 5}}), 6, DType::f32);
-  return check_operation(device, *reference, spec, pass, 1);
+  const OperationSpec spec = plain_spec(device, make_layer(kind, {{3, 5, 5}}), batch, DType::f32);
+  return check_operation(device, *reference, spec, pass, seed);
+}
+
+/// Spoils one image of `tensor`.
+void spoil_image(const Tensor& tensor, int image) {
+  const std::int64_t elements = tensor.desc.elements() / tensor.desc.dims[0];
+  tensor.as<float>()[image * elements + 1] += 0.5F;
+}
+
+/// Whether a check with this seed finds that one image is wrong, forward and backward.
+bool finds(int wrong_image, int batch, std::uint64_t seed) {
+  const auto output = [=](Pass, const Operands& operands) {
+    spoil_image(operands.output, wrong_image);
+  };
+  const auto gradient = [=](Pass pass, const Operands& operands) {
+    if (pass == Pass::backward_data) spoil_image(operands.input_gradients[0], wrong_image);
+  };
+  const double allowed = allowed_error(DType::f32);
+  const bool forward =
+      check_crooked(Pass::forward, output, convolution, batch, seed).max_relative_error > allowed;
+  const bool backward =
+      check_crooked(Pass::backward_data, gradient, convolution, batch, seed).max_relative_error >
+      allowed;
+  EXPECT_EQ(forward, backward);
+  return forward;
 }
 
 TEST(CheckOperation, FindsNothingWhereNothingIsWrong) {
@@ -95,6 +122,41 @@ TEST(CheckOperation, FindsOneWrongElementOfTheLastImage) {
   });
   EXPECT_GT(check.max_relative_error, allowed_error(DType::f32));
   EXPECT_EQ(check.worst, "output");
+}
+
+TEST(CheckOperation, FindsAnyWrongImageOfABatchOfThree) {
+  for (const int image : {0, 1, 2}) EXPECT_TRUE(finds(image, 3, 1)) << image;
+}
+
+TEST(CheckOperation, LooksAtOneMoreImageThanTheFirstAndTheLastWhicheverTheSeedChooses) {
+  constexpr int batch = 6;
+  std::set<int> found;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    int between = 0;
+    for (int image = 1; image < batch - 1; ++image) {
+      if (!finds(image, batch, seed)) continue;
+      ++between;
+      found.insert(image);
+    }
+    EXPECT_EQ(between, 1) << seed;
+  }
+  EXPECT_EQ(found, (std::set<int>{1, 2, 3, 4}));
+}
+
+/// A weight gradient that lacks the second of three images: the gradient of that image is cleared
+/// before the device sums over the batch.
+TEST(CheckOperation, FindsASumThatLacksAnImage) {
+  CrookedDevice device(open_reference(), [](Pass pass, const Operands& operands) {
+    if (pass != Pass::forward) return;  // runs before the backward pass
+    const Tensor& gradient = operands.output_gradient;
+    const std::int64_t elements = gradient.desc.elements() / 3;
+    std::fill_n(gradient.as<float>() + elements, elements, 0.0F);
+  });
+  const auto reference = open_reference();
+  const OperationSpec spec =
+      plain_spec(device, make_layer(convolution, {{3, 5, 5}}), 3, DType::f32);
+  const OperationCheck check = check_operation(device, *reference, spec, Pass::backward_filter, 1);
+  EXPECT_GT(check.max_relative_error, allowed_error(DType::f32));
 }
 
 TEST(CheckOperation, FindsAWrongGradientOfTheInput) {

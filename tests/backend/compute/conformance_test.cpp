@@ -16,7 +16,7 @@ struct Case {
   std::string name;
   LayerKind kind;
   std::vector<ImageShape> inputs;
-  int batch = 3;
+  int batch = 3;  ///< all images are compared, with gradients in all of them
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& shown) {
@@ -59,6 +59,7 @@ std::vector<Case> convolutions() {
       {"ConvolutionWithoutBias", without_bias(square(64, 3, 1, 1)), {{64, 7, 7}}},
       {"ConvolutionGroupsWithoutBias", without_bias(grouped(square(32, 3, 2, 1), 2)), {{32, 9, 9}}},
       {"ConvolutionOfOneImage", square(32, 3, 1, 1), {{16, 6, 6}}, 1},
+      {"ConvolutionOfManyImages", square(32, 3, 1, 1), {{16, 6, 6}}, 16},
   };
 }
 
