@@ -11,6 +11,7 @@
 #include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "core/slowest_rank.hpp"
 #include "core/statistics.hpp"
 
 namespace dlscale::bench {
@@ -117,7 +118,7 @@ int warm_up(Rounds rounds, const StoppingCriterion& criterion) {
 }
 
 bool narrow(const Samples& samples, double wanted) {
-  return relative_half_width(summarize(slowest(samples))) <= wanted;
+  return relative_half_width(summarize(slowest_rank(samples))) <= wanted;
 }
 
 int next_round(const Rounds& rounds, const StoppingCriterion& criterion) {
@@ -129,7 +130,7 @@ int next_round(const Rounds& rounds, const StoppingCriterion& criterion) {
 }
 
 void judge(Measurement& measurement, const Samples& samples, double wanted) {
-  const std::vector<double> times = slowest(samples);
+  const std::vector<double> times = slowest_rank(samples);
   measurement.warnings = sampling_warnings(times, wanted);
   mark_if_unstable(measurement, summarize(times), wanted);
 }

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include "core/error.hpp"
 #include "core/statistics.hpp"
 
 namespace dlscale::bench {
@@ -38,16 +36,6 @@ void warn_of_drift(std::span<const double> samples, double wanted, std::vector<s
 }
 
 }  // namespace
-
-std::vector<double> slowest(const std::vector<std::vector<double>>& samples) {
-  EXPECT(!samples.empty());
-  std::vector<double> result = samples.front();
-  for (const std::vector<double>& rank : samples) {
-    EXPECT(rank.size() == result.size());
-    for (std::size_t i = 0; i < rank.size(); ++i) result[i] = std::max(result[i], rank[i]);
-  }
-  return result;
-}
 
 std::vector<std::string> sampling_warnings(std::span<const double> samples, double wanted) {
   std::vector<std::string> warnings;

@@ -7,9 +7,6 @@
 
 namespace dlscale::bench {
 
-/// The slowest rank's time of each sample: what the summary of a series describes.
-std::vector<double> slowest(const std::vector<std::vector<double>>& samples);
-
 /// What is questionable about samples of one cell in the order in which they were taken, each with
 /// advice: an interval wider than `wanted` (relative half width), too few samples for an interval,
 /// a drift (the intervals of the medians of the two halves do not overlap, and differ by more than

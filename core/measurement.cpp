@@ -8,19 +8,10 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/slowest_rank.hpp"
 
 namespace dlscale {
 namespace {
-
-/// Per sample, the maximum over ranks.
-std::vector<double> slowest_rank(const std::vector<std::vector<double>>& samples) {
-  std::vector<double> slowest = samples.front();
-  for (const std::vector<double>& rank : samples) {
-    EXPECT(rank.size() == slowest.size());
-    for (std::size_t i = 0; i < rank.size(); ++i) slowest[i] = std::fmax(slowest[i], rank[i]);
-  }
-  return slowest;
-}
 
 bool all_finite(const std::vector<std::vector<double>>& samples) {
   return std::all_of(samples.begin(), samples.end(), [](const auto& rank) {
@@ -42,6 +33,16 @@ const Value& find_or_throw(const std::map<std::string, Value>& map, std::string_
 }
 
 }  // namespace
+
+std::vector<double> slowest_rank(const std::vector<std::vector<double>>& samples) {
+  EXPECT(!samples.empty());
+  std::vector<double> slowest = samples.front();
+  for (const std::vector<double>& rank : samples) {
+    EXPECT(rank.size() == slowest.size());
+    for (std::size_t i = 0; i < rank.size(); ++i) slowest[i] = std::fmax(slowest[i], rank[i]);
+  }
+  return slowest;
+}
 
 std::string_view status_name(Status status) {
   switch (status) {

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "core/slowest_rank.hpp"
+
 namespace dlscale::bench {
 namespace {
 
@@ -46,11 +48,11 @@ TEST(SamplingWarnings, SayThatFiveSamplesHaveNoInterval) {
 }
 
 TEST(Slowest, IsTheMaximumOverRanksSampleBySample) {
-  EXPECT_EQ(slowest({{1, 5, 3}, {2, 4, 3}}), (std::vector<double>{2, 5, 3}));
+  EXPECT_EQ(slowest_rank({{1, 5, 3}, {2, 4, 3}}), (std::vector<double>{2, 5, 3}));
 }
 
 TEST(Slowest, NeedsAsManySamplesOfEachRank) {
-  EXPECT_THROW(slowest({{1, 2}, {1}}), std::logic_error);
+  EXPECT_THROW(slowest_rank({{1, 2}, {1}}), std::logic_error);
 }
 
 }  // namespace
