@@ -1,8 +1,7 @@
 #pragma once
 #include <cstddef>
-#include <filesystem>
-#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,21 +19,21 @@ enum class CacheState {
 std::string_view cache_state_name(CacheState state);
 CacheState parse_cache_state(std::string_view name);  ///< throws ConfigError
 
-/// Size of the last-level cache of the first processor, as Linux tells it below `cpus`; nothing if
-/// it does not. A virtual machine may own only a part of it.
-std::optional<Bytes> last_level_cache(
-    const std::filesystem::path& cpus = "/sys/devices/system/cpu");
+/// What has to pass through the caches to drive everything else out: twice the last-level cache (of
+/// which a virtual machine may own only a part), 64 MiB at least. `last_level` is zero where the
+/// system does not tell (backend::last_level_cache()); then the warning says so.
+Bytes flush_size(Bytes last_level);
+std::vector<std::string> unknown_size_warnings(Bytes last_level);
 
-/// Drives everything out of the caches by reading a buffer of twice the last-level cache, 64 MiB at
-/// least. Reading leaves clean lines, so that the timed region does not pay for writing them back.
-/// (Rotating among enough sets of operands would do as well, but every set must be filled: for the
-/// few samples that a layer takes, reading one buffer is quicker and needs less memory.)
-/// The calling thread reads. That empties its core's private caches and the shared ones; the
-/// private caches of other cores, where other compute threads ran, keep what the hardware leaves
-/// them.
+/// Drives everything out of the caches by reading a buffer of flush_size(). Reading leaves clean
+/// lines, so that the timed region does not pay for writing them back. (Rotating among enough sets
+/// of operands would do as well, but every set must be filled: for the few samples that a layer
+/// takes, reading one buffer is quicker and needs less memory.) The calling thread reads. That
+/// empties its core's private caches and the shared ones; the private caches of other cores, where
+/// other compute threads ran, keep what the hardware leaves them.
 class CacheFlusher {
  public:
-  explicit CacheFlusher(std::optional<Bytes> last_level);
+  explicit CacheFlusher(Bytes last_level);
   /// Returns the bytes of the cache lines read, counted by what was read.
   std::size_t flush() const;
   [[nodiscard]] std::size_t bytes() const { return lines_.size(); }

@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "backend/host/caches.hpp"
 #include "backend/host/topology.hpp"
 #include "core/error.hpp"
 
@@ -122,7 +123,8 @@ Cluster detect_local_cluster(int workers) {
 }
 
 Bytes last_level_cache() {
-  return read_topology().last_level_cache;
+  const Bytes told = read_topology().last_level_cache;
+  return told > Bytes(0) ? told : last_level_cache_below("/sys/devices/system/cpu");
 }
 
 std::vector<std::string> host_warnings(int cores) {

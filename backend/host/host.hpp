@@ -24,7 +24,7 @@ std::vector<int> usable_cores();
 /// Throws ConfigError if there are fewer cores than asked for.
 void bind_to_cores(int share, int cores_per_rank);
 
-/// Bytes of the largest cache of core 0; 0 if the system does not tell.
+/// Bytes of the last-level cache of core 0; 0 if the system does not tell.
 Bytes last_level_cache();
 
 /// Processors' worth of time that the control group (a container's limit) allows, such as 1.5;

@@ -18,7 +18,7 @@ struct Topology {
   std::string processor;
   std::string source;  ///< "hwloc 2.9.0", "/proc and /sys"
   std::vector<HardwareThread> threads;
-  Bytes last_level_cache;  ///< zero if not told
+  Bytes last_level_cache;  ///< zero where only Linux itself tells it
 };
 
 /// Throws LibraryError if the machine cannot be read.

@@ -11,6 +11,7 @@
 
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/cache.hpp"
 #include "bench/comm/messages.hpp"
 #include "bench/comm/rotating_buffers.hpp"
 #include "bench/together.hpp"
@@ -22,15 +23,12 @@ namespace {
 using backend::Communicator;
 using backend::Waiting;
 
-/// Taken where the system does not tell the size of its caches: more than most processors have.
-constexpr Bytes assumed_cache{64.0 * 1048576};
-
 /// What one cell does.
 struct Message {
   std::string collective;
   std::size_t elements = 0;
   Waiting waiting = Waiting::spin;
-  Bytes cache;  ///< to be cold of; zero for a hot message
+  Bytes rotation;  ///< of buffers in turn for a cold message; zero for a hot one
   std::vector<std::string> warnings;
 };
 
@@ -117,7 +115,7 @@ Seconds timed(Body body) {
 Measurement take_samples(const Message& message, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
   std::optional<RotatingBuffers> buffers;
-  together(ranks, [&] { buffers.emplace(message.elements, message.cache); });
+  together(ranks, [&] { buffers.emplace(message.elements, message.rotation); });
   std::span<float> values;
   const auto once = [&] {
     if (message.collective == "all_reduce") {
@@ -175,10 +173,15 @@ std::vector<std::string> choices(const Context& context, std::string_view axis,
   return chosen;
 }
 
-Bytes cache_to_avoid(const std::string& word) {
-  if (word == "hot") return Bytes(0);
-  const Bytes cache = backend::last_level_cache();
-  return cache > Bytes(0) ? cache : assumed_cache;
+/// What buffers in turn must fill, and what is doubtful about it.
+struct Rotation {
+  Bytes size;
+  std::vector<std::string> warnings;
+};
+
+std::map<std::string, Rotation> rotations() {
+  const Bytes last_level = backend::last_level_cache();
+  return {{"hot", {}}, {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}};
 }
 
 /// Axes that are the same for all cells of a run.
@@ -217,6 +220,7 @@ std::vector<Cell> make_cells(Context& context) {
   const auto waitings = choices(context, "waiting", {"spin", "sleep"});
   const auto caches = choices(context, "cache", {"cold", "hot"});
   const auto warnings = backend::host_warnings(context.communicator->node_size());
+  const auto rotation_of = rotations();
   std::vector<Cell> cells;
   for (const std::string& collective : collectives) {
     if (context.communicator->size() == 1) {
@@ -226,9 +230,12 @@ std::vector<Cell> make_cells(Context& context) {
     for (const std::int64_t bytes : sizes) {
       for (const std::string& waiting : waitings) {
         for (const std::string& cache : caches) {
-          const Message message{collective, static_cast<std::size_t>(bytes) / sizeof(float),
-                                waiting == "spin" ? Waiting::spin : Waiting::sleep,
-                                cache_to_avoid(cache), warnings};
+          const Rotation& rotation = rotation_of.at(cache);
+          Message message{collective, static_cast<std::size_t>(bytes) / sizeof(float),
+                          waiting == "spin" ? Waiting::spin : Waiting::sleep, rotation.size,
+                          warnings};
+          message.warnings.insert(message.warnings.end(), rotation.warnings.begin(),
+                                  rotation.warnings.end());
           cells.push_back(make_cell(context, message, waiting, cache));
         }
       }
@@ -255,7 +262,9 @@ extern const Benchmark comm{
              "how ranks meet before a sample: spin (they start together) or sleep (as in training: "
              "who wakes late keeps the others waiting)",
              "spin"},
-            {"cache", "cold: buffers in turn that fill twice the last cache; hot: one buffer",
+            {"cache",
+             "cold: buffers in turn that fill twice the last cache, 64 MiB at least; hot: one "
+             "buffer",
              "cold"},
         },
     .cells = make_cells,

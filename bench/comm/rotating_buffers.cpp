@@ -14,18 +14,18 @@ std::size_t whole_lines(std::size_t elements) {
   return (elements + line_elements - 1) / line_elements * line_elements;
 }
 
-std::size_t buffers_for(std::size_t stride, Bytes cache) {
-  if (cache <= Bytes(0)) return 1;
+std::size_t buffers_for(std::size_t stride, Bytes size) {
+  if (size <= Bytes(0)) return 1;
   const double bytes = static_cast<double>(stride * sizeof(float));
-  return static_cast<std::size_t>(std::ceil(2 * cache.si() / bytes)) + 1;
+  return static_cast<std::size_t>(std::ceil(size.si() / bytes)) + 1;
 }
 
 }  // namespace
 
-RotatingBuffers::RotatingBuffers(std::size_t elements, Bytes cache)
+RotatingBuffers::RotatingBuffers(std::size_t elements, Bytes size)
     : elements_(elements),
       stride_(whole_lines(elements)),
-      count_(buffers_for(stride_, cache)),
+      count_(buffers_for(stride_, size)),
       memory_(std::make_unique_for_overwrite<float[]>(stride_ * count_)) {
   EXPECT(elements >= 1);
 }

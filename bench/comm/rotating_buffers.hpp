@@ -12,8 +12,8 @@ namespace dlscale::bench {
 /// is hot.
 class RotatingBuffers {
  public:
-  /// One buffer if `cache` is zero, else as many as fill twice that.
-  RotatingBuffers(std::size_t elements, Bytes cache);
+  /// One buffer if `size` is zero, else as many as fill it: flush_size() for cold ones.
+  RotatingBuffers(std::size_t elements, Bytes size);
   /// The next buffer, filled with ones. When all had their turn all are filled anew, in the same
   /// order, so that the next to be used is the one touched longest ago.
   std::span<float> next();

@@ -68,13 +68,8 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
 }
 
 std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
-  std::vector<std::string> doubts;
-  if (state == CacheState::hot) return doubts;
-  if (!last_level_) {
-    doubts.emplace_back(
-        "the size of the last-level cache is not known here, so 64 MiB were read to empty it. With "
-        "a larger cache, times are those of partly warm caches.");
-  }
+  if (state == CacheState::hot) return {};
+  std::vector<std::string> doubts = unknown_size_warnings(last_level_);
   if (threads_ > 1) {
     doubts.push_back(fmt::format(
         "one thread emptied the caches, but {} compute: what the others keep in the private caches "

@@ -11,6 +11,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
+#include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
 #include "bench/conv/values.hpp"
@@ -58,7 +59,7 @@ class Workbench {
   std::unique_ptr<backend::ComputeDevice> reference_;
   int threads_;
   NormalValues values_;
-  std::optional<Bytes> last_level_ = last_level_cache();
+  Bytes last_level_ = backend::last_level_cache();
   std::optional<CacheFlusher> flusher_;  ///< made at first use
   std::map<std::tuple<std::string, int, DType>, train::ProgramPlan> plans_;
 };

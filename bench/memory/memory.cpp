@@ -4,12 +4,11 @@
 #include <cmath>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 
+#include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
-#include "bench/cache.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/stream.hpp"
 #include "core/error.hpp"
@@ -23,10 +22,11 @@ constexpr std::string_view beyond_caches = "beyond_caches";
 /// STREAM's rule: an array of four times the last-level cache does not live in it.
 /// [McCalpin, STREAM run rules]
 std::size_t size_beyond_caches() {
-  const std::optional<Bytes> cache = last_level_cache();
-  if (cache) return static_cast<std::size_t>(4 * cache->si());
+  const Bytes cache = backend::last_level_cache();
+  if (cache > Bytes(0)) return static_cast<std::size_t>(4 * cache.si());
   throw ConfigError(
-      "--sizes has \"beyond_caches\", but Linux does not tell the size of the last-level cache "
+      "--sizes has \"beyond_caches\", but the system does not tell the size of the last-level "
+      "cache "
       "here. Write four times its size, such as 128 MiB.");
 }
 

@@ -1,6 +1,5 @@
 #include "backend/host/topology.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,13 +14,6 @@ namespace dlscale::backend {
 namespace {
 
 using std::filesystem::path;
-
-std::string first_line(const path& file) {
-  std::ifstream in(file);
-  std::string line;
-  std::getline(in, line);
-  return line;
-}
 
 int number_in(const path& file, int otherwise) {
   std::ifstream in(file);
@@ -60,22 +52,6 @@ std::vector<HardwareThread> hardware_threads() {
   return threads;
 }
 
-/// "32768K"
-Bytes cache_size(const std::string& text) {
-  const double number = std::strtod(text.c_str(), nullptr);
-  return Bytes(number * (text.ends_with('K') ? 1024.0 : text.ends_with('M') ? 1048576.0 : 1.0));
-}
-
-Bytes largest_cache() {
-  Bytes largest;
-  std::error_code none;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/sys/devices/system/cpu/cpu0/cache", none)) {
-    largest = std::max(largest, cache_size(first_line(entry.path() / "size")));
-  }
-  return largest;
-}
-
 }  // namespace
 
 Topology read_topology() {
@@ -85,7 +61,7 @@ Topology read_topology() {
       .processor = processor_name(),
       .source = "/proc and /sys",
       .threads = std::move(threads),
-      .last_level_cache = largest_cache(),
+      .last_level_cache = Bytes(0),
   };
 }
 

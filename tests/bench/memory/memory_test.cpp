@@ -2,8 +2,8 @@
 
 #include <thread>
 
+#include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
-#include "bench/cache.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/stream.hpp"
 #include "tests/train/data/message.hpp"
@@ -147,11 +147,11 @@ TEST(BenchMemory, CopiesTheBatchesOfNetworksOnceEach) {
 }
 
 TEST(BenchMemory, GoesBeyondTheCachesOfThisMachine) {
-  const auto cache = last_level_cache();
-  if (!cache) GTEST_SKIP() << "Linux does not tell the size of the last-level cache here";
+  const Bytes cache = backend::last_level_cache();
+  if (cache == Bytes(0)) GTEST_SKIP() << "the size of the last-level cache is not known here";
   const AxesList found = cells({{"operations", "copy"}, {"sizes", "beyond_caches"}});
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(std::stod(found[0].at("bytes")), 4 * cache->si());
+  EXPECT_EQ(std::stod(found[0].at("bytes")), 4 * cache.si());
 }
 
 TEST(BenchMemory, RefusesWhatItCannotMeasure) {
