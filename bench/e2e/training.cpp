@@ -122,7 +122,8 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
   train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
   Outcome outcome;
   outcome.ending = std::move(ending);
-  const auto all = static_cast<std::size_t>(settings.warmup + settings.iterations);
+  const auto all =
+      static_cast<std::size_t>(settings.warmup) + static_cast<std::size_t>(settings.iterations);
   while (outcome.ending.may_go_on() && outcome.records.size() < all) {
     // What ranks tell each other here counts as `other` of the next iteration.
     outcome.ending =

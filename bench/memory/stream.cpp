@@ -157,8 +157,8 @@ Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, 
     measurement.reason = fmt::format("{} elements differ from the exact result", wrong);
   }
   const auto elements = static_cast<double>(n);
-  measurement.work = Work{Flops(operation.flops * elements),
-                          Bytes((operation.inputs + 1) * sizeof(double) * elements)};
+  measurement.work =
+      Work{Flops(operation.flops * elements), Bytes(8.0 * (operation.inputs + 1) * elements)};
   measurement.implementation = operation.implementation;
   return measurement;
 }

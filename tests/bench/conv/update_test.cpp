@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "bench/conv/workbench.hpp"
 #include "core/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
@@ -41,6 +45,26 @@ TEST(BenchUpdate, CatchesOneWrongWeight) {
   const Measurement result = measure(Fault::update, DType::f32);
   EXPECT_EQ(result.status, Status::wrong);
   EXPECT_TRUE(result.series.empty());
+}
+
+TEST(BenchUpdate, StopsAllRanksAtTheBrokenDeviceOfOne) {
+  const auto group = backend::local_group(2);
+  std::vector<std::string> thrown(2);
+  std::vector<std::jthread> ranks;
+  for (std::size_t i = 0; i < thrown.size(); ++i) {
+    ranks.emplace_back([&, i] {
+      Workbench workbench(make_fake_device(i == 1 ? Fault::broken : Fault::none),
+                          open_device("reference", 1), 1);
+      try {
+        static_cast<void>(measure_update(workbench, 20000, DType::f32, Sampler(*group[i], quick)));
+      } catch (const Error& error) {
+        thrown[i] = error.what();
+      }
+    });
+  }
+  ranks.clear();
+  EXPECT_EQ(thrown,
+            (std::vector<std::string>{"on rank 1: the fake is broken", "the fake is broken"}));
 }
 
 TEST(BenchUpdate, RefusesSizesThatHoldNoParameters) {
