@@ -21,6 +21,7 @@ struct CalibrateOptions {
   std::string cluster = "local";
   std::string output;
   int workers = 2;
+  model::CalibrateOptions conditions;
   InterNodeOptions inter_node;
 };
 
@@ -35,12 +36,30 @@ ExitCode calibrate(const CalibrateOptions& options) {
         "There are no results of bench conv, update, memory, io or comm to fit. Run those first, "
         "with -o.");
   }
-  const model::Machine machine = model::calibrate(cluster, files);
+  const model::Machine machine = model::calibrate(cluster, files, options.conditions);
   model::save_machine(options.output, machine);
   fmt::print("{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
              options.output, machine.kernels.size(), machine.collectives.size(),
              machine.loaders.size(), files.size());
   return ExitCode::ok;
+}
+
+/// Which of several conditions to fit, where the results hold more than one.
+void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
+  verb.add_option("--cache", conditions.cache,
+                  "Kernels: what the caches held when they started, as of bench conv --cache")
+      ->check(CLI::IsMember({"cold", "producer", "hot"}))
+      ->capture_default_str();
+  verb.add_option("--message-cache", conditions.message_cache,
+                  "All-reduces: the same, as of bench comm --cache")
+      ->check(CLI::IsMember({"cold", "hot"}))
+      ->capture_default_str();
+  verb.add_option("--source", conditions.source,
+                  "Pictures: where they came from, as of bench io --source")
+      ->check(CLI::IsMember({"page_cache", "storage"}))
+      ->capture_default_str();
+  verb.add_option("--backend", conditions.backend,
+                  "Compute backend (default: the only one in the results)");
 }
 
 void declare(CLI::App& verb, ExitCode& result) {
@@ -55,6 +74,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(positive())
       ->capture_default_str();
   verb.add_option("-o,--output", options->output, "Machine file to write")->required();
+  declare_conditions(verb, options->conditions);
   options->inter_node.declare(verb);
   verb.footer(
       "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "

@@ -80,13 +80,13 @@ Group with(const Group& group, std::string_view axis, const std::string& value) 
 
 /// The measurements under one of several conditions; none if there are none at all.
 Group in_condition(const Group& group, std::string_view axis, const std::string& wanted,
-                   std::string_view benchmark) {
+                   std::string_view benchmark, std::string_view option) {
   const Group chosen = with(group, axis, wanted);
   if (chosen.empty() && !group.empty()) {
     throw ConfigError(
         fmt::format("no result of {} has {} = {} (there are: {}). Measure it or choose "
-                    "another.",
-                    benchmark, axis, wanted, fmt::join(values(group, axis), ", ")));
+                    "another with {}.",
+                    benchmark, axis, wanted, fmt::join(values(group, axis), ", "), option));
   }
   return chosen;
 }
@@ -137,8 +137,8 @@ KernelTime kernel_time(const Group& group) {
 }
 
 std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& options) {
-  const Group chosen =
-      in_condition(of_backend(all, options.backend), "cache", options.cache, "bench conv");
+  const Group chosen = in_condition(of_backend(all, options.backend), "cache", options.cache,
+                                    "bench conv", "--cache");
   std::vector<KernelTime> kernels;
   for (const auto& [key, group] :
        group_by(chosen, {"kernel", "pass", "dtype", "batch", "threads", "ranks_on_node"})) {
@@ -193,7 +193,8 @@ void check_one_library(const Group& group) {
 
 std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOptions& options) {
   check_one_library(all);
-  const Group chosen = in_condition(all, "cache", options.message_cache, "bench comm");
+  const Group chosen =
+      in_condition(all, "cache", options.message_cache, "bench comm", "--message-cache");
   std::vector<CollectiveFit> fits;
   for (const auto& [key, group] :
        group_by(chosen, {"collective", "ranks", "ranks_on_node", "waiting"})) {
@@ -208,7 +209,7 @@ std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOpti
 
 /// Loaders are alike per picture whatever their number; the fewest disturb each other least.
 std::vector<LoaderFit> fit_loaders(const Group& all, const CalibrateOptions& options) {
-  const Group from = in_condition(all, "source", options.source, "bench io");
+  const Group from = in_condition(all, "source", options.source, "bench io", "--source");
   std::vector<LoaderFit> fits;
   for (const auto& [key, group] : group_by(from, {"height", "width", "ranks_on_node"})) {
     const auto fewest =

@@ -145,6 +145,22 @@ steps:
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stdout.count("compute backends"), ranks)
 
+    def test_calibrate_fits_the_conditions_asked_for(self):
+        results = []
+        for backend in ["onednn", "reference"]:
+            results.append(self.folder / (backend + ".jsonl"))
+            measured = run("bench", "conv", "--network", self.network, "--batch", 2, "--backend",
+                           backend, "--max-time", 0.02, "-o", results[-1])
+            self.assertEqual(measured.returncode, 0, measured.stderr)
+        machine = self.folder / "machine.json"
+        self.assert_refused(run("calibrate", *results, "-o", machine), 2, "--backend")
+        words = ["calibrate", *results, "-o", machine, "--backend", "reference"]
+        self.assert_refused(run(*words, "--cache", "hot"), 2, "cold", "--cache")
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        kernels = json.loads(machine.read_text())["kernels"]
+        self.assertEqual({kernel["source"] for kernel in kernels}, {str(results[1])})
+
     def test_a_result_compared_with_itself_is_not_regressed(self):
         out = self.folder / "conv.jsonl"
         run("bench", "conv", "--network", self.network, "--batch", 2, "--max-time", 0.05, "-o", out)
