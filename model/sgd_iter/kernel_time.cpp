@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -35,6 +36,15 @@ std::string_view kind_of(const KernelTime& kernel) {
   return std::string_view(kernel.kernel).substr(0, kernel.kernel.find(' '));
 }
 
+constexpr std::array<Seconds Estimate<Seconds>::*, 3> ends{
+    &Estimate<Seconds>::low, &Estimate<Seconds>::value, &Estimate<Seconds>::high};
+
+/// e of a kernel that takes `together` beside others that run it, and `alone`; none of one that
+/// takes no time.
+double pressure(Seconds together, Seconds alone) {
+  return alone > Seconds() ? std::sqrt(std::max(0.0, together / alone - 1)) : 0;
+}
+
 bool measured_alone(const std::vector<const KernelTime*>& kernels) {
   return std::any_of(kernels.begin(), kernels.end(),
                      [](const KernelTime* kernel) { return kernel->ranks_on_node == 1; });
@@ -56,6 +66,7 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
     measured_[{kernel.kernel, kernel.pass}].push_back(&kernel);
     if (kernel.work.bytes.si() > 0) comparable_.push_back(&kernel);
   }
+  keep_comparable();
   if (measured_.empty()) {
     throw ConfigError(fmt::format(
         "the machine holds no kernel in {} with {} threads, so compute time is "
@@ -63,7 +74,7 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
         "--dtype {} --threads {}.",
         dtype_name(run.dtype), threads_, network.name(), dtype_name(run.dtype), threads_));
   }
-  if (ranks_on_node > 1) mean_pressure_ = mean_pressure();
+  if (ranks_on_node > 1) find_mean_pressure();
 }
 
 Estimate<Seconds> KernelTimes::time(Step step) const {
@@ -71,14 +82,25 @@ Estimate<Seconds> KernelTimes::time(Step step) const {
   const Kernels* kernels = kernels_of(step);
   if (kernels == nullptr) return by_efficiency(step);
   const int on_node = nearest_ranks_on_node(*kernels);
-  if (on_node != ranks_on_node_) {
-    notes_->add(fmt::format("kernels beside {} ranks on a node were not measured: taken from those "
-                            "beside {}",
-                            ranks_on_node_, on_node),
-                kernels->front()->kernel);
-  }
+  note_other_ranks(on_node, kernels->front()->kernel);
   if (on_node == 1 || !measured_alone(*kernels)) return beside(*kernels, on_node, step);
-  return (1 + pressure(*kernels, step) * mean_pressure_) * beside(*kernels, 1, step);
+  return contended(*kernels, step);
+}
+
+void KernelTimes::note_other_ranks(int ranks_on_node, const std::string& kernel) const {
+  if (ranks_on_node == ranks_on_node_) return;
+  notes_->add(fmt::format("kernels beside {} ranks on a node were not measured: taken from those "
+                          "beside {}",
+                          ranks_on_node_, ranks_on_node),
+              kernel);
+}
+
+/// An efficiency beside other ranks says nothing about a rank alone, nor the reverse.
+void KernelTimes::keep_comparable() {
+  if (comparable_.empty()) return;
+  const int on_node = nearest_ranks_on_node(comparable_);
+  std::erase_if(comparable_,
+                [&](const KernelTime* kernel) { return kernel->ranks_on_node != on_node; });
 }
 
 const KernelTimes::Kernels* KernelTimes::kernels_of(Step step) const {
@@ -94,27 +116,47 @@ Estimate<Seconds> KernelTimes::beside(const Kernels& kernels, int ranks_on_node,
   return at_batch(batches, step);
 }
 
-/// e, of a kernel that was measured alone and beside others.
-double KernelTimes::pressure(const Kernels& kernels, Step step) const {
-  const Seconds alone = beside(kernels, 1, step).value;
-  const Seconds same = beside(kernels, nearest_ranks_on_node(kernels), step).value;
-  return std::sqrt(std::max(0.0, same / alone - 1));
+/// Of as many ranks that run the same kernel, or the nearest number.
+Estimate<Seconds> KernelTimes::together(const Kernels& kernels, Step step) const {
+  return beside(kernels, nearest_ranks_on_node(kernels), step);
 }
 
-double KernelTimes::mean_pressure() const {
-  Seconds weighted;
-  Seconds sum;
+Estimate<Seconds> KernelTimes::contended(const Kernels& kernels, Step step) const {
+  const Estimate<Seconds> alone = beside(kernels, 1, step);
+  const Estimate<Seconds> same = together(kernels, step);
+  const auto at = [&](std::size_t i, std::size_t j) {
+    const Seconds t = alone.*ends.at(i);
+    return (1 + pressure(same.*ends.at(j), t) * mean_pressure_.at(i).at(j)) * t;
+  };
+  return {at(1, 1), std::min({at(0, 0), at(1, 0), at(2, 0)}),
+          std::max({at(0, 2), at(1, 2), at(2, 2)})};
+}
+
+void KernelTimes::find_mean_pressure() {
+  std::array<std::array<Seconds, 3>, 3> weighted{};
+  std::array<Seconds, 3> sum{};
   std::vector<Step> steps = forward_steps(*network_);
   const std::vector<Step> backward = backward_steps(*network_);
   steps.insert(steps.end(), backward.begin(), backward.end());
   for (const Step step : steps) {
     const Kernels* kernels = kernels_of(step);
     if (kernels == nullptr || !measured_alone(*kernels)) continue;
-    const Seconds alone = beside(*kernels, 1, step).value;
-    weighted += pressure(*kernels, step) * alone;
-    sum += alone;
+    const Estimate<Seconds> alone = beside(*kernels, 1, step);
+    const Estimate<Seconds> same = together(*kernels, step);
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      const Seconds t = alone.*ends.at(i);
+      sum.at(i) += t;
+      for (std::size_t j = 0; j < ends.size(); ++j) {
+        weighted.at(i).at(j) += pressure(same.*ends.at(j), t) * t;
+      }
+    }
   }
-  return sum > Seconds() ? weighted / sum : 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (sum.at(i) <= Seconds()) continue;
+    for (std::size_t j = 0; j < ends.size(); ++j) {
+      mean_pressure_.at(i).at(j) = weighted.at(i).at(j) / sum.at(i);
+    }
+  }
 }
 
 Estimate<Seconds> KernelTimes::nominal(Step step) const {
@@ -203,6 +245,7 @@ Estimate<Seconds> KernelTimes::by_efficiency(Step step) const {
   }
   notes_->add(fmt::format("kernels never measured: taken at the median efficiency of {}", like),
               key);
+  note_other_ranks(comparable_.front()->ranks_on_node, key);
   const Seconds best = spanned_roofline().time(work(*network_, step, run_->batch, run_->dtype));
   return {best / median(efficiency), best / quantile(efficiency, 0.975),
           best / quantile(efficiency, 0.025)};

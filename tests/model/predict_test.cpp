@@ -224,6 +224,19 @@ TEST_F(TwoWorkers, MeasuredOnlyTogetherAreTakenAsMeasured) {
   EXPECT_NEAR(one(with_cores_to_spare()).time.forward.si() / forward(), 2, 1e-9);
 }
 
+TEST_F(TwoWorkers, WidenTheirIntervalWithThatOfTheTimesTogether) {
+  slow_beside_another([](const KernelTime&) { return 1.21; });
+  for (KernelTime& kernel : machine_.kernels) {
+    if (kernel.ranks_on_node == 1) continue;
+    kernel.time.low = 0.95 * kernel.time.value;
+    kernel.time.high = 1.05 * kernel.time.value;
+  }
+  const Prediction p = one(small_run(2));  // all on one core: whatever compute takes, shows
+  const double compute = forward() + backward();
+  EXPECT_NEAR((p.time.total - p.low).si(), 1.21 * 0.05 * compute, 0.002 * compute);
+  EXPECT_NEAR((p.high - p.time.total).si(), 1.21 * 0.05 * compute, 0.002 * compute);
+}
+
 TEST_F(TwoWorkers, SaysHowItWentBeyondTheRanksMeasured) {
   const Prediction p = one(small_run(8));
   EXPECT_TRUE(mentions(p, "all-reduce on 8 ranks extrapolated from 2")) << all(p.notes);
