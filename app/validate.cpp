@@ -45,7 +45,8 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Example: dlscale validate results/local/quickstart --machine "
       "results/local/quickstart/machine.json\n"
-      "Exit code 1: a limit is missed; the table names the phase to blame.");
+      "Exit code 1: a limit is missed; the table names the phase to blame. Exit code 3: none is "
+      "missed, but measurements are wrong, interrupted or lost, so that not all was judged.");
   verb.callback([options, &result] { result = validate(*options); });
 }
 

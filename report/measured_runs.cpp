@@ -97,6 +97,19 @@ bool has_times(const Measurement& measurement) {
   return measurement.status == Status::ok || measurement.status == Status::unstable;
 }
 
+void leave_out(MeasuredRuns& collected, const Measurement& measurement) {
+  collected.notes.push_back(fmt::format("left out: {} is {} ({})", measurement.key(),
+                                        status_name(measurement.status), measurement.reason));
+  if (measurement.status != Status::unsupported) ++collected.not_judged;
+}
+
+void check_complete(MeasuredRuns& collected, const ResultFile& file) {
+  if (file.complete || file.header.benchmark != "e2e") return;
+  collected.notes.push_back(
+      fmt::format("{} ends early: what was to come after it is left out", file.path.string()));
+  ++collected.not_judged;
+}
+
 }  // namespace
 
 std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes) {
@@ -118,10 +131,10 @@ MeasuredRuns collect_runs(std::span<const ResultFile> results) {
       if (has_times(measurement)) {
         groups[key_without(measurement, repeat_axis)].push_back(&measurement);
       } else {
-        collected.notes.push_back(fmt::format("left out: {} is {} ({})", measurement.key(),
-                                              status_name(measurement.status), measurement.reason));
+        leave_out(collected, measurement);
       }
     }
+    check_complete(collected, file);
   }
   for (const auto& [key, repeats] : groups) collected.runs.push_back(join_repeats(repeats));
   std::ranges::sort(collected.runs, {}, order);

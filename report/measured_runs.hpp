@@ -25,10 +25,14 @@ struct MeasuredRun {
 struct MeasuredRuns {
   std::vector<MeasuredRun> runs;   ///< by network, batch, ranks and schedule
   std::vector<std::string> notes;  ///< measurements left out, and why
+  /// Measurements that were begun and cannot be judged: wrong, interrupted, or lost with the end of
+  /// their file. A note each.
+  int not_judged = 0;
 };
 
 /// The "e2e" measurements of the results; those with a status other than ok or unstable are left
-/// out. Throws ConfigError if an axis or a series is missing or no number.
+/// out, as is what came after the end of a file that ends early. Throws ConfigError if an axis or a
+/// series is missing or no number.
 MeasuredRuns collect_runs(std::span<const ResultFile> results);
 
 /// The key of a measurement without the axes named.

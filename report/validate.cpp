@@ -212,6 +212,7 @@ Validation validate(const Predictor& predictor, std::span<const ResultFile> resu
   }
   Validation validation;
   validation.notes = std::move(measured.notes);
+  validation.not_judged = measured.not_judged;
   for (const MeasuredRun& run : measured.runs) {
     validation.runs.push_back(validate_run(run, predictor, measured.runs));
   }
@@ -238,7 +239,7 @@ ExitCode exit_code(const Validation& validation, const Limits& limits) {
     const auto limit = limit_of(summary, limits);
     if (limit && !passes(summary, *limit)) return ExitCode::regression;
   }
-  return ExitCode::ok;
+  return validation.not_judged > 0 ? ExitCode::inconclusive : ExitCode::ok;
 }
 
 }  // namespace dlscale::report

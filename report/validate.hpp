@@ -55,6 +55,7 @@ struct Validation {
   std::vector<RunValidation> runs;
   std::vector<ErrorSummary> summaries;
   std::vector<std::string> notes;  ///< measurements left out, and why
+  int not_judged = 0;              ///< of those, the ones that were begun: wrong, interrupted, lost
 };
 
 /// Holds predictions of `machine` against measured "e2e" results. Throws ConfigError if there are
@@ -73,7 +74,8 @@ struct Limits {
 bool passes(const ErrorSummary& summary, double limit);
 /// The limit for a group by number of ranks; nothing for other groups.
 std::optional<double> limit_of(const ErrorSummary& summary, const Limits& limits);
-/// regression if a group by number of ranks misses its limit, else ok.
+/// regression if a group by number of ranks misses its limit, else inconclusive if a measurement
+/// could not be judged, for a prediction is not right where nobody looked, else ok.
 ExitCode exit_code(const Validation& validation, const Limits& limits);
 
 }  // namespace dlscale::report

@@ -68,6 +68,12 @@ std::string blame_clause(const Validation& validation, const ErrorSummary& summa
                      phase_word(phase));
 }
 
+std::string not_judged_clause(const Validation& validation) {
+  if (validation.not_judged == 0) return "";
+  return fmt::format(" {} could not be judged (see the notes), so nothing is passed.",
+                     counted(validation.not_judged, "measurement"));
+}
+
 std::vector<Cell> summary_cells(const ErrorSummary& summary, const Limits& limits) {
   const auto limit = limit_of(summary, limits);
   std::vector<Cell> cells{{summary.group},
@@ -121,9 +127,10 @@ std::string verdict_sentence(const Validation& validation, const Limits& limits)
     clauses.push_back(limit_clause(summary, limit));
     if (!passes(summary, limit)) blames += blame_clause(validation, summary);
   });
-  return fmt::format("The predicted iteration time is off by {}, median of {}.{}",
+  return fmt::format("The predicted iteration time is off by {}, median of {}.{}{}",
                      fmt::join(clauses, " and "),
-                     counted(validation.summaries.front().repeats, "measured repeat"), blames);
+                     counted(validation.summaries.front().repeats, "measured repeat"), blames,
+                     not_judged_clause(validation));
 }
 
 Table runs_table(const Validation& validation) {

@@ -43,11 +43,19 @@ Json summary_fields(const ErrorSummary& summary, const Limits& limits) {
           {"passed", limit ? Json(passes(summary, *limit)) : Json(nullptr)}};
 }
 
+std::string_view verdict(ExitCode code) {
+  if (code == ExitCode::ok) return "passed";
+  return code == ExitCode::inconclusive ? "inconclusive" : "failed";
+}
+
 }  // namespace
 
 std::string validation_json(const Validation& validation, const Limits& limits) {
   Json json{{"schema", "dlscale.validation"}, {"version", 1}};
-  json["passed"] = exit_code(validation, limits) == ExitCode::ok;
+  const ExitCode code = exit_code(validation, limits);
+  json["passed"] = code == ExitCode::ok;
+  json["verdict"] = verdict(code);
+  json["not_judged"] = validation.not_judged;  // why: in the notes
   json["runs"] = Json::array();
   for (const RunValidation& run : validation.runs) {
     json["runs"].push_back(run_validation_fields(run));

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "report/json/json.hpp"
 #include "report/measured_runs.hpp"
 #include "report/validation_table.hpp"
 #include "tests/report/samples.hpp"
@@ -165,6 +167,33 @@ TEST(Validate, LeavesOutWhatHasNoTimesAndSaysSo) {
   EXPECT_EQ(validation.runs.size(), 1U);
   ASSERT_EQ(validation.notes.size(), 1U);
   EXPECT_NE(validation.notes.front().find("loss is not finite"), std::string::npos);
+}
+
+TEST(Validate, PassesNothingWhereAMeasurementCouldNotBeJudged) {
+  const Measurement good = e2e({"alexnet", 1, Schedule::wait_free, 0}, scaled(0.96));
+  for (const Status status : {Status::wrong, Status::interrupted, Status::unsupported}) {
+    Measurement lost = e2e({"vgg16", 1, Schedule::wait_free, 0}, PhaseTimes{});
+    lost.status = status;
+    const Validation validation = validate_measured({good, lost});
+    const bool was_begun = status != Status::unsupported;
+    EXPECT_EQ(exit_code(validation, {}), was_begun ? ExitCode::inconclusive : ExitCode::ok);
+    const auto json = nlohmann::json::parse(validation_json(validation, {}));
+    EXPECT_EQ(json.at("passed"), !was_begun);
+    EXPECT_EQ(json.at("verdict"), was_begun ? "inconclusive" : "passed");
+    EXPECT_EQ(json.at("notes").size(), 1U);
+    EXPECT_EQ(verdict_sentence(validation, {}).find("could not be judged") != std::string::npos,
+              was_begun);
+    EXPECT_EQ(exit_code(validation, {-1, -1}), ExitCode::regression);  // a missed limit counts more
+  }
+}
+
+TEST(Validate, PassesNothingWhereAFileEndsEarly) {
+  ResultFile file = samples::file("e2e", {e2e({}, scaled(0.96))});
+  file.complete = false;
+  const Validation validation = validate(fixed_prediction, std::vector{file});
+  EXPECT_EQ(exit_code(validation, {}), ExitCode::inconclusive);
+  ASSERT_EQ(validation.notes.size(), 1U);
+  EXPECT_NE(validation.notes.front().find("e2e.jsonl ends early"), std::string::npos);
 }
 
 TEST(Validate, RefusesResultsWithoutTrainingRuns) {
