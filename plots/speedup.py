@@ -51,12 +51,13 @@ def draw_curve(axes, curve, colour, with_schedule):
     total = [prediction["time"]["t_iter_s"] for prediction in curve]
     slow = [prediction["t_iter_high_s"] for prediction in curve]
     fast = [prediction["t_iter_low_s"] for prediction in curve]
-    low = [s * t / t_slow for s, t, t_slow in zip(speedup, total, slow, strict=True)]
-    high = [s * t / t_fast for s, t, t_fast in zip(speedup, total, fast, strict=True)]
     schedule = curve[0]["run"]["schedule"]
     name = f"predicted, {schedule}" if with_schedule else "predicted"
     interval = figure_io.label(f"95 % interval, {schedule}" if with_schedule else "95 % interval")
-    axes.fill_between(ranks, low, high, color=colour, alpha=0.25, linewidth=0, label=interval)
+    if None not in slow + fast:  # data sheets state no interval
+        low = [s * t / t_slow for s, t, t_slow in zip(speedup, total, slow, strict=True)]
+        high = [s * t / t_fast for s, t, t_fast in zip(speedup, total, fast, strict=True)]
+        axes.fill_between(ranks, low, high, color=colour, alpha=0.25, linewidth=0, label=interval)
     axes.plot(ranks, speedup, color=colour, marker=".", markersize=4, label=figure_io.label(name))
     axes.annotate(
         f"{speedup[-1]:.3g}",

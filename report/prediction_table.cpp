@@ -98,8 +98,7 @@ std::vector<Cell> row(const Prediction& prediction, Footnotes& footnotes) {
                               time.update, time.total}) {
     cells.push_back({milliseconds(phase)});
   }
-  cells.push_back(
-      {fmt::format("{} – {}", milliseconds(prediction.low), milliseconds(prediction.high))});
+  cells.push_back({interval_text(prediction)});
   cells.push_back({significant(prediction.images_per_s, 4)});
   cells.push_back({significant(prediction.speedup, 3)});
   cells.push_back({percent(prediction.efficiency)});
@@ -170,11 +169,14 @@ std::vector<Cell> record(const Prediction& prediction) {
        {run.cores_per_rank, run.compute_threads, run.loader_threads, run.prefetch}) {
     integer(count);
   }
-  for (const Seconds value :
-       {time.io, time.h2d, time.forward, time.backward, time.exposed_comm, time.update, time.total,
-        prediction.low, prediction.high, time.hidden_comm, time.load}) {
+  for (const Seconds value : {time.io, time.h2d, time.forward, time.backward, time.exposed_comm,
+                              time.update, time.total}) {
     cells.push_back({exact(value.si())});
   }
+  for (const std::optional<Seconds>& value : {prediction.low, prediction.high}) {
+    cells.push_back({value ? exact(value->si()) : ""});
+  }
+  for (const Seconds value : {time.hidden_comm, time.load}) cells.push_back({exact(value.si())});
   const auto& closed_form = prediction.closed_form;
   cells.push_back({closed_form ? exact(closed_form->total.si()) : ""});
   for (const double value : {prediction.images_per_s, prediction.speedup, prediction.efficiency}) {
@@ -193,6 +195,11 @@ Table records(std::span<const Prediction> predictions) {
 }
 
 }  // namespace
+
+std::string interval_text(const Prediction& prediction) {
+  if (!prediction.low || !prediction.high) return "–";
+  return fmt::format("{} – {}", milliseconds(*prediction.low), milliseconds(*prediction.high));
+}
 
 std::string run_title(const Run& run) {
   return fmt::format("{} on {}, {} and {} per rank, {}, {}", run.network, run.cluster,

@@ -10,6 +10,7 @@
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
+#include "report/prediction_table.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -145,8 +146,7 @@ Table runs_table(const Validation& validation) {
   for (const RunValidation& run : validation.runs) {
     std::vector<Cell> cells = run_cells(run.run);
     cells.push_back({milliseconds(run.iteration().predicted)});
-    cells.push_back({fmt::format("{} – {}", milliseconds(run.prediction.low),
-                                 milliseconds(run.prediction.high))});
+    cells.push_back({interval_text(run.prediction)});
     cells.push_back({milliseconds(run.iteration().measured)});
     cells.push_back({error_text(run.iteration())});
     cells.push_back({spread(run.errors)});

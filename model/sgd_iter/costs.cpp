@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 #include "core/step.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
 #include "model/sgd_iter/message_time.hpp"
@@ -88,6 +89,7 @@ class Costs {
                                          const Conditions& wanted, Bytes size,
                                          std::string_view what) const;
   [[nodiscard]] Estimate<Seconds> picture() const;
+  [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
   [[nodiscard]] Seconds storage() const;
   void add_cores(IterationPlan& plan) const;
   void add_steps(IterationCosts& costs) const;
@@ -114,6 +116,23 @@ Estimate<Seconds> Costs::affine(const std::vector<AffineFit>& fits, const Condit
   return fit.cost.time(size);
 }
 
+/// Thread time of a picture as the cluster's description states it.
+Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
+  const std::string& cluster = machine_->cluster.name;
+  const Estimate<Seconds> time = fit.picture();
+  if (time.value > Seconds()) {
+    notes_->add(
+        fmt::format("decoding takes {} a picture and core by host.decode of cluster {}: "
+                    "measured by others, maybe on another processor (see its source), so "
+                    "an estimate and no bound",
+                    to_text(time.value), cluster));
+  } else {
+    notes_->add(
+        fmt::format("cluster {} gives no host.decode: decoding is taken to cost nothing", cluster));
+  }
+  return time;
+}
+
 /// Thread time of a picture of the network's input size. Reading and decoding do not depend on the
 /// crop; augmenting goes with its pixels.
 Estimate<Seconds> Costs::picture() const {
@@ -126,7 +145,7 @@ Estimate<Seconds> Costs::picture() const {
   const LoaderFit& fit = *std::min_element(
       machine_->loaders.begin(), machine_->loaders.end(),
       [&](const LoaderFit& a, const LoaderFit& b) { return distance(a) < distance(b); });
-  if (!machine_->fitted) return fit.picture();
+  if (!machine_->fitted) return stated_picture(fit);
   if (fit.ranks_on_node != place_.ranks_on_node()) {
     notes_->add(fmt::format("loading beside {} ranks was not measured: taken from {} ranks",
                             place_.ranks_on_node(), fit.ranks_on_node));

@@ -61,7 +61,6 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   prediction.run = run;
   prediction.time = simulate_iteration(plan);
   prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
-  prediction.low = prediction.high = prediction.time.total;
   if (machine.fitted) add_interval(costs, prediction);
   prediction.images_per_s = throughput(run.ranks, run.batch, prediction.time.total);
   prediction.bound = what_bounds(prediction.time, plan);

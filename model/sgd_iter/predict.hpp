@@ -29,8 +29,10 @@ struct Prediction {
   IterationTime time;                        ///< by simulation of the task graph
   std::optional<IterationTime> closed_form;  ///< (1.1)–(1.9), where they apply
   std::string closed_form_absent;            ///< why not, else empty
-  Seconds low;  ///< 95 % interval of time.total from the intervals of the machine's parameters
-  Seconds high;
+  /// 95 % interval of time.total from the intervals of the machine's parameters; absent for data
+  /// sheets, which state none.
+  std::optional<Seconds> low;
+  std::optional<Seconds> high;
   double images_per_s = 0;
   double speedup = 0;     ///< over one rank with the same batch per rank
   double efficiency = 0;  ///< speedup / ranks

@@ -19,6 +19,10 @@ Json optional_number(const std::optional<double>& value) {
   return value ? number(*value) : Json(nullptr);
 }
 
+Json optional_number(const std::optional<Seconds>& value) {
+  return value ? number(*value) : Json(nullptr);
+}
+
 Json run_fields(const Run& run) {
   return {{"network", run.network},
           {"cluster", run.cluster},
@@ -45,8 +49,8 @@ Json prediction_fields(const model::Prediction& prediction) {
   Json json;
   json["run"] = run_fields(prediction.run);
   json["time"] = time_fields(prediction.time);
-  json["t_iter_low_s"] = number(prediction.low);
-  json["t_iter_high_s"] = number(prediction.high);
+  json["t_iter_low_s"] = optional_number(prediction.low);
+  json["t_iter_high_s"] = optional_number(prediction.high);
   json["closed_form"] =
       prediction.closed_form ? time_fields(*prediction.closed_form) : Json(nullptr);
   json["closed_form_absent"] = prediction.closed_form_absent;

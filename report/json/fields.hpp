@@ -15,7 +15,9 @@ using Json = nlohmann::ordered_json;
 /// A finite number; infinities and NaN are a bug in dlscale, since JSON has none.
 Json number(double value);
 Json number(Seconds value);
+/// null where absent.
 Json optional_number(const std::optional<double>& value);
+Json optional_number(const std::optional<Seconds>& value);
 
 Json run_fields(const Run& run);
 Json time_fields(const model::IterationTime& time);

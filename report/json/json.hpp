@@ -15,6 +15,7 @@ namespace dlscale::report {
 std::string prediction_json(std::span<const model::Prediction> predictions);
 
 /// {"schema": "dlscale.validation", "version": 1, "passed": ..., "runs": [...], "summaries": ...}
+/// with "verdict": "passed", "failed" or "inconclusive" (some measurements could not be judged).
 std::string validation_json(const Validation& validation, const Limits& limits);
 
 /// {"schema": "dlscale.comparison", "version": 1, "verdict": ..., "rows": [...], ...}

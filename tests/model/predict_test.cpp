@@ -233,8 +233,8 @@ TEST_F(TwoWorkers, WidenTheirIntervalWithThatOfTheTimesTogether) {
   }
   const Prediction p = one(small_run(2));  // all on one core: whatever compute takes, shows
   const double compute = forward() + backward();
-  EXPECT_NEAR((p.time.total - p.low).si(), 1.21 * 0.05 * compute, 0.002 * compute);
-  EXPECT_NEAR((p.high - p.time.total).si(), 1.21 * 0.05 * compute, 0.002 * compute);
+  EXPECT_NEAR((p.time.total - *p.low).si(), 1.21 * 0.05 * compute, 0.002 * compute);
+  EXPECT_NEAR((*p.high - p.time.total).si(), 1.21 * 0.05 * compute, 0.002 * compute);
 }
 
 TEST_F(TwoWorkers, SaysHowItWentBeyondTheRanksMeasured) {
@@ -276,15 +276,15 @@ TEST_F(TwoWorkers, RefusesImpossibleRuns) {
 TEST_F(TwoWorkers, WidensItsIntervalWithTheMachines) {
   TrainingRun run = small_run(2);
   const Prediction exact = one(run);
-  EXPECT_NEAR(exact.low.si(), exact.high.si(), 1e-3 * exact.time.total.si());
+  EXPECT_NEAR(exact.low->si(), exact.high->si(), 1e-3 * exact.time.total.si());
   for (KernelTime& kernel : machine_.kernels) {
     kernel.time.low = 0.9 * kernel.time.value;
     kernel.time.high = 1.2 * kernel.time.value;
   }
   const Prediction wide = one(run);
   const double compute = forward() + backward();
-  EXPECT_NEAR((wide.time.total - wide.low).si(), 0.1 * compute, 0.01 * compute);
-  EXPECT_NEAR((wide.high - wide.time.total).si(), 0.2 * compute, 0.01 * compute);
+  EXPECT_NEAR((wide.time.total - *wide.low).si(), 0.1 * compute, 0.01 * compute);
+  EXPECT_NEAR((*wide.high - wide.time.total).si(), 0.2 * compute, 0.01 * compute);
 }
 
 TEST_F(TwoWorkers, ScalesAugmentingByPixels) {
@@ -427,7 +427,8 @@ TEST(NominalPrediction, IsTheSumOfRooflines) {
     EXPECT_LE(p.efficiency, 1 + 1e-9);
     EXPECT_NEAR(p.efficiency, p.speedup / p.run.ranks, 1e-12);
     EXPECT_NEAR(p.images_per_s, 256 * p.run.ranks / p.time.total.si(), 1e-9 * p.images_per_s);
-    EXPECT_EQ(p.low, p.time.total);
+    EXPECT_FALSE(p.low || p.high);
+    EXPECT_TRUE(mentions(p, "2.800 ms a picture and core by host.decode")) << all(p.notes);
   }
 }
 

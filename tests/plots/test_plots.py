@@ -215,6 +215,15 @@ class PlotsTest(unittest.TestCase):
         predictions = self.write("alone.json", sample_predictions(["vgg16"]))
         self.assertNotIn("measured", self.draw("speedup", predictions))
 
+    def test_speedup_of_data_sheets_has_no_interval(self):
+        document = sample_predictions(["vgg16"])
+        self.assertIn("95 % interval", self.draw("speedup", self.write("fitted.json", document)))
+        for prediction in document["predictions"]:
+            prediction["t_iter_low_s"] = prediction["t_iter_high_s"] = None
+        text = self.draw("speedup", self.write("nominal.json", document))
+        self.assertIn("predicted", text)
+        self.assertNotIn("95 % interval", text)
+
     def test_allreduce_shows_points_and_fit_with_units(self):
         machine = self.write("machine.json", sample_machine())
         results = self.write("comm.jsonl", sample_results())

@@ -96,6 +96,19 @@ TEST(PredictionTable, HasARowForEveryNumberOfRanks) {
   EXPECT_EQ(table.rows[6][column(table, "bound by")].text, "communication");
 }
 
+TEST(PredictionTable, HasNoIntervalWhereThereIsNone) {
+  auto curve = samples::curve("alexnet");
+  EXPECT_NE(interval_text(curve.front()), "–");
+  for (auto& prediction : curve) prediction.low = prediction.high = std::nullopt;
+  const Document document = prediction_document(curve);
+  expect_well_made(document);
+  const Table& table = document.tables.front();
+  EXPECT_EQ(table.rows[0][column(table, "95 % interval")].text, "–");
+  EXPECT_EQ(document.records.rows[0][column(document.records, "t_iter_low_s")].text, "");
+  const Json json = Json::parse(document.json);
+  EXPECT_TRUE(json.at("predictions").at(0).at("t_iter_high_s").is_null());
+}
+
 TEST(PredictionTable, TellsEachNoteOnceAndMarksTheRowsItIsAbout) {
   const Document document = prediction_document(samples::curve("alexnet"));
   const Table& table = document.tables.front();
