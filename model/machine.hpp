@@ -111,6 +111,16 @@ struct LoaderFit {
   }
 };
 
+/// Where and with what the results were measured that a machine was fitted to. "unknown": the file
+/// does not say, or nothing was measured.
+struct MeasuredOn {
+  std::string cpu = "unknown";
+  std::string host_hash = "unknown";  ///< Environment::host_hash
+  std::string backend = "unknown";    ///< compute backend
+  /// Name → version: those of the compute backend, and "communicator", which bench comm measured.
+  std::map<std::string, std::string> libraries;
+};
+
 /// A cluster with fitted parameters: everything a prediction may know about hardware. Comes from
 /// calibrate() or, with data-sheet values and `fitted` = false, from nominal_machine().
 struct Machine {
@@ -124,11 +134,12 @@ struct Machine {
   /// By kernel: "copy", "triad". Of one rank with all its threads, arrays in memory.
   std::map<std::string, Estimate<BytesPerSecond>> memory_bandwidth;
   std::vector<std::string> sources;
+  MeasuredOn measured_on;
 };
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
 /// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
-/// of range.
+/// of range. Only "measured_on" may be missing: files of earlier versions lack it.
 Machine load_machine(const std::filesystem::path& path);
 /// Writes beside `path` first, so that a full disk leaves an older file as it was.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

@@ -84,6 +84,7 @@ class Object {
     members_.erase(found);
     return result;
   }
+  [[nodiscard]] bool has(const std::string& key) const { return members_.contains(key); }
   void done() const {
     if (!members_.empty()) {
       value_.fail(fmt::format("has \"{}\", which is unknown", members_.begin()->first));
@@ -280,6 +281,19 @@ std::string read_text(const Value& value) {
   return value.text();
 }
 
+MeasuredOn read_measured_on(const Value& value) {
+  Object object(value);
+  MeasuredOn measured_on;
+  measured_on.cpu = object.take("cpu").text();
+  measured_on.host_hash = object.take("host_hash").text();
+  measured_on.backend = object.take("backend").text();
+  for (const auto& [name, version] : object.take("libraries").members()) {
+    measured_on.libraries[name] = version.text();
+  }
+  object.done();
+  return measured_on;
+}
+
 Machine read_machine(const Value& value) {
   Object object(value);
   if (object.take("schema").text() != "dlscale.machine") value.fail("is no dlscale.machine");
@@ -296,6 +310,7 @@ Machine read_machine(const Value& value) {
     machine.memory_bandwidth[kernel] = read_estimate<BytesPerSecond>(rate);
   }
   machine.sources = read_list(object.take("sources"), read_text);
+  if (object.has("measured_on")) machine.measured_on = read_measured_on(object.take("measured_on"));
   object.done();
   return machine;
 }

@@ -117,6 +117,13 @@ Json to_json(const LoaderFit& fit) {
           {"source", fit.source}};
 }
 
+Json to_json(const MeasuredOn& measured_on) {
+  return {{"cpu", measured_on.cpu},
+          {"host_hash", measured_on.host_hash},
+          {"backend", measured_on.backend},
+          {"libraries", measured_on.libraries}};
+}
+
 template <class T>
 Json list(const std::vector<T>& values) {
   Json result = Json::array();
@@ -139,12 +146,13 @@ void write(const std::filesystem::path& path, const std::string& text) {
 std::string machine_json(const Machine& machine) {
   Json bandwidth = Json::object();
   for (const auto& [kernel, rate] : machine.memory_bandwidth) bandwidth[kernel] = to_json(rate);
-  const Json json{{"schema", "dlscale.machine"},      {"version", 1},
-                  {"fitted", machine.fitted},         {"cluster", to_json(machine.cluster)},
-                  {"kernels", list(machine.kernels)}, {"collectives", list(machine.collectives)},
-                  {"h2d", list(machine.h2d)},         {"update", list(machine.update)},
-                  {"loaders", list(machine.loaders)}, {"memory_bandwidth_bytes_per_s", bandwidth},
-                  {"sources", machine.sources}};
+  const Json json{
+      {"schema", "dlscale.machine"},      {"version", 1},
+      {"fitted", machine.fitted},         {"cluster", to_json(machine.cluster)},
+      {"kernels", list(machine.kernels)}, {"collectives", list(machine.collectives)},
+      {"h2d", list(machine.h2d)},         {"update", list(machine.update)},
+      {"loaders", list(machine.loaders)}, {"memory_bandwidth_bytes_per_s", bandwidth},
+      {"sources", machine.sources},       {"measured_on", to_json(machine.measured_on)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

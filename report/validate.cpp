@@ -10,6 +10,7 @@
 
 #include "core/network.hpp"
 #include "core/statistics.hpp"
+#include "report/machine_match.hpp"
 #include "report/measured_runs.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
@@ -222,7 +223,11 @@ Validation validate(const Predictor& predictor, std::span<const ResultFile> resu
 
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results) {
   refuse_sources(machine, results);
-  return validate(Predictor(MachinePredictor(machine)), results);
+  Validation validation = validate(Predictor(MachinePredictor(machine)), results);
+  for (std::string& note : machine_differences(machine, results)) {
+    validation.notes.push_back(std::move(note));
+  }
+  return validation;
 }
 
 bool passes(const ErrorSummary& summary, double limit) {

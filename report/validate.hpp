@@ -54,12 +54,14 @@ struct ErrorSummary {
 struct Validation {
   std::vector<RunValidation> runs;
   std::vector<ErrorSummary> summaries;
-  std::vector<std::string> notes;  ///< measurements left out, and why
-  int not_judged = 0;              ///< of those, the ones that were begun: wrong, interrupted, lost
+  /// Measurements left out, and why; in what runs differ from what the machine was fitted to.
+  std::vector<std::string> notes;
+  int not_judged = 0;  ///< measurements left out that were begun: wrong, interrupted, lost
 };
 
 /// Holds predictions of `machine` against measured "e2e" results. Throws ConfigError if there are
-/// none, or if a file with "e2e" results is among the machine's sources.
+/// none, or if a file with "e2e" results is among the machine's sources. Runs of another processor,
+/// host, backend or library than the machine's are judged all the same, and noted.
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results);
 
 /// The same for any predictor.

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "model/calibrate/fit.hpp"
+#include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/pool.hpp"
 
 namespace dlscale::model {
@@ -24,18 +25,6 @@ void refuse_end_to_end(const ResultFile& file, const std::string& benchmark) {
       "{} holds results of \"e2e\", which predictions are judged on; fitting to them would "
       "make every judgement worthless. Leave the file out.",
       file.path.string()));
-}
-
-/// Results of different processors do not make one machine.
-void check_one_machine(std::span<const ResultFile> results) {
-  for (const ResultFile& file : results) {
-    const std::string& first = results.front().header.environment.cpu;
-    if (file.header.environment.cpu == first) continue;
-    throw ConfigError(fmt::format(
-        "{} was measured on \"{}\", {} on \"{}\": no machine is both. Give the "
-        "results of one.",
-        results.front().path.string(), first, file.path.string(), file.header.environment.cpu));
-  }
 }
 
 bool usable(const Measurement& measurement) {
@@ -91,16 +80,29 @@ Group in_condition(const Group& group, std::string_view axis, const std::string&
   return chosen;
 }
 
-/// The measurements of the backend asked for, or of the only one there is.
-Group of_backend(const Group& group, const std::string& wanted) {
-  const auto there = values(group, "backend");
-  if (wanted.empty() && there.size() > 1) {
+/// The backend asked for, or the only one there is; empty if nothing was computed.
+std::string choose_backend(const ByBenchmark& sorted, const std::string& wanted) {
+  if (!wanted.empty()) return wanted;
+  std::set<std::string> there;
+  for (const auto& [benchmark, group] : sorted) {
+    for (const Sourced& one : group) {
+      const auto& axes = one.measurement->axes;
+      if (const auto found = axes.find("backend"); found != axes.end()) there.insert(found->second);
+    }
+  }
+  if (there.size() > 1) {
     throw ConfigError(
         fmt::format("the results are of several compute backends ({}), which one machine "
                     "cannot mix. Choose one with --backend.",
                     fmt::join(there, ", ")));
   }
-  if (wanted.empty() || there.empty()) return group;
+  return there.empty() ? "" : *there.begin();
+}
+
+/// The measurements of a backend; none if there are none at all.
+Group of_backend(const Group& group, const std::string& wanted) {
+  const auto there = values(group, "backend");
+  if (there.empty()) return group;
   if (!there.contains(wanted)) {
     throw ConfigError(
         fmt::format("no result is of the compute backend {} (there are: {}). Measure with "
@@ -264,10 +266,12 @@ void fit_memory(const Group& all, const CalibrateOptions& options, Machine& mach
 }  // namespace
 
 Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
-                  const CalibrateOptions& options) {
+                  const CalibrateOptions& wanted) {
   ByBenchmark sorted = sort_out(results);
-  check_one_machine(results);
+  CalibrateOptions options = wanted;
+  options.backend = choose_backend(sorted, wanted.backend);
   Machine machine;
+  machine.measured_on = measured_on(results, options.backend);
   machine.cluster = cluster;
   machine.fitted = true;
   machine.kernels = fit_kernels(sorted["conv"], options);

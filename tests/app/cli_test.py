@@ -116,6 +116,13 @@ steps:
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         validation = json.loads((out / "validation.json").read_text())
         self.assertEqual(len(validation["runs"]), 1)
+        self.assertEqual(validation["notes"], [])
+        machine = json.loads((out / "machine.json").read_text())
+        self.assertEqual(machine["measured_on"]["backend"], "onednn")
+        machine["measured_on"]["host_hash"] = "another"
+        (self.folder / "elsewhere.json").write_text(json.dumps(machine))
+        elsewhere = run("validate", out, "--machine", self.folder / "elsewhere.json")
+        self.assertIn(", the machine with another", elsewhere.stdout)
         page = (out / "report" / "index.html").read_text()
         self.assertIn("tiny", page)
         self.assertIn("What a worker of this machine reaches", result.stdout)

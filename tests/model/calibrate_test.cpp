@@ -205,6 +205,48 @@ TEST_F(Calibrated, RefusesResultsOfTwoProcessors) {
   EXPECT_NE(failure(results).find("another"), std::string::npos);
 }
 
+TEST_F(Calibrated, RefusesResultsOfTwoHosts) {
+  auto results = results_;
+  results[0].header.environment.host_hash = "0123";
+  results[1].header.environment.host_hash = "4567";
+  EXPECT_NE(failure(results).find("kernels.jsonl was measured with the host \"0123\""),
+            std::string::npos);
+}
+
+TEST_F(Calibrated, RefusesResultsOfTwoVersionsOfALibraryUnlessOfAnotherBackend) {
+  auto results = results_;
+  results[0].header.environment.libraries = {{"oneDNN", "2.6.0"}, {"communicator", "none"}};
+  results[1].header.environment.libraries = {{"oneDNN", "2.6.0"}, {"communicator", "MPI"}};
+  EXPECT_EQ(failure(results), "");
+  ResultFile other = results_[0];
+  other.path = "other.jsonl";
+  other.header.environment.libraries = {{"oneDNN", "3.1.0"}};
+  results.push_back(other);
+  EXPECT_NE(failure(results).find("other.jsonl with \"3.1.0\""), std::string::npos);
+  for (Measurement& m : results.back().measurements) m.axes["backend"] = "reference";
+  EXPECT_EQ(failure(results, {.backend = "onednn"}), "");
+}
+
+TEST_F(Calibrated, RemembersWhatItWasFittedTo) {
+  auto results = results_;
+  for (ResultFile& file : results) {
+    file.header.environment.host_hash = "0123";
+    file.header.environment.libraries = {{"oneDNN", "2.6.0"}, {"communicator", "none"}};
+  }
+  const MeasuredOn measured_on = calibrate(two_workers(), results).measured_on;
+  EXPECT_EQ(measured_on.cpu, "synthetic");
+  EXPECT_EQ(measured_on.host_hash, "0123");
+  EXPECT_EQ(measured_on.backend, "onednn");
+  EXPECT_EQ(measured_on.libraries,
+            (std::map<std::string, std::string>{{"communicator", "MPI"}, {"oneDNN", "2.6.0"}}));
+}
+
+TEST_F(Calibrated, NeverMixesBackendsOfKernelsAndUpdates) {
+  auto results = results_;
+  for (Measurement& m : results[0].measurements) m.axes["backend"] = "reference";
+  EXPECT_NE(failure(results).find("onednn, reference"), std::string::npos);
+}
+
 TEST_F(Calibrated, RefusesResultsOfTwoLibraries) {
   auto results = results_;
   results[1].measurements.back().axes["library"] = "another MPI";

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
 #include "model/calibrate/calibrate.hpp"
@@ -57,6 +58,25 @@ TEST(MachineJson, SurvivesARoundTripToTheLastBit) {
   EXPECT_EQ(read.memory_bandwidth.at("copy").value.si(), 1.0 / 3);
   EXPECT_EQ(read.kernels.size(), sample().kernels.size());
   EXPECT_EQ(read.cluster.doc, "quotes \" and ümlauts");
+}
+
+TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {
+  Machine machine = sample();
+  machine.measured_on = {"a CPU", "0123", "onednn", {{"oneDNN", "2.6.0"}}};
+  auto json = nlohmann::json::parse(machine_json(machine));
+  const MeasuredOn read = machine_from_json(json.dump(), "m.json").measured_on;
+  EXPECT_EQ(read.cpu, "a CPU");
+  EXPECT_EQ(read.host_hash, "0123");
+  EXPECT_EQ(read.backend, "onednn");
+  EXPECT_EQ(read.libraries, machine.measured_on.libraries);
+  ASSERT_EQ(json.erase("measured_on"), 1U);
+  const MeasuredOn unknown = machine_from_json(json.dump(), "m.json").measured_on;
+  EXPECT_EQ(unknown.cpu, "unknown");
+  EXPECT_EQ(unknown.host_hash, "unknown");
+  EXPECT_EQ(unknown.backend, "unknown");
+  EXPECT_TRUE(unknown.libraries.empty());
+  json["measured_on"] = {{"cpu", "a CPU"}};
+  EXPECT_NE(failure(json.dump()).find("m.json: /measured_on"), std::string::npos);
 }
 
 TEST(MachineJson, HasTheUnitInEveryKey) {

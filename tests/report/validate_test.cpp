@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/json/json.hpp"
+#include "report/machine_match.hpp"
 #include "report/measured_runs.hpp"
 #include "report/validation_table.hpp"
 #include "tests/report/samples.hpp"
@@ -194,6 +195,55 @@ TEST(Validate, PassesNothingWhereAFileEndsEarly) {
   EXPECT_EQ(exit_code(validation, {}), ExitCode::inconclusive);
   ASSERT_EQ(validation.notes.size(), 1U);
   EXPECT_NE(validation.notes.front().find("e2e.jsonl ends early"), std::string::npos);
+}
+
+/// The notes on a run with `environment` beside a machine fitted with oneDNN 2.6.0 on "a CPU".
+std::vector<std::string> notes_on(const Environment& environment, const samples::RunSpec& spec) {
+  model::Machine machine = samples::machine();
+  machine.measured_on = {"a CPU", "0123", "onednn", {{"oneDNN", "2.6.0"}, {"communicator", "MPI"}}};
+  ResultFile file = samples::file("e2e", {e2e(spec, PhaseTimes{}), e2e(spec, PhaseTimes{})});
+  file.header.environment = environment;
+  return machine_differences(machine, std::vector{file});
+}
+
+TEST(MachineDifferences, NoneWhereTheRunIsOfTheMachine) {
+  Environment environment;
+  environment.cpu = "a CPU";
+  environment.host_hash = "0123";
+  environment.libraries = {{"oneDNN", "2.6.0"}, {"communicator", "none"}};
+  EXPECT_TRUE(notes_on(environment, {"alexnet", 1}).empty());
+  EXPECT_EQ(notes_on(environment, {"alexnet", 2}),
+            std::vector<std::string>{
+                "measured with communicator none, the machine with MPI (results/e2e.jsonl)"});
+}
+
+TEST(MachineDifferences, NameProcessorHostAndLibraryOnceEach) {
+  Environment environment;
+  environment.cpu = "another CPU";
+  environment.host_hash = "4567";
+  environment.libraries = {{"oneDNN", "3.1.0"}};
+  const auto notes = notes_on(environment, {"alexnet", 1});
+  ASSERT_EQ(notes.size(), 3U);
+  EXPECT_NE(notes[0].find("host 4567"), std::string::npos);
+  EXPECT_NE(notes[1].find("oneDNN 3.1.0"), std::string::npos);
+  EXPECT_NE(notes[2].find("processor another CPU"), std::string::npos);
+}
+
+TEST(MachineDifferences, NameAnotherBackend) {
+  model::Machine machine = samples::machine();
+  machine.measured_on = {"Sample CPU", "unknown", "reference", {}};
+  const std::vector files{samples::file("e2e", {e2e({}, PhaseTimes{})})};
+  const auto notes = machine_differences(machine, files);
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_NE(notes[0].find("compute backend onednn"), std::string::npos);
+}
+
+TEST(MachineDifferences, SayWhenTheMachineDoesNotKnow) {
+  const std::vector files{samples::file("e2e", {e2e({}, PhaseTimes{})})};
+  model::Machine machine = samples::machine();
+  EXPECT_EQ(machine_differences(machine, files).size(), 1U);
+  machine.fitted = false;
+  EXPECT_TRUE(machine_differences(machine, files).empty());
 }
 
 TEST(Validate, RefusesResultsWithoutTrainingRuns) {

@@ -1,0 +1,16 @@
+#pragma once
+#include <span>
+#include <string>
+
+#include "core/measurement.hpp"
+#include "model/machine.hpp"
+
+namespace dlscale::model {
+
+/// Where and with what the results were measured: their processor and host, the compute `backend`
+/// (empty: none), its libraries by the files that hold results of it, and the library of bench
+/// comm. Throws ConfigError that names two files if they differ in processor or host, or if two
+/// files with results of the backend differ in the version of a library.
+MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& backend);
+
+}  // namespace dlscale::model
