@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,10 +29,45 @@ std::set<int> settings(const Machine& machine) {
   return ranks;
 }
 
-std::string fastest_convolution(const Machine& machine, int ranks_on_node, Pass pass) {
+/// The conditions a table of one number a part is of; everything else is left out of it.
+struct Conditions {
+  DType dtype = DType::f32;
+  int threads = 0;  ///< the fewest measured in this precision; 0: none
+  int height = 0;   ///< the largest crop of pictures
+  int width = 0;
+};
+
+Conditions conditions(const Machine& machine) {
+  Conditions found;
+  const auto consider = [&found](const auto& measured) {
+    for (const auto& one : measured) {
+      if (one.dtype != found.dtype) continue;
+      if (found.threads == 0 || one.threads < found.threads) found.threads = one.threads;
+    }
+  };
+  consider(machine.kernels);
+  consider(machine.update);
+  consider(machine.h2d);
+  for (const LoaderFit& loader : machine.loaders) {
+    const bool larger = static_cast<double>(loader.height) * loader.width >
+                        static_cast<double>(found.height) * found.width;
+    if (larger) std::tie(found.height, found.width) = std::pair(loader.height, loader.width);
+  }
+  return found;
+}
+
+/// What was measured beside so many ranks under the conditions.
+template <class Measured>
+bool matches(const Measured& measured, const Conditions& conditions, int ranks_on_node) {
+  return measured.ranks_on_node == ranks_on_node && measured.dtype == conditions.dtype &&
+         measured.threads == conditions.threads;
+}
+
+std::string fastest_convolution(const Machine& machine, const Conditions& conditions,
+                                int ranks_on_node, Pass pass) {
   FlopsPerSecond fastest;
   for (const KernelTime& kernel : machine.kernels) {
-    const bool wanted = kernel.ranks_on_node == ranks_on_node && kernel.pass == pass &&
+    const bool wanted = matches(kernel, conditions, ranks_on_node) && kernel.pass == pass &&
                         kernel.kernel.starts_with("convolution");
     if (wanted) fastest = std::max(fastest, kernel.work.flops / kernel.time.value);
   }
@@ -38,23 +75,31 @@ std::string fastest_convolution(const Machine& machine, int ranks_on_node, Pass 
 }
 
 /// The rate at which large arrays are worked on.
-std::string large_array_rate(const std::vector<AffineFit>& fits, int ranks_on_node) {
-  const auto fit = std::ranges::find(fits, ranks_on_node, &AffineFit::ranks_on_node);
+std::string large_array_rate(const std::vector<AffineFit>& fits, const Conditions& conditions,
+                             int ranks_on_node) {
+  const auto fit = std::ranges::find_if(
+      fits, [&](const AffineFit& one) { return matches(one, conditions, ranks_on_node); });
   if (fit == fits.end()) return "–";
   const SecondsPerByte cost = fit->cost.segments().back().beta.value;
   return cost > SecondsPerByte{} ? to_text(1.0 / cost) : "–";
 }
 
-std::string pictures_per_second(const Machine& machine, int ranks_on_node) {
-  const auto loader = std::ranges::find(machine.loaders, ranks_on_node, &LoaderFit::ranks_on_node);
+std::string pictures_per_second(const Machine& machine, const Conditions& conditions,
+                                int ranks_on_node) {
+  const auto loader = std::ranges::find_if(machine.loaders, [&](const LoaderFit& one) {
+    return one.ranks_on_node == ranks_on_node && one.height == conditions.height &&
+           one.width == conditions.width;
+  });
   if (loader == machine.loaders.end()) return "–";
   return significant(1 / loader->picture().value.si(), 3) + " a second";
 }
 
+/// Between the ranks of one node.
 std::string all_reduce(const Machine& machine, int ranks_on_node) {
   for (const model::CollectiveFit& fit : machine.collectives) {
-    if (fit.collective != "all_reduce" || fit.ranks_on_node != ranks_on_node) continue;
-    return to_text(fit.time(all_reduce_shown));
+    const bool wanted = fit.collective == "all_reduce" && fit.waiting == "spin" &&
+                        fit.ranks == ranks_on_node && fit.ranks_on_node == ranks_on_node;
+    if (wanted) return to_text(fit.time(all_reduce_shown));
   }
   return "–";
 }
@@ -66,6 +111,21 @@ void add_row(Table& table, const std::set<int>& ranks, std::string what, const V
   const bool measured =
       std::any_of(cells.begin() + 1, cells.end(), [](const Cell& c) { return c.text != "–"; });
   if (measured) table.rows.push_back(std::move(cells));
+}
+
+Table empty_worker_table(const Conditions& conditions, const std::set<int>& ranks) {
+  Table table;
+  table.title = "What a worker of this machine reaches";
+  if (conditions.threads > 0) {
+    table.title += fmt::format(", in {} with {}", dtype_name(conditions.dtype),
+                               counted(conditions.threads, "compute thread"));
+  }
+  table.columns = {{"part", Align::left}};
+  for (const int count : ranks) {
+    table.columns.push_back({count == 1 ? "alone" : fmt::format("{} at once, each", count)});
+  }
+  table.notes = {"the fastest convolution is that of all layers and batches measured"};
+  return table;
 }
 
 /// Every number of ranks of any curve.
@@ -94,26 +154,25 @@ std::vector<Cell> speedup_cells(const std::vector<model::Prediction>& curve,
 }  // namespace
 
 Table worker_table(const Machine& machine) {
-  Table table;
-  table.title = "What a worker of this machine reaches";
-  table.columns = {{"part", Align::left}};
+  const Conditions of = conditions(machine);
   const std::set<int> ranks = settings(machine);
-  for (const int count : ranks) {
-    table.columns.push_back({count == 1 ? "alone" : fmt::format("{} at once, each", count)});
-  }
+  Table table = empty_worker_table(of, ranks);
   for (const auto& [pass, name] :
        {std::pair{Pass::forward, "forward"}, std::pair{Pass::backward_data, "backward-data"},
         std::pair{Pass::backward_filter, "backward-filter"}}) {
     add_row(table, ranks, fmt::format("fastest convolution, {}", name),
-            [&](int count) { return fastest_convolution(machine, count, pass); });
+            [&, pass = pass](int count) { return fastest_convolution(machine, of, count, pass); });
   }
   add_row(table, ranks, "SGD update, of parameters in memory",
-          [&](int count) { return large_array_rate(machine.update, count); });
+          [&](int count) { return large_array_rate(machine.update, of, count); });
   add_row(table, ranks, "copy of a batch to the device",
-          [&](int count) { return large_array_rate(machine.h2d, count); });
-  add_row(table, ranks, "pictures read, decoded, cropped by a loader thread",
-          [&](int count) { return pictures_per_second(machine, count); });
-  add_row(table, ranks, "all-reduce of " + to_text(all_reduce_shown),
+          [&](int count) { return large_array_rate(machine.h2d, of, count); });
+  add_row(table, ranks,
+          fmt::format("pictures read, decoded, cropped to {} × {} by a loader thread", of.height,
+                      of.width),
+          [&](int count) { return pictures_per_second(machine, of, count); });
+  add_row(table, ranks,
+          "all-reduce of " + to_text(all_reduce_shown) + ", ranks meeting by spinning",
           [&](int count) { return all_reduce(machine, count); });
   return table;
 }

@@ -7,7 +7,9 @@
 namespace dlscale::report {
 
 /// What one worker reaches, alone and beside the others of its node: convolution, update, copy and
-/// input rates, and the collectives. No rows for a machine known from data sheets only.
+/// input rates, and the all-reduce between the ranks of a node. Of one setting, which the table
+/// names: f32, the fewest compute threads and the largest crop that were measured, ranks that meet
+/// by spinning. No rows for a machine known from data sheets only.
 Table worker_table(const model::Machine& machine);
 
 /// Predicted speed-ups, a row a network and a column a number of ranks.

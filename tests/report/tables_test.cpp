@@ -75,6 +75,43 @@ TEST(WorkerTable, HasAColumnForEachNumberOfRanksOnANode) {
   EXPECT_TRUE(worker_table(model::Machine{}).rows.empty());
 }
 
+TEST(WorkerTable, MixesNoConditions) {
+  const model::Machine machine = samples::machine();
+  model::Machine mixed = machine;
+  for (const auto& [dtype, threads] : {std::pair{DType::bf16, 1}, std::pair{DType::f32, 2}}) {
+    model::KernelTime faster = machine.kernels.front();
+    faster.dtype = dtype;
+    faster.threads = threads;
+    faster.time.value = Seconds(1e-6);
+    mixed.kernels.insert(mixed.kernels.begin(), faster);
+    model::AffineFit slower = machine.h2d.front();
+    slower.dtype = dtype;
+    slower.threads = threads;
+    slower.cost = machine.collectives.front().cost;
+    mixed.h2d.insert(mixed.h2d.begin(), slower);
+  }
+  model::LoaderFit small = machine.loaders.front();
+  small.height = small.width = 32;
+  small.augment.value = Seconds(0);
+  mixed.loaders.insert(mixed.loaders.begin(), small);
+  for (const auto& [waiting, ranks] : {std::pair{"sleep", 2}, std::pair{"spin", 4}}) {
+    model::CollectiveFit other = machine.collectives.front();
+    other.waiting = waiting;
+    other.ranks = ranks;
+    other.cost = machine.h2d.front().cost;
+    mixed.collectives.insert(mixed.collectives.begin(), other);
+  }
+  const Table expected = worker_table(machine);
+  const Table table = worker_table(mixed);
+  EXPECT_EQ(table.title, "What a worker of this machine reaches, in f32 with 1 compute thread");
+  ASSERT_EQ(table.rows.size(), expected.rows.size());
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    for (std::size_t j = 0; j < table.columns.size(); ++j) {
+      EXPECT_EQ(table.rows[i][j].text, expected.rows[i][j].text);
+    }
+  }
+}
+
 TEST(SpeedupsTable, HasAColumnForEachNumberOfRanks) {
   const ReportInput input = samples::report_input();
   const Table table = speedups_table(input);
