@@ -35,6 +35,11 @@ bool returns_gradient(const Layer& layer, const std::vector<bool>& trained) {
                      [&](LayerId input) -> bool { return trained[input.index()]; });
 }
 
+/// The backward pass that makes the gradients of a layer's parameters.
+Pass completing_pass(const Layer& layer) {
+  return is<BatchNorm>(layer) ? Pass::backward_data : Pass::backward_filter;
+}
+
 std::string shape_key(ImageShape shape) {
   return fmt::format("c{} h{} w{}", shape.channels, shape.height, shape.width);
 }
@@ -161,6 +166,19 @@ std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule) 
       return fill_buckets(by_layer);
   }
   fail_expectation("schedule is a Schedule");
+}
+
+std::size_t ready_after(const Network& network, std::span<const Step> steps, const Bucket& bucket) {
+  std::size_t last = 0;
+  for (const LayerId layer : bucket.layers) {
+    const Pass completes = completing_pass(network.layer(layer));
+    const auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& candidate) {
+      return candidate.layer == layer && candidate.pass == completes;
+    });
+    EXPECT(step != steps.end());
+    last = std::max(last, static_cast<std::size_t>(step - steps.begin()));
+  }
+  return last;
 }
 
 }  // namespace dlscale

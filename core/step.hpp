@@ -1,4 +1,6 @@
 #pragma once
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,5 +59,10 @@ struct Bucket {
 /// message a layer with parameters. bucketed: a bucket is closed when its size reaches its limit,
 /// 1 MiB for the first, 25 MiB for the others, as PyTorch DDP does.
 std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule);
+
+/// The backward step after which the gradients of a bucket are complete, so that it may be sent: an
+/// index into `steps`, which is backward_steps(network). The last backward_filter (of batch norm:
+/// backward_data) of its layers, which all have parameters.
+std::size_t ready_after(const Network& network, std::span<const Step> steps, const Bucket& bucket);
 
 }  // namespace dlscale

@@ -27,26 +27,6 @@ struct Outgoing {
   std::size_t ready_after = 0;  ///< backward step
 };
 
-bool completes_gradients(const Layer& layer, Pass pass) {
-  const bool norm = std::holds_alternative<BatchNorm>(layer.kind);
-  return pass == (norm ? Pass::backward_data : Pass::backward_filter);
-}
-
-/// The last backward step that writes to a bucket.
-std::size_t last_step(const Program& program, const Bucket& bucket) {
-  const std::vector<Step>& steps = program.backward_steps();
-  std::size_t last = 0;
-  for (const LayerId layer : bucket.layers) {
-    const auto step = std::ranges::find_if(steps, [&](const Step& candidate) {
-      return candidate.layer == layer &&
-             completes_gradients(program.network().layer(layer), candidate.pass);
-    });
-    EXPECT(step != steps.end());
-    last = std::max(last, static_cast<std::size_t>(step - steps.begin()));
-  }
-  return last;
-}
-
 std::string bucket_name(const Network& network, const Bucket& bucket) {
   const std::string& first = network.layer(bucket.layers.front()).name;
   if (bucket.layers.size() == 1) return first;
@@ -58,7 +38,7 @@ std::vector<Outgoing> plan_messages(const Program& program, Schedule schedule) {
   std::vector<Outgoing> messages;
   for (Bucket& bucket : gradient_buckets(program.network(), schedule)) {
     std::string name = bucket_name(program.network(), bucket);
-    const std::size_t last = last_step(program, bucket);
+    const std::size_t last = ready_after(program.network(), program.backward_steps(), bucket);
     messages.push_back({std::move(bucket), std::move(name), last});
   }
   EXPECT(std::ranges::is_sorted(messages, {}, &Outgoing::ready_after));

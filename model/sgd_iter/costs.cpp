@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string>
 #include <tuple>
-#include <variant>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -251,21 +250,6 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes) {
   return Costs(network, machine, run, notes).find();
-}
-
-std::size_t ready_after(const Network& network, const std::vector<Step>& steps,
-                        const Bucket& bucket) {
-  std::size_t last = 0;
-  for (const LayerId layer : bucket.layers) {
-    const bool norm = std::holds_alternative<BatchNorm>(network.layer(layer).kind);
-    const Pass completes = norm ? Pass::backward_data : Pass::backward_filter;
-    const auto step = std::find_if(steps.begin(), steps.end(), [&](const Step& candidate) {
-      return candidate.layer == layer && candidate.pass == completes;
-    });
-    EXPECT(step != steps.end());
-    last = std::max(last, static_cast<std::size_t>(step - steps.begin()));
-  }
-  return last;
 }
 
 Bytes message_size(const Bucket& bucket) {

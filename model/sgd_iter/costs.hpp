@@ -36,11 +36,6 @@ struct IterationCosts {
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes);
 
-/// The backward step after which the gradients of a bucket are complete, as an index into
-/// backward_steps(): the last backward_filter (batch norm: backward_data) of its layers.
-std::size_t ready_after(const Network& network, const std::vector<Step>& steps,
-                        const Bucket& bucket);
-
 /// Bytes of a bucket's gradients, which are f32 whatever the precision of the layers.
 Bytes message_size(const Bucket& bucket);
 

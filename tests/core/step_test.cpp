@@ -6,6 +6,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dlscale {
@@ -200,6 +201,43 @@ TEST(Work, ElementwiseKindsReadAndWriteEachOperandOnce) {
   EXPECT_EQ(work_of(BatchNorm{}, Pass::backward_data).bytes.si(), 4 * (3 * n + 16));
   EXPECT_EQ(work_of(Dropout{0.5}, Pass::backward_data).bytes.si(), 4 * 2 * n);
   EXPECT_EQ(work_of(Lrn{}, Pass::forward).flops.si(), 9 * n);
+}
+
+TEST(ReadyAfter, IsTheStepThatMakesTheLastGradientOfABucket) {
+  const Network network = make_network({{"conv", three_by_three, {"input"}},
+                                        {"norm", BatchNorm{}, {"conv"}},
+                                        {"relu", Relu{}, {"norm"}},
+                                        {"fc", FullyConnected{10}, {"relu"}},
+                                        {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const std::vector<Step> steps = backward_steps(network);
+  const auto after = [&](std::vector<LayerId> layers) {
+    const std::size_t step = ready_after(network, steps, {std::move(layers), 0});
+    return named(network, steps).at(step);
+  };
+  const LayerId conv(1);
+  const LayerId norm(2);
+  const LayerId fc(4);
+  EXPECT_EQ(after({fc}), "fc backward_filter");  // not its backward_data, which follows
+  EXPECT_EQ(after({norm}), "norm backward_data");
+  EXPECT_EQ(after({conv}), "conv backward_filter");
+  EXPECT_EQ(after({fc, norm}), "norm backward_data");
+  EXPECT_EQ(after({conv, fc}), "conv backward_filter");       // in whatever order
+  EXPECT_THROW((void)after({LayerId(3)}), std::logic_error);  // relu has no gradients
+}
+
+TEST(ReadyAfter, FollowsTheOrderOfMessagesInEveryNetwork) {
+  for (const char* name : {"alexnet", "googlenet", "resnet50"}) {
+    const Network network = load_network(name);
+    const std::vector<Step> steps = backward_steps(network);
+    for (const Schedule schedule : {Schedule::wait_free, Schedule::bucketed}) {
+      std::size_t before = 0;
+      for (const Bucket& bucket : gradient_buckets(network, schedule)) {
+        const std::size_t now = ready_after(network, steps, bucket);
+        EXPECT_GT(now, before);
+        before = now;
+      }
+    }
+  }
 }
 
 TEST(Work, PoolingVisitsEachElementOfEachWindow) {
