@@ -23,6 +23,10 @@ Seconds time(const Schedule& schedule, const Link& link, Bytes m) {
   return total;
 }
 
+int flows(Outflow outflow, int ranks_on_node) {
+  return outflow == Outflow::one_rank ? 1 : ranks_on_node;
+}
+
 int floor_log2(int p) {
   EXPECT(p >= 1);
   return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1;

@@ -36,6 +36,11 @@ struct Schedule {
   std::vector<Round> rounds;
 };
 
+/// How many ranks of a node send to other nodes in one round at most, with ranks numbered node by
+/// node: they share its link.
+enum class Outflow { one_rank, every_rank };
+int flows(Outflow outflow, int ranks_on_node);
+
 /// An all-reduce on p ≥ 1 ranks, written once: `schedule` says who sends what when, `cost` is the
 /// closed form of the same thing.
 struct AllReduceAlgorithm {
@@ -43,6 +48,7 @@ struct AllReduceAlgorithm {
   std::string_view doc;
   Schedule (*schedule)(int p);
   Seconds (*cost)(const Link& link, int p, Bytes m);
+  Outflow outflow;
 };
 
 /// The time of a schedule for a message of m bytes when every pair of ranks has its own full-duplex

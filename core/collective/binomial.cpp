@@ -39,6 +39,6 @@ Seconds cost(const Link& link, int p, Bytes m) {
 }  // namespace
 
 extern const AllReduceAlgorithm binomial{"binomial", "reduce and broadcast along one binomial tree",
-                                         schedule, cost};
+                                         schedule, cost, Outflow::one_rank};
 
 }  // namespace dlscale::collective

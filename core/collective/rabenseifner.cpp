@@ -45,6 +45,7 @@ Seconds cost(const Link& link, int p, Bytes m) {
 }  // namespace
 
 extern const AllReduceAlgorithm rabenseifner{
-    "rabenseifner", "recursive halving, then doubling; few messages and few bytes", schedule, cost};
+    "rabenseifner", "recursive halving, then doubling; few messages and few bytes", schedule, cost,
+    Outflow::every_rank};
 
 }  // namespace dlscale::collective

@@ -29,6 +29,7 @@ Seconds cost(const Link& link, int p, Bytes m) {
 }  // namespace
 
 extern const AllReduceAlgorithm recursive_doubling{
-    "recursive_doubling", "lg p exchanges of the whole message; fewest messages", schedule, cost};
+    "recursive_doubling", "lg p exchanges of the whole message; fewest messages", schedule, cost,
+    Outflow::every_rank};
 
 }  // namespace dlscale::collective

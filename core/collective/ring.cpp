@@ -33,6 +33,7 @@ Seconds cost(const Link& link, int p, Bytes m) {
 }  // namespace
 
 extern const AllReduceAlgorithm ring{
-    "ring", "reduce-scatter and all-gather around a ring; least bytes on the wire", schedule, cost};
+    "ring", "reduce-scatter and all-gather around a ring; least bytes on the wire", schedule, cost,
+    Outflow::one_rank};
 
 }  // namespace dlscale::collective

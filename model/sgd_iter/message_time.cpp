@@ -119,7 +119,7 @@ Link MessageTimes::slowest(Link link, double sharers) const {
 
 Estimate<Seconds> MessageTimes::by(const AllReduceAlgorithm& algorithm, Bytes message) const {
   const Segment& segment = fit_->cost.segment(message);
-  const double sharers = algorithm.name == "ring" ? 1 : placement_.ranks_on_node();
+  const double sharers = collective::flows(algorithm.outflow, placement_.ranks_on_node());
   const auto cost = [&](Seconds a, SecondsPerByte b) {
     const Link link = slowest(link_of(algorithm, fit_->ranks, a, b), sharers);
     return algorithm.cost(link, placement_.ranks, message);

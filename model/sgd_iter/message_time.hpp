@@ -10,11 +10,10 @@ namespace dlscale::model {
 /// How long an all-reduce takes on the ranks of a placement.
 ///   fitted, measured on as many ranks: the fit.
 ///   fitted, not measured there: α and β of a link follow from the nearest fit by the closed form
-///   of
-///     an algorithm, and the time on more ranks by the same closed form; over several nodes each
-///     step costs at least what the nominal inter-node link takes, shared by the ranks of a node
-///     except in a ring (1.14). The best algorithm of the family counts, message by message,
-///     because libraries choose theirs so. γ is taken to be part of β.
+///     of an algorithm, and the time on more ranks by the same closed form; over several nodes each
+///     step costs at least what the nominal inter-node link takes, shared by as many ranks of a
+///     node as the algorithm lets send at once (Outflow). The best algorithm of the family counts,
+///     message by message, because libraries choose theirs so. γ is taken to be part of β.
 ///   nominal: a ring over the slowest link (1.14).
 /// Ranks that send after backward enter each message together, as those that met spinning; a
 /// communication thread sleeps until all are ready, so overlapped messages cost what they cost

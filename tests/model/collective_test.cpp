@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -48,6 +50,30 @@ TEST_P(EveryAlgorithm, LeavesTheSumOnEveryRank) {
       }
     }
   }
+}
+
+/// The most transfers of a round that leave one node.
+int most_flows_from_a_node(const Schedule& schedule, int ranks_on_node) {
+  int most = 0;
+  for (const Round& round : schedule.rounds) {
+    std::map<int, int> leaving;  // by node
+    for (const Transfer& t : round) {
+      const int node = t.from / ranks_on_node;
+      if (t.to / ranks_on_node != node) most = std::max(most, ++leaving[node]);
+    }
+  }
+  return most;
+}
+
+TEST_P(EveryAlgorithm, LetsNoMoreRanksOfANodeSendToOthersThanItSays) {
+  for (int p = 2; p <= 33; ++p) {
+    const Schedule schedule = GetParam()->schedule(p);
+    for (int on_node = 1; on_node < p; ++on_node) {
+      EXPECT_LE(most_flows_from_a_node(schedule, on_node), flows(GetParam()->outflow, on_node))
+          << p << " ranks, " << on_node << " a node";
+    }
+  }
+  EXPECT_EQ(most_flows_from_a_node(GetParam()->schedule(16), 4), flows(GetParam()->outflow, 4));
 }
 
 TEST_P(EveryAlgorithm, TakesTheTimeOfItsClosedForm) {
