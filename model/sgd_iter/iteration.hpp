@@ -42,12 +42,10 @@ struct IterationPlan {
 };
 
 /// The phases of an iteration in the steady state of the task graph of MODEL 1.2. Per iteration:
-///   loader threads: `load` on all of them at once, for they take picture after picture from the
-///   same
-///                   queue; beside it storage; both may start once the batch `prefetch` before has
-///                   been taken;
+///   loader threads: `load` on all of them at once, for they take picture after picture from one
+///     queue; beside it storage; both may start once the batch `prefetch` before has been taken;
 ///   training thread: take the batch, h2d, forward, backward parts [, messages if sequential],
-///                    update after all messages;
+///     update after all messages;
 ///   communication thread (wait_free, bucketed): messages one at a time, in order.
 /// Consecutive layers with no message between them are one task, which changes no time.
 IterationTime simulate_iteration(const IterationPlan& plan);

@@ -11,7 +11,7 @@
 namespace dlscale::model {
 
 /// The phases of one iteration. io, h2d, forward, backward, exposed_comm and update are disjoint
-/// and add up to total; hidden_comm and load run beside them.
+/// and add up to total; hidden_comm and load run beside them, load on several threads.
 struct IterationTime {
   Seconds io;  ///< waiting for input
   Seconds h2d;
@@ -21,7 +21,9 @@ struct IterationTime {
   Seconds update;
   Seconds total;
   Seconds hidden_comm;
-  Seconds load;  ///< reading and decoding one batch, by one rank's loader threads
+  /// Thread time of reading and decoding one batch: the sum over the loader threads of a rank, each
+  /// of which is busy for load / Run::loader_threads.
+  Seconds load;
 };
 
 struct Prediction {
