@@ -98,6 +98,7 @@ Comparison compare_series(const Repeats& a, const Repeats& b, double margin) {
   row.ratio_low = ratio.low;
   row.ratio_high = ratio.high;
   row.verdict = judge(ratio, margin);
+  row.launches = static_cast<int>(std::min(a.size(), b.size()));
   row.method = ratio.method.empty() ? "too few samples for an interval" : ratio.method;
   return row;
 }

@@ -32,6 +32,7 @@ struct Comparison {
   Verdict verdict = Verdict::inconclusive;
   Role role = Role::judged;
   std::string method;
+  int launches = 0;  ///< repeats on the side that has fewer
 };
 
 struct ComparisonReport {

@@ -103,11 +103,31 @@ long long count(const ComparisonReport& report, Verdict verdict) {
   });
 }
 
+/// How far the verdict can be trusted: it takes one row of many to make it "regressed".
+std::string trust(const ComparisonReport& report) {
+  long long rows = 0;
+  long long single = 0;
+  for (const Comparison& row : report.rows) {
+    if (row.role != Role::judged) continue;
+    ++rows;
+    single += row.launches == 1 ? 1 : 0;
+  }
+  std::string text = fmt::format(" of {}", counted(rows, "row"));
+  if (rows >= 20) text += fmt::format(", about {} expected to differ by chance", (rows + 10) / 20);
+  if (single > 0) {
+    text += fmt::format(
+        ". {} on one launch of a side, whose intervals are too narrow: repeat "
+        "before you trust a change",
+        single == 1 ? "1 row rests" : fmt::format("{} rows rest", single));
+  }
+  return text;
+}
+
 std::string lead(const ComparisonReport& report) {
-  return fmt::format("{}: {} regressed, {} improved, {} unchanged, {} inconclusive",
+  return fmt::format("{}: {} regressed, {} improved, {} unchanged, {} inconclusive{}",
                      verdict_name(report.verdict), count(report, Verdict::regressed),
                      count(report, Verdict::improved), count(report, Verdict::unchanged),
-                     count(report, Verdict::inconclusive));
+                     count(report, Verdict::inconclusive), trust(report));
 }
 
 Table records(const ComparisonReport& report) {

@@ -177,5 +177,20 @@ TEST(ComparisonTable, PutsWhatRegressedFirst) {
   EXPECT_TRUE(document.lead.starts_with("regressed")) << document.lead;
 }
 
+TEST(ComparisonTable, SaysHowFarItsVerdictCanBeTrusted) {
+  const std::string repeated = comparison_document(compare_files(repeats(1), repeats(2))).lead;
+  EXPECT_NE(repeated.find("0 inconclusive of 1 row"), std::string::npos) << repeated;
+  EXPECT_EQ(repeated.find("one launch"), std::string::npos) << repeated;
+  EXPECT_EQ(repeated.find("by chance"), std::string::npos) << repeated;
+  ResultFile many = repeats(1);
+  for (int layer = 0; layer < 79; ++layer) {
+    const std::map<std::string, std::string> axes{{"layer", std::to_string(layer)}};
+    many.measurements.push_back(samples::timed("conv", axes, std::vector<double>(10, 1.0)));
+  }
+  const std::string once = comparison_document(compare_files(many, many)).lead;
+  EXPECT_NE(once.find("of 80 rows, about 4 expected"), std::string::npos) << once;
+  EXPECT_NE(once.find("79 rows rest on one launch"), std::string::npos) << once;
+}
+
 }  // namespace
 }  // namespace dlscale::report
