@@ -2,17 +2,18 @@
 
 import pathlib
 
-from program import MPIEXEC, ProgramTest, main, run
+from program import BACKEND, MPIEXEC, ProgramTest, main, run
 
 CLUSTER = (pathlib.Path(__file__).parents[2] / "configs" / "clusters" / "p40x16.yaml").read_text()
 
 
 class BadInput(ProgramTest):
     def conv(self, network, *more):
-        return run("bench", "conv", "--network", network, "--batch", 2, "--max-time", 0.02, *more)
+        backend = [] if "--backend" in more else ["--backend", BACKEND]
+        return run("bench", "conv", "--network", network, "--batch", 2, "--max-time", 0.02, *backend, *more)
 
     def train(self, *more):
-        return run("bench", "e2e", "--network", self.network, "--batch", 4, "--iterations", 3, *more)
+        return run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 3, *more)
 
     def predict(self, cluster):
         return run("predict", "--network", "alexnet", "--cluster", cluster, "--ranks", "1,2")
@@ -71,7 +72,7 @@ class BadInput(ProgramTest):
 
     def test_batch_must_be_positive(self):
         for batch in ["0", "-4", "many"]:
-            result = run("bench", "conv", "--network", self.network, "--batch", batch)
+            result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", batch)
             self.assert_refused(result, 2, "batch", batch)
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--batch", batch)
             self.assert_refused(result, 2, "batch")

@@ -8,7 +8,7 @@ import shutil
 import signal
 import time
 
-from program import MPIEXEC, ProgramTest, main, run, start
+from program import BACKEND, MPIEXEC, ProgramTest, main, run, start
 
 
 def wait_until(condition, seconds=60):
@@ -51,7 +51,7 @@ def ranks_of(launcher):
 class Interruption(ProgramTest):
     def interrupt_conv(self, number):
         out = self.folder / "conv.jsonl"
-        process = start("bench", "conv", "--network", self.network, "--batch", 4, "--max-time", 5,
+        process = start("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--max-time", 5,
                         "--precision", 0.0001, "-o", out)
         self.assertTrue(wait_until(lambda: len(measured(out)) >= 1), "nothing was measured")
         process.send_signal(number)
@@ -75,7 +75,7 @@ class Interruption(ProgramTest):
 suite: two
 steps:
   - {{name: first, command: "data make --out {{data}} --pictures 4 --classes 2 --width 64 --height 64 --picture-size 4kB"}}
-  - {{name: second, command: "bench conv --network {self.network} --batch 4 --max-time 5 --precision 0.0001 -o {{out}}/conv.jsonl"}}
+  - {{name: second, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001 -o {{out}}/conv.jsonl"}}
 """)
         out = self.folder / "out"
         process = start("run", suite, "-o", out)
@@ -92,7 +92,7 @@ steps:
         """A terminal signals the suite, its launcher and all else in the foreground."""
         if not MPIEXEC:
             self.skipTest("this build has no MPI")
-        conv = f"bench conv --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
         suite = self.write_suite(("a", f"ranks: 2, command: '{conv} --cores-per-rank 1 --ranks 2 -o {{out}}/a.jsonl'"))
         process = start("run", suite, "-o", self.folder / "out", start_new_session=True)
         self.assertTrue(wait_until(lambda: measured(self.folder / "out" / "a.jsonl")), "nothing was measured")
@@ -142,7 +142,7 @@ steps:
 
     def train_two_ranks(self, out):
         data = self.make_data()
-        return start("bench", "e2e", "--network", self.network, "--batch", 4, "--data", data,
+        return start("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--data", data,
                      "--iterations", 1000000, "--ranks", 2, "-o", out, ranks=2)
 
     def ready(self, process):
