@@ -106,8 +106,9 @@ void append_series(std::vector<Field>& fields, const Measurements& measurements)
     }
   }
   for (const auto& [place, name] : names) {
-    fields.push_back(
-        {{name}, [name = name](const Measurement& each) { return summary_text(each, name); }});
+    Field& field = fields.emplace_back();
+    field.column.heading = name;
+    field.text = [name = name](const Measurement& each) { return summary_text(each, name); };
     if (place == 0) fields.push_back({{"95 %"}, interval_text});
   }
 }

@@ -17,11 +17,12 @@ std::string field(const std::string& text) {
 std::string write_csv(const Document& document, const Terminal&) {
   std::string out;
   for (std::size_t i = 0; i < document.records.columns.size(); ++i) {
-    out += (i > 0 ? "," : "") + field(document.records.columns[i].heading);
+    out.append(i > 0 ? "," : "").append(field(document.records.columns[i].heading));
   }
   out += "\n";
   for (const auto& row : document.records.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) out += (i > 0 ? "," : "") + field(row[i].text);
+    for (std::size_t i = 0; i < row.size(); ++i)
+      out.append(i > 0 ? "," : "").append(field(row[i].text));
     out += "\n";
   }
   return out;

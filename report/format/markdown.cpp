@@ -20,7 +20,7 @@ bool needs_backslash(std::string_view text, std::size_t index) {
 
 std::string row_text(const std::vector<Cell>& row) {
   std::string out = "|";
-  for (const Cell& cell : row) out += " " + escape_markdown(cell.text) + " |";
+  for (const Cell& cell : row) out.append(" ").append(escape_markdown(cell.text)).append(" |");
   return out + "\n";
 }
 
