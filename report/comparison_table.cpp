@@ -44,7 +44,8 @@ std::string row_name(const Comparison& row, const std::vector<std::string>& vary
   std::string name = row.benchmark;
   for (const std::string& axis : varying) {
     const std::string value = axis_or_empty(row.axes, axis);
-    if (!value.empty()) name += (name == row.benchmark ? " " : ", ") + axis + "=" + value;
+    if (!value.empty())
+      name += fmt::format("{}{}={}", name == row.benchmark ? " " : ", ", axis, value);
   }
   return name;
 }

@@ -79,6 +79,7 @@ MeasuredRun join_repeats(const std::vector<const Measurement*>& repeats) {
   }
   for (const Phase& phase : iteration_phases) {
     std::vector<double> medians;
+    medians.reserve(repeats.size());
     for (const Measurement* repeat : repeats) {
       medians.push_back(critical_median(*repeat, phase.series));
     }

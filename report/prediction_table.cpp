@@ -21,6 +21,7 @@ class Footnotes {
  public:
   std::string mark(const std::vector<std::string>& notes) {
     std::vector<std::size_t> numbers;
+    numbers.reserve(notes.size());
     for (const std::string& note : notes) numbers.push_back(number_of(note));
     return fmt::format("{}", fmt::join(numbers, ","));
   }

@@ -24,6 +24,7 @@ double relative(Seconds predicted, Seconds measured) {
 
 Seconds median_time(const std::vector<Seconds>& times) {
   std::vector<double> seconds;
+  seconds.reserve(times.size());
   for (const Seconds time : times) seconds.push_back(time.si());
   return Seconds(median(seconds));
 }

@@ -70,7 +70,7 @@ Group with(const Group& group, std::string_view axis, const std::string& value) 
 /// The measurements under one of several conditions; none if there are none at all.
 Group in_condition(const Group& group, std::string_view axis, const std::string& wanted,
                    std::string_view benchmark, std::string_view option) {
-  const Group chosen = with(group, axis, wanted);
+  Group chosen = with(group, axis, wanted);
   if (chosen.empty() && !group.empty()) {
     throw ConfigError(
         fmt::format("no result of {} has {} = {} (there are: {}). Measure it or choose "
