@@ -115,8 +115,9 @@ class ProgressLine {
 /// Ends the suite if the step failed; a failed validation may be a finding.
 void check_exit(const SuiteStep& step, int code) {
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
-  const bool finding =
-      code == static_cast<int>(ExitCode::regression) && step.accept_failed_validation;
+  const bool judged = code == static_cast<int>(ExitCode::regression) ||
+                      code == static_cast<int>(ExitCode::inconclusive);
+  const bool finding = judged && step.accept_failed_validation;
   if (code == 0 || finding) return;
   if (code == 130 || code == 143) throw Interrupted(code - 128);
   throw Error(static_cast<ExitCode>(code),

@@ -13,7 +13,7 @@ struct SuiteStep {
   std::vector<std::string> words;         ///< of the command, without "dlscale"
   int ranks = 0;                          ///< 0: no launcher; ≥ 1: ranks of this step
   double seconds = 0;                     ///< estimate on two cores, for the time left
-  bool accept_failed_validation = false;  ///< exit code 1 is a finding, not a failure of the step
+  bool accept_failed_validation = false;  ///< exit codes 1 and 3 are findings, no failures
   bool always = false;  ///< only derives from what others measured: never counts as done
 };
 
