@@ -35,13 +35,6 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-/// A terminal sends Ctrl-C to this process and to the child as well, and a second signal of a kind
-/// ends a program of ours at once (core/interrupt.hpp), before its results are on disk. The other
-/// kind asks for the same, and not twice.
-int other_kind(int signal) {
-  return signal == SIGINT ? SIGTERM : SIGINT;
-}
-
 /// Waits in short naps rather than in waitpid alone: a signal may arrive just before a blocking
 /// call.
 int wait_for(pid_t child) {
@@ -55,11 +48,30 @@ int wait_for(pid_t child) {
     }
     if (const int signal = pending_signal(); signal != 0 && passed_on == 0) {
       passed_on = signal;
-      kill(child, other_kind(signal));
+      kill(child, signal);
     }
     poll(nullptr, 0, 20);
   }
 }
+
+/// A process group of its own: a terminal sends Ctrl-C to a whole group, so that the child would
+/// get the signal twice, from the terminal and from here. A second one ends a program of ours and
+/// MPI's launcher at once, before results are on disk.
+class OwnGroup {
+ public:
+  OwnGroup() {
+    posix_spawnattr_init(&attributes_);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&attributes_, 0);
+  }
+  ~OwnGroup() { posix_spawnattr_destroy(&attributes_); }
+  OwnGroup(const OwnGroup&) = delete;
+  OwnGroup& operator=(const OwnGroup&) = delete;
+  [[nodiscard]] const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
 
 }  // namespace
 
@@ -68,8 +80,9 @@ ChildExit run_child(const std::vector<std::string>& command,
   EXPECT(!command.empty());
   std::vector<std::string> words = command;
   std::vector<std::string> environment = merged_environment(variables);
+  const OwnGroup group;
   pid_t child = 0;
-  const int error = posix_spawnp(&child, command.front().c_str(), nullptr, nullptr,
+  const int error = posix_spawnp(&child, command.front().c_str(), nullptr, group.get(),
                                  pointers(words).data(), pointers(environment).data());
   if (error != 0) {
     throw ConfigError(fmt::format("{} cannot be started ({}). Install it or correct the path.",

@@ -11,8 +11,9 @@ struct ChildExit {
 };
 
 /// Runs `command` with this process's streams, adding `variables` to the environment, and waits.
-/// While it waits, SIGINT and SIGTERM are passed on to the child, each as the other: the child may
-/// have had the same signal from the terminal. Throws ConfigError if the program cannot be started.
+/// The child leads a process group of its own, which a terminal does not signal; while this process
+/// waits it passes the first SIGINT or SIGTERM on, so that the child gets it once. Throws
+/// ConfigError if the program cannot be started.
 ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables);
 

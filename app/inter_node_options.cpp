@@ -22,6 +22,11 @@ void InterNodeOptions::apply(Cluster& cluster) const {
   link.name = "link between nodes, as stated";
   link.bandwidth = parse_quantity<BytesPerSecond>(bandwidth, "--inter-node-bandwidth");
   if (!latency.empty()) link.latency = parse_quantity<Seconds>(latency, "--inter-node-latency");
+  if (link.bandwidth <= BytesPerSecond() || link.latency < Seconds()) {
+    throw ConfigError(
+        "--inter-node-bandwidth must be above 0 and --inter-node-latency not below it (no link is "
+        "like that). Write, for example, 10Gb/s and 50us.");
+  }
   link.source = "stated on the command line, not measured";
 }
 

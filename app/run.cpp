@@ -79,6 +79,9 @@ std::vector<std::pair<std::string, std::string>> launcher_settings() {
       {"PRTE_MCA_hwloc_default_binding_policy", "none"},
       {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
       {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
+      // After Ctrl-C: seconds to end the iteration and write what was measured (default: 1).
+      {"OMPI_MCA_odls_base_sigkill_timeout", "3"},
+      {"PRTE_MCA_odls_base_sigkill_timeout", "3"},
       {"OMPI_MCA_btl_base_warn_component_unused", "0"}};
   if (geteuid() == 0) {
     settings.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
@@ -156,6 +159,9 @@ void carry_out_what_is_left(const std::vector<SuiteStep>& steps, const SuiteProg
 }
 
 ExitCode run_suite(const RunOptions& options) {
+  if (options.out.empty()) {
+    throw ConfigError("--output is empty (results need a folder). Name one.");
+  }
   const Suite suite = load_suite(options.suite, placeholders(options));
   if (options.list) {
     for (const SuiteStep& step : suite.steps)

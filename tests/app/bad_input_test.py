@@ -39,6 +39,15 @@ class BadInput(ProgramTest):
         )
         self.assert_refused(self.conv(network), 2, "both", "8 × 8 × 8", "8 × 16 × 16")
 
+    def test_a_link_slower_than_nothing(self):
+        for words in (["-10 GB/s", "5 us"], ["0 GB/s", "5 us"], ["10 GB/s", "-5 us"]):
+            result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "2",
+                         "--inter-node-bandwidth=" + words[0], "--inter-node-latency=" + words[1])
+            self.assert_refused(result, 2, "--inter-node-bandwidth", "10Gb/s")
+
+    def test_a_suite_without_a_folder(self):
+        self.assert_refused(run("run", "quickstart", "-o", "", "--list"), 2, "--output")
+
     def test_a_count_that_is_not_positive(self):
         for words in (["--ranks", "0"], ["--ranks", "1,-2"], ["--ranks", "1", "--loader-threads", "0"]):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", *words)

@@ -38,11 +38,16 @@ TEST(ChildProcess, RefusesAProgramThatCannotBeStarted) {
   std::_Exit(run_child({"sleep", "600"}, {}).code);
 }
 
-TEST(ChildProcessDeathTest, DoesNotSendTheChildWhatTheTerminalSentItAlready) {
-  EXPECT_EXIT(exit_as_the_child_of_a_process_sent(SIGINT), ::testing::ExitedWithCode(128 + SIGTERM),
+TEST(ChildProcessDeathTest, PassesTheSignalOn) {
+  EXPECT_EXIT(exit_as_the_child_of_a_process_sent(SIGINT), ::testing::ExitedWithCode(128 + SIGINT),
               "");
-  EXPECT_EXIT(exit_as_the_child_of_a_process_sent(SIGTERM), ::testing::ExitedWithCode(128 + SIGINT),
-              "");
+  EXPECT_EXIT(exit_as_the_child_of_a_process_sent(SIGTERM),
+              ::testing::ExitedWithCode(128 + SIGTERM), "");
+}
+
+TEST(ChildProcess, IsNotInTheGroupThatATerminalSignals) {
+  const std::string leads_its_group = "set -- $(cat /proc/$$/stat); test $5 = $$";
+  EXPECT_EQ(run_child({"sh", "-c", leads_its_group}, {}).code, 0);
 }
 
 }  // namespace
