@@ -34,16 +34,6 @@ const Value& find_or_throw(const std::map<std::string, Value>& map, std::string_
 
 }  // namespace
 
-std::vector<double> slowest_rank(const std::vector<std::vector<double>>& samples) {
-  EXPECT(!samples.empty());
-  std::vector<double> slowest = samples.front();
-  for (const std::vector<double>& rank : samples) {
-    EXPECT(rank.size() == slowest.size());
-    for (std::size_t i = 0; i < rank.size(); ++i) slowest[i] = std::fmax(slowest[i], rank[i]);
-  }
-  return slowest;
-}
-
 std::string_view status_name(Status status) {
   switch (status) {
     case Status::ok:

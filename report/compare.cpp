@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/slowest_rank.hpp"
 #include "report/environment_rows.hpp"
 #include "report/measured_runs.hpp"
 #include "report/ratio.hpp"
@@ -26,14 +27,6 @@ struct Cell {
 };
 using Cells = std::map<std::string, Cell>;
 
-std::vector<double> worst_of_ranks(const Series& series) {
-  std::vector<double> worst = series.samples.front();
-  for (const std::vector<double>& rank : series.samples) {
-    for (std::size_t i = 0; i < worst.size(); ++i) worst[i] = std::max(worst[i], rank.at(i));
-  }
-  return worst;
-}
-
 bool has_samples(const Series& series) {
   return series.unit == "s" && !series.samples.empty() && !series.samples.front().empty();
 }
@@ -48,7 +41,7 @@ void add(Cells& cells, const Measurement& measurement) {
     return;
   }
   for (const auto& [name, series] : measurement.series) {
-    if (has_samples(series)) cell.series[name].push_back(worst_of_ranks(series));
+    if (has_samples(series)) cell.series[name].push_back(slowest_rank(series.samples));
   }
 }
 

@@ -27,15 +27,15 @@ namespace dlscale::model {
 ///
 /// Beside other ranks a step takes
 ///   t = t(1) · (1 + e ē),   e = √(t(n) / t(1) − 1),   ē = Σ e t(1) / Σ t(1) over all steps,
-/// where t(1) was measured on a rank alone and t(n) on n ranks that ran the same kernel at once.
-/// What a step loses to another is taken to grow with what each of the two asks of the caches and
-/// the memory they share: in proportion to e_i e_j, which t(n) gives for i = j. Ranks drift apart
-/// between messages, so that the other is in any of its steps, each for its share of the time. At
-/// most t(n) on average (Cauchy–Schwarz). Where only one of t(1), t(n) was measured, that one is
-/// taken. [D, derived: our own model, bilinear in demand; not from the literature.]
-/// Wrong where ranks run in lock-step, so that all are in the same kernel, which takes t(n); where
-/// contention saturates, so that one more demand costs less than the product; and on more ranks
-/// than the n that t(n) was measured on, whose demands add up.
+/// where t(1) was measured on a rank alone and t(n) on n ranks that ran the same kernel at once
+/// (e = 0 where t(n) came out below t(1)). What a step loses to another is taken to grow with what
+/// each of the two asks of the caches and the memory they share: in proportion to e_i e_j, which
+/// t(n) gives for i = j. Ranks drift apart between messages, so that the other is in any of its
+/// steps, each for its share of the time. At most t(n) on average (Cauchy–Schwarz). Where only one
+/// of t(1), t(n) was measured, that one is taken. [D, derived: our own model, bilinear in demand;
+/// not from the literature.] Wrong where ranks run in lock-step, so that all are in the same
+/// kernel, which takes t(n); where contention saturates, so that one more demand costs less than
+/// the product; and on more ranks than the n that t(n) was measured on, whose demands add up.
 ///
 /// Its interval: the least t for the low ends of all t(n) and the greatest for their high ends,
 /// over t(1) at its low end, its value and its high end, with e and ē from these same t(1). So the
@@ -50,8 +50,8 @@ class KernelTimes {
 
  private:
   using Batches = std::map<int, const KernelTime*>;
-  [[nodiscard]] Estimate<Seconds> nominal(Step step) const;
   using Kernels = std::vector<const KernelTime*>;
+  [[nodiscard]] Estimate<Seconds> nominal(Step step) const;
   [[nodiscard]] const Kernels* kernels_of(Step step) const;
   [[nodiscard]] Estimate<Seconds> beside(const Kernels& kernels, int ranks_on_node,
                                          Step step) const;
