@@ -89,7 +89,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(positive());
   verb.add_option("--batch", options->run.batch, "Images per rank and iteration")
       ->capture_default_str();
-  verb.add_option("--dtype", options->dtype, "f32 or bf16")->capture_default_str();
+  verb.add_option("--dtype", options->dtype, "f32, tf32, bf16 or f16")->capture_default_str();
   verb.add_option("--schedule", options->schedule, "sequential, wait_free or bucketed")
       ->capture_default_str();
   verb.add_option("--threads", options->run.compute_threads,

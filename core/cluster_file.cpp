@@ -23,7 +23,7 @@ DeviceKind read_device_kind(const ConfigMap& map) {
 
 std::map<DType, FlopsPerSecond> read_peak(const ConfigMap& map) {
   std::map<DType, FlopsPerSecond> peak;
-  for (const DType dtype : {DType::f32, DType::bf16}) {
+  for (const DType dtype : all_dtypes) {
     const std::string_view name = dtype_name(dtype);
     if (map.has(name)) peak[dtype] = map.quantity<FlopsPerSecond>(name);
   }

@@ -12,7 +12,6 @@
 namespace dlscale {
 namespace {
 
-constexpr std::array all_dtypes{DType::f32, DType::bf16};
 constexpr std::array all_schedules{Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
 
 /// The value among `all` that `name_of` calls `word`.
@@ -39,8 +38,12 @@ std::string_view dtype_name(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return "f32";
+    case DType::tf32:
+      return "tf32";
     case DType::bf16:
       return "bf16";
+    case DType::f16:
+      return "f16";
   }
   fail_expectation("dtype is a DType");
 }

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -6,12 +7,19 @@
 
 namespace dlscale {
 
-/// Precision of activations and of weights in a kernel. Master weights and gradients stay f32.
-enum class DType { f32, bf16 };
+/// Precision of activations and of weights in a kernel. Master weights and gradients stay f32; sums
+/// are f32 always.
+enum class DType {
+  f32,
+  tf32,  ///< f32 in memory; products of numbers rounded to 10 bits of mantissa
+  bf16,
+  f16,
+};
+inline constexpr std::array all_dtypes{DType::f32, DType::tf32, DType::bf16, DType::f16};
 std::string_view dtype_name(DType dtype);
 DType parse_dtype(std::string_view name);  ///< throws ConfigError
 constexpr std::size_t element_bytes(DType dtype) {
-  return dtype == DType::f32 ? 4 : 2;
+  return dtype == DType::f32 || dtype == DType::tf32 ? 4 : 2;
 }
 
 /// When the gradients travel.

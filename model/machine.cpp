@@ -62,10 +62,10 @@ void check_nominal(const Cluster& cluster) {
   if (cluster.host_device.bandwidth.si() <= 0) throw missing("host_device bandwidth");
 }
 
-/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta, in bf16
-/// also weights of half the size.
+/// SGD with momentum reads weights, gradients and momenta and writes weights and momenta, with
+/// 16-bit kernels also weights of half the size.
 AffineFit nominal_update(const Device& device, DType dtype, Bytes largest) {
-  const double passes = dtype == DType::f32 ? 5 : 5.5;
+  const double passes = element_bytes(dtype) == 4 ? 5 : 5.5;
   return {1, 1, dtype, nominal_cost(device.launch, passes / device.memory_bandwidth, largest),
           device.source};
 }
@@ -81,8 +81,7 @@ Machine nominal_machine(const Cluster& cluster) {
   const LinkSpec& link = cluster.host_device;
   machine.h2d = {
       {1, 1, DType::f32, nominal_cost(link.latency, 1 / link.bandwidth, all), link.source}};
-  machine.update = {nominal_update(device, DType::f32, all),
-                    nominal_update(device, DType::bf16, all)};
+  for (const DType dtype : all_dtypes) machine.update.push_back(nominal_update(device, dtype, all));
   LoaderFit loader;
   loader.decode = Estimate<Seconds>::exact(cluster.host.decode);
   loader.source = cluster.host.source;

@@ -177,7 +177,7 @@ Cluster read_cluster(const Value& value) {
 
 DType read_dtype(const Value& value) {
   const std::string name = value.text();
-  for (const DType dtype : {DType::f32, DType::bf16}) {
+  for (const DType dtype : all_dtypes) {
     if (name == dtype_name(dtype)) return dtype;
   }
   value.fail(fmt::format("is \"{}\", which is no precision", name));

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/bfloat16.hpp"
+#include "backend/compute/precision.hpp"
 #include "backend/compute/operation_memory.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/error.hpp"
@@ -88,8 +88,7 @@ void clear_all_but(const Chosen& chosen, Values& values, int n) {
 }
 
 void round_to(DType dtype, Values& values) {
-  if (dtype == DType::f32) return;
-  for (float& value : values) value = from_bfloat16(to_bfloat16(value));
+  for (float& value : values) value = rounded(dtype, value);
 }
 
 Values noise_for(const TensorDesc& desc, std::uint64_t seed) {
@@ -275,7 +274,17 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
 }
 
 double allowed_error(DType dtype) {
-  return dtype == DType::f32 ? 2e-4 : 5e-2;
+  switch (dtype) {
+    case DType::f32:
+      return 2e-4;
+    case DType::tf32:
+      return 2e-3;
+    case DType::bf16:
+      return 5e-2;
+    case DType::f16:
+      return 1e-2;
+  }
+  fail_expectation("a known DType");
 }
 
 }  // namespace dlscale::backend

@@ -35,7 +35,9 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
 /// What `max_relative_error` may be for an answer that is right, whatever the layer. f32: 2e-4, for
 /// sums of up to a million terms (n terms added one after the other in f32 are off by about
 /// 6e-8 · sqrt(n / 6) of the sum's typical size, the worst of thousands of sums by four times
-/// that). bf16: 5e-2, for overlapping windows whose gradients are added with 8 bits of significand.
+/// that). tf32 the same for data rounded to it, but a library may round what it computes on the way
+/// (the transforms of Winograd's algorithm): 2e-3. bf16: 5e-2, for overlapping windows whose
+/// gradients are added with 8 bits of significand; f16 has 11: 1e-2.
 double allowed_error(DType dtype);
 
 }  // namespace dlscale::backend

@@ -2,8 +2,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include "core/network.hpp"
 #include "core/run.hpp"
 #include "core/step.hpp"
+#include "core/units.hpp"
 
 namespace dlscale::backend {
 
@@ -107,35 +110,89 @@ struct SgdStep {
 };
 
 struct ComputeOptions {
-  int threads = 1;
+  int threads = 1;  ///< of a processor
+  int place = 0;    ///< of the rank on its node: it gets the device of that number
 };
 
-struct FreeAligned {
-  void operator()(std::byte* p) const noexcept;
+/// Frees memory the way it was allocated.
+struct FreeBuffer {
+  void (*free)(std::byte*) noexcept = nullptr;
+  void operator()(std::byte* p) const noexcept { free(p); }
 };
-/// Zeroed memory aligned for the widest vectors.
-using Buffer = std::unique_ptr<std::byte[], FreeAligned>;
+/// Memory aligned for the widest vectors. What is a device's own must go before the device does.
+using Buffer = std::unique_ptr<std::byte[], FreeBuffer>;
 
-/// An open device. Not thread-safe: one thread issues work.
+/// A point in the order of what a device was given to do.
+class Mark {
+ public:
+  virtual ~Mark() = default;
+  /// Returns when everything given before the mark is done. Any thread may wait.
+  virtual void wait() const = 0;
+  /// Time on the device's clock since it passed `earlier`, a mark of the same device. Waits.
+  [[nodiscard]] virtual Seconds since(const Mark& earlier) const = 0;
+};
+
+/// Moves bytes between host and device beside what the device computes. Used by one thread, which
+/// need not be the device's.
+class Courier {
+ public:
+  virtual ~Courier() = default;
+  /// Returns when all has arrived. Either side may be host memory.
+  virtual void carry(const std::byte* from, std::byte* to, std::size_t bytes) = 0;
+};
+
+/// The memory of a device that does not compute in the host's.
+struct OwnMemory {
+  Bytes total;
+  Bytes free;
+  Bytes last_level_cache;
+};
+
+/// An open device. Not thread-safe: one thread issues work, which is done in the order in which it
+/// was given, now or later: only synchronize() and Mark::wait() say that it is done.
+///
+/// Devices with memory of their own: tensors lie there, except that copy() takes plain tensors in
+/// host memory on either side. The host must not touch what lies on the device.
 class ComputeDevice {
  public:
   virtual ~ComputeDevice() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
   /// Library name → version, for the environment of a result.
   [[nodiscard]] virtual std::map<std::string, std::string> libraries() const = 0;
+  /// Nothing if it computes in host memory.
+  [[nodiscard]] virtual std::optional<OwnMemory> own_memory() const = 0;
+
+  /// Zeroed memory to compute in. Throws ConfigError saying how much is free if a device of its own
+  /// has too little, std::bad_alloc on the host.
   [[nodiscard]] virtual Buffer allocate(std::size_t bytes) = 0;
+  /// Zeroed host memory from which the device copies fastest (pinned, where that matters).
+  [[nodiscard]] virtual Buffer allocate_on_host(std::size_t bytes) = 0;
   /// Dense row-major NCHW (or OIHW), the layout in which data enters and parameters are compared.
   [[nodiscard]] virtual TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const = 0;
   /// Throws Unsupported with the library's reason.
   [[nodiscard]] virtual std::unique_ptr<Operation> create(const OperationSpec& spec) = 0;
-  /// Copies between layouts and precisions; dims must agree.
+
+  /// Copies between layouts and precisions; dims must agree. Host memory that is read may change
+  /// again when the call returns, unless it is allocate_on_host()'s: then after the copy is done.
   virtual void copy(const Tensor& from, const Tensor& to) = 0;
   /// into += value; same desc.
   virtual void accumulate(const Tensor& value, const Tensor& into) = 0;
   /// Updates n master weights in f32. If `low` is not null it receives the weights as bf16.
   virtual void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
                       float* momentum, std::uint16_t* low) = 0;
+  /// Sets memory of the device to zero.
+  virtual void clear(std::byte* data, std::size_t bytes) = 0;
+  /// Rewrites memory of the device with what it holds, so that the caches have it as one that has
+  /// just written it leaves them.
+  virtual void touch(std::byte* data, std::size_t bytes) = 0;
+
   virtual void synchronize() = 0;
+  [[nodiscard]] virtual std::unique_ptr<Mark> mark() = 0;
+  /// The time the device takes for what `work` gives it, and waits for it. Where a device runs
+  /// beside the host, the time the host takes to give it is not in it, as far as the device can be
+  /// kept waiting until all is given.
+  [[nodiscard]] virtual Seconds time(const std::function<void()>& work) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Courier> courier() = 0;
 };
 
 struct ComputeBackend {

@@ -56,7 +56,7 @@ const Benchmark conv{
              {"batch", "images per rank", "8"},
              {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
              {"layers", "all, or the kernels that these layers run", "all"},
-             {"dtype", "f32, bf16", "f32"},
+             {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
              {"backend", "compute backend", "onednn"},
              {"threads", "compute threads per rank", "1"},
              {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},

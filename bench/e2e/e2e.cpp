@@ -110,7 +110,7 @@ extern const Benchmark e2e{
     .doc = "Train a network on real pictures and time the phases of every iteration",
     .axes = {{"network", "networks to train", "resnet50"},
              {"batch", "images per rank and iteration", "8"},
-             {"dtype", "precision of the kernels: f32 or bf16", "f32"},
+             {"dtype", "precision of the kernels: f32, tf32 or bf16, as far as the backend has them", "f32"},
              {"backend", "compute backend", "onednn"},
              {"schedule", "when gradients travel: sequential, wait_free, bucketed", "wait_free"},
              {"iterations", "iterations to measure", "20"},

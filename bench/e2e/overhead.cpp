@@ -174,7 +174,7 @@ extern const Benchmark overhead{
     .doc = "Compare the compute part of an iteration with the sum of its primitives' own times",
     .axes = {{"network", "networks to train", "resnet50"},
              {"batch", "images per iteration", "8"},
-             {"dtype", "precision of the kernels: f32 or bf16", "f32"},
+             {"dtype", "precision of the kernels: f32, tf32 or bf16, as far as the backend has them", "f32"},
              {"backend", "compute backend", "onednn"},
              {"threads", "compute threads", "1"}},
     .cells = make_cells};

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "backend/compute/buffer.hpp"
+#include "backend/compute/host_device.hpp"
 #include "backend/compute/onednn/arithmetic.hpp"
 #include "backend/compute/onednn/assembly.hpp"
 #include "backend/compute/onednn/context.hpp"
@@ -84,7 +85,7 @@ class Copier {
   std::unordered_map<std::string, Copy> copies_;
 };
 
-class OneDnnDevice final : public ComputeDevice {
+class OneDnnDevice final : public HostDevice {
  public:
   explicit OneDnnDevice(const ComputeOptions& options)
       : context_(make_context(options)), copier_(context_) {}
@@ -96,8 +97,6 @@ class OneDnnDevice final : public ComputeDevice {
             {"oneDNN_cpu_isa", instruction_set()},
             {"OpenMP threads", std::to_string(context_.threads)}};
   }
-
-  [[nodiscard]] Buffer allocate(std::size_t bytes) override { return allocate_host(bytes); }
 
   [[nodiscard]] TensorDesc plain(Dims dims, DType dtype) const override {
     return tensor_desc(dims, onednn_device::plain(library_dims(dims), data_type(dtype)));

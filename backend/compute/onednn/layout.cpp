@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/run.hpp"
 
 namespace dlscale::backend::onednn_device {
 
@@ -45,7 +46,11 @@ std::vector<int> outer_order(const MemoryDims& dims, const Blocking& blocking) {
 }  // namespace
 
 DataType data_type(DType dtype) {
-  return dtype == DType::f32 ? DataType::f32 : DataType::bf16;
+  if (dtype == DType::f32) return DataType::f32;
+  if (dtype == DType::bf16) return DataType::bf16;
+  throw Unsupported(
+      fmt::format("onednn computes in f32 and bf16, not in {}. Choose one of them, or a GPU.",
+                  dtype_name(dtype)));
 }
 
 Desc plain(const MemoryDims& dims, DataType type) {

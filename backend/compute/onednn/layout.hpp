@@ -11,7 +11,7 @@
 /// The orders in memory: dlscale's descriptors of tensors and the library's, each from the other.
 namespace dlscale::backend::onednn_device {
 
-DataType data_type(DType dtype);
+DataType data_type(DType dtype);  ///< throws Unsupported
 
 /// Dense, row-major.
 Desc plain(const MemoryDims& dims, DataType type);

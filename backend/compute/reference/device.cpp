@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "backend/compute/bfloat16.hpp"
-#include "backend/compute/buffer.hpp"
+#include "backend/compute/host_device.hpp"
 #include "backend/compute/reference/plain_operation.hpp"
 #include "core/error.hpp"
 
@@ -43,15 +43,15 @@ void expect_plain(const TensorDesc& desc) {
   }
 }
 
-class ReferenceDevice final : public ComputeDevice {
+class ReferenceDevice final : public HostDevice {
  public:
   [[nodiscard]] std::string_view name() const override { return "reference"; }
   [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
-  [[nodiscard]] Buffer allocate(std::size_t bytes) override { return allocate_host(bytes); }
-
   [[nodiscard]] TensorDesc plain(Dims dims, DType dtype) const override {
     if (dtype != DType::f32) {
-      throw Unsupported("reference computes in f32 only. Choose the backend onednn for bf16.");
+      throw Unsupported(
+          fmt::format("reference computes in f32 only, not in {}. Choose another backend.",
+                      dtype_name(dtype)));
     }
     return plain_desc(dims);
   }
@@ -86,8 +86,6 @@ class ReferenceDevice final : public ComputeDevice {
     }
     if (low != nullptr) std::transform(weights, weights + n, low, to_bfloat16);
   }
-
-  void synchronize() override {}
 };
 
 std::unique_ptr<ComputeDevice> open(const ComputeOptions& options) {

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "backend/compute/host_device.hpp"
 #include "core/error.hpp"
 #include "tests/backend/compute/layers.hpp"
 
@@ -43,13 +44,12 @@ class CrookedOperation final : public Operation {
   Damage damage_;
 };
 
-class CrookedDevice final : public ComputeDevice {
+class CrookedDevice final : public HostDevice {
  public:
   CrookedDevice(std::unique_ptr<ComputeDevice> honest, Damage damage)
       : honest_(std::move(honest)), damage_(std::move(damage)) {}
   [[nodiscard]] std::string_view name() const override { return "crooked"; }
   [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
-  [[nodiscard]] Buffer allocate(std::size_t bytes) override { return honest_->allocate(bytes); }
   [[nodiscard]] TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const override {
     return honest_->plain(dims, dtype);
   }
@@ -64,8 +64,6 @@ class CrookedDevice final : public ComputeDevice {
               float* momentum, std::uint16_t* low) override {
     honest_->update(step, n, weights, gradients, momentum, low);
   }
-  void synchronize() override {}
-
  private:
   std::unique_ptr<ComputeDevice> honest_;
   Damage damage_;

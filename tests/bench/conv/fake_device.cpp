@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "backend/compute/host_device.hpp"
 #include "bench/conv/workbench.hpp"
 #include "core/error.hpp"
 
@@ -42,12 +43,11 @@ class FakeOperation : public Operation {
   Fault fault_;
 };
 
-class FakeDevice : public ComputeDevice {
+class FakeDevice : public HostDevice {
  public:
   explicit FakeDevice(Fault fault) : real_(open_device("reference", 1)), fault_(fault) {}
   [[nodiscard]] std::string_view name() const override { return "fake"; }
   [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
-  [[nodiscard]] Buffer allocate(std::size_t bytes) override { return real_->allocate(bytes); }
   [[nodiscard]] TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const override {
     return real_->plain(dims, dtype);
   }
@@ -68,7 +68,6 @@ class FakeDevice : public ComputeDevice {
     real_->update(step, n, weights, gradients, momentum, low);
     if (fault_ == Fault::update) weights[n - 1] += 1e-3F;
   }
-  void synchronize() override { real_->synchronize(); }
 
  private:
   std::unique_ptr<ComputeDevice> real_;

@@ -1,0 +1,22 @@
+#pragma once
+#include "backend/compute/compute.hpp"
+
+namespace dlscale::backend {
+
+/// What all devices have in common that compute in host memory: what they are given is done when
+/// the call returns, or at the latest when synchronize() does.
+class HostDevice : public ComputeDevice {
+ public:
+  [[nodiscard]] std::optional<OwnMemory> own_memory() const override { return std::nullopt; }
+  [[nodiscard]] Buffer allocate(std::size_t bytes) override;
+  [[nodiscard]] Buffer allocate_on_host(std::size_t bytes) override;
+  void clear(std::byte* data, std::size_t bytes) override;
+  /// One thread does it: with several compute threads the private caches of the others stay cold.
+  void touch(std::byte* data, std::size_t bytes) override;
+  void synchronize() override {}
+  [[nodiscard]] std::unique_ptr<Mark> mark() override;
+  [[nodiscard]] Seconds time(const std::function<void()>& work) override;
+  [[nodiscard]] std::unique_ptr<Courier> courier() override;
+};
+
+}  // namespace dlscale::backend
