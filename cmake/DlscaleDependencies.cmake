@@ -36,6 +36,26 @@ dlscale_option(ONEDNN "oneDNN compute backend")
 dlscale_option(MPI "MPI communicator")
 dlscale_option(HWLOC "Detection of the local machine and binding by hwloc")
 
+dlscale_option(CUDA "CUDA compute backend, with cuDNN, cuBLAS and cuFFT")
+dlscale_option(NCCL "NCCL communicator")
+
+if(NOT DLSCALE_WITH_CUDA STREQUAL "OFF")
+  include(DlscaleCuda)
+endif()
+dlscale_found(CUDA dlscale::cuda "the CUDA toolkit (12 or later) with nvcc on the PATH, and cuDNN 9")
+if(NOT DLSCALE_WITH_NCCL STREQUAL "OFF" AND TARGET dlscale::cuda)
+  find_path(DLSCALE_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+  find_library(DLSCALE_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+  if(DLSCALE_NCCL_INCLUDE AND DLSCALE_NCCL_LIBRARY)
+    add_library(dlscale::nccl UNKNOWN IMPORTED)
+    set_target_properties(dlscale::nccl PROPERTIES
+      IMPORTED_LOCATION ${DLSCALE_NCCL_LIBRARY}
+      INTERFACE_INCLUDE_DIRECTORIES ${DLSCALE_NCCL_INCLUDE}
+      INTERFACE_LINK_LIBRARIES dlscale::cuda)
+  endif()
+endif()
+dlscale_found(NCCL dlscale::nccl "NCCL (libnccl-dev), and the CUDA toolkit")
+
 if(NOT DLSCALE_WITH_ONEDNN STREQUAL "OFF")
   # Not by dnnl-config.cmake: Debian's asks for OpenCL headers that the package does not bring.
   find_package(OpenMP QUIET COMPONENTS CXX)

@@ -14,16 +14,20 @@ set(DLSCALE_SANITIZE "" CACHE STRING "Sanitizers, such as address,undefined or t
 add_library(dlscale_flags INTERFACE)
 target_include_directories(dlscale_flags INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_features(dlscale_flags INTERFACE cxx_std_20)
-target_compile_options(dlscale_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Wshadow
-                                               -Wno-sign-conversion)
+set(DLSCALE_CXX_OPTIONS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wno-sign-conversion)
+# nvcc writes code for the host's compiler that is not pedantic.
+set(DLSCALE_CUDA_OPTIONS -Xcompiler=-Wall,-Wextra,-Wshadow)
 if(DLSCALE_WARNINGS_AS_ERRORS)
-  target_compile_options(dlscale_flags INTERFACE -Werror)
+  list(APPEND DLSCALE_CXX_OPTIONS -Werror)
+  list(APPEND DLSCALE_CUDA_OPTIONS -Werror=all-warnings -Xcompiler=-Werror)
 endif()
 if(DLSCALE_SANITIZE)
-  target_compile_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE}
-                                                 -fno-omit-frame-pointer)
+  list(APPEND DLSCALE_CXX_OPTIONS -fsanitize=${DLSCALE_SANITIZE} -fno-omit-frame-pointer)
   target_link_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE})
 endif()
+target_compile_options(dlscale_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:${DLSCALE_CXX_OPTIONS}>"
+  "$<$<COMPILE_LANGUAGE:CUDA>:${DLSCALE_CUDA_OPTIONS}>")
 
 find_program(DLSCALE_CCACHE ccache)
 if(DLSCALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

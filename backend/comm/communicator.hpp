@@ -33,6 +33,10 @@ class Communicator {
   /// "Open MPI 4.1.4", "local".
   [[nodiscard]] virtual std::string library() const = 0;
 
+  /// Whether all_reduce() of floats and broadcast() also take memory of the rank's GPU. They return
+  /// when the data is complete there, and begin when the caller calls: what wrote it must be done.
+  [[nodiscard]] virtual bool takes_device_memory() const { return false; }
+
   virtual void send(std::span<const std::byte> data, Rank to, int tag) = 0;
   virtual void receive(std::span<std::byte> data, Rank from, int tag) = 0;
   virtual void all_reduce(std::span<float> data, Reduction op) = 0;   ///< in place

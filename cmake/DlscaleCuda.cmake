@@ -1,0 +1,30 @@
+# The CUDA toolkit with cuDNN: target dlscale::cuda, if nvcc and all its libraries are there.
+#
+# Kernels are built for the architectures below, and as PTX for those to come; -D
+# CMAKE_CUDA_ARCHITECTURES=... chooses others. CUDA 13 has none before 7.5.
+
+include(CheckLanguage)
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPUs to build for")
+endif()
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  return()
+endif()
+enable_language(CUDA)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_EXTENSIONS OFF)
+if(DLSCALE_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
+  set(CMAKE_CUDA_COMPILER_LAUNCHER ${DLSCALE_CCACHE})
+endif()
+find_package(CUDAToolkit 12 QUIET)
+find_path(DLSCALE_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+find_library(DLSCALE_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+if(CUDAToolkit_FOUND AND DLSCALE_CUDNN_INCLUDE AND DLSCALE_CUDNN_LIBRARY
+   AND TARGET CUDA::cublasLt AND TARGET CUDA::cufft)
+  add_library(dlscale::cuda INTERFACE IMPORTED)
+  target_include_directories(dlscale::cuda SYSTEM INTERFACE ${DLSCALE_CUDNN_INCLUDE})
+  target_link_libraries(dlscale::cuda INTERFACE CUDA::cudart CUDA::cublas CUDA::cublasLt
+                                                CUDA::cufft ${DLSCALE_CUDNN_LIBRARY})
+endif()
