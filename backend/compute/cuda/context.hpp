@@ -6,12 +6,9 @@
 #include <cstdint>
 
 #include "backend/compute/compute.hpp"
+#include "backend/compute/cuda/order.hpp"
 
 namespace dlscale::backend::cuda {
-
-/// In which order the elements of the tensors between operations lie: one of the two for all of a
-/// device. Data enters as nchw.
-enum class Order { nchw, nhwc };
 
 /// What the operations of an open device share. They enqueue on `stream` and never wait.
 struct Context {

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/order.hpp"
 #include "backend/compute/specification.hpp"
 
 namespace dlscale::backend::cuda {
