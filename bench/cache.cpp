@@ -64,12 +64,4 @@ std::size_t CacheFlusher::flush() const {
   return lines * line_bytes;
 }
 
-void touch(std::span<std::byte> data) {
-  for (std::size_t i = 0; i < data.size(); i += line_bytes) {
-    volatile std::byte& first = data[i];
-    const std::byte held = first;
-    first = held;
-  }
-}
-
 }  // namespace dlscale::bench

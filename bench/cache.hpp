@@ -1,6 +1,5 @@
 #pragma once
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,10 +40,5 @@ class CacheFlusher {
  private:
   std::vector<unsigned char> lines_;  ///< a 1 at the start of each line
 };
-
-/// Rewrites every cache line of `data` with what it holds, in ascending order, as a producer that
-/// had just written it would have left it. One thread does it: with several compute threads the
-/// private caches of the others stay cold.
-void touch(std::span<std::byte> data);
 
 }  // namespace dlscale::bench

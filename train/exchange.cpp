@@ -6,25 +6,29 @@ namespace dlscale::train {
 
 using std::chrono::steady_clock;
 
-Transfer all_reduce_bucket(backend::Communicator& communicator, std::size_t bucket,
-                           std::span<float> gradients) {
+Transfer all_reduce_bucket(backend::Communicator& communicator, Staging& staging,
+                           std::size_t bucket, std::span<float> gradients) {
   const Instant start = steady_clock::now();
-  communicator.all_reduce(gradients, backend::Reduction::sum);
+  staging.with(gradients, [&](std::span<float> elements) {
+    communicator.all_reduce(elements, backend::Reduction::sum);
+  });
   return {bucket, start, steady_clock::now()};
 }
 
 GradientExchange::GradientExchange(std::unique_ptr<backend::Communicator> communicator,
-                                   backend::Waiting waiting)
+                                   Staging staging, backend::Waiting waiting)
     : communicator_(std::move(communicator)),
+      staging_(std::move(staging)),
       waiting_(waiting),
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 GradientExchange::~GradientExchange() = default;
 
-void GradientExchange::post(std::size_t bucket, std::span<float> gradients) {
+void GradientExchange::post(std::size_t bucket, std::span<float> gradients,
+                            std::unique_ptr<const backend::Mark> ready) {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({bucket, gradients});
+    queue_.push_back({bucket, gradients, std::move(ready)});
     ++unfinished_;
   }
   posted_.notify_one();
@@ -42,7 +46,7 @@ void GradientExchange::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (posted_.wait(lock, stop, [this] { return !queue_.empty(); }) && !failure_) {
     if (stop.stop_requested()) return;
-    const Message message = queue_.front();
+    const Message message = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
     transfer(message);
@@ -52,8 +56,10 @@ void GradientExchange::run(const std::stop_token& stop) {
 
 void GradientExchange::transfer(const Message& message) {
   try {
+    message.ready->wait();
     communicator_->meet(waiting_);
-    const Transfer done = all_reduce_bucket(*communicator_, message.bucket, message.gradients);
+    const Transfer done =
+        all_reduce_bucket(*communicator_, staging_, message.bucket, message.gradients);
     const std::lock_guard lock(mutex_);
     finished_.push_back(done);
     --unfinished_;

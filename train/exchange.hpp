@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/compute/compute.hpp"
+#include "train/staging.hpp"
 
 namespace dlscale::train {
 
@@ -23,24 +25,26 @@ struct Transfer {
   Instant end;
 };
 
-/// Adds up a bucket over all ranks, in place.
-Transfer all_reduce_bucket(backend::Communicator& communicator, std::size_t bucket,
-                           std::span<float> gradients);
+/// Adds up a bucket over all ranks, in place. The way through `staging` counts as transfer.
+Transfer all_reduce_bucket(backend::Communicator& communicator, Staging& staging,
+                           std::size_t bucket, std::span<float> gradients);
 
 /// A thread that adds up gradients over all ranks while the caller goes on. Buckets travel one by
 /// one in the order in which they were posted, which must be the same on all ranks. Before each,
 /// the thread waits for the last rank as `waiting` says.
 class GradientExchange {
  public:
-  GradientExchange(std::unique_ptr<backend::Communicator> communicator, backend::Waiting waiting);
+  GradientExchange(std::unique_ptr<backend::Communicator> communicator, Staging staging,
+                   backend::Waiting waiting);
   /// Finishes the transfer under way, if any, and drops those still waiting.
   ~GradientExchange();
   GradientExchange(const GradientExchange&) = delete;
   GradientExchange& operator=(const GradientExchange&) = delete;
 
-  /// Queues a bucket; never waits. From here to the end of finish() the memory belongs to the
-  /// exchange.
-  void post(std::size_t bucket, std::span<float> gradients);
+  /// Queues a bucket that is complete when the device has passed `ready`; never waits. From here to
+  /// the end of finish() the memory belongs to the exchange.
+  void post(std::size_t bucket, std::span<float> gradients,
+            std::unique_ptr<const backend::Mark> ready);
   /// Waits for everything posted since the last call and says when it travelled. Rethrows what the
   /// thread met.
   std::vector<Transfer> finish();
@@ -49,12 +53,14 @@ class GradientExchange {
   struct Message {
     std::size_t bucket;
     std::span<float> gradients;
+    std::unique_ptr<const backend::Mark> ready;
   };
 
   void run(const std::stop_token& stop);
   void transfer(const Message& message);
 
   std::unique_ptr<backend::Communicator> communicator_;
+  Staging staging_;
   backend::Waiting waiting_;
   std::mutex mutex_;
   std::condition_variable_any posted_;

@@ -65,8 +65,9 @@ std::span<const ParameterSlot> ParameterLayout::of(LayerId layer) const {
 }
 
 bool ParameterLayout::has_low_precision() const {
-  return std::ranges::any_of(
-      slots_, [](const ParameterSlot& slot) { return slot.parameter.value.dtype == DType::bf16; });
+  return std::ranges::any_of(slots_, [](const ParameterSlot& slot) {
+    return element_bytes(slot.parameter.value.dtype) < sizeof(float);
+  });
 }
 
 std::string ParameterLayout::description() const {
@@ -83,6 +84,15 @@ Parameters::Parameters(ParameterLayout layout, backend::ComputeDevice& device)
       masters_(device.allocate(layout_.elements() * sizeof(float))),
       gradients_(device.allocate(layout_.elements() * sizeof(float))),
       momenta_(device.allocate(layout_.elements() * sizeof(float))) {
+  const auto in_half = [](const ParameterSlot& slot) {
+    return slot.parameter.value.dtype == DType::f16;
+  };
+  if (std::ranges::any_of(layout_.slots(), in_half)) {
+    throw Unsupported(
+        "training in f16 needs its loss scaled so that small gradients do not vanish, which "
+        "dlscale "
+        "does not do. Train in bf16.");
+  }
   if (layout_.has_low_precision()) {
     low_ = device.allocate(layout_.elements() * element_bytes(DType::bf16));
   }
@@ -95,7 +105,8 @@ std::size_t Parameters::bytes(const ParameterLayout& layout) {
 
 Tensor Parameters::value(const ParameterSlot& slot) const {
   const backend::TensorDesc& desc = slot.parameter.value;
-  if (desc.dtype == DType::f32) return {desc, masters_.get() + slot.offset * sizeof(float)};
+  if (element_bytes(desc.dtype) == sizeof(float))
+    return {desc, masters_.get() + slot.offset * sizeof(float)};
   return {desc, low_.get() + slot.offset * element_bytes(DType::bf16)};
 }
 
@@ -123,7 +134,7 @@ std::span<float> Parameters::gradients(std::span<const LayerId> layers) const {
 }
 
 void Parameters::initialise(std::uint64_t seed) {
-  std::ranges::fill(masters(), 0.0F);
+  device_->clear(masters_.get(), layout_.elements() * sizeof(float));
   for (std::size_t i = 0; i < layout_.slots().size(); ++i) {
     const ParameterSlot& slot = layout_.slots()[i];
     from_plain(initial_values(slot.parameter, mix(seed, i)), master(slot));
@@ -132,7 +143,7 @@ void Parameters::initialise(std::uint64_t seed) {
 }
 
 void Parameters::masters_changed() {
-  std::ranges::fill(gradients(), 0.0F);
+  device_->clear(gradients_.get(), layout_.elements() * sizeof(float));
   update({.rate = 0, .momentum = 0, .weight_decay = 0, .gradient_scale = 0});
 }
 

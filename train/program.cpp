@@ -101,7 +101,8 @@ Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_devi
       losses(find_losses(the_network)),
       plan(make_plan(the_network, the_device, the_batch, dtype)),
       nodes(the_network.layers().size()) {
-  check_memory(plan, network, batch, available);
+  const auto own = device->own_memory();
+  check_memory(plan, network, batch, own ? own->free : available);
   allocate();
   for (const Layer& layer : network.layers()) bind(layer);
   index_steps();
@@ -219,7 +220,9 @@ void Program::set_input(std::span<const float> images, std::span<const std::int3
   EXPECT(images.size() == static_cast<std::size_t>(input.desc.elements()));
   EXPECT(labels.size() == impl_->labels.size());
   impl_->check_labels(labels);
-  impl_->parameters->from_plain(images, input);
+  // A tensor is a view for reading and writing; copy() only reads its source.
+  auto* data = reinterpret_cast<std::byte*>(const_cast<float*>(images.data()));
+  impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), data}, input);
   std::ranges::copy(labels, impl_->labels.begin());
 }
 
@@ -235,6 +238,10 @@ void Program::run(Step step, std::uint64_t iteration) {
 
 void Program::synchronize() {
   impl_->device->synchronize();
+}
+
+backend::ComputeDevice& Program::device() const {
+  return *impl_->device;
 }
 
 double Program::loss() const {

@@ -20,7 +20,8 @@ namespace dlscale::train {
 class Program {
  public:
   /// `device` must outlive the program. Throws Unsupported naming the layer, and ConfigError before
-  /// anything is allocated if that would be more than `available`.
+  /// anything is allocated if that would be more than `available`, or than what is free on a device
+  /// with memory of its own.
   Program(const Network& network, backend::ComputeDevice& device, int batch, DType dtype,
           std::optional<Bytes> available = std::nullopt);
   ~Program();
@@ -37,21 +38,25 @@ class Program {
   /// He-normal weights, zero biases, BN scale 1 and shift 0; equal for equal seeds whatever the
   /// device and layouts.
   void initialise(std::uint64_t seed);
-  /// Copies a decoded batch (plain NCHW f32) into the input tensor: the host-to-device copy. Throws
+  /// Copies a decoded batch (plain NCHW f32) into the input tensor: the host-to-device copy. It
+  /// must stay as it is until the device has it (ComputeDevice::copy says how long). Throws
   /// ConfigError if a label is no class of the network.
   void set_input(std::span<const float> images, std::span<const std::int32_t> labels);
   /// Runs one step. `iteration` seeds dropout. Call steps in order. Returns when done or enqueued.
   void run(Step step, std::uint64_t iteration);
   /// Waits until all that was run is done.
   void synchronize();
+  [[nodiscard]] backend::ComputeDevice& device() const;
   /// Σ loss_weight · mean loss, after forward.
   [[nodiscard]] double loss() const;
 
-  /// The gradient elements of a layer or bucket, padding of the layouts included.
+  /// The gradient elements of a layer or bucket, padding of the layouts included; memory of the
+  /// device.
   [[nodiscard]] std::span<float> gradients(const Bucket& bucket);
   [[nodiscard]] std::span<float> all_gradients();
   void update(const backend::SgdStep& step);
-  /// The f32 master values; after writing to them call parameters_changed().
+  /// The f32 master values, in memory of the device; after writing to them call
+  /// parameters_changed().
   [[nodiscard]] std::span<float> all_parameters();
   /// Hands changed master values to the operations. Clears gradients and momenta.
   void parameters_changed();

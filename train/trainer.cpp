@@ -5,13 +5,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/step.hpp"
 #include "train/exchange.hpp"
+#include "train/phases.hpp"
 #include "train/random.hpp"
+#include "train/staging.hpp"
 #include "train/timeline.hpp"
 
 namespace dlscale::train {
@@ -19,6 +23,8 @@ namespace {
 
 using backend::Communicator;
 using std::chrono::steady_clock;
+
+constexpr std::string_view other_phase = "other";
 
 /// A message and when it may leave.
 struct Outgoing {
@@ -81,6 +87,13 @@ Seconds busy_before(const std::vector<Transfer>& transfers, Instant until) {
   return sum;
 }
 
+/// A step whose time on the device is known when the device is through with it.
+struct StepMarks {
+  Step step;
+  std::shared_ptr<const backend::Mark> start;
+  std::shared_ptr<const backend::Mark> end;
+};
+
 }  // namespace
 
 struct Trainer::Impl {
@@ -96,20 +109,23 @@ struct Trainer::Impl {
   std::vector<Transfer> finish_exchange();
   void keep_in_step();
   std::vector<Transfer> exchange_now();
-  void update();
   template <class Work>
-  Seconds phase(const char* name, const Work& work);
-  void record_beside(const Batch& batch, const std::vector<Transfer>& transfers);
+  void phase(std::string_view name, const Work& work);
+  [[nodiscard]] IterationRecord make_record(const Batch& batch,
+                                            const std::vector<Transfer>& transfers) const;
+  void record_spans(const Batch& batch, const std::vector<Transfer>& transfers);
 
   Program* program;
   Communicator* communicator;
   BatchSource next;
   TrainOptions options;
   std::vector<Outgoing> messages;
+  Staging staging;  ///< of the training thread
   std::optional<Timeline> timeline;
   std::uint64_t iteration = 0;
-  std::size_t posted = 0;           ///< messages of this iteration
-  std::optional<Instant> boundary;  ///< end of the last phase; none before the first iteration
+  std::size_t posted = 0;                    ///< messages of this iteration
+  std::optional<Phases> phases;              ///< of this iteration; none before the first
+  std::vector<StepMarks> steps;              ///< of this iteration, if there is a timeline
   std::optional<GradientExchange> exchange;  ///< last: its thread stops before what it uses goes
 };
 
@@ -123,57 +139,82 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
   options.sgd.gradient_scale = 1.0F / static_cast<float>(communicator->size());
   if (options.record_spans) timeline.emplace(steady_clock::now());
   if (communicator->size() == 1) return;
+  backend::ComputeDevice& device = program->device();
+  staging = Staging(device, *communicator, program->all_parameters().size());
   start_together();
   if (options.schedule != Schedule::sequential) {
-    exchange.emplace(communicator->duplicate(), options.waiting);
+    auto own = communicator->duplicate();
+    Staging its_staging(device, *own, program->all_gradients().size());
+    exchange.emplace(std::move(own), std::move(its_staging), options.waiting);
   }
 }
 
 void Trainer::Impl::start_together() {
   check_agreement(*communicator, fingerprint(*program, messages, options.schedule));
-  communicator->broadcast(std::as_writable_bytes(program->all_parameters()), 0);
+  program->synchronize();
+  staging.with(program->all_parameters(), [this](std::span<float> values) {
+    communicator->broadcast(std::as_writable_bytes(values), 0);
+  });
   program->parameters_changed();
 }
 
 IterationRecord Trainer::Impl::iterate() {
-  const Instant start = boundary.value_or(steady_clock::now());
-  boundary = start;
-  IterationRecord record;
+  if (!phases) {
+    const std::shared_ptr<const backend::Mark> start = program->device().mark();
+    start->wait();
+    phases.emplace(start, steady_clock::now());
+  }
   const Batch* batch = nullptr;
   std::vector<Transfer> transfers;
-  record.other = phase("other", [] {});
+  double loss = 0;
+  phase(other_phase, [] {});
   try {
-    record.io = phase("input", [&] { batch = &next(); });
-    record.h2d =
-        phase("copy of the batch", [&] { program->set_input(batch->images, batch->labels); });
-    record.forward = phase("forward", [&] { run_forward(); });
-    record.backward = phase("backward", [&] { run_backward(); });
+    phase("input", [&] { batch = &next(); });
+    phase("copy of the batch", [&] { program->set_input(batch->images, batch->labels); });
+    phase("forward", [&] { run_forward(); });
+    phase("backward", [&] { run_backward(); });
   } catch (...) {
     keep_in_step();
+    phases.reset();
+    steps.clear();
     throw;
   }
-  const Instant backward_done = *boundary;
-  record.exposed_comm = phase("wait for gradients", [&] { transfers = finish_exchange(); });
-  record.update = phase("update", [&] { update(); });
-  record.other += phase("other", [&] {
-    record.hidden_comm = busy_before(transfers, backward_done);
-    record.load = load_time(*batch);
-    record.loss = program->loss();
-    if (timeline) record_beside(*batch, transfers);
-    ++iteration;
-  });
-  record.total = elapsed(start, *boundary);
+  phase("wait for gradients", [&] { transfers = finish_exchange(); });
+  phase("update", [&] { program->update(options.sgd); });
+  // The loss comes from the device: when it is here all is done.
+  phase(other_phase, [&] { loss = program->loss(); });
+  const auto end = phases->last();
+  end->wait();
+  const Instant when = steady_clock::now();
+  IterationRecord record = make_record(*batch, transfers);
+  record.loss = loss;
+  if (timeline) record_spans(*batch, transfers);
+  ++iteration;
+  phases.emplace(end, when);
   return record;
 }
 
 /// Runs a phase. It begins where the last one ended: there is no time between phases.
 template <class Work>
-Seconds Trainer::Impl::phase(const char* name, const Work& work) {
-  const Instant start = *boundary;
+void Trainer::Impl::phase(std::string_view name, const Work& work) {
   work();
-  boundary = steady_clock::now();
-  if (timeline) timeline->add(Span::Lane::phase, name, "phase", start, *boundary);
-  return elapsed(start, *boundary);
+  phases->end(name, program->device().mark());
+}
+
+IterationRecord Trainer::Impl::make_record(const Batch& batch,
+                                           const std::vector<Transfer>& transfers) const {
+  IterationRecord record;
+  record.io = phases->duration("input");
+  record.h2d = phases->duration("copy of the batch");
+  record.forward = phases->duration("forward");
+  record.backward = phases->duration("backward");
+  record.exposed_comm = phases->duration("wait for gradients");
+  record.update = phases->duration("update");
+  record.other = phases->duration(other_phase);
+  record.total = phases->total();
+  record.hidden_comm = busy_before(transfers, phases->end_of("backward"));
+  record.load = load_time(batch);
+  return record;
 }
 
 void Trainer::Impl::run(Step step) {
@@ -184,32 +225,25 @@ void Trainer::Impl::run(Step step) {
     program->run(step, draw);
     return;
   }
-  const Instant start = steady_clock::now();
+  std::shared_ptr<const backend::Mark> start = program->device().mark();
   program->run(step, draw);
-  program->synchronize();
-  timeline->add(Span::Lane::compute, program->network().layer(step.layer).name,
-                std::string(pass_name(step.pass)), start, steady_clock::now());
+  steps.push_back({step, std::move(start), program->device().mark()});
 }
 
 void Trainer::Impl::run_forward() {
   for (const Step step : program->forward_steps()) run(step);
-  program->synchronize();
 }
 
 void Trainer::Impl::run_backward() {
-  const std::vector<Step>& steps = program->backward_steps();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    run(steps[i]);
-    while (exchange && posted < messages.size() && messages[posted].ready_after == i) {
-      program->synchronize();
-      post_next();
-    }
+  const std::vector<Step>& backward = program->backward_steps();
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    run(backward[i]);
+    while (exchange && posted < messages.size() && messages[posted].ready_after == i) post_next();
   }
-  program->synchronize();
 }
 
 void Trainer::Impl::post_next() {
-  exchange->post(posted, program->gradients(messages[posted].bucket));
+  exchange->post(posted, program->gradients(messages[posted].bucket), program->device().mark());
   ++posted;
 }
 
@@ -233,21 +267,27 @@ void Trainer::Impl::keep_in_step() {
 /// No rank computes from here on, so one meeting before the first message is enough.
 std::vector<Transfer> Trainer::Impl::exchange_now() {
   std::vector<Transfer> transfers;
+  program->synchronize();
   communicator->meet(options.waiting);
   for (std::size_t i = 0; i < messages.size(); ++i) {
     transfers.push_back(
-        all_reduce_bucket(*communicator, i, program->gradients(messages[i].bucket)));
+        all_reduce_bucket(*communicator, staging, i, program->gradients(messages[i].bucket)));
   }
   return transfers;
 }
 
-void Trainer::Impl::update() {
-  program->update(options.sgd);
-  program->synchronize();
-}
-
-/// What other threads did.
-void Trainer::Impl::record_beside(const Batch& batch, const std::vector<Transfer>& transfers) {
+/// On the host's clock, whatever clock the device has.
+void Trainer::Impl::record_spans(const Batch& batch, const std::vector<Transfer>& transfers) {
+  for (const Phases::Phase& phase : phases->all()) {
+    timeline->add(Span::Lane::phase, std::string(phase.name), "phase", phases->when(*phase.start),
+                  phases->when(*phase.end));
+  }
+  for (const StepMarks& marks : steps) {
+    timeline->add(Span::Lane::compute, program->network().layer(marks.step.layer).name,
+                  std::string(pass_name(marks.step.pass)), phases->when(*marks.start),
+                  phases->when(*marks.end));
+  }
+  steps.clear();
   timeline->add(batch);
   for (const Transfer& transfer : transfers) {
     const Outgoing& message = messages[transfer.bucket];

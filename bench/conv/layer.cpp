@@ -41,8 +41,9 @@ std::vector<Cell> make_cells(Context& context) {
     networks.push_back(std::make_shared<const Network>(load_network(name)));
   }
   const int threads = context.integer("threads");
-  const auto workbench = std::make_shared<Workbench>(open_device(context.value("backend"), threads),
-                                                     open_device("reference", threads), threads);
+  const auto workbench = std::make_shared<Workbench>(
+      open_device(context.value("backend"), threads, context.communicator->node_rank()),
+      open_device("reference", threads), threads);
   return layer_cells(workbench, networks, selection, *context.communicator);
 }
 

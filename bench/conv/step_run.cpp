@@ -29,8 +29,7 @@ class OperationRun : public StepRun {
  public:
   OperationRun(ComputeDevice& device, const backend::OperationSpec& spec,
                backend::Operation& operation, Pass pass, const NormalValues& values)
-      : device_(&device),
-        operation_(&operation),
+      : operation_(&operation),
         pass_(pass),
         reads_gradient_(!std::holds_alternative<SoftmaxCrossEntropy>(spec.layer.kind)),
         memory_(device, spec, operation) {
@@ -45,10 +44,7 @@ class OperationRun : public StepRun {
     device.synchronize();
   }
 
-  void run() override {
-    operation_->run(pass_, memory_.operands(0));
-    device_->synchronize();
-  }
+  void run() override { operation_->run(pass_, memory_.operands(0)); }
 
   [[nodiscard]] std::vector<std::span<std::byte>> produced() const override {
     std::vector<std::span<std::byte>> tensors;
@@ -65,7 +61,6 @@ class OperationRun : public StepRun {
   }
 
  private:
-  ComputeDevice* device_;
   backend::Operation* operation_;
   Pass pass_;
   bool reads_gradient_;
@@ -100,7 +95,6 @@ class AccumulateRun : public StepRun {
     for (std::size_t i = 1; i < tensors_.size(); ++i) {
       device_->accumulate(tensors_[i].tensor, tensors_.front().tensor);
     }
-    device_->synchronize();
   }
 
   [[nodiscard]] std::vector<std::span<std::byte>> produced() const override {

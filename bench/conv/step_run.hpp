@@ -17,7 +17,7 @@ namespace dlscale::bench {
 class StepRun {
  public:
   virtual ~StepRun() = default;
-  virtual void run() = 0;
+  virtual void run() = 0;  ///< returns when done or given to the device
   /// What the step before this one in a training iteration has just written, oldest first.
   [[nodiscard]] virtual std::vector<std::span<std::byte>> produced() const = 0;
   [[nodiscard]] virtual std::string implementation() const = 0;

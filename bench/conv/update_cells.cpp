@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "backend/compute/bfloat16.hpp"
 #include "bench/together.hpp"
 
 namespace dlscale::bench {
@@ -31,21 +32,24 @@ class Arrays {
         gradients_(workbench.device().allocate(n * sizeof(float))),
         momentum_(workbench.device().allocate(n * sizeof(float))) {
     if (dtype == DType::bf16) low_ = workbench.device().allocate(n * sizeof(std::uint16_t));
-    workbench.values().fill({floats(weights_), n}, weight_sigma);
-    workbench.values().fill({floats(gradients_), n}, gradient_sigma);
-    workbench.values().fill({floats(momentum_), n}, momentum_sigma);
+    fill(weights_, weight_sigma);
+    fill(gradients_, gradient_sigma);
+    fill(momentum_, momentum_sigma);
   }
 
   void update() {
     workbench_->device().update(sgd, n_, floats(weights_), floats(gradients_), floats(momentum_),
                                 reinterpret_cast<std::uint16_t*>(low_.get()));
-    workbench_->device().synchronize();
   }
 
   /// After the first update: the largest difference to the same in double, relative to the standard
   /// deviation of weights and momentum; of the low weights to their own precision.
   [[nodiscard]] double error() const {
+    workbench_->device().synchronize();
     const NormalValues& values = workbench_->values();
+    const std::vector<float> weights = fetch<float>(weights_);
+    const std::vector<float> momentum = fetch<float>(momentum_);
+    const auto low = low_ ? fetch<std::uint16_t>(low_) : std::vector<std::uint16_t>();
     double largest = 0;
     for (std::size_t i = 0; i < n_; ++i) {
       const double w = values.at(i, weight_sigma);
@@ -53,9 +57,9 @@ class Arrays {
       const double v =
           sgd.momentum * double{values.at(i, momentum_sigma)} + g + double{sgd.weight_decay} * w;
       const double updated = w - double{sgd.rate} * v;
-      worsen(largest, (double{floats(weights_)[i]} - updated) / double{weight_sigma});
-      worsen(largest, (double{floats(momentum_)[i]} - v) / double{momentum_sigma});
-      if (low_) worsen(largest, low_error(i));
+      worsen(largest, (double{weights[i]} - updated) / double{weight_sigma});
+      worsen(largest, (double{momentum[i]} - v) / double{momentum_sigma});
+      if (low_) worsen(largest, low_error(low[i], weights[i]));
     }
     return largest;
   }
@@ -68,12 +72,22 @@ class Arrays {
     largest = std::isnan(difference) ? HUGE_VAL : std::max(largest, std::abs(difference));
   }
   /// 0 if the bf16 weight is the f32 weight rounded to its 8 bits of mantissa, else infinite.
-  [[nodiscard]] double low_error(std::size_t i) const {
-    const std::uint32_t bits = std::uint32_t{reinterpret_cast<const std::uint16_t*>(low_.get())[i]}
-                               << 16U;
-    const double low = double{std::bit_cast<float>(bits)};
-    const double master = double{floats(weights_)[i]};
-    return std::abs(low - master) <= std::ldexp(std::abs(master), -8) ? 0 : HUGE_VAL;
+  static double low_error(std::uint16_t low, float master) {
+    const double difference = double{backend::from_bfloat16(low)} - double{master};
+    return std::abs(difference) <= std::ldexp(std::abs(double{master}), -8) ? 0 : HUGE_VAL;
+  }
+  void fill(const backend::Buffer& to, float sigma) {
+    std::vector<float> values(n_);
+    workbench_->values().fill(values, sigma);
+    workbench_->device().courier()->carry(reinterpret_cast<const std::byte*>(values.data()),
+                                          to.get(), n_ * sizeof(float));
+  }
+  template <class T>
+  [[nodiscard]] std::vector<T> fetch(const backend::Buffer& from) const {
+    std::vector<T> values(n_);
+    workbench_->device().courier()->carry(from.get(), reinterpret_cast<std::byte*>(values.data()),
+                                          n_ * sizeof(T));
+    return values;
   }
 
   Workbench* workbench_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 
 #include "core/error.hpp"
@@ -10,10 +9,20 @@
 
 namespace dlscale::bench {
 
-std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads) {
+namespace {
+
+Bytes last_level_cache_of(const backend::ComputeDevice& device) {
+  const auto own = device.own_memory();
+  return own ? own->last_level_cache : backend::last_level_cache();
+}
+
+}  // namespace
+
+std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
+                                                    int place) {
   const auto backends = family<backend::ComputeBackend>();
   if (const backend::ComputeBackend* found = backends.find(backend)) {
-    return found->open({.threads = threads});
+    return found->open({.threads = threads, .place = place});
   }
   for (const Absent& absent : backends.absent) {
     if (absent.name != backend) continue;
@@ -30,7 +39,10 @@ std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, in
 
 Workbench::Workbench(std::unique_ptr<backend::ComputeDevice> device,
                      std::unique_ptr<backend::ComputeDevice> reference, int threads)
-    : device_(std::move(device)), reference_(std::move(reference)), threads_(threads) {}
+    : device_(std::move(device)),
+      reference_(std::move(reference)),
+      threads_(threads),
+      last_level_(last_level_cache_of(*device_)) {}
 
 std::map<std::string, std::string> Workbench::axes(
     const backend::Communicator& communicator) const {
@@ -52,16 +64,9 @@ const train::ProgramPlan& Workbench::plan(const Network& network, int batch, DTy
 Measurement Workbench::sample(const Sampler& sampler, CacheState state,
                               std::span<const std::span<std::byte>> produced,
                               const std::function<void()>& work) {
-  using Clock = std::chrono::steady_clock;
-  Measurement measurement = sampler.sample(
-      {.set_up = [&] { set_caches(state, produced); },
-       .meeting = backend::Waiting::spin,
-       .once =
-           [&] {
-             const Clock::time_point start = Clock::now();
-             work();
-             return Seconds(std::chrono::duration<double>(Clock::now() - start).count());
-           }});
+  Measurement measurement = sampler.sample({.set_up = [&] { set_caches(state, produced); },
+                                            .meeting = backend::Waiting::spin,
+                                            .once = [&] { return device_->time(work); }});
   const std::vector<std::string> doubts = cache_warnings(state);
   measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
   return measurement;
@@ -70,7 +75,7 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
 std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
   if (state == CacheState::hot) return {};
   std::vector<std::string> doubts = unknown_size_warnings(last_level_);
-  if (threads_ > 1) {
+  if (threads_ > 1 && !device_->own_memory()) {
     doubts.push_back(fmt::format(
         "one thread emptied the caches, but {} compute: what the others keep in the private caches "
         "of their cores may still be there. For times from cold caches measure with --threads 1.",
@@ -81,10 +86,24 @@ std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
 
 void Workbench::set_caches(CacheState state, std::span<const std::span<std::byte>> produced) {
   if (state == CacheState::hot) return;
-  if (!flusher_) flusher_.emplace(last_level_);
-  EXPECT(flusher_->flush() == flusher_->bytes());
-  if (state == CacheState::cold) return;
-  for (const std::span<std::byte> tensor : produced) touch(tensor);
+  empty_caches();
+  if (state == CacheState::producer) {
+    for (const std::span<std::byte> tensor : produced) {
+      device_->touch(tensor.data(), tensor.size());
+    }
+  }
+  device_->synchronize();
+}
+
+void Workbench::empty_caches() {
+  if (!device_->own_memory()) {
+    if (!flusher_) flusher_.emplace(last_level_);
+    EXPECT(flusher_->flush() == flusher_->bytes());
+    return;
+  }
+  const auto bytes = static_cast<std::size_t>(flush_size(last_level_).si());
+  if (!flushed_) flushed_ = device_->allocate(bytes);
+  device_->clear(flushed_.get(), bytes);
 }
 
 }  // namespace dlscale::bench

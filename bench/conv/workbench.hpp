@@ -22,8 +22,10 @@
 namespace dlscale::bench {
 
 /// Opens a backend of this build. Throws ConfigError for an unknown name, Unsupported with the
-/// reason for one that was not built.
-std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads);
+/// reason for one that was not built or has no device here. `place`: the rank's on its node, which
+/// gets the device of that number where a node has several.
+std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
+                                                    int place = 0);
 
 /// What the cells on one compute device share: the device, the reference it is checked against,
 /// data, the means to set the caches, and networks compiled for it.
@@ -43,15 +45,16 @@ class Workbench {
   /// naming the layer.
   const train::ProgramPlan& plan(const Network& network, int batch, DType dtype);
 
-  /// Samples of `work`, which is local to a rank and may throw, timed until it is done, not only
-  /// enqueued. Before each the caches are brought into `state` and the ranks meet. `produced`: what
-  /// the step before has just written.
+  /// Samples of `work`, which is local to a rank, may throw and need not wait for the device: it is
+  /// timed by ComputeDevice::time(). Before each the caches of the device are brought into `state`
+  /// and the ranks meet. `produced`: what the step before has just written.
   [[nodiscard]] Measurement sample(const Sampler& sampler, CacheState state,
                                    std::span<const std::span<std::byte>> produced,
                                    const std::function<void()>& work);
 
  private:
   void set_caches(CacheState state, std::span<const std::span<std::byte>> produced);
+  void empty_caches();
   /// What is questionable about setting the caches on this machine.
   [[nodiscard]] std::vector<std::string> cache_warnings(CacheState state) const;
 
@@ -59,8 +62,9 @@ class Workbench {
   std::unique_ptr<backend::ComputeDevice> reference_;
   int threads_;
   NormalValues values_;
-  Bytes last_level_ = backend::last_level_cache();
-  std::optional<CacheFlusher> flusher_;  ///< made at first use
+  Bytes last_level_;
+  std::optional<CacheFlusher> flusher_;  ///< of the host, made at first use
+  backend::Buffer flushed_;              ///< memory of the device, if it has its own; likewise
   std::map<std::tuple<std::string, int, DType>, train::ProgramPlan> plans_;
 };
 

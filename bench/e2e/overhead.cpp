@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,8 +16,6 @@
 
 namespace dlscale::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Normally distributed images with labels in turn, the same for every iteration.
 class MadeBatch {
@@ -75,23 +72,15 @@ class Comparison {
     Seconds sum;
     for (const Step step : program_.forward_steps()) sum += primitive(step);
     for (const Step step : program_.backward_steps()) sum += primitive(step);
-    return sum + timed([&] { program_.update(standing_still()); });
+    return sum + device_->time([&] { program_.update(standing_still()); });
   }
 
  private:
-  template <class Work>
-  Seconds timed(const Work& work) {
-    const Clock::time_point start = Clock::now();
-    work();
-    device_->synchronize();
-    return Seconds(std::chrono::duration<double>(Clock::now() - start).count());
-  }
-
   Seconds primitive(Step step) {
-    if (step.pass == Pass::accumulate) return timed([&] { program_.run(step, 0); });
+    if (step.pass == Pass::accumulate) return device_->time([&] { program_.run(step, 0); });
     backend::Operation& operation = program_.operation(step.layer);
     const backend::Operands& operands = program_.operands(step);
-    return timed([&] { operation.run(step.pass, operands); });
+    return device_->time([&] { operation.run(step.pass, operands); });
   }
 
   std::unique_ptr<backend::ComputeDevice> device_;
@@ -174,7 +163,8 @@ extern const Benchmark overhead{
     .doc = "Compare the compute part of an iteration with the sum of its primitives' own times",
     .axes = {{"network", "networks to train", "resnet50"},
              {"batch", "images per iteration", "8"},
-             {"dtype", "precision of the kernels: f32, tf32 or bf16, as far as the backend has them", "f32"},
+             {"dtype",
+              "precision of the kernels: f32, tf32 or bf16, as far as the backend has them", "f32"},
              {"backend", "compute backend", "onednn"},
              {"threads", "compute threads", "1"}},
     .cells = make_cells};

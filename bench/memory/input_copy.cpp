@@ -4,20 +4,24 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <vector>
 
+#include "backend/compute/precision.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
 namespace {
 
-/// bf16 keeps 8 bits of the mantissa; f32 is copied as it is.
+/// bf16 keeps 8 bits of the significand and f16 11, the values being no smaller than its normal
+/// numbers; the others are copied as they are.
 double allowed_error(DType dtype) {
-  return dtype == DType::f32 ? 0 : std::ldexp(1.0, -8);
+  if (element_bytes(dtype) == sizeof(float)) return 0;
+  return std::ldexp(1.0, dtype == DType::f16 ? -11 : -8);
 }
 
 class InputCopy {
@@ -25,7 +29,7 @@ class InputCopy {
   InputCopy(Workbench& workbench, const InputBatch& input)
       : workbench_(&workbench),
         count_(input.host_bytes() / sizeof(float)),
-        host_memory_(workbench.device().allocate(input.host_bytes())) {
+        host_memory_(workbench.device().allocate_on_host(input.host_bytes())) {
     backend::ComputeDevice& device = workbench.device();
     const auto [channels, height, width] = input.shape;
     const std::array<std::int64_t, 4> dims{input.batch, channels, height, width};
@@ -36,28 +40,42 @@ class InputCopy {
     workbench.values().fill({host_.as<float>(), count_}, 1.0F);
   }
 
-  void run() {
-    workbench_->device().copy(host_, device_);
-    workbench_->device().synchronize();
-  }
+  void run() { workbench_->device().copy(host_, device_); }
 
   /// The largest difference of an element, relative to it.
   [[nodiscard]] double error() const {
+    const std::vector<std::byte> there = fetch();
     double largest = 0;
     for (std::size_t i = 0; i < count_; ++i) {
       const double sent = double{host_.as<float>()[i]};
-      const double difference = std::abs(received(i) - sent);
+      const double difference = std::abs(received(there, i) - sent);
       if (std::isnan(difference)) return HUGE_VAL;
-      if (difference > 0) largest = std::max(largest, difference / std::abs(sent));
+      if (difference > 0)
+        largest = std::max(largest, difference / std::max(std::abs(sent), least()));
     }
     return largest;
   }
 
  private:
-  [[nodiscard]] double received(std::size_t i) const {
-    if (device_.desc.dtype == DType::f32) return double{device_.as<float>()[i]};
-    const std::uint32_t bits = std::uint32_t{device_.as<std::uint16_t>()[i]} << 16U;
-    return double{std::bit_cast<float>(bits)};
+  /// Numbers below the normal ones of f16 have fewer bits.
+  [[nodiscard]] double least() const { return device_.desc.dtype == DType::f16 ? 0x1p-14 : 0; }
+  [[nodiscard]] std::vector<std::byte> fetch() const {
+    workbench_->device().synchronize();
+    std::vector<std::byte> bytes(device_.desc.layout.bytes);
+    workbench_->device().courier()->carry(device_.data, bytes.data(), bytes.size());
+    return bytes;
+  }
+  [[nodiscard]] double received(std::span<const std::byte> there, std::size_t i) const {
+    const std::byte* element = there.data() + i * element_bytes(device_.desc.dtype);
+    if (element_bytes(device_.desc.dtype) == sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, element, sizeof(value));
+      return double{value};
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, element, sizeof(bits));
+    const bool half = device_.desc.dtype == DType::f16;
+    return double{half ? backend::from_half(bits) : backend::from_bfloat16(bits)};
   }
 
   Workbench* workbench_;

@@ -64,6 +64,7 @@ class CrookedDevice final : public HostDevice {
               float* momentum, std::uint16_t* low) override {
     honest_->update(step, n, weights, gradients, momentum, low);
   }
+
  private:
   std::unique_ptr<ComputeDevice> honest_;
   Damage damage_;

@@ -42,6 +42,52 @@ TEST_P(EveryDevice, AllocatesZeroedAlignedMemory) {
                           [](std::byte value) { return value == std::byte{0}; }));
 }
 
+TEST_P(EveryDevice, ClearsAndTouchesItsMemory) {
+  const auto device = open();
+  const Owned there(*device, device->plain({3, 5, 7, 2}, DType::f32));
+  const Values values = shuffled(there.tensor.desc.elements(), 1);
+  write(*device, values, there.tensor);
+  device->touch(there.tensor.data, there.tensor.desc.layout.bytes);
+  EXPECT_EQ(read(*device, there.tensor), values);
+  device->clear(there.tensor.data, there.tensor.desc.layout.bytes);
+  EXPECT_EQ(read(*device, there.tensor), Values(values.size(), 0.0F));
+}
+
+TEST_P(EveryDevice, CarriesBytesThereAndBack) {
+  const auto device = open();
+  const Buffer there = device->allocate(1000);
+  const Buffer from = device->allocate_on_host(1000);
+  for (std::size_t i = 0; i < 1000; ++i) from[i] = static_cast<std::byte>(i * 7 % 251);
+  std::vector<std::byte> back(1000);
+  const auto courier = device->courier();
+  courier->carry(from.get(), there.get(), 1000);
+  courier->carry(there.get(), back.data(), 1000);
+  EXPECT_TRUE(std::equal(back.begin(), back.end(), from.get()));
+}
+
+TEST_P(EveryDevice, MarksItsTimeLine) {
+  const auto device = open();
+  const auto first = device->mark();
+  const Owned there(*device, device->plain({64, 64, 16, 16}, DType::f32));
+  device->touch(there.tensor.data, there.tensor.desc.layout.bytes);
+  const auto second = device->mark();
+  second->wait();
+  EXPECT_GT(second->since(*first), Seconds(0));
+  EXPECT_EQ(first->since(*first), Seconds(0));
+}
+
+TEST_P(EveryDevice, TimesWhatItWasGiven) {
+  const auto device = open();
+  const Owned there(*device, device->plain({64, 64, 16, 16}, DType::f32));
+  int calls = 0;
+  const Seconds time = device->time([&] {
+    ++calls;
+    device->touch(there.tensor.data, there.tensor.desc.layout.bytes);
+  });
+  EXPECT_EQ(calls, 1);
+  EXPECT_GT(time, Seconds(0));
+}
+
 TEST_P(EveryDevice, CopiesThereAndBackWithoutLoss) {
   const auto device = open();
   const Layer layer = make_layer(Relu{}, {{19, 5, 3}});

@@ -23,15 +23,6 @@ TEST(CacheFlusher, WarnsWhereItHasToGuess) {
   EXPECT_TRUE(unknown_size_warnings(1_MiB).empty());
 }
 
-TEST(Touch, LeavesTheDataAsItIs) {
-  std::vector<std::byte> data(1000);
-  for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<std::byte>(i * 7 % 251);
-  const std::vector<std::byte> before = data;
-  touch(data);
-  touch({});
-  EXPECT_EQ(data, before);
-}
-
 TEST(CacheState, HasANameThatParsesBack) {
   for (const CacheState state : {CacheState::cold, CacheState::producer, CacheState::hot}) {
     EXPECT_EQ(parse_cache_state(cache_state_name(state)), state);

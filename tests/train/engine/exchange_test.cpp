@@ -10,15 +10,20 @@
 namespace dlscale::train {
 namespace {
 
+/// A mark that a device is past.
+std::unique_ptr<const backend::Mark> passed() {
+  return open_backend("reference")->mark();
+}
+
 TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
   for (const int ranks : {1, 2, 3, 4}) {
     on_ranks(ranks, [ranks](backend::Communicator& communicator) {
       std::vector<float> gradients(100, static_cast<float>(communicator.rank() + 1));
-      GradientExchange exchange(communicator.duplicate(), backend::Waiting::sleep);
+      GradientExchange exchange(communicator.duplicate(), Staging(), backend::Waiting::sleep);
       for (int round = 0; round < 3; ++round) {
         std::ranges::fill(gradients, static_cast<float>(communicator.rank() + 1));
-        exchange.post(0, std::span(gradients).first(60));
-        exchange.post(1, std::span(gradients).subspan(60));
+        exchange.post(0, std::span(gradients).first(60), passed());
+        exchange.post(1, std::span(gradients).subspan(60), passed());
         const auto transfers = exchange.finish();
         ASSERT_EQ(transfers.size(), 2U);
         EXPECT_EQ(transfers[0].bucket, 0U);
@@ -33,14 +38,16 @@ TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
 }
 
 TEST(GradientExchange, WithNothingPostedHasNothingToFinish) {
-  GradientExchange exchange(std::move(backend::local_group(1).front()), backend::Waiting::spin);
+  GradientExchange exchange(std::move(backend::local_group(1).front()), Staging(),
+                            backend::Waiting::spin);
   EXPECT_TRUE(exchange.finish().empty());
 }
 
 TEST(GradientExchange, BringsAFailureOfItsThreadToTheCaller) {
   std::vector<float> gradients(8);
-  GradientExchange exchange(std::make_unique<FailingCommunicator>(1), backend::Waiting::sleep);
-  for (std::size_t i = 0; i < 3; ++i) exchange.post(i, gradients);
+  GradientExchange exchange(std::make_unique<FailingCommunicator>(1), Staging(),
+                            backend::Waiting::sleep);
+  for (std::size_t i = 0; i < 3; ++i) exchange.post(i, gradients, passed());
   EXPECT_THROW(exchange.finish(), LibraryError);
   EXPECT_THROW(exchange.finish(), LibraryError);
 }
@@ -48,8 +55,9 @@ TEST(GradientExchange, BringsAFailureOfItsThreadToTheCaller) {
 TEST(GradientExchange, EndsWithMessagesStillWaiting) {
   std::vector<float> gradients(8);
   for (int i = 0; i < 20; ++i) {
-    GradientExchange exchange(std::move(backend::local_group(1).front()), backend::Waiting::sleep);
-    for (std::size_t k = 0; k < 10; ++k) exchange.post(k, gradients);
+    GradientExchange exchange(std::move(backend::local_group(1).front()), Staging(),
+                              backend::Waiting::sleep);
+    for (std::size_t k = 0; k < 10; ++k) exchange.post(k, gradients, passed());
   }
 }
 

@@ -18,8 +18,9 @@ using Gradients = std::vector<std::vector<float>>;
 class Worker {
  public:
   Worker(const Network& network, backend::Communicator& communicator, int batch,
-         const TrainOptions& options, std::uint64_t seed = 4)
-      : device_(open_backend("reference")),
+         const TrainOptions& options, std::uint64_t seed = 4,
+         std::unique_ptr<backend::ComputeDevice> device = open_backend("reference"))
+      : device_(std::move(device)),
         program(network, *device_, batch, DType::f32),
         data(network, batch, communicator.rank(), communicator.size()) {
     program.initialise(seed);

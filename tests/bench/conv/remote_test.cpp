@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "bench/conv/layer_cells.hpp"
+#include "bench/conv/update_cells.hpp"
+#include "bench/memory/input_copy.hpp"
+#include "tests/backend/compute/remote_device.hpp"
+
+/// Measuring on a device with memory and a time line of its own.
+namespace dlscale::bench {
+namespace {
+
+constexpr StoppingCriterion quick{.relative_half_width = 100,
+                                  .min_samples = 2,
+                                  .max_samples = 2,
+                                  .max_time = Seconds(0),
+                                  .min_warmup = Seconds(0),
+                                  .min_warmups = 1};
+
+/// A fan-out, so that gradients are accumulated, and all passes.
+std::shared_ptr<const Network> tiny() {
+  const Convolution conv{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  return std::make_shared<const Network>(
+      "tiny", ImageShape{3, 6, 6},
+      std::vector<Network::Node>{{"conv1", conv, {"input"}},
+                                 {"norm", BatchNorm{}, {"conv1"}},
+                                 {"conv2", conv, {"norm"}},
+                                 {"sum", Sum{}, {"norm", "conv2"}},
+                                 {"fc", FullyConnected{.outputs = 5}, {"sum"}},
+                                 {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+}
+
+std::shared_ptr<Workbench> remote_workbench() {
+  return std::make_shared<Workbench>(backend::make_remote_device(), open_device("reference", 1), 1);
+}
+
+class MeasuringOnARemoteDevice : public testing::Test {
+ protected:
+  [[nodiscard]] backend::Communicator& communicator() const { return *group_.front(); }
+  [[nodiscard]] Sampler sampler() const { return {communicator(), quick}; }
+
+ private:
+  std::vector<std::unique_ptr<backend::Communicator>> group_ = backend::local_group(1);
+};
+
+void expect_checked_and_timed(const Measurement& result) {
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  ASSERT_TRUE(result.max_relative_error);
+  EXPECT_LT(*result.max_relative_error, 1e-4);
+  for (const double time : result.at("time").samples.front()) EXPECT_GT(time, 0);
+}
+
+TEST_F(MeasuringOnARemoteDevice, ChecksAndTimesEveryKernelInEveryStateOfTheCaches) {
+  const std::vector networks{tiny()};
+  const LayerSelection everything{
+      .batches = {2},
+      .dtypes = {DType::f32},
+      .passes = parse_passes({"all"}),
+      .layers = {"all"},
+      .caches = {CacheState::cold, CacheState::producer, CacheState::hot}};
+  const auto cells = layer_cells(remote_workbench(), networks, everything, communicator());
+  EXPECT_GT(cells.size(), std::size_t{3 * 10});
+  for (const Cell& cell : cells) expect_checked_and_timed(cell.measure(sampler()));
+}
+
+TEST_F(MeasuringOnARemoteDevice, ChecksAndTimesTheUpdate) {
+  const auto workbench = remote_workbench();
+  expect_checked_and_timed(measure_update(*workbench, 5000, DType::f32, sampler()));
+  expect_checked_and_timed(measure_update(*workbench, 5000, DType::bf16, sampler()));
+}
+
+TEST_F(MeasuringOnARemoteDevice, ChecksAndTimesTheCopyOfABatch) {
+  const auto workbench = remote_workbench();
+  expect_checked_and_timed(measure_input_copy(*workbench, {{3, 20, 20}, 4, DType::f32}, sampler()));
+}
+
+}  // namespace
+}  // namespace dlscale::bench

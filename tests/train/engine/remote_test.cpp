@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "tests/backend/compute/remote_device.hpp"
+#include "tests/train/engine/worker.hpp"
+#include "train/staging.hpp"
+
+/// Training on a device with memory and a time line of its own.
+namespace dlscale::train {
+namespace {
+
+using Make = std::unique_ptr<backend::ComputeDevice> (*)();
+
+std::unique_ptr<backend::ComputeDevice> make_reference() {
+  return open_backend("reference");
+}
+
+/// What rank 0 has after some iterations.
+struct Trained {
+  Gradients gradients;
+  std::vector<float> parameters;
+  std::vector<double> losses;
+};
+
+std::vector<float> parameters_of(const Program& program) {
+  std::vector<float> all;
+  for (const Layer& layer : program.network().layers()) {
+    if (layer.parameter_count() == 0) continue;
+    const auto part = program.plain_parameters(layer.id);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+Trained train_on(Make make, const Network& network, int ranks, const TrainOptions& options) {
+  Trained trained;
+  on_ranks(ranks, [&](backend::Communicator& communicator) {
+    const auto seed = static_cast<std::uint64_t>(communicator.rank());
+    Worker worker(network, communicator, 2, options, seed, make());
+    std::vector<double> losses;
+    for (int i = 0; i < 4; ++i) losses.push_back(worker.trainer->iterate().loss);
+    if (communicator.rank() == 0) {
+      trained = {worker.mean_gradients(), parameters_of(worker.program), losses};
+    }
+  });
+  return trained;
+}
+
+TEST(TrainingOnARemoteDevice, ComputesWhatTheHostDoes) {
+  for (const Network& network : {chain_network(), branched_network()}) {
+    for (const int ranks : {1, 3}) {
+      for (const Schedule schedule : schedules) {
+        const Trained expected = train_on(make_reference, network, ranks, with(schedule));
+        const Trained there = train_on(backend::make_remote_device, network, ranks, with(schedule));
+        EXPECT_EQ(there.losses, expected.losses) << ranks << schedule_name(schedule);
+        EXPECT_EQ(there.parameters, expected.parameters) << ranks << schedule_name(schedule);
+        EXPECT_EQ(there.gradients, expected.gradients) << ranks << schedule_name(schedule);
+      }
+    }
+  }
+}
+
+TEST(TrainingOnARemoteDevice, TellsPhasesThatAddUp) {
+  on_ranks(2, [](backend::Communicator& communicator) {
+    Worker worker(branched_network(), communicator, 2, with(Schedule::wait_free), 1,
+                  backend::make_remote_device());
+    for (int i = 0; i < 3; ++i) {
+      const IterationRecord r = worker.trainer->iterate();
+      const Seconds sum =
+          r.io + r.h2d + r.forward + r.backward + r.exposed_comm + r.update + r.other;
+      EXPECT_NEAR(sum.si(), r.total.si(), 1e-9);
+      EXPECT_GT(r.forward, Seconds(0));
+      EXPECT_GT(r.backward, Seconds(0));
+      EXPECT_GE(r.update, Seconds(0));
+    }
+  });
+}
+
+TEST(TrainingOnARemoteDevice, RecordsTheStepsInsideTheirPhases) {
+  const auto alone = backend::local_group(1);
+  TrainOptions options;
+  options.record_spans = true;
+  Worker worker(chain_network(), *alone.front(), 2, options, 1, backend::make_remote_device());
+  worker.trainer->iterate();
+  Seconds forward_start;
+  Seconds backward_end;
+  std::size_t steps = 0;
+  const std::vector<Span> spans = worker.trainer->take_spans();
+  for (const Span& span : spans) {
+    if (span.name == "forward") forward_start = span.start;
+    if (span.name == "backward") backward_end = span.start + span.duration;
+  }
+  for (const Span& span : spans) {
+    if (span.lane != Span::Lane::compute) continue;
+    ++steps;
+    EXPECT_GE(span.start, forward_start);
+    EXPECT_LE((span.start + span.duration).si(), backward_end.si() + 1e-9);
+  }
+  EXPECT_EQ(steps, worker.program.forward_steps().size() + worker.program.backward_steps().size());
+}
+
+TEST(TrainingOnARemoteDevice, RefusesABatchThatDoesNotFitThere) {
+  const auto device = backend::make_remote_device();
+  EXPECT_THROW(Program(chain_network(), *device, 4000000, DType::f32), ConfigError);
+}
+
+TEST(TheRemoteDevice, EndsTheProgramThatTouchesItsMemory) {
+  const auto device = backend::make_remote_device();
+  const backend::Buffer there = device->allocate(8);
+  EXPECT_DEATH(there[0] = std::byte{1}, "");
+}
+
+TEST(Staging, LeavesMemoryOfTheHostWhereItIs) {
+  const auto device = make_reference();
+  const auto alone = backend::local_group(1);
+  Staging staging(*device, *alone.front(), 10);
+  std::vector<float> values(10, 1.0F);
+  staging.with(values, [&](std::span<float> seen) { EXPECT_EQ(seen.data(), values.data()); });
+}
+
+}  // namespace
+}  // namespace dlscale::train
