@@ -283,7 +283,7 @@ TEST_F(BenchConvCommandLine, RefusesUnknownValuesNamingTheOption) {
   EXPECT_NE(refusal({{"cache", "warm"}}).find("--cache"), std::string::npos);
   EXPECT_NE(refusal({{"check", "maybe"}}).find("--check"), std::string::npos);
   EXPECT_NE(refusal({{"batch", "0"}}).find("--batch"), std::string::npos);
-  EXPECT_NE(refusal({{"dtype", "f16"}}), "accepted");
+  EXPECT_NE(refusal({{"dtype", "f8"}}), "accepted");
   EXPECT_NE(refusal({{"network", "resnet51"}}), "accepted");
 }
 
