@@ -57,6 +57,15 @@ class Cli(ProgramTest):
             self.assertEqual(row["status"] in ("ok", "unstable"), True, row)
             self.assertNotEqual(row["implementation"], "")
 
+    def test_results_on_standard_output_are_nothing_but_json_lines(self):
+        result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+                     "-o", "-")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(rows[0]["schema"], "dlscale.result")
+        self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
+        self.assertIn("GFLOP/s", result.stderr)
+
     def test_google_benchmark_flags_work(self):
         words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02]
         listed = run(*words, "--benchmark_list_tests")
