@@ -112,7 +112,7 @@ suite: tiny
 steps:
   - {{name: data, command: "data make --out {{data}} --pictures 24 --classes 4 --width 96 --height 72 --picture-size 6kB"}}
   - {{name: conv, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 0.02 -o {{out}}/conv.jsonl"}}
-  - {{name: update, command: "bench update --backend {BACKEND} --max-time 0.02 -o {{out}}/update.jsonl"}}
+  - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB,256KiB,4MiB --max-time 0.02 -o {{out}}/update.jsonl"}}
   - {{name: memory, command: "bench memory --backend {BACKEND} --max-time 0.02 -o {{out}}/memory.jsonl"}}
   - {{name: io, command: "bench io --data {{data}} --height 32 --width 32 --max-time 0.1 -o {{out}}/io.jsonl"}}
   - {{name: calibrate, command: "calibrate {{out}} -o {{out}}/machine.json"}}
