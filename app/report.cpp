@@ -19,7 +19,6 @@
 #include "app/positive.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
-#include "core/network.hpp"
 #include "core/replaceable.hpp"
 #include "model/machine.hpp"
 #include "report/summary.hpp"
@@ -61,7 +60,7 @@ std::vector<std::vector<model::Prediction>> curves(const report::Validation& val
   std::vector<std::vector<model::Prediction>> result;
   for (auto& [name, run] : runs) {
     run.ranks_per_node = machine.cluster.devices_per_node;
-    result.push_back(model::predict(load_network(name), machine, run, ranks));
+    result.push_back(model::predict(*validation.networks.at(name), machine, run, ranks));
   }
   return result;
 }

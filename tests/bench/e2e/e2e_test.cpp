@@ -7,6 +7,7 @@
 
 #include "bench/e2e/training.hpp"
 #include "core/error.hpp"
+#include "core/fingerprint.hpp"
 #include "tests/bench/e2e/setting.hpp"
 
 namespace dlscale::bench {
@@ -94,6 +95,24 @@ TEST_F(E2e, SaysWhatRanAndHowMuchWork) {
   const double macs = 2.0 * 4 * 49 * 27 + 3.0 * 196 * 3;
   EXPECT_GE(m.work->flops.si(), 2 * 2 * macs);
   EXPECT_LE(m.work->flops.si(), 2 * 2 * macs * 1.2);
+}
+
+TEST_F(E2e, KeepsTheNameOfANetworkItsFileAndWhatWasInIt) {
+  const std::string file = setting_.path("small.yaml").string();
+  auto group = backend::local_group(1);
+  Context context = context_for(e2e, setting_.values({{"data", "x"}}), *group.front());
+  EXPECT_EQ(e2e.cells(context).at(0).axes.at("network"), "small");
+  const Measurement m = measure(1).front();
+  ASSERT_TRUE(m.network.has_value());
+  EXPECT_EQ(m.network->source, file);
+  EXPECT_EQ(m.network->fingerprint, fingerprint(load_network(file)));
+}
+
+TEST_F(E2e, RefusesTwoNetworksOfOneName) {
+  const std::string file = setting_.path("small.yaml").string();
+  const std::string copy = setting_.path("copy.yaml").string();
+  fs::copy_file(file, copy);
+  EXPECT_TRUE(contains(refused({{"network", file + "," + copy}}), "names \"small\" twice"));
 }
 
 TEST_F(E2e, CallsIterationsUnstableWhoseIntervalIsTooWide) {
