@@ -36,6 +36,23 @@ class Cli(ProgramTest):
         for name in ["markdown", "csv"]:
             self.assertEqual(run(*words, "--format", name).returncode, 0)
 
+    def test_predict_tells_what_each_layer_adds(self):
+        words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,4", "--layers"]
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for word in ["conv1", "max_pooling", "gradient bytes", "data sheet", "1 rank", "4 ranks"]:
+            self.assertIn(word, result.stdout)
+        answer = json.loads(run(*words, "--format", "json").stdout)
+        self.assertEqual(answer["schema"], "dlscale.layers")
+        phases = json.loads(run(*words[:-1], "--format", "json").stdout)
+        for layers, prediction in zip(answer["runs"], phases["predictions"], strict=True):
+            self.assertEqual(layers["run"], prediction["run"])
+            for phase in ["t_f_s", "t_b_s"]:
+                total = sum(layer[phase] for layer in layers["layers"])
+                self.assertAlmostEqual(total / prediction["time"][phase], 1, delta=1e-9)
+        for name in ["markdown", "csv"]:
+            self.assertIn("fully_connected", run(*words, "--format", name).stdout)
+
     def test_predict_writes_a_file_that_is_whole(self):
         out = self.folder / "deep" / "prediction.json"
         result = run("predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", "8",
