@@ -267,6 +267,23 @@ TEST_F(TwoWorkers, NamesTheBenchmarkThatIsMissing) {
   EXPECT_NE(failure(run).find("bf16"), std::string::npos);
 }
 
+TEST_F(TwoWorkers, SaysWhatToDoWhereALinkIsNotKnown) {
+  machine_.collectives.clear();
+  const std::string within = failure(small_run(2));
+  EXPECT_NE(within.find("between workers of one node"), std::string::npos) << within;
+  EXPECT_NE(within.find("--ranks 1"), std::string::npos) << within;
+  TrainingRun run = small_run(2);
+  run.ranks_per_node = 1;
+  const std::string between = failure(run);
+  EXPECT_NE(between.find("between nodes"), std::string::npos) << between;
+  EXPECT_NE(between.find("--inter-node-bandwidth 10Gb/s --inter-node-latency 50us"),
+            std::string::npos)
+      << between;
+  EXPECT_NE(between.find("--ranks 1"), std::string::npos) << between;
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e9);
+  EXPECT_EQ(failure(run), "");
+}
+
 TEST_F(TwoWorkers, RefusesImpossibleRuns) {
   EXPECT_THROW(one(small_run(0)), ConfigError);
   TrainingRun run = small_run(2);
