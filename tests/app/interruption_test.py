@@ -106,10 +106,12 @@ steps:
         conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
         for ranks in [0, 2] if MPIEXEC else [0]:
             out = self.folder / str(ranks)
-            more = f" --cores-per-rank 1 --ranks {ranks}" if ranks else ""
-            suite = self.write_suite(("a", f"ranks: {ranks}, command: '{conv}{more} -o {{out}}/a.jsonl'"))
+            command = conv + (f" --cores-per-rank 1 --ranks {ranks}" if ranks else "") + " -o {out}/a.jsonl"
+            launched = f"ranks: {ranks}, " if ranks else ""
+            suite = self.write_suite(("a", f"{launched}command: '{command}'"))
             process = start("run", suite, "-o", out)
-            self.assertTrue(wait_until(lambda: measured(out / "a.jsonl")), "nothing was measured")
+            begun = wait_until(lambda: measured(out / "a.jsonl") or process.poll() is not None, 240)
+            self.assertTrue(begun and process.poll() is None, "nothing was measured")
             victims = ranks_of(process.pid)
             os.kill(ranks_of(victims[0])[-1] if ranks else victims[0], signal.SIGKILL)
             _, err = process.communicate(timeout=60)
