@@ -76,8 +76,9 @@ ResultHeader header(const BenchOptions& options, const backend::Communicator& co
 struct Tally {
   int wrong = 0;
   int measured = 0;
+  std::string first_reason;  ///< of what is wrong
   void count(const Measurement& measurement) {
-    wrong += measurement.status == Status::wrong ? 1 : 0;
+    if (measurement.status == Status::wrong && wrong++ == 0) first_reason = measurement.reason;
     measured += measurement.series.empty() ? 0 : 1;
   }
   [[nodiscard]] ExitCode exit_code() const {
@@ -99,6 +100,20 @@ ExitCode agree(backend::Communicator& communicator, ExitCode code) {
   return static_cast<ExitCode>(value);
 }
 
+void explain(ExitCode code, const Tally& tally) {
+  if (code == ExitCode::nothing_measured) {
+    fmt::print(
+        stderr,
+        "dlscale: nothing was measured: no cell matches the options, or none is supported here.\n");
+  }
+  if (code == ExitCode::wrong_result) {
+    fmt::print(
+        stderr, "dlscale: {}, so no time is given: {}\n",
+        tally.wrong == 1 ? "a result is wrong" : fmt::format("{} results are wrong", tally.wrong),
+        tally.first_reason);
+  }
+}
+
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
   Session session(options.session);
@@ -112,6 +127,9 @@ ExitCode run_bench(BenchOptions options) {
   std::optional<ResultWriter> writer;
   if (root && !options.output.empty() && !list)
     writer.emplace(options.output, header(options, communicator));
+  if (writer && options.output == "-") {
+    options.runner.display = bench::RunnerOptions::Display::standard_error;
+  }
   Tally tally;
   bench::run_benchmark(*options.benchmark, context, options.runner,
                        [&](const Measurement& measurement) {
@@ -122,16 +140,7 @@ ExitCode run_bench(BenchOptions options) {
   if (writer) writer->finish();
   const ExitCode code = agree(communicator, list ? ExitCode::ok : tally.exit_code());
   session.close();
-  if (root && code == ExitCode::nothing_measured) {
-    fmt::print(
-        stderr,
-        "dlscale: nothing was measured: no cell matches the options, or none is supported here.\n");
-  }
-  if (root && code == ExitCode::wrong_result) {
-    fmt::print(stderr,
-               "dlscale: {} answer(s) differ from the reference; no time is given for them.\n",
-               tally.wrong);
-  }
+  if (root) explain(code, tally);
   return code;
 }
 
@@ -183,6 +192,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     declare_criterion(*command, *options);
   }
   command->add_option("--order-seed", options->runner.seed, "Seed of the order of cells")
+      ->check(seed())
       ->capture_default_str();
   command->allow_extras();
   command->footer("Example: dlscale bench " + std::string(benchmark.name) +

@@ -11,6 +11,7 @@
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
+#include "core/replaceable.hpp"
 #include "model/machine.hpp"
 
 namespace dlscale::app {
@@ -26,6 +27,9 @@ struct CalibrateOptions {
 };
 
 ExitCode calibrate(const CalibrateOptions& options) {
+  refuse_foreign_file(options.output, "a machine file", [](std::istream& content) {
+    return opens_with_schema(content, "dlscale.machine");
+  });
   Cluster cluster = options.cluster == "local" ? backend::detect_local_cluster(options.workers)
                                                : load_cluster(options.cluster);
   options.inter_node.apply(cluster);

@@ -1,14 +1,15 @@
 #include "app/child_process.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
@@ -35,22 +36,70 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-/// Waits in short naps rather than in waitpid alone: a signal may arrive just before a blocking
-/// call.
-int wait_for(pid_t child) {
-  int passed_on = 0;
+/// SIGINT, SIGTERM and SIGCHLD are blocked while this object lives, and taken off the queue one by
+/// one: none comes between a look and a wait, and none ends this process before its child knows.
+class SignalQueue {
+ public:
+  SignalQueue() {
+    sigemptyset(&awaited_);
+    for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&awaited_, signal);
+    EXPECT(pthread_sigmask(SIG_BLOCK, &awaited_, &before_) == 0);
+  }
+  ~SignalQueue() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+  /// As it was, for the child.
+  [[nodiscard]] const sigset_t& mask_before() const { return before_; }
+  /// The next signal.
+  [[nodiscard]] int wait() const {
+    int signal = 0;
+    while (sigwait(&awaited_, &signal) != 0) {
+    }
+    return signal;
+  }
+
+ private:
+  sigset_t awaited_{};
+  sigset_t before_{};
+};
+
+/// Hands signals to a child. A second one ends it at once, so that what is meant as one must not
+/// arrive twice: timeout(1) and some launchers signal a process and then its group.
+class Messenger {
+ public:
+  explicit Messenger(pid_t child) : child_(child) {}
+  void pass_on(int signal) {
+    const auto now = std::chrono::steady_clock::now();
+    if (signal == last_ && now - time_ < std::chrono::seconds(1)) return;
+    last_ = signal;
+    time_ = now;
+    kill(child_, signal);
+  }
+
+ private:
+  pid_t child_;
+  int last_ = 0;
+  std::chrono::steady_clock::time_point time_;
+};
+
+/// Whether the child has ended, and how.
+std::optional<ChildExit> look_at(pid_t child) {
+  int status = 0;
+  const pid_t ended = waitpid(child, &status, WNOHANG);
+  if (ended == 0) return std::nullopt;
+  if (ended < 0) throw LibraryError(fmt::format("waitpid failed: {}", std::strerror(errno)));
+  return ChildExit{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
+}
+
+ChildExit wait_for(pid_t child, const SignalQueue& queue) {
+  Messenger messenger(child);
+  if (const int signal = pending_signal(); signal != 0) messenger.pass_on(signal);
   for (;;) {
-    int status = 0;
-    const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (ended < 0 && errno != EINTR) {
-      throw LibraryError(fmt::format("waitpid failed: {}", std::strerror(errno)));
-    }
-    if (const int signal = pending_signal(); signal != 0 && passed_on == 0) {
-      passed_on = signal;
-      kill(child, signal);
-    }
-    poll(nullptr, 0, 20);
+    if (const auto ended = look_at(child)) return *ended;
+    const int signal = queue.wait();
+    if (signal == SIGCHLD) continue;
+    remember_signal(signal);
+    messenger.pass_on(signal);
   }
 }
 
@@ -59,10 +108,11 @@ int wait_for(pid_t child) {
 /// MPI's launcher at once, before results are on disk.
 class OwnGroup {
  public:
-  OwnGroup() {
+  explicit OwnGroup(const sigset_t& mask) {
     posix_spawnattr_init(&attributes_);
-    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes_, 0);
+    posix_spawnattr_setsigmask(&attributes_, &mask);
   }
   ~OwnGroup() { posix_spawnattr_destroy(&attributes_); }
   OwnGroup(const OwnGroup&) = delete;
@@ -80,7 +130,8 @@ ChildExit run_child(const std::vector<std::string>& command,
   EXPECT(!command.empty());
   std::vector<std::string> words = command;
   std::vector<std::string> environment = merged_environment(variables);
-  const OwnGroup group;
+  const SignalQueue queue;
+  const OwnGroup group(queue.mask_before());
   pid_t child = 0;
   const int error = posix_spawnp(&child, command.front().c_str(), nullptr, group.get(),
                                  pointers(words).data(), pointers(environment).data());
@@ -88,7 +139,20 @@ ChildExit run_child(const std::vector<std::string>& command,
     throw ConfigError(fmt::format("{} cannot be started ({}). Install it or correct the path.",
                                   command.front(), std::strerror(error)));
   }
-  return {wait_for(child)};
+  return wait_for(child, queue);
+}
+
+ExitCode exit_code_of(const ChildExit& child) {
+  const bool ours = child.code <= static_cast<int>(ExitCode::not_built) ||
+                    child.code == static_cast<int>(ExitCode::interrupted) ||
+                    child.code == static_cast<int>(ExitCode::terminated);
+  return ours ? static_cast<ExitCode>(child.code) : ExitCode::wrong_result;
+}
+
+std::string describe(const ChildExit& child) {
+  const int signal = child.code - 128;
+  if (signal <= 0 || signal >= NSIG) return fmt::format("ended with exit code {}", child.code);
+  return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
 }
 
 }  // namespace dlscale::app

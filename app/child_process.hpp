@@ -3,6 +3,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
+
 namespace dlscale::app {
 
 /// How a child process ended.
@@ -12,9 +14,16 @@ struct ChildExit {
 
 /// Runs `command` with this process's streams, adding `variables` to the environment, and waits.
 /// The child leads a process group of its own, which a terminal does not signal; while this process
-/// waits it passes the first SIGINT or SIGTERM on, so that the child gets it once. Throws
-/// ConfigError if the program cannot be started.
+/// waits it passes SIGINT and SIGTERM on and does not end before the child. The same signal again
+/// within a second counts as one. Throws ConfigError if the program cannot be started.
 ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables);
+
+/// What the end of a program of ours, or of the launcher that ran it, means by the rules for exit
+/// codes. Whatever is none of ours is a crash: killed, or a code of the launcher for a lost rank.
+ExitCode exit_code_of(const ChildExit& child);
+
+/// "ended with exit code 3", "was ended by signal 9 (Killed)".
+std::string describe(const ChildExit& child);
 
 }  // namespace dlscale::app

@@ -46,7 +46,7 @@ void declare_make(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   command->add_option("--picture-size", options->picture_size, "Mean size of a file")
       ->capture_default_str();
-  command->add_option("--seed", options->spec.seed, "Seed")->capture_default_str();
+  command->add_option("--seed", options->spec.seed, "Seed")->check(seed())->capture_default_str();
   command->footer("Example: dlscale data make --out data --pictures 1024");
   command->callback([options, &result] {
     options->spec.target_bytes =

@@ -1,10 +1,13 @@
 #include "app/document_output.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
 #include "app/output.hpp"
+#include "core/replaceable.hpp"
+#include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
 
 namespace dlscale::app {
@@ -21,10 +24,16 @@ void DocumentOutput::declare(CLI::App& command) {
 
 void DocumentOutput::write(const report::Document& document) const {
   const auto& chosen = report::format::find_format(format);
-  const bool to_terminal = path == "-";
-  const report::format::Terminal terminal =
-      to_terminal ? report::format::detect_terminal(STDOUT_FILENO) : report::format::Terminal{};
-  write_output(path, chosen.write(document, terminal));
+  const bool to_standard_output = path.empty() || path == "-";
+  if (to_standard_output) {
+    const auto terminal = report::format::detect_terminal(STDOUT_FILENO);
+    write_output(path, chosen.write(document, terminal));
+    return;
+  }
+  refuse_foreign_file(
+      path, fmt::format("a {}", report::format::kind_of(document)),
+      [&](std::istream& content) { return report::format::is_of_kind(content, document); });
+  write_output(path, report::format::file_text(chosen, document));
 }
 
 }  // namespace dlscale::app

@@ -14,7 +14,8 @@ struct DocumentOutput {
   std::string format = "table";
   std::string path = "-";
   void declare(CLI::App& command);
-  /// Throws ConfigError for an unknown format or a place that cannot be written.
+  /// Throws ConfigError for an unknown format, a place that cannot be written, or a file that is
+  /// there and holds anything but an earlier document of this kind.
   void write(const report::Document& document) const;
 };
 

@@ -4,28 +4,58 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
+#include "app/output.hpp"
 #include "app/verb.hpp"
+#include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "core/suggest.hpp"
 
 namespace {
 
 using namespace dlscale;
 
-int fail(ExitCode code, const char* message) {
+ExitCode fail(ExitCode code, const char* message) {
   fmt::print(stderr, "dlscale: {}\n", message);
-  return static_cast<int>(code);
+  return code;
+}
+
+/// A subcommand was wanted and not named, or named wrongly: says which there are.
+std::string ask_for_subcommand(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::App* known : command.get_subcommands({})) names.push_back(known->get_name());
+  const std::string what =
+      command.get_parent() == nullptr ? "verb" : "kind of " + command.get_name();
+  for (const std::string& word : command.remaining()) {
+    if (word.starts_with('-')) continue;
+    return fmt::format("\"{}\" is no {}. {}", word, what, suggestion(word, names));
+  }
+  return fmt::format("A {} is missing. Allowed: {}.", what, fmt::join(names, ", "));
+}
+
+/// The sentence for a usage error. `command` is the verb, or kind of a verb, that it is of.
+std::string usage_sentence(const CLI::App& command, const CLI::ParseError& error) {
+  const bool lacks_subcommand =
+      command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
+  return lacks_subcommand ? ask_for_subcommand(command) : fmt::format("{}.", error.what());
 }
 
 /// Help goes to standard output; a usage error is one sentence and the way to more.
-int finish_parse(const CLI::App& app, const CLI::ParseError& error) {
-  if (error.get_exit_code() == 0) return app.exit(error);
-  fmt::print(stderr, "dlscale: {}. See \"dlscale --help\" or \"dlscale VERB --help\".\n",
-             error.what());
-  return static_cast<int>(ExitCode::bad_input);
+ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
+  if (error.get_exit_code() == 0) {
+    app.exit(error);
+    return ExitCode::ok;
+  }
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  fmt::print(stderr, "dlscale: {} See \"dlscale --help\" or \"dlscale VERB --help\".\n",
+             usage_sentence(*command, error));
+  return ExitCode::bad_input;
 }
 
-int run(int argc, char** argv) {
+ExitCode run(int argc, char** argv) {
   CLI::App app{
       "How fast will data-parallel training run on N workers, what bounds it, what to change?"};
   app.require_subcommand(1);
@@ -39,18 +69,32 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return finish_parse(app, error);
   }
-  return static_cast<int>(result);
+  return result;
+}
+
+/// An answer that did not arrive is none. A run that failed has said so already.
+ExitCode check_output(ExitCode code) {
+  const bool answered =
+      code == ExitCode::ok || code == ExitCode::regression || code == ExitCode::inconclusive;
+  if (answered) app::check_standard_output();
+  return code;
+}
+
+ExitCode run_and_tell(int argc, char** argv) {
+  try {
+    install_signal_handlers();
+    return check_output(run(argc, argv));
+  } catch (const Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const std::exception& error) {
+    // fmt throws an error of the system when a full buffer cannot be written.
+    return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)
+                                    : fail(ExitCode::wrong_result, error.what());
+  }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
-    dlscale::install_signal_handlers();
-    return run(argc, argv);
-  } catch (const dlscale::Error& error) {
-    return fail(error.code(), error.what());
-  } catch (const std::exception& error) {
-    return fail(dlscale::ExitCode::wrong_result, error.what());
-  }
+  return static_cast<int>(run_and_tell(argc, argv));
 }

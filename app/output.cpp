@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 
 #include "core/error.hpp"
@@ -25,17 +26,19 @@ struct CloseFile {
                   path, std::strerror(errno)));
 }
 
-void write_stdout(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    fail("standard output");
+}  // namespace
+
+void check_standard_output() {
+  std::cout.flush();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::cout.fail()) {
+    throw ConfigError(lost_output);
   }
 }
 
-}  // namespace
-
 void write_output(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") {
-    write_stdout(text);
+    (void)std::fwrite(text.data(), 1, text.size(), stdout);
+    check_standard_output();
     return;
   }
   std::error_code error;

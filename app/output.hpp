@@ -8,4 +8,12 @@ namespace dlscale::app {
 /// or not at all (temporary name, then rename). Throws ConfigError when it cannot be written.
 void write_output(const std::string& path, std::string_view text);
 
+/// What to say when standard output takes no more.
+inline constexpr const char* lost_output =
+    "standard output cannot be written, so that part of the answer is lost (is the disk full, or "
+    "the output closed?). Free space, or send it to another place.";
+
+/// Sends what is still in buffers. Throws ConfigError if that, or an earlier write, failed.
+void check_standard_output();
+
 }  // namespace dlscale::app

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 namespace dlscale::app {
@@ -16,6 +18,16 @@ CLI::Validator positive() {
     return fmt::format("{} is no number above 0. Write a larger one", text);
   };
   return {check, "POSITIVE"};
+}
+
+CLI::Validator seed() {
+  const auto check = [](const std::string& text) -> std::string {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size()) return {};
+    return fmt::format("{} is no whole number from 0 to 2^64 - 1. Write such as 1", text);
+  };
+  return {check, "SEED"};
 }
 
 }  // namespace dlscale::app

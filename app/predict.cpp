@@ -15,6 +15,8 @@
 #include "core/cluster.hpp"
 #include "core/network.hpp"
 #include "model/machine.hpp"
+#include "model/sgd_iter/layer_times.hpp"
+#include "report/layer_table.hpp"
 #include "report/prediction_table.hpp"
 
 namespace dlscale::app {
@@ -28,6 +30,7 @@ struct PredictOptions {
   Run run;
   std::string dtype = "f32";
   std::string schedule = "wait_free";
+  bool layers = false;
   InterNodeOptions inter_node;
   DocumentOutput output;
 };
@@ -51,6 +54,16 @@ model::Machine choose_machine(const PredictOptions& options) {
   return model::nominal_machine(load_cluster(options.cluster));
 }
 
+report::Document layer_document(const Network& network, const model::Machine& machine, Run run,
+                                const std::vector<int>& ranks) {
+  std::vector<model::LayerTimes> times;
+  for (const int count : ranks) {
+    run.ranks = count;
+    times.push_back(model::layer_times(network, machine, run));
+  }
+  return report::layer_document(network, times);
+}
+
 ExitCode predict(const PredictOptions& options) {
   if (options.machine.empty() == options.cluster.empty()) {
     throw ConfigError(
@@ -68,8 +81,9 @@ ExitCode predict(const PredictOptions& options) {
   run.ranks_per_node = machine.cluster.devices_per_node;
   run.loader_threads = loader_threads(options, machine.cluster);
   check(run);
-  options.output.write(
-      report::prediction_document(model::predict(network, machine, run, options.ranks)));
+  options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
+                                      : report::prediction_document(
+                                            model::predict(network, machine, run, options.ranks)));
   return ExitCode::ok;
 }
 
@@ -104,6 +118,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(positive());
   verb.add_option("--prefetch", options->run.prefetch, "Batches decoded ahead")
       ->capture_default_str();
+  verb.add_flag("--layers", options->layers,
+                "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);
   options->output.declare(verb);
   verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");

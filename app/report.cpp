@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <istream>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -17,7 +19,7 @@
 #include "app/positive.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
-#include "core/network.hpp"
+#include "core/replaceable.hpp"
 #include "model/machine.hpp"
 #include "report/summary.hpp"
 
@@ -58,12 +60,39 @@ std::vector<std::vector<model::Prediction>> curves(const report::Validation& val
   std::vector<std::vector<model::Prediction>> result;
   for (auto& [name, run] : runs) {
     run.ranks_per_node = machine.cluster.devices_per_node;
-    result.push_back(model::predict(load_network(name), machine, run, ranks));
+    result.push_back(model::predict(*validation.networks.at(name), machine, run, ranks));
   }
   return result;
 }
 
+bool is_page(std::istream& content) {
+  std::string start(2048, ' ');
+  content.read(start.data(), static_cast<std::streamsize>(start.size()));
+  start.resize(static_cast<std::size_t>(content.gcount()));
+  const std::size_t title = start.find("<title>");
+  return start.starts_with("# dlscale: training on ") ||
+         (title != std::string::npos &&
+          start.substr(title).starts_with("<title>dlscale: training on "));
+}
+
+/// The folder may be somebody's own, with a README.md in it.
+void refuse_foreign_files(const fs::path& folder) {
+  for (const char* page : {"index.html", "README.md"}) {
+    refuse_foreign_file(folder / page, "a page of dlscale report", is_page);
+  }
+  const std::map<std::string, std::string> schemas{{"validation.json", "dlscale.validation"},
+                                                   {"predictions.json", "dlscale.prediction"},
+                                                   {"machine.json", "dlscale.machine"}};
+  for (const auto& [name, schema] : schemas) {
+    refuse_foreign_file(folder / name, "a " + schema, [&schema = schema](std::istream& content) {
+      return opens_with_schema(content, schema);
+    });
+  }
+}
+
 ExitCode write_report(const ReportOptions& options) {
+  const fs::path out(options.out);
+  refuse_foreign_files(out);
   report::ReportInput input;
   input.machine = model::load_machine(machine_file(options));
   options.inter_node.apply(input.machine.cluster);
@@ -71,7 +100,6 @@ ExitCode write_report(const ReportOptions& options) {
   input.results = all_results(options.results);
   input.validation = report::validate(input.machine, results_of(options.results, {"e2e"}));
   input.curves = curves(input.validation, input.machine, options.ranks);
-  const fs::path out(options.out);
   const report::Figures figures = report::run_plots(input, out);
   for (const std::string& trouble : figures.troubles) fmt::print(stderr, "report: {}\n", trouble);
   write_output((out / "index.html").string(), report::html(input, figures));

@@ -116,18 +116,18 @@ class ProgressLine {
 };
 
 /// Ends the suite if the step failed; a failed validation may be a finding.
-void check_exit(const SuiteStep& step, int code) {
+void check_exit(const SuiteStep& step, const ChildExit& exit) {
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
-  const bool judged = code == static_cast<int>(ExitCode::regression) ||
-                      code == static_cast<int>(ExitCode::inconclusive);
+  const ExitCode code = exit_code_of(exit);
+  const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
   const bool finding = judged && step.accept_failed_validation;
-  if (code == 0 || finding) return;
-  if (code == 130 || code == 143) throw Interrupted(code - 128);
-  throw Error(static_cast<ExitCode>(code),
-              fmt::format("step \"{}\" ended with exit code {}. Its command was: dlscale {}. Mend "
-                          "it and run the suite again: "
-                          "it goes on with this step.",
-                          step.name, code, fmt::join(step.words, " ")));
+  if (code == ExitCode::ok || finding) return;
+  if (code == ExitCode::interrupted || code == ExitCode::terminated) {
+    throw Interrupted(exit.code - 128);
+  }
+  throw Error(code, fmt::format("step \"{}\" {}. Its command was: dlscale {}. Mend it and run the "
+                                "suite again: it goes on with this step.",
+                                step.name, describe(exit), fmt::join(step.words, " ")));
 }
 
 /// The program that measures, as the marks of steps that are done name it.
@@ -140,8 +140,7 @@ std::string build_text() {
 /// Runs the step in a process of its own. Returns the seconds it took.
 double carry_out(const SuiteStep& step) {
   const auto start = Clock::now();
-  const ChildExit exit = run_child(command_line(step), launcher_settings());
-  check_exit(step, exit.code);
+  check_exit(step, run_child(command_line(step), launcher_settings()));
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 

@@ -1,34 +1,29 @@
 #include "app/suite.hpp"
 
 #include <fmt/format.h>
-#include <yaml-cpp/yaml.h>
 
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <set>
 #include <sstream>
+#include <utility>
 
+#include "app/verb.hpp"
+#include "core/config_file.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/suggest.hpp"
 
 namespace dlscale::app {
 namespace {
 
-namespace fs = std::filesystem;
 using Values = std::map<std::string, std::string>;
+
+constexpr IntegerRange count_range{1, 1'000'000};
 
 [[noreturn]] void fail(const std::string& where, const std::string& problem) {
   throw ConfigError(fmt::format("{}: {}", where, problem));
-}
-
-void check_keys(const YAML::Node& node, const std::set<std::string>& allowed,
-                const std::string& where) {
-  if (!node.IsMap()) fail(where, "is not a table of keys and values.");
-  for (const auto& entry : node) {
-    const auto key = entry.first.as<std::string>();
-    if (!allowed.contains(key)) {
-      fail(where, fmt::format("unknown key \"{}\". Allowed: {}.", key, fmt::join(allowed, ", ")));
-    }
-  }
 }
 
 std::string fill_in(const std::string& text, const Values& values, const std::string& where) {
@@ -56,30 +51,37 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
-/// A row of a `for` table may be a word or a table of words that belong together. They may hold
-/// the placeholders `known` so far.
-Values row_values(const std::string& name, const YAML::Node& row, const Values& known,
-                  const std::string& where) {
-  const auto text = [&](const YAML::Node& word) {
-    return fill_in(word.as<std::string>(), known, where);
-  };
-  if (!row.IsMap()) return {{name, text(row)}};
-  Values result;
-  for (const auto& entry : row) result[entry.first.as<std::string>()] = text(entry.second);
+/// The rows of one axis of a `for` table: words, or tables of words that belong together. They may
+/// hold the placeholders `known` so far.
+std::vector<Values> rows(const ConfigMap& table, const std::string& axis, const Values& known) {
+  std::vector<Values> result;
+  if (!table.has_maps(axis)) {
+    for (const std::string& word : table.texts(axis)) {
+      result.push_back({{axis, fill_in(word, known, table.where(axis))}});
+    }
+  } else {
+    for (const ConfigMap& row : table.maps(axis)) {
+      Values& values = result.emplace_back();
+      for (const std::string& key : row.keys()) {
+        values[key] = fill_in(row.text(key), known, row.where(key));
+      }
+    }
+  }
+  if (result.empty()) table.refuse(axis, "empty", "Write what it stands for, or leave it out.");
   return result;
 }
 
-/// All combinations of the rows of a `for` table.
-std::vector<Values> combinations(const YAML::Node& table, const Values& base,
-                                 const std::string& where) {
+/// All combinations of the rows of a step's `for` table, if it has one.
+std::vector<Values> combinations(const ConfigMap& step, const Values& base) {
   std::vector<Values> result{base};
-  for (const auto& axis : table) {
+  if (!step.has("for")) return result;
+  const ConfigMap table = step.map("for");
+  for (const std::string& axis : table.keys()) {
     std::vector<Values> next;
     for (const Values& values : result) {
-      for (const auto& row : axis.second) {
-        Values extended = row_values(axis.first.as<std::string>(), row, values, where);
-        extended.insert(values.begin(), values.end());
-        next.push_back(std::move(extended));
+      for (Values& row : rows(table, axis, values)) {
+        row.insert(values.begin(), values.end());
+        next.push_back(std::move(row));
       }
     }
     result = std::move(next);
@@ -87,49 +89,71 @@ std::vector<Values> combinations(const YAML::Node& table, const Values& base,
   return result;
 }
 
-SuiteStep make_step(const YAML::Node& node, const Values& values, const std::string& where) {
-  const auto text = [&](const char* key) {
-    return fill_in(node[key].as<std::string>(""), values, where);
-  };
-  SuiteStep step{.name = text("name"), .doc = text("doc"), .words = split(text("command"))};
-  if (step.name.empty() || step.words.empty())
-    fail(where, "a step needs \"name\" and \"command\".");
-  if (node["ranks"]) step.ranks = std::stoi(text("ranks"));
-  step.seconds = node["seconds"].as<double>(10);
-  step.accept_failed_validation = node["accept_failed_validation"].as<bool>(false);
-  step.always = node["always"].as<bool>(false);
+/// Of a step that says so; the text may hold placeholders.
+int read_ranks(const ConfigMap& map, const Values& values) {
+  const std::string text = fill_in(map.text("ranks"), values, map.where("ranks"));
+  int ranks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && ranks >= count_range.least && ranks <= count_range.most) return ranks;
+  throw ConfigError(fmt::format("{} is \"{}\". Write a whole number from {} to {}.",
+                                map.where("ranks"), text, count_range.least, count_range.most));
+}
+
+std::vector<std::string> read_command(const ConfigMap& map, const Values& values) {
+  std::vector<std::string> words =
+      split(fill_in(map.text("command"), values, map.where("command")));
+  std::vector<std::string> verbs;
+  for (const Verb* verb : family<Verb>().members) verbs.emplace_back(verb->name);
+  if (words.empty()) {
+    throw ConfigError(
+        fmt::format("{} is empty. Write a verb of dlscale and its options.", map.where("command")));
+  }
+  if (std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end()) {
+    throw ConfigError(fmt::format(
+        "{} starts with \"{}\", which is no verb of dlscale. Write what follows \"dlscale\". {}",
+        map.where("command"), words.front(), suggestion(words.front(), verbs)));
+  }
+  return words;
+}
+
+SuiteStep make_step(const ConfigMap& map, const Values& values) {
+  SuiteStep step;
+  step.name = fill_in(map.text("name"), values, map.where("name"));
+  step.words = read_command(map, values);
+  if (map.has("doc")) step.doc = fill_in(map.text("doc"), values, map.where("doc"));
+  if (map.has("ranks")) step.ranks = read_ranks(map, values);
+  step.seconds = map.number_or("seconds", 10, {0, 1e9});
+  step.accept_failed_validation = map.flag_or("accept_failed_validation", false);
+  step.always = map.flag_or("always", false);
   return step;
 }
 
-void add_steps(const YAML::Node& list, const Values& values, const std::string& where,
-               Suite& suite);
-
-/// A step, or a group of steps that are done in turn for each row of the group's `for`.
-// NOLINTNEXTLINE(misc-no-recursion): as deep as the file's groups
-void add_step(const YAML::Node& node, const Values& values, const std::string& where,
-              Suite& suite) {
-  if (node.IsMap() && node["steps"]) {
-    check_keys(node, {"for", "steps"}, where);
-    for (const Values& row : combinations(node["for"], values, where)) {
-      add_steps(node["steps"], row, where, suite);
-    }
-    return;
-  }
-  check_keys(
-      node,
-      {"name", "doc", "command", "ranks", "seconds", "for", "accept_failed_validation", "always"},
-      where);
-  for (const Values& row : combinations(node["for"], values, where)) {
-    suite.steps.push_back(make_step(node, row, where));
+void allow_step_keys(const ConfigMap& map) {
+  if (map.has("steps")) {
+    map.allow_only({"for", "steps"});
+  } else if (map.has("command")) {
+    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "accept_failed_validation",
+                    "always"});
+  } else {  // which of the two it was to be is not known
+    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "accept_failed_validation",
+                    "always", "steps"});
   }
 }
 
-// NOLINTNEXTLINE(misc-no-recursion): see add_step
-void add_steps(const YAML::Node& list, const Values& values, const std::string& where,
-               Suite& suite) {
-  if (!list.IsSequence()) fail(where, "/steps is missing. Write a list of steps.");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    add_step(list[i], values, fmt::format("{}/steps/{}", where, i), suite);
+/// The steps of a suite, or of a group of steps that are done in turn for each row of its `for`.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as the file's groups
+void add_steps(const ConfigMap& parent, const Values& values, Suite& suite) {
+  for (const ConfigMap& map : parent.maps("steps")) {
+    const bool is_group = map.has("steps");
+    allow_step_keys(map);
+    for (const Values& row : combinations(map, values)) {
+      if (is_group) {
+        add_steps(map, row, suite);
+      } else {
+        suite.steps.push_back(make_step(map, row));
+      }
+    }
   }
 }
 
@@ -144,9 +168,7 @@ void check_names(const Suite& suite, const std::string& where) {
   }
 }
 
-void check_workers(const YAML::Node& least, const Values& values, const std::string& where) {
-  if (!least) return;
-  const int wanted = least.as<int>();
+void check_workers(int wanted, const Values& values, const std::string& where) {
   const auto given = values.find("workers");
   if (given != values.end() && std::stoi(given->second) >= wanted) return;
   fail(where, fmt::format("needs {} workers at least, since it compares one worker with several at "
@@ -155,29 +177,22 @@ void check_workers(const YAML::Node& least, const Values& values, const std::str
                           wanted, given == values.end() ? "not given" : given->second));
 }
 
-Suite parse_suite(const fs::path& path, const Values& values) {
-  const YAML::Node root = YAML::LoadFile(path.string());
-  check_keys(root, {"suite", "doc", "least_workers", "steps"}, path.string());
-  check_workers(root["least_workers"], values, path.string());
-  Suite suite;
-  suite.name = root["suite"].as<std::string>();
-  suite.doc = root["doc"].as<std::string>("");
-  add_steps(root["steps"], values, path.string() + ": ", suite);
-  check_names(suite, path.string());
-  return suite;
-}
-
 }  // namespace
 
 Suite load_suite(std::string_view name, const Values& values) {
-  const fs::path path = find_config("suites", name);
-  try {
-    return parse_suite(path, values);
-  } catch (const YAML::Exception& error) {
-    fail(path.string(), fmt::format("cannot be read as YAML ({}).", error.what()));
-  } catch (const std::logic_error& error) {  // std::stoi
-    fail(path.string(), fmt::format("\"ranks\" is no whole number ({}).", error.what()));
+  const std::filesystem::path path = find_config("suites", name);
+  const ConfigMap map = ConfigMap::load(path);
+  map.allow_only({"suite", "doc", "least_workers", "steps"});
+  if (map.has("least_workers")) {
+    check_workers(map.integer("least_workers", count_range), values, path.string());
   }
+  Suite suite;
+  suite.name = map.text("suite");
+  suite.doc = map.text_or("doc", "");
+  add_steps(map, values, suite);
+  if (suite.steps.empty()) map.refuse("steps", "empty", "Write a list of steps.");
+  check_names(suite, path.string());
+  return suite;
 }
 
 }  // namespace dlscale::app

@@ -154,6 +154,14 @@ const Series* duration(const Measurement& measurement) {
   return nullptr;
 }
 
+/// What a reader of the row must know of its time.
+std::string remark(const Measurement& measurement) {
+  if (measurement.status == Status::unstable) return " (unstable)";
+  if (measurement.status != Status::interrupted) return "";
+  return measurement.reason.empty() ? " (interrupted)"
+                                    : fmt::format(" (interrupted: {})", measurement.reason);
+}
+
 }  // namespace
 
 void fill(benchmark::State& state, const Measurement& measurement) {
@@ -169,8 +177,7 @@ void fill(benchmark::State& state, const Measurement& measurement) {
     state.SetIterationTime(summary.median);
   }
   set_counters(state, measurement, summary);
-  const bool unstable = measurement.status == Status::unstable;
-  state.SetLabel(measurement.implementation + (unstable ? " (unstable)" : ""));
+  state.SetLabel(measurement.implementation + remark(measurement));
 }
 
 void leave_out(benchmark::State& state) {

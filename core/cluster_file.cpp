@@ -22,16 +22,17 @@ DeviceKind read_device_kind(const ConfigMap& map) {
 }
 
 std::map<DType, FlopsPerSecond> read_peak(const ConfigMap& map) {
+  map.allow_only({"f32", "bf16"});
   std::map<DType, FlopsPerSecond> peak;
   for (const DType dtype : all_dtypes) {
     const std::string_view name = dtype_name(dtype);
     if (map.has(name)) peak[dtype] = map.quantity<FlopsPerSecond>(name);
   }
-  map.refuse_unknown_keys();
   return peak;
 }
 
 Device read_device(const ConfigMap& map) {
+  map.allow_only({"name", "kind", "peak", "memory_bandwidth", "memory", "launch", "source"});
   Device device;
   device.name = map.text("name");
   device.kind = read_device_kind(map);
@@ -42,40 +43,40 @@ Device read_device(const ConfigMap& map) {
     device.launch = map.quantity<Seconds>("launch");
   }
   device.source = map.text("source");
-  map.refuse_unknown_keys();
   return device;
 }
 
 Host read_host(const ConfigMap& map) {
+  map.allow_only({"cores", "decode", "source"});
   Host host;
   host.cores = map.integer("cores", count_range);
   if (map.has("decode")) host.decode = map.quantity<Seconds>("decode");
   host.source = map.text("source");
-  map.refuse_unknown_keys();
   return host;
 }
 
 LinkSpec read_link(const ConfigMap& map) {
+  map.allow_only({"name", "latency", "bandwidth", "source"});
   LinkSpec link;
   link.name = map.text("name");
   link.latency = map.quantity<Seconds>("latency");
   link.bandwidth = map.quantity<BytesPerSecond>("bandwidth");
   link.source = map.text("source");
-  map.refuse_unknown_keys();
   return link;
 }
 
 Storage read_storage(const ConfigMap& map) {
+  map.allow_only({"read_bandwidth", "shared_by_nodes", "source"});
   Storage storage;
   storage.read_bandwidth = map.quantity<BytesPerSecond>("read_bandwidth");
   storage.shared_by_nodes = map.flag_or("shared_by_nodes", storage.shared_by_nodes);
   storage.source = map.text("source");
-  map.refuse_unknown_keys();
   return storage;
 }
 
 /// A link that nothing crosses may be left out.
 void read_links(const ConfigMap& map, Cluster& cluster) {
+  map.allow_only({"host_device", "intra_node", "inter_node"});
   cluster.host_device = read_link(map.map("host_device"));
   if (cluster.devices_per_node > 1 || map.has("intra_node")) {
     cluster.intra_node = read_link(map.map("intra_node"));
@@ -83,13 +84,14 @@ void read_links(const ConfigMap& map, Cluster& cluster) {
   if (cluster.nodes > 1 || map.has("inter_node")) {
     cluster.inter_node = read_link(map.map("inter_node"));
   }
-  map.refuse_unknown_keys();
 }
 
 }  // namespace
 
 Cluster load_cluster(std::string_view name) {
   const ConfigMap map = ConfigMap::load(find_config("clusters", name));
+  map.allow_only(
+      {"cluster", "doc", "nodes", "devices_per_node", "device", "host", "links", "storage"});
   Cluster cluster;
   cluster.name = map.text("cluster");
   cluster.doc = map.text_or("doc", "");
@@ -99,7 +101,6 @@ Cluster load_cluster(std::string_view name) {
   cluster.host = read_host(map.map("host"));
   read_links(map.map("links"), cluster);
   if (map.has("storage")) cluster.storage = read_storage(map.map("storage"));
-  map.refuse_unknown_keys();
   return cluster;
 }
 

@@ -63,7 +63,7 @@ struct ConfigMap::Contents {
   std::string file;
   std::string path;  ///< of this mapping in the file, "" for the root
   std::string title;
-  std::set<std::string, std::less<>> asked;
+  std::vector<std::string> known;  ///< keys that may be there; empty: any
 
   Contents(const YAML::Node& n, std::string in_file, std::string at)
       : node(n), file(std::move(in_file)), path(std::move(at)) {
@@ -92,9 +92,13 @@ struct ConfigMap::Contents {
     }
   }
 
+  void expect_known(std::string_view key) const {
+    EXPECT(known.empty() || std::find(known.begin(), known.end(), key) != known.end());
+  }
+
   /// The value of a key that must be there.
-  YAML::Node at(std::string_view key) {
-    asked.emplace(key);
+  [[nodiscard]] YAML::Node at(std::string_view key) const {
+    expect_known(key);
     const YAML::Node& readable = node;  // a mutable node would grow the key
     const YAML::Node value = readable[std::string(key)];
     if (!value.IsDefined() || value.IsNull()) {
@@ -108,7 +112,7 @@ struct ConfigMap::Contents {
     throw ConfigError(fmt::format("{} is {} ({}). {}", at, shown(value), why, advice));
   }
 
-  std::string scalar(std::string_view key) {
+  [[nodiscard]] std::string scalar(std::string_view key) const {
     const YAML::Node value = at(key);
     if (!value.IsScalar()) {
       throw ConfigError(
@@ -139,7 +143,7 @@ ConfigMap ConfigMap::load(const std::filesystem::path& file) {
 
 bool ConfigMap::has(std::string_view key) const {
   const YAML::Node& node = contents_->node;
-  contents_->asked.emplace(key);
+  contents_->expect_known(key);
   return node[std::string(key)].IsDefined();
 }
 
@@ -209,6 +213,12 @@ std::vector<ConfigMap> ConfigMap::maps(std::string_view key) const {
   return maps;
 }
 
+bool ConfigMap::has_maps(std::string_view key) const {
+  const YAML::Node value = contents_->at(key);
+  return value.IsSequence() && std::any_of(value.begin(), value.end(),
+                                           [](const auto& element) { return element.IsMap(); });
+}
+
 std::vector<std::string> ConfigMap::texts(std::string_view key) const {
   const YAML::Node value = contents_->at(key);
   if (!value.IsSequence()) return {text(key)};
@@ -226,12 +236,17 @@ std::vector<std::string> ConfigMap::keys() const {
   return keys;
 }
 
-void ConfigMap::refuse_unknown_keys() const {
-  const std::vector<std::string> known(contents_->asked.begin(), contents_->asked.end());
+void ConfigMap::allow_only(std::span<const std::string_view> known) const {
+  contents_->known.assign(known.begin(), known.end());
   for (const std::string& key : keys()) {
-    if (contents_->asked.contains(key)) continue;
-    throw ConfigError(fmt::format("{} is not a known key. {}", where(key), suggestion(key, known)));
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    throw ConfigError(
+        fmt::format("{} is not a known key. {}", where(key), suggestion(key, contents_->known)));
   }
+}
+
+void ConfigMap::allow_only(std::initializer_list<std::string_view> known) const {
+  allow_only(std::span(known.begin(), known.size()));
 }
 
 void ConfigMap::set_title(std::string_view title) {

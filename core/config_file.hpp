@@ -1,6 +1,8 @@
 #pragma once
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,11 @@ class ConfigMap {
   /// Reads a file that is one mapping. Keys that occur twice are refused.
   static ConfigMap load(const std::filesystem::path& file);
 
+  /// Refuses a key that is not among `known`. Call it before any getter, which may ask for no other
+  /// key: a misspelt key is then named, rather than the one that is missing for it.
+  void allow_only(std::span<const std::string_view> known) const;
+  void allow_only(std::initializer_list<std::string_view> known) const;
+
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
   [[nodiscard]] std::string text_or(std::string_view key, std::string_view absent) const;
@@ -48,13 +55,13 @@ class ConfigMap {
   }
   [[nodiscard]] ConfigMap map(std::string_view key) const;
   [[nodiscard]] std::vector<ConfigMap> maps(std::string_view key) const;
+  /// Whether maps() may read it: it is a list with a mapping in it.
+  [[nodiscard]] bool has_maps(std::string_view key) const;
   /// A list of words, or one word.
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   /// All keys, in the order of the file.
   [[nodiscard]] std::vector<std::string> keys() const;
 
-  /// Call last: a key that no getter asked for is refused.
-  void refuse_unknown_keys() const;
   /// From now on messages about this mapping name `title` instead of its place in a list.
   void set_title(std::string_view title);
   /// What opens a message about this mapping, or about one key of it:

@@ -12,11 +12,11 @@ namespace {
 std::atomic<int> caught_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
+}  // namespace
+
 void remember_signal(int signal) {
   caught_signal.store(signal, std::memory_order_relaxed);
 }
-
-}  // namespace
 
 void install_signal_handlers() {
   struct sigaction action = {};

@@ -33,6 +33,13 @@ struct Series {
 /// Fills `summary` from the samples. Requires the same number of samples on every rank.
 Series make_series(std::string unit, std::vector<std::vector<double>> samples);
 
+/// The network that a training run trained.
+struct TrainedNetwork {
+  std::string source;       ///< as load_network() was given it: a name or a file
+  std::string fingerprint;  ///< fingerprint() of what was in it
+  bool operator==(const TrainedNetwork&) const = default;
+};
+
 /// One measured cell. `axes` (name → value as text) together with `benchmark` is its key: two
 /// measurements with the same key answer the same question.
 struct Measurement {
@@ -45,6 +52,7 @@ struct Measurement {
   std::string implementation;            ///< what really ran, in the library's own words
   std::optional<double> max_relative_error;  ///< against reference; absent: not comparable
   std::vector<std::string> warnings;         ///< with advice
+  std::optional<TrainedNetwork> network;     ///< of "e2e"; older files lack it
 
   [[nodiscard]] const Series& at(std::string_view series_name) const;  ///< throws ConfigError
   [[nodiscard]] const std::string& axis(std::string_view name) const;  ///< throws ConfigError

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -107,51 +106,82 @@ LayerKind read_plain(const ConfigMap& /*map*/) {
   return Kind{};
 }
 
-/// A word for a kind and what reads its fields.
+/// A word for a kind, the keys of its fields and what reads them.
 struct KindReader {
   std::string_view word;
   LayerKind (*read)(const ConfigMap&);
+  std::vector<std::string_view> keys = {};
 };
 
-constexpr std::array kind_readers{
-    KindReader{"convolution", read_convolution},
-    KindReader{"max_pooling", read_max_pooling},
-    KindReader{"average_pooling", read_average_pooling},
-    KindReader{"global_average_pooling", read_global_average_pooling},
-    KindReader{"relu", read_plain<Relu>},
-    KindReader{"lrn", read_lrn},
-    KindReader{"batch_norm", read_batch_norm},
-    KindReader{"fully_connected", read_fully_connected},
-    KindReader{"dropout", read_dropout},
-    KindReader{"concat", read_plain<Concat>},
-    KindReader{"sum", read_plain<Sum>},
-    KindReader{"softmax_cross_entropy", read_loss},
-};
+const std::vector<KindReader>& kind_readers() {
+  static const std::vector<KindReader> readers{
+      {"convolution",
+       read_convolution,
+       {"out_channels", "kernel", "stride", "pad", "groups", "bias"}},
+      {"max_pooling", read_max_pooling, {"kernel", "stride", "pad", "ceil_mode"}},
+      {"average_pooling", read_average_pooling, {"kernel", "stride", "pad", "ceil_mode"}},
+      {"global_average_pooling", read_global_average_pooling},
+      {"relu", read_plain<Relu>},
+      {"lrn", read_lrn, {"size", "alpha", "beta", "k"}},
+      {"batch_norm", read_batch_norm, {"epsilon"}},
+      {"fully_connected", read_fully_connected, {"outputs", "bias"}},
+      {"dropout", read_dropout, {"probability"}},
+      {"concat", read_plain<Concat>},
+      {"sum", read_plain<Sum>},
+      {"softmax_cross_entropy", read_loss, {"loss_weight"}},
+  };
+  return readers;
+}
 
-LayerKind read_kind(const ConfigMap& map) {
+const KindReader& find_reader(const ConfigMap& map) {
   const std::string word = map.text("kind");
   std::vector<std::string> words;
-  for (const KindReader& reader : kind_readers) {
-    if (reader.word == word) return reader.read(map);
+  for (const KindReader& reader : kind_readers()) {
+    if (reader.word == word) return reader;
     words.emplace_back(reader.word);
   }
   map.refuse("kind", "no kind of layer", suggestion(word, words));
 }
 
+/// Every layer has these.
+const std::vector<std::string_view>& layer_keys() {
+  static const std::vector<std::string_view> keys{"name", "kind", "from"};
+  return keys;
+}
+
+/// A layer without a kind may have the keys of any.
+void refuse_keys_of_no_kind(const ConfigMap& map) {
+  std::vector<std::string_view> known = layer_keys();
+  for (const KindReader& reader : kind_readers()) {
+    for (const std::string_view key : reader.keys) {
+      if (std::find(known.begin(), known.end(), key) == known.end()) known.push_back(key);
+    }
+  }
+  map.allow_only(known);
+}
+
+LayerKind read_kind(const ConfigMap& map) {
+  if (!map.has("kind")) refuse_keys_of_no_kind(map);
+  const KindReader& reader = find_reader(map);
+  std::vector<std::string_view> known = layer_keys();
+  known.insert(known.end(), reader.keys.begin(), reader.keys.end());
+  map.allow_only(known);
+  return reader.read(map);
+}
+
 Network::Node read_layer(ConfigMap& map, const std::string& previous) {
   Network::Node node;
-  node.name = map.text("name");
-  map.set_title(fmt::format("layer \"{}\"", node.name));
+  if (map.has("name")) map.set_title(fmt::format("layer \"{}\"", map.text("name")));
   node.kind = read_kind(map);
+  node.name = map.text("name");
   node.inputs = map.has("from") ? map.texts("from") : std::vector<std::string>{previous};
-  map.refuse_unknown_keys();
   return node;
 }
 
 ImageShape read_input(const ConfigMap& map) {
+  map.allow_only({"channels", "height", "width"});
   const ImageShape shape{map.integer("channels", count_range), map.integer("height", count_range),
                          map.integer("width", count_range)};
-  map.refuse_unknown_keys();
   return shape;
 }
 
@@ -160,6 +190,7 @@ ImageShape read_input(const ConfigMap& map) {
 Network load_network(std::string_view name) {
   const std::filesystem::path file = find_config("networks", name);
   const ConfigMap map = ConfigMap::load(file);
+  map.allow_only({"network", "doc", "source", "input", "layers"});
   const std::string network = map.text("network");
   (void)map.text_or("doc", "");
   (void)map.text_or("source", "");
@@ -168,7 +199,6 @@ Network load_network(std::string_view name) {
   for (ConfigMap& layer : map.maps("layers")) {
     nodes.push_back(read_layer(layer, nodes.empty() ? "input" : nodes.back().name));
   }
-  map.refuse_unknown_keys();
   try {
     return Network(network, input, nodes);
   } catch (const ConfigError& error) {

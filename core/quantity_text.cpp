@@ -52,9 +52,11 @@ struct Dimension {
   std::string_view what;
   std::span<const Unit> units;
   std::array<std::string_view, 2> examples;
+  enum class Zero { is_nothing, is_sensible } zero = Zero::is_nothing;
 };
 
-constexpr Dimension time_dimension{"a time", time_units, {"ms", "us"}};
+constexpr Dimension time_dimension{
+    "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible};
 constexpr Dimension size_dimension{"an amount of data", size_units, {"MB", "MiB"}};
 constexpr Dimension bandwidth_dimension{"a bandwidth", bandwidth_units, {"GB/s", "Gb/s"}};
 constexpr Dimension speed_dimension{"a computing speed", speed_units, {"TFLOP/s", "GFLOP/s"}};
@@ -91,6 +93,12 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
   return fmt::format("\"{}\" is no unit of {}", unit, wanted.what);
 }
 
+/// The number as typed where advice may repeat it: no data of 0 bytes are ever meant.
+std::string_view advised(std::string_view number, double value, const Dimension& wanted) {
+  const bool sensible = value > 0 || (value == 0 && wanted.zero == Dimension::Zero::is_sensible);
+  return sensible ? number : "25";
+}
+
 double parse(std::string_view whole, std::string_view where, const Dimension& wanted) {
   const std::string_view text = trimmed(whole);
   double value = 0;
@@ -100,7 +108,9 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
   if (!std::isfinite(value)) refuse(text, where, "not finite", "25", wanted);
   const std::string_view name = trimmed(text.substr(number.size()));
   const Unit* unit = find_unit(wanted, name);
-  if (unit == nullptr) refuse(text, where, why_not(name, wanted), number, wanted);
+  if (unit == nullptr) {
+    refuse(text, where, why_not(name, wanted), advised(number, value, wanted), wanted);
+  }
   const double si = value * unit->si;
   if (!std::isfinite(si)) refuse(text, where, "too large", "25", wanted);
   return si;

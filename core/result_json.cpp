@@ -93,6 +93,12 @@ json to_json(const std::optional<Work>& work) {
   return {{"flops", finite_or_null(work->flops.si())}, {"bytes", finite_or_null(work->bytes.si())}};
 }
 
+std::optional<TrainedNetwork> parse_network(const json& value) {
+  if (!value.contains("network")) return {};
+  const json& network = value.at("network");
+  return TrainedNetwork{network.at("source"), network.at("fingerprint")};
+}
+
 Status parse_status(const std::string& word) {
   constexpr std::array all{Status::ok, Status::unstable, Status::wrong, Status::unsupported,
                            Status::interrupted};
@@ -143,15 +149,19 @@ std::string measurement_line(const Measurement& original) {
   const Measurement measurement = refuse_not_finite(original);
   json series = json::object();
   for (const auto& [name, values] : measurement.series) series[name] = to_json(values);
-  return to_line({{"benchmark", measurement.benchmark},
-                  {"axes", measurement.axes},
-                  {"status", status_name(measurement.status)},
-                  {"reason", measurement.reason},
-                  {"series", std::move(series)},
-                  {"work", to_json(measurement.work)},
-                  {"implementation", measurement.implementation},
-                  {"max_relative_error", finite_or_null(measurement.max_relative_error)},
-                  {"warnings", measurement.warnings}});
+  json line = {{"benchmark", measurement.benchmark},
+               {"axes", measurement.axes},
+               {"status", status_name(measurement.status)},
+               {"reason", measurement.reason},
+               {"series", std::move(series)},
+               {"work", to_json(measurement.work)},
+               {"implementation", measurement.implementation},
+               {"max_relative_error", finite_or_null(measurement.max_relative_error)},
+               {"warnings", measurement.warnings}};
+  if (const auto& network = measurement.network) {
+    line["network"] = {{"source", network->source}, {"fingerprint", network->fingerprint}};
+  }
+  return to_line(line);
 }
 
 std::string end_line(std::size_t measurements) {
@@ -193,6 +203,7 @@ Measurement parse_measurement(std::string_view line) {
     const json& error = value.at("max_relative_error");
     if (!error.is_null()) measurement.max_relative_error = error.get<double>();
     measurement.warnings = value.at("warnings").get<std::vector<std::string>>();
+    measurement.network = parse_network(value);
     return measurement;
   });
 }

@@ -6,12 +6,13 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
+#include <istream>
 #include <string>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/measurement.hpp"
+#include "core/replaceable.hpp"
 #include "core/result_json.hpp"
 
 namespace dlscale {
@@ -33,18 +34,14 @@ class FileDescriptor {
   int number_;
 };
 
-/// A file that is there may be replaced only by its own kind: -o may be a slip of the pen.
-void refuse_foreign_file(const fs::path& path) {
-  if (!fs::is_regular_file(path) || fs::is_empty(path)) return;
-  std::ifstream stream(path);
+bool is_result(std::istream& content) {
   std::string first_line;
-  std::getline(stream, first_line);
+  std::getline(content, first_line);
   try {
     (void)parse_header(first_line);
+    return true;
   } catch (const ConfigError&) {
-    throw ConfigError(fmt::format(
-        "{} is there and is not a result file, so it is not overwritten. Choose another name.",
-        path.string()));
+    return false;
   }
 }
 
@@ -85,7 +82,7 @@ struct ResultWriter::Impl {
     if (fstat(file.number(), &status) != 0) refuse_place(path, errno);
     is_regular = path != "-" && S_ISREG(status.st_mode);
     if (!is_regular) return;
-    refuse_foreign_file(path);
+    refuse_foreign_file(path, "a result file", is_result);
     if (flock(file.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
       throw ConfigError(fmt::format(
           "{} is being written by another dlscale. Wait for it, or choose another name with -o.",

@@ -104,6 +104,11 @@ void leave_out(MeasuredRuns& collected, const Measurement& measurement) {
   if (measurement.status != Status::unsupported) ++collected.not_judged;
 }
 
+void leave_out(MeasuredRuns& collected, const std::string& objection) {
+  collected.notes.push_back("left out: " + objection);
+  ++collected.not_judged;
+}
+
 void check_complete(MeasuredRuns& collected, const ResultFile& file) {
   if (file.complete || file.header.benchmark != "e2e") return;
   collected.notes.push_back(
@@ -123,16 +128,19 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
   return bare.key();
 }
 
-MeasuredRuns collect_runs(std::span<const ResultFile> results) {
+MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection) {
   std::map<std::string, std::vector<const Measurement*>> groups;
   MeasuredRuns collected;
   for (const ResultFile& file : results) {
     for (const Measurement& measurement : file.measurements) {
       if (measurement.benchmark != "e2e") continue;
-      if (has_times(measurement)) {
-        groups[key_without(measurement, repeat_axis)].push_back(&measurement);
-      } else {
+      const std::string problem = objection ? objection(file, measurement) : "";
+      if (!has_times(measurement)) {
         leave_out(collected, measurement);
+      } else if (!problem.empty()) {
+        leave_out(collected, problem);
+      } else {
+        groups[key_without(measurement, repeat_axis)].push_back(&measurement);
       }
     }
     check_complete(collected, file);

@@ -26,14 +26,18 @@ struct MeasuredRuns {
   std::vector<MeasuredRun> runs;   ///< by network, batch, ranks and schedule
   std::vector<std::string> notes;  ///< measurements left out, and why
   /// Measurements that were begun and cannot be judged: wrong, interrupted, or lost with the end of
-  /// their file. A note each.
+  /// their file, or of a network that is not known any more. A note each.
   int not_judged = 0;
 };
 
+/// Why a measurement cannot be judged, or "". An empty function has no objections.
+using Objection = std::function<std::string(const ResultFile& file, const Measurement& measured)>;
+
 /// The "e2e" measurements of the results; those with a status other than ok or unstable are left
-/// out, as is what came after the end of a file that ends early. Throws ConfigError if an axis or a
+/// out, as are those that meet an objection and what came after the end of a file that ends early.
+/// Throws ConfigError if an axis or a
 /// series is missing or no number.
-MeasuredRuns collect_runs(std::span<const ResultFile> results);
+MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection = {});
 
 /// The key of a measurement without the axes named.
 std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes);

@@ -146,6 +146,7 @@ Table table_of(const ResultFile& file) {
   for (const Measurement& measurement : measurements) {
     const Tone tone = measurement.status == Status::ok ? Tone::plain : Tone::caution;
     std::vector<Cell> cells;
+    cells.reserve(fields.size());
     for (const Field& field : fields) cells.push_back({field.text(measurement), tone});
     table.rows.push_back(std::move(cells));
   }

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "core/network.hpp"
 #include "core/statistics.hpp"
 #include "report/machine_match.hpp"
 #include "report/measured_runs.hpp"
@@ -184,36 +183,9 @@ void refuse_sources(const model::Machine& machine, std::span<const ResultFile> r
   }
 }
 
-/// Predicts runs of a machine, reading each network once.
-class MachinePredictor {
- public:
-  explicit MachinePredictor(const model::Machine& machine) : machine_(&machine) {}
-
-  model::Prediction operator()(const Run& run) {
-    auto found = networks_.find(run.network);
-    if (found == networks_.end()) {
-      found = networks_.emplace(run.network, load_network(run.network)).first;
-    }
-    const int ranks[] = {run.ranks};
-    return model::predict(found->second, *machine_, run, ranks).front();
-  }
-
- private:
-  const model::Machine* machine_;
-  std::map<std::string, Network> networks_;
-};
-
-}  // namespace
-
-Validation validate(const Predictor& predictor, std::span<const ResultFile> results) {
-  MeasuredRuns measured = collect_runs(results);
-  if (measured.runs.empty()) {
-    throw ConfigError(
-        "there is no measured training run to hold predictions against. Run \"dlscale bench "
-        "e2e\" first, or name the file it wrote.");
-  }
+Validation judge(const Predictor& predictor, const MeasuredRuns& measured) {
   Validation validation;
-  validation.notes = std::move(measured.notes);
+  validation.notes = measured.notes;
   validation.not_judged = measured.not_judged;
   for (const MeasuredRun& run : measured.runs) {
     validation.runs.push_back(validate_run(run, predictor, measured.runs));
@@ -222,9 +194,39 @@ Validation validate(const Predictor& predictor, std::span<const ResultFile> resu
   return validation;
 }
 
+void refuse_none(const MeasuredRuns& measured) {
+  if (!measured.runs.empty()) return;
+  if (measured.notes.empty()) {
+    throw ConfigError(
+        "there is no measured training run to hold predictions against. Run \"dlscale bench "
+        "e2e\" first, or name the file it wrote.");
+  }
+  throw ConfigError(
+      fmt::format("there is no training run that can be judged; {}", measured.notes.front()));
+}
+
+}  // namespace
+
+Validation validate(const Predictor& predictor, std::span<const ResultFile> results) {
+  const MeasuredRuns measured = collect_runs(results);
+  refuse_none(measured);
+  return judge(predictor, measured);
+}
+
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results) {
   refuse_sources(machine, results);
-  Validation validation = validate(Predictor(MachinePredictor(machine)), results);
+  Networks networks = read_networks(results);
+  const MeasuredRuns measured =
+      collect_runs(results, [&](const ResultFile& file, const Measurement& run) {
+        return network_objection(networks, file, run);
+      });
+  refuse_none(measured);
+  const auto predictor = [&](const Run& run) {
+    const int ranks[] = {run.ranks};
+    return model::predict(*networks.at(run.network), machine, run, ranks).front();
+  };
+  Validation validation = judge(predictor, measured);
+  validation.networks = std::move(networks);
   for (std::string& note : machine_differences(machine, results)) {
     validation.notes.push_back(std::move(note));
   }

@@ -9,6 +9,7 @@
 #include "core/measurement.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "report/run_networks.hpp"
 
 namespace dlscale::report {
 
@@ -56,12 +57,15 @@ struct Validation {
   std::vector<ErrorSummary> summaries;
   /// Measurements left out, and why; in what runs differ from what the machine was fitted to.
   std::vector<std::string> notes;
+  Networks networks;   ///< that predictions were made of, where validate() read them
   int not_judged = 0;  ///< measurements left out that were begun: wrong, interrupted, lost
 };
 
 /// Holds predictions of `machine` against measured "e2e" results. Throws ConfigError if there are
-/// none, or if a file with "e2e" results is among the machine's sources. Runs of another processor,
-/// host, backend or library than the machine's are judged all the same, and noted.
+/// none, or if a file with "e2e" results is among the machine's sources. A run of a network that
+/// its configuration does not describe any more (network_objection()) is not judged. Runs of
+/// another processor, host, backend or library than the machine's are judged all the same, and
+/// noted.
 Validation validate(const model::Machine& machine, std::span<const ResultFile> results);
 
 /// The same for any predictor.

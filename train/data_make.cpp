@@ -140,9 +140,8 @@ class Maker {
     return std::ranges::find(missing_, 1) == missing_.end();
   }
 
-  void write_missing() {
+  void write_missing(Compression compression) {
     for (const std::string& name : made_.classes) make_folder(root_ / name);
-    const Compression compression = choose_compression(spec_);
     for_each_index(spec_.pictures, [&](std::int64_t i) {
       if (missing_[i] != 0) write(i, compression);
     });
@@ -186,9 +185,10 @@ DataSet make_or_finish(const fs::path& root, const DataSetSpec& spec) {
   if (existing) check_same(root, *existing, spec);
   Maker maker(root, spec, existing.value_or(Manifest{}));
   if (!maker.is_complete() || !fs::exists(manifest_path(root))) {
+    const Compression compression = choose_compression(spec);  // may refuse: nothing is made yet
     make_folder(root);
     if (!existing) write_manifest(plan_path(root), plan(spec));
-    maker.write_missing();
+    maker.write_missing(compression);
   }
   std::error_code ignored;  // another process that made the same set may have removed it
   fs::remove(plan_path(root), ignored);

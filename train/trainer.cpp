@@ -311,7 +311,7 @@ IterationRecord Trainer::iterate() {
   const IterationRecord record = impl_->iterate();
   if (!std::isfinite(record.loss)) {
     throw WrongResult(fmt::format(
-        "the loss is {} after iteration {} (training diverged). Choose a smaller learning rate.",
+        "the loss is {} after iteration {}, not finite (training diverged). Lower --rate.",
         record.loss, impl_->iteration));
   }
   return record;

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "bench/benchmark.hpp"
 #include "bench/e2e/training.hpp"
@@ -79,13 +80,26 @@ Cell make_cell(const TrainingSettings& settings, const std::string& repeat) {
           [settings](const Sampler& sampler) { return measure_training(sampler, settings); }};
 }
 
+/// Measurements are known by the names of their networks.
+void refuse_repeated(std::set<std::string>& names, const std::string& name,
+                     const std::string& source) {
+  if (names.insert(name).second) return;
+  throw ConfigError(fmt::format(
+      "--network names \"{}\" twice, the second time as {} (their results could not be told "
+      "apart). Give the second another name in its file, or leave it out.",
+      name, source));
+}
+
 std::vector<Cell> make_cells(Context& context) {
   TrainingSettings settings = common_settings(context);
   const std::string repeat = std::to_string(context.integer("repeat"));
   std::vector<Cell> cells;
-  for (const std::string& network : context.list("network")) {
-    settings.network = std::make_shared<const Network>(load_network(network));
-    settings.run.network = network;  // as typed: a file is found again when predictions are judged
+  std::set<std::string> names;
+  for (const std::string& source : context.list("network")) {
+    settings.network = std::make_shared<const Network>(load_network(source));
+    settings.network_source = source;
+    settings.run.network = settings.network->name();
+    refuse_repeated(names, settings.run.network, source);
     for (const std::string& schedule : context.list("schedule")) {
       settings.run.schedule = parse_schedule(schedule);
       for (const int batch : context.integers("batch")) {

@@ -9,20 +9,22 @@ namespace dlscale::bench {
 
 JointEnd run_jointly(backend::Communicator& communicator, const std::function<void()>& work) {
   std::exception_ptr failure;
+  std::exception_ptr wrong_answer;
   std::string reason;
   try {
     work();
   } catch (const WrongResult& error) {
     reason = error.what();
+    wrong_answer = std::current_exception();
   } catch (...) {
     failure = std::current_exception();
   }
-  std::array<double, 3> signs{static_cast<double>(pending_signal()), reason.empty() ? 0.0 : 1.0,
+  std::array<double, 3> signs{static_cast<double>(pending_signal()), wrong_answer ? 1.0 : 0.0,
                               static_cast<double>(exit_code_of(failure))};
   const auto& [signal, wrong, exit_code] = signs;
   communicator.all_reduce(std::span<double>(signs), backend::Reduction::max);
   if (exit_code > 0) throw_if_ended(agree(communicator, failure), failure);
-  if (wrong > 0 && reason.empty()) reason = "another rank got a wrong answer";
+  if (wrong > 0 && communicator.size() > 1) reason = agree(communicator, wrong_answer).cause;
   return {.signal = static_cast<int>(signal),
           .answer = wrong > 0 ? JointEnd::Answer::wrong : JointEnd::Answer::right,
           .reason = reason};

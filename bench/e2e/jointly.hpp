@@ -11,14 +11,14 @@ namespace dlscale::bench {
 struct JointEnd {
   int signal = 0;                               ///< on any rank, or 0
   enum class Answer { right, wrong } answer{};  ///< wrong: some rank threw WrongResult
-  std::string reason;                           ///< of a wrong answer
+  std::string reason;  ///< of a wrong answer: of the first rank that has one
   [[nodiscard]] bool may_go_on() const { return signal == 0 && answer == Answer::right; }
 };
 
 /// Runs `work` on this rank and learns how it went on the others, so that no rank goes on alone.
-/// `work` must leave the ranks in step even if it throws. Collective: one small all-reduce. If this
-/// rank threw anything but WrongResult it is thrown on; if only another did, throws as
-/// throw_if_ended() does.
+/// `work` must leave the ranks in step even if it throws. Collective: one small all-reduce, more
+/// only after a failure. If this rank threw anything but WrongResult it is thrown on; if only
+/// another did, throws as throw_if_ended() does.
 JointEnd run_jointly(backend::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::bench

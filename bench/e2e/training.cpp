@@ -13,6 +13,7 @@
 #include "bench/e2e/jointly.hpp"
 #include "bench/sampler_warnings.hpp"
 #include "core/error.hpp"
+#include "core/fingerprint.hpp"
 #include "core/step.hpp"
 #include "train/data.hpp"
 #include "train/free_memory.hpp"
@@ -244,6 +245,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   EXPECT(ready.answer == JointEnd::Answer::right);
   Measurement measurement;
   measurement.implementation = describe(communicator, *worker);
+  measurement.network = {settings.network_source, fingerprint(*settings.network)};
   measurement.work = work_of_iteration(settings, worker->program);
   const Outcome outcome = train_together(communicator, settings, *worker, ready);
   finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);

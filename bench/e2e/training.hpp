@@ -17,6 +17,7 @@ namespace dlscale::bench {
 /// One training run to measure.
 struct TrainingSettings {
   std::shared_ptr<const Network> network;
+  std::string network_source;  ///< the name or file it was read from
   Run run;
   std::string backend;
   int iterations = 1;  ///< measured, after `warmup` others

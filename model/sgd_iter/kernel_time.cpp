@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <set>
 
 #include "core/error.hpp"
 #include "core/statistics.hpp"
@@ -85,6 +86,27 @@ Estimate<Seconds> KernelTimes::time(Step step) const {
   note_other_ranks(on_node, kernels->front()->kernel);
   if (on_node == 1 || !measured_alone(*kernels)) return beside(*kernels, on_node, step);
   return contended(*kernels, step);
+}
+
+TimeSource KernelTimes::source(Step step) const {
+  if (!machine_->fitted) return TimeSource::data_sheet;
+  const Kernels* kernels = kernels_of(step);
+  if (kernels == nullptr) return TimeSource::efficiency;
+  const int on_node = nearest_ranks_on_node(*kernels);
+  TimeSource source = batch_source(*kernels, on_node);
+  if (measured_alone(*kernels)) source = std::max(source, batch_source(*kernels, 1));
+  return on_node == ranks_on_node_ ? source : std::max(source, TimeSource::other_ranks);
+}
+
+/// How at_batch() gets the time of these kernels.
+TimeSource KernelTimes::batch_source(const Kernels& kernels, int ranks_on_node) const {
+  std::set<int> batches;
+  for (const KernelTime* kernel : kernels) {
+    if (kernel->ranks_on_node == ranks_on_node) batches.insert(kernel->batch);
+  }
+  if (batches.contains(run_->batch)) return TimeSource::measured;
+  const bool between = *batches.begin() < run_->batch && run_->batch < *batches.rbegin();
+  return between ? TimeSource::interpolated : TimeSource::extrapolated;
 }
 
 void KernelTimes::note_other_ranks(int ranks_on_node, const std::string& kernel) const {

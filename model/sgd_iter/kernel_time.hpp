@@ -11,6 +11,7 @@
 #include "model/machine.hpp"
 #include "model/roofline/roofline.hpp"
 #include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
 
 namespace dlscale::model {
 
@@ -47,6 +48,8 @@ class KernelTimes {
   KernelTimes(const Network& network, const Machine& machine, const Run& run, int ranks_on_node,
               Notes& notes);
   [[nodiscard]] Estimate<Seconds> time(Step step) const;
+  /// Where that time comes from.
+  [[nodiscard]] TimeSource source(Step step) const;
 
  private:
   using Batches = std::map<int, const KernelTime*>;
@@ -55,6 +58,7 @@ class KernelTimes {
   [[nodiscard]] const Kernels* kernels_of(Step step) const;
   [[nodiscard]] Estimate<Seconds> beside(const Kernels& kernels, int ranks_on_node,
                                          Step step) const;
+  [[nodiscard]] TimeSource batch_source(const Kernels& kernels, int ranks_on_node) const;
   [[nodiscard]] Estimate<Seconds> contended(const Kernels& kernels, Step step) const;
   [[nodiscard]] Estimate<Seconds> together(const Kernels& kernels, Step step) const;
   void find_mean_pressure();

@@ -111,6 +111,13 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
   return Estimate<Seconds>::exact(ring->cost(link, placement_.ranks, message));
 }
 
+TimeSource MessageTimes::source(Bytes message) const {
+  EXPECT(placement_.ranks > 1);
+  if (fit_ == nullptr) return TimeSource::data_sheet;
+  const bool known = exact_ && fit_->cost.covers(message);
+  return known ? TimeSource::fitted : TimeSource::extrapolated;
+}
+
 Link MessageTimes::slowest(Link link, double sharers) const {
   if (!crosses_nominal_link_) return link;
   const Link outside = nominal_link(machine_->cluster, machine_->cluster.inter_node, sharers);

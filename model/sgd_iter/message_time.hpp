@@ -3,6 +3,7 @@
 #include "core/units.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -24,6 +25,8 @@ class MessageTimes {
   /// what was extrapolated, and must outlive this.
   MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule, Notes& notes);
   [[nodiscard]] Estimate<Seconds> time(Bytes message) const;
+  /// Where that time comes from: fitted, extrapolated or data_sheet. Requires ≥ 2 ranks.
+  [[nodiscard]] TimeSource source(Bytes message) const;
 
  private:
   void find_fit(const std::vector<const CollectiveFit*>& fits);

@@ -8,12 +8,10 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/step.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
-#include "model/sgd_iter/kernel_time.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -92,31 +90,6 @@ std::vector<Prediction> predict(const Network& network, const Machine& machine, 
     predictions.push_back(std::move(prediction));
   }
   return predictions;
-}
-
-std::vector<LayerTime> layer_times(const Network& network, const Machine& machine, const Run& run) {
-  check(run);
-  Notes notes;
-  const Placement place{run.ranks, run.ranks_per_node};
-  const KernelTimes kernels(network, machine, run, place.ranks_on_node(), notes);
-  std::vector<LayerTime> times;
-  for (const Layer& layer : network.layers()) times.push_back({layer.id, {}, {}, {}});
-  for (const Step step : forward_steps(network)) {
-    times[step.layer.index()].forward += kernels.time(step).value;
-  }
-  for (const Step step : backward_steps(network)) {
-    times[step.layer.index()].backward += kernels.time(step).value;
-  }
-  if (run.ranks == 1) return times;
-  const MessageTimes messages(machine, place, run.schedule, notes);
-  for (const Bucket& bucket : gradient_buckets(network, run.schedule)) {
-    const Seconds message = messages.time(message_size(bucket)).value;
-    for (const LayerId layer : bucket.layers) {
-      const auto mine = static_cast<double>(network.layer(layer).parameter_count());
-      times[layer.index()].communication = mine / static_cast<double>(bucket.elements) * message;
-    }
-  }
-  return times;
 }
 
 }  // namespace dlscale::model

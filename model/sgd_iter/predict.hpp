@@ -47,13 +47,4 @@ struct Prediction {
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks);
 
-/// The layers' share of a prediction, for tables and traces.
-struct LayerTime {
-  LayerId layer;
-  Seconds forward;
-  Seconds backward;
-  Seconds communication;
-};
-std::vector<LayerTime> layer_times(const Network& network, const Machine& machine, const Run& run);
-
 }  // namespace dlscale::model

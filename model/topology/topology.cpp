@@ -7,6 +7,21 @@
 #include "core/error.hpp"
 
 namespace dlscale::model {
+namespace {
+
+[[noreturn]] void refuse_unknown(const Cluster& cluster, const LinkSpec& link) {
+  const bool between_nodes = &link == &cluster.inter_node;
+  throw ConfigError(fmt::format(
+      "cluster {} does not say how fast messages {} are, so nothing can be predicted for several "
+      "workers. Measure it (mpirun -n 2 dlscale bench comm) and calibrate, {}state the link "
+      "between "
+      "nodes (--inter-node-bandwidth 10Gb/s --inter-node-latency 50us), or ask for one worker: "
+      "--ranks 1.",
+      cluster.name, between_nodes ? "between nodes" : "between workers of one node",
+      between_nodes ? "" : "calibrate nodes of one worker (--workers 1) and "));
+}
+
+}  // namespace
 
 const LinkSpec& link_between(const Cluster& cluster, const Placement& placement, Rank a, Rank b) {
   EXPECT(a != b && std::min(a, b) >= 0 && std::max(a, b) < placement.ranks);
@@ -14,12 +29,7 @@ const LinkSpec& link_between(const Cluster& cluster, const Placement& placement,
 }
 
 collective::Link nominal_link(const Cluster& cluster, const LinkSpec& link, double sharers) {
-  if (link.bandwidth.si() <= 0) {
-    throw ConfigError(
-        fmt::format("cluster {} gives link \"{}\" no bandwidth, so communication over it cannot be "
-                    "predicted. Add it, or measure it: mpirun -n 2 dlscale bench comm.",
-                    cluster.name, link.name));
-  }
+  if (link.bandwidth.si() <= 0) refuse_unknown(cluster, link);
   return {link.latency, sharers / link.bandwidth, SecondsPerByte()};
 }
 

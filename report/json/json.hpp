@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/measurement.hpp"
+#include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/compare.hpp"
 #include "report/validate.hpp"
@@ -13,6 +14,10 @@ namespace dlscale::report {
 
 /// {"schema": "dlscale.prediction", "version": 1, "predictions": [...]}
 std::string prediction_json(std::span<const model::Prediction> predictions);
+
+/// {"schema": "dlscale.layers", "version": 1, "runs": [{"run": ..., "layers": [...]}, ...]}; null
+/// is the source of a time where nothing is done.
+std::string layers_json(const Network& network, std::span<const model::LayerTimes> runs);
 
 /// {"schema": "dlscale.validation", "version": 1, "passed": ..., "runs": [...], "summaries": ...}
 /// with "verdict": "passed", "failed" or "inconclusive" (some measurements could not be judged).

@@ -2,9 +2,11 @@
 
 import pathlib
 
-from program import BACKEND, MPIEXEC, ProgramTest, main, run
+from program import BACKEND, MPIEXEC, ProgramTest, main, run, start
 
 CLUSTER = (pathlib.Path(__file__).parents[2] / "configs" / "clusters" / "p40x16.yaml").read_text()
+
+FORMATS = ["table", "markdown", "csv", "json"]
 
 
 class BadInput(ProgramTest):
@@ -53,6 +55,32 @@ class BadInput(ProgramTest):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", *words)
             self.assert_refused(result, 2, words[-2], "is no number above 0")
 
+    def test_a_seed_below_zero_or_beyond_what_it_can_hold(self):
+        for seed in ["-1", "-0", "1.5", "99999999999999999999"]:
+            self.assert_refused(self.conv(self.network, "--order-seed=" + seed), 2, "--order-seed", "no whole number from 0")
+            made = run("data", "make", "--out", self.folder / "data", "--seed=" + seed)
+            self.assert_refused(made, 2, "--seed", "no whole number from 0")
+            self.assertFalse((self.folder / "data").exists())
+        self.assert_refused(self.train("--seed=-1"), 2, "--seed", "-1")
+
+    def test_sizes_of_nothing(self):
+        for benchmark in ["comm", "memory"]:
+            for size in ["0", "-3"]:
+                result = run("bench", benchmark, "--sizes=" + size)
+                self.assert_refused(result, 2, "--sizes is " + size, '"25 MB"')
+
+    def test_a_data_set_that_cannot_be_made_leaves_nothing(self):
+        out = self.folder / "deep" / "data"
+        result = run("data", "make", "--out", out, "--pictures", 2, "--classes", 2, "--width", 96,
+                     "--height", 72, "--picture-size", "500 B")
+        self.assert_refused(result, 2, "500 bytes")
+        self.assertFalse(out.parent.exists())
+
+    def test_a_training_that_diverges(self):
+        result = self.train("--data", self.make_data(), "--rate", "1e30")
+        self.assert_refused(result, 4, "loss", "not finite", "diverged", "--rate")
+        self.assertNotIn("reference", result.stderr)
+
     def test_kernel_larger_than_the_image(self):
         network = self.write_network("d.yaml", "kernel: 5", "kernel: 55")
         self.assert_refused(self.conv(network), 2, "conv1")
@@ -92,8 +120,12 @@ class BadInput(ProgramTest):
             self.assert_refused(result, 2)
 
     def test_unknown_verbs_options_and_values(self):
-        self.assert_refused(run("prédict"), 2)
-        self.assert_refused(run(), 2)
+        self.assert_refused(run("predct"), 2, '"predct" is no verb', 'Did you mean "predict"', "compare")
+        self.assert_refused(run("prédict"), 2, '"prédict" is no verb', "Allowed: ", "calibrate")
+        self.assert_refused(run(), 2, "A verb is missing", "Allowed: ", "calibrate")
+        self.assert_refused(run("--speed"), 2, "A verb is missing")
+        self.assert_refused(run("bench", "con"), 2, '"con" is no kind of bench', '"conv"')
+        self.assert_refused(run("data"), 2, "A kind of data is missing", "make", "info")
         self.assert_refused(run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--speed"), 2)
         self.assert_refused(self.conv(self.network, "--bogus", "1"), 2, "--bogus")
         self.assert_refused(self.conv(self.network, "--backend", "cudnn9"), 2, "cudnn9")
@@ -135,6 +167,56 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(self.network, "-o", "/dev/full"), 2, "/dev/full")
         result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "-o", "/dev/full")
         self.assert_refused(result, 2, "/dev/full")
+
+    def test_standard_output_that_takes_no_more(self):
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]
+        many = ",".join(map(str, range(1, 200)))  # more than a buffer
+        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+                "--benchmark_filter=conv1"]
+        for words in (["info"], ["--help"], ["bench", "conv", "--help"], ["run", "quickstart", "--list"],
+                      ["data", "info", self.make_data()], [*predict, 1], [*predict, many], conv, [*conv, "-o", "-"],
+                      [*conv, "--benchmark_list_tests"]):
+            with open("/dev/full", "w") as full:
+                process = start(*words, stdout=full)
+                _, err = process.communicate(timeout=300)
+            self.assertEqual(process.returncode, 2, words)
+            sentences = [line for line in err.splitlines() if line.startswith("dlscale: ")]
+            self.assertEqual(len(sentences), 1, err)
+            self.assertRegex(sentences[0], "standard output cannot be written|results cannot be written|- cannot")
+
+    def test_a_file_of_another_kind_is_not_overwritten(self):
+        thesis = self.folder / "thesis.md"
+        text = "# Thesis\n\n| ranks | io ms |\n\nJSON starts with {\"schema\": \"dlscale.prediction\"\n"
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1"]
+        for words in (["calibrate", self.folder], *([*predict, "--format", name] for name in FORMATS)):
+            thesis.write_text(text)
+            self.assert_refused(run(*words, "-o", thesis), 2, "thesis.md is there and is not a", "not overwritten")
+            self.assertEqual(thesis.read_text(), text)
+        readme = self.folder / "README.md"
+        readme.write_text(text)
+        self.assert_refused(run("report", self.folder, "-o", self.folder), 2, "README.md is there and is not a")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["README.md", "thesis.md", "tiny.yaml"])
+
+    def test_a_file_of_its_own_kind_is_replaced(self):
+        out = self.folder / "out"
+        conv = self.folder / "conv.jsonl"
+        self.assertEqual(self.conv(self.network, "-o", conv).returncode, 0)
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]
+        compare = ["compare", conv, conv, "--margin", 1.0]
+        for first in FORMATS:
+            for second in FORMATS:
+                out.unlink(missing_ok=True)
+                for words in ([*predict, "1", "--format", first], [*predict, "2,4", "--format", second]):
+                    result = run(*words, "-o", out)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertIn("prediction" if second != "csv" else "t_iter_s", out.read_text())
+            self.assert_refused(run(*compare, "-o", out), 2, "is not a dlscale.comparison")
+        out.write_text("")
+        self.assertNotIn(run(*compare, "-o", out).returncode, [2, 4])
+        machine = self.folder / "machine.json"
+        for _ in range(2):
+            result = run("calibrate", conv, "-o", machine)
+            self.assertEqual(result.returncode, 0, result.stderr)
 
     def test_machine_file_missing_or_broken(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--machine"]

@@ -36,6 +36,23 @@ class Cli(ProgramTest):
         for name in ["markdown", "csv"]:
             self.assertEqual(run(*words, "--format", name).returncode, 0)
 
+    def test_predict_tells_what_each_layer_adds(self):
+        words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,4", "--layers"]
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for word in ["conv1", "max_pooling", "gradient bytes", "data sheet", "1 rank", "4 ranks"]:
+            self.assertIn(word, result.stdout)
+        answer = json.loads(run(*words, "--format", "json").stdout)
+        self.assertEqual(answer["schema"], "dlscale.layers")
+        phases = json.loads(run(*words[:-1], "--format", "json").stdout)
+        for layers, prediction in zip(answer["runs"], phases["predictions"], strict=True):
+            self.assertEqual(layers["run"], prediction["run"])
+            for phase in ["t_f_s", "t_b_s"]:
+                total = sum(layer[phase] for layer in layers["layers"])
+                self.assertAlmostEqual(total / prediction["time"][phase], 1, delta=1e-9)
+        for name in ["markdown", "csv"]:
+            self.assertIn("fully_connected", run(*words, "--format", name).stdout)
+
     def test_predict_writes_a_file_that_is_whole(self):
         out = self.folder / "deep" / "prediction.json"
         result = run("predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", "8",
@@ -56,6 +73,15 @@ class Cli(ProgramTest):
         for row in measured:
             self.assertEqual(row["status"] in ("ok", "unstable"), True, row)
             self.assertNotEqual(row["implementation"], "")
+
+    def test_results_on_standard_output_are_nothing_but_json_lines(self):
+        result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+                     "-o", "-")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [json.loads(line) for line in result.stdout.splitlines()]
+        self.assertEqual(rows[0]["schema"], "dlscale.result")
+        self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
+        self.assertIn("GFLOP/s", result.stderr)
 
     def test_google_benchmark_flags_work(self):
         words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02]
@@ -103,7 +129,7 @@ suite: tiny
 steps:
   - {{name: data, command: "data make --out {{data}} --pictures 24 --classes 4 --width 96 --height 72 --picture-size 6kB"}}
   - {{name: conv, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 0.02 -o {{out}}/conv.jsonl"}}
-  - {{name: update, command: "bench update --backend {BACKEND} --max-time 0.02 -o {{out}}/update.jsonl"}}
+  - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB,256KiB,4MiB --max-time 0.02 -o {{out}}/update.jsonl"}}
   - {{name: memory, command: "bench memory --backend {BACKEND} --max-time 0.02 -o {{out}}/memory.jsonl"}}
   - {{name: io, command: "bench io --data {{data}} --height 32 --width 32 --max-time 0.1 -o {{out}}/io.jsonl"}}
   - {{name: calibrate, command: "calibrate {{out}} -o {{out}}/machine.json"}}

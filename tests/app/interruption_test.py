@@ -102,6 +102,43 @@ steps:
         self.assertGreaterEqual(len(measured(self.folder / "out" / "a.jsonl")), 1)
         self.assertEqual(self.steps_run(self.write_suite(("a", "command: info"))), ["a"])
 
+    def test_a_killed_step_is_a_crash(self):
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
+        for ranks in [0, 2] if MPIEXEC else [0]:
+            out = self.folder / str(ranks)
+            command = conv + (f" --cores-per-rank 1 --ranks {ranks}" if ranks else "") + " -o {out}/a.jsonl"
+            launched = f"ranks: {ranks}, " if ranks else ""
+            suite = self.write_suite(("a", f"{launched}command: '{command}'"))
+            process = start("run", suite, "-o", out)
+            begun = wait_until(lambda: measured(out / "a.jsonl") or process.poll() is not None, 240)
+            self.assertTrue(begun and process.poll() is None, "nothing was measured")
+            victims = ranks_of(process.pid)
+            os.kill(ranks_of(victims[0])[-1] if ranks else victims[0], signal.SIGKILL)
+            _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 4, err)
+            self.assertIn('dlscale: step "a" ', err)
+
+    def test_ctrl_c_twice_ends_a_suite_after_its_step(self):
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
+        suite = self.write_suite(("a", f"command: '{conv} -o {{out}}/a.jsonl'"))
+        process = start("run", suite, "-o", self.folder / "out")
+        self.assertTrue(wait_until(lambda: measured(self.folder / "out" / "a.jsonl")), "nothing was measured")
+        (step,) = ranks_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertFalse(pathlib.Path(f"/proc/{step}").exists())
+
+    def test_a_training_that_is_interrupted_says_so_in_its_row(self):
+        process = start("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--data",
+                        self.make_data(), "--iterations", 1000000, "--warmup", 0)
+        self.assertTrue(wait_until(lambda: self.processor_time(process.pid) > 2), "training did not start")
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertRegex(out, r"interrupted: stopped by signal 2 after \d+ of 1000000 iterations")
+
     def write_suite(self, *steps):
         """A step is a name, of one that makes a data set, or a name and what else the step says."""
         make = "command: 'data make --out {out}/%s --pictures 4 --classes 2 --width 64 --height 64 --picture-size 4kB'"
@@ -145,6 +182,11 @@ steps:
         return start("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--data", data,
                      "--iterations", 1000000, "--ranks", 2, "-o", out, ranks=2)
 
+    def processor_time(self, process):
+        """Seconds."""
+        fields = pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
     def ready(self, process):
         """Two ranks that have been training for a moment: their processor time says so."""
 
@@ -152,8 +194,7 @@ steps:
             ranks = ranks_of(process.pid)
             if len(ranks) != 2:
                 return False
-            ticks = [sum(map(int, pathlib.Path(f"/proc/{r}/stat").read_text().rsplit(")", 1)[1].split()[11:13])) for r in ranks]
-            return min(ticks) > 2 * os.sysconf("SC_CLK_TCK")
+            return min(map(self.processor_time, ranks)) > 2
 
         return wait_until(busy, 120)
 

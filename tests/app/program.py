@@ -33,6 +33,8 @@ def environment():
         OMPI_MCA_hwloc_base_binding_policy="none",
         # MPI keeps memory until the end of the process: leaks of the library, not ours.
         ASAN_OPTIONS="detect_leaks=0",
+        # Nor is it built for a thread sanitizer, which does not see how it synchronises.
+        TSAN_OPTIONS="ignore_noninstrumented_modules=1",
     )
     return variables
 
@@ -45,7 +47,7 @@ def start(*words, ranks=0, variables=None, **more):
     changed = environment() | (variables or {})
     return subprocess.Popen(
         command, env={name: value for name, value in changed.items() if value is not None},
-        text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more
+        text=True, stderr=subprocess.PIPE, **({"stdout": subprocess.PIPE} | more)
     )
 
 

@@ -1,5 +1,6 @@
 #include "app/suite.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +16,8 @@ namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 class SuiteFile : public ::testing::Test {
  protected:
@@ -25,10 +28,23 @@ class SuiteFile : public ::testing::Test {
     fs::create_directories(folder_);
   }
   void TearDown() override { fs::remove_all(folder_); }
-  Suite load(const std::string& steps) {
+  Suite load_text(const std::string& text) {
     const fs::path path = folder_ / "suite.yaml";
-    std::ofstream(path) << "suite: test\nsteps:\n" << steps;
+    std::ofstream(path) << text;
     return load_suite(path.string(), {{"out", "here"}});
+  }
+  Suite load(const std::string& steps) { return load_text("suite: test\nsteps:\n" + steps); }
+  /// What is said of a suite that is refused.
+  std::string error_of_text(const std::string& text) {
+    try {
+      load_text(text);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  std::string error_of(const std::string& steps) {
+    return error_of_text("suite: test\nsteps:\n" + steps);
   }
   fs::path folder_;
 };
@@ -96,6 +112,67 @@ TEST_F(SuiteFile, RefusesUnknownKeysAndStepsWithoutACommand) {
   EXPECT_THROW(load("  - {name: a, comand: info}\n"), ConfigError);
   EXPECT_THROW(load("  - {name: a}\n"), ConfigError);
   EXPECT_THROW(load("  - {name: a, command: info, ranks: two}\n"), ConfigError);
+}
+
+TEST_F(SuiteFile, NamesAMisspeltKeyAndTheNearest) {
+  EXPECT_THAT(error_of("  - {name: a, comand: info}\n"),
+              HasSubstr("suite.yaml: /steps/0/comand is not a known key. Did you mean "
+                        "\"command\"?"));
+  EXPECT_THAT(error_of("  - {for: {round: [1]}, step: [{name: a, command: info}]}\n"),
+              HasSubstr("/steps/0/step is not a known key. Did you mean \"steps\"?"));
+  EXPECT_THAT(error_of("  - {for: {round: [1]}, steps: [{name: a, command: info, rank: 2}]}\n"),
+              HasSubstr("/steps/0/steps/0/rank is not a known key. Did you mean \"ranks\"?"));
+  EXPECT_THAT(error_of_text("sute: test\nsteps: [{name: a, command: info}]\n"),
+              HasSubstr("suite.yaml: /sute is not a known key. Did you mean \"suite\"?"));
+}
+
+TEST_F(SuiteFile, RefusesNumbersThatAreNone) {
+  const auto with = [this](const std::string& field) {
+    return error_of("  - {name: a, command: info, " + field + "}\n");
+  };
+  for (const char* ranks : {"0", "-2", "two", "1.5", "99999999999"}) {
+    EXPECT_THAT(with(std::string("ranks: ") + ranks),
+                AllOf(HasSubstr("suite.yaml: /steps/0/ranks is "), HasSubstr("whole number")))
+        << ranks;
+  }
+  for (const char* seconds : {"-1", "soon", "nan", "inf"}) {
+    EXPECT_THAT(with(std::string("seconds: ") + seconds),
+                AllOf(HasSubstr("suite.yaml: /steps/0/seconds is "), HasSubstr("Write a number")))
+        << seconds;
+  }
+  EXPECT_THAT(with("always: maybe"),
+              HasSubstr("/steps/0/always is \"maybe\" (neither). Write true or false."));
+  EXPECT_EQ(with("ranks: 1, seconds: 0.5, always: false"), "");
+}
+
+TEST_F(SuiteFile, RefusesRanksThatAPlaceholderMakesWrong) {
+  EXPECT_THAT(error_of("  - {name: 'a-{n}', command: info, ranks: '{n}', for: {n: [1, 0]}}\n"),
+              HasSubstr("/steps/0/ranks is \"0\""));
+}
+
+TEST_F(SuiteFile, RefusesACommandThatIsNone) {
+  EXPECT_THAT(
+      error_of("  - {name: a, command: 'bnech conv'}\n"),
+      AllOf(HasSubstr("suite.yaml: /steps/0/command starts with \"bnech\", which is no verb "
+                      "of dlscale."),
+            HasSubstr("Did you mean \"bench\"?")));
+  EXPECT_THAT(error_of("  - {name: a, command: dlscale info}\n"),
+              HasSubstr("/steps/0/command starts with \"dlscale\""));
+  EXPECT_THAT(error_of("  - {name: a, command: ' '}\n"), HasSubstr("/steps/0/command is empty"));
+}
+
+TEST_F(SuiteFile, SaysWhatIsMissing) {
+  EXPECT_THAT(error_of("  - {name: a}\n"), HasSubstr("/steps/0/command is missing"));
+  EXPECT_THAT(error_of("  - {command: info}\n"), HasSubstr("/steps/0/name is missing"));
+  EXPECT_THAT(error_of_text("steps: [{name: a, command: info}]\n"),
+              HasSubstr("suite.yaml: /suite is missing"));
+  EXPECT_THAT(error_of_text("suite: test\n"), HasSubstr("/steps is missing"));
+  EXPECT_THAT(error_of_text("suite: test\nleast_workers: none\nsteps: []\n"),
+              HasSubstr("/least_workers is \"none\" (not a whole number)"));
+  EXPECT_THAT(error_of_text("suite: test\nsteps: []\n"), HasSubstr("/steps is a list (empty)"));
+  EXPECT_THAT(error_of("  - {name: 'a-{n}', command: info, for: {n: []}}\n"),
+              HasSubstr("/steps/0/for/n is a list (empty)"));
+  EXPECT_THAT(error_of_text("suite: [unclosed"), HasSubstr("suite.yaml:1: this is not YAML"));
 }
 
 TEST_F(SuiteFile, ReadsWhichStepsAlwaysRun) {

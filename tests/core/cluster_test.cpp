@@ -87,8 +87,13 @@ TEST(ClusterFile, NegativeAndZeroAreRefused) {
 }
 
 TEST(ClusterFile, UnknownKeyIsRefusedWithTheNearest) {
-  const std::string error = error_after("memory_bandwidth", "memory_bandwith");
-  expect_contains(error, "memory_bandwidth is missing");  // what lacks is said first
+  expect_contains(error_after("memory_bandwidth", "memory_bandwith"),
+                  "small.yaml: /device/memory_bandwith is not a known key. Did you mean "
+                  "\"memory_bandwidth\"?");
+  expect_contains(error_after("nodes: 2", "node: 2"), "/node is not a known key. Did you mean");
+  expect_contains(error_after("peak: {f32:", "peak: {fp32:"), "/device/peak/fp32 is not a known");
+  expect_contains(error_after("{name: copy, latency", "{name: copy, latencey"),
+                  "/links/host_device/latencey is not a known key. Did you mean \"latency\"?");
   expect_contains(error_after("host: {cores: 8,", "host: {cores: 8, decod: 3 ms,"),
                   "small.yaml: /host/decod is not a known key. Did you mean \"decode\"?");
 }

@@ -55,6 +55,23 @@ TEST(NetworkFile, UnknownKeyNamesFileLayerAndTheNearestKey) {
   expect_contains(error_after("doc: a test", "dok: a test"), "/dok is not a known key");
 }
 
+TEST(NetworkFile, MisspeltKeyIsNamedRatherThanTheOneThatIsMissing) {
+  expect_contains(error_after("kernel: [3, 2]", "kernal: [3, 2]"),
+                  "layer \"conv\": kernal is not a known key. Did you mean \"kernel\"?");
+  expect_contains(error_after("name: left", "nmae: left"),
+                  "/layers/1/nmae is not a known key. Did you mean \"name\"?");
+  expect_contains(error_after("kind: relu", "knid: relu"),
+                  "layer \"left\": knid is not a known key. Did you mean \"kind\"?");
+  expect_contains(error_after("layers:", "layer:"), "/layer is not a known key. Did you mean");
+  expect_contains(error_after("{channels: 3", "{chanels: 3"), "/input/chanels is not a known key");
+}
+
+TEST(NetworkFile, KeysOfAnotherKindAreUnknown) {
+  const std::string error = error_after("kind: relu}", "kind: relu, kernel: 3}");
+  expect_contains(error, "layer \"left\": kernel is not a known key");
+  expect_contains(error, "Allowed: name, kind, from.");
+}
+
 TEST(NetworkFile, UnknownKindNamesTheNearest) {
   const std::string error = error_after("kind: relu", "kind: rellu");
   expect_contains(error, "layer \"left\": kind is \"rellu\"");

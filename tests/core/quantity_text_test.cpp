@@ -43,6 +43,12 @@ TEST(ParseQuantity, NumberWithoutUnitIsRefusedWithAnExample) {
   EXPECT_EQ(error, "file: /key is 25 (no unit). Write \"25 GB/s\" or \"25 Gb/s\".");
 }
 
+TEST(ParseQuantity, TheExampleIsNoSizeOrTimeThatCannotBe) {
+  EXPECT_EQ(refusal<Bytes>("0"), "file: /key is 0 (no unit). Write \"25 MB\" or \"25 MiB\".");
+  EXPECT_EQ(refusal<Seconds>("-3"), "file: /key is -3 (no unit). Write \"25 ms\" or \"25 us\".");
+  EXPECT_EQ(refusal<Seconds>("0"), "file: /key is 0 (no unit). Write \"0 ms\" or \"0 us\".");
+}
+
 TEST(ParseQuantity, OtherDimensionsAreRefused) {
   expect_contains(refusal<BytesPerSecond>("25 GB"), "an amount of data, but a bandwidth is wanted");
   expect_contains(refusal<Bytes>("25 GB/s"), "a bandwidth, but an amount of data is wanted");

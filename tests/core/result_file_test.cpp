@@ -54,6 +54,7 @@ void expect_equal(const Measurement& a, const Measurement& b) {
   EXPECT_EQ(a.implementation, b.implementation);
   EXPECT_EQ(a.max_relative_error, b.max_relative_error);
   EXPECT_EQ(a.warnings, b.warnings);
+  EXPECT_EQ(a.network, b.network);
   ASSERT_EQ(a.series.size(), b.series.size());
   for (const auto& [name, series] : a.series) {
     EXPECT_EQ(series.unit, b.at(name).unit);
@@ -88,6 +89,16 @@ TEST(ResultFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(file.header.environment.memory_bytes, header().environment.memory_bytes);
   ASSERT_EQ(file.measurements.size(), 2U);
   expect_equal(file.measurements[0], measurement());
+}
+
+TEST(ResultFile, KeepsWhichNetworkWasTrained) {
+  const TemporaryFolder folder;
+  Measurement trained = measurement();
+  trained.network = TrainedNetwork{"nets/small.yaml", "0123456789abcdef"};
+  const ResultFile file = read_results(write_all(folder, {measurement(), trained}));
+  ASSERT_EQ(file.measurements.size(), 2U);
+  EXPECT_FALSE(file.measurements[0].network.has_value());
+  expect_equal(file.measurements[1], trained);
 }
 
 /// Any double that is finite: all exponents, subnormals and zeros of both signs.

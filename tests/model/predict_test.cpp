@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "model/calibrate/calibrate.hpp"
+#include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/message_time.hpp"
 #include "tests/model/synthetic.hpp"
 
@@ -266,6 +267,23 @@ TEST_F(TwoWorkers, NamesTheBenchmarkThatIsMissing) {
   EXPECT_NE(failure(run).find("bf16"), std::string::npos);
 }
 
+TEST_F(TwoWorkers, SaysWhatToDoWhereALinkIsNotKnown) {
+  machine_.collectives.clear();
+  const std::string within = failure(small_run(2));
+  EXPECT_NE(within.find("between workers of one node"), std::string::npos) << within;
+  EXPECT_NE(within.find("--ranks 1"), std::string::npos) << within;
+  TrainingRun run = small_run(2);
+  run.ranks_per_node = 1;
+  const std::string between = failure(run);
+  EXPECT_NE(between.find("between nodes"), std::string::npos) << between;
+  EXPECT_NE(between.find("--inter-node-bandwidth 10Gb/s --inter-node-latency 50us"),
+            std::string::npos)
+      << between;
+  EXPECT_NE(between.find("--ranks 1"), std::string::npos) << between;
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e9);
+  EXPECT_EQ(failure(run), "");
+}
+
 TEST_F(TwoWorkers, RefusesImpossibleRuns) {
   EXPECT_THROW(one(small_run(0)), ConfigError);
   TrainingRun run = small_run(2);
@@ -304,27 +322,75 @@ TEST_F(TwoWorkers, SharesTheStorageThatAllNodesRead) {
 }
 
 TEST_F(TwoWorkers, GivesLayersTheirShares) {
-  const auto layers = layer_times(network_, machine_, small_run(2));
-  ASSERT_EQ(layers.size(), network_.layers().size());
+  const LayerTimes times = layer_times(network_, machine_, small_run(2));
+  ASSERT_EQ(times.layers.size(), network_.layers().size());
   Seconds f, b, c;
-  for (const LayerTime& layer : layers) {
+  for (const LayerTime& layer : times.layers) {
     f += layer.forward;
     b += layer.backward;
     c += layer.communication;
+    const auto parameters = static_cast<double>(network_.layer(layer.layer).parameter_count());
+    EXPECT_EQ(layer.gradient.si(), f32 * parameters);
+    EXPECT_EQ(layer.communication_source.has_value(), parameters > 0);
   }
   EXPECT_NEAR(f.si(), forward(), 1e-9 * forward());
   EXPECT_NEAR(b.si(), backward(), 1e-9 * backward());
   EXPECT_NEAR(c.si(), messages(), 1e-6 * messages());
-  EXPECT_EQ(layers[0].forward.si(), 0);
+  EXPECT_EQ(times.layers[0].forward.si(), 0);
+  EXPECT_EQ(times.run.ranks, 2);
 }
 
 TEST_F(TwoWorkers, GivesBucketsOneMessageForAll) {
   TrainingRun run = small_run(2);
   run.schedule = Schedule::bucketed;
   double c = 0;
-  for (const LayerTime& layer : layer_times(network_, machine_, run)) c += layer.communication.si();
+  for (const LayerTime& layer : layer_times(network_, machine_, run).layers) {
+    c += layer.communication.si();
+  }
   const double bytes = f32 * static_cast<double>(network_.parameter_count());  // below 1 MiB
   EXPECT_NEAR(c, all_reduce_seconds(bytes), 1e-6 * c);
+}
+
+TEST_F(TwoWorkers, SayWhereTheTimesOfALayerComeFrom) {
+  const auto source = [&](const TrainingRun& run) {
+    return layer_times(network_, machine_, run).layers[3];  // conv2a
+  };
+  EXPECT_EQ(source(small_run(1)).forward_source, TimeSource::measured);
+  EXPECT_EQ(source(small_run(1)).backward_source, TimeSource::measured);
+  EXPECT_EQ(source(small_run(1)).communication_source, std::nullopt);
+  EXPECT_EQ(source(small_run(2)).forward_source, TimeSource::measured);
+  EXPECT_EQ(source(small_run(2)).communication_source, TimeSource::fitted);
+  EXPECT_EQ(source(small_run(4)).communication_source, TimeSource::extrapolated);
+  TrainingRun larger = small_run(1);
+  larger.batch = 2 * batch;
+  EXPECT_EQ(source(larger).forward_source, TimeSource::extrapolated);
+  EXPECT_EQ(layer_times(network_, machine_, small_run(1)).layers[0].forward_source, std::nullopt);
+  const auto layers = layer_times(network_, machine_, larger);
+  EXPECT_NE(all(layers.notes).find("extrapolated by their work"), std::string::npos);
+}
+
+TEST_F(TwoWorkers, SayWhichLayerTimesLieBetweenMeasuredBatches) {
+  auto both = results(network_, 8);
+  both.push_back(results(network_, 24)[0]);
+  machine_ = calibrate(two_workers(), both);
+  TrainingRun run = small_run(1);
+  run.batch = 12;
+  EXPECT_EQ(layer_times(network_, machine_, run).layers[3].forward_source,
+            TimeSource::interpolated);
+}
+
+TEST_F(TwoWorkers, TellTheLeastSureSourceOfALayerTime) {
+  const std::string key = kernel_key(network_, LayerId(3));  // conv2a
+  std::erase_if(machine_.kernels, [&](const KernelTime& kernel) {
+    return kernel.kernel == key && kernel.pass == Pass::backward_filter;
+  });
+  const LayerTime layer = layer_times(network_, machine_, small_run(1)).layers[3];
+  EXPECT_EQ(layer.forward_source, TimeSource::measured);
+  EXPECT_EQ(layer.backward_source, TimeSource::efficiency);
+  std::erase_if(machine_.kernels,
+                [](const KernelTime& kernel) { return kernel.ranks_on_node == 2; });
+  EXPECT_EQ(layer_times(network_, machine_, small_run(2)).layers[3].forward_source,
+            TimeSource::other_ranks);
 }
 
 // All-reduce times by themselves.
@@ -429,6 +495,20 @@ TEST(NominalPrediction, IsTheSumOfRooflines) {
     EXPECT_NEAR(p.images_per_s, 256 * p.run.ranks / p.time.total.si(), 1e-9 * p.images_per_s);
     EXPECT_FALSE(p.low || p.high);
     EXPECT_TRUE(mentions(p, "2.800 ms a picture and core by host.decode")) << all(p.notes);
+  }
+}
+
+TEST(NominalPrediction, GivesLayersTheTimesOfDataSheets) {
+  const Network network = load_network("alexnet");
+  TrainingRun run = p40_run(32);
+  run.ranks = 4;
+  for (const LayerTime& layer :
+       layer_times(network, nominal_machine(load_cluster("p40x16")), run).layers) {
+    EXPECT_EQ(layer.forward_source.value_or(TimeSource::data_sheet), TimeSource::data_sheet);
+    EXPECT_EQ(layer.forward_source.has_value(), layer.forward > Seconds());
+    EXPECT_EQ(layer.communication_source.value_or(TimeSource::data_sheet), TimeSource::data_sheet);
+    EXPECT_EQ(layer.communication_source.has_value(), layer.gradient > Bytes());
+    EXPECT_EQ(layer.communication > Seconds(), layer.gradient > Bytes());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "core/error.hpp"
+#include "report/format/file_kind.hpp"
 #include "report/format/markdown_text.hpp"
 #include "report/format/text_width.hpp"
 
@@ -21,7 +22,7 @@ Document sample() {
                       {{{"short"}, {"1.5"}}, {{"a | longer <name>"}, {"120", Tone::bad}}},
                       {"a note"}}};
   document.records = {"", {{"name"}, {"t_s"}}, {{{"a, \"b\""}, {"0.5"}}}, {}};
-  document.json = "{}";
+  document.json = R"({"schema": "dlscale.sample", "version": 1})";
   return document;
 }
 
@@ -101,7 +102,7 @@ TEST(CsvFormat, QuotesByRfc4180) {
 }
 
 TEST(JsonFormat, EndsInOneNewline) {
-  EXPECT_EQ(write("json"), "{}\n");
+  EXPECT_EQ(write("json"), sample().json + "\n");
 }
 
 TEST(TextWidth, CountsCharactersNotBytes) {
@@ -118,6 +119,35 @@ TEST(Terminal, TakesTheCharsetFromTheLocale) {
   setenv("LC_ALL", "C.UTF-8", 1);
   EXPECT_EQ(detect_terminal(1).charset, Charset::utf8);
   unsetenv("LC_ALL");
+}
+
+bool is_sample(const std::string& text) {
+  std::istringstream content(text);
+  return is_of_kind(content, sample());
+}
+
+TEST(FileKind, IsKnownFromAFileInAnyFormat) {
+  for (const Format* format : family<Format>().members) {
+    EXPECT_TRUE(is_sample(file_text(*format, sample()))) << format->name;
+  }
+  EXPECT_TRUE(is_sample("{ \"schema\":\"dlscale.sample\", \"version\": 7}"));
+}
+
+TEST(FileKind, IsNotThatOfAnotherDocument) {
+  Document other = sample();
+  other.json = R"({"schema": "dlscale.sample_of_another", "version": 1})";
+  other.records.columns = {{"name"}, {"t_s"}, {"more"}};
+  for (const Format* format : family<Format>().members) {
+    EXPECT_FALSE(is_sample(file_text(*format, other))) << format->name;
+  }
+}
+
+TEST(FileKind, IsNotThatOfATextThatQuotesOne) {
+  for (const Format* format : family<Format>().members) {
+    EXPECT_FALSE(is_sample("Thesis\n" + file_text(*format, sample()) + "End\n")) << format->name;
+  }
+  EXPECT_FALSE(is_sample("{"));
+  EXPECT_FALSE(is_sample("name"));
 }
 
 }  // namespace

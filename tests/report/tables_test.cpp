@@ -6,6 +6,7 @@
 #include "core/quantity_text.hpp"
 #include "report/comparison_table.hpp"
 #include "report/json/json.hpp"
+#include "report/layer_table.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
 #include "report/rates.hpp"
@@ -47,6 +48,55 @@ TEST(Numbers, KeepSoManySignificantDigits) {
   EXPECT_EQ(significant(0, 4), "0");
   EXPECT_EQ(signed_percent(-0.0321), "-3.2 %");
   EXPECT_EQ(counted(1, "rank") + counted(2, "rank"), "1 rank2 ranks");
+}
+
+/// A layer for each kind of time that `network` has layers, after its input.
+model::LayerTimes two_ranks(const Network& network) {
+  model::LayerTimes times;
+  times.run.network = network.name();
+  times.run.ranks = 2;
+  for (const Layer& layer : network.layers()) {
+    model::LayerTime& time = times.layers.emplace_back();
+    time.layer = layer.id;
+    if (layer.id.index() == 0) continue;
+    time.forward = Seconds(0.001);
+    time.forward_source = model::TimeSource::measured;
+  }
+  model::LayerTime& connected = times.layers.at(1);
+  connected.backward = Seconds(0.002);
+  connected.backward_source = model::TimeSource::efficiency;
+  connected.communication = Seconds(0.5);
+  connected.communication_source = model::TimeSource::fitted;
+  connected.gradient = Bytes(1234);
+  times.notes = {"a note"};
+  return times;
+}
+
+TEST(LayerDocument, TellsTimesAndWhereTheyComeFrom) {
+  const Network network(
+      "net", {3, 8, 8},
+      {{"fc", FullyConnected{5}, {"input"}}, {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const std::vector runs{two_ranks(network)};
+  const Document document = layer_document(network, runs);
+  expect_well_made(document);
+  const Table& table = document.tables.at(0);
+  ASSERT_EQ(table.rows.size(), 3U);  // without the input, with the sum
+  std::vector<std::string> cells;
+  for (const Cell& cell : table.rows[0]) cells.push_back(cell.text);
+  EXPECT_EQ(cells, (std::vector<std::string>{"fc", "fully_connected", "1.000", "measured", "2.000",
+                                             "efficiency", "1234", "500.0", "fitted"}));
+  EXPECT_EQ(table.rows[1][column(table, "backward ms")].text, "–");
+  EXPECT_EQ(table.rows[2][column(table, "forward ms")].text, "2.000");
+  EXPECT_EQ(table.rows[2][column(table, "gradient bytes")].text, "1234");
+  EXPECT_EQ(table.notes.size(), 5U);  // three sources, one of the run, one of the table
+  const Json json = Json::parse(document.json);
+  EXPECT_EQ(json.at("schema"), "dlscale.layers");
+  const Json& layers = json.at("runs").at(0).at("layers");
+  EXPECT_EQ(layers.size(), 3U);
+  EXPECT_EQ(layers.at(1).at("t_b_from"), "efficiency");
+  EXPECT_EQ(layers.at(1).at("t_comm_s"), 0.5);
+  EXPECT_TRUE(layers.at(2).at("t_b_from").is_null());
+  EXPECT_EQ(document.records.rows.size(), 3U);
 }
 
 TEST(SummaryDocument, ShowsWorkersSpeedUpsAndErrors) {

@@ -67,6 +67,17 @@ std::vector<Cell> good_and_bad_cells(Context&) {
           failing_cell("conv3", Status::unsupported, "no bf16 here")};
 }
 
+std::vector<Cell> interrupted_cells(Context&) {
+  std::vector<Cell> cells{fake_cell(2)};
+  cells.front().measure = [whole = cells.front().measure](const Sampler& sampler) {
+    Measurement measurement = whole(sampler);
+    measurement.status = Status::interrupted;
+    measurement.reason = "stopped by signal 2 after 3 of 8 iterations";
+    return measurement;
+  };
+  return cells;
+}
+
 std::vector<Cell> throwing_cells(Context&) {
   std::vector<Cell> cells{fake_cell(1)};
   cells.front().measure = [](const Sampler&) -> Measurement { throw LibraryError("broken"); };
@@ -237,6 +248,15 @@ TEST_F(RunnerTest, PrintsReasonsInsteadOfTimes) {
   EXPECT_EQ(outcome.sunk.size(), 3U);
   EXPECT_NE(outcome.out.find("wrong: output differs by 0.5"), std::string::npos) << outcome.out;
   EXPECT_NE(outcome.out.find("unsupported: no bf16 here"), std::string::npos) << outcome.out;
+}
+
+TEST_F(RunnerTest, MarksATimeOfWhichNotAllSamplesWereTaken) {
+  const Outcome outcome = run(interrupted_cells, {});
+  if (!is_rank_0()) return;
+  EXPECT_NE(
+      outcome.out.find("fake:loops (interrupted: stopped by signal 2 after 3 of 8 iterations)"),
+      std::string::npos)
+      << outcome.out;
 }
 
 TEST_F(RunnerTest, WritesJsonThatGoogleBenchmarksCompareReads) {

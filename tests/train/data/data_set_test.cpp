@@ -237,7 +237,7 @@ TEST_F(DataSetFolder, OfImpossibleSpecIsRefused) {
   EXPECT_TRUE(contains(refusal([](auto& spec) { spec.height = 100000; }), "height"));
   EXPECT_TRUE(contains(refusal([](auto& spec) { spec.target_bytes = NAN; }), "file size"));
   EXPECT_TRUE(contains(refusal([](auto& spec) { spec.target_bytes = 1e6; }), "cannot be JPEG"));
-  EXPECT_FALSE(fs::exists(manifest_path(root())));
+  EXPECT_FALSE(fs::exists(root()));
 }
 
 using DataSetDeathTest = DataSetFolder;

@@ -1,0 +1,18 @@
+#pragma once
+#include <string_view>
+
+namespace dlscale::model {
+
+/// Where the time of a step or a message comes from, the surest first.
+enum class TimeSource {
+  measured,      ///< this kernel, batch and number of ranks on a node
+  fitted,        ///< a fit to messages measured on as many ranks
+  other_ranks,   ///< measured beside another number of ranks on a node
+  interpolated,  ///< between two measured batches
+  extrapolated,  ///< from another batch by its work; from fewer ranks or other sizes of messages
+  efficiency,    ///< never measured: the efficiency that kernels of its kind reach
+  data_sheet,
+};
+std::string_view time_source_name(TimeSource source);  ///< "other ranks", "data sheet", …
+
+}  // namespace dlscale::model

@@ -1,0 +1,66 @@
+#include "report/format/file_kind.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <istream>
+#include <nlohmann/json.hpp>
+
+#include "core/replaceable.hpp"
+
+namespace dlscale::report::format {
+namespace {
+
+/// The last line of a file for people; empty for formats that tell their kind in another way.
+std::string closing_line(std::string_view format, const Document& document) {
+  if (format == "table") return fmt::format("({})\n", kind_of(document));
+  if (format == "markdown") return fmt::format("<!-- {} -->\n", kind_of(document));
+  return "";
+}
+
+bool ends_with(std::istream& content, std::string_view ending) {
+  content.clear();
+  content.seekg(0, std::ios::end);
+  const std::streamoff size = content.tellg();
+  const auto length = static_cast<std::streamoff>(ending.size());
+  if (size < length) return false;
+  content.seekg(size - length);
+  std::string last(ending.size(), ' ');
+  content.read(last.data(), length);
+  return last == ending;
+}
+
+bool starts_with(std::istream& content, std::string_view opening) {
+  content.clear();
+  content.seekg(0);
+  std::string first(opening.size(), ' ');
+  content.read(first.data(), static_cast<std::streamsize>(first.size()));
+  return content && first == opening;
+}
+
+std::string csv_heading(const Document& document) {
+  Document headings;
+  headings.records.columns = document.records.columns;
+  return find_format("csv").write(headings, {});
+}
+
+}  // namespace
+
+std::string kind_of(const Document& document) {
+  return nlohmann::json::parse(document.json).at("schema").get<std::string>();
+}
+
+std::string file_text(const Format& format, const Document& document) {
+  const std::string text = format.write(document, {});
+  const std::string closing = closing_line(format.name, document);
+  return closing.empty() ? text : text + "\n" + closing;
+}
+
+bool is_of_kind(std::istream& content, const Document& document) {
+  return opens_with_schema(content, kind_of(document)) ||
+         starts_with(content, csv_heading(document)) ||
+         ends_with(content, closing_line("table", document)) ||
+         ends_with(content, closing_line("markdown", document));
+}
+
+}  // namespace dlscale::report::format
