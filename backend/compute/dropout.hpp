@@ -6,24 +6,24 @@ namespace dlscale::backend {
 /// Which elements dropout keeps: a function of the seed and of the element's index in plain NCHW
 /// order, so that all devices, layouts and numbers of threads agree and backward can compute the
 /// mask again instead of keeping it. Counter-based: the finaliser of SplitMix64 [Steele, Lea, Flood
-/// 2014] over a Weyl sequence.
+/// 2014] over a Weyl sequence. constexpr, so that code for a GPU may call it.
 class DropoutMask {
  public:
   /// `probability` of dropping an element, in [0, 1).
-  DropoutMask(double probability, std::uint64_t seed)
+  constexpr DropoutMask(double probability, std::uint64_t seed)
       : start_(mix(seed + weyl)),
         threshold_(static_cast<std::uint32_t>(probability * 4294967296.0)),
         scale_(static_cast<float>(1 / (1 - probability))) {}
 
   /// What the element is multiplied with: 0, or 1 / (1 - probability).
-  [[nodiscard]] float factor(std::uint64_t index) const {
+  [[nodiscard]] constexpr float factor(std::uint64_t index) const {
     const auto draw = static_cast<std::uint32_t>(mix(start_ + index * weyl) >> 32);
     return draw < threshold_ ? 0.0F : scale_;
   }
 
  private:
   static constexpr std::uint64_t weyl = 0x9E3779B97F4A7C15U;
-  static std::uint64_t mix(std::uint64_t z) {
+  static constexpr std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
     return z ^ (z >> 31);

@@ -20,6 +20,9 @@ std::unique_ptr<Operation> make_lrn(const Context& context, const OperationSpec&
                                     const Lrn& kind);
 std::unique_ptr<Operation> make_batch_norm(const Context& context, const OperationSpec& spec,
                                            const BatchNorm& kind);
+/// A batch norm and the ReLU that follows it as one operation: output is the ReLU's.
+std::unique_ptr<Operation> make_batch_norm_relu(const Context& context, const OperationSpec& spec,
+                                                const BatchNorm& kind);
 std::unique_ptr<Operation> make_dropout(const Context& context, const OperationSpec& spec,
                                         const Dropout& kind);
 std::unique_ptr<Operation> make_concat(const Context& context, const OperationSpec& spec);
