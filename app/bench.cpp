@@ -182,7 +182,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->add_option("--ranks", options->session.ranks,
                    "Ranks expected; stops if the launcher started another number")
       ->check(positive());
-  command->add_option("--comm", options->session.comm, "Communicator: auto, local or mpi")
+  command->add_option("--comm", options->session.comm, "Communicator: auto, local, mpi or nccl")
       ->capture_default_str();
   command
       ->add_option("--cores-per-rank", options->session.cores_per_rank,

@@ -26,7 +26,7 @@ std::unique_ptr<backend::Communicator> connect(const SessionOptions& options) {
                       options.comm, absent.reason));
     }
     throw ConfigError(
-        fmt::format("\"{}\" is no communicator. Write auto, local or mpi.", options.comm));
+        fmt::format("\"{}\" is no communicator. Write auto, local, mpi or nccl.", options.comm));
   }
   std::unique_ptr<backend::Communicator> communicator = chosen->connect();
   backend::check_world(*communicator, options.ranks);

@@ -30,7 +30,7 @@ class Communicator {
   /// Ranks on this node, and this rank's place among them.
   [[nodiscard]] virtual int node_size() const = 0;
   [[nodiscard]] virtual int node_rank() const = 0;
-  /// "Open MPI 4.1.4", "local".
+  /// "Open MPI 4.1.4", "NCCL 2.28.9", "local".
   [[nodiscard]] virtual std::string library() const = 0;
 
   /// Whether all_reduce() of floats and broadcast() also take memory of the rank's GPU. They return
@@ -60,8 +60,8 @@ struct CommBackend {
   std::unique_ptr<Communicator> (*connect)();
 };
 
-/// The backend a launcher's environment calls for: "mpi" under mpirun, mpiexec or srun, else
-/// "local". No side effects.
+/// The backend the environment calls for: "nccl" if DLSCALE_RENDEZVOUS is set (see docs/NCCL.md),
+/// "mpi" under mpirun, mpiexec or srun, else "local". No side effects.
 std::string_view launched_backend();
 
 /// Connects by launched_backend() and calls check_world(). Throws Unsupported if several ranks were

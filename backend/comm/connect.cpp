@@ -44,6 +44,11 @@ std::string launcher_of(const std::string& library) {
 #endif
 }
 
+bool launched_alone() {
+  const std::optional<Launch> launch = detect_launch(from_environment);
+  return launch && launch->size == 1;
+}
+
 std::string reason_absent(std::string_view name) {
   for (const Absent& absent : family<CommBackend>().absent) {
     if (absent.name == name) return std::string(absent.reason);
@@ -51,25 +56,37 @@ std::string reason_absent(std::string_view name) {
   return "not part of this build";
 }
 
+Unsupported lacking(std::string_view name) {
+  if (name == "nccl") {
+    return Unsupported(fmt::format(
+        "DLSCALE_RENDEZVOUS is set, but this build has no NCCL backend ({}), which alone brings "
+        "ranks together by a file. Install NCCL and build again, or unset it and start the ranks "
+        "by MPI's launcher.",
+        reason_absent(name)));
+  }
+  return Unsupported(fmt::format(
+      "{} started this program, but this build has no MPI backend ({}), so each rank would "
+      "measure by itself. Install libopenmpi-dev or libmpich-dev and build again, or start it "
+      "without the launcher.",
+      detect_launch(from_environment)->launcher, reason_absent(name)));
+}
+
 }  // namespace
 
 std::string_view launched_backend() {
+  // Who names a file for the ranks to meet at means that, whatever launcher started them.
+  const char* file = from_environment("DLSCALE_RENDEZVOUS");
+  if (file != nullptr && *file != '\0') return "nccl";
   return detect_launch(from_environment) ? "mpi" : "local";
 }
 
 std::unique_ptr<Communicator> connect_launched(int expected) {
-  const std::optional<Launch> launch = detect_launch(from_environment);
   const Family<CommBackend> backends = family<CommBackend>();
-  const CommBackend* backend = backends.find(launched_backend());
+  const std::string_view name = launched_backend();
+  const CommBackend* backend = backends.find(name);
   // A single rank needs nobody to talk to.
-  if (backend == nullptr && launch->size == 1) backend = backends.find("local");
-  if (backend == nullptr) {
-    throw Unsupported(fmt::format(
-        "{} started this program, but this build has no MPI backend ({}), so each rank would "
-        "measure by itself. Install libopenmpi-dev or libmpich-dev and build again, or start it "
-        "without the launcher.",
-        launch->launcher, reason_absent("mpi")));
-  }
+  if (backend == nullptr && name == "mpi" && launched_alone()) backend = backends.find("local");
+  if (backend == nullptr) throw lacking(name);
   std::unique_ptr<Communicator> communicator = backend->connect();
   check_world(*communicator, expected);
   return communicator;

@@ -80,6 +80,8 @@ class MpiCommunicator : public Communicator {
     return short_library_name(std::string_view(text).substr(0, static_cast<std::size_t>(length)));
   }
 
+  [[nodiscard]] bool takes_device_memory() const override { return mpi_takes_device_memory(); }
+
   void send(std::span<const std::byte> data, Rank to, int tag) override {
     for_each_chunk(data.size(), largest_chunk, [&](std::size_t offset, int count) {
       check(MPI_Send(data.data() + offset, count, MPI_BYTE, to, tag, comm_), "MPI_Send");

@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#if __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #include "core/error.hpp"
 
@@ -84,6 +87,16 @@ std::string short_library_name(std::string_view text) {
     if (is_digit(word[0])) break;
   }
   return name;
+}
+
+bool mpi_takes_device_memory() {
+// Open MPI declares the question and this macro in mpi-ext.h [MPIX_Query_cuda_support(3)], MPICH
+// declares it in mpi.h since version 4.
+#if defined(MPIX_CUDA_AWARE_SUPPORT) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000)
+  return MPIX_Query_cuda_support() == 1;
+#else
+  return false;
+#endif
 }
 
 }  // namespace dlscale::backend

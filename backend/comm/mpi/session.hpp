@@ -34,4 +34,8 @@ class MpiSession {
 /// "Open MPI 4.1.4", "MPICH 4.0.2": the name and version out of MPI_Get_library_version's text.
 std::string short_library_name(std::string_view text);
 
+/// Whether this MPI was built for, and found, CUDA, so that its calls take memory of a GPU. No for
+/// an MPI that cannot say. Asked once MPI is initialised.
+bool mpi_takes_device_memory();
+
 }  // namespace dlscale::backend

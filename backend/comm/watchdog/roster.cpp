@@ -21,6 +21,8 @@ std::uint64_t node_key() {
   return std::hash<std::string>{}(boot + ' ' + space.string());
 }
 
+}  // namespace
+
 Card own_card() {
   Card card;
   card.process = ::getpid();
@@ -28,8 +30,6 @@ Card own_card() {
   if (::gethostname(card.host.data(), card.host.size() - 1) != 0) card.host[0] = '?';
   return card;
 }
-
-}  // namespace
 
 Roster exchange_cards(Communicator& communicator) {
   const Card mine = own_card();

@@ -19,6 +19,9 @@ struct Card {
 
 using Roster = std::vector<Card>;  ///< by rank
 
+/// Of this process.
+Card own_card();
+
 /// Collective.
 Roster exchange_cards(Communicator& communicator);
 

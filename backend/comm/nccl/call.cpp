@@ -1,0 +1,52 @@
+#include "backend/comm/nccl/call.hpp"
+
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "backend/comm/nccl/result.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::gpu_comm {
+namespace {
+
+/// The watchdog ends this process at most a second after a death, with a sentence that names the
+/// dead rank. An error of ours would be taken for the failure of this rank, so it waits.
+constexpr std::chrono::milliseconds word_of_watchdog{2000};
+
+}  // namespace
+
+void check(cudaError_t code, std::string_view call, std::string_view what) {
+  if (code == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // an error that is no fault of the device stays otherwise
+  if (code == cudaErrorMemoryAllocation) {
+    throw ConfigError(
+        fmt::format("The GPU has no memory left for {} ({} failed). Stop other programs that use "
+                    "it, or measure "
+                    "smaller messages.",
+                    what, call));
+  }
+  throw LibraryError(fmt::format("{} failed for {} with code {} ({}: {}).", call, what,
+                                 static_cast<int>(code), cudaGetErrorName(code),
+                                 cudaGetErrorString(code)));
+}
+
+void check(ncclResult_t code, std::string_view call, Rank rank, ncclComm_t communicator) {
+  if (code == ncclSuccess) return;
+  // Before the pause, during which other threads may replace it.
+  const char* detail = ncclGetLastError(communicator);
+  const Failure failure{std::string(call), static_cast<int>(code), ncclGetErrorString(code),
+                        detail == nullptr ? "" : detail, rank};
+  if (may_be_a_death(failure.code)) std::this_thread::sleep_for(word_of_watchdog);
+  throw error_of(failure);
+}
+
+std::string library_name() {
+  int version = 0;
+  check(ncclGetVersion(&version), "ncclGetVersion", 0);
+  // Coded as NCCL_VERSION of nccl.h codes versions after 2.8.
+  return fmt::format("NCCL {}.{}.{}", version / 10000, version / 100 % 100, version % 100);
+}
+
+}  // namespace dlscale::backend::gpu_comm

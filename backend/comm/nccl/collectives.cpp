@@ -1,0 +1,169 @@
+#include "backend/comm/nccl/collectives.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "backend/comm/nccl/call.hpp"
+#include "backend/comm/nccl/communicator.hpp"
+#include "backend/comm/nccl/device.hpp"
+#include "backend/comm/nccl/enqueue.hpp"
+#include "backend/comm/nccl/profile.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::gpu_comm {
+namespace {
+
+NcclCommunicator& expect_nccl(Communicator& over) {
+  auto* communicator = dynamic_cast<NcclCommunicator*>(&over);
+  if (communicator != nullptr) return *communicator;
+  throw Unsupported(fmt::format(
+      "The collectives of NCCL cannot be measured over {}. Choose the communicator nccl.",
+      over.library()));
+}
+
+/// An event that takes the time.
+class Event {
+ public:
+  Event() { check(cudaEventCreate(&event_), "cudaEventCreate", "timing"); }
+  ~Event() { static_cast<void>(cudaEventDestroy(event_)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  void record(Stream stream) {
+    check(cudaEventRecord(event_, stream), "cudaEventRecord", "timing");
+  }
+  [[nodiscard]] Seconds since(const Event& earlier) const {
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime",
+          "timing");
+    return Seconds(1e-3 * static_cast<double>(milliseconds));
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+std::string gpu_memory(std::size_t bytes) {
+  return fmt::format("{} bytes of messages", bytes);
+}
+
+template <std::size_t N>
+std::string text_of(const std::array<char, N>& text) {
+  return text.data();
+}
+
+bool has_no_estimate(Collective collective) {
+  return collective == Collective::all_to_all || collective == Collective::send ||
+         collective == Collective::receive || collective == Collective::send_receive;
+}
+
+}  // namespace
+
+GpuMemory::GpuMemory(int device, std::size_t bytes) : device_(device), bytes_(bytes) {
+  use_device(device);
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, bytes == 0 ? 1 : bytes), "cudaMalloc", gpu_memory(bytes));
+  data_ = static_cast<std::byte*>(memory);
+}
+
+GpuMemory::GpuMemory(GpuMemory&& other) noexcept
+    : device_(other.device_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
+
+GpuMemory::~GpuMemory() {
+  static_cast<void>(cudaFree(data_));
+}
+
+void GpuMemory::write(std::span<const std::byte> from, std::size_t offset) {
+  EXPECT(offset + from.size() <= bytes_);
+  use_device(device_);
+  check(cudaMemcpy(data_ + offset, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy",
+        gpu_memory(from.size()));
+}
+
+void GpuMemory::read(std::span<std::byte> to, std::size_t offset) const {
+  EXPECT(offset + to.size() <= bytes_);
+  use_device(device_);
+  check(cudaMemcpy(to.data(), data_ + offset, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy",
+        gpu_memory(to.size()));
+}
+
+struct Collectives::Impl {
+  explicit Impl(NcclCommunicator& communicator)
+      : over(communicator), link({over.device(), over.rank(), over.size()}, agree_on_link(over)) {}
+
+  NcclCommunicator& over;
+  Link link;
+  std::unique_ptr<Link> simulated;    ///< never runs anything
+  std::optional<GpuMemory> pretence;  ///< an address for what is only simulated
+};
+
+Collectives::Collectives(Communicator& over) : impl_(std::make_unique<Impl>(expect_nccl(over))) {}
+
+Collectives::~Collectives() = default;
+
+GpuMemory Collectives::allocate(std::size_t bytes) const {
+  return {impl_->over.device(), bytes};
+}
+
+Stream Collectives::stream() const {
+  return impl_->link.stream();
+}
+
+void Collectives::enqueue(const Exchange& exchange, const std::byte* from, std::byte* to,
+                          Stream stream) {
+  impl_->link.enter();
+  gpu_comm::enqueue(impl_->link, exchange, from, to, stream);
+}
+
+void Collectives::group(const std::function<void()>& calls) {
+  Link& link = impl_->link;
+  link.enter();
+  in_group(link, calls);
+}
+
+void Collectives::wait(Stream stream) {
+  impl_->link.enter();
+  impl_->link.wait(stream);
+}
+
+Seconds Collectives::time(Stream stream, const std::function<void()>& work) {
+  impl_->link.enter();
+  Event begin;
+  Event end;
+  begin.record(stream);
+  work();
+  end.record(stream);
+  impl_->link.wait(stream);
+  return end.since(begin);
+}
+
+std::optional<Seconds> Collectives::estimate(const Exchange& exchange) {
+  const LinkEnd& end = impl_->link.end();
+  if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) {
+    return std::nullopt;
+  }
+  if (!impl_->simulated) {
+    impl_->simulated = std::make_unique<Link>(end, agree_on_link(impl_->over));
+    impl_->pretence.emplace(end.device, 256);
+  }
+  std::byte* address = impl_->pretence->data();
+  const float microseconds = simulate(*impl_->simulated, exchange, address, address);
+  if (!std::isfinite(microseconds) || microseconds < 0) return std::nullopt;
+  return Seconds(1e-6 * static_cast<double>(microseconds));
+}
+
+std::optional<Choice> Collectives::choice(const Exchange& exchange, const std::byte* from,
+                                          std::byte* to, Stream stream) {
+  Profile profile;
+  enqueue(exchange, from, to, stream);
+  wait(stream);
+  for (const nccl_profiler::Note& note : profile.read()) {
+    if (text_of(note.communicator) != impl_->link.name()) continue;
+    return Choice{text_of(note.algorithm), text_of(note.protocol), note.channels, note.warps};
+  }
+  return std::nullopt;
+}
+
+}  // namespace dlscale::backend::gpu_comm

@@ -1,0 +1,55 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/comm/nccl/link.hpp"
+
+namespace dlscale::backend::gpu_comm {
+
+/// Memory of the GPU travels by NCCL, memory of the host over another communicator.
+class NcclCommunicator : public Communicator {
+ public:
+  /// Collective.
+  NcclCommunicator(std::unique_ptr<Communicator> host, int device);
+
+  [[nodiscard]] Rank rank() const override { return host_->rank(); }
+  [[nodiscard]] int size() const override { return host_->size(); }
+  [[nodiscard]] int node_size() const override { return host_->node_size(); }
+  [[nodiscard]] int node_rank() const override { return host_->node_rank(); }
+  [[nodiscard]] std::string library() const override;
+  [[nodiscard]] bool takes_device_memory() const override { return true; }
+
+  void send(std::span<const std::byte> data, Rank to, int tag) override;
+  void receive(std::span<std::byte> data, Rank from, int tag) override;
+  void all_reduce(std::span<float> data, Reduction op) override;
+  void all_reduce(std::span<double> data, Reduction op) override;
+  void broadcast(std::span<std::byte> data, Rank root) override;
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  void barrier() override { host_->barrier(); }
+  void meet(Waiting waiting) override { host_->meet(waiting); }
+  /// Collective. Messages on both at once are safe as long as the GPU can run both: NCCL's kernels
+  /// wait on the GPU for those of the other ranks.
+  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
+
+  [[nodiscard]] int device() const { return link_.end().device; }
+
+ private:
+  void expect_host(const void* data, std::size_t bytes) const;
+
+  std::unique_ptr<Communicator> host_;
+  Link link_;
+};
+
+/// A link between the ranks of `over`, by an id that its rank 0 draws. Collective.
+LinkId agree_on_link(Communicator& over);
+
+/// Memory of the host sent by way of the GPU, for ranks that have nothing but NCCL between them.
+/// A send returns when the other rank receives: two ranks must not send to each other at once.
+/// Collective.
+std::unique_ptr<Communicator> make_carried(const LinkEnd& end, const LinkId& id, int node_rank,
+                                           int node_size);
+
+}  // namespace dlscale::backend::gpu_comm

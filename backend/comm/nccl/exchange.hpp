@@ -1,0 +1,74 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "core/ids.hpp"
+
+namespace dlscale::backend::gpu_comm {
+
+/// What NCCL can do, and the counts as NCCL counts them: `count` elements are …
+enum class Collective {
+  all_reduce,      ///< reduced; every rank has the result
+  reduce,          ///< reduced; `peer` has the result
+  broadcast,       ///< copied from `peer` to all
+  all_gather,      ///< given by each rank; each ends with ranks · count
+  reduce_scatter,  ///< left on each rank of ranks · count that are reduced
+  all_to_all,      ///< sent by each rank to each, itself included: a group of sends and receives
+  send,            ///< sent to `peer`
+  receive,         ///< received from `peer`
+  send_receive,    ///< sent to `peer` and as many received from it, both at once
+};
+inline constexpr std::array collectives{
+    Collective::all_reduce, Collective::reduce,         Collective::broadcast,
+    Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all,
+    Collective::send,       Collective::receive,        Collective::send_receive};
+
+enum class Element { f32, f64, bf16, f16, i32 };
+inline constexpr std::array elements{Element::f32, Element::f64, Element::bf16, Element::f16,
+                                     Element::i32};
+
+/// What is made of the elements; only all_reduce, reduce and reduce_scatter look at it. The average
+/// of integers is rounded towards zero.
+enum class Operator { sum, max, min, average };
+inline constexpr std::array operators{Operator::sum, Operator::max, Operator::min,
+                                      Operator::average};
+
+/// In place, the smaller of the two sides is the rank's own part of the larger one.
+enum class Placement { out_of_place, in_place };
+
+/// "all_reduce", "bf16", "average".
+std::string_view name(Collective collective);
+std::string_view name(Element element);
+std::string_view name(Operator op);
+
+std::size_t element_bytes(Element element);
+
+/// One call. Every rank must make the same one, but for send and receive.
+struct Exchange {
+  Collective collective = Collective::all_reduce;
+  Element element = Element::f32;
+  Operator op = Operator::sum;
+  Placement placement = Placement::out_of_place;
+  std::size_t count = 0;
+  Rank peer = 0;
+};
+
+/// Bytes a rank has to give and to take; zero where it does neither.
+struct Footprint {
+  std::size_t from = 0;
+  std::size_t to = 0;
+  /// In place: where the one begins inside the other.
+  std::size_t from_offset = 0;
+  std::size_t to_offset = 0;
+  /// In place: of the one block that holds both.
+  [[nodiscard]] std::size_t in_place() const {
+    return from + from_offset > to + to_offset ? from + from_offset : to + to_offset;
+  }
+};
+
+/// Throws Unsupported, in one sentence, for what cannot be done in place: exchanges in which a rank
+/// sends from where it receives.
+Footprint footprint(const Exchange& exchange, Rank rank, int ranks);
+
+}  // namespace dlscale::backend::gpu_comm
