@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/compute/compute.hpp"
 #include "core/network.hpp"
 #include "core/units.hpp"
 
@@ -87,6 +88,9 @@ struct PipelineOptions {
   std::uint64_t seed = 1;
   int rank = 0;
   int ranks = 1;
+  /// Memory for the decoded images: what the device they go to copies fastest from; empty: ordinary
+  /// memory. Must be freed before the device is closed, so the pipeline goes first.
+  std::function<backend::Buffer(std::size_t bytes)> allocate;
 };
 
 /// Fills `out` as load_picture() does. Each loader thread has one of its own.

@@ -17,29 +17,35 @@
 namespace dlscale::train {
 namespace {
 
-/// Floats aligned to a cache line, the width of the widest vectors. Not touched before it is used.
+/// Aligned to a cache line, the width of the widest vectors. Not touched before it is used, so that
+/// it comes to lie near the threads that fill it.
+backend::Buffer allocate_untouched(std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  auto* memory =
+      static_cast<std::byte*>(std::aligned_alloc(line, (bytes + line - 1) / line * line));
+  if (memory == nullptr) throw std::bad_alloc();
+  return {memory, backend::FreeBuffer{[](std::byte* p) noexcept { std::free(p); }}};
+}
+
 class FloatBuffer {
  public:
-  explicit FloatBuffer(std::size_t count) : count_(count) {
-    constexpr std::size_t line = 64;
-    const std::size_t bytes = (count * sizeof(float) + line - 1) / line * line;
-    data_.reset(static_cast<float*>(std::aligned_alloc(line, bytes)));
-    if (!data_) throw std::bad_alloc();
+  FloatBuffer(std::size_t count, const PipelineOptions& options)
+      : count_(count),
+        memory_(options.allocate ? options.allocate(count * sizeof(float))
+                                 : allocate_untouched(count * sizeof(float))) {}
+  [[nodiscard]] std::span<float> span() const {
+    return {reinterpret_cast<float*>(memory_.get()), count_};
   }
-  [[nodiscard]] std::span<float> span() const { return {data_.get(), count_}; }
 
  private:
-  struct Free {
-    void operator()(float* p) const noexcept { std::free(p); }
-  };
   std::size_t count_;
-  std::unique_ptr<float[], Free> data_;
+  backend::Buffer memory_;
 };
 
 /// Memory of one batch, and how far it is filled.
 struct Slot {
   explicit Slot(const PipelineOptions& options)
-      : images(static_cast<std::size_t>(options.batch * options.shape.elements())),
+      : images(static_cast<std::size_t>(options.batch * options.shape.elements()), options),
         labels(options.batch) {
     batch.images = images.span();
     batch.labels = labels;

@@ -73,6 +73,9 @@ struct Program::Impl {
   [[nodiscard]] Tensor gradient(GradientFlow::BufferId buffer) const;
   void run_moves(std::size_t step);
   [[nodiscard]] double mean_loss(LayerId layer) const;
+  [[nodiscard]] std::size_t staged_bytes() const {
+    return static_cast<std::size_t>(output(LayerId(0)).desc.elements()) * sizeof(float);
+  }
   void check_labels(std::span<const std::int32_t> given) const;
 
   Network network;
@@ -89,6 +92,8 @@ struct Program::Impl {
   std::vector<Tensor> gradient_tensors;  ///< by buffer of the gradient flow
   std::vector<Node> nodes;               ///< by layer
   std::vector<std::int32_t> labels;
+  backend::Buffer staged;  ///< a plain f32 batch; made at first use
+  std::vector<std::int32_t> staged_labels;
   std::uint64_t seed = 0;
 };
 
@@ -207,7 +212,8 @@ const std::vector<Step>& Program::backward_steps() const {
   return impl_->plan.backward;
 }
 Bytes Program::memory() const {
-  return Bytes(static_cast<double>(impl_->plan.bytes()));
+  const std::size_t staged = impl_->staged ? impl_->staged_bytes() : 0;
+  return Bytes(static_cast<double>(impl_->plan.bytes() + staged));
 }
 
 void Program::initialise(std::uint64_t seed) {
@@ -224,6 +230,25 @@ void Program::set_input(std::span<const float> images, std::span<const std::int3
   auto* data = reinterpret_cast<std::byte*>(const_cast<float*>(images.data()));
   impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), data}, input);
   std::ranges::copy(labels, impl_->labels.begin());
+}
+
+void Program::stage_input(std::span<const float> images, std::span<const std::int32_t> labels) {
+  EXPECT(images.size_bytes() == impl_->staged_bytes());
+  EXPECT(labels.size() == impl_->labels.size());
+  impl_->check_labels(labels);
+  if (!impl_->staged) impl_->staged = impl_->device->allocate(images.size_bytes());
+  impl_->device->copy_ahead(reinterpret_cast<const std::byte*>(images.data()), impl_->staged.get(),
+                            images.size_bytes());
+  impl_->staged_labels.assign(labels.begin(), labels.end());
+}
+
+void Program::use_staged_input() {
+  const Tensor input = impl_->output(LayerId(0));
+  EXPECT(impl_->staged_labels.size() == impl_->labels.size());
+  impl_->device->join_copies();
+  impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), impl_->staged.get()},
+                      input);
+  std::ranges::copy(impl_->staged_labels, impl_->labels.begin());
 }
 
 void Program::run(Step step, std::uint64_t iteration) {

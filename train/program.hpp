@@ -42,6 +42,11 @@ class Program {
   /// must stay as it is until the device has it (ComputeDevice::copy says how long). Throws
   /// ConfigError if a label is no class of the network.
   void set_input(std::span<const float> images, std::span<const std::int32_t> labels);
+  /// The same in two parts, best for batches in allocate_on_host() memory: stage_input()
+  /// copies ahead beside what the device computes, use_staged_input() makes it the input of what
+  /// follows. The labels, too, count from then on.
+  void stage_input(std::span<const float> images, std::span<const std::int32_t> labels);
+  void use_staged_input();
   /// Runs one step. `iteration` seeds dropout. Call steps in order. Returns when done or enqueued.
   void run(Step step, std::uint64_t iteration);
   /// Waits until all that was run is done.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -24,6 +25,7 @@ namespace {
 using backend::Communicator;
 using std::chrono::steady_clock;
 
+constexpr std::string_view input_phase = "input";
 constexpr std::string_view other_phase = "other";
 
 /// A message and when it may leave.
@@ -111,9 +113,10 @@ struct Trainer::Impl {
   std::vector<Transfer> exchange_now();
   template <class Work>
   void phase(std::string_view name, const Work& work);
-  [[nodiscard]] IterationRecord make_record(const Batch& batch,
-                                            const std::vector<Transfer>& transfers) const;
-  void record_spans(const Batch& batch, const std::vector<Transfer>& transfers);
+  [[nodiscard]] IterationRecord make_record(const std::vector<Transfer>& transfers) const;
+  void record_spans(const std::vector<Transfer>& transfers);
+  void stage_next();
+  void take_staged();
 
   Program* program;
   Communicator* communicator;
@@ -121,6 +124,13 @@ struct Trainer::Impl {
   TrainOptions options;
   std::vector<Outgoing> messages;
   Staging staging;  ///< of the training thread
+  /// Where the device computes beside the host, each batch is fetched and sent while the iteration
+  /// before still computes.
+  bool copies_ahead = false;
+  Batch current;                       ///< its times; its images only until the next is asked for
+  std::optional<Batch> staged;         ///< the next, on its way to the device
+  std::exception_ptr staging_failure;  ///< why there is none
+  std::shared_ptr<const backend::Mark> input_used;  ///< the device has read the current batch
   std::optional<Timeline> timeline;
   std::uint64_t iteration = 0;
   std::size_t posted = 0;                    ///< messages of this iteration
@@ -135,7 +145,8 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
       communicator(&the_communicator),
       next(std::move(source)),
       options(the_options),
-      messages(plan_messages(the_program, the_options.schedule)) {
+      messages(plan_messages(the_program, the_options.schedule)),
+      copies_ahead(the_program.device().own_memory().has_value()) {
   options.sgd.gradient_scale = 1.0F / static_cast<float>(communicator->size());
   if (options.record_spans) timeline.emplace(steady_clock::now());
   if (communicator->size() == 1) return;
@@ -164,13 +175,16 @@ IterationRecord Trainer::Impl::iterate() {
     start->wait();
     phases.emplace(start, steady_clock::now());
   }
-  const Batch* batch = nullptr;
   std::vector<Transfer> transfers;
   double loss = 0;
   phase(other_phase, [] {});
   try {
-    phase("input", [&] { batch = &next(); });
-    phase("copy of the batch", [&] { program->set_input(batch->images, batch->labels); });
+    if (copies_ahead) {
+      take_staged();
+    } else {
+      phase(input_phase, [&] { current = next(); });
+      phase("copy of the batch", [&] { program->set_input(current.images, current.labels); });
+    }
     phase("forward", [&] { run_forward(); });
     phase("backward", [&] { run_backward(); });
   } catch (...) {
@@ -181,17 +195,40 @@ IterationRecord Trainer::Impl::iterate() {
   }
   phase("wait for gradients", [&] { transfers = finish_exchange(); });
   phase("update", [&] { program->update(options.sgd); });
+  if (copies_ahead) phase(input_phase, [&] { stage_next(); });
   // The loss comes from the device: when it is here all is done.
   phase(other_phase, [&] { loss = program->loss(); });
   const auto end = phases->last();
   end->wait();
   const Instant when = steady_clock::now();
-  IterationRecord record = make_record(*batch, transfers);
+  IterationRecord record = make_record(transfers);
   record.loss = loss;
-  if (timeline) record_spans(*batch, transfers);
+  if (timeline) record_spans(transfers);
   ++iteration;
   phases.emplace(end, when);
   return record;
+}
+
+/// Not before the device has read the current batch, whose memory the source takes back. A failure
+/// belongs to the iteration that would have used the batch.
+void Trainer::Impl::stage_next() {
+  if (input_used) input_used->wait();
+  try {
+    staged = next();
+    program->stage_input(staged->images, staged->labels);
+  } catch (...) {
+    staged.reset();
+    staging_failure = std::current_exception();
+  }
+}
+
+void Trainer::Impl::take_staged() {
+  if (!staged && !staging_failure) phase(input_phase, [&] { stage_next(); });
+  if (staging_failure) std::rethrow_exception(std::exchange(staging_failure, nullptr));
+  phase("copy of the batch", [&] { program->use_staged_input(); });
+  input_used = phases->last();
+  current = std::move(*staged);
+  staged.reset();
 }
 
 /// Runs a phase. It begins where the last one ended: there is no time between phases.
@@ -201,10 +238,9 @@ void Trainer::Impl::phase(std::string_view name, const Work& work) {
   phases->end(name, program->device().mark());
 }
 
-IterationRecord Trainer::Impl::make_record(const Batch& batch,
-                                           const std::vector<Transfer>& transfers) const {
+IterationRecord Trainer::Impl::make_record(const std::vector<Transfer>& transfers) const {
   IterationRecord record;
-  record.io = phases->duration("input");
+  record.io = phases->duration(input_phase);
   record.h2d = phases->duration("copy of the batch");
   record.forward = phases->duration("forward");
   record.backward = phases->duration("backward");
@@ -213,7 +249,7 @@ IterationRecord Trainer::Impl::make_record(const Batch& batch,
   record.other = phases->duration(other_phase);
   record.total = phases->total();
   record.hidden_comm = busy_before(transfers, phases->end_of("backward"));
-  record.load = load_time(batch);
+  record.load = load_time(current);
   return record;
 }
 
@@ -277,7 +313,7 @@ std::vector<Transfer> Trainer::Impl::exchange_now() {
 }
 
 /// On the host's clock, whatever clock the device has.
-void Trainer::Impl::record_spans(const Batch& batch, const std::vector<Transfer>& transfers) {
+void Trainer::Impl::record_spans(const std::vector<Transfer>& transfers) {
   for (const Phases::Phase& phase : phases->all()) {
     timeline->add(Span::Lane::phase, std::string(phase.name), "phase", phases->when(*phase.start),
                   phases->when(*phase.end));
@@ -288,7 +324,7 @@ void Trainer::Impl::record_spans(const Batch& batch, const std::vector<Transfer>
                   phases->when(*marks.end));
   }
   steps.clear();
-  timeline->add(batch);
+  timeline->add(current);
   for (const Transfer& transfer : transfers) {
     const Outgoing& message = messages[transfer.bucket];
     timeline->add(Span::Lane::comm, message.name, "all_reduce", transfer.start, transfer.end,

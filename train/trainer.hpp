@@ -15,9 +15,11 @@
 
 namespace dlscale::train {
 
-/// One S-SGD iteration of one rank. The first seven are disjoint intervals on the training thread:
-/// io + h2d + forward + backward + exposed_comm + update + other = total. What the caller does
-/// between two calls of iterate() is `other` of the second.
+/// One S-SGD iteration of one rank. The first seven are disjoint intervals on the time line of the
+/// device: io + h2d + forward + backward + exposed_comm + update + other = total. What the caller
+/// does between two calls of iterate() is `other` of the second. Where the device has memory of its
+/// own and computes beside the host, io and h2d are what the device waits for them: each batch is
+/// fetched and copied while the iteration before computes.
 struct IterationRecord {
   Seconds io;   ///< waiting for a decoded batch
   Seconds h2d;  ///< copy of the batch into device memory

@@ -141,6 +141,14 @@ class Courier {
   virtual void carry(const std::byte* from, std::byte* to, std::size_t bytes) = 0;
 };
 
+/// Work that a device was given once and does again as a whole.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// Gives it to the device once more.
+  virtual void play() = 0;
+};
+
 /// The memory of a device that does not compute in the host's.
 struct OwnMemory {
   Bytes total;
@@ -185,6 +193,16 @@ class ComputeDevice {
   /// Rewrites memory of the device with what it holds, so that the caches have it as one that has
   /// just written it leaves them.
   virtual void touch(std::byte* data, std::size_t bytes) = 0;
+
+  /// Copies from host memory, best of allocate_on_host(), to the device beside what it computes.
+  /// The host's must stay as it is until join_copies() and what was given after it are done.
+  virtual void copy_ahead(const std::byte* from, std::byte* to, std::size_t bytes) = 0;
+  /// What is given from here on begins after all copies ahead.
+  virtual void join_copies() = 0;
+  /// Notes what `work` gives the device, which must be the same every time (a device may call it
+  /// once now, or at every play()), without doing it now; neither waits nor allocates. Throws
+  /// Unsupported where the device cannot.
+  [[nodiscard]] virtual std::unique_ptr<Recording> record(std::function<void()> work) = 0;
 
   virtual void synchronize() = 0;
   [[nodiscard]] virtual std::unique_ptr<Mark> mark() = 0;

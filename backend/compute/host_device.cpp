@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "backend/compute/buffer.hpp"
 
@@ -33,6 +34,16 @@ class HostCourier final : public Courier {
   }
 };
 
+/// Costs the host as much as to do it anew, which is all there is.
+class HostRecording final : public Recording {
+ public:
+  explicit HostRecording(std::function<void()> work) : work_(std::move(work)) {}
+  void play() override { work_(); }
+
+ private:
+  std::function<void()> work_;
+};
+
 }  // namespace
 
 Buffer HostDevice::allocate(std::size_t bytes) {
@@ -53,6 +64,14 @@ void HostDevice::touch(std::byte* data, std::size_t bytes) {
     auto* first = reinterpret_cast<volatile unsigned char*>(data + i);
     *first = *first;
   }
+}
+
+void HostDevice::copy_ahead(const std::byte* from, std::byte* to, std::size_t bytes) {
+  std::memcpy(to, from, bytes);
+}
+
+std::unique_ptr<Recording> HostDevice::record(std::function<void()> work) {
+  return std::make_unique<HostRecording>(std::move(work));
 }
 
 std::unique_ptr<Mark> HostDevice::mark() {

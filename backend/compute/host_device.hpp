@@ -13,6 +13,9 @@ class HostDevice : public ComputeDevice {
   void clear(std::byte* data, std::size_t bytes) override;
   /// One thread does it: with several compute threads the private caches of the others stay cold.
   void touch(std::byte* data, std::size_t bytes) override;
+  void copy_ahead(const std::byte* from, std::byte* to, std::size_t bytes) override;
+  void join_copies() override {}
+  [[nodiscard]] std::unique_ptr<Recording> record(std::function<void()> work) override;
   void synchronize() override {}
   [[nodiscard]] std::unique_ptr<Mark> mark() override;
   [[nodiscard]] Seconds time(const std::function<void()>& work) override;

@@ -77,6 +77,13 @@ std::filesystem::path trace_path(const TrainingSettings& settings, Rank rank) {
   return fmt::format("{}-rank{}.json", settings.trace.string(), rank);
 }
 
+/// Where the loader puts batches for a device with memory of its own: the copy there is fastest,
+/// and runs beside what it computes, from memory the device gives.
+std::function<backend::Buffer(std::size_t)> batch_memory(backend::ComputeDevice& device) {
+  if (!device.own_memory()) return {};
+  return [&device](std::size_t bytes) { return device.allocate_on_host(bytes); };
+}
+
 /// What trains on one rank, up to the first collective step.
 struct Worker {
   Worker(const TrainingSettings& settings, const Communicator& communicator,
@@ -90,7 +97,8 @@ struct Worker {
                                                    .prefetch = settings.run.prefetch,
                                                    .seed = settings.seed,
                                                    .rank = communicator.rank(),
-                                                   .ranks = communicator.size()}) {
+                                                   .ranks = communicator.size(),
+                                                   .allocate = batch_memory(*device)}) {
     program.initialise(settings.seed);
     // A file that cannot be written is better found before the training than after it.
     if (!settings.trace.empty()) {

@@ -55,9 +55,22 @@ class Stream {
   void give(std::function<void()> work) {
     {
       const std::lock_guard lock(mutex_);
+      if (noting_ != nullptr) {
+        noting_->push_back(std::move(work));
+        return;
+      }
       queue_.push_back(std::move(work));
     }
     given_.notify_one();
+  }
+
+  /// What `work` gives, instead of doing it.
+  std::vector<std::function<void()>> note(const std::function<void()>& work) {
+    std::vector<std::function<void()>> noted;
+    set_noting(&noted);
+    work();
+    set_noting(nullptr);
+    return noted;
   }
 
   /// Waits for all and rethrows the first failure.
@@ -68,6 +81,11 @@ class Stream {
   }
 
  private:
+  void set_noting(std::vector<std::function<void()>>* noting) {
+    const std::lock_guard lock(mutex_);
+    noting_ = noting;
+  }
+
   void drain() {
     std::promise<void> done;
     give([&done] { done.set_value(); });
@@ -94,6 +112,7 @@ class Stream {
   std::mutex mutex_;
   std::condition_variable_any given_;
   std::deque<std::function<void()>> queue_;
+  std::vector<std::function<void()>>* noting_ = nullptr;
   std::exception_ptr failure_;
   std::jthread thread_;
 };
@@ -159,6 +178,20 @@ class RemoteOperation final : public Operation {
   Stream* stream_;
 };
 
+/// Notes what the stream is given, once.
+class RemoteRecording final : public Recording {
+ public:
+  RemoteRecording(Stream& stream, const std::function<void()>& work)
+      : stream_(&stream), noted_(stream.note(work)) {}
+  void play() override {
+    for (const auto& part : noted_) stream_->give(part);
+  }
+
+ private:
+  Stream* stream_;
+  std::vector<std::function<void()>> noted_;
+};
+
 class RemoteDevice final : public ComputeDevice {
  public:
   RemoteDevice() : real_(family<ComputeBackend>().find("reference")->open({})) {}
@@ -212,6 +245,18 @@ class RemoteDevice final : public ComputeDevice {
     stream_.give([this, data, bytes] { real_->touch(bring_home(data), bytes); });
   }
 
+  void copy_ahead(const std::byte* from, std::byte* to, std::size_t bytes) override {
+    copies_.give([from, to, bytes] { std::memcpy(bring_home(to), from, bytes); });
+  }
+  void join_copies() override {
+    auto done = std::make_shared<std::promise<void>>();
+    copies_.give([done] { done->set_value(); });
+    stream_.give([done] { done->get_future().wait(); });
+  }
+  [[nodiscard]] std::unique_ptr<Recording> record(std::function<void()> work) override {
+    return std::make_unique<RemoteRecording>(stream_, work);
+  }
+
   void synchronize() override { stream_.synchronize(); }
   [[nodiscard]] std::unique_ptr<Mark> mark() override {
     return std::make_unique<RemoteMark>(stream_);
@@ -228,6 +273,7 @@ class RemoteDevice final : public ComputeDevice {
  private:
   std::unique_ptr<ComputeDevice> real_;
   std::vector<Buffer> memory_;
+  Stream copies_;
   Stream stream_;  ///< last: ends before what it works on goes
 };
 
