@@ -11,9 +11,32 @@
 #include "core/collective/all_reduce.hpp"
 #include "core/config_path.hpp"
 #include "core/environment.hpp"
+#include "core/error.hpp"
 
 namespace dlscale::app {
 namespace {
+
+/// Why a member that is in this build cannot be used here; empty if it can.
+std::string obstacle(const backend::ComputeBackend& member) {
+  try {
+    static_cast<void>(member.open({}));
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+std::string obstacle(const backend::CommBackend& member) {
+  return member.obstacle == nullptr ? "" : member.obstacle();
+}
+
+template <class Member>
+void print_obstacle(const Member& member) {
+  if constexpr (requires { obstacle(member); }) {
+    const std::string reason = obstacle(member);
+    if (!reason.empty()) fmt::print("  {:<20} built, but not usable here: {}\n", "", reason);
+  }
+}
 
 template <class Member>
 void print_family(std::string_view title) {
@@ -25,6 +48,7 @@ void print_family(std::string_view title) {
     } else {
       fmt::print("  {}\n", member->name);
     }
+    print_obstacle(*member);
   }
   for (const Absent& absent : members.absent) {
     fmt::print("  {:<20} not in this build: {}\n", absent.name, absent.reason);

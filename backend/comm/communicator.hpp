@@ -30,6 +30,9 @@ class Communicator {
   /// Ranks on this node, and this rank's place among them.
   [[nodiscard]] virtual int node_size() const = 0;
   [[nodiscard]] virtual int node_rank() const = 0;
+  /// Number of the GPU on which this rank is to compute, if it does: its own, whatever the others of
+  /// the node take.
+  [[nodiscard]] virtual int gpu() const { return node_rank(); }
   /// "Open MPI 4.1.4", "NCCL 2.28.9", "local".
   [[nodiscard]] virtual std::string library() const = 0;
 
@@ -58,6 +61,8 @@ struct CommBackend {
   /// good order, which waits for all of them; on an error let the exception unwind past it, and it
   /// leaves without waiting.
   std::unique_ptr<Communicator> (*connect)();
+  /// Why connect() cannot work on this machine, empty if it can; null where nothing can be missing.
+  std::string (*obstacle)() = nullptr;
 };
 
 /// The backend the environment calls for: "nccl" if DLSCALE_RENDEZVOUS is set (see docs/NCCL.md),

@@ -111,7 +111,7 @@ struct SgdStep {
 
 struct ComputeOptions {
   int threads = 1;  ///< of a processor
-  int place = 0;    ///< of the rank on its node: it gets the device of that number
+  int place = 0;    ///< number of the device, where there are several
 };
 
 /// Frees memory the way it was allocated.

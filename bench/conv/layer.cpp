@@ -42,7 +42,7 @@ std::vector<Cell> make_cells(Context& context) {
   }
   const int threads = context.integer("threads");
   const auto workbench = std::make_shared<Workbench>(
-      open_device(context.value("backend"), threads, context.communicator->node_rank()),
+      open_device(context.value("backend"), threads, context.communicator->gpu()),
       open_device("reference", threads), threads);
   return layer_cells(workbench, networks, selection, *context.communicator);
 }

@@ -26,7 +26,7 @@ std::vector<Cell> make_cells(Context& context) {
   const int threads = context.integer("threads");
   const DType dtype = parse_dtype(context.value("dtype"));
   const auto workbench = std::make_shared<Workbench>(
-      open_device(context.value("backend"), threads, context.communicator->node_rank()),
+      open_device(context.value("backend"), threads, context.communicator->gpu()),
       open_device("reference", threads), threads);
   std::vector<Cell> cells;
   for (const std::string& size : context.list("sizes")) {

@@ -19,10 +19,10 @@ Bytes last_level_cache_of(const backend::ComputeDevice& device) {
 }  // namespace
 
 std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
-                                                    int place) {
+                                                    int gpu) {
   const auto backends = family<backend::ComputeBackend>();
   if (const backend::ComputeBackend* found = backends.find(backend)) {
-    return found->open({.threads = threads, .place = place});
+    return found->open({.threads = threads, .place = gpu});
   }
   for (const Absent& absent : backends.absent) {
     if (absent.name != backend) continue;

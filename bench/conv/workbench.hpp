@@ -22,10 +22,9 @@
 namespace dlscale::bench {
 
 /// Opens a backend of this build. Throws ConfigError for an unknown name, Unsupported with the
-/// reason for one that was not built or has no device here. `place`: the rank's on its node, which
-/// gets the device of that number where a node has several.
+/// reason for one that was not built or has no device here. `gpu`: Communicator::gpu().
 std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
-                                                    int place = 0);
+                                                    int gpu = 0);
 
 /// What the cells on one compute device share: the device, the reference it is checked against,
 /// data, the means to set the caches, and networks compiled for it.

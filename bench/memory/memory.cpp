@@ -94,7 +94,7 @@ std::map<std::size_t, InputBatch> input_batches(const Context& context) {
 
 void add_input_cells(const Context& context, int threads, std::vector<Cell>& cells) {
   const auto workbench = std::make_shared<Workbench>(
-      open_device(context.value("backend"), threads, context.communicator->node_rank()),
+      open_device(context.value("backend"), threads, context.communicator->gpu()),
       open_device("reference", threads), threads);
   for (const auto& [bytes, input] : input_batches(context)) {
     Axes axes = common_axes(context, "h2d", bytes, threads);

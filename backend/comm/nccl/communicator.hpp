@@ -34,7 +34,7 @@ class NcclCommunicator : public Communicator {
   /// wait on the GPU for those of the other ranks.
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
 
-  [[nodiscard]] int device() const { return link_.end().device; }
+  [[nodiscard]] int gpu() const override { return link_.end().device; }
 
  private:
   void expect_host(const void* data, std::size_t bytes) const;

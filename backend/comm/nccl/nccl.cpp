@@ -78,12 +78,18 @@ std::unique_ptr<Communicator> connect() {
   return connect_launched_ranks();
 }
 
+std::string obstacle() {
+  const Seat seat = look_around();
+  return seat.visible > 0 ? std::string() : std::string(seat.reason.data());
+}
+
 }  // namespace
 
 extern const CommBackend nccl{
     .name = "nccl",
     .doc = "between GPUs, one a rank, of the ranks that mpirun or a file brings together",
     .connect = connect,
+    .obstacle = obstacle,
 };
 
 }  // namespace dlscale::backend
