@@ -91,7 +91,7 @@ void GpuMemory::read(std::span<std::byte> to, std::size_t offset) const {
 
 struct Collectives::Impl {
   explicit Impl(NcclCommunicator& communicator)
-      : over(communicator), link({over.device(), over.rank(), over.size()}, agree_on_link(over)) {}
+      : over(communicator), link({over.gpu(), over.rank(), over.size()}, agree_on_link(over)) {}
 
   NcclCommunicator& over;
   Link link;
@@ -104,7 +104,7 @@ Collectives::Collectives(Communicator& over) : impl_(std::make_unique<Impl>(expe
 Collectives::~Collectives() = default;
 
 GpuMemory Collectives::allocate(std::size_t bytes) const {
-  return {impl_->over.device(), bytes};
+  return {impl_->over.gpu(), bytes};
 }
 
 Stream Collectives::stream() const {
