@@ -141,6 +141,15 @@ class Courier {
   virtual void carry(const std::byte* from, std::byte* to, std::size_t bytes) = 0;
 };
 
+/// What a piece of work took.
+struct Timed {
+  /// On the device. Where it runs beside the host, the time the host takes to give the work is not
+  /// in it, as far as the device can be kept waiting until all is given.
+  Seconds device;
+  /// On the host, to give the work to a device that runs beside it; zero where the host does it.
+  Seconds host;
+};
+
 /// Work that a device was given once and does again as a whole.
 class Recording {
  public:
@@ -206,10 +215,8 @@ class ComputeDevice {
 
   virtual void synchronize() = 0;
   [[nodiscard]] virtual std::unique_ptr<Mark> mark() = 0;
-  /// The time the device takes for what `work` gives it, and waits for it. Where a device runs
-  /// beside the host, the time the host takes to give it is not in it, as far as the device can be
-  /// kept waiting until all is given.
-  [[nodiscard]] virtual Seconds time(const std::function<void()>& work) = 0;
+  /// Times what `work` gives the device, and waits for it.
+  [[nodiscard]] virtual Timed time(const std::function<void()>& work) = 0;
   [[nodiscard]] virtual std::unique_ptr<Courier> courier() = 0;
 };
 

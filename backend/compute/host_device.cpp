@@ -79,11 +79,11 @@ std::unique_ptr<Mark> HostDevice::mark() {
   return std::make_unique<HostMark>();
 }
 
-Seconds HostDevice::time(const std::function<void()>& work) {
+Timed HostDevice::time(const std::function<void()>& work) {
   const Clock::time_point start = Clock::now();
   work();
   synchronize();
-  return elapsed(start, Clock::now());
+  return {.device = elapsed(start, Clock::now()), .host = Seconds()};
 }
 
 std::unique_ptr<Courier> HostDevice::courier() {

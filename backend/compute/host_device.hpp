@@ -18,7 +18,7 @@ class HostDevice : public ComputeDevice {
   [[nodiscard]] std::unique_ptr<Recording> record(std::function<void()> work) override;
   void synchronize() override {}
   [[nodiscard]] std::unique_ptr<Mark> mark() override;
-  [[nodiscard]] Seconds time(const std::function<void()>& work) override;
+  [[nodiscard]] Timed time(const std::function<void()>& work) override;
   [[nodiscard]] std::unique_ptr<Courier> courier() override;
 };
 

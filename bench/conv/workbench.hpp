@@ -46,12 +46,15 @@ class Workbench {
 
   /// Samples of `work`, which is local to a rank, may throw and need not wait for the device: it is
   /// timed by ComputeDevice::time(). Before each the caches of the device are brought into `state`
-  /// and the ranks meet. `produced`: what the step before has just written.
+  /// and the ranks meet. `produced`: what the step before has just written. On a device that runs
+  /// beside the host there is a second series, "give": the host's time to give it the work.
   [[nodiscard]] Measurement sample(const Sampler& sampler, CacheState state,
                                    std::span<const std::span<std::byte>> produced,
                                    const std::function<void()>& work);
 
  private:
+  void add_given(Measurement& measurement, backend::Communicator& communicator,
+                 const std::vector<double>& given) const;
   void set_caches(CacheState state, std::span<const std::span<std::byte>> produced);
   void empty_caches();
   /// What is questionable about setting the caches on this machine.

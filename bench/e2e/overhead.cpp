@@ -72,15 +72,15 @@ class Comparison {
     Seconds sum;
     for (const Step step : program_.forward_steps()) sum += primitive(step);
     for (const Step step : program_.backward_steps()) sum += primitive(step);
-    return sum + device_->time([&] { program_.update(standing_still()); });
+    return sum + device_->time([&] { program_.update(standing_still()); }).device;
   }
 
  private:
   Seconds primitive(Step step) {
-    if (step.pass == Pass::accumulate) return device_->time([&] { program_.run(step, 0); });
+    if (step.pass == Pass::accumulate) return device_->time([&] { program_.run(step, 0); }).device;
     backend::Operation& operation = program_.operation(step.layer);
     const backend::Operands& operands = program_.operands(step);
-    return device_->time([&] { operation.run(step.pass, operands); });
+    return device_->time([&] { operation.run(step.pass, operands); }).device;
   }
 
   std::unique_ptr<backend::ComputeDevice> device_;

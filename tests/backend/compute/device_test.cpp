@@ -80,12 +80,13 @@ TEST_P(EveryDevice, TimesWhatItWasGiven) {
   const auto device = open();
   const Owned there(*device, device->plain({64, 64, 16, 16}, DType::f32));
   int calls = 0;
-  const Seconds time = device->time([&] {
+  const Timed time = device->time([&] {
     ++calls;
     device->touch(there.tensor.data, there.tensor.desc.layout.bytes);
   });
   EXPECT_EQ(calls, 1);
-  EXPECT_GT(time, Seconds(0));
+  EXPECT_GT(time.device, Seconds(0));
+  EXPECT_EQ(time.host > Seconds(0), device->own_memory().has_value());
 }
 
 TEST_P(EveryDevice, CopiesThereAndBackWithoutLoss) {

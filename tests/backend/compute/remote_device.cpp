@@ -261,10 +261,12 @@ class RemoteDevice final : public ComputeDevice {
   [[nodiscard]] std::unique_ptr<Mark> mark() override {
     return std::make_unique<RemoteMark>(stream_);
   }
-  [[nodiscard]] Seconds time(const std::function<void()>& work) override {
+  [[nodiscard]] Timed time(const std::function<void()>& work) override {
     const auto start = mark();
+    const Clock::time_point giving = Clock::now();
     work();
-    return mark()->since(*start);
+    const Seconds host(std::chrono::duration<double>(Clock::now() - giving).count());
+    return {.device = mark()->since(*start), .host = host};
   }
   [[nodiscard]] std::unique_ptr<Courier> courier() override {
     return std::make_unique<RemoteCourier>();
