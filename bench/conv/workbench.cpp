@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/suggest.hpp"
@@ -64,12 +66,36 @@ const train::ProgramPlan& Workbench::plan(const Network& network, int batch, DTy
 Measurement Workbench::sample(const Sampler& sampler, CacheState state,
                               std::span<const std::span<std::byte>> produced,
                               const std::function<void()>& work) {
+  std::vector<double> given;
   Measurement measurement = sampler.sample({.set_up = [&] { set_caches(state, produced); },
                                             .meeting = backend::Waiting::spin,
-                                            .once = [&] { return device_->time(work); }});
+                                            .once =
+                                                [&] {
+                                                  const backend::Timed timed = device_->time(work);
+                                                  given.push_back(timed.host.si());
+                                                  return timed.device;
+                                                }});
+  if (device_->own_memory()) add_given(measurement, sampler.communicator(), given);
   const std::vector<std::string> doubts = cache_warnings(state);
   measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
   return measurement;
+}
+
+/// Of the samples that were kept, which are the last.
+void Workbench::add_given(Measurement& measurement, backend::Communicator& communicator,
+                          std::span<const double> given) {
+  const auto times = measurement.series.find("time");
+  if (times == measurement.series.end()) return;
+  const std::size_t count = times->second.samples.front().size();
+  EXPECT(given.size() >= count);
+  const auto mine = given.last(count);
+  std::vector<double> all(count * static_cast<std::size_t>(communicator.size()));
+  communicator.all_gather(std::as_bytes(mine), std::as_writable_bytes(std::span(all)));
+  std::vector<std::vector<double>> by_rank;
+  for (auto from = all.begin(); from != all.end(); from += static_cast<std::ptrdiff_t>(count)) {
+    by_rank.emplace_back(from, from + static_cast<std::ptrdiff_t>(count));
+  }
+  measurement.series["give"] = make_series("s", by_rank);
 }
 
 std::vector<std::string> Workbench::cache_warnings(CacheState state) const {

@@ -53,8 +53,8 @@ class Workbench {
                                    const std::function<void()>& work);
 
  private:
-  void add_given(Measurement& measurement, backend::Communicator& communicator,
-                 const std::vector<double>& given) const;
+  static void add_given(Measurement& measurement, backend::Communicator& communicator,
+                        std::span<const double> given);
   void set_caches(CacheState state, std::span<const std::span<std::byte>> produced);
   void empty_caches();
   /// What is questionable about setting the caches on this machine.
