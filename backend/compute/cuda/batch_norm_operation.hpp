@@ -78,13 +78,13 @@ class BatchNormOperation final : public OwnOperation {
     const auto* shift = operands.parameters[1].template as<const float>();
     auto* offset = reinterpret_cast<float*>(operands.scratch);
     auto* slope = offset + BatchNormState::padded(channels());
-    const auto elements = static_cast<float>(output().elements() / channels());
+    const std::int64_t elements = output().elements() / channels();
     launch_sums(launcher_, "batch norm gradient sums", view,
                 GradientPart<T, View, then>{x, dy, state, shift}, tiling_of(launcher_, view),
                 operands.scratch + coefficient_bytes(),
                 GradientFinish{state.inverse, operands.parameter_gradients[0].template as<float>(),
                                operands.parameter_gradients[1].template as<float>(), offset, slope,
-                               elements});
+                               static_cast<float>(elements)});
     using Part = InputGradient<T, View, then>;
     ChannelMap<T, View, Part> map(view, Part{state, offset, slope, shift},
                                   operands.input_gradients[0].template as<T>());

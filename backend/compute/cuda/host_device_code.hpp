@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -119,7 +120,7 @@ DLSCALE_HOST_DEVICE void store(const Pack<T, width>& pack, T* to) {
 /// Reads `count` floats, a power of two, by fours where that many are left.
 template <int count>
 DLSCALE_HOST_DEVICE void load_floats(const float* from, float (&to)[count]) {
-  constexpr int width = count < 4 ? count : 4;
+  constexpr int width = std::min(count, 4);
   DLSCALE_UNROLL
   for (int i = 0; i < count; i += width) {
     const Pack<float, width> pack = load<width>(from + i);

@@ -42,6 +42,7 @@ void update(cudaStream_t stream, const SgdStep& step, std::size_t n, float* weig
 }
 
 void touch(cudaStream_t stream, std::byte* data, std::size_t bytes) {
+  EXPECT(all_aligned({data}, sizeof(std::uint64_t)));
   const Touch code{data, bytes};
   StreamLauncher(stream, [bytes] {
     return describe_bytes(bytes);

@@ -15,8 +15,9 @@
 
 namespace dlscale::backend::cuda {
 
+/// Registers are spared so that three teams find room on a processor.
 template <class Body>
-__global__ void __launch_bounds__(team_size)
+__global__ void __launch_bounds__(team_size, 3)
     run_each(const __grid_constant__ Body body, std::uint32_t threads) {
   const std::uint32_t thread = blockIdx.x * team_size + threadIdx.x;
   if (thread < threads) body(thread);

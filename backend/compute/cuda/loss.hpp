@@ -25,7 +25,11 @@ struct LogSum {
       sum += other.sum * std::exp(other.largest - largest);
     }
   }
-  [[nodiscard]] DLSCALE_HOST_DEVICE float value() const { return largest + std::log(sum); }
+  /// -log p of x. Differences first: the sum may be far from 0.
+  [[nodiscard]] DLSCALE_HOST_DEVICE float loss(float x) const {
+    return std::log(sum) + (largest - x);
+  }
+  [[nodiscard]] DLSCALE_HOST_DEVICE float p(float x) const { return std::exp(x - largest) / sum; }
 };
 
 /// Not a number for a label that is no class, so that it shows.
@@ -35,7 +39,7 @@ DLSCALE_HOST_DEVICE float label_value(const T* x, std::int32_t label, std::int32
   return to_float(x[label]);
 }
 
-/// y[n] = -log p[label], and log Σ exp(x) for the way back. One team an image.
+/// y[n] = -log p[label], and the sum for the way back. One team an image.
 template <class T>
 struct LossForward {
   static constexpr int phases = 10;  ///< read, halve eight times, write
@@ -45,7 +49,7 @@ struct LossForward {
 
   const T* x;
   const std::int32_t* labels;
-  float* log_sums;
+  LogSum* sums;
   float* y;
   std::int32_t classes;
 
@@ -63,9 +67,8 @@ struct LossForward {
       const std::uint32_t step = team_size >> phase;
       if (place.thread < step) own.add(shared.sums[place.thread + step]);
     } else if (place.thread == 0) {
-      const float log_sum = own.value();
-      log_sums[place.x] = log_sum;
-      y[place.x] = log_sum - label_value(row, labels[place.x], classes);
+      sums[place.x] = own;
+      y[place.x] = own.loss(label_value(row, labels[place.x], classes));
     }
   }
 };
@@ -75,14 +78,14 @@ template <class T>
 struct LossBackward {
   const T* x;
   const std::int32_t* labels;
-  const float* log_sums;
+  const LogSum* sums;
   T* dx;
   float factor;
   Divisor classes;
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {
     const auto [image, c] = classes.split(thread);
-    const float p = std::exp(to_float(x[thread]) - log_sums[image]);
+    const float p = sums[image].p(to_float(x[thread]));
     const bool is_label = static_cast<std::int32_t>(c) == labels[image];
     dx[thread] = from_float<T>(factor * (is_label ? p - 1 : p));
   }
@@ -100,24 +103,24 @@ class LossOperation final : public OwnOperation {
         classes_(spec.layer.input_shapes.front().elements()),
         factor_(static_cast<float>(kind.loss_weight / spec.batch)) {
     set_output(tensor_desc(output_dims(spec), DType::f32, order));
-    set_state(label_bytes() + static_cast<std::size_t>(images_) * sizeof(float));
+    set_state(label_bytes() + static_cast<std::size_t>(images_) * sizeof(LogSum));
   }
 
   void run(Pass pass, const Operands& operands) override {
     EXPECT(has(pass));
     auto* labels = reinterpret_cast<std::int32_t*>(operands.state);
-    auto* log_sums = reinterpret_cast<float*>(operands.state + label_bytes());
+    auto* sums = reinterpret_cast<LogSum*>(operands.state + label_bytes());
     if (pass == Pass::forward) upload(operands);
     with_element(dtype(), [&]<class T>(T) {
       const T* x = operands.inputs[0].template as<const T>();
       if (pass == Pass::forward) {
-        const LossForward<T> code{x, labels, log_sums, operands.output.template as<float>(),
+        const LossForward<T> code{x, labels, sums, operands.output.template as<float>(),
                                   static_cast<std::int32_t>(classes_)};
         launcher_.teams("loss", code, images_, 1);
       } else {
-        const LossBackward<T> code{x,        labels,
-                                   log_sums, operands.input_gradients[0].template as<T>(),
-                                   factor_,  Divisor(classes_)};
+        const LossBackward<T> code{x,       labels,
+                                   sums,    operands.input_gradients[0].template as<T>(),
+                                   factor_, Divisor(classes_)};
         launcher_.each("loss gradient", code, images_ * classes_);
       }
     });
@@ -130,8 +133,9 @@ class LossOperation final : public OwnOperation {
     for (const std::int32_t label : operands.labels) EXPECT(label >= 0 && label < classes_);
     launcher_.upload(operands.labels.data(), operands.state, operands.labels.size_bytes());
   }
+  /// So many that the sums after them are aligned.
   [[nodiscard]] std::size_t label_bytes() const {
-    return static_cast<std::size_t>(images_) * sizeof(std::int32_t);
+    return static_cast<std::size_t>(images_ + images_ % 2) * sizeof(std::int32_t);
   }
 
   Launcher launcher_;

@@ -11,6 +11,7 @@ namespace dlscale::backend::cuda {
 template <class In, class Out, int inputs, int width, class Function>
 struct Map {
   static constexpr int packs_of_thread = 2;
+  static constexpr std::uint64_t packs_of_team = std::uint64_t{team_size} * packs_of_thread;
 
   const In* in[inputs];
   Out* out;
@@ -19,13 +20,12 @@ struct Map {
 
   [[nodiscard]] std::int64_t threads() const {
     const std::uint64_t packs = (elements + width - 1) / width;
-    const std::uint64_t team_packs = std::uint64_t{team_size} * packs_of_thread;
-    return static_cast<std::int64_t>((packs + team_packs - 1) / team_packs * team_size);
+    return static_cast<std::int64_t>((packs + packs_of_team - 1) / packs_of_team * team_size);
   }
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {
     const std::uint64_t first =
-        std::uint64_t{thread} / team_size * (team_size * packs_of_thread) + thread % team_size;
+        std::uint64_t{thread} / team_size * packs_of_team + thread % team_size;
     const std::uint64_t whole = elements / width;
     Pack<In, width> loaded[packs_of_thread][inputs];
     DLSCALE_UNROLL

@@ -33,7 +33,7 @@ struct PictureNormalisation {
     std::uint8_t bytes[3 * pixels];
     DLSCALE_UNROLL
     for (int i = 0; i < 3; ++i) {
-      const Pack<std::uint8_t, pixels> pack = load<pixels>(from + first + i * pixels);
+      const Pack<std::uint8_t, pixels> pack = load<pixels>(from + first + std::int64_t{i} * pixels);
       DLSCALE_UNROLL
       for (int k = 0; k < pixels; ++k) bytes[i * pixels + k] = pack.values[k];
     }

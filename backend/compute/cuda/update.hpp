@@ -67,29 +67,29 @@ void launch_update(const Launcher& launcher, const SgdStep& step, std::size_t n,
 
 /// Reads and writes every 8 bytes, and the last few one by one; volatile, or it would be nothing.
 struct Touch {
-  static constexpr std::uint32_t words_of_thread = 8;
+  static constexpr std::uint64_t words_of_thread = 8;
+  static constexpr std::uint64_t words_of_team = team_size * words_of_thread;
 
   std::byte* data;
   std::uint64_t bytes;
 
   [[nodiscard]] std::int64_t threads() const {
-    const std::uint64_t team_words = std::uint64_t{team_size} * words_of_thread;
-    return static_cast<std::int64_t>((bytes / sizeof(std::uint64_t) + team_words) / team_words *
-                                     team_size);
+    return static_cast<std::int64_t>((bytes / sizeof(std::uint64_t) + words_of_team) /
+                                     words_of_team * team_size);
   }
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {
     auto* words = reinterpret_cast<volatile std::uint64_t*>(data);
     const std::uint64_t count = bytes / sizeof(std::uint64_t);
     const std::uint64_t first =
-        std::uint64_t{thread} / team_size * (team_size * words_of_thread) + thread % team_size;
+        std::uint64_t{thread} / team_size * words_of_team + thread % team_size;
     std::uint64_t held[words_of_thread];
     DLSCALE_UNROLL
-    for (std::uint32_t i = 0; i < words_of_thread; ++i) {
+    for (std::uint64_t i = 0; i < words_of_thread; ++i) {
       if (first + i * team_size < count) held[i] = words[first + i * team_size];
     }
     DLSCALE_UNROLL
-    for (std::uint32_t i = 0; i < words_of_thread; ++i) {
+    for (std::uint64_t i = 0; i < words_of_thread; ++i) {
       if (first + i * team_size < count) words[first + i * team_size] = held[i];
     }
     if (thread != 0) return;
