@@ -27,6 +27,12 @@ void check(cudaError_t code, std::string_view call, std::string_view what) {
                     "smaller messages.",
                     what, call));
   }
+  if (code == cudaErrorDevicesUnavailable) {
+    throw ConfigError(fmt::format(
+        "{} failed for {}: the GPU is busy, held by another program for itself alone or closed to "
+        "all. See nvidia-smi, and start this when the GPU is free.",
+        call, what));
+  }
   throw LibraryError(fmt::format("{} failed for {} with code {} ({}: {}).", call, what,
                                  static_cast<int>(code), cudaGetErrorName(code),
                                  cudaGetErrorString(code)));

@@ -10,7 +10,7 @@
 namespace dlscale::backend::gpu_comm {
 
 /// Throws LibraryError naming call, code and `what` (a size, a device), ConfigError for memory that
-/// is full.
+/// is full and a GPU that is busy.
 void check(cudaError_t code, std::string_view call, std::string_view what);
 
 /// Throws LibraryError naming call, code and rank (see result.hpp) unless `code` is ncclSuccess.

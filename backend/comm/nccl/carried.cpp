@@ -35,10 +35,17 @@ void for_each_piece(std::size_t count, std::size_t limit, Use use) {
   }
 }
 
+/// Host data is little and may wait; one block leaves the GPU to others and keeps NCCL's buffers
+/// small.
+LinkEnd narrow(LinkEnd end) {
+  end.most_channels = 1;
+  return end;
+}
+
 class CarriedCommunicator : public Communicator {
  public:
   CarriedCommunicator(const LinkEnd& end, const LinkId& id, int node_rank, int node_size)
-      : link_(end, id), staging_(link_), node_rank_(node_rank), node_size_(node_size) {}
+      : link_(narrow(end), id), staging_(link_), node_rank_(node_rank), node_size_(node_size) {}
 
   [[nodiscard]] Rank rank() const override { return link_.end().rank; }
   [[nodiscard]] int size() const override { return link_.end().size; }

@@ -72,6 +72,8 @@ GpuMemory::GpuMemory(GpuMemory&& other) noexcept
     : device_(other.device_), bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
 
 GpuMemory::~GpuMemory() {
+  if (data_ == nullptr) return;
+  static_cast<void>(cudaSetDevice(device_));
   static_cast<void>(cudaFree(data_));
 }
 
@@ -95,7 +97,6 @@ struct Collectives::Impl {
 
   NcclCommunicator& over;
   Link link;
-  std::unique_ptr<Link> simulated;    ///< never runs anything
   std::optional<GpuMemory> pretence;  ///< an address for what is only simulated
 };
 
@@ -144,12 +145,10 @@ std::optional<Seconds> Collectives::estimate(const Exchange& exchange) {
   if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) {
     return std::nullopt;
   }
-  if (!impl_->simulated) {
-    impl_->simulated = std::make_unique<Link>(end, agree_on_link(impl_->over));
-    impl_->pretence.emplace(end.device, 256);
-  }
+  if (!impl_->pretence) impl_->pretence.emplace(end.device, 256);
   std::byte* address = impl_->pretence->data();
-  const float microseconds = simulate(*impl_->simulated, exchange, address, address);
+  Link link(end, agree_on_link(impl_->over));
+  const float microseconds = simulate(link, exchange, address, address);
   if (!std::isfinite(microseconds) || microseconds < 0) return std::nullopt;
   return Seconds(1e-6 * static_cast<double>(microseconds));
 }
@@ -159,11 +158,15 @@ std::optional<Choice> Collectives::choice(const Exchange& exchange, const std::b
   Profile profile;
   enqueue(exchange, from, to, stream);
   wait(stream);
+  if (impl_->link.end().size == 1 || exchange.count == 0) return std::nullopt;
   for (const nccl_profiler::Note& note : profile.read()) {
     if (text_of(note.communicator) != impl_->link.name()) continue;
     return Choice{text_of(note.algorithm), text_of(note.protocol), note.channels, note.warps};
   }
-  return std::nullopt;
+  throw Unsupported(fmt::format(
+      "NCCL's choice of algorithm is not known: {} did not load dlscale's profiler plugin, whose "
+      "interface came with NCCL 2.27. NCCL_DEBUG=INFO in the environment makes NCCL say why.",
+      library_name()));
 }
 
 }  // namespace dlscale::backend::gpu_comm

@@ -77,12 +77,14 @@ class Collectives {
 
   /// What NCCL expects the operation to take (ncclGroupSimulateEnd: the cost model of
   /// src/graph/tuning.cc). Nothing for a rank alone and for sends and receives, for which it has
-  /// none. Collective: the first call makes a link that is used for nothing else, because a
-  /// simulated operation stays in the plans of its link and would be run with the next real one.
+  /// none. Collective, and takes as long as making a link: each estimate has one of its own,
+  /// because NCCL leaves what it simulated in the link's plans, to be run with the next real
+  /// operation and mixed up with the next simulated one.
   [[nodiscard]] std::optional<Seconds> estimate(const Exchange& exchange);
 
   /// What NCCL chose for the exchange, from doing it once, which it waits for. Nothing for a rank
-  /// alone: NCCL copies then. Throws Unsupported if the profiler plugin was not loaded. Collective.
+  /// alone or no elements: NCCL then copies or does nothing. Throws Unsupported, saying why, if
+  /// NCCL did not load the profiler plugin. Collective.
   [[nodiscard]] std::optional<Choice> choice(const Exchange& exchange, const std::byte* from,
                                              std::byte* to, Stream stream);
 

@@ -61,6 +61,7 @@ void use_device(int device) {
 
 Side side_of(const void* memory, std::size_t bytes, int device) {
   if (bytes == 0) return Side::host;
+  use_device(device);  // or the question would open the first GPU, which may be another rank's
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, memory), "cudaPointerGetAttributes",
         fmt::format("a message of {} bytes", bytes));

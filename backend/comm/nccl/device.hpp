@@ -12,7 +12,7 @@ void use_device(int device);
 
 enum class Side { host, device };
 /// Where memory lies. Throws ConfigError if it is of a GPU other than `device`. Empty memory is on
-/// the host.
+/// the host. Makes `device` the thread's.
 Side side_of(const void* memory, std::size_t bytes, int device);
 
 }  // namespace dlscale::backend::gpu_comm

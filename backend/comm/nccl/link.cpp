@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstring>
 #include <exception>
+#include <future>
 #include <thread>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/device.hpp"
 #include "core/error.hpp"
+#include "core/interrupt.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {
@@ -23,9 +25,51 @@ constexpr std::chrono::microseconds nap{20};
 /// How often a waiting rank asks NCCL for errors. Each question is a few loads.
 constexpr std::chrono::milliseconds between_questions{20};
 
-std::string next_name() {
+/// For all ranks to connect after they met; a thousand of them take less than a minute.
+constexpr std::chrono::seconds connecting{180};
+
+std::shared_ptr<const std::string> next_name() {
   static std::atomic<int> links = 0;
-  return fmt::format("dlscale link {}", links++);
+  return std::make_shared<const std::string>(fmt::format("dlscale link {}", links++));
+}
+
+/// Connecting blocks for ever if another rank has died since all met, so a thread does it that can
+/// be left behind. This is what it then still uses.
+struct Attempt {
+  LinkEnd end;
+  LinkId id;
+  std::shared_ptr<const std::string> name;
+  ncclComm_t comm = nullptr;
+  std::promise<ncclResult_t> result;
+};
+
+ncclResult_t connect(Attempt& attempt) {
+  if (cudaSetDevice(attempt.end.device) != cudaSuccess) return ncclUnhandledCudaError;
+  ncclUniqueId unique;
+  std::memcpy(&unique, attempt.id.data(), sizeof unique);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  // A non-blocking communicator starts a thread for every group of calls, which would be measured.
+  config.blocking = 1;
+  config.commName = attempt.name->c_str();  // NCCL keeps the pointer
+  if (attempt.end.most_channels > 0) {
+    config.minCTAs = 1;
+    config.maxCTAs = attempt.end.most_channels;
+  }
+  return ncclCommInitRankConfig(&attempt.comm, attempt.end.size, unique, attempt.end.rank, &config);
+}
+
+void await(const std::future<ncclResult_t>& result, const LinkEnd& end) {
+  const Clock::time_point begin = Clock::now();
+  while (result.wait_for(between_questions) != std::future_status::ready) {
+    throw_if_interrupted();
+    if (Clock::now() - begin < connecting) continue;
+    throw LibraryError(fmt::format(
+        "NCCL did not connect rank {} with the other {} within {} s. If one of them ended, see "
+        "what "
+        "it printed; if all run, NCCL may be trying the wrong network: name the right one in "
+        "NCCL_SOCKET_IFNAME.",
+        end.rank, end.size - 1, connecting.count()));
+  }
 }
 
 }  // namespace
@@ -69,13 +113,12 @@ Link::~Link() {
 }
 
 void Link::connect(const LinkId& id) {
-  ncclUniqueId unique;
-  std::memcpy(&unique, id.data(), sizeof unique);
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  // A non-blocking communicator starts a thread for every group of calls, which would be measured.
-  config.blocking = 1;
-  config.commName = name_.c_str();
-  const ncclResult_t code = ncclCommInitRankConfig(&comm_, end_.size, unique, end_.rank, &config);
+  auto attempt = std::make_shared<Attempt>(Attempt{end_, id, name_, nullptr, {}});
+  std::future<ncclResult_t> result = attempt->result.get_future();
+  std::thread([attempt] { attempt->result.set_value(gpu_comm::connect(*attempt)); }).detach();
+  await(result, end_);
+  comm_ = attempt->comm;
+  const ncclResult_t code = result.get();
   if (code == ncclSuccess) return;
   if (comm_ != nullptr) static_cast<void>(ncclCommAbort(comm_));
   gpu_comm::check(code, "ncclCommInitRankConfig", end_.rank);

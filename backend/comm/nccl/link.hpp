@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "backend/comm/communicator.hpp"
@@ -21,6 +22,7 @@ struct LinkEnd {
   int device = 0;
   Rank rank = 0;
   int size = 1;
+  int most_channels = 0;  ///< blocks that one operation takes on the GPU; 0: as NCCL chooses
 };
 
 /// A communicator of NCCL and a stream of its own, of the highest priority, so that messages do not
@@ -29,6 +31,7 @@ struct LinkEnd {
 class Link {
  public:
   /// Collective; waits for all ranks. Makes `end.device` the current one of the calling thread.
+  /// Throws LibraryError if they do not come, Interrupted after a signal.
   Link(const LinkEnd& end, const LinkId& id);
   ~Link();
   Link(const Link&) = delete;
@@ -38,7 +41,7 @@ class Link {
   [[nodiscard]] ncclComm_t get() const { return comm_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
   /// The name in NCCL's configuration, by which the profiler plugin tells links apart.
-  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& name() const { return *name_; }
 
   /// Before any call: the thread's device.
   void enter() const;
@@ -53,7 +56,7 @@ class Link {
   void look_for_errors();
 
   LinkEnd end_;
-  std::string name_;
+  std::shared_ptr<const std::string> name_;
   ncclComm_t comm_ = nullptr;
   cudaStream_t stream_ = nullptr;
   bool healthy_ = true;

@@ -24,6 +24,7 @@ Staging::Staging(Link& link) : link_(link) {
 }
 
 Staging::~Staging() {
+  static_cast<void>(cudaSetDevice(link_.end().device));
   static_cast<void>(cudaFree(device_));
   static_cast<void>(cudaFreeHost(host_));
 }

@@ -247,6 +247,10 @@ TEST(LocalGroup, DifferentSizesFailOnEveryRank) {
   });
 }
 
+TEST(LocalGroup, TakesNoMemoryOfAGpu) {
+  EXPECT_FALSE(local_group(1).front()->takes_device_memory());
+}
+
 TEST(CheckWorld, AcceptsWhatTheLauncherStartedAndNothingElse) {
   Processes::run([](Communicator& ranks) {
     EXPECT_NO_THROW(check_world(ranks, 0));
