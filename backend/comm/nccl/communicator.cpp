@@ -32,7 +32,7 @@ void NcclCommunicator::receive(std::span<std::byte> data, Rank from, int tag) {
 }
 
 void NcclCommunicator::all_reduce(std::span<float> data, Reduction op) {
-  if (side_of(data.data(), data.size_bytes(), device()) == Side::host) {
+  if (side_of(data.data(), data.size_bytes(), gpu()) == Side::host) {
     return host_->all_reduce(data, op);
   }
   link_.enter();
@@ -49,7 +49,7 @@ void NcclCommunicator::all_reduce(std::span<double> data, Reduction op) {
 
 void NcclCommunicator::broadcast(std::span<std::byte> data, Rank root) {
   EXPECT(root >= 0 && root < size());
-  if (side_of(data.data(), data.size(), device()) == Side::host) {
+  if (side_of(data.data(), data.size(), gpu()) == Side::host) {
     return host_->broadcast(data, root);
   }
   link_.enter();
@@ -66,11 +66,11 @@ void NcclCommunicator::all_gather(std::span<const std::byte> mine, std::span<std
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
-  return std::make_unique<NcclCommunicator>(host_->duplicate(), device());
+  return std::make_unique<NcclCommunicator>(host_->duplicate(), gpu());
 }
 
 void NcclCommunicator::expect_host(const void* data, std::size_t bytes) const {
-  EXPECT(side_of(data, bytes, device()) == Side::host);
+  EXPECT(side_of(data, bytes, gpu()) == Side::host);
 }
 
 }  // namespace dlscale::backend::gpu_comm
