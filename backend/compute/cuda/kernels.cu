@@ -51,8 +51,13 @@ void touch(cudaStream_t stream, std::byte* data, std::size_t bytes) {
 
 void hold(cudaStream_t stream, Seconds seconds) {
   const double nanoseconds = std::max(0.0, seconds.si() * 1e9);
-  spin<<<1, 1, 0, stream>>>(static_cast<std::uint64_t>(nanoseconds));
-  if (cudaPeekAtLastError() != cudaSuccess) check_launch("hold", describe_seconds(seconds));
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(1);
+  config.blockDim = dim3(1);
+  config.stream = stream;
+  const cudaError_t code =
+      cudaLaunchKernelEx(&config, spin, static_cast<std::uint64_t>(nanoseconds));
+  if (code != cudaSuccess) check(code, "launch of kernel hold", describe_seconds(seconds));
 }
 
 void add_bias(cudaStream_t stream, const float* bias, const Tensor& tensor) {

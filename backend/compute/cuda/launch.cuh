@@ -53,16 +53,13 @@ class StreamLauncher {
     EXPECT(threads >= 0 && threads < std::int64_t{1} << 31);
     if (threads == 0) return;
     const auto count = static_cast<std::uint32_t>(threads);
-    run_each<<<(count + team_size - 1) / team_size, team_size, 0, stream()>>>(body, count);
-    check(name);
+    launch(name, dim3((count + team_size - 1) / team_size), run_each<Body>, body, count);
   }
 
   template <class Body>
   void teams(std::string_view name, const Body& body, std::int64_t x, std::int64_t y) const {
     EXPECT(x >= 1 && x < std::int64_t{1} << 31 && y >= 1 && y <= 65535);
-    const dim3 grid(static_cast<unsigned>(x), static_cast<unsigned>(y));
-    run_teams<<<grid, team_size, 0, stream()>>>(body);
-    check(name);
+    launch(name, dim3(static_cast<unsigned>(x), static_cast<unsigned>(y)), run_teams<Body>, body);
   }
 
   void upload(const void* from, void* to, std::size_t bytes) const {
@@ -79,9 +76,19 @@ class StreamLauncher {
   [[nodiscard]] cudaStream_t stream() const {
     return context_ == nullptr ? stream_ : context_->stream;
   }
-  /// Describes only what failed: kernels are launched by the hundred in an iteration.
-  void check(std::string_view name) const {
-    if (cudaPeekAtLastError() != cudaSuccess) check_launch(name, describe_());
+  /// Not <<<…>>>: after that only the last error of any call could be asked for. Describes only
+  /// what failed, as kernels are launched by the hundred in an iteration.
+  template <class... Parameters, class... Arguments>
+  void launch(std::string_view name, dim3 grid, void (*kernel)(Parameters...),
+              const Arguments&... arguments) const {
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = dim3(team_size);
+    config.stream = stream();
+    const cudaError_t code = cudaLaunchKernelEx(&config, kernel, arguments...);
+    if (code != cudaSuccess) {
+      cuda::check(code, "launch of kernel " + std::string(name), describe_());
+    }
   }
 
   const Context* context_ = nullptr;
