@@ -90,7 +90,7 @@ struct PipelineOptions {
   int ranks = 1;
   /// Memory for the decoded images: what the device they go to copies fastest from; empty: ordinary
   /// memory. Must be freed before the device is closed, so the pipeline goes first.
-  std::function<backend::Buffer(std::size_t bytes)> allocate;
+  std::function<backend::Buffer(std::size_t bytes)> allocate = {};
 };
 
 /// Fills `out` as load_picture() does. Each loader thread has one of its own.
