@@ -67,6 +67,7 @@ std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pas
 std::vector<Pass> parse_passes(const std::vector<std::string>& names) {
   if (names == std::vector<std::string>{"all"}) return {all_passes.begin(), all_passes.end()};
   std::vector<Pass> passes;
+  passes.reserve(names.size());
   for (const std::string& name : names) passes.push_back(parse_pass(name));
   return passes;
 }

@@ -48,6 +48,7 @@ std::map<std::vector<std::string>, Group> group_by(const Group& all,
   std::map<std::vector<std::string>, Group> groups;
   for (const Sourced& one : all) {
     std::vector<std::string> key;
+    key.reserve(axes.size());
     for (const std::string_view axis : axes) key.push_back(one.axis(axis));
     groups[key].push_back(one);
   }

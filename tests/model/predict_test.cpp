@@ -11,6 +11,7 @@
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/message_time.hpp"
+#include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -30,17 +31,6 @@ TrainingRun small_run(int ranks) {
   run.ranks_per_node = 2;
   run.batch = batch;
   return run;
-}
-
-bool mentions(const Prediction& prediction, const std::string& text) {
-  return std::any_of(prediction.notes.begin(), prediction.notes.end(),
-                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
-}
-
-std::string all(const std::vector<std::string>& notes) {
-  std::string text;
-  for (const std::string& note : notes) text += note + "\n";
-  return text;
 }
 
 double steps_seconds(const Network& network, const std::vector<Step>& steps, int images) {
@@ -452,115 +442,6 @@ TEST_F(Messages, GrowWithRanks) {
     const double now = seconds(ranks, 64, 1e6);
     EXPECT_GE(now, before);
     before = now;
-  }
-}
-
-// From data sheets.
-
-TrainingRun p40_run(int images) {
-  TrainingRun run;
-  run.network = "alexnet";
-  run.cluster = "p40x16";
-  run.ranks_per_node = 4;
-  run.batch = images;
-  run.loader_threads = 6;
-  return run;
-}
-
-TEST(NominalPrediction, IsTheSumOfRooflines) {
-  const Network network = load_network("alexnet");
-  const Machine machine = nominal_machine(load_cluster("p40x16"));
-  const int ranks[] = {1, 2, 4, 8, 16};
-  TrainingRun run = p40_run(256);
-  run.loader_threads = 2;
-  const auto predictions = predict(network, machine, run, ranks);
-  ASSERT_EQ(predictions.size(), 5U);
-  double forward = 0;
-  for (const Step step : forward_steps(network)) {
-    const Work what = work(network, step, 256, DType::f32);
-    forward += std::max(what.flops.si() / 11.76e12, what.bytes.si() / 346e9) + 3.8e-6;
-  }
-  const Prediction& first = predictions.front();
-  EXPECT_NEAR(first.time.forward.si(), forward, 1e-9 * forward);
-  EXPECT_NEAR(first.time.load.si(), 256 * 2.8e-3, 1e-9);
-  const double images = 256 * f32 * static_cast<double>(network.input().elements());
-  EXPECT_NEAR(first.time.h2d.si(), 29e-6 + images / 15.75e9, 1e-9);
-  EXPECT_EQ(first.bound, "input");
-  for (const Prediction& p : predictions) {
-    EXPECT_TRUE(mentions(p, "lower bound")) << all(p.notes);
-    ASSERT_TRUE(p.closed_form);
-    EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-9 * p.time.total.si());
-    EXPECT_LE(p.efficiency, 1 + 1e-9);
-    EXPECT_NEAR(p.efficiency, p.speedup / p.run.ranks, 1e-12);
-    EXPECT_NEAR(p.images_per_s, 256 * p.run.ranks / p.time.total.si(), 1e-9 * p.images_per_s);
-    EXPECT_FALSE(p.low || p.high);
-    EXPECT_TRUE(mentions(p, "2.800 ms a picture and core by host.decode")) << all(p.notes);
-  }
-}
-
-TEST(NominalPrediction, GivesLayersTheTimesOfDataSheets) {
-  const Network network = load_network("alexnet");
-  TrainingRun run = p40_run(32);
-  run.ranks = 4;
-  for (const LayerTime& layer :
-       layer_times(network, nominal_machine(load_cluster("p40x16")), run).layers) {
-    EXPECT_EQ(layer.forward_source.value_or(TimeSource::data_sheet), TimeSource::data_sheet);
-    EXPECT_EQ(layer.forward_source.has_value(), layer.forward > Seconds());
-    EXPECT_EQ(layer.communication_source.value_or(TimeSource::data_sheet), TimeSource::data_sheet);
-    EXPECT_EQ(layer.communication_source.has_value(), layer.gradient > Bytes());
-    EXPECT_EQ(layer.communication > Seconds(), layer.gradient > Bytes());
-  }
-}
-
-TEST(NominalPrediction, SendsOverARingOfTheSlowestLink) {
-  const Machine machine = nominal_machine(load_cluster("p40x16"));
-  Notes notes;
-  // Within a node PCIe, 5.7 us and 15.75 GB/s; between nodes InfiniBand, 14 us and 54.54 Gb/s.
-  const double m = 1e8;
-  const auto time = [&](int ranks) {
-    return MessageTimes(machine, {ranks, 4}, Schedule::wait_free, notes).time(Bytes(m)).value.si();
-  };
-  EXPECT_NEAR(time(4), 6 * 5.7e-6 + 1.5 * m / 15.75e9, 1e-9);
-  EXPECT_NEAR(time(16), 30 * 14e-6 + 2 * 15.0 / 16 * m / (54.54e9 / 8), 1e-9);
-}
-
-TEST(NominalPrediction, IsBoundByComputeOnceInputIsFast) {
-  Machine machine = nominal_machine(load_cluster("p40x16"));
-  machine.loaders.front().decode = Estimate<Seconds>::exact(Seconds(1e-6));
-  const int ranks[] = {1, 16};
-  const auto predictions = predict(load_network("resnet50"), machine, p40_run(32), ranks);
-  EXPECT_EQ(predictions[0].bound, "compute");
-  EXPECT_GT(predictions[1].speedup, 8);
-  machine.cluster.inter_node.bandwidth = BytesPerSecond(1e7);
-  EXPECT_EQ(predict(load_network("resnet50"), machine, p40_run(32), ranks)[1].bound,
-            "communication");
-}
-
-TEST(NominalPrediction, RefusesAPrecisionTheDeviceLacks) {
-  TrainingRun run = p40_run(32);
-  run.dtype = DType::bf16;
-  const int ranks[] = {1};
-  const Machine machine = nominal_machine(load_cluster("p40x16"));
-  EXPECT_THROW(predict(load_network("alexnet"), machine, run, ranks), ConfigError);
-}
-
-TEST(NominalPrediction, HoldsForEveryNetworkClusterAndSchedule) {
-  const int ranks[] = {1, 16};
-  for (const char* cluster : {"p40x16", "k80x16_10gbe", "v100x16_ib100"}) {
-    const Machine machine = nominal_machine(load_cluster(cluster));
-    for (const char* name : {"alexnet", "googlenet", "resnet50", "vgg16"}) {
-      const Network network = load_network(name);
-      for (const Schedule schedule :
-           {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
-        TrainingRun run = p40_run(32);
-        run.schedule = schedule;
-        for (const Prediction& p : predict(network, machine, run, ranks)) {
-          ASSERT_TRUE(p.closed_form);
-          EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-9 * p.time.total.si());
-          EXPECT_GT(p.images_per_s, 0);
-        }
-      }
-    }
   }
 }
 
