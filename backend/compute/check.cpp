@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/compute/precision.hpp"
 #include "backend/compute/operation_memory.hpp"
+#include "backend/compute/precision.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/error.hpp"
 
@@ -248,8 +248,13 @@ OperationCheck compare(const std::vector<Result>& got, const std::vector<Result>
 
 OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
                                const OperationSpec& spec, Pass pass, std::uint64_t seed) {
-  const auto operation = device.create(spec);
-  if (!operation->has(pass)) {
+  return check_operation(device, reference, spec, *device.create(spec), pass, seed);
+}
+
+OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
+                               const OperationSpec& spec, Operation& operation, Pass pass,
+                               std::uint64_t seed) {
+  if (!operation.has(pass)) {
     throw Unsupported(
         fmt::format("{} has no pass {} on {}", describe(spec), pass_name(pass), device.name()));
   }
@@ -261,9 +266,9 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
       reference_spec(spec, reference, chosen ? static_cast<int>(chosen->size()) : spec.batch);
   const auto model = reference.create(plain);
 
-  Data data = make_data(spec, *operation, seed);
+  Data data = make_data(spec, operation, seed);
   if (chosen) clear_all_but(*chosen, data.output_gradient, spec.batch);
-  std::vector<Result> got = run(device, *operation, spec, data, pass, seed);
+  std::vector<Result> got = run(device, operation, spec, data, pass, seed);
   for (Result& result : got) {
     if (chosen && result.extent == Result::Extent::batch) {
       result.values = keep(result.values, spec.batch, *chosen);

@@ -32,6 +32,11 @@ struct OperationCheck {
 OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
                                const OperationSpec& spec, Pass pass, std::uint64_t seed);
 
+/// The same for an operation that was made another way than by `device.create(spec)`.
+OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
+                               const OperationSpec& spec, Operation& operation, Pass pass,
+                               std::uint64_t seed);
+
 /// What `max_relative_error` may be for an answer that is right, whatever the layer. f32: 2e-4, for
 /// sums of up to a million terms (n terms added one after the other in f32 are off by about
 /// 6e-8 · sqrt(n / 6) of the sum's typical size, the worst of thousands of sums by four times

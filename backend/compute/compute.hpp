@@ -100,6 +100,14 @@ class Operation {
   virtual void run(Pass pass, const Operands& operands) = 0;
 };
 
+/// A way to run one pass of an operation: an algorithm of a library, by its name.
+struct Algorithm {
+  std::string name;
+  /// The operation, with that pass this way. Throws Unsupported with the reason where the library
+  /// does not offer it.
+  std::function<std::unique_ptr<Operation>()> create;
+};
+
 /// SGD with momentum and weight decay, in the form of Caffe and PyTorch:
 ///   g' = g · gradient_scale + weight_decay · w;  v = momentum · v + g';  w = w - rate · v
 struct SgdStep {
@@ -188,6 +196,13 @@ class ComputeDevice {
   [[nodiscard]] virtual TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const = 0;
   /// Throws Unsupported with the library's reason.
   [[nodiscard]] virtual std::unique_ptr<Operation> create(const OperationSpec& spec) = 0;
+
+  /// All ways the device knows to run one pass, to compare them with what create() chooses; nothing
+  /// where it has no choice. The device must outlive the list.
+  [[nodiscard]] virtual std::vector<Algorithm> algorithms(const OperationSpec& /*spec*/,
+                                                          Pass /*pass*/) {
+    return {};
+  }
 
   /// Copies between layouts and precisions; dims must agree. Host memory that is read may change
   /// again when the call returns, unless it is allocate_on_host()'s: then after the copy is done.

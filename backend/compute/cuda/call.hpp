@@ -3,6 +3,8 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
+#include <concepts>
+#include <string>
 #include <string_view>
 
 namespace dlscale::backend::cuda {
@@ -14,6 +16,15 @@ namespace dlscale::backend::cuda {
 void check(cudaError_t code, std::string_view call, std::string_view what);
 void check(cudnnStatus_t code, std::string_view call, std::string_view what);
 void check(cublasStatus_t code, std::string_view call, std::string_view what);
+
+/// The same where saying what costs time that a good call should not take: `what` is called for it.
+template <class Code, std::invocable Describe>
+void check(Code code, std::string_view call, const Describe& what) {
+  if (code != Code{}) check(code, call, std::string_view(std::string(what())));
+}
+
+/// What the last call of cuDNN on this thread complained of.
+std::string last_cudnn_message();
 
 /// After a kernel was launched: checks that it could be.
 void check_launch(std::string_view kernel, std::string_view what);

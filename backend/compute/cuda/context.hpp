@@ -10,6 +10,8 @@
 
 namespace dlscale::backend::cuda {
 
+class Choices;
+
 /// What the operations of an open device share. They enqueue on `stream` and never wait.
 struct Context {
   int device = 0;
@@ -17,6 +19,7 @@ struct Context {
   cudaStream_t stream = nullptr;
   cudnnHandle_t cudnn = nullptr;
   cublasLtHandle_t blas = nullptr;
+  Choices* choices = nullptr;  ///< of kernels, by trial
   cudaDeviceProp properties{};
 };
 

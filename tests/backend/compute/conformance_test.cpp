@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -7,6 +8,7 @@
 
 #include "backend/compute/check.hpp"
 #include "core/error.hpp"
+#include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 namespace dlscale::backend {
@@ -135,16 +137,26 @@ using Parameters = std::tuple<const ComputeBackend*, Case, DType, InputLayout>;
 /// overlapping windows in bf16, one by one.
 double tolerance(const Layer& layer, Pass pass, DType dtype) {
   if (dtype == DType::f32) return 1e-5;
+  if (dtype == DType::tf32) return 1e-3;
+  if (dtype == DType::f16) return 5e-3;
   const bool adds_in_bf16 =
       std::holds_alternative<Pooling>(layer.kind) && pass == Pass::backward_data;
   return adds_in_bf16 ? 5e-2 : 2e-2;
 }
 
-class Conformance : public testing::TestWithParam<Parameters> {};
+class Conformance : public testing::TestWithParam<Parameters> {
+ protected:
+  static void SetUpTestSuite() { devices = std::make_unique<OpenedDevices>(); }
+  static void TearDownTestSuite() { devices.reset(); }
+  static std::unique_ptr<OpenedDevices> devices;
+};
+
+std::unique_ptr<OpenedDevices> Conformance::devices;
 
 TEST_P(Conformance, GivesTheAnswersOfReference) {
   const auto& [backend, layer_case, dtype, layout] = GetParam();
-  const auto device = backend->open({});
+  const auto& [device, reason] = devices->of(*backend);
+  if (device == nullptr) GTEST_SKIP() << reason;
   const auto reference = family<ComputeBackend>().find("reference")->open({});
   const Layer layer = make_layer(layer_case.kind, layer_case.inputs);
   const OperationSpec spec = layout == InputLayout::plain
@@ -162,15 +174,21 @@ TEST_P(Conformance, GivesTheAnswersOfReference) {
   }
 }
 
-/// Where bf16 is offered at all; elsewhere device_test checks that it is refused.
+/// Those that the backend offers; of others device_test checks that they are refused.
+std::vector<DType> dtypes_of(const ComputeBackend& backend) {
+  if (backend.name == "reference") return {DType::f32};
+  if (backend.name == "onednn") return {DType::f32, DType::bf16};
+  return {all_dtypes.begin(), all_dtypes.end()};
+}
+
 std::vector<Parameters> parameters() {
   std::vector<Parameters> all;
   for (const ComputeBackend* backend : family<ComputeBackend>().members) {
     for (const Case& layer_case : all_cases()) {
       for (const auto layout : {InputLayout::plain, InputLayout::chained}) {
-        all.emplace_back(backend, layer_case, DType::f32, layout);
-        if (backend->name != "reference")
-          all.emplace_back(backend, layer_case, DType::bf16, layout);
+        for (const DType dtype : dtypes_of(*backend)) {
+          all.emplace_back(backend, layer_case, dtype, layout);
+        }
       }
     }
   }

@@ -10,6 +10,7 @@
 
 #include "backend/compute/bfloat16.hpp"
 #include "core/error.hpp"
+#include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
 
 /// What every device promises beside the answers of its operations.
@@ -26,24 +27,37 @@ struct Owned {
   Tensor tensor;
 };
 
+/// The tests have an open device; where the machine has none they are skipped.
 class EveryDevice : public testing::TestWithParam<const ComputeBackend*> {
  protected:
-  [[nodiscard]] std::unique_ptr<ComputeDevice> open() const { return GetParam()->open({}); }
+  static void SetUpTestSuite() { devices = std::make_unique<OpenedDevices>(); }
+  static void TearDownTestSuite() { devices.reset(); }
+  void SetUp() override {
+    const OpenedDevice& opened = devices->of(*GetParam());
+    if (opened.device == nullptr) GTEST_SKIP() << opened.reason;
+    device = opened.device.get();
+  }
+  static std::unique_ptr<OpenedDevices> devices;
+  ComputeDevice* device = nullptr;
 };
 
+std::unique_ptr<OpenedDevices> EveryDevice::devices;
+
 TEST_P(EveryDevice, HasTheNameOfItsBackend) {
-  EXPECT_EQ(open()->name(), GetParam()->name);
+  EXPECT_EQ(device->name(), GetParam()->name);
 }
 
 TEST_P(EveryDevice, AllocatesZeroedAlignedMemory) {
-  const Buffer buffer = open()->allocate(1000);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer.get()) % 64, 0U);
-  EXPECT_TRUE(std::all_of(buffer.get(), buffer.get() + 1000,
+  const Owned there(*device, device->plain({10, 5, 5, 1}, DType::f32));
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(there.tensor.data) % 64, 0U);
+  EXPECT_EQ(read(*device, there.tensor), Values(250, 0.0F));
+  const Buffer here = device->allocate_on_host(1000);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(here.get()) % 64, 0U);
+  EXPECT_TRUE(std::all_of(here.get(), here.get() + 1000,
                           [](std::byte value) { return value == std::byte{0}; }));
 }
 
 TEST_P(EveryDevice, ClearsAndTouchesItsMemory) {
-  const auto device = open();
   const Owned there(*device, device->plain({3, 5, 7, 2}, DType::f32));
   const Values values = shuffled(there.tensor.desc.elements(), 1);
   write(*device, values, there.tensor);
@@ -54,7 +68,6 @@ TEST_P(EveryDevice, ClearsAndTouchesItsMemory) {
 }
 
 TEST_P(EveryDevice, CarriesBytesThereAndBack) {
-  const auto device = open();
   const Buffer there = device->allocate(1000);
   const Buffer from = device->allocate_on_host(1000);
   for (std::size_t i = 0; i < 1000; ++i) from[i] = static_cast<std::byte>(i * 7 % 251);
@@ -66,7 +79,6 @@ TEST_P(EveryDevice, CarriesBytesThereAndBack) {
 }
 
 TEST_P(EveryDevice, MarksItsTimeLine) {
-  const auto device = open();
   const auto first = device->mark();
   const Owned there(*device, device->plain({64, 64, 16, 16}, DType::f32));
   device->touch(there.tensor.data, there.tensor.desc.layout.bytes);
@@ -77,7 +89,6 @@ TEST_P(EveryDevice, MarksItsTimeLine) {
 }
 
 TEST_P(EveryDevice, TimesWhatItWasGiven) {
-  const auto device = open();
   const Owned there(*device, device->plain({64, 64, 16, 16}, DType::f32));
   int calls = 0;
   const Timed time = device->time([&] {
@@ -90,7 +101,6 @@ TEST_P(EveryDevice, TimesWhatItWasGiven) {
 }
 
 TEST_P(EveryDevice, CopiesThereAndBackWithoutLoss) {
-  const auto device = open();
   const Layer layer = make_layer(Relu{}, {{19, 5, 3}});
   const OperationSpec spec = chained_spec(*device, layer, 2, DType::f32);
   const Owned there(*device, spec.inputs.front());
@@ -100,7 +110,6 @@ TEST_P(EveryDevice, CopiesThereAndBackWithoutLoss) {
 }
 
 TEST_P(EveryDevice, CopiesWeightsThereAndBackWithoutLoss) {
-  const auto device = open();
   for (const int groups : {1, 2}) {
     const Convolution kind{
         .out_channels = 34, .kernel_h = 3, .kernel_w = 2, .pad = 1, .groups = groups};
@@ -115,7 +124,6 @@ TEST_P(EveryDevice, CopiesWeightsThereAndBackWithoutLoss) {
 }
 
 TEST_P(EveryDevice, KeepsGradientsInTheOrderOfTheirValues) {
-  const auto device = open();
   const std::vector<LayerKind> kinds{
       Convolution{.out_channels = 40, .kernel_h = 3, .kernel_w = 3, .pad = 1},
       FullyConnected{.outputs = 40}, BatchNorm{}};
@@ -132,7 +140,6 @@ TEST_P(EveryDevice, KeepsGradientsInTheOrderOfTheirValues) {
 }
 
 TEST_P(EveryDevice, AccumulatesInAnyLayout) {
-  const auto device = open();
   const OperationSpec spec = chained_spec(*device, make_layer(Relu{}, {{19, 5, 3}}), 2, DType::f32);
   const Owned a(*device, spec.inputs.front());
   const Owned b(*device, spec.inputs.front());
@@ -148,28 +155,36 @@ TEST_P(EveryDevice, AccumulatesInAnyLayout) {
 }
 
 TEST_P(EveryDevice, UpdatesAsCaffeAndPyTorchDo) {
-  const auto device = open();
   const SgdStep step{.rate = 0.1F, .momentum = 0.9F, .weight_decay = 0.01F, .gradient_scale = 0.5F};
-  Values weights = shuffled(1001, 1);
-  const Values gradients = shuffled(1001, 2);
-  Values momentum = shuffled(1001, 3);
-  const Values weights_before = weights;
-  const Values momentum_before = momentum;
-  std::vector<std::uint16_t> low(1001);
-  device->update(step, weights.size(), weights.data(), gradients.data(), momentum.data(),
-                 low.data());
+  const TensorDesc desc = device->plain({1001, 1, 1, 1}, DType::f32);
+  const Owned weights(*device, desc);
+  const Owned gradients(*device, desc);
+  const Owned momentum(*device, desc);
+  const Buffer low = device->allocate(1001 * sizeof(std::uint16_t));
+  const Values weights_before = shuffled(1001, 1);
+  const Values gradients_before = shuffled(1001, 2);
+  const Values momentum_before = shuffled(1001, 3);
+  write(*device, weights_before, weights.tensor);
+  write(*device, gradients_before, gradients.tensor);
+  write(*device, momentum_before, momentum.tensor);
+  device->update(step, 1001, weights.tensor.as<float>(), gradients.tensor.as<float>(),
+                 momentum.tensor.as<float>(), reinterpret_cast<std::uint16_t*>(low.get()));
   device->synchronize();
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double g = gradients[i] * 0.5 + 0.01 * weights_before[i];
+  const Values weights_after = read(*device, weights.tensor);
+  const Values momentum_after = read(*device, momentum.tensor);
+  std::vector<std::uint16_t> low_after(1001);
+  device->courier()->carry(low.get(), reinterpret_cast<std::byte*>(low_after.data()),
+                           1001 * sizeof(std::uint16_t));
+  for (std::size_t i = 0; i < weights_after.size(); ++i) {
+    const double g = gradients_before[i] * 0.5 + 0.01 * weights_before[i];
     const double v = 0.9 * momentum_before[i] + g;
-    EXPECT_NEAR(momentum[i], v, 1e-6);
-    EXPECT_NEAR(weights[i], weights_before[i] - 0.1 * v, 1e-6);
-    EXPECT_EQ(low[i], to_bfloat16(weights[i]));
+    EXPECT_NEAR(momentum_after[i], v, 1e-6);
+    EXPECT_NEAR(weights_after[i], weights_before[i] - 0.1 * v, 1e-6);
+    EXPECT_EQ(low_after[i], to_bfloat16(weights_after[i]));
   }
 }
 
 TEST_P(EveryDevice, RunsOneOperationOnSeveralSetsOfMemory) {
-  const auto device = open();
   const OperationSpec spec = plain_spec(*device, make_layer(Relu{}, {{16, 4, 4}}), 2, DType::f32);
   const auto operation = device->create(spec);
   OperationMemory first(*device, spec, *operation);
@@ -185,7 +200,6 @@ TEST_P(EveryDevice, RunsOneOperationOnSeveralSetsOfMemory) {
 }
 
 TEST_P(EveryDevice, LetsAnotherThreadIssueTheWork) {
-  const auto device = open();
   const OperationSpec spec = plain_spec(*device, make_layer(Relu{}, {{16, 4, 4}}), 2, DType::f32);
   const auto operation = device->create(spec);
   OperationMemory memory(*device, spec, *operation);
@@ -198,7 +212,6 @@ TEST_P(EveryDevice, LetsAnotherThreadIssueTheWork) {
 }
 
 TEST_P(EveryDevice, NormalisesABatchToMeanZeroAndVarianceOne) {
-  const auto device = open();
   const OperationSpec spec =
       chained_spec(*device, make_layer(BatchNorm{.epsilon = 1e-8}, {{17, 6, 6}}), 4, DType::f32);
   const auto operation = device->create(spec);
@@ -221,7 +234,6 @@ TEST_P(EveryDevice, NormalisesABatchToMeanZeroAndVarianceOne) {
 }
 
 TEST_P(EveryDevice, ConvolvesLinearly) {
-  const auto device = open();
   const Convolution kind{.out_channels = 24, .kernel_h = 3, .kernel_w = 3, .pad = 1, .bias = false};
   const OperationSpec spec = plain_spec(*device, make_layer(kind, {{8, 6, 6}}), 2, DType::f32);
   const auto operation = device->create(spec);
@@ -245,7 +257,6 @@ TEST_P(EveryDevice, ConvolvesLinearly) {
 }
 
 TEST_P(EveryDevice, DropsTheSameElementsForTheSameSeedOnly) {
-  const auto device = open();
   const OperationSpec spec =
       chained_spec(*device, make_layer(Dropout{.probability = 0.3}, {{32, 20, 20}}), 4, DType::f32);
   const auto operation = device->create(spec);
@@ -263,21 +274,18 @@ TEST_P(EveryDevice, DropsTheSameElementsForTheSameSeedOnly) {
 }
 
 TEST_P(EveryDevice, RefusesToRunTheInput) {
-  const auto device = open();
   const Layer layer{LayerId(0), "input", Input{}, {}, {{3, 4, 4}}, {3, 4, 4}};
   EXPECT_THROW(static_cast<void>(device->create(plain_spec(*device, layer, 1, DType::f32))),
                Unsupported);
 }
 
 TEST_P(EveryDevice, RefusesAnLrnWindowWithoutAMiddle) {
-  const auto device = open();
   const Layer layer{LayerId(1), "lrn", Lrn{.size = 4}, {LayerId(0)}, {{8, 4, 4}}, {8, 4, 4}};
   EXPECT_THROW(static_cast<void>(device->create(plain_spec(*device, layer, 1, DType::f32))),
                Unsupported);
 }
 
 TEST_P(EveryDevice, RefusesALayoutThatIsNotItsOwn) {
-  const auto device = open();
   OperationSpec spec = plain_spec(*device, make_layer(Relu{}, {{8, 4, 4}}), 1, DType::f32);
   spec.inputs.front().layout = {"of another device", spec.inputs.front().layout.bytes, nullptr};
   EXPECT_THROW(static_cast<void>(device->create(spec)), Unsupported);

@@ -6,6 +6,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/stream.hpp"
+#include "tests/backend/compute/devices.hpp"
 #include "tests/train/data/message.hpp"
 
 namespace dlscale::bench {
@@ -82,7 +83,13 @@ TEST(Stream, OfAnotherNameIsRefused) {
   EXPECT_TRUE(contains(config_error([] { find_stream_operation("dot"); }), "triad"));
 }
 
-class InputCopies : public testing::TestWithParam<std::string_view> {};
+class InputCopies : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    const auto opened = backend::try_open(*family<backend::ComputeBackend>().find(GetParam()));
+    if (opened.device == nullptr) GTEST_SKIP() << opened.reason;
+  }
+};
 
 Measurement measure_copy(std::string_view backend, DType dtype) {
   const auto group = backend::local_group(1);

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "core/error.hpp"
+#include "tests/backend/compute/devices.hpp"
 #include "tests/train/engine/fixtures.hpp"
 
 namespace dlscale::train {
@@ -88,7 +89,7 @@ TEST(Program, GivesEveryBackendTheSameWeights) {
   const auto reference = open_backend("reference");
   Program expected(network, *reference, 2, DType::f32);
   expected.initialise(7);
-  for (const auto* backend : family<backend::ComputeBackend>().members) {
+  for (const auto* backend : backend::backends_with_devices()) {
     const auto device = backend->open({});
     Program program(network, *device, 2, DType::f32);
     program.initialise(7);
@@ -124,7 +125,7 @@ TEST(Program, AgreesWithTheReferenceOnEveryBackend) {
     Program expected(network, *reference, 3, DType::f32);
     expected.initialise(2);
     const double expected_loss = run_once(expected, batch);
-    for (const auto* backend : family<backend::ComputeBackend>().members) {
+    for (const auto* backend : backend::backends_with_devices()) {
       const auto device = backend->open({});
       Program program(network, *device, 3, DType::f32);
       program.initialise(2);
@@ -143,7 +144,7 @@ TEST(Program, UpdatesEveryParameterAsTheFormulaSays) {
   const Network network = chain_network();
   const backend::SgdStep sgd{
       .rate = 0.1F, .momentum = 0.5F, .weight_decay = 0.01F, .gradient_scale = 0.25F};
-  for (const auto* backend : family<backend::ComputeBackend>().members) {
+  for (const auto* backend : backend::backends_with_devices()) {
     const auto device = backend->open({});
     Program program(network, *device, 2, DType::f32);
     program.initialise(2);
@@ -183,8 +184,9 @@ TEST(Program, KeepsNeighbouringLayersInOneSpan) {
 
 TEST(Program, LeavesPaddingOfTheArraysZero) {
   const Network network = branched_network();
-  for (const auto* backend : family<backend::ComputeBackend>().members) {
+  for (const auto* backend : backend::backends_with_devices()) {
     const auto device = backend->open({});
+    if (device->own_memory()) continue;  // the host cannot look
     Program program(network, *device, 2, DType::f32);
     program.initialise(1);
     MadeData data(network, 2);

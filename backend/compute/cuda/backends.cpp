@@ -1,0 +1,15 @@
+#include "backend/compute/cuda/open.hpp"
+
+namespace dlscale::backend {
+
+extern const ComputeBackend cuda;
+const ComputeBackend cuda{
+    .name = "cuda",
+    .doc = "an NVIDIA GPU: cuDNN, cuBLAS and own kernels, f32, tf32, bf16 and f16, channels last",
+    .open = open_cuda};
+
+extern const ComputeBackend cuda_nchw;
+const ComputeBackend cuda_nchw{
+    .name = "cuda_nchw", .doc = "the same with channels first", .open = open_cuda_nchw};
+
+}  // namespace dlscale::backend

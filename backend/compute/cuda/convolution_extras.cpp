@@ -1,0 +1,39 @@
+#include "backend/compute/cuda/convolution_extras.hpp"
+
+#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/layout.hpp"
+
+namespace dlscale::backend::cuda {
+
+ConvolutionExtras::ConvolutionExtras(const Context& context, const ConvolutionProblem& problem,
+                                     const GraphForm& form)
+    : context_(&context),
+      output_(tensor_desc(problem.output, problem.dtype, problem.order)),
+      low_weights_(tensor_desc(problem.weights, problem.dtype, problem.order)),
+      weights_(tensor_desc(problem.weights, DType::f32, problem.order)),
+      add_bias_(problem.bias && form.pass == Pass::forward && form.fusion == Fusion::none),
+      sum_bias_(problem.bias && form.pass == Pass::backward_filter) {
+  if (form.pass == Pass::backward_filter && form.weight_gradient == GradientPrecision::low) {
+    gradient_bytes_ = aligned(low_weights_.layout.bytes);
+  }
+  if (sum_bias_) sum_bytes_ = aligned(bias_gradient_scratch(context, output_));
+}
+
+std::string ConvolutionExtras::name() const {
+  std::string name;
+  if (has_low_gradient()) name += "+convert";
+  if (add_bias_ || sum_bias_) name += "+bias";
+  return name;
+}
+
+void ConvolutionExtras::run(const ConvolutionMemory& memory, std::byte* scratch) const {
+  if (has_low_gradient()) {
+    convert(context_->stream, {low_weights_, low_gradient(scratch)}, {weights_, memory.weights});
+  }
+  if (add_bias_) add_bias(context_->stream, memory.bias, {output_, memory.output});
+  if (sum_bias_) {
+    bias_gradient(*context_, {output_, memory.output}, memory.bias, scratch + gradient_bytes_);
+  }
+}
+
+}  // namespace dlscale::backend::cuda

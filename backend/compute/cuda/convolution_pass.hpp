@@ -1,0 +1,44 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/convolution_problem.hpp"
+#include "core/step.hpp"
+
+namespace dlscale::backend::cuda {
+
+/// The tensors of a convolution on the device. In a backward pass what the pass makes is the
+/// gradient of its place (input of backward_data, weights and bias of backward_filter), and
+/// `output` is the gradient of the output.
+struct ConvolutionMemory {
+  std::byte* input = nullptr;
+  std::byte* weights = nullptr;
+  std::byte* output = nullptr;
+  float* bias = nullptr;  ///< null where the layer has none, and in backward_data
+};
+
+/// One way to run one pass of a convolution, with its bias.
+class ConvolutionPass {
+ public:
+  virtual ~ConvolutionPass() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// Enqueues; `scratch` begins on a multiple of 256 bytes.
+  virtual void run(const ConvolutionMemory& memory, std::byte* scratch) = 0;
+};
+
+/// Where pieces of scratch begin.
+constexpr std::size_t scratch_alignment = 256;
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+}
+
+/// A convolution that runs each pass in a given way.
+std::unique_ptr<Operation> make_convolution(const ConvolutionProblem& problem,
+                                            std::unique_ptr<ConvolutionPass> forward,
+                                            std::unique_ptr<ConvolutionPass> backward_data,
+                                            std::unique_ptr<ConvolutionPass> backward_filter);
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,28 @@
+#include "backend/compute/cuda/convolution_problem.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dlscale::backend::cuda {
+
+ConvolutionProblem problem_of(const OperationSpec& spec, const Convolution& kind, Order order) {
+  return {.what = describe(spec),
+          .input = spec.inputs.front().dims,
+          .weights = weight_dims(spec),
+          .output = output_dims(spec),
+          .stride = kind.stride,
+          .pad = kind.pad,
+          .groups = kind.groups,
+          .bias = kind.bias,
+          .dtype = spec.dtype,
+          .order = order};
+}
+
+std::string key_of(const ConvolutionProblem& problem) {
+  return fmt::format("{} {} {} stride{} pad{} groups{} bias{} {} {}", fmt::join(problem.input, "x"),
+                     fmt::join(problem.weights, "x"), fmt::join(problem.output, "x"),
+                     problem.stride, problem.pad, problem.groups, problem.bias ? 1 : 0,
+                     dtype_name(problem.dtype), problem.order == Order::nhwc ? "nhwc" : "nchw");
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,28 @@
+#pragma once
+#include <cstddef>
+
+#include "backend/compute/compute.hpp"
+#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/handles.hpp"
+
+namespace dlscale::backend::cuda {
+
+/// Copies tensors between host and device, orders and precisions, in the order of the stream.
+/// Where both change it goes by an area of the device that grows to the largest tensor seen.
+class Copier {
+ public:
+  explicit Copier(const Context& context) : context_(&context) {}
+  /// As ComputeDevice::copy.
+  void copy(const Tensor& from, const Tensor& to);
+
+ private:
+  void upload(const Tensor& from, const Tensor& to);
+  void download(const Tensor& from, const Tensor& to);
+  void move(const Tensor& from, const Tensor& to, cudaMemcpyKind kind);
+  std::byte* area(std::size_t bytes);
+
+  const Context* context_;
+  DeviceMemory area_;
+};
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,264 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/convolution_pass.hpp"
+#include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/matrix_product.hpp"
+#include "backend/compute/cuda/operations.hpp"
+#include "backend/compute/cuda/tuning.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+/// One algorithm for a product, with or without the bias in its epilogue.
+struct Choice {
+  Epilogue epilogue = Epilogue::none;
+  cublasLtMatmulAlgo_t algorithm{};
+  std::size_t workspace_bytes = 0;
+};
+
+/// The sizes of the three products. An image is a vector of `inputs` numbers, in the order in which
+/// the device has the tensor: the weights have the same.
+struct Sizes {
+  std::int64_t images;
+  std::int64_t inputs;
+  std::int64_t outputs;
+};
+
+/// What cuBLAS sees as column-major matrices: x is I × N, y is O × N and w is I × O.
+ProductProblem product_of(const std::string& what, const Sizes& sizes, DType dtype, Pass pass,
+                          Epilogue epilogue) {
+  const Matrix x{sizes.inputs, sizes.images, dtype};
+  const Matrix y{sizes.outputs, sizes.images, dtype};
+  const Matrix w{sizes.inputs, sizes.outputs, dtype};
+  if (pass == Pass::forward) {
+    return {what, w, Transposed::yes, x, Transposed::no, y, epilogue};
+  }
+  if (pass == Pass::backward_data) {
+    return {what, w, Transposed::no, y, Transposed::no, x, epilogue};
+  }
+  EXPECT(pass == Pass::backward_filter);
+  const Matrix gradient{sizes.inputs, sizes.outputs, DType::f32};
+  return {what, x, Transposed::no, y, Transposed::yes, gradient, epilogue};
+}
+
+/// The pointers of a product and its bias.
+struct ProductMemory {
+  const std::byte* left = nullptr;
+  const std::byte* right = nullptr;
+  std::byte* result = nullptr;
+  float* bias = nullptr;
+};
+
+/// One pass with one choice.
+class ProductPass {
+ public:
+  ProductPass(const Context& context, const OperationSpec& spec, const Sizes& sizes, Pass pass,
+              const Choice& choice, bool has_bias)
+      : context_(&context),
+        pass_(pass),
+        choice_(choice),
+        y_(tensor_desc(output_dims(spec), spec.dtype, context.order)),
+        bias_apart_(has_bias && pass != Pass::backward_data && choice.epilogue == Epilogue::none),
+        product_(std::make_unique<Product>(
+            context, product_of(describe(spec), sizes, spec.dtype, pass, choice.epilogue))) {}
+
+  [[nodiscard]] std::string name() const {
+    return cuda::describe(choice_.algorithm, choice_.workspace_bytes) +
+           (choice_.epilogue == Epilogue::none ? "" : " fused-bias") + (bias_apart_ ? "+bias" : "");
+  }
+
+  [[nodiscard]] std::size_t scratch_bytes() const { return sum_bytes() + choice_.workspace_bytes; }
+
+  void run(const ProductMemory& memory, std::byte* scratch) const {
+    product_->run(choice_.algorithm, memory.left, memory.right, memory.result, memory.bias,
+                  scratch + sum_bytes(), choice_.workspace_bytes);
+    if (!bias_apart_) return;
+    if (pass_ == Pass::forward) {
+      add_bias(context_->stream, memory.bias, {y_, memory.result});
+    } else {
+      // The right matrix of this product is the gradient of the output; it is only read.
+      bias_gradient(*context_, {y_, const_cast<std::byte*>(memory.right)}, memory.bias, scratch);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t sum_bytes() const {
+    return bias_apart_ && pass_ == Pass::backward_filter
+               ? aligned(bias_gradient_scratch(*context_, y_))
+               : 0;
+  }
+
+  const Context* context_;
+  Pass pass_;
+  Choice choice_;
+  TensorDesc y_;
+  bool bias_apart_;
+  std::unique_ptr<Product> product_;
+};
+
+std::vector<Epilogue> epilogues_of(Pass pass, bool has_bias) {
+  if (!has_bias || pass == Pass::backward_data) return {Epilogue::none};
+  return {pass == Pass::forward ? Epilogue::add_bias : Epilogue::sum_right_columns, Epilogue::none};
+}
+
+/// Chooses the algorithm of each pass by trial.
+class Tuner {
+ public:
+  Tuner(const Context& context, const OperationSpec& spec, const Sizes& sizes, bool has_bias)
+      : context_(context), spec_(spec), sizes_(sizes), has_bias_(has_bias) {}
+
+  [[nodiscard]] ProductPass make(Pass pass) const {
+    const std::string key =
+        fmt::format("product {} {} {} {} {} bias{} {}", pass_name(pass), sizes_.images,
+                    sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype), has_bias_ ? 1 : 0,
+                    context_.order == Order::nhwc ? "nhwc" : "nchw");
+    const auto choice = context_.choices->find_or_make<Choice>(
+        key, [&] { return std::make_shared<const Choice>(tune(pass)); });
+    return pass_with(pass, *choice);
+  }
+
+ private:
+  [[nodiscard]] ProductPass pass_with(Pass pass, const Choice& choice) const {
+    return {context_, spec_, sizes_, pass, choice, has_bias_};
+  }
+
+  [[nodiscard]] std::vector<Choice> choices(Pass pass) const {
+    std::vector<Choice> all;
+    for (const Epilogue epilogue : epilogues_of(pass, has_bias_)) {
+      const Product product(context_,
+                            product_of(describe(spec_), sizes_, spec_.dtype, pass, epilogue));
+      for (const auto& result : product.recommended()) {
+        all.push_back({epilogue, result.algo, result.workspaceSize});
+      }
+    }
+    return all;
+  }
+
+  [[nodiscard]] Choice tune(Pass pass) const {
+    const std::vector<Choice> all = choices(pass);
+    std::vector<ProductPass> passes;
+    std::size_t scratch_bytes = 0;
+    for (const Choice& choice : all) {
+      passes.push_back(pass_with(pass, choice));
+      scratch_bytes = std::max(scratch_bytes, passes.back().scratch_bytes());
+    }
+    const DeviceMemory left(most_bytes());
+    const DeviceMemory right(most_bytes());
+    const DeviceMemory result(most_bytes());
+    const DeviceMemory bias(static_cast<std::size_t>(sizes_.outputs) * sizeof(float));
+    const DeviceMemory scratch(scratch_bytes);
+    for (const DeviceMemory* memory : {&left, &right, &result, &bias}) fill(*memory);
+    const ProductMemory memory{left.get(), right.get(), result.get(),
+                               reinterpret_cast<float*>(bias.get())};
+    std::vector<std::function<void()>> runs;
+    for (const ProductPass& each : passes) {
+      runs.emplace_back([&] { each.run(memory, scratch.get()); });
+    }
+    const auto best = fastest(context_.stream, runs);
+    if (best) return all[*best];
+    throw Unsupported(fmt::format("{}: cuBLASLt {} has no algorithm for {}.", describe(spec_),
+                                  cublasLtGetVersion(), pass_name(pass)));
+  }
+
+  /// Of the largest of the three matrices.
+  [[nodiscard]] std::size_t most_bytes() const {
+    const auto& [images, inputs, outputs] = sizes_;
+    return static_cast<std::size_t>(
+               std::max({images * inputs, images * outputs, inputs * outputs})) *
+           sizeof(float);
+  }
+
+  /// With small numbers: zeros would cost less power, so that the clock would be another.
+  void fill(const DeviceMemory& memory) const {
+    check(cudaMemsetAsync(memory.get(), 0x3C, memory.bytes(), context_.stream), "cudaMemsetAsync",
+          describe(spec_));
+  }
+
+  const Context& context_;
+  const OperationSpec& spec_;
+  Sizes sizes_;
+  bool has_bias_;
+};
+
+class FullyConnectedOperation final : public Operation {
+ public:
+  FullyConnectedOperation(const Context& context, const OperationSpec& spec, const Tuner& tuner,
+                          bool has_bias)
+      : output_(tensor_desc(output_dims(spec), spec.dtype, context.order)),
+        forward_(tuner.make(Pass::forward)),
+        backward_data_(tuner.make(Pass::backward_data)),
+        backward_filter_(tuner.make(Pass::backward_filter)) {
+    const Dims weights = weight_dims(spec);
+    parameters_.push_back({ParameterRole::weight, tensor_desc(weights, spec.dtype, context.order),
+                           tensor_desc(weights, DType::f32, context.order)});
+    if (!has_bias) return;
+    const auto vector = tensor_desc(vector_dims(weights[0]), DType::f32, context.order);
+    parameters_.push_back({ParameterRole::bias, vector, vector});
+  }
+
+  [[nodiscard]] const TensorDesc& output() const override { return output_; }
+  [[nodiscard]] const std::vector<Parameter>& parameters() const override { return parameters_; }
+  [[nodiscard]] std::size_t state_bytes() const override { return 0; }
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return std::max({forward_.scratch_bytes(), backward_data_.scratch_bytes(),
+                     backward_filter_.scratch_bytes()}) +
+           scratch_alignment;
+  }
+  [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
+  [[nodiscard]] std::string implementation(Pass pass) const override { return way(pass).name(); }
+
+  void run(Pass pass, const Operands& operands) override {
+    auto* const scratch =
+        reinterpret_cast<std::byte*>(aligned(reinterpret_cast<std::uintptr_t>(operands.scratch)));
+    way(pass).run(memory_of(pass, operands), scratch);
+  }
+
+ private:
+  [[nodiscard]] const ProductPass& way(Pass pass) const {
+    EXPECT(has(pass));
+    if (pass == Pass::forward) return forward_;
+    return pass == Pass::backward_data ? backward_data_ : backward_filter_;
+  }
+
+  [[nodiscard]] ProductMemory memory_of(Pass pass, const Operands& operands) const {
+    const auto bias = [&](std::span<const Tensor> tensors) {
+      return parameters_.size() > 1 ? tensors[1].as<float>() : nullptr;
+    };
+    if (pass == Pass::forward) {
+      return {operands.parameters[0].data, operands.inputs[0].data, operands.output.data,
+              bias(operands.parameters)};
+    }
+    if (pass == Pass::backward_data) {
+      return {operands.parameters[0].data, operands.output_gradient.data,
+              operands.input_gradients[0].data, nullptr};
+    }
+    return {operands.inputs[0].data, operands.output_gradient.data,
+            operands.parameter_gradients[0].data, bias(operands.parameter_gradients)};
+  }
+
+  TensorDesc output_;
+  std::vector<Parameter> parameters_;
+  ProductPass forward_;
+  ProductPass backward_data_;
+  ProductPass backward_filter_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> make_fully_connected(const Context& context, const OperationSpec& spec,
+                                                const FullyConnected& kind) {
+  const Sizes sizes{spec.batch, spec.layer.input_shapes.front().elements(), kind.outputs};
+  const Tuner tuner(context, spec, sizes, kind.bias);
+  return std::make_unique<FullyConnectedOperation>(context, spec, tuner, kind.bias);
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,199 @@
+#include "backend/compute/cuda/graph_convolution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/convolution_extras.hpp"
+#include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/tuning.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+class GraphPass final : public ConvolutionPass {
+ public:
+  GraphPass(const Context& context, const ConvolutionProblem& problem,
+            std::shared_ptr<const Plan> plan)
+      : form_(plan->graph().form()), extras_(context, problem, form_), runner_(std::move(plan)) {}
+
+  [[nodiscard]] std::string name() const override { return runner_.plan().name() + extras_.name(); }
+
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return extras_.scratch_bytes() + runner_.plan().workspace_bytes();
+  }
+
+  void run(const ConvolutionMemory& memory, std::byte* scratch) override {
+    std::byte* const weights =
+        extras_.has_low_gradient() ? extras_.low_gradient(scratch) : memory.weights;
+    std::vector<Binding> bindings{{TensorId::input, memory.input},
+                                  {TensorId::weights, weights},
+                                  {TensorId::output, memory.output}};
+    if (form_.fusion == Fusion::bias) bindings.push_back({TensorId::bias, memory.bias});
+    runner_.run(bindings, scratch + extras_.scratch_bytes());
+    extras_.run(memory, scratch);
+  }
+
+ private:
+  GraphForm form_;
+  ConvolutionExtras extras_;
+  PlanRunner runner_;
+};
+
+/// Memory for one run of each pass, filled with small numbers: zeros would cost less power, so that
+/// the clock would be another.
+class TrialMemory {
+ public:
+  TrialMemory(const Context& context, const ConvolutionProblem& problem, std::size_t scratch)
+      : input_(bytes(problem.input, problem.dtype)),
+        weights_(bytes(problem.weights, DType::f32)),
+        output_(bytes(problem.output, problem.dtype)),
+        bias_(static_cast<std::size_t>(problem.output[1]) * sizeof(float)),
+        scratch_(scratch),
+        has_bias_(problem.bias) {
+    // Bytes of 3C are 0.012 as f32 and as bf16, and 1.06 as f16.
+    for (const DeviceMemory* memory : {&input_, &weights_, &output_, &bias_}) {
+      check(cudaMemsetAsync(memory->get(), 0x3C, memory->bytes(), context.stream),
+            "cudaMemsetAsync", problem.what);
+    }
+  }
+
+  [[nodiscard]] ConvolutionMemory memory() const {
+    return {.input = input_.get(),
+            .weights = weights_.get(),
+            .output = output_.get(),
+            .bias = has_bias_ ? reinterpret_cast<float*>(bias_.get()) : nullptr};
+  }
+  [[nodiscard]] std::byte* scratch() const { return scratch_.get(); }
+
+ private:
+  static std::size_t bytes(const Dims& dims, DType dtype) {
+    return tensor_desc(dims, dtype, Order::nchw).layout.bytes;
+  }
+
+  DeviceMemory input_;
+  DeviceMemory weights_;
+  DeviceMemory output_;
+  DeviceMemory bias_;
+  DeviceMemory scratch_;
+  bool has_bias_;
+};
+
+std::vector<std::shared_ptr<const Plan>> all_candidates(const Context& context,
+                                                        const ConvolutionProblem& problem,
+                                                        Pass pass) {
+  std::vector<std::shared_ptr<const Plan>> all;
+  for (const GraphForm& form : forms_of(problem, pass)) {
+    try {
+      const auto graph =
+          std::make_shared<const Graph>(Target{.handle = context.cudnn}, problem, form);
+      for (auto& plan : candidates(graph, problem)) all.push_back(std::move(plan));
+    } catch (const Unsupported&) {  // another form may do
+    }
+  }
+  return all;
+}
+
+std::shared_ptr<const Plan> tune(const Context& context, const ConvolutionProblem& problem,
+                                 Pass pass) {
+  const auto plans = all_candidates(context, problem, pass);
+  std::vector<std::unique_ptr<ConvolutionPass>> passes;
+  std::size_t scratch = 0;
+  for (const auto& plan : plans) {
+    passes.push_back(make_graph_pass(context, problem, plan));
+    scratch = std::max(scratch, passes.back()->scratch_bytes());
+  }
+  const TrialMemory trial(context, problem, scratch);
+  std::vector<std::function<void()>> runs;
+  for (const auto& each : passes) {
+    runs.emplace_back([&] { each->run(trial.memory(), trial.scratch()); });
+  }
+  const auto best = fastest(context.stream, runs);
+  if (!best) {
+    throw Unsupported(fmt::format(
+        "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB.",
+        problem.what, cudnnGetVersion(), pass_name(pass), workspace_limit >> 20));
+  }
+  return plans[*best];
+}
+
+/// What the heuristics recommend, and after it all other engines with default settings, of which
+/// the heuristics may not think.
+std::vector<Descriptor> configurations(const Graph& graph) {
+  std::vector<Descriptor> all = recommended(graph);
+  std::set<std::int64_t> seen;
+  for (const Descriptor& each : all) seen.insert(notes_of(engine_of(each)).index);
+  for (std::int64_t i = 0; i < graph.engine_count(); ++i) {
+    const auto found = seen.contains(i) ? std::nullopt : engine(graph, i);
+    if (!found) continue;
+    if (auto configuration = default_configuration(graph, *found)) {
+      all.push_back(std::move(*configuration));
+    }
+  }
+  return all;
+}
+
+/// Those that keep the precision; of them those whose answers are the same each time, if any.
+std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
+  std::vector<Descriptor> repeatable;
+  std::vector<Descriptor> others;
+  for (Descriptor& configuration : configurations(graph)) {
+    const EngineNotes notes = notes_of(engine_of(configuration));
+    if (!keeps_precision(notes, dtype)) continue;
+    const bool repeats = !notes.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+    (repeats ? repeatable : others).push_back(std::move(configuration));
+  }
+  return repeatable.empty() ? std::move(others) : std::move(repeatable);
+}
+
+}  // namespace
+
+std::vector<GraphForm> forms_of(const ConvolutionProblem& problem, Pass pass) {
+  std::vector<GraphForm> forms{{.pass = pass}};
+  if (pass == Pass::forward && problem.bias) {
+    forms.push_back({.pass = pass, .fusion = Fusion::bias});
+  }
+  if (pass == Pass::backward_filter && element_bytes(problem.dtype) < sizeof(float)) {
+    forms.push_back({.pass = pass, .weight_gradient = GradientPrecision::low});
+  }
+  return forms;
+}
+
+std::vector<std::shared_ptr<const Plan>> candidates(const std::shared_ptr<const Graph>& graph,
+                                                    const ConvolutionProblem& problem) {
+  std::vector<std::shared_ptr<const Plan>> plans;
+  for (Descriptor& configuration : admitted(*graph, problem.dtype)) {
+    if (plans.size() == most_candidates) break;
+    try {
+      auto plan = std::make_shared<const Plan>(
+          graph, std::make_shared<const Descriptor>(std::move(configuration)));
+      if (plan->workspace_bytes() <= workspace_limit) plans.push_back(std::move(plan));
+    } catch (const Error&) {  // what heuristics recommend may still be refused
+    }
+  }
+  return plans;
+}
+
+std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
+                                                 const ConvolutionProblem& problem,
+                                                 std::shared_ptr<const Plan> plan) {
+  return std::make_unique<GraphPass>(context, problem, std::move(plan));
+}
+
+std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
+                                                 const ConvolutionProblem& problem, Pass pass) {
+  const std::string key = fmt::format("plan {} {}", pass_name(pass), key_of(problem));
+  auto plan =
+      context.choices->find_or_make<Plan>(key, [&] { return tune(context, problem, pass); });
+  return make_graph_pass(context, problem, std::move(plan));
+}
+
+}  // namespace dlscale::backend::cuda

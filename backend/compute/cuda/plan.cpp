@@ -1,0 +1,85 @@
+#include "backend/compute/cuda/plan.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "backend/compute/cuda/call.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+Descriptor make_plan(const Graph& graph, const Descriptor& configuration) {
+  Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, graph.descriptor().what());
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  const Target& target = graph.target();
+  if (target.handle != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, target.handle);
+  if (target.description != nullptr) {
+    plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.description);
+  }
+  plan.finalize();
+  return plan;
+}
+
+std::string library_name() {
+  const std::size_t version = cudnnGetVersion();
+  return fmt::format("cudnn {}.{}", version / 10000, version % 10000 / 100);
+}
+
+std::string name_of(const EngineNotes& notes, const std::string& knobs, std::size_t workspace) {
+  // The notes begin after the engine's number; the knobs go between the two.
+  const std::string engine = to_string(notes);
+  const std::size_t space = engine.find(' ');
+  return fmt::format("{} {}{}{}{} ws={:.1f}MB", library_name(), engine.substr(0, space),
+                     knobs.empty() ? "" : " ", knobs, engine.substr(space),
+                     static_cast<double>(workspace) * 1e-6);
+}
+
+}  // namespace
+
+Plan::Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor> configuration)
+    : graph_(std::move(graph)),
+      configuration_(std::move(configuration)),
+      plan_(make_plan(*graph_, *configuration_)),
+      notes_(notes_of(engine_of(*configuration_))),
+      workspace_bytes_(static_cast<std::size_t>(
+          plan_.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE))),
+      name_(name_of(notes_, knobs_of(*configuration_), workspace_bytes_)) {}
+
+void PlanRunner::run(const std::vector<Binding>& bindings, std::byte* workspace) {
+  const cudnnHandle_t handle = plan_->graph().target().handle;
+  EXPECT(handle != nullptr);
+  if (pack_ == nullptr || bindings != bindings_ || workspace != workspace_) {
+    bind(bindings, workspace);
+  }
+  const Descriptor& plan = plan_->descriptor();
+  check(cudnnBackendExecute(handle, plan.get(), pack_->get()), "cudnnBackendExecute", *plan.what());
+}
+
+void PlanRunner::bind(const std::vector<Binding>& bindings, std::byte* workspace) {
+  std::vector<std::int64_t> ids;
+  std::vector<void*> pointers;
+  for (const Binding& binding : bindings) {
+    ids.push_back(static_cast<std::int64_t>(binding.id));
+    pointers.push_back(binding.data);
+  }
+  auto pack = std::make_unique<Descriptor>(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR,
+                                           plan_->descriptor().what());
+  pack->set_list<std::int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, ids);
+  pack->set_list<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers);
+  pack->set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, static_cast<void*>(workspace));
+  pack->finalize();
+  pack_ = std::move(pack);
+  bindings_ = bindings;
+  workspace_ = workspace;
+}
+
+std::optional<Descriptor> default_configuration(const Graph& graph, const Descriptor& engine) {
+  Descriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, graph.descriptor().what());
+  configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  if (configuration.try_finalize() != CUDNN_STATUS_SUCCESS) return std::nullopt;
+  return configuration;
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,69 @@
+#include "backend/compute/cuda/recording.hpp"
+
+#include <fmt/format.h>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/handles.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+using CudaGraph = Owner<cudaGraph_t, cudaGraphDestroy>;
+using Executable = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+class CudaRecording final : public Recording {
+ public:
+  CudaRecording(const Context& context, Executable executable)
+      : context_(&context), executable_(std::move(executable)) {
+    check(cudaGraphUpload(executable_.get(), context.stream), "cudaGraphUpload", "a recording");
+  }
+
+  void play() override {
+    select_device(context_->device);
+    check(cudaGraphLaunch(executable_.get(), context_->stream), "cudaGraphLaunch", "a recording");
+  }
+
+ private:
+  const Context* context_;
+  Executable executable_;
+};
+
+/// Ends a capture that went to its end.
+CudaGraph end_capture(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  const cudaError_t code = cudaStreamEndCapture(stream, &graph);
+  CudaGraph owner(graph);
+  if (code == cudaSuccess) return owner;
+  static_cast<void>(cudaGetLastError());
+  throw Unsupported(fmt::format("This work cannot be recorded as a CUDA graph: {} ({}).",
+                                cudaGetErrorString(code), cudaGetErrorName(code)));
+}
+
+CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
+  // Only what this thread does must be capturable: others may allocate meanwhile.
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture",
+        "a recording");
+  try {
+    work();
+  } catch (...) {
+    cudaGraph_t graph = nullptr;
+    static_cast<void>(cudaStreamEndCapture(stream, &graph));
+    const CudaGraph owner(graph);
+    static_cast<void>(cudaGetLastError());
+    throw;
+  }
+  return end_capture(stream);
+}
+
+}  // namespace
+
+std::unique_ptr<Recording> make_recording(const Context& context,
+                                          const std::function<void()>& work) {
+  const CudaGraph graph = capture(context.stream, work);
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, graph.get(), 0), "cudaGraphInstantiate", "a recording");
+  return std::make_unique<CudaRecording>(context, Executable(executable));
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,21 @@
+#pragma once
+#include <functional>
+#include <memory>
+
+#include "backend/compute/compute.hpp"
+#include "backend/compute/cuda/context.hpp"
+
+namespace dlscale::backend::cuda {
+
+/// Whether the pass of a layer needs the values of its inputs.
+bool reads_inputs(const LayerKind& kind, Pass pass);
+
+/// Makes an operation for a spec whose inputs all lie in the order of `context`, by `make`, and
+/// reorders inputs and input gradients that lie in the other before and after it, as part of its
+/// passes. Whatever thread runs it, it runs on the device of `context`, which must outlive it.
+/// Throws Unsupported if an input has neither order.
+std::unique_ptr<Operation> in_device_order(
+    const Context& context, const OperationSpec& spec,
+    const std::function<std::unique_ptr<Operation>(const OperationSpec&)>& make);
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/compute/check.hpp"
+#include "core/error.hpp"
+#include "tests/backend/compute/devices.hpp"
+#include "tests/backend/compute/layers.hpp"
+
+/// What only a GPU does; skipped where there is none. What every device does is in
+/// ../device_test.cpp and ../conformance_test.cpp.
+namespace dlscale::backend {
+namespace {
+
+using testing::HasSubstr;
+
+const ComputeBackend& backend_called(std::string_view name) {
+  return *family<ComputeBackend>().find(name);
+}
+
+/// The sentence of the ConfigError that `call` throws; empty if it throws none.
+template <class Call>
+std::string complaint_of(const Call& call) {
+  try {
+    call();
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class CudaDevice : public testing::TestWithParam<std::string_view> {
+ protected:
+  static void SetUpTestSuite() { devices = std::make_unique<OpenedDevices>(); }
+  static void TearDownTestSuite() { devices.reset(); }
+  void SetUp() override {
+    const OpenedDevice& opened = devices->of(backend_called(GetParam()));
+    if (opened.device == nullptr) GTEST_SKIP() << opened.reason;
+    device = opened.device.get();
+  }
+  static std::unique_ptr<OpenedDevices> devices;
+  ComputeDevice* device = nullptr;
+};
+
+std::unique_ptr<OpenedDevices> CudaDevice::devices;
+
+TEST_P(CudaDevice, SaysHowMuchMemoryItHasLeft) {
+  const auto memory = device->own_memory();
+  ASSERT_TRUE(memory.has_value());
+  EXPECT_GT(memory->free, Bytes(0));
+  EXPECT_LE(memory->free, memory->total);
+  EXPECT_GT(memory->last_level_cache, Bytes(0));
+  const auto more = static_cast<std::size_t>(2 * memory->total.si());
+  EXPECT_THAT(complaint_of([&] { static_cast<void>(device->allocate(more)); }),
+              HasSubstr("of memory left"));
+}
+
+TEST_P(CudaDevice, GivesARankBeyondTheGpusNone) {
+  EXPECT_THAT(
+      complaint_of([] { static_cast<void>(backend_called(GetParam()).open({.place = 1000})); }),
+      HasSubstr("Launch at most"));
+}
+
+TEST_P(CudaDevice, NamesItsLibrariesAndTheGpu) {
+  const auto libraries = device->libraries();
+  for (const std::string name : {"CUDA driver", "CUDA runtime", "cuDNN", "cuBLASLt", "GPU"}) {
+    EXPECT_FALSE(libraries.at(name).empty()) << name;
+  }
+}
+
+TEST_P(CudaDevice, CopiesBetweenAllPrecisionsAndKindsOfMemory) {
+  const std::vector<float> values = shuffled(2 * 3 * 5 * 7, 1);
+  const TensorDesc plain = device->plain({2, 3, 5, 7}, DType::f32);
+  const Buffer pinned = device->allocate_on_host(plain.layout.bytes);
+  for (const DType dtype : all_dtypes) {
+    const OperationSpec spec = chained_spec(*device, make_layer(Relu{}, {{3, 5, 7}}), 2, dtype);
+    const Buffer there = device->allocate(spec.inputs.front().layout.bytes);
+    const Tensor tensor{spec.inputs.front(), there.get()};
+    write(*device, values, tensor);
+    device->copy(tensor, {plain, pinned.get()});
+    device->synchronize();
+    const auto* from_pinned = reinterpret_cast<const float*>(pinned.get());
+    EXPECT_EQ(read(*device, tensor), std::vector<float>(from_pinned, from_pinned + values.size()));
+    for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(from_pinned[i], values[i], 4e-3);
+  }
+}
+
+struct Way {
+  Convolution kind;
+  ImageShape input;
+};
+
+TEST_P(CudaDevice, AnswersAsTheReferenceInEveryWayItOffers) {
+  const auto reference = backend_called("reference").open({});
+  const std::vector<Way> ways{
+      {{.out_channels = 32, .kernel_h = 3, .kernel_w = 3, .pad = 1}, {16, 12, 12}},
+      {{.out_channels = 32, .kernel_h = 1, .kernel_w = 1, .bias = false}, {64, 7, 7}}};
+  for (const Way& way : ways) {
+    for (const DType dtype : {DType::f32, DType::tf32, DType::bf16}) {
+      const OperationSpec spec = chained_spec(*device, make_layer(way.kind, {way.input}), 3, dtype);
+      for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+        int offered = 0;
+        for (const Algorithm& algorithm : device->algorithms(spec, pass)) {
+          try {
+            const auto operation = algorithm.create();
+            const OperationCheck check =
+                check_operation(*device, *reference, spec, *operation, pass, 1);
+            EXPECT_LE(check.max_relative_error, allowed_error(dtype))
+                << algorithm.name << ", " << pass_name(pass) << ", " << dtype_name(dtype);
+            ++offered;
+          } catch (const Unsupported&) {  // with a reason
+          }
+        }
+        EXPECT_GT(offered, 0) << pass_name(pass) << " in " << dtype_name(dtype);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BothOrders, CudaDevice, testing::Values("cuda", "cuda_nchw"),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace dlscale::backend

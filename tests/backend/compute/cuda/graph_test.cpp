@@ -1,0 +1,245 @@
+#include "backend/compute/cuda/graph.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "backend/compute/cuda/plan.hpp"
+#include "core/error.hpp"
+#include "tests/backend/compute/cuda/described_gpus.hpp"
+
+/// Convolutions as cuDNN gets them, held against what it says of them where there is no device: it
+/// answers for a GPU that is only described.
+namespace dlscale::backend::cuda {
+namespace {
+
+constexpr int batch = 64;
+
+struct Shape {
+  int channels;
+  int size;
+  int outputs;
+  int kernel;
+  int stride;
+  int pad;
+  int groups;
+};
+
+const std::map<std::string, Shape> shapes{
+    {"alexnet_conv1", {3, 224, 64, 11, 4, 2, 1}},
+    {"alexnet_conv2", {96, 27, 256, 5, 1, 2, 2}},
+    {"vgg16_conv3_2", {256, 56, 256, 3, 1, 1, 1}},
+    {"resnet50_1x1", {1024, 14, 256, 1, 1, 0, 1}},
+    {"resnet50_3x3_stride2", {256, 28, 256, 3, 2, 1, 1}},
+    {"depthwise_3x3", {256, 14, 256, 3, 1, 1, 256}},
+};
+
+ConvolutionProblem problem(const std::string& name, DType dtype, Order order) {
+  const Shape& shape = shapes.at(name);
+  const int output = (shape.size + 2 * shape.pad - shape.kernel) / shape.stride + 1;
+  return {.what = name,
+          .input = {batch, shape.channels, shape.size, shape.size},
+          .weights = {shape.outputs, shape.channels / shape.groups, shape.kernel, shape.kernel},
+          .output = {batch, shape.outputs, output, output},
+          .stride = shape.stride,
+          .pad = shape.pad,
+          .groups = shape.groups,
+          .bias = true,
+          .dtype = dtype,
+          .order = order};
+}
+
+/// The form in which every engine for low precision writes the weight gradient.
+GraphForm form_for(Pass pass, DType dtype) {
+  const bool low = pass == Pass::backward_filter && element_bytes(dtype) < sizeof(float);
+  return {.pass = pass, .weight_gradient = low ? GradientPrecision::low : GradientPrecision::f32};
+}
+
+/// Which libraries know descriptions of devices.
+bool knows_descriptions() {
+  return cudnnGetVersion() >= 90800;
+}
+
+std::vector<EngineNotes> take_census(const std::string& gpu, const std::string& shape, Pass pass,
+                                     DType dtype, Order order) {
+  const Target target = described_target(gpu == "H200" ? h200() : a100());
+  return census(Graph(target, problem(shape, dtype, order), form_for(pass, dtype)));
+}
+
+std::ptrdiff_t winograd_engines(const std::vector<EngineNotes>& engines) {
+  return std::count_if(engines.begin(), engines.end(), [](const EngineNotes& notes) {
+    return notes.has(CUDNN_NUMERICAL_NOTE_WINOGRAD);
+  });
+}
+
+/// One line of the golden counts.
+struct Golden {
+  std::string gpu;
+  std::string shape;
+  Pass pass;
+  DType dtype;
+  Order order;
+  std::ptrdiff_t supported;
+  std::ptrdiff_t keep_precision;
+  std::ptrdiff_t winograd;
+};
+
+Pass parse_pass(const std::string& name) {
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    if (name == pass_name(pass)) return pass;
+  }
+  throw ConfigError(name + " is no pass");
+}
+
+Golden parse_golden(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+  EXPECT_EQ(words.size(), 8U) << line;
+  return {words.at(0),
+          words.at(1),
+          parse_pass(words.at(2)),
+          parse_dtype(words.at(3)),
+          words.at(4) == "nhwc" ? Order::nhwc : Order::nchw,
+          std::stol(words.at(5)),
+          std::stol(words.at(6)),
+          std::stol(words.at(7))};
+}
+
+TEST(EngineCensus, FindsTheEnginesOfThisVersion) {
+  const std::size_t version = cudnnGetVersion();
+  const std::string name = fmt::format("engine_census_{}.{}.{}.csv", version / 10000,
+                                       version / 100 % 100, version % 100);
+  std::ifstream file(std::filesystem::path(DLSCALE_SOURCE_DIR) / "tests/backend/compute/cuda" /
+                     name);
+  if (!file) GTEST_SKIP() << "no golden counts for this cuDNN: " << name;
+  std::string line;
+  std::getline(file, line);  // the heading
+  int lines = 0;
+  for (; std::getline(file, line); ++lines) {
+    const Golden golden = parse_golden(line);
+    const auto engines =
+        take_census(golden.gpu, golden.shape, golden.pass, golden.dtype, golden.order);
+    const auto keeping = std::count_if(engines.begin(), engines.end(), [&](const auto& notes) {
+      return keeps_precision(notes, golden.dtype);
+    });
+    EXPECT_EQ(static_cast<std::ptrdiff_t>(engines.size()), golden.supported) << line;
+    EXPECT_EQ(keeping, golden.keep_precision) << line;
+    EXPECT_EQ(winograd_engines(engines), golden.winograd) << line;
+  }
+  EXPECT_GT(lines, 100);
+}
+
+TEST(EngineCensus, FindsNoWinogradOnHopperAndNoFftAnywhere) {
+  if (cudnnGetVersion() != 91900) GTEST_SKIP() << "known of cuDNN 9.19.0 only";
+  const auto on = [](const std::string& gpu) {
+    return take_census(gpu, "vgg16_conv3_2", Pass::forward, DType::f32, Order::nchw);
+  };
+  EXPECT_GT(winograd_engines(on("A100")), 0);
+  EXPECT_EQ(winograd_engines(on("H200")), 0);
+  for (const std::string gpu : {"A100", "H200"}) {
+    for (const EngineNotes& notes : on(gpu)) EXPECT_FALSE(notes.has(CUDNN_NUMERICAL_NOTE_FFT));
+  }
+}
+
+TEST(Graph, HasAnEngineForEveryPassPrecisionAndOrder) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  for (const auto& [name, shape] : shapes) {
+    for (const DType dtype : all_dtypes) {
+      for (const Order order : {Order::nchw, Order::nhwc}) {
+        for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+          const auto engines = take_census("H200", name, pass, dtype, order);
+          EXPECT_TRUE(std::any_of(engines.begin(), engines.end(),
+                                  [&](const EngineNotes& notes) {
+                                    return keeps_precision(notes, dtype) &&
+                                           !notes.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+                                  }))
+              << name << " " << dtype_name(dtype) << " " << pass_name(pass);
+        }
+      }
+    }
+  }
+}
+
+TEST(Graph, IsRefusedWhereTheShapesDisagree) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  ConvolutionProblem wrong = problem("vgg16_conv3_2", DType::f32, Order::nhwc);
+  wrong.output[2] += 1;
+  EXPECT_THROW(Graph(described_target(h200()), wrong, {}), Error);
+}
+
+TEST(Graph, IsRecommendedEnginesWithDifferentSettings) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  const Graph graph(described_target(h200()), problem("vgg16_conv3_2", DType::bf16, Order::nhwc),
+                    {});
+  std::vector<std::string> words;
+  for (const Descriptor& configuration : recommended(graph)) {
+    words.push_back(fmt::format("{} {}", to_string(notes_of(engine_of(configuration))),
+                                knobs_of(configuration)));
+  }
+  EXPECT_GE(words.size(), 3U);
+  std::sort(words.begin(), words.end());
+  EXPECT_EQ(std::adjacent_find(words.begin(), words.end()), words.end());
+}
+
+TEST(Plan, IsNamedByItsEngineItsKnobsAndItsNotes) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  const auto graph = std::make_shared<const Graph>(
+      described_target(h200()), problem("vgg16_conv3_2", DType::bf16, Order::nhwc), GraphForm{});
+  std::optional<Plan> plan;
+  for (Descriptor& configuration : recommended(*graph)) {
+    try {
+      plan.emplace(graph, std::make_shared<const Descriptor>(std::move(configuration)));
+      break;
+    } catch (const Unsupported&) {  // engines that are compiled for the shape need a driver
+    }
+  }
+  if (!plan) GTEST_SKIP() << "this cuDNN makes no plan without a driver";
+  EXPECT_EQ(plan->name().find("cudnn 9."), 0U) << plan->name();
+  EXPECT_NE(plan->name().find(fmt::format(" eng{} ", plan->notes().index)), std::string::npos);
+  EXPECT_NE(plan->name().find("[TENSOR_CORE"), std::string::npos) << plan->name();
+  EXPECT_NE(plan->name().find(" ws="), std::string::npos) << plan->name();
+}
+
+TEST(Precision, IsKeptByEnginesThatDoNotRound) {
+  const EngineNotes plain{.index = 1, .numerical = {}, .behavior = {}};
+  const EngineNotes tensor{
+      .index = 2, .numerical = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE}, .behavior = {}};
+  const EngineNotes converting{
+      .index = 3,
+      .numerical = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
+      .behavior = {}};
+  const EngineNotes reducing{
+      .index = 4, .numerical = {CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}, .behavior = {}};
+  for (const DType dtype : all_dtypes) {
+    EXPECT_TRUE(keeps_precision(plain, dtype));
+    EXPECT_FALSE(keeps_precision(reducing, dtype));
+    EXPECT_EQ(keeps_precision(tensor, dtype), dtype != DType::f32);
+  }
+  EXPECT_FALSE(keeps_precision(converting, DType::f32));
+  EXPECT_FALSE(keeps_precision(converting, DType::tf32));
+}
+
+TEST(Key, TellsProblemsApartThatNeedOtherPlans) {
+  const ConvolutionProblem one = problem("vgg16_conv3_2", DType::bf16, Order::nhwc);
+  ConvolutionProblem same = one;
+  same.what = "another layer";
+  EXPECT_EQ(key_of(one), key_of(same));
+  EXPECT_NE(key_of(one), key_of(problem("vgg16_conv3_2", DType::f16, Order::nhwc)));
+  EXPECT_NE(key_of(one), key_of(problem("vgg16_conv3_2", DType::bf16, Order::nchw)));
+  ConvolutionProblem without_bias = one;
+  without_bias.bias = false;
+  EXPECT_NE(key_of(one), key_of(without_bias));
+}
+
+}  // namespace
+}  // namespace dlscale::backend::cuda

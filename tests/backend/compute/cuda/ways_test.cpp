@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "backend/compute/cuda/graph_convolution.hpp"
+#include "backend/compute/cuda/legacy_convolution.hpp"
+#include "backend/compute/cuda/relayout.hpp"
+#include "core/error.hpp"
+
+/// What is decided before a device is asked.
+namespace dlscale::backend::cuda {
+namespace {
+
+TEST(Forms, FuseTheBiasIntoForwardOnly) {
+  ConvolutionProblem problem;
+  EXPECT_EQ(forms_of(problem, Pass::forward).size(), 1U);
+  problem.bias = true;
+  const auto forward = forms_of(problem, Pass::forward);
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_EQ(forward[0].fusion, Fusion::none);
+  EXPECT_EQ(forward[1].fusion, Fusion::bias);
+  for (const Pass pass : {Pass::backward_data, Pass::backward_filter}) {
+    const auto forms = forms_of(problem, pass);
+    ASSERT_EQ(forms.size(), 1U);
+    EXPECT_EQ(forms[0].fusion, Fusion::none);
+    EXPECT_EQ(forms[0].pass, pass);
+  }
+}
+
+TEST(Forms, WriteALowWeightGradientOnlyInLowPrecision) {
+  for (const DType dtype : all_dtypes) {
+    ConvolutionProblem problem;
+    problem.dtype = dtype;
+    const auto forms = forms_of(problem, Pass::backward_filter);
+    EXPECT_EQ(forms.front().weight_gradient, GradientPrecision::f32);
+    ASSERT_EQ(forms.size(), element_bytes(dtype) == 2 ? 2U : 1U);
+    if (forms.size() == 2) {
+      EXPECT_EQ(forms[1].weight_gradient, GradientPrecision::low);
+    }
+    EXPECT_EQ(forms_of(problem, Pass::backward_data).size(), 1U);
+  }
+}
+
+TEST(LegacyAlgorithms, AreThoseOfTheEnumerations) {
+  EXPECT_EQ(legacy_algorithm_count(Pass::forward), 8);
+  EXPECT_EQ(legacy_algorithm_count(Pass::backward_data), 6);
+  EXPECT_EQ(legacy_algorithm_count(Pass::backward_filter), 7);
+  EXPECT_EQ(legacy_algorithm_name(Pass::forward, CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING),
+            "FFT_TILING");
+  EXPECT_EQ(legacy_algorithm_name(Pass::forward, CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED),
+            "WINOGRAD_NONFUSED");
+  EXPECT_EQ(legacy_algorithm_name(Pass::backward_data, CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD),
+            "WINOGRAD");
+  EXPECT_EQ(legacy_algorithm_name(Pass::backward_filter, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT),
+            "FFT");
+  EXPECT_EQ(
+      legacy_algorithm_name(Pass::backward_filter, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING),
+      "FFT_TILING");
+}
+
+TEST(LegacyAlgorithms, HaveDifferentNames) {
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    std::set<std::string> names;
+    for (int i = 0; i < legacy_algorithm_count(pass); ++i) {
+      names.insert(legacy_algorithm_name(pass, i));
+    }
+    EXPECT_EQ(static_cast<int>(names.size()), legacy_algorithm_count(pass));
+  }
+}
+
+TEST(Relayout, ReordersInputsOnlyForPassesThatReadThem) {
+  for (const LayerKind& kind : {LayerKind(Convolution{}), LayerKind(FullyConnected{}),
+                                LayerKind(Concat{}), LayerKind(Dropout{})}) {
+    EXPECT_TRUE(reads_inputs(kind, Pass::forward));
+    EXPECT_TRUE(reads_inputs(kind, Pass::backward_filter));
+    EXPECT_FALSE(reads_inputs(kind, Pass::backward_data));
+  }
+  for (const LayerKind& kind : {LayerKind(Pooling{}), LayerKind(Relu{}), LayerKind(Lrn{}),
+                                LayerKind(BatchNorm{}), LayerKind(SoftmaxCrossEntropy{})}) {
+    EXPECT_TRUE(reads_inputs(kind, Pass::backward_data));
+  }
+}
+
+TEST(ScratchPieces, BeginOnBoundaries) {
+  EXPECT_EQ(aligned(0), 0U);
+  EXPECT_EQ(aligned(1), 256U);
+  EXPECT_EQ(aligned(256), 256U);
+  EXPECT_EQ(aligned(257), 512U);
+}
+
+}  // namespace
+}  // namespace dlscale::backend::cuda
