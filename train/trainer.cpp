@@ -101,7 +101,11 @@ struct StepMarks {
 struct Trainer::Impl {
   Impl(Program& the_program, Communicator& the_communicator, BatchSource source,
        const TrainOptions& the_options);
+  ~Impl() { wait_for_staged(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
+  void wait_for_staged() noexcept;
   void start_together();
   IterationRecord iterate();
   void run(Step step);
@@ -219,6 +223,17 @@ void Trainer::Impl::stage_next() {
   } catch (...) {
     staged.reset();
     staging_failure = std::current_exception();
+  }
+}
+
+/// The memory of a batch on its way is the source's, which may go when the trainer is gone.
+void Trainer::Impl::wait_for_staged() noexcept {
+  if (!staged) return;
+  try {
+    program->device().join_copies();
+    program->synchronize();
+  } catch (const std::exception&) {
+    return;  // nothing is on its way any more
   }
 }
 
