@@ -85,6 +85,7 @@ Finished run_process(const std::vector<std::string>& arguments) {
   EXPECT(!arguments.empty());
   std::vector<std::string> copies = arguments;
   std::vector<char*> argv;
+  argv.reserve(copies.size() + 1);
   for (std::string& argument : copies) argv.push_back(argument.data());
   argv.push_back(nullptr);
   Pipe output;

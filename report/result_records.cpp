@@ -98,6 +98,7 @@ Table result_records(std::span<const ResultFile> results) {
   for (const Field& field : fields) table.columns.push_back({field.key});
   for_each_measurement(results, [&](const Measurement& measurement) {
     std::vector<Cell> cells;
+    cells.reserve(fields.size());
     for (const Field& field : fields) cells.push_back({field.text(measurement)});
     table.rows.push_back(std::move(cells));
   });

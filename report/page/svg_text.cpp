@@ -73,7 +73,9 @@ std::string replaced(std::string text, std::string_view what, const std::string&
 
 std::string with_prefixed_ids(std::string svg, const std::string& prefix) {
   for (const std::string opening : {" id=\"", "href=\"#", "url(#"}) {
-    svg = replaced(std::move(svg), opening, opening + prefix);
+    std::string renamed = opening;
+    renamed += prefix;
+    svg = replaced(std::move(svg), opening, renamed);
   }
   return svg;
 }

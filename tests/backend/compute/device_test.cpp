@@ -216,7 +216,7 @@ TEST_P(EveryDevice, NormalisesABatchToMeanZeroAndVarianceOne) {
       chained_spec(*device, make_layer(BatchNorm{.epsilon = 1e-8}, {{17, 6, 6}}), 4, DType::f32);
   const auto operation = device->create(spec);
   OperationMemory memory(*device, spec, *operation);
-  write(*device, shuffled(4 * 17 * 36, 1), memory.inputs()[0]);
+  write(*device, shuffled(std::int64_t{4} * 17 * 36, 1), memory.inputs()[0]);
   write(*device, Values(17, 1.0F), memory.parameters()[0]);
   operation->run(Pass::forward, memory.operands(0));
   const Values y = read(*device, memory.output());
@@ -238,14 +238,14 @@ TEST_P(EveryDevice, ConvolvesLinearly) {
   const OperationSpec spec = plain_spec(*device, make_layer(kind, {{8, 6, 6}}), 2, DType::f32);
   const auto operation = device->create(spec);
   OperationMemory memory(*device, spec, *operation);
-  write(*device, shuffled(24 * 8 * 9, 1), memory.parameters()[0]);
+  write(*device, shuffled(std::int64_t{24} * 8 * 9, 1), memory.parameters()[0]);
   const auto convolve = [&](const Values& x) {
     write(*device, x, memory.inputs()[0]);
     operation->run(Pass::forward, memory.operands(0));
     return read(*device, memory.output());
   };
-  const Values a = shuffled(2 * 8 * 36, 2);
-  const Values b = shuffled(2 * 8 * 36, 3);
+  const Values a = shuffled(std::int64_t{2} * 8 * 36, 2);
+  const Values b = shuffled(std::int64_t{2} * 8 * 36, 3);
   Values mixed(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) mixed[i] = 2 * a[i] - 3 * b[i];
   const Values of_a = convolve(a);

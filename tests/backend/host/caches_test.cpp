@@ -17,6 +17,8 @@ class FakeProcessors : public testing::Test {
   FakeProcessors()
       : root_(std::filesystem::path(testing::TempDir()) /
               ("dlscale_caches_" + std::to_string(getpid()))) {}
+  FakeProcessors(const FakeProcessors&) = delete;
+  FakeProcessors& operator=(const FakeProcessors&) = delete;
   ~FakeProcessors() override { std::filesystem::remove_all(root_); }
   void add(const std::string& index, const std::string& level, const std::string& size) {
     const auto folder = root_ / "cpu0" / "cache" / index;

@@ -248,6 +248,8 @@ class BenchConvCommandLine : public testing::Test {
                             "  - {name: fc, kind: fully_connected, outputs: 3}\n"
                             "  - {name: loss, kind: softmax_cross_entropy}\n";
   }
+  BenchConvCommandLine(const BenchConvCommandLine&) = delete;
+  BenchConvCommandLine& operator=(const BenchConvCommandLine&) = delete;
   ~BenchConvCommandLine() override { std::filesystem::remove(file_); }
 
   std::vector<Cell> cells(std::map<std::string, std::string> given) {

@@ -16,8 +16,6 @@
 namespace dlscale::bench {
 namespace {
 
-using backend::Communicator;
-
 /// No warm-up, no limit of time: what happens depends on the samples alone.
 StoppingCriterion by_count(int least, int most, double half_width = 0.02) {
   return {.relative_half_width = half_width,
