@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -22,7 +23,9 @@ DeviceKind read_device_kind(const ConfigMap& map) {
 }
 
 std::map<DType, FlopsPerSecond> read_peak(const ConfigMap& map) {
-  map.allow_only({"f32", "bf16"});
+  std::array<std::string_view, all_dtypes.size()> names;
+  std::transform(all_dtypes.begin(), all_dtypes.end(), names.begin(), dtype_name);
+  map.allow_only(names);
   std::map<DType, FlopsPerSecond> peak;
   for (const DType dtype : all_dtypes) {
     const std::string_view name = dtype_name(dtype);

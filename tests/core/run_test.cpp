@@ -29,7 +29,7 @@ Run valid_run() {
 }
 
 TEST(Run, NamesAreReadBack) {
-  for (const DType dtype : {DType::f32, DType::bf16}) {
+  for (const DType dtype : all_dtypes) {
     EXPECT_EQ(parse_dtype(dtype_name(dtype)), dtype);
   }
   for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
@@ -37,7 +37,7 @@ TEST(Run, NamesAreReadBack) {
   }
   expect_contains(config_error([] { (void)parse_schedule("waitfree"); }),
                   "Did you mean \"wait_free\"?");
-  expect_contains(config_error([] { (void)parse_dtype(""); }), "Allowed: f32, bf16.");
+  expect_contains(config_error([] { (void)parse_dtype(""); }), "Allowed: f32, tf32, bf16, f16.");
 }
 
 TEST(Run, FieldsOutOfRangeAreNamed) {
