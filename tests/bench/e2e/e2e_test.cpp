@@ -168,7 +168,7 @@ TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
   EXPECT_TRUE(contains(refused({{"data", setting_.path("none").string()}}), "none"));
   EXPECT_TRUE(contains(refused({{"data", setting_.path("none").string()}}, 2), "none"));
   EXPECT_TRUE(contains(refused({{"schedule", "later"}}), "later"));
-  EXPECT_TRUE(contains(refused({{"dtype", "f8"}}), "f16"));
+  EXPECT_TRUE(contains(refused({{"dtype", "f8"}}), "f8"));
   EXPECT_TRUE(contains(refused({{"backend", "abacus"}}), "reference"));
   EXPECT_TRUE(contains(refused({{"rate", "-1"}}), "rate"));
   EXPECT_TRUE(contains(refused({{"rate", "fast"}}), "rate"));
