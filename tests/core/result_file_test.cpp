@@ -71,7 +71,7 @@ void expect_equal(const Measurement& a, const Measurement& b) {
 /// Writes `measurements` and returns the path.
 std::filesystem::path write_all(const TemporaryFolder& folder,
                                 const std::vector<Measurement>& measurements) {
-  const auto path = folder.path() / "deep" / "er" / "conv.jsonl";
+  auto path = folder.path() / "deep" / "er" / "conv.jsonl";
   ResultWriter writer(path, header());
   for (const Measurement& one : measurements) writer.write(one);
   writer.finish();

@@ -44,6 +44,7 @@ TEST(TaskGraph, LetsAPoolServeAsManyAsItHasServers) {
   TaskGraph graph;
   const ResourceId pool = graph.add(Resource{"pool", 2});
   std::vector<TaskId> tasks;
+  tasks.reserve(5);
   for (int i = 0; i < 5; ++i) tasks.push_back(graph.add(Task{Seconds(1), pool, 0, {}}));
   EXPECT_EQ(simulate(graph).finished(tasks.back()).si(), 3);
 }

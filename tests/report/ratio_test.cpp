@@ -14,6 +14,7 @@ Repeats noisy(int repeats, int samples, double centre, unsigned seed) {
   Repeats result;
   for (int r = 0; r < repeats; ++r) {
     std::vector<double> times;
+    times.reserve(static_cast<std::size_t>(samples));
     for (int i = 0; i < samples; ++i) times.push_back(centre * std::exp(noise(generator)));
     result.push_back(times);
   }

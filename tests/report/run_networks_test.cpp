@@ -21,6 +21,8 @@ namespace fs = std::filesystem;
 class RunsOfNetworks : public testing::Test {
  protected:
   RunsOfNetworks() { fs::create_directories(folder_); }
+  RunsOfNetworks(const RunsOfNetworks&) = delete;
+  RunsOfNetworks& operator=(const RunsOfNetworks&) = delete;
   ~RunsOfNetworks() override { fs::remove_all(folder_); }
 
   /// Writes a network called "own" with a layer of so many outputs; returns the path.

@@ -56,6 +56,7 @@ TEST_F(BenchIo, MeasuresEveryPartOfEveryPictureOnAllRanks) {
   std::vector<Measurement> results(2);
   {
     std::vector<std::jthread> ranks;
+    ranks.reserve(results.size());
     for (int rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
         results[rank] =
@@ -85,6 +86,7 @@ std::vector<std::string> thrown_by_ranks(const IoCell& cell) {
   const auto group = backend::local_group(2);
   std::vector<std::string> thrown(2);
   std::vector<std::jthread> ranks;
+  ranks.reserve(thrown.size());
   for (int rank = 0; rank < 2; ++rank) {
     ranks.emplace_back([&, rank] {
       try {

@@ -44,10 +44,11 @@ TEST_P(Stream, IsExactAndTimedOnAllRanks) {
   std::vector<Measurement> results(2);
   {
     std::vector<std::jthread> ranks;
+    ranks.reserve(results.size());
     for (int rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
-        results[rank] =
-            measure_stream(operation, 64 * 101, 2, Sampler(*group[rank], few_samples()));
+        results[rank] = measure_stream(operation, std::size_t{64} * 101, 2,
+                                       Sampler(*group[rank], few_samples()));
       });
     }
   }

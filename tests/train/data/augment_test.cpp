@@ -101,13 +101,13 @@ TEST(Augmenter, KeepsAConstantConstant) {
   const ImageShape shape{3, 23, 8};
   const auto out = run(pixels, {{3, 2, 20, 11}, true}, shape);
   for (std::size_t i = 0; i < out.size(); ++i) {
-    EXPECT_NEAR(out[i], normalised(200, static_cast<int>(i / (23 * 8))), 1e-5);
+    EXPECT_NEAR(out[i], normalised(200, static_cast<int>(i / (std::size_t{23} * 8))), 1e-5);
   }
 }
 
 TEST(Augmenter, WantsThreeChannelsAndTheRightRoom) {
   const Pixels pixels = draw_texture({.width = 40, .height = 32}, 2, 20);
-  std::vector<float> out(3 * 8 * 8);
+  std::vector<float> out(std::size_t{3} * 8 * 8);
   EXPECT_THROW(Augmenter().run(pixels, whole(pixels), {1, 8, 8}, out), std::logic_error);
   EXPECT_THROW(Augmenter().run(pixels, whole(pixels), {3, 8, 9}, out), std::logic_error);
 }

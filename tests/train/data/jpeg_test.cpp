@@ -20,7 +20,7 @@ Pixels decode(std::span<const std::uint8_t> data, int eighths = 8) {
 }
 
 std::array<int, 3> pixel(const Pixels& pixels, int x, int y) {
-  const std::uint8_t* p = pixels.row(y) + 4 * x;
+  const std::uint8_t* p = pixels.row(y) + std::ptrdiff_t{4} * x;
   return {p[0], p[1], p[2]};
 }
 
@@ -135,7 +135,7 @@ TEST(Jpeg, IsToldFromOtherFiles) {
 TEST(Jpeg, ThatClaimsToBeHugeIsRefusedBeforeMemoryIsTaken) {
   auto data = textured_jpeg();
   const std::array<std::uint8_t, 2> frame{0xff, 0xc0};
-  const auto start = std::ranges::search(data, frame).begin();
+  const auto start = std::search(data.begin(), data.end(), frame.begin(), frame.end());
   ASSERT_NE(start, data.end());
   for (int i = 5; i < 9; ++i) start[i] = 0xfe;  // height and width
   EXPECT_THROW(decode(data), JpegError);

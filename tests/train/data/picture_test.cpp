@@ -32,7 +32,7 @@ class Picture : public testing::Test {
     return out;
   }
   std::string refusal(const DataSet::Picture& picture) {
-    const std::string message = config_error([&] { load(picture); });
+    std::string message = config_error([&] { load(picture); });
     EXPECT_TRUE(contains(message, picture.path.string())) << message;
     return message;
   }
