@@ -40,7 +40,7 @@ class ConvolutionOperation final : public Operation {
   [[nodiscard]] std::string implementation(Pass pass) const override { return way(pass).name(); }
 
   void run(Pass pass, const Operands& operands) override {
-    way(pass).run(memory_of(pass, operands), begin_of(operands.scratch));
+    way(pass).run(memory_of(pass, operands), first_aligned(operands.scratch));
   }
 
  private:
@@ -48,10 +48,6 @@ class ConvolutionOperation final : public Operation {
     EXPECT(has(pass));
     if (pass == Pass::forward) return *forward_;
     return pass == Pass::backward_data ? *backward_data_ : *backward_filter_;
-  }
-
-  static std::byte* begin_of(std::byte* scratch) {
-    return reinterpret_cast<std::byte*>(aligned(reinterpret_cast<std::uintptr_t>(scratch)));
   }
 
   [[nodiscard]] ConvolutionMemory memory_of(Pass pass, const Operands& operands) const {

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,11 @@ class ConvolutionPass {
 constexpr std::size_t scratch_alignment = 256;
 constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
+}
+/// The first such place at or after `scratch`.
+inline std::byte* first_aligned(std::byte* scratch) {
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch);
+  return scratch + (aligned(address) - address);
 }
 
 /// A convolution that runs each pass in a given way.

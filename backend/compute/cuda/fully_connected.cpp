@@ -160,6 +160,7 @@ class Tuner {
     const ProductMemory memory{left.get(), right.get(), result.get(),
                                reinterpret_cast<float*>(bias.get())};
     std::vector<std::function<void()>> runs;
+    runs.reserve(passes.size());
     for (const ProductPass& each : passes) {
       runs.emplace_back([&] { each.run(memory, scratch.get()); });
     }
@@ -217,9 +218,7 @@ class FullyConnectedOperation final : public Operation {
   [[nodiscard]] std::string implementation(Pass pass) const override { return way(pass).name(); }
 
   void run(Pass pass, const Operands& operands) override {
-    auto* const scratch =
-        reinterpret_cast<std::byte*>(aligned(reinterpret_cast<std::uintptr_t>(operands.scratch)));
-    way(pass).run(memory_of(pass, operands), scratch);
+    way(pass).run(memory_of(pass, operands), first_aligned(operands.scratch));
   }
 
  private:

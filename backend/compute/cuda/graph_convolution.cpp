@@ -113,6 +113,7 @@ std::shared_ptr<const Plan> tune(const Context& context, const ConvolutionProble
   }
   const TrialMemory trial(context, problem, scratch);
   std::vector<std::function<void()>> runs;
+  runs.reserve(passes.size());
   for (const auto& each : passes) {
     runs.emplace_back([&] { each->run(trial.memory(), trial.scratch()); });
   }

@@ -48,7 +48,7 @@ Plan::Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor>
       name_(name_of(notes_, knobs_of(*configuration_), workspace_bytes_)) {}
 
 void PlanRunner::run(const std::vector<Binding>& bindings, std::byte* workspace) {
-  const cudnnHandle_t handle = plan_->graph().target().handle;
+  auto* const handle = plan_->graph().target().handle;
   EXPECT(handle != nullptr);
   if (pack_ == nullptr || bindings != bindings_ || workspace != workspace_) {
     bind(bindings, workspace);

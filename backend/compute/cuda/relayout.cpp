@@ -60,7 +60,7 @@ class Relayout final : public Operation {
   }
   [[nodiscard]] bool has(Pass pass) const override { return inner_->has(pass); }
   [[nodiscard]] std::string implementation(Pass pass) const override {
-    const std::string inner = inner_->implementation(pass);
+    std::string inner = inner_->implementation(pass);
     if (strays_.empty()) return inner;
     const std::string before = reads_inputs(kind_, pass) ? "reorder+" : "";
     return before + inner + (pass == Pass::backward_data ? "+reorder" : "");
@@ -69,8 +69,7 @@ class Relayout final : public Operation {
   void run(Pass pass, const Operands& operands) override {
     select_device(context_->device);
     if (strays_.empty()) return inner_->run(pass, relabelled(operands));
-    auto* const scratch =
-        reinterpret_cast<std::byte*>(aligned(reinterpret_cast<std::uintptr_t>(operands.scratch)));
+    std::byte* const scratch = first_aligned(operands.scratch);
     Operands inside = relabelled(operands);
     inside.scratch = scratch + stray_bytes_;
     for (const Stray& stray : strays_) {

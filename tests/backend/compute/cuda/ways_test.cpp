@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
 #include <set>
 #include <string>
 
@@ -87,6 +89,9 @@ TEST(ScratchPieces, BeginOnBoundaries) {
   EXPECT_EQ(aligned(1), 256U);
   EXPECT_EQ(aligned(256), 256U);
   EXPECT_EQ(aligned(257), 512U);
+  alignas(256) std::array<std::byte, 512> memory{};
+  EXPECT_EQ(first_aligned(memory.data()), memory.data());
+  EXPECT_EQ(first_aligned(memory.data() + 1), memory.data() + 256);
 }
 
 }  // namespace
