@@ -59,9 +59,10 @@ void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrore
     float* plane = out.data() + (std::int64_t{c} * shape.height + y) * width;
     const float* values = row.data() + c;
     if (mirrored) {
-      for (int x = 0; x < width; ++x) plane[width - 1 - x] = values[4 * x] * scale + shift;
+      for (int x = 0; x < width; ++x)
+        plane[width - 1 - x] = values[std::ptrdiff_t{4} * x] * scale + shift;
     } else {
-      for (int x = 0; x < width; ++x) plane[x] = values[4 * x] * scale + shift;
+      for (int x = 0; x < width; ++x) plane[x] = values[std::ptrdiff_t{4} * x] * scale + shift;
     }
   }
 }

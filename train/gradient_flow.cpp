@@ -1,7 +1,6 @@
 #include "train/gradient_flow.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "core/error.hpp"
 
@@ -24,8 +23,9 @@ std::vector<char> find_needed(const Network& network, std::span<const Step> step
   for (const Step& step : steps) needed[step.layer.index()] = 1;
   for (const Layer& layer : network.layers()) {
     if (!std::holds_alternative<Sum>(layer.kind)) continue;
-    needed[layer.id.index()] = std::ranges::any_of(
-        layer.inputs, [&](LayerId input) { return needed[input.index()] != 0; });
+    const bool any = std::ranges::any_of(layer.inputs,
+                                         [&](LayerId input) { return needed[input.index()] != 0; });
+    needed[layer.id.index()] = any ? 1 : 0;
   }
   return needed;
 }
@@ -96,7 +96,7 @@ class FlowPlanner {
     if (parts.empty()) return;
     const BufferId sum = choose_sum(layer);
     const bool copied = parts.size() > 1 && !std::ranges::count(parts, sum, &Part::buffer);
-    for (const Part& part : parts | std::views::drop(copied ? 1 : 0)) {
+    for (const Part& part : std::span(parts).subspan(copied ? 1 : 0)) {
       if (part.buffer != sum) move(Kind::add, part.buffer, sum);
     }
     flow_.output[layer.index()] = sum;
@@ -144,7 +144,8 @@ GradientFlow plan_gradient_flow(const Network& network,
                                 std::span<const backend::TensorDesc> outputs,
                                 std::span<const Step> steps) {
   FlowPlanner planner(network, outputs, steps);
-  for (const Layer& layer : network.layers() | std::views::reverse) planner.visit(layer);
+  const std::vector<Layer>& layers = network.layers();
+  for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) planner.visit(*layer);
   return std::move(planner).finish();
 }
 

@@ -78,7 +78,9 @@ std::size_t ProgramPlan::bytes() const {
 ProgramPlan make_plan(const Network& network, backend::ComputeDevice& device, int batch,
                       DType dtype) {
   EXPECT(batch >= 1);
-  auto [specs, operations, outputs] = compile(network, device, batch, dtype);
+  auto compiled = compile(network, device, batch, dtype);
+  auto& operations = compiled.operations;
+  auto& outputs = compiled.outputs;
   auto backward = backward_steps(network);
   GradientFlow flow = plan_gradient_flow(network, outputs, backward);
   ParameterLayout parameters(network, operations);
@@ -92,7 +94,7 @@ ProgramPlan make_plan(const Network& network, backend::ComputeDevice& device, in
   const std::size_t scratch = most_scratch(operations);
   return {.forward = forward_steps(network),
           .backward = std::move(backward),
-          .specs = std::move(specs),
+          .specs = std::move(compiled.specs),
           .operations = std::move(operations),
           .outputs = std::move(outputs),
           .flow = std::move(flow),

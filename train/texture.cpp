@@ -41,11 +41,7 @@ Colour colour_of(double hue, double brightness) {
 class Wave {
  public:
   Wave(double across, double down, double phase)
-      : across_(across),
-        down_(down),
-        phase_(phase),
-        cos_(std::cos(across)),
-        sin_(std::sin(across)) {}
+      : down_(down), phase_(phase), cos_(std::cos(across)), sin_(std::sin(across)) {}
   void start_row(int y) {
     const double angle = phase_ + down_ * y;
     here_ = {std::cos(angle), std::sin(angle)};
@@ -57,7 +53,7 @@ class Wave {
   }
 
  private:
-  double across_, down_, phase_, cos_, sin_;
+  double down_, phase_, cos_, sin_;
   std::array<double, 2> here_{};
 };
 
@@ -75,7 +71,7 @@ double noise_value(RandomStream& random) {
 }
 
 std::uint8_t to_byte(double value) {
-  return static_cast<std::uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5);
+  return static_cast<std::uint8_t>(std::floor(std::clamp(value, 0.0, 255.0) + 0.5));
 }
 
 }  // namespace

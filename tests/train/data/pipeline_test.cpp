@@ -51,6 +51,7 @@ class Pipeline : public testing::Test {
   static std::vector<Content> take(const PipelineOptions& options, int batches) {
     DataPipeline pipeline(*data_, options);
     std::vector<Content> contents;
+    contents.reserve(static_cast<std::size_t>(batches));
     for (int i = 0; i < batches; ++i) contents.push_back(copy(pipeline.next()));
     return contents;
   }

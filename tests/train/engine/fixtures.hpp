@@ -75,6 +75,7 @@ struct OwnBatch {
   }
   OwnBatch(const OwnBatch&) = delete;
   OwnBatch& operator=(const OwnBatch&) = delete;
+  ~OwnBatch() = default;
   const Batch& view() {
     batch.images = images;
     batch.labels = labels;
@@ -128,6 +129,7 @@ class MadeData {
 inline void on_ranks(int ranks, const std::function<void(backend::Communicator&)>& work) {
   auto group = backend::local_group(ranks);
   std::vector<std::jthread> threads;
+  threads.reserve(group.size());
   for (auto& communicator : group) threads.emplace_back([&] { work(*communicator); });
 }
 

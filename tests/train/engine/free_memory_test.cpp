@@ -12,6 +12,8 @@ namespace fs = std::filesystem;
 class FreeMemory : public testing::Test {
  protected:
   FreeMemory() { fs::remove_all(root_); }
+  FreeMemory(const FreeMemory&) = delete;
+  FreeMemory& operator=(const FreeMemory&) = delete;
   ~FreeMemory() override { fs::remove_all(root_); }
   void put(const fs::path& file, const std::string& text) const {
     fs::create_directories((root_ / file).parent_path());

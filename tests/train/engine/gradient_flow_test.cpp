@@ -177,7 +177,7 @@ TEST(GradientFlow, LetsTheArenaReuseMemoryInADeepChain) {
   nodes.push_back({"fc", FullyConnected{.outputs = 2}, {last}});
   nodes.push_back({"loss", SoftmaxCrossEntropy{}, {"fc"}});
   const GradientFlow flow = flow_of(Network("deep", {3, 16, 16}, nodes));
-  const std::size_t one = 3 * 16 * 16 * 4;
+  const std::size_t one = std::size_t{3} * 16 * 16 * 4;
   EXPECT_EQ(place(flow.live, 64).bytes, 2 * one);
 }
 

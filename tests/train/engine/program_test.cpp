@@ -110,7 +110,7 @@ TEST(Program, DrawsWeightsWithTheVarianceOfHe) {
   Program program(network, *device, 1, DType::f32);
   program.initialise(1);
   const auto values = program.plain_parameters(LayerId(1));
-  const std::size_t weights = 200 * 8 * 3 * 3;
+  const std::size_t weights = std::size_t{200} * 8 * 3 * 3;
   double square = 0;
   for (std::size_t i = 0; i < weights; ++i) square += std::pow(static_cast<double>(values[i]), 2);
   EXPECT_NEAR(square / weights, 2.0 / (8 * 3 * 3), 0.05 * 2.0 / (8 * 3 * 3));

@@ -24,6 +24,9 @@ class Trace : public testing::Test {
     std::ifstream file(path_);
     return nlohmann::json::parse(file);
   }
+  Trace() = default;
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
   ~Trace() override { fs::remove(path_); }
 
  private:
