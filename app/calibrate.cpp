@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "app/inter_node_options.hpp"
+#include "app/output.hpp"
 #include "app/positive.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
@@ -26,10 +27,21 @@ struct CalibrateOptions {
   InterNodeOptions inter_node;
 };
 
-ExitCode calibrate(const CalibrateOptions& options) {
-  refuse_foreign_file(options.output, "a machine file", [](std::istream& content) {
+void check_replaceable(const std::string& path) {
+  refuse_foreign_file(path, "a machine file", [](std::istream& content) {
     return opens_with_schema(content, "dlscale.machine");
   });
+}
+
+/// The text goes to standard output if the path is "-".
+void save(const std::string& path, const model::Machine& machine) {
+  if (path == "-") return write_output(path, model::machine_json(machine));
+  model::save_machine(path, machine);
+}
+
+ExitCode calibrate(const CalibrateOptions& options) {
+  const bool to_standard_output = options.output == "-";
+  if (!to_standard_output) check_replaceable(options.output);
   Cluster cluster = options.cluster == "local" ? backend::detect_local_cluster(options.workers)
                                                : load_cluster(options.cluster);
   options.inter_node.apply(cluster);
@@ -41,10 +53,11 @@ ExitCode calibrate(const CalibrateOptions& options) {
         "with -o.");
   }
   const model::Machine machine = model::calibrate(cluster, files, options.conditions);
-  model::save_machine(options.output, machine);
-  fmt::print("{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
-             options.output, machine.kernels.size(), machine.collectives.size(),
-             machine.loaders.size(), files.size());
+  save(options.output, machine);
+  fmt::print(to_standard_output ? stderr : stdout,
+             "{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
+             to_standard_output ? "machine" : options.output, machine.kernels.size(),
+             machine.collectives.size(), machine.loaders.size(), files.size());
   return ExitCode::ok;
 }
 
@@ -77,7 +90,8 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--workers", options->workers, "Workers on this machine, with --cluster local")
       ->check(positive())
       ->capture_default_str();
-  verb.add_option("-o,--output", options->output, "Machine file to write")->required();
+  verb.add_option("-o,--output", options->output, "Machine file to write, or - for standard output")
+      ->required();
   declare_conditions(verb, options->conditions);
   options->inter_node.declare(verb);
   verb.footer(

@@ -75,6 +75,18 @@ bool is_page(std::istream& content) {
           start.substr(title).starts_with("<title>dlscale: training on "));
 }
 
+/// Figures don't say who drew them: they are ours where another file of the report lies beside
+/// them.
+void refuse_foreign_figures(const fs::path& folder) {
+  for (const char* ours : {"index.html", "README.md", "validation.json", "predictions.json"}) {
+    if (fs::exists(folder / ours)) return;
+  }
+  for (const std::string& figure : report::figure_files()) {
+    refuse_foreign_file(folder / figure, "a figure of dlscale report (no page lies beside it)",
+                        [](std::istream&) { return false; });
+  }
+}
+
 /// The folder may be somebody's own, with a README.md in it.
 void refuse_foreign_files(const fs::path& folder) {
   for (const char* page : {"index.html", "README.md"}) {
@@ -93,6 +105,7 @@ void refuse_foreign_files(const fs::path& folder) {
 ExitCode write_report(const ReportOptions& options) {
   const fs::path out(options.out);
   refuse_foreign_files(out);
+  refuse_foreign_figures(out);
   report::ReportInput input;
   input.machine = model::load_machine(machine_file(options));
   options.inter_node.apply(input.machine.cluster);

@@ -15,6 +15,7 @@
 #include "bench/runner_report.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
+#include "core/replaceable.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -106,9 +107,21 @@ std::size_t count_matches(Library& library, RunnerFlags flags) {
   return matches;
 }
 
+/// An earlier --benchmark_out: JSON opens with its context, CSV with the date and the program that
+/// ran, the table with the names of its columns.
+bool is_benchmark_out(std::istream& content) {
+  std::string line;
+  std::string next;
+  std::getline(content >> std::ws, line);
+  std::getline(content >> std::ws, next);
+  return (line == "{" && next.starts_with("\"context\":")) || next.starts_with("Running ") ||
+         (line.starts_with("cell ") && line.ends_with(" implementation"));
+}
+
 /// The library exits the process if it cannot open the file.
 void check_writable(const std::string& out) {
   if (out.empty()) return;
+  refuse_foreign_file(out, "a file of --benchmark_out", is_benchmark_out);
   if (!std::ofstream(out, std::ios::app)) {
     throw ConfigError(
         fmt::format("--benchmark_out={} cannot be written. Name a file in a folder "

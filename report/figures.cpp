@@ -185,6 +185,14 @@ Figures run_plots(const ReportInput& input, const std::filesystem::path& folder)
   return figures;
 }
 
+std::vector<std::string> figure_files() {
+  std::vector<std::string> files;
+  for (const char* stem : {"phases", "speedup", "allreduce"}) {
+    for (const char* ending : {".svg", ".png"}) files.push_back(std::string(stem) + ending);
+  }
+  return files;
+}
+
 std::filesystem::path plots_root() {
   if (const char* chosen = std::getenv("DLSCALE_PLOTS")) return chosen;
   if (fs::exists(DLSCALE_PLOTS_FOLDER)) return DLSCALE_PLOTS_FOLDER;

@@ -29,6 +29,9 @@ struct Figures {
 /// never thrown; only a folder that cannot be written throws ConfigError.
 Figures run_plots(const ReportInput& input, const std::filesystem::path& folder);
 
+/// The pictures that run_plots() may write into its folder.
+std::vector<std::string> figure_files();
+
 /// The folder of the plot scripts: $DLSCALE_PLOTS, else that given at build time if it exists, else
 /// <prefix>/share/dlscale/plots beside the program.
 std::filesystem::path plots_root();

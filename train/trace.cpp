@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/replaceable.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {
@@ -73,6 +74,14 @@ Json metadata(Rank rank, std::string_view what, std::size_t row, const std::stri
   return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", row}, {"args", {{"name", name}}}};
 }
 
+constexpr std::string_view opening = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+
+bool is_trace(std::istream& content) {
+  std::string start(opening.size(), ' ');
+  content.read(start.data(), static_cast<std::streamsize>(start.size()));
+  return content && start == opening;
+}
+
 std::vector<Span> by_start(std::vector<Span> spans) {
   std::ranges::stable_sort(spans, {}, [](const Span& span) { return span.start; });
   return spans;
@@ -81,8 +90,9 @@ std::vector<Span> by_start(std::vector<Span> spans) {
 }  // namespace
 
 void write_trace(const std::filesystem::path& path, Rank rank, const std::vector<Span>& spans) {
+  refuse_foreign_file(path, "a trace of dlscale", is_trace);
   std::ofstream file(path);
-  file << "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+  file << opening;
   Rows rows;
   for (const Span& span : by_start(spans)) {
     file << event(rank, rows.assign(span), span).dump() << ",\n";

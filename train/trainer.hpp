@@ -86,7 +86,8 @@ class Trainer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Chrome/Perfetto trace (JSON object format) of one rank. Throws ConfigError if unwritable.
+/// Chrome/Perfetto trace (JSON object format) of one rank. Throws ConfigError if unwritable, or if
+/// the file is there and is no earlier trace.
 void write_trace(const std::filesystem::path& path, Rank rank, const std::vector<Span>& spans);
 
 }  // namespace dlscale::train

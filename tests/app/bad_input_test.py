@@ -197,6 +197,27 @@ class BadInput(ProgramTest):
         self.assert_refused(run("report", self.folder, "-o", self.folder), 2, "README.md is there and is not a")
         self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["README.md", "thesis.md", "tiny.yaml"])
 
+    def test_what_else_a_verb_writes_overwrites_nothing(self):
+        mine = {name: self.folder / name for name in ["out.json", "trace-rank0.json", "report/phases.png"]}
+        (self.folder / "report").mkdir()
+        for path in mine.values():
+            path.write_text("mine")
+        data = self.make_data()
+        self.assert_refused(self.conv(self.network, f"--benchmark_out={mine['out.json']}"), 2, "out.json is there")
+        self.assert_refused(self.train("--data", data, "--trace", self.folder / "trace"), 2, "trace-rank0.json is there")
+        report = run("report", self.folder, "-o", self.folder / "report")
+        self.assert_refused(report, 2, "phases.png is there", "no page lies beside it")
+        self.assertEqual([path.read_text() for path in mine.values()], ["mine"] * 3)
+
+    def test_what_else_a_verb_wrote_is_replaced(self):
+        for form in ["json", "csv", "console"]:
+            for _ in range(2):
+                flags = [f"--benchmark_out={self.folder / form}", f"--benchmark_out_format={form}"]
+                self.assertEqual(self.conv(self.network, *flags).returncode, 0, form)
+        data = self.make_data()
+        for _ in range(2):
+            self.assertEqual(self.train("--data", data, "--trace", self.folder / "trace").returncode, 0)
+
     def test_a_file_of_its_own_kind_is_replaced(self):
         out = self.folder / "out"
         conv = self.folder / "conv.jsonl"

@@ -145,6 +145,10 @@ steps:
         self.assertEqual(validation["notes"], [])
         machine = json.loads((out / "machine.json").read_text())
         self.assertEqual(machine["measured_on"]["backend"], "onednn")
+        piped = run("calibrate", out, "-o", "-")
+        self.assertEqual(json.loads(piped.stdout)["kernels"], machine["kernels"])
+        self.assertIn("kernel times", piped.stderr)
+        self.assertFalse(os.path.exists("-"))
         machine["measured_on"]["host_hash"] = "another"
         (self.folder / "elsewhere.json").write_text(json.dumps(machine))
         elsewhere = run("validate", out, "--machine", self.folder / "elsewhere.json")
