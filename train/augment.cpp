@@ -125,7 +125,7 @@ void Augmenter::blend_columns(int first_column) {
     for (int t = 0; t < count; ++t) {
       for (int c = 0; c < 4; ++c) sum[c] += weights[t] * values[4 * t + c];
     }
-    std::copy(sum.begin(), sum.end(), narrow_row_.begin() + std::ptrdiff_t{4} * x);
+    std::copy(sum.begin(), sum.end(), narrow_row_.begin() + 4 * static_cast<std::ptrdiff_t>(x));
   }
 }
 

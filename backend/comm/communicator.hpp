@@ -30,8 +30,8 @@ class Communicator {
   /// Ranks on this node, and this rank's place among them.
   [[nodiscard]] virtual int node_size() const = 0;
   [[nodiscard]] virtual int node_rank() const = 0;
-  /// Number of the GPU on which this rank is to compute, if it does: its own, whatever the others of
-  /// the node take.
+  /// Number of the GPU on which this rank is to compute, if it does: its own, whatever the others
+  /// of the node take.
   [[nodiscard]] virtual int gpu() const { return node_rank(); }
   /// "Open MPI 4.1.4", "NCCL 2.28.9", "local".
   [[nodiscard]] virtual std::string library() const = 0;

@@ -29,7 +29,8 @@ std::uint16_t to_half(float value) {
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7E00U);
   const double size = std::abs(double{round_significand(value, half_bits, half_least)});
   if (size > 65504.0) return static_cast<std::uint16_t>(sign | 0x7C00U);
-  if (size < 0x1p-14) return static_cast<std::uint16_t>(sign | static_cast<unsigned>(size * 0x1p24));
+  if (size < 0x1p-14)
+    return static_cast<std::uint16_t>(sign | static_cast<unsigned>(size * 0x1p24));
   const int exponent = std::ilogb(size);
   const auto fraction = static_cast<unsigned>(std::ldexp(size, 10 - exponent)) & 0x3FFU;
   return static_cast<std::uint16_t>(sign | static_cast<unsigned>(exponent + 15) << 10U | fraction);

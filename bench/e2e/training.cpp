@@ -88,8 +88,7 @@ std::function<backend::Buffer(std::size_t)> batch_memory(backend::ComputeDevice&
 struct Worker {
   Worker(const TrainingSettings& settings, const Communicator& communicator,
          std::optional<Bytes> available)
-      : device(
-            open_device(settings.backend, settings.run.compute_threads, communicator.gpu())),
+      : device(open_device(settings.backend, settings.run.compute_threads, communicator.gpu())),
         program(*settings.network, *device, settings.run.batch, settings.run.dtype, available),
         data(train::open_data_set(settings.data), {.shape = settings.network->input(),
                                                    .batch = settings.run.batch,

@@ -49,9 +49,8 @@ class ReferenceDevice final : public HostDevice {
   [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
   [[nodiscard]] TensorDesc plain(Dims dims, DType dtype) const override {
     if (dtype != DType::f32) {
-      throw Unsupported(
-          fmt::format("reference computes in f32 only, not in {}. Choose another backend.",
-                      dtype_name(dtype)));
+      throw Unsupported(fmt::format(
+          "reference computes in f32 only, not in {}. Choose another backend.", dtype_name(dtype)));
     }
     return plain_desc(dims);
   }

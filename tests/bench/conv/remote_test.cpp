@@ -58,7 +58,7 @@ TEST_F(MeasuringOnARemoteDevice, ChecksAndTimesEveryKernelInEveryStateOfTheCache
       .layers = {"all"},
       .caches = {CacheState::cold, CacheState::producer, CacheState::hot}};
   const auto cells = layer_cells(remote_workbench(), networks, everything, communicator());
-  EXPECT_GT(cells.size(), std::size_t{3 * 10});
+  EXPECT_GT(cells.size(), std::size_t{30});
   for (const Cell& cell : cells) expect_checked_and_timed(cell.measure(sampler()));
 }
 

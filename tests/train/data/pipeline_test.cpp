@@ -41,22 +41,22 @@ DataSet imaginary_set(int n) {
 class Pipeline : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = new TemporaryFolder;
-    data_ = new DataSet(make_data_set(*folder_ / "set", small_spec()));
+    suite_folder = new TemporaryFolder;
+    suite_data = new DataSet(make_data_set(*suite_folder / "set", small_spec()));
   }
   static void TearDownTestSuite() {
-    delete data_;
-    delete folder_;
+    delete suite_data;
+    delete suite_folder;
   }
   static std::vector<Content> take(const PipelineOptions& options, int batches) {
-    DataPipeline pipeline(*data_, options);
+    DataPipeline pipeline(*suite_data, options);
     std::vector<Content> contents;
     contents.reserve(static_cast<std::size_t>(batches));
     for (int i = 0; i < batches; ++i) contents.push_back(copy(pipeline.next()));
     return contents;
   }
-  static inline TemporaryFolder* folder_ = nullptr;
-  static inline DataSet* data_ = nullptr;
+  static inline TemporaryFolder* suite_folder = nullptr;
+  static inline DataSet* suite_data = nullptr;
 };
 
 TEST_F(Pipeline, DoesNotDependOnThreadsOrPrefetch) {
@@ -85,7 +85,7 @@ TEST_F(Pipeline, GivesAllRanksTogetherTheBatchOfOne) {
 }
 
 TEST_F(Pipeline, ShowsEveryPictureOncePerEpoch) {
-  DataPipeline pipeline(*data_, {.shape = shape, .batch = 7, .threads = 2});
+  DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 7, .threads = 2});
   std::map<std::size_t, int> seen;
   for (int i = 0; i < 6; ++i) {
     for (const Pick& pick : pipeline.next().picks) ++seen[pick.picture];
@@ -95,12 +95,12 @@ TEST_F(Pipeline, ShowsEveryPictureOncePerEpoch) {
 }
 
 TEST_F(Pipeline, HandsOutWhatLoadPictureGives) {
-  DataPipeline pipeline(*data_, {.shape = shape, .batch = 4, .threads = 3});
+  DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 4, .threads = 3});
   std::vector<float> image(shape.elements());
   for (int i = 0; i < 3; ++i) {
     const Batch& batch = pipeline.next();
     for (std::size_t j = 0; j < batch.picks.size(); ++j) {
-      const DataSet::Picture& picture = data_->pictures[batch.picks[j].picture];
+      const DataSet::Picture& picture = suite_data->pictures[batch.picks[j].picture];
       load_picture(picture, shape, batch.picks[j].seed, image);
       EXPECT_TRUE(std::ranges::equal(image, batch.images.subspan(j * image.size(), image.size())));
       EXPECT_EQ(batch.labels[j], picture.label);
@@ -110,7 +110,7 @@ TEST_F(Pipeline, HandsOutWhatLoadPictureGives) {
 }
 
 TEST_F(Pipeline, AlignsBatchesForVectors) {
-  DataPipeline pipeline(*data_, {.shape = shape, .batch = 3});
+  DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 3});
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pipeline.next().images.data()) % 64, 0U);
   }
@@ -122,21 +122,22 @@ TEST_F(Pipeline, TakesABatchLargerThanTheDataSet) {
 
 TEST_F(Pipeline, RefusesOptionsThatCannotWork) {
   const auto refusal = [&](const PipelineOptions& options) {
-    return config_error([&] { DataPipeline(*data_, options); });
+    return config_error([&] { DataPipeline(*suite_data, options); });
   };
   EXPECT_TRUE(contains(refusal({.shape = shape, .batch = 0}), "batch is 0"));
   EXPECT_TRUE(contains(refusal({.shape = shape, .threads = -1}), "threads is -1"));
   EXPECT_TRUE(contains(refusal({.shape = shape, .prefetch = 0}), "prefetch is 0"));
   EXPECT_TRUE(contains(refusal({.shape = {1, 28, 28}}), "1 x 28 x 28"));
-  EXPECT_THROW(DataPipeline(*data_, {.shape = shape, .rank = 2, .ranks = 2}), std::logic_error);
+  EXPECT_THROW(DataPipeline(*suite_data, {.shape = shape, .rank = 2, .ranks = 2}),
+               std::logic_error);
   EXPECT_THROW(DataPipeline(imaginary_set(0), {.shape = shape}), std::logic_error);
 }
 
 TEST_F(Pipeline, ThrowsTheErrorOfTheBatchItBelongsTo) {
-  DataSet data = *data_;
-  data.pictures[5].path = *folder_ / "missing.jpg";
+  DataSet data = *suite_data;
+  data.pictures[5].path = *suite_folder / "missing.jpg";
   DataPipeline pipeline(data, {.shape = shape, .batch = 1, .threads = 3, .prefetch = 3});
-  DataPipeline intact(*data_, {.shape = shape, .batch = 1});
+  DataPipeline intact(*suite_data, {.shape = shape, .batch = 1});
   while (intact.next().picks.front().picture != 5) pipeline.next();
   for (int i = 0; i < 3; ++i) {
     EXPECT_TRUE(contains(config_error([&] { pipeline.next(); }), "missing.jpg"));
@@ -210,7 +211,7 @@ TEST_F(Pipeline, StaysPrefetchBatchesAheadAndNoMore) {
 
 TEST_F(Pipeline, EndsWhereverItsThreadsAre) {
   for (int i = 0; i < 30; ++i) {
-    DataPipeline pipeline(*data_, {.shape = shape, .batch = 2, .threads = 1 + i % 4});
+    DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 2, .threads = 1 + i % 4});
     for (int taken = 0; taken < i % 3; ++taken) pipeline.next();
   }
 }

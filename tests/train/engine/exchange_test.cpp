@@ -30,7 +30,7 @@ TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
         EXPECT_EQ(transfers[1].bucket, 1U);
         EXPECT_LE(transfers[0].start, transfers[0].end);
         EXPECT_LE(transfers[0].end, transfers[1].start);
-        const auto sum = static_cast<float>(ranks * (ranks + 1) / 2);
+        const float sum = 0.5F * static_cast<float>(ranks * (ranks + 1));
         for (const float x : gradients) EXPECT_EQ(x, sum);
       }
     });

@@ -39,6 +39,7 @@ Trained train_on(Make make, const Network& network, int ranks, const TrainOption
     const auto seed = static_cast<std::uint64_t>(communicator.rank());
     Worker worker(network, communicator, 2, options, seed, make());
     std::vector<double> losses;
+    losses.reserve(4);
     for (int i = 0; i < 4; ++i) losses.push_back(worker.trainer->iterate().loss);
     if (communicator.rank() == 0) {
       trained = {worker.mean_gradients(), parameters_of(worker.program), losses};

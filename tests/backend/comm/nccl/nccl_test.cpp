@@ -88,7 +88,8 @@ std::vector<float> values_of(Rank rank, std::size_t count) {
 std::vector<float> sum_over(int ranks, std::size_t count) {
   std::vector<float> sum(count);
   for (std::size_t i = 0; i < count; ++i) {
-    sum[i] = static_cast<float>(ranks * static_cast<int>(i % 251) + 3 * ranks * (ranks - 1) / 2);
+    sum[i] = static_cast<float>(ranks) * static_cast<float>(i % 251) +
+             1.5F * static_cast<float>(ranks * (ranks - 1));
   }
   return sum;
 }

@@ -25,6 +25,8 @@ class RendezvousTest : public testing::Test {
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = name;
   }
+  RendezvousTest(const RendezvousTest&) = delete;
+  RendezvousTest& operator=(const RendezvousTest&) = delete;
   ~RendezvousTest() override { fs::remove_all(folder_); }
 
   [[nodiscard]] fs::path file() const { return folder_ / "meet"; }
@@ -145,7 +147,7 @@ TEST_F(RendezvousTest, RefusesAnAnswerThatIsForAnother) {
     const std::jthread rank_1([&] { text = problem(setting(1, 2)); });
     while (!read_page(file().string() + ".rank1")) std::this_thread::yield();
     write_page(file().string() + ".answer",
-               {.meeting = 17, .rank = 0, .world = 2, .body = std::vector<std::byte>(2 * 12)});
+               {.meeting = 17, .rank = 0, .world = 2, .body = std::vector<std::byte>(24)});
   }
   EXPECT_EQ(text.find("two processes at "), 0U) << text;
 }

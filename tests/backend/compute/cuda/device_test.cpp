@@ -72,7 +72,7 @@ TEST_P(CudaDevice, NamesItsLibrariesAndTheGpu) {
 }
 
 TEST_P(CudaDevice, CopiesBetweenAllPrecisionsAndKindsOfMemory) {
-  const std::vector<float> values = shuffled(2 * 3 * 5 * 7, 1);
+  const std::vector<float> values = shuffled(std::int64_t{2} * 3 * 5 * 7, 1);
   const TensorDesc plain = device->plain({2, 3, 5, 7}, DType::f32);
   const Buffer pinned = device->allocate_on_host(plain.layout.bytes);
   for (const DType dtype : all_dtypes) {
