@@ -30,6 +30,7 @@ struct PredictOptions {
   Run run;
   std::string dtype = "f32";
   std::string schedule = "wait_free";
+  std::string input_copy;
   bool layers = false;
   InterNodeOptions inter_node;
   DocumentOutput output;
@@ -41,6 +42,12 @@ int loader_threads(const PredictOptions& options, const Cluster& cluster) {
   if (options.run.loader_threads > 0) return options.run.loader_threads;
   if (cluster.device.kind == DeviceKind::cpu) return 1;
   return std::max(1, cluster.host.cores / cluster.devices_per_node);
+}
+
+/// Where none is asked for: as the engine does it.
+InputCopy input_copy(const PredictOptions& options, const Cluster& cluster) {
+  if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
+  return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
 }
 
 model::Machine choose_machine(const PredictOptions& options) {
@@ -80,6 +87,7 @@ ExitCode predict(const PredictOptions& options) {
   run.schedule = parse_schedule(options.schedule);
   run.ranks_per_node = machine.cluster.devices_per_node;
   run.loader_threads = loader_threads(options, machine.cluster);
+  run.input_copy = input_copy(options, machine.cluster);
   check(run);
   options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
                                       : report::prediction_document(
@@ -118,6 +126,9 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(positive());
   verb.add_option("--prefetch", options->run.prefetch, "Batches decoded ahead")
       ->capture_default_str();
+  verb.add_option("--input-copy", options->input_copy,
+                  "When batches reach the device: on_path, or ahead, while it computes the "
+                  "iteration before (default: on GPUs ahead, as training does, else on_path)");
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);

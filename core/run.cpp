@@ -13,6 +13,7 @@ namespace dlscale {
 namespace {
 
 constexpr std::array all_schedules{Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
+constexpr std::array all_input_copies{InputCopy::on_path, InputCopy::ahead};
 
 /// The value among `all` that `name_of` calls `word`.
 template <class Enum, std::size_t N>
@@ -66,6 +67,20 @@ std::string_view schedule_name(Schedule schedule) {
 
 Schedule parse_schedule(std::string_view name) {
   return parse_word("schedule", name, all_schedules, schedule_name);
+}
+
+std::string_view input_copy_name(InputCopy copy) {
+  switch (copy) {
+    case InputCopy::on_path:
+      return "on_path";
+    case InputCopy::ahead:
+      return "ahead";
+  }
+  fail_expectation("copy is an InputCopy");
+}
+
+InputCopy parse_input_copy(std::string_view name) {
+  return parse_word("way to copy the input", name, all_input_copies, input_copy_name);
 }
 
 void check(const Run& run) {

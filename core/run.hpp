@@ -31,6 +31,14 @@ enum class Schedule {
 std::string_view schedule_name(Schedule schedule);
 Schedule parse_schedule(std::string_view name);  ///< throws ConfigError
 
+/// When a batch that was read reaches the memory of the device.
+enum class InputCopy {
+  on_path,  ///< at the start of its iteration: (1.3')
+  ahead,    ///< while the device computes the iteration before: (1.3)
+};
+std::string_view input_copy_name(InputCopy copy);
+InputCopy parse_input_copy(std::string_view name);  ///< throws ConfigError
+
 /// One training run: a network on a cluster. Everything a prediction and a measurement must agree
 /// on. Weak scaling: `batch` images per rank.
 struct Run {
@@ -45,6 +53,8 @@ struct Run {
   int compute_threads = 1;  ///< threads of the compute device; CPU devices
   int loader_threads = 1;
   int prefetch = 2;  ///< batches decoded ahead, ≥ 1
+  /// Devices with memory of their own copy ahead, processors cannot.
+  InputCopy input_copy = InputCopy::on_path;
 };
 
 /// Throws ConfigError naming the field, the value and what is allowed.

@@ -40,6 +40,8 @@ struct KernelTime {
   int threads = 1;
   int ranks_on_node = 1;
   Estimate<Seconds> time;
+  /// The host's time to give it to a device that runs beside it; absent where the host computes.
+  std::optional<Estimate<Seconds>> give = {};
   Work work;  ///< declared operations and bytes of one run
   std::string implementation;
   std::string source;  ///< result file
@@ -91,6 +93,7 @@ struct AffineFit {
   DType dtype = DType::f32;  ///< of an update: bf16 weights are written beside the f32 ones
   Piecewise cost;            ///< by size of the array
   std::string source;
+  std::optional<Estimate<Seconds>> give = {};  ///< as KernelTime::give; the same for all sizes
 };
 
 /// Input pipeline: what one loader thread spends on one picture for an H × W crop.
@@ -139,7 +142,7 @@ struct Machine {
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
 /// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
-/// of range. Only "measured_on" may be missing: files of earlier versions lack it.
+/// of range. Only "measured_on" and "give_s" may be missing: files of earlier versions lack them.
 Machine load_machine(const std::filesystem::path& path);
 /// Writes beside `path` first, so that a full disk leaves an older file as it was.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -109,6 +110,12 @@ Estimate<Q> read_estimate(const Value& value) {
   return result;
 }
 
+/// Files of processors have none, nor do those of earlier versions.
+std::optional<Estimate<Seconds>> read_give(Object& object) {
+  if (!object.has("give_s")) return std::nullopt;
+  return read_estimate<Seconds>(object.take("give_s"));
+}
+
 Device read_device(const Value& value) {
   Object object(value);
   Device device;
@@ -202,6 +209,7 @@ KernelTime read_kernel(const Value& value) {
   kernel.threads = object.take("threads").integer(1);
   kernel.ranks_on_node = object.take("ranks_on_node").integer(1);
   kernel.time = read_estimate<Seconds>(object.take("time_s"));
+  kernel.give = read_give(object);
   kernel.work.flops = Flops(object.take("flops").number());
   kernel.work.bytes = Bytes(object.take("bytes").number());
   kernel.implementation = object.take("implementation").text();
@@ -257,6 +265,7 @@ AffineFit read_affine(const Value& value) {
   fit.ranks_on_node = object.take("ranks_on_node").integer(1);
   fit.threads = object.take("threads").integer(1);
   fit.dtype = read_dtype(object.take("dtype"));
+  fit.give = read_give(object);
   fit.cost = read_cost(object.take("segments"));
   fit.source = object.take("source").text();
   object.done();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 
 #include "core/error.hpp"
@@ -66,18 +67,25 @@ Json to_json(const Cluster& cluster) {
             {"source", cluster.storage.source}}}};
 }
 
+/// Only what was measured on a device beside the host has it.
+Json with_give(Json json, const std::optional<Estimate<Seconds>>& give) {
+  if (give) json["give_s"] = to_json(*give);
+  return json;
+}
+
 Json to_json(const KernelTime& kernel) {
-  return {{"kernel", kernel.kernel},
-          {"pass", pass_name(kernel.pass)},
-          {"dtype", dtype_name(kernel.dtype)},
-          {"batch", kernel.batch},
-          {"threads", kernel.threads},
-          {"ranks_on_node", kernel.ranks_on_node},
-          {"time_s", to_json(kernel.time)},
-          {"flops", finite(kernel.work.flops.si())},
-          {"bytes", finite(kernel.work.bytes.si())},
-          {"implementation", kernel.implementation},
-          {"source", kernel.source}};
+  const Json json{{"kernel", kernel.kernel},
+                  {"pass", pass_name(kernel.pass)},
+                  {"dtype", dtype_name(kernel.dtype)},
+                  {"batch", kernel.batch},
+                  {"threads", kernel.threads},
+                  {"ranks_on_node", kernel.ranks_on_node},
+                  {"time_s", to_json(kernel.time)},
+                  {"flops", finite(kernel.work.flops.si())},
+                  {"bytes", finite(kernel.work.bytes.si())},
+                  {"implementation", kernel.implementation},
+                  {"source", kernel.source}};
+  return with_give(json, kernel.give);
 }
 
 Json to_json(const Piecewise& cost) {
@@ -100,11 +108,12 @@ Json to_json(const CollectiveFit& fit) {
 }
 
 Json to_json(const AffineFit& fit) {
-  return {{"ranks_on_node", fit.ranks_on_node},
-          {"threads", fit.threads},
-          {"dtype", dtype_name(fit.dtype)},
-          {"segments", to_json(fit.cost)},
-          {"source", fit.source}};
+  const Json json{{"ranks_on_node", fit.ranks_on_node},
+                  {"threads", fit.threads},
+                  {"dtype", dtype_name(fit.dtype)},
+                  {"segments", to_json(fit.cost)},
+                  {"source", fit.source}};
+  return with_give(json, fit.give);
 }
 
 Json to_json(const LoaderFit& fit) {

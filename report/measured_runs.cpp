@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 
+/// Files from before an axis was recorded: what training did unless told otherwise, and how every
+/// device copied.
+void add_older(std::map<std::string, std::string>& axes) {
+  axes.try_emplace("waiting", "sleep");
+  axes.try_emplace("input_copy", "on_path");
+}
+
 int integer_axis(const Measurement& measurement, std::string_view name) {
   const std::string& text = measurement.axis(name);
   int value = 0;
@@ -41,6 +48,8 @@ Run run_of(const Measurement& measurement) {
   run.compute_threads = integer_axis(measurement, "threads");
   run.loader_threads = integer_axis(measurement, "loader_threads");
   run.prefetch = integer_axis(measurement, "prefetch");
+  const auto copy = measurement.axes.find("input_copy");
+  if (copy != measurement.axes.end()) run.input_copy = parse_input_copy(copy->second);
   check(run);
   return run;
 }
@@ -74,6 +83,7 @@ MeasuredRun join_repeats(const std::vector<const Measurement*>& repeats) {
   const Measurement& first = *repeats.front();
   MeasuredRun joined{key_without(first, repeat_axis), first.axes, run_of(first), {}, {}};
   joined.axes.erase("repeat");
+  add_older(joined.axes);
   for (const Measurement* repeat : repeats) {
     joined.t_iter.emplace_back(repeat->at("t_iter").summary.median);
   }
@@ -122,8 +132,7 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
   Measurement bare;
   bare.benchmark = measurement.benchmark;
   bare.axes = measurement.axes;
-  // Files from before the axis was recorded: what training did unless told otherwise.
-  if (measurement.benchmark == "e2e") bare.axes.try_emplace("waiting", "sleep");
+  if (measurement.benchmark == "e2e") add_older(bare.axes);
   for (const std::string_view name : axes) bare.axes.erase(std::string(name));
   return bare.key();
 }

@@ -27,8 +27,11 @@ struct Advice {
   std::string_view text;
 };
 
-constexpr std::array<Advice, 5> all_advice{{
+constexpr std::array<Advice, 6> all_advice{{
     {"compute", "A faster device, more cores per rank, or a lower precision shortens it."},
+    {"kernel launches",
+     "A larger batch per rank, fewer and larger kernels, or a faster core for the host shortens "
+     "it."},
     {"input",
      "More loader threads (and cores for them), smaller stored pictures or a faster disk "
      "shorten it; a deeper prefetch only evens it out."},

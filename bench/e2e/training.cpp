@@ -254,6 +254,9 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   measurement.implementation = describe(communicator, *worker);
   measurement.network = {settings.network_source, fingerprint(*settings.network)};
   measurement.work = work_of_iteration(settings, worker->program);
+  // As the trainer decides it.
+  const bool ahead = worker->device->own_memory().has_value();
+  measurement.axes["input_copy"] = input_copy_name(ahead ? InputCopy::ahead : InputCopy::on_path);
   const Outcome outcome = train_together(communicator, settings, *worker, ready);
   finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);
   write_traces(measurement, communicator, settings, outcome);

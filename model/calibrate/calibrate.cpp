@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "core/error.hpp"
@@ -122,6 +124,15 @@ Pass parse_pass(const Sourced& one) {
       fmt::format("{}: \"{}\" is no pass. Measure again with this version.", one.file, name));
 }
 
+/// The host's time to give work to the device; absent where the device is the host.
+std::optional<Estimate<Seconds>> give_time(const Group& group) {
+  Group given;
+  std::copy_if(group.begin(), group.end(), std::back_inserter(given),
+               [](const Sourced& one) { return one.measurement->series.contains("give"); });
+  if (given.empty()) return std::nullopt;
+  return pool(given, "give", Range::not_negative, Ranks::each);
+}
+
 KernelTime kernel_time(const Group& group) {
   const Sourced& first = group.front();
   KernelTime kernel;
@@ -132,6 +143,7 @@ KernelTime kernel_time(const Group& group) {
   kernel.threads = first.count("threads");
   kernel.ranks_on_node = first.count("ranks_on_node");
   kernel.time = pool(group, "time", Range::positive, Ranks::each);
+  kernel.give = give_time(group);
   kernel.work = first.measurement->work.value_or(Work{});
   kernel.implementation = first.measurement->implementation;
   kernel.source = source(group);
@@ -178,8 +190,8 @@ std::vector<AffineFit> fit_affine_costs(const Group& all, std::string_view what)
   for (const auto& [key, group] : group_by(all, {"dtype", "ranks_on_node", "threads"})) {
     const Sourced& first = group.front();
     fits.push_back({first.count("ranks_on_node"), first.count("threads"),
-                    parse_dtype(first.axis("dtype")), fit(group, Ranks::each, what),
-                    source(group)});
+                    parse_dtype(first.axis("dtype")), fit(group, Ranks::each, what), source(group),
+                    give_time(group)});
   }
   return fits;
 }

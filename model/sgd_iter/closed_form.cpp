@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
+#include <vector>
 
 #include "core/error.hpp"
 #include "model/sgd_iter/iteration.hpp"
@@ -22,6 +24,11 @@ Seconds iteration_input_and_copy_prefetched(const IterationParts& parts) {
 
 Seconds iteration_input_prefetched(const IterationParts& parts) {
   return std::max(parts.io, parts.gpu() + parts.comm);
+}
+
+Seconds iteration_copied_ahead(const IterationParts& parts, Seconds busy) {
+  return std::max(
+      {parts.io, busy + parts.h2d, parts.forward + parts.backward + parts.comm + parts.update});
 }
 
 Seconds iteration_wait_free(const IterationParts& parts, Seconds exposed_comm) {
@@ -94,45 +101,81 @@ namespace {
 struct CommTimes {
   Seconds exposed;
   Seconds all;
+  Seconds last;  ///< end of the last message, from the start of backward; 0 without
 };
 
 CommTimes communication(const IterationPlan& plan, Seconds& backward) {
   std::vector<Seconds> compute;
   std::vector<Seconds> comm;
+  std::size_t sent = 0;  // parts up to the last message
   for (const BackwardPart& part : plan.backward) {
-    compute.push_back(part.compute);
+    compute.push_back(part.compute.device);
     comm.push_back(part.message.value_or(Seconds()));
+    if (part.message) sent = comm.size();
   }
   backward = std::accumulate(compute.begin(), compute.end(), Seconds());
   const Seconds all = std::accumulate(comm.begin(), comm.end(), Seconds());
-  if (plan.schedule == Schedule::sequential) return {all, all};
-  return {wait_free_closed_form(compute, comm).exposed, all};
+  if (plan.schedule == Schedule::sequential) {
+    return {all, all, sent == 0 ? Seconds() : backward + all};
+  }
+  const auto first_parts = [&](const std::vector<Seconds>& times) {
+    return std::span(times).first(sent);
+  };
+  return {wait_free_closed_form(compute, comm).exposed, all,
+          wait_free_closed_form(first_parts(compute), first_parts(comm)).finish};
+}
+
+bool host_takes_time(const IterationPlan& plan) {
+  return plan.h2d.host > Seconds() || plan.forward.host > Seconds() ||
+         plan.update.host > Seconds() ||
+         std::any_of(plan.backward.begin(), plan.backward.end(),
+                     [](const BackwardPart& part) { return part.compute.host > Seconds(); });
+}
+
+std::string why_none(const IterationPlan& plan) {
+  if (plan.most_cores_wanted() > plan.cores) {
+    return "threads share processor cores, so phases slow one another down";
+  }
+  if (host_takes_time(plan)) {
+    return "the host takes time to give the device its work, step by step beside it";
+  }
+  return "";
+}
+
+/// Copied ahead, the batch is waited for at the end of the iteration before, its copy after that.
+void add_input(const IterationPlan& plan, const IterationParts& parts, Seconds busy,
+               IterationTime& time) {
+  const Seconds others = parts.forward + parts.backward + parts.comm + parts.update;
+  if (plan.input_copy == InputCopy::ahead) {
+    time.total = iteration_copied_ahead(parts, busy);
+    time.h2d = std::min(parts.h2d, time.total - others);
+  } else {
+    time.total = iteration_input_prefetched(parts);
+    time.h2d = parts.h2d;
+  }
+  time.io = time.total - others - time.h2d;
 }
 
 }  // namespace
 
 std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why) {
-  why.clear();
-  if (plan.most_cores_wanted() > plan.cores) {
-    why = "threads share processor cores, so phases slow one another down";
-    return std::nullopt;
-  }
+  why = why_none(plan);
+  if (!why.empty()) return std::nullopt;
   IterationTime time;
-  time.h2d = plan.h2d;
-  time.forward = plan.forward;
-  time.update = plan.update;
+  time.forward = plan.forward.device;
+  time.update = plan.update.device;
   const CommTimes comm = communication(plan, time.backward);
   time.exposed_comm = comm.exposed;
   time.hidden_comm = comm.all - comm.exposed;
   time.load = plan.loader_threads * plan.load;
   const IterationParts parts{std::max(plan.load, plan.storage),
-                             plan.h2d,
-                             plan.forward,
+                             plan.h2d.device,
+                             time.forward,
                              time.backward,
                              comm.exposed,
-                             plan.update};
-  time.total = iteration_input_prefetched(parts);
-  time.io = time.total - (parts.gpu() + parts.comm);
+                             time.update};
+  const Seconds busy = comm.last > Seconds() ? time.forward + comm.last : Seconds();
+  add_input(plan, parts, busy, time);
   return time;
 }
 

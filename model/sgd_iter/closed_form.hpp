@@ -29,13 +29,24 @@ Seconds iteration_of_one(const IterationParts& parts);
 Seconds iteration_naive(const IterationParts& parts);
 
 /// (1.3) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c + t_u }: input is prefetched up to and
-/// including an asynchronous copy to the device (page-locked memory). Wrong for copies on the
-/// training thread: see (1.3').
+/// including an asynchronous copy to the device (page-locked memory), by one thread that reads and
+/// copies in turn. Wrong for copies on the training thread: see (1.3'); and where others read while
+/// one copies: see iteration_copied_ahead().
 Seconds iteration_input_and_copy_prefetched(const IterationParts& parts);
 
 /// (1.3') t_iter = max{ t_io, t_h2d + t_f + t_b + t_c + t_u }: input is prefetched, the copy is on
-/// the critical path. What the engine does. Wrong where loader threads take cores from compute.
+/// the critical path. What the engine does on a processor. Wrong where loader threads take cores
+/// from compute.
 Seconds iteration_input_prefetched(const IterationParts& parts);
+
+/// (1.3) as the engine does it on a device with memory of its own, and with (1.4):
+///   t_iter = max{ t_io, t_busy + t_h2d, t_f + t_b + t_c^no + t_u }
+/// Loader threads read the batch after next while the next is copied, so the two do not add up; a
+/// copy starts `busy` after the device had the batch before: 0 for one worker, t_f and all of
+/// backward up to the end of the last message for several, because the thread that starts it waits
+/// for them. `parts.comm` is what shows of communication. [D, derived: the largest cycle of the
+/// task graph] Wrong where the host takes longer to give work than the device to do it.
+Seconds iteration_copied_ahead(const IterationParts& parts, Seconds busy);
 
 /// (1.4) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c^no + t_u }: (1.3) with wait-free backward
 /// propagation, of which only t_c^no, `exposed_comm`, shows.

@@ -84,9 +84,8 @@ class Costs {
 
  private:
   [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
-  [[nodiscard]] Estimate<Seconds> affine(const std::vector<AffineFit>& fits,
-                                         const Conditions& wanted, Bytes size,
-                                         std::string_view what) const;
+  [[nodiscard]] StepCost affine(const std::vector<AffineFit>& fits, const Conditions& wanted,
+                                Bytes size, std::string_view what) const;
   [[nodiscard]] Estimate<Seconds> picture() const;
   [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
   [[nodiscard]] Seconds storage() const;
@@ -100,8 +99,8 @@ class Costs {
   Placement place_;
 };
 
-Estimate<Seconds> Costs::affine(const std::vector<AffineFit>& fits, const Conditions& wanted,
-                                Bytes size, std::string_view what) const {
+StepCost Costs::affine(const std::vector<AffineFit>& fits, const Conditions& wanted, Bytes size,
+                       std::string_view what) const {
   const AffineFit& fit = nearest(fits, wanted);
   if (machine_->fitted && Conditions(fit) != wanted) {
     notes_->add(fmt::format("{} {} was not measured: taken from {}", what, wanted.text(),
@@ -112,7 +111,7 @@ Estimate<Seconds> Costs::affine(const std::vector<AffineFit>& fits, const Condit
         fmt::format("{} of a size outside those measured: the nearest segment was extended", what),
         fmt::format("{:.0f} B", size.si()));
   }
-  return fit.cost.time(size);
+  return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{})};
 }
 
 /// Thread time of a picture as the cluster's description states it.
@@ -191,14 +190,14 @@ void Costs::add_cores(IterationPlan& plan) const {
 /// One part of backward for each message, and what comes after the last.
 void Costs::add_steps(IterationCosts& costs) const {
   const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
-  for (const Step step : forward_steps(*network_)) costs.forward += kernels.time(step);
+  const auto cost = [&](Step step) { return StepCost{kernels.time(step), kernels.give(step)}; };
+  for (const Step step : forward_steps(*network_)) costs.forward.push_back(cost(step));
   const auto steps = backward_steps(*network_);
   const MessageTimes messages(*machine_, place_, run_->schedule, *notes_);
   std::size_t done = 0;
   const auto advance_to = [&](std::size_t end) {
-    Estimate<Seconds> part{};
-    for (; done < end; ++done) part += kernels.time(steps[done]);
-    costs.backward.push_back(part);
+    std::vector<StepCost>& part = costs.backward.emplace_back();
+    for (; done < end; ++done) part.push_back(cost(steps[done]));
     costs.message.emplace_back();
   };
   if (run_->ranks > 1) {
@@ -211,6 +210,7 @@ void Costs::add_steps(IterationCosts& costs) const {
 }
 
 IterationCosts Costs::find() {
+  check_input_copy(machine_->cluster, *run_);
   if (machine_->h2d.empty()) throw missing("host-to-device copy", "dlscale bench memory");
   if (machine_->update.empty()) throw missing("parameter update", "dlscale bench update");
   if (machine_->loaders.empty()) throw missing("input pipeline", "dlscale bench io");
@@ -218,6 +218,7 @@ IterationCosts Costs::find() {
   costs.shape.loader_threads = run_->loader_threads;
   costs.shape.prefetch = run_->prefetch;
   costs.shape.schedule = run_->schedule;
+  costs.shape.input_copy = run_->input_copy;
   costs.shape.storage = storage();
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
@@ -236,15 +237,32 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
   const auto bound_of = [&](Term term) { return moved == term ? bound : Bound::value; };
   IterationPlan result = shape;
   result.load = at(load, bound_of(Term::input));
-  result.h2d = at(h2d, bound_of(Term::copy));
-  result.forward = at(forward, bound_of(Term::compute));
-  result.update = at(update, bound_of(Term::update));
+  const auto given = [&](const StepCost& step, Term term) {
+    return Given::step(at(step.give, bound_of(Term::launches)), at(step.compute, bound_of(term)));
+  };
+  const auto all_given = [&](const std::vector<StepCost>& steps) {
+    Given all;
+    for (const StepCost& step : steps) all = all.then(given(step, Term::compute));
+    return all;
+  };
+  result.h2d = given(h2d, Term::copy);
+  result.forward = all_given(forward);
+  result.update = given(update, Term::update);
   for (std::size_t i = 0; i < backward.size(); ++i) {
-    BackwardPart part{at(backward[i], bound_of(Term::compute)), {}};
+    BackwardPart part{all_given(backward[i]), {}};
     if (message[i]) part.message = at(*message[i], bound_of(Term::communication));
     result.backward.push_back(part);
   }
   return result;
+}
+
+void check_input_copy(const Cluster& cluster, const Run& run) {
+  if (run.input_copy == InputCopy::on_path || cluster.device.kind == DeviceKind::gpu) return;
+  throw ConfigError(fmt::format(
+      "batches copied ahead cannot be predicted on cluster {}, whose device is a processor (it has "
+      "no copy engine). Ask for --input-copy on_path, or calibrate with --cluster and the cluster "
+      "of the GPUs that were measured.",
+      cluster.name));
 }
 
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,

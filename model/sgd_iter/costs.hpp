@@ -11,25 +11,34 @@
 namespace dlscale::model {
 
 /// The groups of parameters whose errors are taken as independent of each other.
-enum class Term { compute, communication, copy, update, input };
-constexpr Term all_terms[] = {Term::compute, Term::communication, Term::copy, Term::update,
-                              Term::input};
+enum class Term { compute, communication, copy, update, input, launches };
+constexpr Term all_terms[] = {Term::compute, Term::communication, Term::copy,
+                              Term::update,  Term::input,         Term::launches};
 /// A parameter's value or an end of its interval.
 enum class Bound { value, low, high };
+
+/// What a step takes on the device, and the host to give it to one that runs beside it.
+struct StepCost {
+  Estimate<Seconds> compute;
+  Estimate<Seconds> give;
+};
 
 /// What a run needs of a machine, with intervals.
 struct IterationCosts {
   IterationPlan shape;     ///< threads, cores, schedule; its times are unused but for storage
   Estimate<Seconds> load;  ///< one loader thread's share of a batch
-  Estimate<Seconds> h2d;
-  Estimate<Seconds> forward;
-  std::vector<Estimate<Seconds>> backward;                ///< parts, in order of execution
+  StepCost h2d;
+  std::vector<StepCost> forward;
+  std::vector<std::vector<StepCost>> backward;            ///< parts, in order of execution
   std::vector<std::optional<Estimate<Seconds>>> message;  ///< after each part
-  Estimate<Seconds> update;
+  StepCost update;
 
   /// All at their values, except those of `moved`, which are at `bound`.
   [[nodiscard]] IterationPlan plan(std::optional<Term> moved, Bound bound) const;
 };
+
+/// Throws ConfigError if the device of the cluster cannot copy as the run asks for.
+void check_input_copy(const Cluster& cluster, const Run& run);
 
 /// Looks up everything run.ranks ranks need. Throws ConfigError naming the benchmark to run if the
 /// machine lacks it. Notes what was not measured as it is used.

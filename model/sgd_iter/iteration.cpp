@@ -22,12 +22,27 @@ namespace {
 /// The tasks of one iteration that its phases are read from.
 struct Marks {
   TaskId load;
-  TaskId take;
+  TaskId take;  ///< of its batch
   TaskId h2d;
   TaskId forward;
   TaskId backward;  ///< the last part
   std::vector<TaskId> messages;
+  TaskId waited;  ///< for messages and the host
   TaskId update;
+  TaskId end;
+};
+
+/// After which tasks the host and the device go on.
+struct Positions {
+  TaskId host;
+  TaskId device;
+};
+
+/// A batch on its way to the device.
+struct Staged {
+  TaskId load;
+  TaskId take;
+  TaskId copied;  ///< only if copied ahead
 };
 
 /// The steady state does not depend on the depth of the queue, for nothing jitters here (9.3); a
@@ -44,16 +59,25 @@ class IterationGraph {
   [[nodiscard]] const std::vector<Marks>& iterations() const { return iterations_; }
 
  private:
-  std::vector<TaskId> add_input(Marks& marks);
-  std::vector<TaskId> add_backward(Marks& marks);
-  TaskId add_message(Seconds time, TaskId after);
+  [[nodiscard]] bool ahead() const { return plan_->input_copy == InputCopy::ahead; }
+  [[nodiscard]] bool sequential() const { return plan_->schedule == Schedule::sequential; }
+  TaskId join(std::vector<TaskId> after);
+  Positions run(const Given& work, double cores, Positions at);
+  Staged stage(std::vector<TaskId> after);
+  Positions add_input(Marks& marks);
+  Positions add_backward(Marks& marks, Positions at);
+  void add_messages(Marks& marks, const std::vector<TaskId>& ready_after);
+  void add_end(Marks& marks, Positions at);
 
   const IterationPlan* plan_;
   TaskGraph graph_;
   ResourceId storage_;
   ResourceId loaders_;
-  ResourceId training_;
+  ResourceId device_;
+  ResourceId copy_engine_;
   ResourceId comm_;
+  std::vector<TaskId> takes_;     ///< by batch
+  std::optional<Staged> staged_;  ///< the next batch, if copied ahead
   std::vector<Marks> iterations_;
 };
 
@@ -62,70 +86,120 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
       graph_(plan.cores),
       storage_(graph_.add(Resource{"storage", 1})),
       loaders_(graph_.add(Resource{"loader threads", 1})),
-      training_(graph_.add(Resource{"training thread", 1})),
+      device_(graph_.add(Resource{"device", 1})),
+      copy_engine_(graph_.add(Resource{"copy engine", 1})),
       comm_(graph_.add(Resource{"communication thread", 1})) {}
 
-/// A batch may be read once a place in the queue is free: when batch k - prefetch was taken.
-std::vector<TaskId> IterationGraph::add_input(Marks& marks) {
+TaskId IterationGraph::join(std::vector<TaskId> after) {
+  return graph_.add(Task{Seconds(), {}, 0, std::move(after)});
+}
+
+/// The host is never behind a device that waits for what it gives, so that work which takes no
+/// giving starts as soon as the device is free.
+Positions IterationGraph::run(const Given& work, double cores, Positions at) {
+  const TaskId alone = graph_.add(Task{work.device, device_, cores, {at.device}});
+  if (work.host == Seconds()) return {at.host, alone};
+  const TaskId given = graph_.add(Task{work.host, {}, 0, {at.host}});
+  const TaskId together = graph_.add(Task{work.together, {}, 0, {at.host}});
+  return {given, join({alone, together})};
+}
+
+/// Takes the next batch `after` all these, once it is read, and copies it if that is done ahead. It
+/// may be read once a place in the queue is free: when the batch `prefetch` before was taken.
+Staged IterationGraph::stage(std::vector<TaskId> after) {
   std::vector<TaskId> slot;
-  const std::size_t ahead = queue_length(*plan_);
-  if (iterations_.size() >= ahead) slot.push_back(iterations_[iterations_.size() - ahead].take);
-  marks.load =
+  const std::size_t ahead_by = queue_length(*plan_);
+  if (takes_.size() >= ahead_by) slot.push_back(takes_[takes_.size() - ahead_by]);
+  Staged staged;
+  staged.load =
       graph_.add(Task{plan_->load, loaders_, plan_->loader_threads * plan_->loader_cores, slot});
-  return {marks.load, graph_.add(Task{plan_->storage, storage_, 0, slot})};
+  after.push_back(staged.load);
+  after.push_back(graph_.add(Task{plan_->storage, storage_, 0, slot}));
+  staged.take = join(std::move(after));
+  if (ahead()) staged.copied = graph_.add(Task{plan_->h2d.device, copy_engine_, 0, {staged.take}});
+  takes_.push_back(staged.take);
+  return staged;
 }
 
-TaskId IterationGraph::add_message(Seconds time, TaskId after) {
-  const bool sequential = plan_->schedule == Schedule::sequential;
-  return graph_.add(Task{time, sequential ? training_ : comm_, plan_->comm_cores, {after}});
+/// Until the device has the batch.
+Positions IterationGraph::add_input(Marks& marks) {
+  std::vector<TaskId> begin;
+  if (!iterations_.empty()) begin.push_back(iterations_.back().end);
+  if (!ahead()) staged_ = stage(begin);
+  if (!staged_) staged_ = stage({});
+  marks.load = staged_->load;
+  marks.take = staged_->take;
+  if (!ahead()) return run(plan_->h2d, plan_->copy_cores, {marks.take, marks.take});
+  const TaskId host = join(begin);
+  begin.push_back(staged_->copied);
+  return run(Given::step(plan_->h2d.host, Seconds()), 0, {host, join(begin)});
 }
 
-/// Returns what the update waits for.
-std::vector<TaskId> IterationGraph::add_backward(Marks& marks) {
-  marks.backward = marks.forward;
-  std::vector<TaskId> ready_after;
-  for (const BackwardPart& part : plan_->backward) {
-    marks.backward =
-        graph_.add(Task{part.compute, training_, plan_->compute_cores, {marks.backward}});
-    ready_after.push_back(marks.backward);
-  }
+void IterationGraph::add_messages(Marks& marks, const std::vector<TaskId>& ready_after) {
   for (std::size_t i = 0; i < ready_after.size(); ++i) {
     const auto& message = plan_->backward[i].message;
     if (!message) continue;
-    const bool sequential = plan_->schedule == Schedule::sequential;
     const TaskId last = marks.messages.empty() ? marks.backward : marks.messages.back();
-    marks.messages.push_back(add_message(*message, sequential ? last : ready_after[i]));
+    marks.messages.push_back(graph_.add(Task{*message,
+                                             sequential() ? device_ : comm_,
+                                             plan_->comm_cores,
+                                             {sequential() ? last : ready_after[i]}}));
   }
-  std::vector<TaskId> done = marks.messages;
-  done.push_back(marks.backward);
-  return done;
+}
+
+/// Up to where the update may start.
+Positions IterationGraph::add_backward(Marks& marks, Positions at) {
+  std::vector<TaskId> ready_after;
+  for (const BackwardPart& part : plan_->backward) {
+    at = run(part.compute, plan_->compute_cores, at);
+    ready_after.push_back(at.device);
+  }
+  marks.backward = at.device;
+  add_messages(marks, ready_after);
+  if (!marks.messages.empty()) {
+    std::vector<TaskId> seen = marks.messages;
+    seen.push_back(at.host);
+    at.host = join(seen);
+  }
+  marks.waited = join({marks.backward, at.host});
+  return {at.host, marks.waited};
+}
+
+void IterationGraph::add_end(Marks& marks, Positions at) {
+  marks.end = marks.update;
+  if (!ahead()) return;
+  staged_ = stage({at.host, marks.h2d});
+  marks.end = join({marks.update, staged_->take});
 }
 
 void IterationGraph::add_iteration() {
   Marks marks;
-  std::vector<TaskId> ready = add_input(marks);
-  if (!iterations_.empty()) ready.push_back(iterations_.back().update);
-  marks.take = graph_.add(Task{Seconds(), {}, 0, std::move(ready)});
-  marks.h2d = graph_.add(Task{plan_->h2d, training_, plan_->copy_cores, {marks.take}});
-  marks.forward = graph_.add(Task{plan_->forward, training_, plan_->compute_cores, {marks.h2d}});
-  marks.update =
-      graph_.add(Task{plan_->update, training_, plan_->compute_cores, add_backward(marks)});
+  Positions at = add_input(marks);
+  marks.h2d = at.device;
+  at = run(plan_->forward, plan_->compute_cores, at);
+  marks.forward = at.device;
+  at = run(plan_->update, plan_->compute_cores, add_backward(marks, at));
+  marks.update = at.device;
+  add_end(marks, at);
   iterations_.push_back(std::move(marks));
 }
 
 /// The phases as the engine would time them.
 IterationTime phases(const IterationPlan& plan, const Timeline& timeline, const Marks& marks,
                      Seconds start) {
+  const bool ahead = plan.input_copy == InputCopy::ahead;
   IterationTime time;
   time.load = plan.loader_threads * plan.load;
+  const Seconds copying = ahead ? start : timeline.finished(marks.take);
   const Seconds computed = timeline.finished(marks.backward);
-  const Seconds end = timeline.finished(marks.update);
-  time.io = timeline.finished(marks.take) - start;
-  time.h2d = timeline.finished(marks.h2d) - timeline.finished(marks.take);
+  const Seconds updated = timeline.finished(marks.update);
+  const Seconds end = timeline.finished(marks.end);
+  time.io = (copying - start) + (end - updated);
+  time.h2d = timeline.finished(marks.h2d) - copying;
   time.forward = timeline.finished(marks.forward) - timeline.finished(marks.h2d);
   time.backward = computed - timeline.finished(marks.forward);
-  time.exposed_comm = timeline.started(marks.update) - computed;
-  time.update = end - timeline.started(marks.update);
+  time.exposed_comm = timeline.finished(marks.waited) - computed;
+  time.update = updated - timeline.finished(marks.waited);
   time.total = end - start;
   for (const TaskId message : marks.messages) {
     const Seconds hidden_until = std::min(timeline.finished(message), computed);
@@ -181,7 +255,7 @@ std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations,
   for (int k = iterations - count; k < iterations; ++k) {
     const auto i = static_cast<std::size_t>(k);
     const Marks& marks = graph.iterations()[i];
-    const Seconds start = timeline.finished(graph.iterations()[i - 1].update);
+    const Seconds start = timeline.finished(graph.iterations()[i - 1].end);
     observed.push_back({phases(plan, timeline, marks, start), lead(plan, timeline, marks, start)});
   }
   return observed;

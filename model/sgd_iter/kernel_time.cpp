@@ -14,13 +14,37 @@
 namespace dlscale::model {
 namespace {
 
-Roofline data_sheet(const Cluster& cluster, DType dtype) {
-  const auto peak = cluster.device.peak.find(dtype);
+/// Why a device that states no peak in a precision has none, and what to ask for.
+std::string_view lacking(DType dtype) {
+  if (dtype == DType::tf32) {
+    return "Only devices that state it have units for it, and others compute f32 as f32: ask for "
+           "--dtype f32";
+  }
+  return "Choose another precision";
+}
+
+/// Numbers of f16 are numbers of f32, and sums are f32 always: a device without a rate of its own
+/// for them multiplies them as f32, which its libraries offer. Not so bf16, which is as good a
+/// subset but which libraries offer only where units for it are; nor tf32, which is no format of
+/// memory.
+DType computed_in(const Device& device, DType dtype) {
+  const bool stated = device.peak.contains(dtype);
+  return !stated && dtype == DType::f16 ? DType::f32 : dtype;
+}
+
+Roofline data_sheet(const Cluster& cluster, DType dtype, Notes& notes) {
+  const DType units = computed_in(cluster.device, dtype);
+  const auto peak = cluster.device.peak.find(units);
   if (peak == cluster.device.peak.end() || cluster.device.memory_bandwidth.si() <= 0) {
     throw ConfigError(
-        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). Choose another "
-                    "precision, or measure: dlscale bench conv.",
-                    cluster.device.name, dtype_name(dtype), cluster.name));
+        fmt::format("the data sheet of {} gives no peak in {} (cluster {}). {}, or measure: "
+                    "dlscale bench conv.",
+                    cluster.device.name, dtype_name(dtype), cluster.name, lacking(dtype)));
+  }
+  if (units != dtype) {
+    notes.add(fmt::format("{} states no peak in {}: {} in memory, computed at the peak of {}",
+                          cluster.device.name, dtype_name(dtype), dtype_name(dtype),
+                          dtype_name(units)));
   }
   return {peak->second, cluster.device.memory_bandwidth};
 }
@@ -76,6 +100,7 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
         dtype_name(run.dtype), threads_, network.name(), dtype_name(run.dtype), threads_));
   }
   if (ranks_on_node > 1) find_mean_pressure();
+  find_usual_give();
 }
 
 Estimate<Seconds> KernelTimes::time(Step step) const {
@@ -86,6 +111,36 @@ Estimate<Seconds> KernelTimes::time(Step step) const {
   note_other_ranks(on_node, kernels->front()->kernel);
   if (on_node == 1 || !measured_alone(*kernels)) return beside(*kernels, on_node, step);
   return contended(*kernels, step);
+}
+
+Estimate<Seconds> KernelTimes::give(Step step) const {
+  if (!usual_give_) return {};
+  const Kernels* kernels = kernels_of(step);
+  const KernelTime* nearest = nullptr;
+  const auto distance = [&](const KernelTime* kernel) {
+    return std::pair(std::abs(kernel->ranks_on_node - ranks_on_node_),
+                     std::abs(kernel->batch - run_->batch));
+  };
+  for (const KernelTime* kernel : kernels == nullptr ? Kernels{} : *kernels) {
+    if (!kernel->give) continue;
+    if (nearest == nullptr || distance(kernel) < distance(nearest)) nearest = kernel;
+  }
+  if (nearest != nullptr) return *nearest->give;
+  notes_->add("host time of kernels not measured: taken as the median of those measured",
+              kernel_key(*network_, step.layer));
+  return *usual_give_;
+}
+
+void KernelTimes::find_usual_give() {
+  std::vector<double> all;
+  for (const auto& [key, kernels] : measured_) {
+    for (const KernelTime* kernel : kernels) {
+      if (kernel->give) all.push_back(kernel->give->value.si());
+    }
+  }
+  if (all.empty()) return;
+  usual_give_ = {Seconds(median(all)), Seconds(quantile(all, 0.025)),
+                 Seconds(quantile(all, 0.975))};
 }
 
 TimeSource KernelTimes::source(Step step) const {
@@ -182,7 +237,7 @@ void KernelTimes::find_mean_pressure() {
 }
 
 Estimate<Seconds> KernelTimes::nominal(Step step) const {
-  const Roofline roofline = data_sheet(machine_->cluster, run_->dtype);
+  const Roofline roofline = data_sheet(machine_->cluster, run_->dtype, *notes_);
   const Work what = work(*network_, step, run_->batch, run_->dtype);
   return Estimate<Seconds>::exact(roofline.time(what) + machine_->cluster.device.launch);
 }

@@ -48,6 +48,10 @@ class KernelTimes {
   KernelTimes(const Network& network, const Machine& machine, const Run& run, int ranks_on_node,
               Notes& notes);
   [[nodiscard]] Estimate<Seconds> time(Step step) const;
+  /// The host's time to give the step to a device that runs beside it: that of the kernel at the
+  /// nearest batch and number of ranks; of a kernel it was not measured with, the median of all
+  /// (noted). Zero where it was measured with none: on processors, and from data sheets.
+  [[nodiscard]] Estimate<Seconds> give(Step step) const;
   /// Where that time comes from.
   [[nodiscard]] TimeSource source(Step step) const;
 
@@ -62,6 +66,7 @@ class KernelTimes {
   [[nodiscard]] Estimate<Seconds> contended(const Kernels& kernels, Step step) const;
   [[nodiscard]] Estimate<Seconds> together(const Kernels& kernels, Step step) const;
   void find_mean_pressure();
+  void find_usual_give();
   [[nodiscard]] Estimate<Seconds> at_batch(const Batches& batches, Step step) const;
   [[nodiscard]] Estimate<Seconds> by_efficiency(Step step) const;
   [[nodiscard]] std::vector<double> efficiencies(std::string_view kind,
@@ -82,6 +87,7 @@ class KernelTimes {
   Kernels comparable_;
   /// ē for t(1) (first) and t(n) (second) at the low end, the value, the high end.
   std::array<std::array<double, 3>, 3> mean_pressure_{};
+  std::optional<Estimate<Seconds>> usual_give_;  ///< none: no kernel was measured with it
 };
 
 }  // namespace dlscale::model

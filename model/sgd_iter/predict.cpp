@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
@@ -32,14 +33,43 @@ void add_interval(const IterationCosts& costs, Prediction& prediction) {
   prediction.high = total + Seconds(std::sqrt(above));
 }
 
+/// What forward and backward take of the device and of the host.
+Given computing(const IterationPlan& plan) {
+  Given all = plan.forward;
+  for (const BackwardPart& part : plan.backward) all = all.then(part.compute);
+  return all;
+}
+
+/// The same plan on a host that gives work in no time.
+IterationPlan given_at_once(IterationPlan plan) {
+  for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->device;
+  for (BackwardPart& part : plan.backward) part.compute = part.compute.device;
+  return plan;
+}
+
+void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& notes) {
+  const Given work = computing(plan);
+  if (work.host == Seconds()) return;
+  const Seconds waited = time.total - simulate_iteration(given_at_once(plan)).total;
+  if (waited <= 0.005 * time.total) return;
+  notes.add(
+      fmt::format("kernel launches: the host takes {} to give the forward and backward work that "
+                  "the device does in {}, "
+                  "which makes the iteration {} longer",
+                  to_text(work.host), to_text(work.device), to_text(waited)));
+}
+
 /// An iteration that waits for input goes at the pace of input, whatever the rest takes, unless
 /// loading and computing take the same cores: then the greater work counts.
+/// Compute that the host gives more slowly than the device does it goes at the pace of the host.
 std::string what_bounds(const IterationTime& time, const IterationPlan& plan) {
   const bool waits = time.io > 0.01 * time.total;
   const Seconds compute = time.forward + time.backward;
   const bool shares = plan.most_cores_wanted() > plan.cores;
   if (waits && (!shares || time.io > compute || time.load > compute)) return "input";
-  const std::array<std::pair<Seconds, const char*>, 4> phases{{{compute, "compute"},
+  const Given work = computing(plan);
+  const char* computes = work.host > work.device ? "kernel launches" : "compute";
+  const std::array<std::pair<Seconds, const char*>, 4> phases{{{compute, computes},
                                                                {time.exposed_comm, "communication"},
                                                                {time.update, "update"},
                                                                {time.h2d, "host-to-device copy"}}};
@@ -62,6 +92,7 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   if (machine.fitted) add_interval(costs, prediction);
   prediction.images_per_s = throughput(run.ranks, run.batch, prediction.time.total);
   prediction.bound = what_bounds(prediction.time, plan);
+  note_launches(plan, prediction.time, notes);
   const int nodes = Placement{run.ranks, run.ranks_per_node}.nodes();
   if (nodes > machine.cluster.nodes) {
     notes.add(fmt::format("{} nodes like the {} that cluster {} has", nodes, machine.cluster.nodes,

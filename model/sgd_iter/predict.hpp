@@ -13,8 +13,8 @@ namespace dlscale::model {
 /// The phases of one iteration. io, h2d, forward, backward, exposed_comm and update are disjoint
 /// and add up to total; hidden_comm and load run beside them, load on several threads.
 struct IterationTime {
-  Seconds io;  ///< waiting for input
-  Seconds h2d;
+  Seconds io;   ///< waiting for input
+  Seconds h2d;  ///< the copy; of one ahead, what the device waits for it
   Seconds forward;
   Seconds backward;
   Seconds exposed_comm;
@@ -38,7 +38,9 @@ struct Prediction {
   double images_per_s = 0;
   double speedup = 0;     ///< over one rank with the same batch per rank
   double efficiency = 0;  ///< speedup / ranks
-  std::string bound;      ///< "compute", "input", "communication", "update", "host-to-device copy"
+  /// "compute", "kernel launches" (compute that the host gives more slowly than the device does
+  /// it), "input", "communication", "update", "host-to-device copy"
+  std::string bound;
   std::vector<std::string> notes;  ///< what was interpolated, extrapolated or assumed, once each
 };
 

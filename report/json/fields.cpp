@@ -34,7 +34,8 @@ Json run_fields(const Run& run) {
           {"cores_per_rank", run.cores_per_rank},
           {"compute_threads", run.compute_threads},
           {"loader_threads", run.loader_threads},
-          {"prefetch", run.prefetch}};
+          {"prefetch", run.prefetch},
+          {"input_copy", input_copy_name(run.input_copy)}};
 }
 
 Json time_fields(const model::IterationTime& time) {

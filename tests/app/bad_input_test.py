@@ -98,6 +98,19 @@ class BadInput(ProgramTest):
         cluster = self.cluster(value, value.split()[0])
         self.assert_refused(self.predict(cluster), 2, "cluster.yaml", "no unit", "GB/s")
 
+    def test_input_copied_in_a_way_there_is_not(self):
+        words = ["predict", "--network", "alexnet", "--ranks", "1", "--input-copy"]
+        self.assert_refused(run(*words, "onpath", "--cluster", "p40x16"), 2, "onpath", 'Did you mean "on_path"')
+        cluster = self.cluster("kind: gpu", "kind: cpu")
+        for more in [[], ["--layers"]]:
+            result = run(*words, "ahead", "--cluster", cluster, *more)
+            self.assert_refused(result, 2, "no copy engine", "--input-copy on_path")
+
+    def test_precision_that_nothing_computes_in(self):
+        words = ["predict", "--network", "alexnet", "--ranks", "1", "--cluster", "dgx1", "--dtype"]
+        self.assert_refused(run(*words, "tf32"), 2, "gives no peak in tf32", "ask for --dtype f32")
+        self.assert_refused(run(*words, "bf16"), 2, "gives no peak in bf16")
+
     def test_unknown_key_in_a_cluster(self):
         cluster = self.cluster("devices_per_node:", "gpus_per_node: 4\ndevices_per_node:")
         self.assert_refused(self.predict(cluster), 2, "cluster.yaml", "gpus_per_node")

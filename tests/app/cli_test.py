@@ -53,6 +53,20 @@ class Cli(ProgramTest):
         for name in ["markdown", "csv"]:
             self.assertIn("fully_connected", run(*words, "--format", name).stdout)
 
+    def test_predict_copies_input_ahead_on_gpus(self):
+        words = ["predict", "--network", "resnet50", "--cluster", "h200x8", "--ranks", "1", "--dtype", "bf16"]
+        times = {}
+        for more in [[], ["--input-copy", "ahead"], ["--input-copy", "on_path"]]:
+            result = run(*words, *more, "--format", "json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            [prediction] = json.loads(result.stdout)["predictions"]
+            times.setdefault(prediction["run"]["input_copy"], []).append(prediction["time"])
+        self.assertEqual(times["ahead"][0], times["ahead"][1])
+        self.assertLess(times["ahead"][0]["t_iter_s"], times["on_path"][0]["t_iter_s"])
+        self.assertEqual(times["ahead"][0]["t_h2d_s"], 0)
+        self.assertIn("input copied ahead", run(*words).stdout)
+        self.assertIn("input_copy", run(*words, "--format", "csv").stdout)
+
     def test_predict_writes_a_file_that_is_whole(self):
         out = self.folder / "deep" / "prediction.json"
         result = run("predict", "--network", "alexnet", "--cluster", "dgx1", "--ranks", "8",

@@ -59,6 +59,22 @@ TEST(ConfiguredClusters, FoundingTestbedIsFourTimesFourP40) {
   EXPECT_LT(cluster.inter_node.bandwidth, cluster.intra_node.bandwidth);
 }
 
+TEST(ConfiguredClusters, KnowTensorCoresByTheirPrecisions) {
+  for (const char* name : {"dgx1", "v100x16_ib100"}) {
+    const auto peak = load_cluster(name).device.peak;
+    EXPECT_DOUBLE_EQ(peak.at(DType::f16).si(), 125e12) << name;
+    EXPECT_FALSE(peak.contains(DType::bf16) || peak.contains(DType::tf32)) << name;
+  }
+  const Cluster h200 = load_cluster("h200x8");
+  // Of dense matrices: 132 multiprocessors at 1.83 GHz, 4096 operations of 16 bits a clock.
+  EXPECT_NEAR(h200.device.peak.at(DType::bf16).si(), 132 * 1.83e9 * 4096, 1e12);
+  EXPECT_EQ(h200.device.peak.at(DType::f16), h200.device.peak.at(DType::bf16));
+  EXPECT_DOUBLE_EQ(h200.device.peak.at(DType::tf32).si(),
+                   h200.device.peak.at(DType::bf16).si() / 2);
+  EXPECT_DOUBLE_EQ(h200.inter_node.bandwidth.si(), 8 * 400e9 / 8);
+  EXPECT_NEAR(h200.host_device.bandwidth.si(), 32e9 * 16 * 128 / 130 / 8, 1e7);
+}
+
 TEST(ClusterFile, ReadsUnitsIntoSi) {
   const Cluster cluster = load_text(small_cluster);
   EXPECT_EQ(cluster.device.kind, DeviceKind::cpu);

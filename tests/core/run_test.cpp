@@ -38,6 +38,11 @@ TEST(Run, NamesAreReadBack) {
   expect_contains(config_error([] { (void)parse_schedule("waitfree"); }),
                   "Did you mean \"wait_free\"?");
   expect_contains(config_error([] { (void)parse_dtype(""); }), "Allowed: f32, tf32, bf16, f16.");
+  for (const InputCopy copy : {InputCopy::on_path, InputCopy::ahead}) {
+    EXPECT_EQ(parse_input_copy(input_copy_name(copy)), copy);
+  }
+  expect_contains(config_error([] { (void)parse_input_copy("on-path"); }),
+                  "Did you mean \"on_path\"?");
 }
 
 TEST(Run, FieldsOutOfRangeAreNamed) {

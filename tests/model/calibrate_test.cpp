@@ -69,6 +69,30 @@ TEST_F(Calibrated, RecoversCopyUpdateAndLoader) {
             read_seconds + decode_seconds + augment_seconds);
 }
 
+TEST_F(Calibrated, KeepsTheHostsTimeToGiveWorkWhereItWasMeasured) {
+  for (const KernelTime& kernel : machine_.kernels) EXPECT_FALSE(kernel.give);
+  for (const AffineFit& fit : machine_.update) EXPECT_FALSE(fit.give);
+  auto results = results_;
+  for (ResultFile& file : results) {
+    for (Measurement& m : file.measurements) {
+      if (m.series.contains("time")) {
+        m.series["give"] = make_series("s", {std::vector<double>(9, 3e-6)});
+      }
+    }
+  }
+  results[0].measurements.front().series.erase("give");  // of an older version
+  const Machine machine = calibrate(two_workers(), results);
+  ASSERT_EQ(machine.kernels.size(), machine_.kernels.size());
+  EXPECT_EQ(std::ranges::count_if(machine.kernels, [](const auto& k) { return !k.give; }), 1);
+  for (const auto* fits : {&machine.update, &machine.h2d}) {
+    for (const AffineFit& fit : *fits) EXPECT_EQ(fit.give.value().value.si(), 3e-6);
+  }
+  const Machine read = machine_from_json(machine_json(machine), "m.json");
+  EXPECT_EQ(machine_json(read), machine_json(machine));
+  EXPECT_EQ(read.kernels.back().give.value().high.si(), 3e-6);
+  EXPECT_EQ(machine_json(machine_).find("give_s"), std::string::npos);  // as earlier versions wrote
+}
+
 TEST_F(Calibrated, NamesItsSources) {
   EXPECT_EQ(machine_.sources, (std::vector<std::string>{"kernels.jsonl", "rest.jsonl"}));
   EXPECT_TRUE(machine_.fitted);

@@ -41,7 +41,7 @@ IterationPlan random_plan(std::mt19937& random, Schedule schedule) {
   plan.prefetch = few(random);
   plan.storage = Seconds(5 * time(random));
   plan.load = Seconds(5 * time(random));
-  plan.h2d = Seconds(time(random));
+  plan.h2d = Seconds(5 * time(random));
   plan.forward = Seconds(time(random));
   plan.update = Seconds(time(random));
   for (int i = few(random) * few(random); i >= 0; --i) {
@@ -55,8 +55,9 @@ IterationPlan random_plan(std::mt19937& random, Schedule schedule) {
 TEST(Iteration, SimulatedEqualsTheClosedForm) {
   std::mt19937 random(11);
   for (const Schedule schedule : all_schedules) {
-    for (int trial = 0; trial < 100; ++trial) {
-      const IterationPlan plan = random_plan(random, schedule);
+    for (int trial = 0; trial < 200; ++trial) {
+      IterationPlan plan = random_plan(random, schedule);
+      if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
       std::string why;
       const auto expected = closed_form(plan, why);
       ASSERT_TRUE(expected) << why;

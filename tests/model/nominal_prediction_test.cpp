@@ -107,7 +107,7 @@ TEST(NominalPrediction, RefusesAPrecisionTheDeviceLacks) {
 
 TEST(NominalPrediction, HoldsForEveryNetworkClusterAndSchedule) {
   const int ranks[] = {1, 16};
-  for (const char* cluster : {"p40x16", "k80x16_10gbe", "v100x16_ib100"}) {
+  for (const char* cluster : {"p40x16", "k80x16_10gbe", "v100x16_ib100", "h200x8"}) {
     const Machine machine = nominal_machine(load_cluster(cluster));
     for (const char* name : {"alexnet", "googlenet", "resnet50", "vgg16"}) {
       const Network network = load_network(name);
@@ -115,6 +115,7 @@ TEST(NominalPrediction, HoldsForEveryNetworkClusterAndSchedule) {
            {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
         TrainingRun run = p40_run(32);
         run.schedule = schedule;
+        run.input_copy = schedule == Schedule::bucketed ? InputCopy::on_path : InputCopy::ahead;
         for (const Prediction& p : predict(network, machine, run, ranks)) {
           ASSERT_TRUE(p.closed_form);
           EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-9 * p.time.total.si());

@@ -304,6 +304,24 @@ TEST(MeasuredRuns, TakeAMissingWayOfWaitingForSleep) {
   EXPECT_EQ(measured.runs[1].t_iter.size(), 1U);
 }
 
+TEST(MeasuredRuns, TakeAMissingWayOfCopyingForTheOneOnThePath) {
+  const auto copied = [](int repeat, const char* how) {
+    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
+    measurement.axes["input_copy"] = how;
+    return measurement;
+  };
+  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  const auto collected = [&](const Measurement& last) {
+    return collect_runs(std::vector{samples::file("e2e", {older, copied(1, "on_path"), last})});
+  };
+  const MeasuredRuns measured = collected(copied(2, "ahead"));
+  ASSERT_EQ(measured.runs.size(), 2U);
+  EXPECT_EQ(measured.runs[0].run.input_copy, InputCopy::ahead);
+  EXPECT_EQ(measured.runs[1].run.input_copy, InputCopy::on_path);
+  EXPECT_EQ(measured.runs[1].t_iter.size(), 2U);
+  EXPECT_THROW(static_cast<void>(collected(copied(2, "sideways"))), ConfigError);
+}
+
 TEST(Validate, ComparesWithOneRankHoweverItWouldHaveWaited) {
   Measurement two = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
   two.axes["waiting"] = "spin";

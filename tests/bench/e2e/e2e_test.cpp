@@ -90,6 +90,7 @@ TEST_F(E2e, TrainsOnTheSameImagesWhateverTheNumberOfRanks) {
 TEST_F(E2e, SaysWhatRanAndHowMuchWork) {
   const Measurement m = measure(1).front();
   EXPECT_TRUE(contains(m.implementation, "local"));
+  EXPECT_EQ(m.axes.at("input_copy"), "on_path");
   ASSERT_TRUE(m.work.has_value());
   // conv: 4 x 7 x 7 outputs of 27 products, forward and filter; fc: 196 x 3, forward, filter, data.
   const double macs = 2.0 * 4 * 49 * 27 + 3.0 * 196 * 3;

@@ -1,0 +1,202 @@
+// Predictions for devices that run beside the host, and for their units.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "core/error.hpp"
+#include "model/calibrate/calibrate.hpp"
+#include "model/sgd_iter/layer_times.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "tests/model/notes_of.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using namespace synthetic;
+
+using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
+
+constexpr int batch = 8;
+
+/// Workers of the synthetic machine as GPUs, on which neither loading nor copying shows.
+class Gpus : public testing::Test {
+ protected:
+  void SetUp() override {
+    machine_.cluster.device.kind = DeviceKind::gpu;
+    for (LoaderFit& loader : machine_.loaders) {
+      loader.read = loader.decode = loader.augment = Estimate<Seconds>::exact(Seconds(1e-12));
+    }
+  }
+  [[nodiscard]] Prediction one(InputCopy copy = InputCopy::ahead) const {
+    TrainingRun run;
+    run.network = "branched";
+    run.batch = batch;
+    run.input_copy = copy;
+    const int ranks[] = {1};
+    return predict(network_, machine_, run, ranks).front();
+  }
+  /// The host needs so long for each step.
+  void give(const Estimate<Seconds>& time) {
+    for (KernelTime& kernel : machine_.kernels) kernel.give = time;
+  }
+  [[nodiscard]] std::vector<Step> steps() const {
+    std::vector<Step> all = forward_steps(network_);
+    const std::vector<Step> backward = backward_steps(network_);
+    all.insert(all.end(), backward.begin(), backward.end());
+    return all;
+  }
+  [[nodiscard]] double compute() const {
+    double sum = 0;
+    for (const Step step : steps()) {
+      sum += kernel_seconds(work(network_, step, batch, DType::f32));
+    }
+    return sum;
+  }
+  [[nodiscard]] double update() const {
+    return update_seconds(4 * static_cast<double>(network_.parameter_count()));
+  }
+
+  Network network_ = branched();
+  Machine machine_ = calibrate(two_workers(), results(network_, batch));
+};
+
+TEST_F(Gpus, HideTheCopyBehindTheIterationBefore) {
+  const Prediction p = one();
+  EXPECT_EQ(p.time.h2d.si(), 0);
+  EXPECT_NEAR(p.time.total.si(), compute() + update(), 1e-6 * p.time.total.si());
+  ASSERT_TRUE(p.closed_form) << p.closed_form_absent;
+  const Prediction on_path = one(InputCopy::on_path);
+  const double copy = copy_seconds(4 * batch * 3 * 16 * 16);
+  EXPECT_NEAR(on_path.time.h2d.si(), copy, 1e-6 * copy);
+  EXPECT_NEAR((on_path.time.total - p.time.total).si(), copy, 1e-6 * copy);
+}
+
+TEST_F(Gpus, AreAsFastAsBeforeWhereTheHostIsFaster) {
+  const Prediction before = one();
+  give(Estimate<Seconds>::exact(Seconds(1e-12)));
+  const Prediction p = one();
+  EXPECT_NEAR(p.time.total / before.time.total, 1, 1e-6);
+  EXPECT_EQ(p.bound, before.bound);
+  EXPECT_FALSE(mentions(p, "kernel launches"));
+  EXPECT_FALSE(p.closed_form);
+}
+
+TEST_F(Gpus, AreBoundByKernelLaunchesWhereTheHostIsSlower) {
+  give(Estimate<Seconds>::exact(Seconds(1)));
+  const Prediction p = one();
+  const double last = kernel_seconds(work(network_, steps().back(), batch, DType::f32));
+  const double expected = static_cast<double>(steps().size()) + last + update();
+  EXPECT_NEAR(p.time.total.si(), expected, 1e-6);  // each given after the one before
+  EXPECT_EQ(p.bound, "kernel launches");
+  EXPECT_TRUE(mentions(p, "kernel launches: the host takes"));
+}
+
+TEST_F(Gpus, WidenTheirIntervalWithTheHostsTime) {
+  give({Seconds(1), Seconds(0.9), Seconds(1.2)});
+  const Prediction p = one();
+  const auto all = static_cast<double>(steps().size());
+  EXPECT_NEAR((p.time.total - *p.low).si(), 0.1 * all, 1e-3);
+  EXPECT_NEAR((*p.high - p.time.total).si(), 0.2 * all, 1e-3);
+}
+
+TEST_F(Gpus, TakeTheMedianHostTimeForKernelsWithoutAndSaySo) {
+  give(Estimate<Seconds>::exact(Seconds(1)));
+  const Prediction known = one();
+  const std::string key = kernel_key(network_, LayerId(3));  // conv2a
+  for (KernelTime& kernel : machine_.kernels) {
+    if (kernel.kernel == key) kernel.give.reset();
+  }
+  const Prediction p = one();
+  EXPECT_EQ(p.time.total, known.time.total);
+  EXPECT_TRUE(mentions(p, "host time of kernels not measured"));
+  EXPECT_FALSE(mentions(known, "host time of kernels not measured"));
+}
+
+TEST_F(Gpus, WaitForTheHostToGiveInputAndUpdateToo) {
+  for (AffineFit& fit : machine_.update) fit.give = Estimate<Seconds>::exact(Seconds(5));
+  EXPECT_NEAR(one().time.total.si(), 5 + update(), 1e-6);
+  for (AffineFit& fit : machine_.h2d) fit.give = Estimate<Seconds>::exact(Seconds(2));
+  EXPECT_NEAR(one().time.total.si(), 7 + update(), 1e-6);
+  EXPECT_NEAR(one().time.h2d.si(), 2, 1e-6);
+}
+
+TEST_F(Gpus, OnlyCopyAhead) {
+  machine_.cluster.device.kind = DeviceKind::cpu;
+  EXPECT_NO_THROW(one(InputCopy::on_path));
+  try {
+    one();
+    FAIL() << "a processor copied ahead";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("no copy engine"), std::string::npos) << error.what();
+  }
+  TrainingRun run;
+  run.network = "branched";
+  run.input_copy = InputCopy::ahead;
+  EXPECT_THROW(layer_times(network_, machine_, run), ConfigError);
+}
+
+// Ceilings of data sheets.
+
+Prediction alexnet_on(const char* cluster, DType dtype) {
+  TrainingRun run;
+  run.network = "alexnet";
+  run.cluster = cluster;
+  run.batch = 32;
+  run.dtype = dtype;
+  const int ranks[] = {1};
+  return predict(load_network("alexnet"), nominal_machine(load_cluster(cluster)), run, ranks)
+      .front();
+}
+
+/// Sum of the forward steps at a peak and a bandwidth, in operations and bytes a second.
+double forward_roofline(DType dtype, double peak, double bandwidth) {
+  const Network network = load_network("alexnet");
+  double sum = 0;
+  for (const Step step : forward_steps(network)) {
+    const Work what = work(network, step, 32, dtype);
+    sum += std::max(what.flops.si() / peak, what.bytes.si() / bandwidth) + 3.8e-6;
+  }
+  return sum;
+}
+
+TEST(Ceiling, IsThatOfTheRunsPrecision) {
+  struct Case {
+    const char* cluster;
+    DType dtype;
+    double peak;
+    double bandwidth;
+  };
+  for (const Case& one : {Case{"dgx1", DType::f32, 15.7e12, 900e9},
+                          {"dgx1", DType::f16, 125e12, 900e9},
+                          {"h200x8", DType::f32, 67e12, 4.8e12},
+                          {"h200x8", DType::tf32, 494.5e12, 4.8e12},
+                          {"h200x8", DType::bf16, 989.5e12, 4.8e12},
+                          {"h200x8", DType::f16, 989.5e12, 4.8e12}}) {
+    const Prediction p = alexnet_on(one.cluster, one.dtype);
+    const double expected = forward_roofline(one.dtype, one.peak, one.bandwidth);
+    EXPECT_NEAR(p.time.forward.si(), expected, 1e-9 * expected) << one.cluster;
+    EXPECT_FALSE(mentions(p, "states no peak")) << one.cluster;
+  }
+}
+
+TEST(Ceiling, OfF16IsThatOfF32WhereThereAreNoUnitsForIt) {
+  const Prediction p = alexnet_on("p40x16", DType::f16);
+  const double expected = forward_roofline(DType::f16, 11.76e12, 346e9);
+  EXPECT_NEAR(p.time.forward.si(), expected, 1e-9 * expected);
+  EXPECT_TRUE(mentions(p, "states no peak in f16: f16 in memory, computed at the peak of f32"));
+}
+
+TEST(Ceiling, IsRefusedWhereNothingComputesInThePrecision) {
+  EXPECT_THROW(alexnet_on("dgx1", DType::bf16), ConfigError);
+  try {
+    alexnet_on("dgx1", DType::tf32);
+    FAIL() << "tf32 was predicted";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("ask for --dtype f32"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model
