@@ -1,0 +1,43 @@
+#pragma once
+#include <memory>
+#include <string>
+
+namespace dlscale::backend {
+
+struct NvmlDevice;  ///< NVML's own
+
+/// The functions of NVML that are used here, with the types of its C interface (NVML API Reference
+/// Guide): codes are 0 for success, clocks come in MHz, power in mW, energy in mJ.
+struct NvmlFunctions {
+  int (*init)() = nullptr;
+  int (*shutdown)() = nullptr;
+  const char* (*error_text)(int code) = nullptr;
+  int (*device_at)(const char* bus_id, NvmlDevice** device) = nullptr;
+  int (*clock)(NvmlDevice* device, int kind, unsigned* megahertz) = nullptr;
+  int (*power)(NvmlDevice* device, unsigned* milliwatts) = nullptr;
+  int (*temperature)(NvmlDevice* device, int sensor, unsigned* celsius) = nullptr;
+  int (*energy)(NvmlDevice* device, unsigned long long* millijoules) = nullptr;
+  int (*throttle_reasons)(NvmlDevice* device, unsigned long long* reasons) = nullptr;
+};
+
+/// NVML, loaded and initialised for as long as this lives.
+class NvmlLibrary {
+ public:
+  /// Throws Unsupported with the reason. Functions that only some versions have stay null.
+  explicit NvmlLibrary(const std::string& library);
+  ~NvmlLibrary();
+  NvmlLibrary(const NvmlLibrary&) = delete;
+  NvmlLibrary& operator=(const NvmlLibrary&) = delete;
+
+  [[nodiscard]] const NvmlFunctions& functions() const { return functions_; }
+  [[nodiscard]] std::string text(int code) const;
+
+ private:
+  struct Close {
+    void operator()(void* handle) const noexcept;
+  };
+  std::unique_ptr<void, Close> handle_;
+  NvmlFunctions functions_;
+};
+
+}  // namespace dlscale::backend
