@@ -1,0 +1,56 @@
+#include "bench/device_watch.hpp"
+
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+
+DeviceWitness open_witness(const std::string& bus_id) {
+  try {
+    return {backend::open_nvml(bus_id), {}};
+  } catch (const Unsupported& error) {
+    return {nullptr, error.what()};
+  }
+}
+
+DeviceWatch::DeviceWatch(backend::DeviceMonitor& monitor, std::chrono::milliseconds period)
+    : monitor_(&monitor),
+      states_{monitor.read()},
+      thread_([this, period](const std::stop_token& stop) { keep_reading(stop, period); }) {}
+
+void DeviceWatch::keep_reading(const std::stop_token& stop, std::chrono::milliseconds period) {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait_for(lock, stop, period, [] { return false; });
+    if (stop.stop_requested()) return;
+    states_.push_back(monitor_->read());
+  }
+}
+
+std::vector<backend::DeviceState> DeviceWatch::stop() {
+  thread_.request_stop();
+  thread_.join();
+  states_.push_back(monitor_->read());
+  return std::move(states_);
+}
+
+Measurement with_conditions(const DeviceWitness& witness, backend::Communicator& communicator,
+                            const std::function<Measurement(std::size_t& runs)>& measure) {
+  std::size_t runs = 0;
+  std::vector<backend::DeviceState> states;
+  Measurement measurement;
+  if (witness.monitor) {
+    DeviceWatch watch(*witness.monitor);
+    measurement = measure(runs);
+    states = watch.stop();
+  } else {
+    measurement = measure(runs);
+  }
+  if (measurement.series.empty()) return measurement;  // so on all ranks
+  if (!witness.monitor) measurement.warnings.push_back(witness.absent_because);
+  add_conditions(measurement, states, runs, communicator);
+  return measurement;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,76 @@
+#pragma once
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/power/device_monitor.hpp"
+#include "core/measurement.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::bench {
+
+/// The monitor of a rank's device, or why there is none.
+struct DeviceWitness {
+  std::shared_ptr<backend::DeviceMonitor> monitor;
+  std::string absent_because;  ///< if monitor is null
+};
+
+/// By NVML; never throws for want of it.
+DeviceWitness open_witness(const std::string& bus_id);
+
+/// Reads the state of a device while something is measured: at the start, at the end and, by a
+/// thread, every `period` between them.
+class DeviceWatch {
+ public:
+  /// Twenty milliseconds: below what power is averaged over, and rare enough not to be felt.
+  static constexpr std::chrono::milliseconds usual_period{20};
+
+  explicit DeviceWatch(backend::DeviceMonitor& monitor,
+                       std::chrono::milliseconds period = usual_period);
+  /// Ends watching; the readings in order, at least two.
+  std::vector<backend::DeviceState> stop();
+
+ private:
+  void keep_reading(const std::stop_token& stop, std::chrono::milliseconds period);
+
+  backend::DeviceMonitor* monitor_;
+  std::vector<backend::DeviceState> states_;
+  std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::jthread thread_;  ///< the last member: it uses the others
+};
+
+/// Adds to a measurement what the readings of this rank's device and those of the others' tell (see
+/// docs/RESULTS.md): series of clocks, power, temperature and throttle reasons, the energy of each
+/// of `runs` pieces of work done between the first and the last reading, and a warning if a device
+/// was throttled. What one device does not tell is left out for all. Collective; `mine` is empty
+/// on a rank without a monitor.
+void add_conditions(Measurement& measurement, std::span<const backend::DeviceState> mine,
+                    std::size_t runs, backend::Communicator& communicator);
+
+/// Collective: runs `measure`, which adds to `runs` what it did, while this rank's device is
+/// watched, and adds what was read. Without a monitor the measurement has a warning that says why,
+/// unless it has no times.
+Measurement with_conditions(const DeviceWitness& witness, backend::Communicator& communicator,
+                            const std::function<Measurement(std::size_t& runs)>& measure);
+
+/// Energy of each of `runs` pieces of work. Nothing if the counter is missing, went back, or went
+/// on fewer than ten times: then what one step of it may be off is more than a tenth.
+std::optional<double> energy_of_each(std::span<const backend::DeviceState> states,
+                                     std::size_t runs);
+
+/// `count` of `states`, evenly spread, the first and the last among them. 2 ≤ count ≤ their number.
+std::vector<backend::DeviceState> evenly(std::span<const backend::DeviceState> states,
+                                         std::size_t count);
+
+}  // namespace dlscale::bench

@@ -1,0 +1,12 @@
+#pragma once
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+
+namespace dlscale::bench {
+
+/// Collective: the values of every rank, equally many of each.
+std::vector<std::vector<double>> gather(backend::Communicator& communicator,
+                                        const std::vector<double>& mine);
+
+}  // namespace dlscale::bench
