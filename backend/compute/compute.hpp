@@ -235,10 +235,15 @@ class ComputeDevice {
   [[nodiscard]] virtual std::unique_ptr<Courier> courier() = 0;
 };
 
+class DeviceProbes;  // backend/compute/device_probes.hpp
+
 struct ComputeBackend {
   std::string_view name;
   std::string_view doc;
   std::unique_ptr<ComputeDevice> (*open)(const ComputeOptions&);
+  /// Opens what measures the memory, the copies and the launches of the device that open() opens,
+  /// and throws what it throws. Null where the backend computes in the memory of the host.
+  std::unique_ptr<DeviceProbes> (*open_probes)(const ComputeOptions&) = nullptr;
 };
 
 }  // namespace dlscale::backend

@@ -1,0 +1,60 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include "backend/compute/cuda/host_device_code.hpp"
+#include "backend/compute/device_probes.hpp"
+
+/// Passes over arrays, and the values they are checked by.
+namespace dlscale::backend::cuda {
+
+inline constexpr double pass_scalar = 3.0;
+
+/// One element of a pass.
+template <ArrayPass pass>
+DLSCALE_HOST_DEVICE double pass_value(double a, double b) {
+  if constexpr (pass == ArrayPass::copy) return a;
+  if constexpr (pass == ArrayPass::scale) return pass_scalar * a;
+  if constexpr (pass == ArrayPass::add) return a + b;
+  return a + pass_scalar * b;
+}
+
+constexpr bool reads_two(ArrayPass pass) {
+  return pass == ArrayPass::add || pass == ArrayPass::triad;
+}
+
+/// A pass, 16 bytes of each array at a time.
+template <ArrayPass pass>
+struct PassCode {
+  static constexpr int width = full_width<double>;
+  const double* a;
+  const double* b;  ///< null where it reads one
+  double* out;
+
+  DLSCALE_HOST_DEVICE void operator()(std::size_t pack) const {
+    const auto first = load<width>(a + pack * width);
+    Pack<double, width> second{};
+    if constexpr (reads_two(pass)) second = load<width>(b + pack * width);
+    Pack<double, width> result;
+    DLSCALE_UNROLL
+    for (int i = 0; i < width; ++i) {
+      result.values[i] = pass_value<pass>(first.values[i], second.values[i]);
+    }
+    store(result, out + pack * width);
+  }
+};
+
+// Small whole numbers, so that every result is exact.
+inline double first_input(std::size_t i) {
+  return static_cast<double>(i % 251 + 1);
+}
+inline double second_input(std::size_t i) {
+  return static_cast<double>(i % 127) - 63;
+}
+double expected_output(ArrayPass pass, std::size_t i);
+
+/// Passes of one run, for arrays of that size: of about 256 MiB in all, for a kernel to be long
+/// beside its start.
+int passes_for(std::size_t bytes);
+
+}  // namespace dlscale::backend::cuda

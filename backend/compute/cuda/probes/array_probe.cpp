@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/probes/array_pass.hpp"
+#include "backend/compute/cuda/probes/kernels.hpp"
+#include "backend/compute/cuda/probes/stand.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+class ArrayProbe final : public Probe {
+ public:
+  ArrayProbe(const Stand& stand, const ArraySpec& spec)
+      : stand_(&stand),
+        spec_(spec),
+        passes_(passes_for(spec.bytes)),
+        a_(spec.bytes),
+        b_(reads_two(spec.pass) ? spec.bytes : 0),
+        out_(spec.bytes) {
+    fill(a_, first_input);
+    if (reads_two(spec.pass)) fill(b_, second_input);
+  }
+
+  [[nodiscard]] std::string implementation() const override {
+    return passes_ == 1 ? "own kernel" : fmt::format("own kernel, {} passes at once", passes_);
+  }
+
+  [[nodiscard]] std::size_t wrong_elements() override {
+    select_device(stand_->device);
+    constexpr int not_a_number = 0xFF;
+    check(cudaMemsetAsync(out_.get(), not_a_number, spec_.bytes, stand_->stream.get()),
+          "cudaMemsetAsync", "the output of a pass over arrays");
+    give(1);
+    finish(*stand_);
+    std::vector<double> out(count());
+    download(out_.get(), std::as_writable_bytes(std::span(out)));
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      wrong += out[i] == expected_output(spec_.pass, i) ? 0 : 1;
+    }
+    return wrong;
+  }
+
+  [[nodiscard]] Reading run() override {
+    select_device(stand_->device);
+    hold(stand_->stream.get(), short_hold);
+    record(stand_->before, stand_->stream.get());
+    give(passes_);
+    record(stand_->after, stand_->stream.get());
+    Reading reading;
+    reading.time = elapsed(stand_->before, stand_->after) / passes_;
+    return reading;
+  }
+
+ private:
+  [[nodiscard]] std::size_t count() const { return spec_.bytes / sizeof(double); }
+  [[nodiscard]] static double* doubles(const DeviceMemory& memory) {
+    return reinterpret_cast<double*>(memory.get());
+  }
+
+  void fill(const DeviceMemory& memory, double (*value)(std::size_t)) const {
+    std::vector<double> values(count());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(i);
+    upload(std::as_bytes(std::span(values)), memory.get());
+  }
+
+  void give(int passes) const {
+    run_passes(stand_->stream.get(), spec_, passes, stand_->multiprocessors, doubles(a_),
+               doubles(b_), doubles(out_));
+  }
+
+  const Stand* stand_;
+  ArraySpec spec_;
+  int passes_;
+  DeviceMemory a_;
+  DeviceMemory b_;
+  DeviceMemory out_;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_array_probe(const Stand& stand, const ArraySpec& spec) {
+  EXPECT(spec.bytes >= 64 && spec.bytes % 64 == 0);
+  return std::make_unique<ArrayProbe>(stand, spec);
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,105 @@
+#include <algorithm>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/probes/cycle.hpp"
+#include "backend/compute/cuda/probes/device_clock.cuh"
+#include "backend/compute/cuda/probes/kernels.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+constexpr unsigned block = 256;
+/// More nodes than the cache of a multiprocessor has lines need not be read into it.
+constexpr std::uint32_t most_read_by_one = 65536;
+
+template <ChasePath path>
+__device__ std::uint32_t read(const std::uint32_t* from) {
+  std::uint32_t value = 0;
+  if constexpr (path == ChasePath::all_caches) {
+    asm volatile("ld.global.ca.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  } else {
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");
+  }
+  return value;
+}
+
+struct Nodes {
+  const std::uint32_t* words;
+  std::uint32_t count;
+  std::uint32_t stride;  ///< in words
+
+  /// Reads every `step`-th node from `first`; returns a number that depends on all.
+  template <ChasePath path>
+  __device__ std::uint32_t read_all(std::uint32_t first, std::uint32_t step) const {
+    std::uint32_t sum = 0;
+    for (std::uint64_t node = first; node < count; node += step) {
+      sum += read<path>(words + node * stride);
+    }
+    return sum;
+  }
+};
+
+/// Brings the nodes into the cache that all share. The sum of all threads is never written, which
+/// the compiler cannot know.
+__global__ void __launch_bounds__(block) read_nodes_kernel(Nodes nodes, ChaseResult* result) {
+  const std::uint32_t sum =
+      nodes.read_all<ChasePath::shared_l2>(blockIdx.x * block + threadIdx.x, gridDim.x * block);
+  if (sum == 1) result->unused = sum;
+}
+
+/// An access whose lap is taken ends when the word it read has been stored, for which it must have
+/// come [Mei, Chu 2017].
+template <ChasePath path>
+__global__ void __launch_bounds__(block) chase_kernel(Nodes nodes, ChaseResult* result) {
+  __shared__ volatile std::uint32_t visited[chase_laps];
+  __shared__ volatile std::uint32_t cycles[chase_laps];
+  if (nodes.count <= most_read_by_one) {
+    const std::uint32_t sum = nodes.read_all<path>(threadIdx.x, block);
+    if (sum == 1) result->unused = sum;
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+
+  std::uint32_t at = result->position;
+  for (std::uint32_t lap = 0; lap < chase_empty_laps; ++lap) {
+    const std::uint32_t start = lap_clock();
+    visited[lap] = at;
+    cycles[lap] = lap_clock() - start;
+  }
+  for (std::uint32_t lap = 0; lap < chase_empty_laps; ++lap) {
+    result->empty_cycles[lap] = cycles[lap];
+  }
+  for (std::uint32_t lap = 0; lap < chase_laps; ++lap) {
+    const std::uint32_t start = lap_clock();
+    at = read<path>(nodes.words + at);
+    visited[lap] = at;
+    cycles[lap] = lap_clock() - start;
+  }
+  const std::uint64_t start = nanosecond_clock();
+  for (std::uint32_t step = 0; step < chase_steps; ++step) at = read<path>(nodes.words + at);
+  result->position = at;  // which waits for the last access
+  result->nanoseconds = nanosecond_clock() - start;
+  for (std::uint32_t lap = 0; lap < chase_laps; ++lap) {
+    result->visited[lap] = visited[lap];
+    result->cycles[lap] = cycles[lap];
+  }
+}
+
+}  // namespace
+
+void run_chase(cudaStream_t stream, const ChaseSpec& spec, int multiprocessors,
+               const std::uint32_t* words, ChaseResult* result) {
+  const Nodes nodes{words, static_cast<std::uint32_t>(chase_nodes(spec)),
+                    static_cast<std::uint32_t>(spec.stride / sizeof(std::uint32_t))};
+  read_nodes_kernel<<<4 * static_cast<unsigned>(multiprocessors), block, 0, stream>>>(nodes,
+                                                                                      result);
+  check_launch("read_nodes_kernel", "a pointer chase");
+  if (spec.path == ChasePath::all_caches) {
+    chase_kernel<ChasePath::all_caches><<<1, block, 0, stream>>>(nodes, result);
+  } else {
+    chase_kernel<ChasePath::shared_l2><<<1, block, 0, stream>>>(nodes, result);
+  }
+  check_launch("chase_kernel", "a pointer chase");
+}
+
+}  // namespace dlscale::backend::cuda

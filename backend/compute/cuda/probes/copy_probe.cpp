@@ -1,0 +1,126 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <utility>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/probes/company.hpp"
+#include "backend/compute/cuda/probes/copy_way.hpp"
+#include "backend/compute/cuda/probes/stand.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+/// Company that is twice as long each time soon outlasts any copy.
+constexpr int most_attempts = 24;
+
+CopySpec opposite(CopySpec spec) {
+  spec.direction = spec.direction == Direction::host_to_device ? Direction::device_to_host
+                                                               : Direction::host_to_device;
+  return spec;
+}
+
+std::unique_ptr<Companion> make_companion(const Stand& stand, const CopySpec& spec) {
+  switch (spec.company) {
+    case Company::solo:
+      return {};
+    case Company::bidirectional:
+      return make_copy_companion(stand, opposite(spec));
+    case Company::kernel:
+      return make_kernel_companion(stand);
+  }
+  fail_expectation("company is a Company");
+}
+
+class CopyProbe final : public Probe {
+ public:
+  CopyProbe(const Stand& stand, const CopySpec& spec)
+      : stand_(&stand), spec_(spec), way_(spec, 1), companion_(make_companion(stand, spec)) {}
+
+  [[nodiscard]] std::string implementation() const override { return "cudaMemcpyAsync"; }
+
+  [[nodiscard]] std::size_t wrong_elements() override {
+    select_device(stand_->device);
+    way_.prepare();
+    if (companion_) companion_->prepare();
+    static_cast<void>(run());
+    return way_.wrong_bytes() + (companion_ ? companion_->wrong_bytes() : 0);
+  }
+
+  [[nodiscard]] Reading run() override {
+    select_device(stand_->device);
+    return companion_ ? run_accompanied() : run_alone();
+  }
+
+ private:
+  /// Once on the host's clock and once on the device's: to keep the device waiting until the copy
+  /// is enqueued would be in the host's time, and the way from the call to the device in the
+  /// device's. What the host does for pageable memory is part of both.
+  [[nodiscard]] Reading run_alone() const {
+    Reading reading;
+    const auto start = std::chrono::steady_clock::now();
+    way_.go(stream());
+    finish(*stand_);
+    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+    reading.host_time = Seconds(passed.count());
+    reading.time = timed();
+    return reading;
+  }
+
+  [[nodiscard]] Reading run_accompanied() {
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+      const auto [time, to_the_end] = run_beside();
+      if (to_the_end) return {.time = time, .host_time = {}, .cycles = {}, .empty_cycles = {}};
+      companion_->lengthen();
+    }
+    throw LibraryError(fmt::format(
+        "a copy of {} bytes: nothing could be kept going beside it until its end.", spec_.bytes));
+  }
+
+  [[nodiscard]] std::pair<Seconds, bool> run_beside() {
+    companion_->begin(stream());
+    Seconds time;
+    bool to_the_end = false;
+    try {
+      time = timed();
+      to_the_end = companion_->goes_on();
+    } catch (...) {
+      companion_->end();
+      throw;
+    }
+    companion_->end();
+    return {time, to_the_end};
+  }
+
+  [[nodiscard]] Seconds timed() const {
+    const bool is_pageable =
+        spec_.direction != Direction::within_device && spec_.memory == HostMemory::pageable;
+    if (!is_pageable) hold(stream(), short_hold);
+    record(stand_->before, stream());
+    way_.go(stream());
+    record(stand_->after, stream());
+    return elapsed(stand_->before, stand_->after);
+  }
+
+  [[nodiscard]] cudaStream_t stream() const { return stand_->stream.get(); }
+
+  const Stand* stand_;
+  CopySpec spec_;
+  CopyWay way_;
+  std::unique_ptr<Companion> companion_;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_copy_probe(const Stand& stand, const CopySpec& spec) {
+  EXPECT(spec.bytes >= 1);
+  if (spec.direction == Direction::within_device && spec.company == Company::bidirectional) {
+    throw Unsupported(
+        "a copy within the device has no other direction. Choose solo or kernel as its company.");
+  }
+  return std::make_unique<CopyProbe>(stand, spec);
+}
+
+}  // namespace dlscale::backend::cuda

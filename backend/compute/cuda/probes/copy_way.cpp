@@ -1,0 +1,77 @@
+#include "backend/compute/cuda/probes/copy_way.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/probes/pattern.hpp"
+#include "backend/compute/cuda/probes/stand.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+cudaMemcpyKind kind_of(Direction direction) {
+  switch (direction) {
+    case Direction::host_to_device:
+      return cudaMemcpyHostToDevice;
+    case Direction::device_to_host:
+      return cudaMemcpyDeviceToHost;
+    case Direction::within_device:
+      return cudaMemcpyDeviceToDevice;
+  }
+  fail_expectation("direction is a Direction");
+}
+
+}  // namespace
+
+CopyWay::CopyWay(const CopySpec& spec, std::uint64_t seed)
+    : direction_(spec.direction),
+      bytes_(spec.bytes),
+      seed_(seed),
+      device_(spec.bytes),
+      other_device_(spec.direction == Direction::within_device ? spec.bytes : 0) {
+  if (direction_ != Direction::within_device) host_.emplace(spec.memory, spec.bytes);
+  prepare();
+}
+
+std::byte* CopyWay::from() const {
+  return direction_ == Direction::host_to_device ? host_->bytes().data() : device_.get();
+}
+
+std::byte* CopyWay::to() const {
+  if (direction_ == Direction::within_device) return other_device_.get();
+  return direction_ == Direction::host_to_device ? device_.get() : host_->bytes().data();
+}
+
+void CopyWay::prepare() {
+  std::vector<std::byte> pattern(bytes_);
+  if (direction_ == Direction::host_to_device) {
+    fill_pattern(host_->bytes(), seed_);
+    upload(pattern, device_.get());
+    return;
+  }
+  if (host_) {
+    std::fill(host_->bytes().begin(), host_->bytes().end(), std::byte{0});
+  } else {
+    upload(pattern, other_device_.get());
+  }
+  fill_pattern(pattern, seed_);
+  upload(pattern, device_.get());
+}
+
+std::size_t CopyWay::wrong_bytes() const {
+  if (direction_ == Direction::device_to_host) return cuda::wrong_bytes(host_->bytes(), seed_);
+  std::vector<std::byte> arrived(bytes_);
+  download(to(), arrived);
+  return cuda::wrong_bytes(arrived, seed_);
+}
+
+void CopyWay::go(cudaStream_t stream) const {
+  check(cudaMemcpyAsync(to(), from(), bytes_, kind_of(direction_), stream), "cudaMemcpyAsync",
+        [this] { return fmt::format("a copy of {} bytes", bytes_); });
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,92 @@
+#include "backend/compute/cuda/probes/cycle.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+constexpr std::size_t word = sizeof(std::uint32_t);
+
+/// A number below `bound`, without favour: by rejection of the incomplete last stretch.
+std::uint64_t below(std::uint64_t bound, std::mt19937_64& random) {
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t limit = most - most % bound;
+  std::uint64_t drawn = random();
+  while (drawn >= limit) drawn = random();
+  return drawn % bound;
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> single_cycle(std::size_t nodes, std::uint64_t seed) {
+  EXPECT(nodes >= 1 && nodes <= std::numeric_limits<std::uint32_t>::max());
+  std::vector<std::uint32_t> next(nodes);
+  std::iota(next.begin(), next.end(), 0U);
+  std::mt19937_64 random(seed);
+  for (std::size_t last = nodes - 1; last > 0; --last) {
+    std::swap(next[last], next[below(last, random)]);
+  }
+  return next;
+}
+
+std::size_t chase_nodes(const ChaseSpec& spec) {
+  return spec.bytes / spec.stride;
+}
+
+void check(const ChaseSpec& spec) {
+  if (spec.stride == 0 || spec.stride % word != 0) {
+    throw ConfigError(fmt::format(
+        "a pointer chase has a stride of {} bytes (it goes from word to word of 4 bytes). Choose a "
+        "positive multiple of 4.",
+        spec.stride));
+  }
+  if (spec.bytes % word != 0 || chase_nodes(spec) < 2) {
+    throw ConfigError(
+        fmt::format("a pointer chase through {} bytes has a stride of {} (it needs two addresses "
+                    "at least, and whole words of 4 bytes). Choose a larger working set.",
+                    spec.bytes, spec.stride));
+  }
+  if (spec.bytes / word > std::numeric_limits<std::uint32_t>::max()) {
+    throw ConfigError(
+        fmt::format("a pointer chase has a working set of {} bytes (its words are numbered by 32 "
+                    "bits). Choose less than 16 GiB.",
+                    spec.bytes));
+  }
+}
+
+std::vector<std::uint32_t> chase_image(const ChaseSpec& spec, std::uint64_t seed) {
+  check(spec);
+  const std::size_t stride = spec.stride / word;
+  const std::vector<std::uint32_t> next = single_cycle(chase_nodes(spec), seed);
+  std::vector<std::uint32_t> image(spec.bytes / word);
+  for (std::size_t node = 0; node < next.size(); ++node) {
+    image[node * stride] = static_cast<std::uint32_t>(next[node] * stride);
+  }
+  return image;
+}
+
+std::size_t wrong_visits(std::span<const std::uint32_t> image, std::uint32_t start,
+                         std::span<const std::uint32_t> visited) {
+  std::size_t wrong = 0;
+  std::uint32_t at = start;
+  for (const std::uint32_t seen : visited) {
+    at = image[at];
+    wrong += seen == at ? 0 : 1;
+  }
+  return wrong;
+}
+
+std::uint32_t follow(std::span<const std::uint32_t> image, std::uint32_t start, std::size_t steps) {
+  std::uint32_t at = start;
+  for (std::size_t step = 0; step < steps; ++step) at = image[at];
+  return at;
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,182 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/kernels.hpp"
+#include "backend/compute/cuda/probes/kernels.hpp"
+#include "backend/compute/cuda/probes/stand.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+using Graph = Owner<cudaGraph_t, cudaGraphDestroy>;
+using GraphRun = Owner<cudaGraphExec_t, cudaGraphExecDestroy>;
+
+/// A driver takes about a thousand launches ahead of the device; more could not be held back until
+/// all are there.
+constexpr int most_held = 512;
+constexpr Seconds longest_hold = 20.0_ms;
+
+Seconds host_time(const auto& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+class LaunchProbe : public Probe {
+ public:
+  LaunchProbe(const Stand& stand, const LaunchSpec& spec)
+      : stand_(&stand), spec_(spec), counter_(sizeof(std::uint32_t)) {}
+
+  [[nodiscard]] std::size_t wrong_elements() override {
+    select_device(stand_->device);
+    const std::uint32_t none = 0;
+    upload(std::as_bytes(std::span(&none, 1)), counter_.get());
+    run_counted();
+    finish(*stand_);
+    std::uint32_t counted = 0;
+    download(counter_.get(), std::as_writable_bytes(std::span(&counted, 1)));
+    const auto wanted = static_cast<std::uint32_t>(spec_.kernels);
+    return counted > wanted ? counted - wanted : wanted - counted;
+  }
+
+ protected:
+  /// The probe's work with kernels that count themselves.
+  virtual void run_counted() = 0;
+
+  [[nodiscard]] const Stand& stand() const { return *stand_; }
+  [[nodiscard]] cudaStream_t stream() const { return stand_->stream.get(); }
+  [[nodiscard]] int kernels() const { return spec_.kernels; }
+  [[nodiscard]] std::uint32_t* counter() const {
+    return reinterpret_cast<std::uint32_t*>(counter_.get());
+  }
+  void launch_all(std::uint32_t* counter) const {
+    for (int i = 0; i < kernels(); ++i) run_nothing(stream(), counter);
+  }
+
+  /// Time by events of what `give` enqueues, which takes the host about `given`.
+  template <class Give>
+  [[nodiscard]] Seconds held(Seconds given, const Give& give) const {
+    hold(stream(), std::min(longest_hold, short_hold + 2 * given));
+    record(stand_->before, stream());
+    give();
+    record(stand_->after, stream());
+    return elapsed(stand_->before, stand_->after);
+  }
+
+ private:
+  const Stand* stand_;
+  LaunchSpec spec_;
+  DeviceMemory counter_;
+};
+
+class BackToBack final : public LaunchProbe {
+ public:
+  using LaunchProbe::LaunchProbe;
+  [[nodiscard]] std::string implementation() const override {
+    return fmt::format("{} launches of an empty kernel", kernels());
+  }
+  [[nodiscard]] Reading run() override {
+    select_device(stand().device);
+    const Seconds given = host_time([this] { launch_all(nullptr); });
+    finish(stand());
+    Reading reading;
+    reading.host_time = given / kernels();
+    reading.time = held(given, [this] { launch_all(nullptr); }) / kernels();
+    return reading;
+  }
+
+ private:
+  void run_counted() override { launch_all(counter()); }
+};
+
+class Synchronised final : public LaunchProbe {
+ public:
+  using LaunchProbe::LaunchProbe;
+  [[nodiscard]] std::string implementation() const override {
+    return fmt::format("{} launches of an empty kernel, cudaStreamSynchronize after each",
+                       kernels());
+  }
+  [[nodiscard]] Reading run() override {
+    select_device(stand().device);
+    Reading reading;
+    reading.time = host_time([this] { launch_and_wait(nullptr); }) / kernels();
+    reading.host_time = reading.time;
+    return reading;
+  }
+
+ private:
+  void run_counted() override { launch_and_wait(counter()); }
+  void launch_and_wait(std::uint32_t* counter) const {
+    for (int i = 0; i < kernels(); ++i) {
+      run_nothing(stream(), counter);
+      finish(stand());
+    }
+  }
+};
+
+class AsGraph final : public LaunchProbe {
+ public:
+  AsGraph(const Stand& stand, const LaunchSpec& spec) : LaunchProbe(stand, spec) {
+    run_ = make_run(nullptr);
+    check(cudaGraphUpload(run_.get(), stream()), "cudaGraphUpload", what());
+    finish(stand);
+  }
+  [[nodiscard]] std::string implementation() const override {
+    return fmt::format("a graph of {} empty kernels in a row", kernels());
+  }
+  [[nodiscard]] Reading run() override {
+    select_device(stand().device);
+    Reading reading;
+    const Seconds time = held(given_, [this] { given_ = host_time([this] { launch(run_); }); });
+    reading.time = time / kernels();
+    reading.host_time = given_ / kernels();
+    return reading;
+  }
+
+ private:
+  [[nodiscard]] std::string what() const { return implementation(); }
+  void run_counted() override {
+    const GraphRun counted = make_run(counter());
+    launch(counted);
+    finish(stand());
+  }
+  void launch(const GraphRun& run) const {
+    check(cudaGraphLaunch(run.get(), stream()), "cudaGraphLaunch", [this] { return what(); });
+  }
+  [[nodiscard]] GraphRun make_run(std::uint32_t* counter) const {
+    check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal),
+          "cudaStreamBeginCapture", what());
+    launch_all(counter);
+    cudaGraph_t captured = nullptr;
+    check(cudaStreamEndCapture(stream(), &captured), "cudaStreamEndCapture", what());
+    const Graph graph(captured);
+    cudaGraphExec_t made = nullptr;
+    check(cudaGraphInstantiate(&made, graph.get(), 0), "cudaGraphInstantiate", what());
+    return GraphRun(made);
+  }
+
+  GraphRun run_;
+  Seconds given_ = 200.0_us;
+};
+
+}  // namespace
+
+std::unique_ptr<Probe> make_launch_probe(const Stand& stand, const LaunchSpec& spec) {
+  EXPECT(spec.kernels >= 1);
+  if (spec.way == LaunchWay::graph) return std::make_unique<AsGraph>(stand, spec);
+  if (spec.way == LaunchWay::synchronised) return std::make_unique<Synchronised>(stand, spec);
+  if (spec.kernels > most_held) {
+    throw Unsupported(
+        fmt::format("{} launches at once (a driver takes about a thousand ahead, so more cannot be "
+                    "started together). Choose {} at most, or a graph.",
+                    spec.kernels, most_held));
+  }
+  return std::make_unique<BackToBack>(stand, spec);
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,78 @@
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <array>
+
+#include "backend/compute/compute.hpp"
+#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/open.hpp"
+#include "backend/compute/cuda/probes/open.hpp"
+#include "backend/compute/cuda/probes/stand.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+namespace cuda {
+namespace {
+
+std::string bus_id(int device) {
+  std::array<char, 32> text{};
+  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device),
+        "cudaDeviceGetPCIBusId", [device] { return fmt::format("GPU {}", device); });
+  return text.data();
+}
+
+class CudaProbes final : public DeviceProbes {
+ public:
+  /// `opened` is open for as long as the probes: what opening it found out stays true.
+  CudaProbes(std::unique_ptr<ComputeDevice> opened, int place)
+      : opened_(std::move(opened)), stand_{.device = place} {
+    cudaDeviceProp properties{};
+    check(cudaGetDeviceProperties(&properties, place), "cudaGetDeviceProperties",
+          [place] { return fmt::format("GPU {}", place); });
+    stand_.multiprocessors = properties.multiProcessorCount;
+    const auto memory = opened_->own_memory();
+    EXPECT(memory.has_value());
+    device_ = {.name = properties.name,
+               .bus_id = cuda::bus_id(place),
+               .memory = memory->free,
+               .last_level_cache = memory->last_level_cache,
+               .multiprocessors = properties.multiProcessorCount};
+  }
+
+  [[nodiscard]] const ProbedDevice& device() const override { return device_; }
+
+  [[nodiscard]] std::unique_ptr<Probe> arrays(const ArraySpec& spec) override {
+    select_device(stand_.device);
+    return make_array_probe(stand_, spec);
+  }
+  [[nodiscard]] std::unique_ptr<Probe> chase(const ChaseSpec& spec) override {
+    select_device(stand_.device);
+    return make_chase_probe(stand_, spec);
+  }
+  [[nodiscard]] std::unique_ptr<Probe> banks(const BankSpec& spec) override {
+    select_device(stand_.device);
+    return make_bank_probe(stand_, spec);
+  }
+  [[nodiscard]] std::unique_ptr<Probe> launches(const LaunchSpec& spec) override {
+    select_device(stand_.device);
+    return make_launch_probe(stand_, spec);
+  }
+  [[nodiscard]] std::unique_ptr<Probe> copies(const CopySpec& spec) override {
+    select_device(stand_.device);
+    return make_copy_probe(stand_, spec);
+  }
+
+ private:
+  std::unique_ptr<ComputeDevice> opened_;
+  Stand stand_;
+  ProbedDevice device_;
+};
+
+}  // namespace
+}  // namespace cuda
+
+std::unique_ptr<DeviceProbes> open_cuda_probes(const ComputeOptions& options) {
+  return std::make_unique<cuda::CudaProbes>(open_cuda(options), options.place);
+}
+
+}  // namespace dlscale::backend

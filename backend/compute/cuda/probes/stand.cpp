@@ -1,0 +1,32 @@
+#include "backend/compute/cuda/probes/stand.hpp"
+
+#include <fmt/format.h>
+
+#include "backend/compute/cuda/call.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+/// cudaMemcpy of pageable memory to the device may return while the last part is on its way; the
+/// default stream, on which it is, is waited for.
+void move(const std::byte* from, std::byte* to, std::size_t bytes, cudaMemcpyKind kind) {
+  const auto what = [bytes] { return fmt::format("{} bytes of a probe", bytes); };
+  check(cudaMemcpy(to, from, bytes, kind), "cudaMemcpy", what);
+  check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize", what);
+}
+
+}  // namespace
+
+void finish(const Stand& stand) {
+  check(cudaStreamSynchronize(stand.stream.get()), "cudaStreamSynchronize", "a probe");
+}
+
+void upload(std::span<const std::byte> from, std::byte* to) {
+  move(from.data(), to, from.size(), cudaMemcpyHostToDevice);
+}
+
+void download(const std::byte* from, std::span<std::byte> to) {
+  move(from, to.data(), to.size(), cudaMemcpyDeviceToHost);
+}
+
+}  // namespace dlscale::backend::cuda

@@ -1,0 +1,38 @@
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/device_probes.hpp"
+
+namespace dlscale::backend::cuda {
+
+/// What the probes of a device share. It outlives them.
+struct Stand {
+  int device = 0;
+  int multiprocessors = 0;
+  Stream stream = make_stream();
+  Event before = make_event();
+  Event after = make_event();
+};
+
+/// Time enough for the host to enqueue a few things behind what holds the stream.
+inline constexpr Seconds short_hold{50e-6};
+
+/// Waits for what is on the stream.
+void finish(const Stand& stand);
+
+/// Copies that wait until all is there.
+void upload(std::span<const std::byte> from, std::byte* to);
+void download(const std::byte* from, std::span<std::byte> to);
+
+std::unique_ptr<Probe> make_array_probe(const Stand& stand, const ArraySpec& spec);
+std::unique_ptr<Probe> make_chase_probe(const Stand& stand, const ChaseSpec& spec);
+std::unique_ptr<Probe> make_bank_probe(const Stand& stand, const BankSpec& spec);
+std::unique_ptr<Probe> make_launch_probe(const Stand& stand, const LaunchSpec& spec);
+std::unique_ptr<Probe> make_copy_probe(const Stand& stand, const CopySpec& spec);
+
+}  // namespace dlscale::backend::cuda
