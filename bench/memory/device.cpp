@@ -1,0 +1,165 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+
+#include "backend/compute/compute.hpp"
+#include "bench/conv/workbench.hpp"
+#include "bench/memory/device_cells.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr std::string_view beyond_caches = "beyond_caches";
+constexpr int most_bank_stride = 64;
+
+/// The probes of a backend of this build. Throws Unsupported where it has none.
+std::unique_ptr<backend::DeviceProbes> open_probes(const std::string& name, int gpu) {
+  const backend::ComputeBackend* found = family<backend::ComputeBackend>().find(name);
+  if (found == nullptr || found->open_probes == nullptr) {
+    static_cast<void>(open_device(name, 1, gpu));  // says why there is no such backend
+    throw Unsupported(
+        fmt::format("backend {} computes in the memory of the host, so there is no device to "
+                    "probe. Use bench memory for it, or choose another with --backend.",
+                    name));
+  }
+  return found->open_probes({.threads = 1, .place = gpu});
+}
+
+[[noreturn]] void refuse_beyond_caches(const std::string& option) {
+  throw ConfigError(
+      fmt::format("{} has \"beyond_caches\", but the device does not tell the size of its "
+                  "last-level cache. Write four times its size, such as 256 MiB.",
+                  option));
+}
+
+/// Sizes of an axis: quantities that are whole multiples of `unit` bytes, or `beyond`.
+std::vector<std::size_t> sizes(const Context& context, std::string_view axis, std::size_t unit,
+                               std::size_t beyond) {
+  std::string option = fmt::format("--{}", axis);
+  std::replace(option.begin(), option.end(), '_', '-');
+  std::vector<std::size_t> all;
+  for (const std::string& text : context.list(axis)) {
+    if (text == beyond_caches) {
+      if (beyond == 0) refuse_beyond_caches(option);
+      all.push_back(beyond);
+      continue;
+    }
+    const double bytes = parse_quantity<Bytes>(text, option).si();
+    const auto whole = static_cast<double>(unit);
+    if (bytes < whole || std::fmod(bytes, whole) != 0) {
+      throw ConfigError(
+          fmt::format("{} names {} (sizes are whole multiples of {} bytes here). Write, for "
+                      "example, 64 KiB.",
+                      option, text, unit));
+    }
+    all.push_back(static_cast<std::size_t>(bytes));
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+template <class Parse>
+auto parsed(const Context& context, std::string_view axis, Parse parse) {
+  std::vector<decltype(parse(std::string_view()))> all;
+  for (const std::string& text : context.list(axis)) all.push_back(parse(text));
+  return all;
+}
+
+std::vector<int> bank_strides(const Context& context) {
+  std::vector<int> strides = context.integers("bank_strides");
+  for (const int stride : strides) {
+    if (stride <= most_bank_stride) continue;
+    throw ConfigError(
+        fmt::format("--bank-strides names {} (32 threads that far apart need more than the probe's "
+                    "shared memory). Choose 1 to {}.",
+                    stride, most_bank_stride));
+  }
+  return strides;
+}
+
+/// Both ends of a copy and of one the other way, of all ranks of a node, must lie in its memory.
+void expect_host_room(const DeviceSelection& selection, const backend::Communicator& communicator) {
+  const bool copies = std::any_of(
+      selection.operations.begin(), selection.operations.end(),
+      [](const std::string& operation) { return operation == "h2d" || operation == "d2h"; });
+  if (!copies) return;
+  const auto largest = std::max_element(selection.copy_bytes.begin(), selection.copy_bytes.end());
+  const double all = 4.0 * static_cast<double>(*largest) * communicator.node_size();
+  const double memory =
+      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+  if (all <= 0.5 * memory) return;
+  throw ConfigError(fmt::format(
+      "--copy-sizes has copies of {}, for which the ranks of this node need {}: more "
+      "than half of its {} of memory. Give smaller ones.",
+      to_text(Bytes(static_cast<double>(*largest))), to_text(Bytes(all)), to_text(Bytes(memory))));
+}
+
+DeviceSelection selection_of(const Context& context, const backend::ProbedDevice& device) {
+  // STREAM's rule: an array of four times the last-level cache does not live in it.
+  const auto beyond = static_cast<std::size_t>(4 * device.last_level_cache.si()) / 64 * 64;
+  return {.operations = context.list("operations"),
+          .array_bytes = sizes(context, "sizes", 64, beyond),
+          .chase_bytes = sizes(context, "chase_sizes", 64, beyond),
+          .strides = sizes(context, "strides", 4, beyond),
+          .paths = parsed(context, "paths", parse_path),
+          .bank_strides = bank_strides(context),
+          .kernels = context.integers("kernels"),
+          .copy_bytes = sizes(context, "copy_sizes", 1, beyond),
+          .memories = parsed(context, "host_memory", parse_memory),
+          .companies = parsed(context, "company", parse_company)};
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const backend::Communicator& communicator = *context.communicator;
+  const std::string& name = context.value("backend");
+  auto stand = std::make_shared<ProbeStand>();
+  stand->probes = open_probes(name, communicator.gpu());
+  stand->witness = open_witness(stand->probes->device().bus_id);
+  const DeviceSelection selection = selection_of(context, stand->probes->device());
+  expect_host_room(selection, communicator);
+  return device_cells(stand, name, selection, communicator);
+}
+
+}  // namespace
+
+extern const Benchmark device;
+const Benchmark device{
+    .name = "device",
+    .doc = "Memory of a GPU, what a launch costs, and copies between host and device.",
+    .axes =
+        {{"operations",
+          "copy, scale, add, triad: passes over arrays; chase: latency of memory; levels: those of "
+          "the caches; bank_latency, bank_throughput: shared memory; launch, launch_synchronised, "
+          "launch_graph: of empty kernels; h2d, d2h, d2d: copies",
+          "copy,scale,add,triad,chase,levels,bank_latency,bank_throughput,launch,"
+          "launch_synchronised,launch_graph,h2d,d2h,d2d"},
+         {"sizes",
+          "copy, scale, add, triad: bytes of each array; beyond_caches: four times the last-level "
+          "cache",
+          "256 KiB,4 MiB,16 MiB,beyond_caches"},
+         {"chase_sizes", "chase: bytes of the working set",
+          "16 KiB,128 KiB,1 MiB,16 MiB,beyond_caches,1 GiB"},
+         {"strides", "chase, levels: bytes between two addresses", "128 B"},
+         {"paths",
+          "chase, levels: caches on the way: all_caches, or l2 (past those of a processor)",
+          "all_caches,l2"},
+         {"bank_strides", "bank_latency, bank_throughput: words between neighbouring threads",
+          "1,2,3,4,8,16,32,33"},
+         {"kernels", "launch, launch_synchronised, launch_graph: kernels at once", "1,10,100,500"},
+         {"copy_sizes", "h2d, d2h, d2d: bytes", "4 B,4 KiB,64 KiB,1 MiB,16 MiB,256 MiB"},
+         {"host_memory", "h2d, d2h: pageable, pinned, registered", "pageable,pinned,registered"},
+         {"company",
+          "h2d, d2h, d2d: what goes on beside a copy: solo, bidirectional (copies the other way), "
+          "kernel (which computes)",
+          "solo,bidirectional,kernel"},
+         {"backend", "compute backend whose device is probed", "cuda"}},
+    .cells = make_cells};
+
+}  // namespace dlscale::bench

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "bench/gather.hpp"
+#include "bench/memory/cache_levels.hpp"
+#include "bench/memory/device_probe.hpp"
+#include "bench/together.hpp"
+#include "core/error.hpp"
+#include "core/slowest_rank.hpp"
+#include "core/statistics.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr std::size_t smallest_set = 4096;
+/// Laps of one run are of a thousandth of a large working set; four runs are of different ones.
+constexpr int runs_of_each = 4;
+
+/// Beyond a cache one random access in so many finds what it wants there; the last sizes should
+/// tell of the memory behind it.
+constexpr double largest_set_in_caches = 16;
+constexpr double largest_part_of_memory = 0.25;
+
+std::vector<std::size_t> sizes_for(const backend::ProbedDevice& device, std::size_t stride) {
+  const double largest = std::min(largest_set_in_caches * device.last_level_cache.si(),
+                                  largest_part_of_memory * device.memory.si());
+  const std::size_t first = (std::max(smallest_set, 2 * stride) + stride - 1) / stride * stride;
+  return sweep_sizes(first, std::max(static_cast<std::size_t>(largest), first), stride);
+}
+
+/// What one rank found at one size, and whether it is right.
+struct Visit {
+  double latency = 0;
+  double wrong = 0;
+};
+
+Visit visit(backend::DeviceProbes& probes, const backend::ChaseSpec& spec, std::size_t& runs) {
+  const auto probe = probes.chase(spec);
+  Visit found;
+  found.wrong = static_cast<double>(probe->wrong_elements());
+  std::vector<double> laps;
+  for (int run = 0; run < runs_of_each; ++run) {
+    const backend::Reading reading = probe->run();
+    laps.insert(laps.end(), reading.cycles.begin(), reading.cycles.end());
+  }
+  runs += runs_of_each + 1;
+  found.latency = median(laps);
+  return found;
+}
+
+/// The sizes, and this rank's latencies there.
+struct Sweep {
+  std::vector<double> bytes;
+  std::vector<double> latencies;
+  double wrong = 0;
+};
+
+Sweep sweep(ProbeStand& stand, std::size_t stride, backend::ChasePath path,
+            backend::Communicator& communicator, std::size_t& runs) {
+  Sweep done;
+  for (const std::size_t bytes : sizes_for(stand.probes->device(), stride)) {
+    together(communicator, [&] {
+      const Visit found =
+          visit(*stand.probes, {.bytes = bytes, .stride = stride, .path = path}, runs);
+      done.bytes.push_back(static_cast<double>(bytes));
+      done.latencies.push_back(found.latency);
+      done.wrong += found.wrong;
+    });
+  }
+  communicator.all_reduce(std::span(&done.wrong, 1), backend::Reduction::sum);
+  return done;
+}
+
+void add_levels(Measurement& measurement) {
+  const std::vector<double> slowest = slowest_rank(measurement.at("latency").samples);
+  const std::vector<double>& bytes = measurement.at("working_set").samples.front();
+  std::vector<SizeLatency> latencies;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    latencies.push_back({static_cast<std::size_t>(bytes[i]), slowest[i]});
+  }
+  std::vector<double> capacities;
+  std::vector<double> times;
+  for (const CacheLevel& level : find_levels(latencies)) {
+    capacities.push_back(static_cast<double>(level.bytes));
+    times.push_back(level.latency);
+  }
+  if (capacities.empty()) {
+    measurement.warnings.emplace_back(
+        "the latencies show no level: none stays the same over four sizes. Something else used the "
+        "device, or its clock changed; measure again.");
+    return;
+  }
+  measurement.series["level_capacity"] = make_series("B", {capacities});
+  measurement.series["level_latency"] = make_series("cycles", {times});
+}
+
+Measurement to_measurement(const Sweep& done, backend::Communicator& communicator) {
+  Measurement measurement;
+  if (done.wrong > 0) {
+    measurement.status = Status::wrong;
+    measurement.reason = fmt::format("{} elements are not what they should be", done.wrong);
+    return measurement;
+  }
+  measurement.max_relative_error = 0;
+  measurement.series["working_set"] = make_series("B", gather(communicator, done.bytes));
+  measurement.series["latency"] = make_series("cycles", gather(communicator, done.latencies));
+  add_levels(measurement);
+  return measurement;
+}
+
+}  // namespace
+
+Measurement measure_levels(ProbeStand& stand, std::size_t stride, backend::ChasePath path,
+                           const Sampler& sampler) {
+  backend::Communicator& communicator = sampler.communicator();
+  Measurement measurement;
+  try {
+    measurement = with_conditions(stand.witness, communicator, [&](std::size_t& runs) {
+      return to_measurement(sweep(stand, stride, path, communicator, runs), communicator);
+    });
+  } catch (const Unsupported& error) {
+    measurement.status = Status::unsupported;
+    measurement.reason = error.what();
+  }
+  measurement.implementation = fmt::format("pointer chases, {} runs of each size", runs_of_each);
+  return measurement;
+}
+
+}  // namespace dlscale::bench
