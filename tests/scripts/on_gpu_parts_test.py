@@ -1,0 +1,280 @@
+"""The parts of scripts/on_gpu that need neither a build nor a GPU."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import types
+import unittest
+
+from on_gpu_support import ON_GPU, FolderTest
+
+# isort: split
+import cpu_plan
+import libraries
+import machine
+import models
+import needs
+import pack
+import page
+import record
+import runner
+import tests_plan
+from session import Outcome
+
+
+def on_gpu(*words):
+    return subprocess.run(
+        [sys.executable, ON_GPU, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+class CommandLine(FolderTest):
+    def assert_refused(self, result, *fragments):
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for fragment in fragments:
+            self.assertIn(fragment, result.stderr)
+
+    def test_help_has_an_example(self):
+        result = on_gpu("--help")
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("--minutes 9 --out", result.stdout)
+
+    def test_what_is_wrong_is_told_in_one_sentence(self):
+        out = self.folder / "out"
+        self.assert_refused(on_gpu(), "neither --pack nor --minutes")
+        self.assert_refused(on_gpu("--minutes", 1), "--out is missing")
+        self.assert_refused(on_gpu("--minutes", 0, "--out", out), "--minutes is 0")
+        run = ["--minutes", 1, "--out", out, "--pack", self.folder]
+        self.assert_refused(on_gpu(*run, "--steps", "tests,all"), "tests,quick,pytorch,train,cpu")
+        self.assert_refused(on_gpu(*run, "--steps", "cpu,cpu"), "each once")
+        self.assert_refused(on_gpu(*run, "--cpu-networks", "alexnet"), "alexnet:32")
+        self.assert_refused(on_gpu(*run), "holds no pack", "--pack FOLDER")
+        self.assert_refused(on_gpu("--pack", out, "--build", self.folder), "is no build")
+        self.assertFalse(out.exists())
+        self.assert_refused(on_gpu("--take-apart", out), "to a new folder")
+        self.assert_refused(on_gpu("--take-apart", out, "--out", out), "cannot be taken apart")
+
+    def test_a_pack_that_cannot_run_here_is_refused_with_the_reason(self):
+        manifest = {"schema": "dlscale.pack", "version": 1, "glibc": "99.1", "cuda_libraries": []}
+        (self.folder / pack.MANIFEST).write_text(json.dumps(manifest))
+        run = ["--minutes", 1, "--out", self.folder / "out", "--pack", self.folder]
+        self.assert_refused(on_gpu(*run), "need 99.1", "as old as this one")
+        (self.folder / pack.MANIFEST).write_text(json.dumps(manifest | {"glibc": "2.2"}))
+        self.assert_refused(on_gpu(*run), "cannot be unpacked", "Pack again")
+
+
+class Libraries(unittest.TestCase):
+    def test_system_cuda_and_runtime_are_told_apart(self):
+        here = pathlib.Path("/lib/x")
+        names = [
+            "libc.so.6",
+            "ld-linux-x86-64.so.2",
+            "libfmt.so.9",
+            "libstdc++.so.6",
+            "libcudart.so.13",
+            "libcudnn.so.9",
+            "libcudnn_graph.so.9",
+            "libcublasLt.so.13",
+        ]
+        own, runtime, cuda = libraries.sort_libraries(dict.fromkeys(names, here))
+        self.assertEqual(list(own), ["libfmt.so.9"])
+        self.assertEqual(list(runtime), ["libstdc++.so.6"])
+        self.assertEqual(len(cuda), 4)
+
+    def test_only_cuda_may_be_missing_where_it_is_packed(self):
+        self.assertEqual(libraries.sort_libraries({"libnccl.so.2": None})[2], {"libnccl.so.2"})
+        with self.assertRaisesRegex(libraries.LibraryError, "libfmt.so.9 is needed"):
+            libraries.sort_libraries({"libfmt.so.9": None})
+
+    def test_versions_are_compared_as_numbers(self):
+        self.assertTrue(libraries.is_older("2.9", "2.36"))
+        self.assertFalse(libraries.is_older("2.36", "2.36"))
+
+    def test_what_a_program_loads_is_found(self):
+        shell = pathlib.Path("/bin/sh").resolve()
+        (loaded,) = libraries.loaded_by([shell]).values()
+        self.assertIn("libc.so.6", loaded)
+        self.assertEqual(len(libraries.loaded_by([shell, pathlib.Path("/bin/ls").resolve()])), 2)
+
+
+class Pack(FolderTest):
+    def test_what_is_too_large_is_told_with_its_largest_files(self):
+        (self.folder / "small").write_bytes(b"")
+        (self.folder / "libbig.so").write_bytes(bytes(3_000_000))
+        said = pack.too_large(70e6, 60e6, self.folder)
+        self.assertIn("70 MB, more than 60 MB (largest: libbig.so 3 MB", said)
+
+
+class Machine(unittest.TestCase):
+    def test_programs_without_cuda_do_no_gpu_work(self):
+        self.assertIn("without CUDA", machine.gpu_problem([]))
+
+    def test_missing_libraries_are_named_with_what_brings_them(self):
+        _, missing = machine.find_cuda_libraries(["libcudnn.so.987"])
+        self.assertEqual(missing, ["libcudnn.so.987"])
+        self.assertIn("cuDNN 9", machine.name_missing(missing))
+
+    def test_the_driver_is_asked(self):
+        def driver(code, version, count):
+            def fill(value):
+                def call(pointer):
+                    pointer._obj.value = value
+                    return 0
+
+                return call
+
+            return types.SimpleNamespace(
+                cuInit=lambda _: code,
+                cuDriverGetVersion=fill(version),
+                cuDeviceGetCount=fill(count),
+            )
+
+        self.assertIsNone(machine._driver_problem(driver(0, 13000, 1), 13))
+        self.assertIn(
+            "CUDA 12.4 and the programs are of CUDA 13",
+            machine._driver_problem(driver(0, 12040, 1), 13),
+        )
+        self.assertIn("no GPU", machine._driver_problem(driver(100, 13000, 0), 13))
+        self.assertIn("error 999", machine._driver_problem(driver(999, 13000, 0), 13))
+
+    def test_info_tells_which_backends_can_be_used(self):
+        known = needs.Needs(None, "")
+        known.__dict__["_info"] = (
+            "compute backends\n  cuda                 a GPU\n"
+            "                       built, but not usable here: no driver\n"
+            "  onednn               processors\n  other                not in this build: absent\n"
+        )
+        self.assertIn("no driver", known._backend("cuda"))
+        self.assertIsNone(known._backend("onednn"))
+        self.assertIn("not in this build", known._backend("other"))
+        self.assertIn("does not name", known._backend("missing"))
+
+
+class Results(FolderTest):
+    def test_a_folder_with_other_results_is_refused(self):
+        (self.folder / "old.txt").write_text("")
+        with self.assertRaisesRegex(record.RecordError, "not empty"):
+            record.Record(self.folder)
+
+    def test_half_a_line_is_cut_off(self):
+        made = record.Record(self.folder / "out")
+        for before, after in [(b'{"a": 1}\n{"b"', b'{"a": 1}\n'), (b'{"b"', b""), (b"1\n", b"1\n")]:
+            made.path("parts.jsonl").write_bytes(before)
+            made.cut_half_line("parts.jsonl")
+            self.assertEqual(made.path("parts.jsonl").read_bytes(), after)
+
+    def test_results_in_one_file_are_taken_apart(self):
+        made = record.Record(self.folder / "out")
+        results = ['{"schema": "s"}\n{"axes": 1}\n', '{"schema": "s"}\n{"axes": 2}\n{"end": 1}\n']
+        made.path("parts.jsonl").write_text("".join(results))
+        for _ in range(2):
+            folder = record.take_apart(made.path("parts.jsonl"), self.folder / "apart")
+            self.assertEqual([path.read_text() for path in sorted(folder.iterdir())], results)
+
+    def test_pages_are_replaced_by_shorter_ones(self):
+        made = record.Record(self.folder / "out")
+        made.page("a long page\n")
+        made.page("short\n")
+        self.assertEqual(made.path("README.md").read_text(), "short\n")
+
+    def test_numbers_that_are_no_json_spoil_no_file(self):
+        made = record.Record(self.folder / "out")
+        made.line("steps.jsonl", {"step": float("nan")})
+        self.assertIn("nan", json.loads(made.path("steps.jsonl").read_text())["text"])
+
+    def test_files_are_no_more_than_come_back(self):
+        self.assertLessEqual(len(record.FILES), 8)
+
+    def test_tests_are_counted_by_name(self):
+        report = self.folder / "report.json"
+        tests = [
+            {"name": "A", "status": "RUN", "result": "COMPLETED"},
+            {"name": "B", "status": "RUN", "result": "COMPLETED", "failures": [{}]},
+            {"name": "C", "status": "RUN", "result": "SKIPPED"},
+            {"name": "D", "status": "NOTRUN"},
+        ]
+        report.write_text(json.dumps({"testsuites": [{"name": "Suite", "testsuite": tests}]}))
+        counts = tests_plan._counted([report, self.folder / "missing.json"])
+        self.assertEqual(counts, {"passed": 1, "failed": ["Suite.B"], "skipped": 1})
+        skipped = tests_plan._judged(Outcome("ok"), {"passed": 0, "failed": [], "skipped": 4})
+        self.assertEqual(skipped.status, "refused")
+
+
+class Plans(unittest.TestCase):
+    def test_ranks_double_up_to_the_cores(self):
+        self.assertEqual(cpu_plan.rank_counts(1), [1])
+        self.assertEqual(cpu_plan.rank_counts(6), [1, 2, 4])
+        self.assertEqual(cpu_plan.rank_counts(64), [1, 2, 4, 8, 16])
+
+    def test_names_of_steps_differ(self):
+        fake = types.SimpleNamespace(tests=["conformance_test", "nccl_test"])
+        options = types.SimpleNamespace(
+            groups=list(runner.GROUPS),
+            python="python3",
+            cpu_networks=[],
+            cpu_iterations=8,
+            cpu_pictures=512,
+        )
+        names = [step.name for step in runner.plan(options, fake)]
+        self.assertEqual(len(set(names)), len(names))
+        self.assertEqual(names[0], "test-conformance_test")
+
+
+def run_of(ranks, predicted, measured):
+    return {
+        "run": {
+            "network": "alexnet",
+            "batch": 32,
+            "dtype": "f32",
+            "schedule": "wait_free",
+            "ranks": ranks,
+        },
+        "phases": [
+            {
+                "phase": "t_iter",
+                "predicted_s": predicted,
+                "measured_s": measured,
+                "error": predicted / measured - 1,
+            },
+            {"phase": "t_io", "predicted_s": 0, "measured_s": 1e-6, "error": -1},
+        ],
+    }
+
+
+class Judgement(FolderTest):
+    def test_speed_ups_are_compared_over_one_rank(self):
+        found = models.summary({"runs": [run_of(1, 1.0, 1.0), run_of(4, 1.25, 1.0)]})
+        (row,) = found["speedups"]
+        self.assertAlmostEqual(row["predicted"], 3.2)
+        self.assertAlmostEqual(row["measured"], 4)
+        self.assertAlmostEqual(found["median_absolute_speedup_error"], 0.2)
+        self.assertAlmostEqual(found["median_absolute_error"]["t_iter"], 0.125)
+        self.assertNotIn("t_io", found["median_absolute_error"])
+
+    def test_the_page_compares_with_pytorch(self):
+        made = record.Record(self.folder / "out")
+        made.line(
+            "training.jsonl",
+            {
+                "axes": {"network": "resnet50", "batch": "64", "dtype": "bf16"},
+                "series": {"t_iter": {"samples": [[0.01, 0.01, 0.03]]}},
+            },
+        )
+        made.line(
+            "pytorch.jsonl",
+            {"batch": 64, "dtype": "bf16", "mode": "eager", "input": "device", "median_s": 0.02},
+        )
+        self.assertIn(
+            "| 64 | bf16 | eager, input on the device | 3200 | 6400 | 2.000 | - | - |",
+            page.text(made, "t", "s"),
+        )
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
