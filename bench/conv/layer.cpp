@@ -18,13 +18,23 @@ Check parse_check(const std::string& text) {
                   text));
 }
 
+Algorithms parse_algorithms(const std::string& text) {
+  if (text == "chosen") return Algorithms::chosen;
+  if (text == "all") return Algorithms::all;
+  throw ConfigError(fmt::format(
+      "--algorithms is \"{}\" (neither chosen nor all). Write all to compare every algorithm that "
+      "the backend knows with the one that training uses.",
+      text));
+}
+
 LayerSelection parse_selection(const Context& context) {
   LayerSelection selection{.batches = context.integers("batch"),
                            .dtypes = {},
                            .passes = parse_passes(context.list("passes")),
                            .layers = context.list("layers"),
                            .caches = {},
-                           .check = parse_check(context.value("check"))};
+                           .check = parse_check(context.value("check")),
+                           .algorithms = parse_algorithms(context.value("algorithms"))};
   for (const std::string& name : context.list("dtype")) {
     selection.dtypes.push_back(parse_dtype(name));
   }
@@ -61,6 +71,8 @@ const Benchmark conv{
              {"backend", "compute backend", "onednn"},
              {"threads", "compute threads per rank", "1"},
              {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},
+             {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
+              "chosen"},
              {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
     .cells = make_cells};
 

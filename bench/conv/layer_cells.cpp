@@ -1,7 +1,12 @@
 #include "bench/conv/layer_cells.hpp"
 
+#include <fmt/format.h>
+
 #include <map>
+#include <optional>
 #include <utility>
+
+#include "core/error.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -28,27 +33,79 @@ void add_cells(const std::shared_ptr<StepBench>& bench, const Axes& axes,
   }
 }
 
+/// The ways a device knows to run a kernel; none of a network it cannot run at all.
+std::vector<backend::Algorithm> algorithms_of(Workbench& workbench, const Network& network,
+                                              Step step, int batch, DType dtype) {
+  if (step.pass == Pass::accumulate) return {};
+  try {
+    const train::ProgramPlan& plan = workbench.plan(network, batch, dtype);
+    return workbench.device().algorithms(plan.specs[step.layer.index()], step.pass);
+  } catch (const Unsupported&) {
+    return {};
+  }
+}
+
+class Lister {
+ public:
+  Lister(const std::shared_ptr<Workbench>& workbench, const LayerSelection& selection)
+      : workbench_(&workbench), selection_(&selection) {}
+
+  void add(const std::shared_ptr<const Network>& network, const Kernel& kernel, Axes axes) {
+    for (const DType dtype : selection_->dtypes) {
+      axes["dtype"] = dtype_name(dtype);
+      for (const int batch : selection_->batches) {
+        axes["batch"] = std::to_string(batch);
+        add(network, kernel, axes, batch, dtype);
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<Cell> list() && { return std::move(cells_); }
+
+ private:
+  void add(const std::shared_ptr<const Network>& network, const Kernel& kernel, Axes axes,
+           int batch, DType dtype) {
+    const auto add_bench = [&](std::optional<backend::Algorithm> algorithm) {
+      const auto bench = std::make_shared<StepBench>(*workbench_, network, kernel, batch, dtype,
+                                                     selection_->check, std::move(algorithm));
+      add_cells(bench, axes, selection_->caches, cells_);
+    };
+    if (selection_->algorithms == Algorithms::chosen) return add_bench({});
+    const auto known = algorithms_of(**workbench_, *network, kernel.step, batch, dtype);
+    if (known.empty()) return;
+    axes["algorithm"] = "chosen";
+    add_bench({});
+    for (const backend::Algorithm& algorithm : known) {
+      axes["algorithm"] = algorithm.name;
+      add_bench(algorithm);
+    }
+  }
+
+  const std::shared_ptr<Workbench>* workbench_;
+  const LayerSelection* selection_;
+  std::vector<Cell> cells_;
+};
+
 }  // namespace
 
 std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
                               std::span<const std::shared_ptr<const Network>> networks,
                               const LayerSelection& selection,
                               const backend::Communicator& communicator) {
-  std::vector<Cell> cells;
+  Lister lister(workbench, selection);
   for (const auto& network : networks) {
     const std::vector<LayerId> layers = parse_layers(*network, selection.layers);
     for (const Kernel& kernel : distinct_kernels(*network, selection.passes, layers)) {
-      Axes axes = kernel_axes(workbench->axes(communicator), *network, kernel);
-      for (const DType dtype : selection.dtypes) {
-        axes["dtype"] = dtype_name(dtype);
-        for (const int batch : selection.batches) {
-          axes["batch"] = std::to_string(batch);
-          const auto bench = std::make_shared<StepBench>(workbench, network, kernel, batch, dtype,
-                                                         selection.check);
-          add_cells(bench, axes, selection.caches, cells);
-        }
-      }
+      lister.add(network, kernel, kernel_axes(workbench->axes(communicator), *network, kernel));
     }
+  }
+  std::vector<Cell> cells = std::move(lister).list();
+  if (cells.empty() && selection.algorithms == Algorithms::all) {
+    throw ConfigError(fmt::format(
+        "backend {} knows one way only to run each of these kernels, so there are no algorithms to "
+        "compare. Leave --algorithms out, or choose convolutions and another backend (dlscale info "
+        "names them).",
+        workbench->device().name()));
   }
   return cells;
 }

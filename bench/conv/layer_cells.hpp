@@ -8,6 +8,12 @@
 
 namespace dlscale::bench {
 
+/// By which of the ways that a device knows to run a kernel.
+enum class Algorithms {
+  chosen,  ///< the one that training uses
+  all      ///< that, then every way the device can name, apart
+};
+
 /// Which kernels of a network to measure, and how.
 struct LayerSelection {
   std::vector<int> batches;
@@ -16,9 +22,13 @@ struct LayerSelection {
   std::vector<std::string> layers;  ///< names, or "all"
   std::vector<CacheState> caches;
   Check check = Check::reference;
+  Algorithms algorithms = Algorithms::chosen;
 };
 
-/// One cell for each distinct kernel of the networks, batch, precision and state of the caches.
+/// One cell for each distinct kernel of the networks, batch, precision and state of the caches;
+/// with Algorithms::all for each algorithm, named by the axis "algorithm" ("chosen" for training's
+/// own), and only of kernels of which the device knows several. Throws ConfigError if it knows
+/// none.
 std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
                               std::span<const std::shared_ptr<const Network>> networks,
                               const LayerSelection& selection,

@@ -14,13 +14,15 @@
 namespace dlscale::bench {
 
 StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
-                     Kernel kernel, int batch, DType dtype, Check check)
+                     Kernel kernel, int batch, DType dtype, Check check,
+                     std::optional<backend::Algorithm> algorithm)
     : workbench_(std::move(workbench)),
       network_(std::move(network)),
       kernel_(std::move(kernel)),
       batch_(batch),
       dtype_(dtype),
-      check_(check) {}
+      check_(check),
+      algorithm_(std::move(algorithm)) {}
 
 Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
   if (!finding_) finding_ = find_on_all(sampler.communicator());
@@ -40,14 +42,16 @@ Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
 StepBench::Finding StepBench::find() {
   try {
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
+    if (algorithm_) own_operation_ = algorithm_->create();
     if (check_ == Check::none) return {};
     const std::size_t layer = kernel_.step.layer.index();
     if (kernel_.step.pass == Pass::accumulate) {
       return {"", accumulate_error(workbench_->device(), plan.outputs[layer], workbench_->values()),
               "sum of gradients"};
     }
-    const backend::OperationCheck check = backend::check_operation(
-        workbench_->device(), workbench_->reference(), plan.specs[layer], kernel_.step.pass, 1);
+    const backend::OperationCheck check =
+        backend::check_operation(workbench_->device(), workbench_->reference(), plan.specs[layer],
+                                 operation(plan), kernel_.step.pass, 1);
     return {"", check.max_relative_error, check.worst};
   } catch (const Unsupported& error) {
     return {error.what(), 0, ""};
@@ -101,8 +105,12 @@ std::unique_ptr<StepRun> StepBench::prepare() {
     return make_accumulate_run(workbench_->device(), plan.outputs[layer.index()],
                                network_->consumers(layer).size(), workbench_->values());
   }
-  return make_operation_run(workbench_->device(), plan.specs[layer.index()],
-                            *plan.operations[layer.index()], pass, workbench_->values());
+  return make_operation_run(workbench_->device(), plan.specs[layer.index()], operation(plan), pass,
+                            workbench_->values());
+}
+
+backend::Operation& StepBench::operation(const train::ProgramPlan& plan) {
+  return own_operation_ ? *own_operation_ : *plan.operations[kernel_.step.layer.index()];
 }
 
 }  // namespace dlscale::bench

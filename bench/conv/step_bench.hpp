@@ -17,8 +17,10 @@ enum class Check { reference, none };
 /// made once, by every rank, before the first time is taken.
 class StepBench {
  public:
+  /// `algorithm`: one of ComputeDevice::algorithms() for the kernel; none for what training runs.
   StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
-            Kernel kernel, int batch, DType dtype, Check check);
+            Kernel kernel, int batch, DType dtype, Check check,
+            std::optional<backend::Algorithm> algorithm = {});
   Measurement measure(const Sampler& sampler, CacheState cache);
 
  private:
@@ -34,6 +36,7 @@ class StepBench {
   [[nodiscard]] std::optional<Measurement> rejected() const;
   Measurement time(const Sampler& sampler, CacheState cache);
   std::unique_ptr<StepRun> prepare();
+  [[nodiscard]] backend::Operation& operation(const train::ProgramPlan& plan);
 
   std::shared_ptr<Workbench> workbench_;
   std::shared_ptr<const Network> network_;
@@ -41,6 +44,8 @@ class StepBench {
   int batch_;
   DType dtype_;
   Check check_;
+  std::optional<backend::Algorithm> algorithm_;
+  std::unique_ptr<backend::Operation> own_operation_;  ///< by the algorithm, from find() on
   std::optional<Finding> finding_;
 };
 

@@ -150,9 +150,19 @@ KernelTime kernel_time(const Group& group) {
   return kernel;
 }
 
+/// Without the other algorithms of bench conv --algorithms all, which training does not use.
+Group as_trained(const Group& all) {
+  Group kept;
+  std::ranges::copy_if(all, std::back_inserter(kept), [](const Sourced& one) {
+    const auto algorithm = one.measurement->axes.find("algorithm");
+    return algorithm == one.measurement->axes.end() || algorithm->second == "chosen";
+  });
+  return kept;
+}
+
 std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& options) {
-  const Group chosen = in_condition(of_backend(all, options.backend), "cache", options.cache,
-                                    "bench conv", "--cache");
+  const Group chosen = in_condition(of_backend(as_trained(all), options.backend), "cache",
+                                    options.cache, "bench conv", "--cache");
   std::vector<KernelTime> kernels;
   for (const auto& [key, group] :
        group_by(chosen, {"kernel", "pass", "dtype", "batch", "threads", "ranks_on_node"})) {

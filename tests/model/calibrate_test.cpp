@@ -161,6 +161,21 @@ TEST_F(Calibrated, NeverMixesCacheStates) {
   EXPECT_NE(failure(results_, {.cache = "producer"}).find("cold"), std::string::npos);
 }
 
+TEST_F(Calibrated, TakesOfSeveralAlgorithmsTheOneThatTrainingUses) {
+  auto compared = results_;
+  for (Measurement& m : compared[0].measurements) m.axes["algorithm"] = "chosen";
+  for (Measurement m : results_[0].measurements) {
+    m.axes["algorithm"] = "FFT";
+    m.series["time"] = make_series("s", {std::vector<double>(9, 1e-9)});
+    compared[0].measurements.push_back(m);
+  }
+  const Machine machine = calibrate(two_workers(), compared);
+  ASSERT_EQ(machine.kernels.size(), machine_.kernels.size());
+  for (std::size_t i = 0; i < machine.kernels.size(); ++i) {
+    EXPECT_EQ(machine.kernels[i].time.value.si(), machine_.kernels[i].time.value.si());
+  }
+}
+
 TEST_F(Calibrated, NeverMixesWhereMessagesAndPicturesComeFrom) {
   auto mixed = results_;
   for (Measurement m : results_[1].measurements) {

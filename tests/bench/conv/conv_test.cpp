@@ -70,6 +70,47 @@ std::vector<std::string> keys(const Results& results) {
   return keys;
 }
 
+TEST(BenchConv, ComparesTheAlgorithmsThatADeviceKnows) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  const auto group = backend::local_group(1);
+  const std::vector networks{tiny()};
+  const Sampler sampler(*group.front(), quick);
+  std::map<std::string, std::map<std::string, Measurement>> results;  // by kernel, algorithm
+  for (const Cell& cell :
+       layer_cells(workbench(Fault::none), networks, selection, *group.front())) {
+    results[cell.axes.at("layer") + " " + cell.axes.at("pass")][cell.axes.at("algorithm")] =
+        cell.measure(sampler);
+  }
+  std::vector<std::string> kernels;
+  for (const auto& [kernel, by] : results) {
+    kernels.push_back(kernel);
+    ASSERT_EQ(by.size(), 4U) << kernel;
+    EXPECT_EQ(by.at("chosen").status, Status::ok) << by.at("chosen").reason;
+    EXPECT_EQ(by.at("good").status, Status::ok) << by.at("good").reason;
+    EXPECT_EQ(by.at("off").status, Status::wrong) << kernel;
+    EXPECT_EQ(by.at("gone").status, Status::unsupported) << kernel;
+    EXPECT_EQ(by.at("gone").reason, "no longer here");
+    EXPECT_GT(by.at("gone").work->flops.si(), 0.0);
+  }
+  EXPECT_EQ(kernels, (std::vector<std::string>{"conv1 backward_filter", "conv1 forward",
+                                               "conv2 backward_data", "conv2 backward_filter",
+                                               "conv2 forward"}));
+}
+
+TEST(BenchConv, RefusesToCompareAlgorithmsWhereThereAreNone) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  selection.layers = {"relu1"};
+  try {
+    measure(Fault::none, selection);
+    FAIL() << "measured something";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("backend fake knows one way only"), std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(BenchConv, MeasuresEveryDistinctStepOfAnIteration) {
   const Results results = measure(Fault::none, everything());
   EXPECT_EQ(keys(results),

@@ -57,6 +57,18 @@ class FakeDevice : public HostDevice {
     }
     return std::make_unique<FakeOperation>(real_->create(spec), fault_);
   }
+  [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
+    if (!std::holds_alternative<Convolution>(spec.layer.kind)) return {};
+    const auto by = [this, spec](Fault fault) {
+      return std::make_unique<FakeOperation>(real_->create(spec), fault);
+    };
+    const Fault off = pass == Pass::forward         ? Fault::output
+                      : pass == Pass::backward_data ? Fault::gradient
+                                                    : Fault::filter;
+    return {{"good", [by] { return by(Fault::none); }},
+            {"off", [by, off] { return by(off); }},
+            {"gone", []() -> std::unique_ptr<Operation> { throw Unsupported("no longer here"); }}};
+  }
   void copy(const Tensor& from, const Tensor& to) override { real_->copy(from, to); }
   void accumulate(const Tensor& value, const Tensor& into) override {
     real_->accumulate(value, into);

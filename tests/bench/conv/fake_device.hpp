@@ -18,7 +18,8 @@ enum class Fault {
   broken,       ///< throws instead of running an operation or an update
 };
 
-/// The reference device with one fault.
+/// The reference device with one fault. Of convolutions it knows three algorithms: "good", "off"
+/// (one element of what it computes is wrong), and "gone", which the library no longer offers.
 std::unique_ptr<backend::ComputeDevice> make_fake_device(Fault fault);
 
 }  // namespace dlscale::bench
