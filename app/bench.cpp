@@ -49,26 +49,26 @@ std::vector<std::string> own_command() {
   return words;
 }
 
-/// Versions of what runs: the communicator's library and the compute backend's.
-std::map<std::string, std::string> library_versions(const BenchOptions& options,
-                                                    const backend::Communicator& communicator) {
-  std::map<std::string, std::string> versions{{"communicator", communicator.library()}};
-  const auto backend_name = options.values.find("backend");
-  if (backend_name == options.values.end()) return versions;
-  if (const auto* found = family<backend::ComputeBackend>().find(backend_name->second)) {
-    versions.merge(found->open({})->libraries());
+/// Versions of what runs: the communicator's library and those of the compute backends.
+std::map<std::string, std::string> library_versions(const bench::Context& context) {
+  std::map<std::string, std::string> versions{{"communicator", context.communicator->library()}};
+  if (!context.values.contains("backend")) return versions;
+  for (const std::string& name : context.list("backend")) {
+    if (const auto* found = family<backend::ComputeBackend>().find(name)) {
+      versions.merge(found->open({})->libraries());
+    }
   }
   return versions;
 }
 
-ResultHeader header(const BenchOptions& options, const backend::Communicator& communicator) {
+ResultHeader header(const BenchOptions& options, const bench::Context& context) {
   ResultHeader header;
   header.benchmark = options.benchmark->name;
   header.command = own_command();
   header.run = options.values;
-  header.run["ranks"] = std::to_string(communicator.size());
+  header.run["ranks"] = std::to_string(context.communicator->size());
   header.environment = capture_environment();
-  header.environment.libraries = library_versions(options, communicator);
+  header.environment.libraries = library_versions(context);
   return header;
 }
 
@@ -126,7 +126,7 @@ ExitCode run_bench(BenchOptions options) {
   const bool list = lists_only(options.runner.flags);
   std::optional<ResultWriter> writer;
   if (root && !options.output.empty() && !list)
-    writer.emplace(options.output, header(options, communicator));
+    writer.emplace(options.output, header(options, context));
   if (writer && options.output == "-") {
     options.runner.display = bench::RunnerOptions::Display::standard_error;
   }

@@ -31,6 +31,7 @@ struct PredictOptions {
   std::string dtype = "f32";
   std::string schedule = "wait_free";
   std::string input_copy;
+  std::string launch = "eager";
   bool layers = false;
   InterNodeOptions inter_node;
   DocumentOutput output;
@@ -88,6 +89,7 @@ ExitCode predict(const PredictOptions& options) {
   run.ranks_per_node = machine.cluster.devices_per_node;
   run.loader_threads = loader_threads(options, machine.cluster);
   run.input_copy = input_copy(options, machine.cluster);
+  run.launch = parse_launch(options.launch);
   check(run);
   options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
                                       : report::prediction_document(
@@ -129,6 +131,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--input-copy", options->input_copy,
                   "When batches reach the device: on_path, or ahead, while it computes the "
                   "iteration before (default: on GPUs ahead, as training does, else on_path)");
+  verb.add_option(
+          "--launch", options->launch,
+          "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
+      ->capture_default_str();
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array all_schedules{Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
 constexpr std::array all_input_copies{InputCopy::on_path, InputCopy::ahead};
+constexpr std::array all_launches{Launch::eager, Launch::graph};
 
 /// The value among `all` that `name_of` calls `word`.
 template <class Enum, std::size_t N>
@@ -81,6 +82,20 @@ std::string_view input_copy_name(InputCopy copy) {
 
 InputCopy parse_input_copy(std::string_view name) {
   return parse_word("way to copy the input", name, all_input_copies, input_copy_name);
+}
+
+std::string_view launch_name(Launch launch) {
+  switch (launch) {
+    case Launch::eager:
+      return "eager";
+    case Launch::graph:
+      return "graph";
+  }
+  fail_expectation("launch is a Launch");
+}
+
+Launch parse_launch(std::string_view name) {
+  return parse_word("way to launch kernels", name, all_launches, launch_name);
 }
 
 void check(const Run& run) {

@@ -39,6 +39,14 @@ enum class InputCopy {
 std::string_view input_copy_name(InputCopy copy);
 InputCopy parse_input_copy(std::string_view name);  ///< throws ConfigError
 
+/// How a host gives a device the work of an iteration.
+enum class Launch {
+  eager,  ///< every kernel anew
+  graph,  ///< recorded once and given again as a whole: on NVIDIA GPUs CUDA graphs
+};
+std::string_view launch_name(Launch launch);
+Launch parse_launch(std::string_view name);  ///< throws ConfigError
+
 /// One training run: a network on a cluster. Everything a prediction and a measurement must agree
 /// on. Weak scaling: `batch` images per rank.
 struct Run {
@@ -55,6 +63,7 @@ struct Run {
   int prefetch = 2;  ///< batches decoded ahead, ≥ 1
   /// Devices with memory of their own copy ahead, processors cannot.
   InputCopy input_copy = InputCopy::on_path;
+  Launch launch = Launch::eager;  ///< graph: only devices that run beside the host
 };
 
 /// Throws ConfigError naming the field, the value and what is allowed.

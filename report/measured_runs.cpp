@@ -21,6 +21,7 @@ constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("waiting", "sleep");
   axes.try_emplace("input_copy", "on_path");
+  axes.try_emplace("launch", "eager");
 }
 
 int integer_axis(const Measurement& measurement, std::string_view name) {
@@ -50,6 +51,8 @@ Run run_of(const Measurement& measurement) {
   run.prefetch = integer_axis(measurement, "prefetch");
   const auto copy = measurement.axes.find("input_copy");
   if (copy != measurement.axes.end()) run.input_copy = parse_input_copy(copy->second);
+  const auto launch = measurement.axes.find("launch");
+  if (launch != measurement.axes.end()) run.launch = parse_launch(launch->second);
   check(run);
   return run;
 }

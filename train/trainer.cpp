@@ -16,6 +16,7 @@
 #include "train/exchange.hpp"
 #include "train/phases.hpp"
 #include "train/random.hpp"
+#include "train/replay.hpp"
 #include "train/staging.hpp"
 #include "train/timeline.hpp"
 
@@ -51,6 +52,29 @@ std::vector<Outgoing> plan_messages(const Program& program, Schedule schedule) {
   }
   EXPECT(std::ranges::is_sorted(messages, {}, &Outgoing::ready_after));
   return messages;
+}
+
+void check_launch(const Program& program, const TrainOptions& options) {
+  if (options.launch == Launch::eager) return;
+  if (!program.device().own_memory()) {
+    throw ConfigError(fmt::format(
+        "{} computes on the host, where no kernel is launched that a graph could hold. Train with "
+        "--launch eager.",
+        program.device().name()));
+  }
+  if (options.record_spans) {
+    throw ConfigError(
+        "a graph runs as a whole, so a trace would hold no layers. Leave out --trace, or train "
+        "with --launch eager.");
+  }
+  const auto drops = [](const Layer& layer) { return std::holds_alternative<Dropout>(layer.kind); };
+  const auto& layers = program.network().layers();
+  const auto found = std::ranges::find_if(layers, drops);
+  if (found == layers.end()) return;
+  throw ConfigError(fmt::format(
+      "layer {} of {} drops elements by a mask drawn anew in every iteration, but a graph would "
+      "repeat one. Train with --launch eager.",
+      found->name, program.network().name()));
 }
 
 /// A number that is equal on all ranks if they train the same parameters in the same layouts and
@@ -111,6 +135,9 @@ struct Trainer::Impl {
   void run(Step step);
   void run_forward();
   void run_backward();
+  void run_update();
+  template <class Work>
+  void run_stretch(std::size_t stretch, const Work& work);
   void post_next();
   std::vector<Transfer> finish_exchange();
   void keep_in_step();
@@ -140,6 +167,7 @@ struct Trainer::Impl {
   std::size_t posted = 0;                    ///< messages of this iteration
   std::optional<Phases> phases;              ///< of this iteration; none before the first
   std::vector<StepMarks> steps;              ///< of this iteration, if there is a timeline
+  std::optional<Replay> replay;              ///< with Launch::graph
   std::optional<GradientExchange> exchange;  ///< last: its thread stops before what it uses goes
 };
 
@@ -151,7 +179,9 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
       options(the_options),
       messages(plan_messages(the_program, the_options.schedule)),
       copies_ahead(the_program.device().own_memory().has_value()) {
+  check_launch(*program, options);
   options.sgd.gradient_scale = 1.0F / static_cast<float>(communicator->size());
+  if (options.launch == Launch::graph) replay.emplace(program->device(), messages.size() + 3);
   if (options.record_spans) timeline.emplace(steady_clock::now());
   if (communicator->size() == 1) return;
   backend::ComputeDevice& device = program->device();
@@ -198,7 +228,7 @@ IterationRecord Trainer::Impl::iterate() {
     throw;
   }
   phase("wait for gradients", [&] { transfers = finish_exchange(); });
-  phase("update", [&] { program->update(options.sgd); });
+  phase("update", [&] { run_update(); });
   if (copies_ahead) phase(input_phase, [&] { stage_next(); });
   // The loss comes from the device: when it is here all is done.
   phase(other_phase, [&] { loss = program->loss(); });
@@ -281,15 +311,35 @@ void Trainer::Impl::run(Step step) {
   steps.push_back({step, std::move(start), program->device().mark()});
 }
 
+/// Stretches: forward, update, then backward up to each message and to the end.
+template <class Work>
+void Trainer::Impl::run_stretch(std::size_t stretch, const Work& work) {
+  if (replay) return replay->run(stretch, work);
+  work();
+}
+
 void Trainer::Impl::run_forward() {
-  for (const Step step : program->forward_steps()) run(step);
+  run_stretch(0, [this] {
+    for (const Step step : program->forward_steps()) run(step);
+  });
+}
+
+void Trainer::Impl::run_update() {
+  run_stretch(1, [this] { program->update(options.sgd); });
 }
 
 void Trainer::Impl::run_backward() {
-  const std::vector<Step>& backward = program->backward_steps();
-  for (std::size_t i = 0; i < backward.size(); ++i) {
-    run(backward[i]);
-    while (exchange && posted < messages.size() && messages[posted].ready_after == i) post_next();
+  const std::size_t all = program->backward_steps().size();
+  for (std::size_t done = 0; done < all;) {
+    const bool to_message = exchange && posted < messages.size();
+    const std::size_t end = to_message ? messages[posted].ready_after + 1 : all;
+    run_stretch(2 + posted, [this, done, end] {
+      for (std::size_t i = done; i < end; ++i) run(program->backward_steps()[i]);
+    });
+    done = end;
+    while (exchange && posted < messages.size() && messages[posted].ready_after + 1 == end) {
+      post_next();
+    }
   }
 }
 

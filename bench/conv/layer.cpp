@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 
 #include "bench/benchmark.hpp"
@@ -51,10 +53,15 @@ std::vector<Cell> make_cells(Context& context) {
     networks.push_back(std::make_shared<const Network>(load_network(name)));
   }
   const int threads = context.integer("threads");
-  const auto workbench = std::make_shared<Workbench>(
-      open_device(context.value("backend"), threads, context.communicator->gpu()),
-      open_device("reference", threads), threads);
-  return layer_cells(workbench, networks, selection, *context.communicator);
+  std::vector<Cell> cells;
+  for (const std::string& backend : context.list("backend")) {
+    const auto workbench =
+        std::make_shared<Workbench>(open_device(backend, threads, context.communicator->gpu()),
+                                    open_device("reference", threads), threads);
+    std::ranges::move(layer_cells(workbench, networks, selection, *context.communicator),
+                      std::back_inserter(cells));
+  }
+  return cells;
 }
 
 }  // namespace
@@ -68,7 +75,7 @@ const Benchmark conv{
              {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
              {"layers", "all, or the kernels that these layers run", "all"},
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
-             {"backend", "compute backend", "onednn"},
+             {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},
              {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},
              {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",

@@ -1,7 +1,5 @@
 #include "bench/conv/layer_cells.hpp"
 
-#include <fmt/format.h>
-
 #include <map>
 #include <optional>
 #include <utility>
@@ -33,10 +31,14 @@ void add_cells(const std::shared_ptr<StepBench>& bench, const Axes& axes,
   }
 }
 
+bool is_convolution(const Network& network, Step step) {
+  return step.pass != Pass::accumulate &&
+         std::holds_alternative<Convolution>(network.layer(step.layer).kind);
+}
+
 /// The ways a device knows to run a kernel; none of a network it cannot run at all.
 std::vector<backend::Algorithm> algorithms_of(Workbench& workbench, const Network& network,
                                               Step step, int batch, DType dtype) {
-  if (step.pass == Pass::accumulate) return {};
   try {
     const train::ProgramPlan& plan = workbench.plan(network, batch, dtype);
     return workbench.device().algorithms(plan.specs[step.layer.index()], step.pass);
@@ -71,11 +73,11 @@ class Lister {
       add_cells(bench, axes, selection_->caches, cells_);
     };
     if (selection_->algorithms == Algorithms::chosen) return add_bench({});
-    const auto known = algorithms_of(**workbench_, *network, kernel.step, batch, dtype);
-    if (known.empty()) return;
+    if (!is_convolution(*network, kernel.step)) return;
     axes["algorithm"] = "chosen";
     add_bench({});
-    for (const backend::Algorithm& algorithm : known) {
+    for (const backend::Algorithm& algorithm :
+         algorithms_of(**workbench_, *network, kernel.step, batch, dtype)) {
       axes["algorithm"] = algorithm.name;
       add_bench(algorithm);
     }
@@ -101,11 +103,10 @@ std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
   }
   std::vector<Cell> cells = std::move(lister).list();
   if (cells.empty() && selection.algorithms == Algorithms::all) {
-    throw ConfigError(fmt::format(
-        "backend {} knows one way only to run each of these kernels, so there are no algorithms to "
-        "compare. Leave --algorithms out, or choose convolutions and another backend (dlscale info "
-        "names them).",
-        workbench->device().name()));
+    throw ConfigError(
+        "algorithms are compared of convolutions, of which there is none among these kernels. "
+        "Leave "
+        "--algorithms out, or choose other --layers and --passes.");
   }
   return cells;
 }

@@ -26,9 +26,8 @@ struct LayerSelection {
 };
 
 /// One cell for each distinct kernel of the networks, batch, precision and state of the caches;
-/// with Algorithms::all for each algorithm, named by the axis "algorithm" ("chosen" for training's
-/// own), and only of kernels of which the device knows several. Throws ConfigError if it knows
-/// none.
+/// with Algorithms::all of convolutions only, one for each algorithm, named by the axis "algorithm"
+/// ("chosen" for training's own). Throws ConfigError if there is no convolution then.
 std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
                               std::span<const std::shared_ptr<const Network>> networks,
                               const LayerSelection& selection,

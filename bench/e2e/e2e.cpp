@@ -51,6 +51,7 @@ TrainingSettings common_settings(const Context& context) {
   settings.data = context.value("data");
   settings.rate = parse_number<float>(context, "rate", "0.01");
   settings.seed = parse_number<std::uint64_t>(context, "seed", "1");
+  settings.run.launch = parse_launch(context.value("launch"));
   settings.waiting = parse_waiting(context.value("waiting"));
   settings.trace = context.value("trace");
   return settings;
@@ -70,6 +71,7 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
           {"threads", std::to_string(run.compute_threads)},
           {"loader_threads", std::to_string(run.loader_threads)},
           {"prefetch", std::to_string(run.prefetch)},
+          {"launch", std::string(launch_name(run.launch))},
           {"waiting", waiting_name(settings.waiting)},
           {"repeat", repeat}};
 }
@@ -134,6 +136,10 @@ extern const Benchmark e2e{
              {"threads", "compute threads per rank", "1"},
              {"loader_threads", "threads per rank that read and decode pictures", "1"},
              {"prefetch", "batches decoded ahead", "2"},
+             {"launch",
+              "eager: every kernel anew; graph: recorded once and replayed, on devices that run "
+              "beside the host, for networks without dropout",
+              "eager"},
              {"rate", "learning rate", "0.01"},
              {"repeat", "number of this launch, to tell repeated ones apart", "1"},
              {"seed", "of weights, crops and the order of pictures", "1"},

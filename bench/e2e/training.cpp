@@ -115,6 +115,7 @@ train::TrainOptions train_options(const TrainingSettings& settings) {
   options.schedule = settings.run.schedule;
   options.sgd.rate = settings.rate;
   options.waiting = settings.waiting;
+  options.launch = settings.run.launch;
   options.record_spans = !settings.trace.empty();
   return options;
 }

@@ -91,6 +91,7 @@ class Costs {
   [[nodiscard]] Seconds storage() const;
   void add_cores(IterationPlan& plan) const;
   void add_steps(IterationCosts& costs) const;
+  void give_at_once(IterationCosts& costs) const;
 
   const Network* network_;
   const Machine* machine_;
@@ -209,8 +210,23 @@ void Costs::add_steps(IterationCosts& costs) const {
   advance_to(steps.size());
 }
 
+/// The host gives each stretch of the iteration as one graph.
+void Costs::give_at_once(IterationCosts& costs) const {
+  bool measured = costs.update.give.value > Seconds();
+  const auto drop = [&](std::vector<StepCost>& steps) {
+    for (StepCost& step : steps) {
+      measured |= step.give.value > Seconds();
+      step.give = {};
+    }
+  };
+  drop(costs.forward);
+  for (auto& part : costs.backward) drop(part);
+  costs.update.give = {};
+  if (measured) notes_->add("the host's time to replay a graph is taken as nothing");
+}
+
 IterationCosts Costs::find() {
-  check_input_copy(machine_->cluster, *run_);
+  check_device(machine_->cluster, *run_);
   if (machine_->h2d.empty()) throw missing("host-to-device copy", "dlscale bench memory");
   if (machine_->update.empty()) throw missing("parameter update", "dlscale bench update");
   if (machine_->loaders.empty()) throw missing("input pipeline", "dlscale bench io");
@@ -228,6 +244,7 @@ IterationCosts Costs::find() {
   const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
   costs.update = affine(machine_->update, here, Bytes(parameters), "the update");
   add_steps(costs);
+  if (run_->launch == Launch::graph) give_at_once(costs);
   return costs;
 }
 
@@ -256,13 +273,20 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
   return result;
 }
 
-void check_input_copy(const Cluster& cluster, const Run& run) {
-  if (run.input_copy == InputCopy::on_path || cluster.device.kind == DeviceKind::gpu) return;
-  throw ConfigError(fmt::format(
-      "batches copied ahead cannot be predicted on cluster {}, whose device is a processor (it has "
-      "no copy engine). Ask for --input-copy on_path, or calibrate with --cluster and the cluster "
-      "of the GPUs that were measured.",
-      cluster.name));
+void check_device(const Cluster& cluster, const Run& run) {
+  if (cluster.device.kind == DeviceKind::gpu) return;
+  const auto refuse = [&](std::string_view what, std::string_view why, std::string_view instead) {
+    throw ConfigError(fmt::format(
+        "{} cannot be predicted on cluster {}, whose device is a processor ({}). Ask for {}, or "
+        "calibrate with --cluster and the cluster of the GPUs that were measured.",
+        what, cluster.name, why, instead));
+  };
+  if (run.input_copy != InputCopy::on_path) {
+    refuse("batches copied ahead", "it has no copy engine", "--input-copy on_path");
+  }
+  if (run.launch != Launch::eager) {
+    refuse("graphs of kernels", "it launches none", "--launch eager");
+  }
 }
 
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,

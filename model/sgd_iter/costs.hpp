@@ -37,8 +37,9 @@ struct IterationCosts {
   [[nodiscard]] IterationPlan plan(std::optional<Term> moved, Bound bound) const;
 };
 
-/// Throws ConfigError if the device of the cluster cannot copy as the run asks for.
-void check_input_copy(const Cluster& cluster, const Run& run);
+/// Throws ConfigError if the device of the cluster cannot copy, or be given kernels, as the run
+/// asks for.
+void check_device(const Cluster& cluster, const Run& run);
 
 /// Looks up everything run.ranks ranks need. Throws ConfigError naming the benchmark to run if the
 /// machine lacks it. Notes what was not measured as it is used.

@@ -65,7 +65,7 @@ std::string_view time_source_name(TimeSource source) {
 
 LayerTimes layer_times(const Network& network, const Machine& machine, const Run& run) {
   check(run);
-  check_input_copy(machine.cluster, run);
+  check_device(machine.cluster, run);
   Notes notes;
   const Placement place{run.ranks, run.ranks_per_node};
   LayerTimes times;

@@ -35,7 +35,8 @@ Json run_fields(const Run& run) {
           {"compute_threads", run.compute_threads},
           {"loader_threads", run.loader_threads},
           {"prefetch", run.prefetch},
-          {"input_copy", input_copy_name(run.input_copy)}};
+          {"input_copy", input_copy_name(run.input_copy)},
+          {"launch", launch_name(run.launch)}};
 }
 
 Json time_fields(const model::IterationTime& time) {

@@ -49,12 +49,12 @@ def feeding():
     return f"{DATA} --loader-threads {max(1, machine.usable_cores() - 2)} --prefetch 4"
 
 
-def train(network, batch, dtype, iterations, repeat=1):
+def train(network, batch, dtype, iterations, repeat=1, launch="eager"):
     """An action: training, every iteration timed."""
     return bench(
         "e2e",
         f"--network {network} --batch {batch} --dtype {dtype} --backend cuda {feeding()} "
-        f"--iterations {iterations} --warmup 5 --repeat {repeat} {RATE}",
+        f"--iterations {iterations} --warmup 5 --repeat {repeat} --launch {launch} {RATE}",
         "training.jsonl",
     )
 
@@ -98,6 +98,19 @@ def quick_steps():
         Step("memory", "bandwidth of the host's memory", "memory", 8, 30, memory, NEEDS),
         Step("io", "reading and decoding pictures", "io", 12, 60, bench("io", pictures), NEEDS),
     ]
+
+
+def probe_steps():
+    """The GPU itself, and how far each algorithm that cuDNN still has gets."""
+    device = bench("device", "--backend cuda --max-time 0.1")
+    found = [Step("device", "memory, launches and copies", "device", 90, 240, device, NEEDS, "device")]
+    for dtype in DTYPES[:2]:
+        words = f"--network resnet50 --batch 64 --dtype {dtype} --backend cuda --algorithms all"
+        found.append(
+            Step(f"algorithms-{dtype}", "every algorithm for ResNet-50's convolutions", "algorithms",
+                 120, 300, bench("conv", f"{words} --max-time 0.02"), NEEDS, f"conv-{dtype}")
+        )  # fmt: skip
+    return found
 
 
 def training_steps():

@@ -61,7 +61,8 @@ def _median_of(series):
 
 
 def _ours(record):
-    """(batch, dtype) → medians of each launch, of whole iterations and of computation alone."""
+    """(batch, dtype) → medians of each launch, of whole iterations, of those launched as graphs and
+    of computation alone."""
     found = {}
     for row in record.lines("training.jsonl"):
         axes, series = row.get("axes", {}), row.get("series", {})
@@ -70,7 +71,8 @@ def _ours(record):
         key = (int(axes["batch"]), axes["dtype"])
         for name in ["t_iter", "compute"]:
             if name in series:
-                found.setdefault(key, {}).setdefault(name, []).append(_median_of(series[name]))
+                column = "graph" if axes.get("launch") == "graph" else name
+                found.setdefault(key, {}).setdefault(column, []).append(_median_of(series[name]))
     return found
 
 
@@ -87,7 +89,7 @@ def _peer_lines(record):
     for (batch, dtype, mode, source), medians in theirs.items():
         rate = batch / statistics.median(medians)
         cells = [batch, dtype, f"{mode}, input on the {source}", f"{rate:.0f}"]
-        for name in ["t_iter", "compute"]:
+        for name in ["t_iter", "graph", "compute"]:
             own = ours.get((batch, dtype), {}).get(name)
             own_rate = batch / statistics.median(own) if own else None
             cells += [f"{own_rate:.0f}" if own else "-", f"{own_rate / rate:.3f}" if own else "-"]
@@ -98,6 +100,8 @@ def _peer_lines(record):
         "PyTorch",
         "images/s",
         "ours: whole iteration",
+        "ratio",
+        "ours: launched as graphs",
         "ratio",
         "ours: computation",
         "ratio",

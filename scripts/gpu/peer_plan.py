@@ -78,7 +78,8 @@ class Peer:
 
 
 def _ours(session, batch, dtype, number, end):
-    """An iteration with its input, and its computation alone."""
+    """An iteration with its input, as graphs too, and its computation alone. Returns what stops all,
+    and why there are no graphs."""
     compute = f"--network resnet50 --batch {batch} --dtype {dtype} --backend cuda --max-time 2"
     actions = [
         gpu_plan.train("resnet50", batch, dtype, ITERATIONS, number),
@@ -87,8 +88,10 @@ def _ours(session, batch, dtype, number, end):
     for action in actions:
         outcome = action(session, max(1, end - time.monotonic()))
         if outcome.status != "ok":
-            return outcome
-    return None
+            return outcome, []
+    graph = gpu_plan.train("resnet50", batch, dtype, ITERATIONS, number, "graph")
+    outcome = graph(session, max(1, end - time.monotonic()))
+    return None, [] if outcome.status == "ok" else [f"our graph: {outcome.reason}"]
 
 
 def _theirs(session, peer, modes, number, end):
@@ -107,8 +110,10 @@ def _in_turn(python, batch, dtype, modes, rounds):
             with Peer(session, python, batch, dtype) as peer:
                 for number in range(1, rounds + 1):
                     failed += _theirs(session, peer, modes, number, end)
-                    if problem := _ours(session, batch, dtype, number, end):
+                    problem, lacking = _ours(session, batch, dtype, number, end)
+                    if problem:
                         return problem
+                    failed += lacking
         except PeerError as error:
             return Outcome("interrupted" if session.signal else "failed", str(error))
         return Outcome("ok", "; ".join(dict.fromkeys(failed)))

@@ -23,6 +23,7 @@ GROUPS = {
     "tests": "device tests, and own kernels under compute-sanitizer",
     "quick": "each part of an iteration once",
     "pytorch": "ResNet-50 beside PyTorch, in turn",
+    "probes": "memory, launches and copies of the GPU, and every algorithm of cuDNN",
     "train": "training of all networks, with the parts that predictions are made of",
     "cpu": "data-parallel training on the processor's cores",
 }
@@ -48,6 +49,7 @@ def plan(options, programs):
         "tests": lambda: tests_plan.steps(programs),
         "quick": gpu_plan.quick_steps,
         "pytorch": lambda: peer_plan.steps(options.python),
+        "probes": gpu_plan.probe_steps,
         "train": gpu_plan.training_steps,
         "cpu": lambda: cpu_plan.steps(
             options.cpu_networks, options.cpu_iterations, options.cpu_pictures

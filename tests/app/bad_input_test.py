@@ -106,6 +106,12 @@ class BadInput(ProgramTest):
             result = run(*words, "ahead", "--cluster", cluster, *more)
             self.assert_refused(result, 2, "no copy engine", "--input-copy on_path")
 
+    def test_kernels_launched_in_a_way_there_is_not(self):
+        words = ["predict", "--network", "alexnet", "--ranks", "1", "--launch"]
+        self.assert_refused(run(*words, "graphs", "--cluster", "p40x16"), 2, "graphs", 'Did you mean "graph"')
+        cluster = self.cluster("kind: gpu", "kind: cpu")
+        self.assert_refused(run(*words, "graph", "--cluster", cluster), 2, "launches none", "--launch eager")
+
     def test_precision_that_nothing_computes_in(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--cluster", "dgx1", "--dtype"]
         self.assert_refused(run(*words, "tf32"), 2, "gives no peak in tf32", "ask for --dtype f32")

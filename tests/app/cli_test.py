@@ -135,6 +135,19 @@ class Cli(ProgramTest):
     def test_training_is_bound_to_the_cores_asked_for(self):
         (row,) = self.train(self.make_data(), "bound.jsonl", 1 if MPIEXEC else 0, "--cores-per-rank", 1)
         self.assertEqual(row["axes"]["cores_per_rank"], "1")
+        self.assertEqual(row["axes"]["launch"], "eager")
+
+    def test_backends_are_compared_in_one_run(self):
+        names = sorted({BACKEND, "reference"})
+        out = self.folder / "both.jsonl"
+        result = run("bench", "conv", "--backend", ",".join(names), "--network", self.network, "--batch", 2,
+                     "--max-time", 0.02, "--algorithms", "all", "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+        cells = [row["axes"] for row in rows if "axes" in row]
+        self.assertEqual(sorted({axes["backend"] for axes in cells}), names)
+        self.assertEqual({axes["layer"] for axes in cells}, {"conv1"}, "algorithms are those of convolutions")
+        self.assertIn("chosen", {axes["algorithm"] for axes in cells})
 
     def test_the_whole_path_from_measurement_to_report(self):
         suite = self.folder / "suite.yaml"

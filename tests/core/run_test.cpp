@@ -41,6 +41,10 @@ TEST(Run, NamesAreReadBack) {
   for (const InputCopy copy : {InputCopy::on_path, InputCopy::ahead}) {
     EXPECT_EQ(parse_input_copy(input_copy_name(copy)), copy);
   }
+  for (const Launch launch : {Launch::eager, Launch::graph}) {
+    EXPECT_EQ(parse_launch(launch_name(launch)), launch);
+  }
+  expect_contains(config_error([] { (void)parse_launch("graphs"); }), "Did you mean \"graph\"?");
   expect_contains(config_error([] { (void)parse_input_copy("on-path"); }),
                   "Did you mean \"on_path\"?");
 }

@@ -34,6 +34,7 @@ class Gpus : public testing::Test {
     run.network = "branched";
     run.batch = batch;
     run.input_copy = copy;
+    run.launch = launch_;
     const int ranks[] = {1};
     return predict(network_, machine_, run, ranks).front();
   }
@@ -58,6 +59,7 @@ class Gpus : public testing::Test {
     return update_seconds(4 * static_cast<double>(network_.parameter_count()));
   }
 
+  Launch launch_ = Launch::eager;
   Network network_ = branched();
   Machine machine_ = calibrate(two_workers(), results(network_, batch));
 };
@@ -122,11 +124,35 @@ TEST_F(Gpus, WaitForTheHostToGiveInputAndUpdateToo) {
   EXPECT_NEAR(one().time.h2d.si(), 2, 1e-6);
 }
 
+TEST_F(Gpus, TakeGraphsAtOnce) {
+  const Prediction at_once = one();
+  give(Estimate<Seconds>::exact(Seconds(1)));
+  const Prediction eager = one();
+  launch_ = Launch::graph;
+  const Prediction graph = one();
+  EXPECT_EQ(graph.time.total, at_once.time.total);
+  EXPECT_LT(graph.time.total, eager.time.total);
+  EXPECT_EQ(graph.bound, "compute");
+  EXPECT_TRUE(mentions(graph, "replay a graph"));
+  EXPECT_FALSE(mentions(eager, "replay a graph"));
+}
+
+TEST_F(Gpus, OnlyAreGivenGraphs) {
+  machine_.cluster.device.kind = DeviceKind::cpu;
+  launch_ = Launch::graph;
+  try {
+    static_cast<void>(one(InputCopy::on_path));
+    FAIL() << "a processor was given a graph";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("--launch eager"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(Gpus, OnlyCopyAhead) {
   machine_.cluster.device.kind = DeviceKind::cpu;
-  EXPECT_NO_THROW(one(InputCopy::on_path));
+  EXPECT_NO_THROW(static_cast<void>(one(InputCopy::on_path)));
   try {
-    one();
+    static_cast<void>(one());
     FAIL() << "a processor copied ahead";
   } catch (const ConfigError& error) {
     EXPECT_NE(std::string(error.what()).find("no copy engine"), std::string::npos) << error.what();

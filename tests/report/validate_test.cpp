@@ -322,6 +322,21 @@ TEST(MeasuredRuns, TakeAMissingWayOfCopyingForTheOneOnThePath) {
   EXPECT_THROW(static_cast<void>(collected(copied(2, "sideways"))), ConfigError);
 }
 
+TEST(MeasuredRuns, TakeAMissingWayOfLaunchingForEager) {
+  const auto launched = [](int repeat, const char* how) {
+    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
+    measurement.axes["launch"] = how;
+    return measurement;
+  };
+  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  const MeasuredRuns measured = collect_runs(
+      std::vector{samples::file("e2e", {older, launched(1, "eager"), launched(2, "graph")})});
+  ASSERT_EQ(measured.runs.size(), 2U);
+  EXPECT_EQ(measured.runs[0].run.launch, Launch::eager);
+  EXPECT_EQ(measured.runs[0].t_iter.size(), 2U);
+  EXPECT_EQ(measured.runs[1].run.launch, Launch::graph);
+}
+
 TEST(Validate, ComparesWithOneRankHoweverItWouldHaveWaited) {
   Measurement two = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
   two.axes["waiting"] = "spin";

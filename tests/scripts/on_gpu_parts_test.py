@@ -51,7 +51,7 @@ class CommandLine(FolderTest):
         self.assert_refused(on_gpu("--minutes", 1), "--out is missing")
         self.assert_refused(on_gpu("--minutes", 0, "--out", out), "--minutes is 0")
         run = ["--minutes", 1, "--out", out, "--pack", self.folder]
-        self.assert_refused(on_gpu(*run, "--steps", "tests,all"), "tests,quick,pytorch,train,cpu")
+        self.assert_refused(on_gpu(*run, "--steps", "tests,all"), "tests,quick,pytorch,probes,train,cpu")
         self.assert_refused(on_gpu(*run, "--steps", "cpu,cpu"), "each once")
         self.assert_refused(on_gpu(*run, "--cpu-networks", "alexnet"), "alexnet:32")
         self.assert_refused(on_gpu(*run), "holds no pack", "--pack FOLDER")
@@ -259,19 +259,25 @@ class Judgement(FolderTest):
 
     def test_the_page_compares_with_pytorch(self):
         made = record.Record(self.folder / "out")
-        made.line(
-            "training.jsonl",
-            {
-                "axes": {"network": "resnet50", "batch": "64", "dtype": "bf16"},
-                "series": {"t_iter": {"samples": [[0.01, 0.01, 0.03]]}},
-            },
-        )
+        for launch, seconds in [("eager", 0.01), ("graph", 0.005)]:
+            made.line(
+                "training.jsonl",
+                {
+                    "axes": {
+                        "network": "resnet50",
+                        "batch": "64",
+                        "dtype": "bf16",
+                        "launch": launch,
+                    },
+                    "series": {"t_iter": {"samples": [[seconds, seconds, 0.03]]}},
+                },
+            )
         made.line(
             "pytorch.jsonl",
             {"batch": 64, "dtype": "bf16", "mode": "eager", "input": "device", "median_s": 0.02},
         )
         self.assertIn(
-            "| 64 | bf16 | eager, input on the device | 3200 | 6400 | 2.000 | - | - |",
+            "| 64 | bf16 | eager, input on the device | 3200 | 6400 | 2.000 | 12800 | 4.000 | - | - |",
             page.text(made, "t", "s"),
         )
 

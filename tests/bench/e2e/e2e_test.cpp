@@ -181,6 +181,8 @@ TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
   EXPECT_TRUE(contains(refused({{"network", "nosuchnet"}}), "nosuchnet"));
   EXPECT_TRUE(contains(refused({{"trace", "/nowhere/at/all"}}), "/nowhere"));
   EXPECT_TRUE(contains(refused({{"trace", "t"}, {"batch", "1,2"}}), "trace"));
+  EXPECT_TRUE(contains(refused({{"launch", "graph"}}), "computes on the host"));
+  EXPECT_TRUE(contains(refused({{"launch", "graphs"}}), "Did you mean \"graph\"?"));
 }
 
 TEST_F(E2e, RefusesANetworkThatDoesNotFitIntoMemory) {

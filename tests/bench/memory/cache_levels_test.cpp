@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <random>
 
 namespace dlscale::bench {
@@ -83,10 +84,8 @@ TEST(SweepSizes, GrowByAQuarterOfADoublingInWholeStrides) {
   EXPECT_EQ(sizes.front(), 4096U);
   EXPECT_EQ(sizes.back(), 65536U);
   EXPECT_EQ(sizes.size(), 4U * 4 + 1);
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    EXPECT_EQ(sizes[i] % 128, 0U);
-    if (i > 0) EXPECT_GT(sizes[i], sizes[i - 1]);
-  }
+  for (const std::size_t size : sizes) EXPECT_EQ(size % 128, 0U);
+  EXPECT_EQ(std::ranges::adjacent_find(sizes, std::greater_equal<>()), sizes.end());
   EXPECT_EQ(sweep_sizes(128, 256, 128), (std::vector<std::size_t>{128, 256}));
   EXPECT_EQ(sweep_sizes(4096, 4096, 4096), std::vector<std::size_t>{4096});
 }

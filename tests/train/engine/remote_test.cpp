@@ -62,6 +62,62 @@ TEST(TrainingOnARemoteDevice, ComputesWhatTheHostDoes) {
   }
 }
 
+/// Branches and normalises, but drops nothing.
+Network forked_network() {
+  const Convolution conv{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  return {"forked",
+          {3, 6, 6},
+          {{"conv1", conv, {"input"}},
+           {"relu1", Relu{}, {"conv1"}},
+           {"conv2", conv, {"relu1"}},
+           {"norm", BatchNorm{}, {"conv2"}},
+           {"sum", Sum{}, {"relu1", "norm"}},
+           {"fc", FullyConnected{.outputs = 5}, {"sum"}},
+           {"loss", SoftmaxCrossEntropy{}, {"fc"}}}};
+}
+
+TEST(TrainingOnARemoteDevice, ReplaysWhatItRecorded) {
+  for (const int ranks : {1, 3}) {
+    for (const Schedule schedule : schedules) {
+      TrainOptions options = with(schedule);
+      const Network network = forked_network();
+      const Trained expected = train_on(backend::make_remote_device, network, ranks, options);
+      options.launch = Launch::graph;
+      const Trained replayed = train_on(backend::make_remote_device, network, ranks, options);
+      EXPECT_EQ(replayed.losses, expected.losses) << ranks << schedule_name(schedule);
+      EXPECT_EQ(replayed.parameters, expected.parameters) << ranks << schedule_name(schedule);
+      EXPECT_EQ(replayed.gradients, expected.gradients) << ranks << schedule_name(schedule);
+    }
+  }
+}
+
+/// Why a network is not trained by graphs; empty if it is.
+std::string graph_refusal(const Network& network, Make make, bool spans = false) {
+  const auto alone = backend::local_group(1);
+  TrainOptions options;
+  options.launch = Launch::graph;
+  options.record_spans = spans;
+  try {
+    const Worker worker(network, *alone.front(), 2, options, 1, make());
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TrainingOnARemoteDevice, RefusesGraphsOfWhatTheyCannotRepeat) {
+  const auto far = backend::make_remote_device;
+  const Network dropping("dropping", {3, 4, 4},
+                         {{"drop", Dropout{}, {"input"}},
+                          {"fc", FullyConnected{.outputs = 2}, {"drop"}},
+                          {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  EXPECT_EQ(graph_refusal(chain_network(), far), "");
+  EXPECT_NE(graph_refusal(dropping, far).find("layer drop of dropping"), std::string::npos);
+  EXPECT_NE(graph_refusal(chain_network(), far, true).find("--trace"), std::string::npos);
+  EXPECT_NE(graph_refusal(chain_network(), make_reference).find("computes on the host"),
+            std::string::npos);
+}
+
 TEST(TrainingOnARemoteDevice, TellsPhasesThatAddUp) {
   on_ranks(2, [](backend::Communicator& communicator) {
     Worker worker(branched_network(), communicator, 2, with(Schedule::wait_free), 1,
