@@ -52,7 +52,7 @@ inline Context context_for(const Benchmark& benchmark,
                            const std::map<std::string, std::string>& values,
                            backend::Communicator& communicator) {
   Context context = make_context(benchmark, values, communicator);
-  context.values["cores_per_rank"] = "1";
+  context.values.insert_or_assign("cores_per_rank", std::string("1"));
   return context;
 }
 
