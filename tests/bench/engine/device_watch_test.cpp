@@ -34,6 +34,7 @@ class FakeMonitor final : public backend::DeviceMonitor {
 
 std::vector<DeviceState> readings(FakeMonitor& monitor, int count) {
   std::vector<DeviceState> states;
+  states.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) states.push_back(monitor.read());
   return states;
 }
@@ -176,6 +177,7 @@ TEST(ConditionsOfRanks, AreCutToWhatAllHave) {
   std::vector<Measurement> results(2);
   {
     std::vector<std::jthread> ranks;
+    ranks.reserve(2);
     for (int rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
         FakeMonitor monitor;
@@ -198,6 +200,7 @@ TEST(ConditionsOfRanks, AreLeftOutForAllWhereOneHasNone) {
   std::vector<Measurement> results(2);
   {
     std::vector<std::jthread> ranks;
+    ranks.reserve(2);
     for (int rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
         FakeMonitor monitor;

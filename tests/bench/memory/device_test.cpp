@@ -175,6 +175,7 @@ TEST_F(BenchDevice, MeasuresOnAllRanksAtOnce) {
   std::vector<Measurement> results(2);
   {
     std::vector<std::jthread> ranks;
+    ranks.reserve(2);
     for (int rank = 0; rank < 2; ++rank) {
       ranks.emplace_back([&, rank] {
         auto stand = std::make_shared<ProbeStand>();

@@ -47,7 +47,7 @@ class FakeProbes final : public DeviceProbes {
   }
   [[nodiscard]] std::unique_ptr<Probe> chase(const ChaseSpec& spec) override {
     const bool skips_first = spec.path == ChasePath::shared_l2;
-    constexpr std::size_t first_cache = 256 * 1024;
+    constexpr std::size_t first_cache = std::size_t{256} * 1024;
     constexpr std::size_t last_cache = 16 * first_cache;
     const double cycles = spec.bytes <= first_cache && !skips_first ? 30
                           : spec.bytes <= last_cache                ? 200

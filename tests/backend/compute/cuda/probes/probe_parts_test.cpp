@@ -37,11 +37,11 @@ TEST(SingleCycle, FavoursNoCycle) {
   int up = 0;
   constexpr int seeds = 2000;
   for (int seed = 0; seed < seeds; ++seed) up += single_cycle(3, seed)[0] == 1 ? 1 : 0;
-  EXPECT_NEAR(up, seeds / 2, 150);  // more than six standard deviations
+  EXPECT_NEAR(up, 0.5 * seeds, 150);  // more than six standard deviations
 }
 
 TEST(ChaseImage, LeadsThroughAllAddressesAStrideApart) {
-  constexpr ChaseSpec spec{.bytes = 128 * 50, .stride = 128, .path = ChasePath::all_caches};
+  constexpr ChaseSpec spec{.bytes = 6400, .stride = 128, .path = ChasePath::all_caches};
   const std::vector<std::uint32_t> image = chase_image(spec, 3);
   ASSERT_EQ(image.size(), 128U * 50 / 4);
   std::set<std::uint32_t> seen;
