@@ -89,6 +89,10 @@ def first_declaration(text):
     return ""
 
 
+# Highway's way to compile a file again for each instruction set.
+PER_INSTRUCTION_SET = "HWY_TARGET_TOGGLE"
+
+
 def check_form(path, text):
     lines = text.count("\n")
     if lines >= MOST_LINES:
@@ -97,7 +101,10 @@ def check_form(path, text):
         yield f"{path}: a condition on hardware or a library belongs below backend/"
     if not path.endswith(".hpp"):
         return
-    if not text.lstrip().startswith("#pragma once"):
+    if path.endswith("_inl.hpp"):
+        if f"== defined({PER_INSTRUCTION_SET})" not in text:
+            yield f"{path}: an _inl.hpp is read once per instruction set and guarded by {PER_INSTRUCTION_SET}"
+    elif not text.lstrip().startswith("#pragma once"):
         yield f"{path}: a header begins with #pragma once"
     declaration = first_declaration(text)
     if not path.startswith("tests/") and declaration and not declaration.startswith(("//", "/*")):
@@ -156,12 +163,14 @@ VIOLATIONS = [
     ("core/long.cpp", "\n" * MOST_LINES, "lines; split it"),
     ("core/bare.hpp", "#pragma once\nnamespace dlscale {\nint f();\n}\n", "say in a comment"),
     ("core/twice.hpp", "/// A thing.\nstruct S {};\n", "begins with #pragma once"),
+    ("backend/compute/native/a_inl.hpp", "/// A thing.\nstruct S {};\n", "is read once per instruction set"),
     ("core/self.hpp", '#pragma once\n#include "core/self.hpp"\n', "include cycle: core/self.hpp -> core/self.hpp"),
 ]
 ALLOWED = [
     ("backend/comm/mpi/ok.cpp", "#include <mpi.h>\n"),
     ("backend/compute/onednn/ok.cpp", "#include <dnnl.hpp>\n#if DNNL_VERSION_MAJOR >= 3\n#endif\n"),
     ("backend/host/ok.cpp", "#include <hwloc.h>\n"),
+    ("backend/compute/native/ok_inl.hpp", "// Why.\n#if defined(OK) == defined(HWY_TARGET_TOGGLE)\n#endif\n"),
     ("app/ok.cpp", '#include "model/good.hpp"\n#include "bench/good.hpp"\n'),
     ("tests/core/ok.cpp", '#include "core/good.hpp"\n'),
 ]

@@ -51,7 +51,12 @@ class Assembly {
 
 // The kinds of layers. All throw dnnl::error.
 
-void assemble_convolution(Assembly& assembly, const Convolution& kind);
+/// By Pass.
+using ConvolutionMethods = std::array<ConvolutionMethod, 3>;
+constexpr ConvolutionMethods all_direct{direct, direct, direct};
+
+void assemble_convolution(Assembly& assembly, const Convolution& kind,
+                          const ConvolutionMethods& methods = all_direct);
 void assemble_pooling(Assembly& assembly, const Pooling& kind);
 void assemble_relu(Assembly& assembly);
 void assemble_lrn(Assembly& assembly, const Lrn& kind);

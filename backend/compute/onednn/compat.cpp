@@ -17,7 +17,6 @@ dnnl::primitive_attr attributes() {
 }
 
 constexpr auto training = dnnl::prop_kind::forward_training;
-constexpr auto direct = dnnl::algorithm::convolution_direct;
 constexpr auto across = dnnl::algorithm::lrn_across_channels;
 
 dnnl::normalization_flags learned() {
@@ -134,25 +133,28 @@ Desc with_type(const Desc& desc, DataType type) {
 dnnl::convolution_forward::primitive_desc convolution_forward(const dnnl::engine& engine,
                                                               const Desc& x, const Desc& weights,
                                                               const Desc& bias, const Desc& y,
-                                                              const ConvolutionGeometry& geometry) {
-  return forward_desc<dnnl::convolution_forward>(engine, training, direct, x, weights, bias, y,
+                                                              const ConvolutionGeometry& geometry,
+                                                              ConvolutionMethod method) {
+  return forward_desc<dnnl::convolution_forward>(engine, training, method, x, weights, bias, y,
                                                  geometry.strides, geometry.padding_left,
                                                  geometry.padding_right);
 }
 
 dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& y,
-    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward) {
-  return backward_desc<dnnl::convolution_backward_data>(engine, forward, direct, x, weights, y,
+    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward,
+    ConvolutionMethod method) {
+  return backward_desc<dnnl::convolution_backward_data>(engine, forward, method, x, weights, y,
                                                         geometry.strides, geometry.padding_left,
                                                         geometry.padding_right);
 }
 
 dnnl::convolution_backward_weights::primitive_desc convolution_backward_weights(
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
-    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward) {
+    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward,
+    ConvolutionMethod method) {
   return backward_desc<dnnl::convolution_backward_weights>(
-      engine, forward, direct, x, weights, bias, y, geometry.strides, geometry.padding_left,
+      engine, forward, method, x, weights, bias, y, geometry.strides, geometry.padding_left,
       geometry.padding_right);
 }
 

@@ -47,19 +47,27 @@ struct LrnParameters {
   float k;
 };
 
+/// direct is what the library's documentation calls everything but Winograd.
+using ConvolutionMethod = dnnl::algorithm;
+constexpr auto direct = dnnl::algorithm::convolution_direct;
+constexpr auto winograd = dnnl::algorithm::convolution_winograd;
+
 // Primitive descriptors of the training form. The scratchpad is the caller's. An empty bias means
 // none. All throw dnnl::error.
 
 dnnl::convolution_forward::primitive_desc convolution_forward(const dnnl::engine& engine,
                                                               const Desc& x, const Desc& weights,
                                                               const Desc& bias, const Desc& y,
-                                                              const ConvolutionGeometry& geometry);
+                                                              const ConvolutionGeometry& geometry,
+                                                              ConvolutionMethod method);
 dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& y,
-    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward);
+    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward,
+    ConvolutionMethod method);
 dnnl::convolution_backward_weights::primitive_desc convolution_backward_weights(
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
-    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward);
+    const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward,
+    ConvolutionMethod method);
 
 dnnl::inner_product_forward::primitive_desc inner_product_forward(const dnnl::engine& engine,
                                                                   const Desc& x,

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "backend/compute/onednn/assembly.hpp"
+#include "core/error.hpp"
 
 namespace dlscale::backend::onednn_device {
 
@@ -20,16 +23,17 @@ ConvolutionGeometry geometry_of(const Convolution& kind) {
 /// only if that leaves them with a slow implementation may they choose, for the price of reorders.
 class ConvolutionAssembler {
  public:
-  ConvolutionAssembler(Assembly& assembly, const Convolution& kind)
+  ConvolutionAssembler(Assembly& assembly, const Convolution& kind,
+                       const ConvolutionMethods& methods)
       : assembly_(assembly),
         kind_(kind),
+        methods_(methods),
         geometry_(geometry_of(kind)),
         x_(library_dims(assembly.spec().inputs.front().dims)),
         y_(library_dims(output_dims(assembly.spec()))),
         weights_(library_weight_dims(assembly.spec(), kind)),
         bias_(kind.bias ? plain({kind.out_channels}, DataType::f32) : Desc()),
-        forward_desc_(convolution_forward(assembly.engine(), any_of(x_), any_of(weights_), bias_,
-                                          any_of(y_), geometry_)) {}
+        forward_desc_(forward_by(direct)) {}
 
   void assemble() {
     assembly_.set_output(forward_desc_.dst_desc());
@@ -46,8 +50,27 @@ class ConvolutionAssembler {
  private:
   [[nodiscard]] Desc any_of(const MemoryDims& dims) const { return any(dims, assembly_.type()); }
 
+  [[nodiscard]] ConvolutionMethod method(Pass pass) const {
+    return methods_[static_cast<std::size_t>(pass)];
+  }
+
+  [[nodiscard]] dnnl::convolution_forward::primitive_desc forward_by(ConvolutionMethod by) const {
+    return convolution_forward(assembly_.engine(), any_of(x_), any_of(weights_), bias_, any_of(y_),
+                               geometry_, by);
+  }
+
+  /// The library has run something else where it was asked for Winograd (its issue 3105).
+  template <class Descriptor>
+  Descriptor expect_method(Descriptor made, ConvolutionMethod by) const {
+    const std::string ran = made.impl_info_str();
+    if (by == direct || ran.find("wino") != std::string::npos) return made;
+    throw Unsupported(
+        fmt::format("{}: oneDNN would run {} instead.", describe(assembly_.spec()), ran));
+  }
+
   template <class Make>
-  [[nodiscard]] auto choose(Make make) const {
+  [[nodiscard]] auto choose(ConvolutionMethod by, Make make) const {
+    if (by != direct) return expect_method(make(any_of(x_), any_of(y_)), by);
     try {
       auto agreed = make(forward_desc_.src_desc(), forward_desc_.dst_desc());
       if (!is_fallback(agreed)) return agreed;
@@ -61,24 +84,30 @@ class ConvolutionAssembler {
                                     reads(DNNL_ARG_WEIGHTS, assembly_.parameter(0)),
                                     writes(DNNL_ARG_DST, assembly_.output())};
     if (kind_.bias) arguments.push_back(reads(DNNL_ARG_BIAS, assembly_.parameter(1)));
-    assembly_.plan(Pass::forward).add(forward_desc_, arguments);
+    const ConvolutionMethod by = method(Pass::forward);
+    assembly_.plan(Pass::forward)
+        .add(by == direct ? forward_desc_ : expect_method(forward_by(by), by), arguments);
   }
 
   void backward_data() {
+    const ConvolutionMethod by = method(Pass::backward_data);
+    const auto hint = by == direct ? forward_desc_ : forward_by(by);
     const auto make = [&](const Desc& x, const Desc& y) {
-      return convolution_backward_data(assembly_.engine(), x, any_of(weights_), y, geometry_,
-                                       forward_desc_);
+      return convolution_backward_data(assembly_.engine(), x, any_of(weights_), y, geometry_, hint,
+                                       by);
     };
     assembly_.plan(Pass::backward_data)
-        .add(choose(make), {reads(DNNL_ARG_DIFF_DST, assembly_.output_gradient()),
-                            reads(DNNL_ARG_WEIGHTS, assembly_.parameter(0)),
-                            writes(DNNL_ARG_DIFF_SRC, assembly_.input_gradient())});
+        .add(choose(by, make), {reads(DNNL_ARG_DIFF_DST, assembly_.output_gradient()),
+                                reads(DNNL_ARG_WEIGHTS, assembly_.parameter(0)),
+                                writes(DNNL_ARG_DIFF_SRC, assembly_.input_gradient())});
   }
 
   void backward_filter() {
+    const ConvolutionMethod by = method(Pass::backward_filter);
+    const auto hint = by == direct ? forward_desc_ : forward_by(by);
     const auto make = [&](const Desc& x, const Desc& y) {
       return convolution_backward_weights(assembly_.engine(), x, any(weights_, DataType::f32),
-                                          bias_, y, geometry_, forward_desc_);
+                                          bias_, y, geometry_, hint, by);
     };
     std::vector<Argument> arguments{reads(DNNL_ARG_SRC, assembly_.input()),
                                     reads(DNNL_ARG_DIFF_DST, assembly_.output_gradient()),
@@ -86,11 +115,12 @@ class ConvolutionAssembler {
     if (kind_.bias) {
       arguments.push_back(writes(DNNL_ARG_DIFF_BIAS, assembly_.parameter_gradient(1)));
     }
-    assembly_.plan(Pass::backward_filter).add(choose(make), arguments);
+    assembly_.plan(Pass::backward_filter).add(choose(by, make), arguments);
   }
 
   Assembly& assembly_;
   Convolution kind_;
+  ConvolutionMethods methods_;
   ConvolutionGeometry geometry_;
   MemoryDims x_;
   MemoryDims y_;
@@ -101,8 +131,9 @@ class ConvolutionAssembler {
 
 }  // namespace
 
-void assemble_convolution(Assembly& assembly, const Convolution& kind) {
-  ConvolutionAssembler(assembly, kind).assemble();
+void assemble_convolution(Assembly& assembly, const Convolution& kind,
+                          const ConvolutionMethods& methods) {
+  ConvolutionAssembler(assembly, kind, methods).assemble();
 }
 
 }  // namespace dlscale::backend::onednn_device

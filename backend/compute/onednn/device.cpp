@@ -104,14 +104,22 @@ class OneDnnDevice final : public HostDevice {
 
   [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
     check_specification(spec);
-    const ThreadScope scope(context_.threads);
-    try {
-      Assembly assembly(context_, spec);
-      std::visit(Assembler{assembly}, spec.layer.kind);
-      return std::move(assembly).finish();
-    } catch (const dnnl::error& error) {
-      throw_error(error, describe(spec));
-    }
+    return make(spec,
+                [&](Assembly& assembly) { std::visit(Assembler{assembly}, spec.layer.kind); });
+  }
+
+  [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
+    const auto* kind = std::get_if<Convolution>(&spec.layer.kind);
+    if (kind == nullptr || pass == Pass::accumulate) return {};
+    const auto by = [&](ConvolutionMethod method) {
+      ConvolutionMethods methods = all_direct;
+      methods[static_cast<std::size_t>(pass)] = method;
+      return [this, spec, kind = *kind, methods] {
+        return make(spec,
+                    [&](Assembly& assembly) { assemble_convolution(assembly, kind, methods); });
+      };
+    };
+    return {{"direct", by(direct)}, {"winograd", by(winograd)}};
   }
 
   void copy(const Tensor& from, const Tensor& to) override {
@@ -158,6 +166,19 @@ class OneDnnDevice final : public HostDevice {
     const ThreadScope scope(options.threads);
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
     return {engine, dnnl::stream(engine), options.threads};
+  }
+
+  template <class Assemble>
+  [[nodiscard]] std::unique_ptr<Operation> make(const OperationSpec& spec,
+                                                const Assemble& assemble) const {
+    const ThreadScope scope(context_.threads);
+    try {
+      Assembly assembly(context_, spec);
+      assemble(assembly);
+      return std::move(assembly).finish();
+    } catch (const dnnl::error& error) {
+      throw_error(error, describe(spec));
+    }
   }
 
   [[noreturn]] static void throw_error(const dnnl::error& error, const std::string& what) {

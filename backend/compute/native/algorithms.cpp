@@ -1,0 +1,36 @@
+#include "backend/compute/native/algorithms.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "backend/compute/native/fft_convolution.hpp"
+#include "backend/compute/native/im2col.hpp"
+#include "backend/compute/native/winograd.hpp"
+
+namespace dlscale::backend::native_device {
+
+std::string describe(const ConvolutionShape& shape) {
+  std::string text =
+      fmt::format("{} x {} x {} x {} to {} x {} x {} by {} x {}, stride {}, pad {}", shape.images,
+                  shape.channels, shape.height, shape.width, shape.outputs, shape.out_height,
+                  shape.out_width, shape.kernel_h, shape.kernel_w, shape.stride, shape.pad);
+  if (shape.groups > 1) text += fmt::format(", {} groups", shape.groups);
+  return text;
+}
+
+std::span<const ConvolutionAlgorithm* const> all_algorithms() {
+  static const std::array all{&im2col, &winograd_f2, &winograd_f4, &winograd_f6, &fft, &fft_tiled};
+  return all;
+}
+
+const ConvolutionAlgorithm& usual_algorithm(const ConvolutionShape& shape) {
+  constexpr std::int64_t enough = 16;
+  const bool deep = std::min(shape.channels, shape.outputs) / shape.groups >= enough;
+  if (!deep || shape.stride != 1) return im2col;
+  if (shape.kernel_h == 3 && shape.kernel_w == 3) return winograd_f4;
+  return std::min(shape.kernel_h, shape.kernel_w) >= 7 ? fft_tiled : im2col;
+}
+
+}  // namespace dlscale::backend::native_device

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+#include <hwy/highway.h>
+
+#include <array>
+#include <utility>
+
+#include "backend/compute/host_device.hpp"
+#include "backend/compute/native/algorithms.hpp"
+#include "backend/compute/native/operation.hpp"
+#include "backend/compute/specification.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+
+extern const ComputeBackend onednn;
+
+namespace native_device {
+namespace {
+
+constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
+
+/// Convolutions are our own; oneDNN does the rest, in the plain layouts that they leave.
+class NativeDevice final : public HostDevice {
+ public:
+  explicit NativeDevice(const ComputeOptions& options)
+      : others_(onednn.open(options)), threads_(options.threads) {}
+
+  [[nodiscard]] std::string_view name() const override { return "native"; }
+  [[nodiscard]] std::map<std::string, std::string> libraries() const override {
+    auto all = others_->libraries();
+    all["Highway"] = fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH);
+    return all;
+  }
+  [[nodiscard]] TensorDesc plain(Dims dims, DType dtype) const override {
+    refuse_low(dtype);
+    return others_->plain(dims, dtype);
+  }
+
+  [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
+    refuse_low(spec.dtype);
+    const auto* kind = std::get_if<Convolution>(&spec.layer.kind);
+    if (kind == nullptr) return others_->create(spec);
+    check_specification(spec);
+    return make_convolution(*others_, spec, *kind, usual_passes(shape_of(spec, *kind)));
+  }
+
+  [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
+    const auto* kind = std::get_if<Convolution>(&spec.layer.kind);
+    if (kind == nullptr || pass == Pass::accumulate) return {};
+    std::vector<Algorithm> all;
+    for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
+      all.push_back({std::string(algorithm->name), [this, spec, kind = *kind, pass, algorithm] {
+                       const ConvolutionShape shape = shape_of(spec, kind);
+                       ConvolutionPasses chosen = usual_passes(shape);
+                       chosen[static_cast<std::size_t>(pass)] =
+                           algorithm->make(shape, pass, threads_);
+                       return make_convolution(*others_, spec, kind, std::move(chosen));
+                     }});
+    }
+    return all;
+  }
+
+  void copy(const Tensor& from, const Tensor& to) override { others_->copy(from, to); }
+  void accumulate(const Tensor& value, const Tensor& into) override {
+    others_->accumulate(value, into);
+  }
+  void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
+              float* momentum, std::uint16_t* low) override {
+    others_->update(step, n, weights, gradients, momentum, low);
+  }
+
+ private:
+  static void refuse_low(DType dtype) {
+    if (dtype == DType::f32) return;
+    throw Unsupported(fmt::format("native computes in f32 only, not in {}. Choose another backend.",
+                                  dtype_name(dtype)));
+  }
+
+  [[nodiscard]] ConvolutionPasses usual_passes(const ConvolutionShape& shape) const {
+    ConvolutionPasses made;
+    for (const Pass pass : passes) {
+      made[static_cast<std::size_t>(pass)] = usual_pass(shape, pass);
+    }
+    return made;
+  }
+
+  [[nodiscard]] std::unique_ptr<ConvolutionPass> usual_pass(const ConvolutionShape& shape,
+                                                            Pass pass) const {
+    try {
+      return usual_algorithm(shape).make(shape, pass, threads_);
+    } catch (const Unsupported&) {
+      return all_algorithms().front()->make(shape, pass, threads_);
+    }
+  }
+
+  std::unique_ptr<ComputeDevice> others_;
+  int threads_;
+};
+
+std::unique_ptr<ComputeDevice> open(const ComputeOptions& options) {
+  return std::make_unique<NativeDevice>(options);
+}
+
+}  // namespace
+}  // namespace native_device
+
+extern const ComputeBackend native;
+const ComputeBackend native{
+    .name = "native",
+    .doc = "our own convolutions on processors (im2col, FFT, Winograd), oneDNN for the rest",
+    .open = native_device::open};
+
+}  // namespace dlscale::backend

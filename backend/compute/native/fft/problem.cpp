@@ -1,0 +1,134 @@
+#include "backend/compute/native/fft/problem.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace dlscale::backend::native_device::spectral {
+
+namespace {
+
+/// Elements [first, first + count) of an axis, at points [point, point + count) of the plane.
+struct Interval {
+  std::int64_t first;
+  std::int64_t count;
+  std::int64_t point;
+};
+
+Interval interval(const Cut& cut, std::int64_t tile) {
+  const std::int64_t wanted = tile * cut.step + cut.shift;
+  const std::int64_t first = std::clamp<std::int64_t>(wanted, 0, cut.extent);
+  const std::int64_t last = std::clamp<std::int64_t>(wanted + cut.span, first, cut.extent);
+  return {first, last - first, first == last ? 0 : cut.at + first - wanted};
+}
+
+/// The cuts of an axis in the three roles: kernel, padded input x and output y, or their gradients.
+struct AxisCuts {
+  Cut w, x, y;
+  std::int64_t tiles;
+};
+
+struct Axis {
+  std::int64_t input, kernel, output, pad;
+};
+
+AxisCuts cut_for_forward(const Axis& axis, std::int64_t L, std::int64_t m) {
+  const auto& [H, R, P, pad] = axis;
+  return {{.extent = R, .span = R},
+          {.extent = H, .step = m, .shift = -pad, .span = L},
+          {.extent = P, .step = m, .span = m},
+          (P + m - 1) / m};
+}
+
+/// dx[h] = Σ_r w[r] dy[h + pad - r]. Whole: point u is dy[u] and dx[u - pad]. Else tile t makes
+/// dx[t·m …] at points R-1 …, the first that all R taps reach.
+AxisCuts cut_for_backward_data(const Axis& axis, std::int64_t L, std::int64_t m, Tiling tiling) {
+  const auto& [H, R, P, pad] = axis;
+  const Cut w{.extent = R, .span = R};
+  if (tiling == Tiling::whole) {
+    return {w, {.extent = H, .at = pad, .span = H}, {.extent = P, .span = P}, 1};
+  }
+  return {w,
+          {.extent = H, .step = m, .at = R - 1, .span = m},
+          {.extent = P, .step = m, .shift = pad - (R - 1), .span = L},
+          (H + m - 1) / m};
+}
+
+AxisCuts cut(const Axis& axis, Pass pass, std::int64_t L, Tiling tiling) {
+  if (pass == Pass::backward_data) {
+    return cut_for_backward_data(axis, L, L - axis.kernel + 1, tiling);
+  }
+  return cut_for_forward(axis, L, tiling == Tiling::whole ? axis.output : L - axis.kernel + 1);
+}
+
+Planes transposed(Planes planes) {
+  std::swap(planes.rows, planes.lanes);
+  std::swap(planes.row_stride, planes.lane_stride);
+  std::swap(planes.row_tiles, planes.lane_tiles);
+  return planes;
+}
+
+}  // namespace
+
+template <class Float>
+Window<Float> Planes::window(Float* tensor, std::int64_t row, std::int64_t lane) const {
+  const Tiles& tiles = row_tiles.count() > 1 ? row_tiles : lane_tiles;
+  const std::int64_t tile = row / rows + lane / lanes;  // one of them is 0
+  const Interval v = interval(y, tile / tiles.x);
+  const Interval h = interval(x, tile % tiles.x);
+  Float* plane = tensor + (row % rows) * row_stride + (lane % lanes) * lane_stride;
+  if (v.count == 0 || h.count == 0) return {};
+  return {plane + v.first * x.extent + h.first, x.extent, v.count, h.count, v.point, h.point};
+}
+
+template Window<const float> Planes::window(const float*, std::int64_t, std::int64_t) const;
+template Window<float> Planes::window(float*, std::int64_t, std::int64_t) const;
+
+std::int64_t points_for_whole(const ConvolutionShape& shape) {
+  const std::int64_t points =
+      std::max({std::int64_t{4}, shape.height + shape.pad, shape.width + shape.pad, shape.kernel_h,
+                shape.kernel_w, shape.out_height, shape.out_width});
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(points)));
+}
+
+Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling) {
+  EXPECT(shape.stride == 1 && shape.channels % shape.groups == 0);
+  EXPECT(shape.out_height == shape.height + 2 * shape.pad - shape.kernel_h + 1);
+  EXPECT(shape.out_width == shape.width + 2 * shape.pad - shape.kernel_w + 1);
+  const std::int64_t N = shape.images, G = shape.groups;
+  const std::int64_t C = shape.channels / G, K = shape.outputs / G;
+  const std::int64_t input = shape.height * shape.width;
+  const std::int64_t output = shape.out_height * shape.out_width;
+  const std::int64_t kernel = shape.kernel_h * shape.kernel_w;
+  const auto v = cut({shape.height, shape.kernel_h, shape.out_height, shape.pad}, pass, L, tiling);
+  const auto h = cut({shape.width, shape.kernel_w, shape.out_width, shape.pad}, pass, L, tiling);
+  const Tiles tiles{v.tiles, h.tiles};
+  const Planes w{C, kernel, K, C * kernel, K * C * kernel, v.w, h.w, {}, {}};     // C × K
+  const Planes x{C, input, N, G * C * input, C * input, v.x, h.x, {}, tiles};     // C × tiles·N
+  const Planes y{K, output, N, G * K * output, K * output, v.y, h.y, {}, tiles};  // K × tiles·N
+  switch (pass) {
+    case Pass::forward:
+      return {L, G, Product::correlation, w, x, y};
+    case Pass::backward_data:
+      return {L, G, Product::convolution, transposed(w), y, x};
+    case Pass::backward_filter:
+      return {L, G, Product::correlation, transposed(y), transposed(x), transposed(w)};
+    case Pass::accumulate:
+      break;
+  }
+  fail_expectation("pass != Pass::accumulate");
+}
+
+double operations(const Problem& problem) {
+  const auto L = static_cast<double>(problem.L);
+  const auto q = static_cast<double>(problem.a.all_rows());
+  const auto i = static_cast<double>(problem.a.all_lanes());
+  const auto j = static_cast<double>(problem.b.all_lanes());
+  const double transforms = 2.5 * L * L * std::log2(L * L) * (q * i + q * j + i * j);
+  const double products = 8 * static_cast<double>(frequencies(problem.L)) * q * i * j;
+  return static_cast<double>(problem.groups) * (transforms + products);
+}
+
+}  // namespace dlscale::backend::native_device::spectral

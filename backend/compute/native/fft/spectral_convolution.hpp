@@ -1,0 +1,22 @@
+#pragma once
+#include <memory>
+#include <string>
+
+#include "backend/compute/native/convolution.hpp"
+#include "backend/compute/native/fft/fourier_transform.hpp"
+#include "backend/compute/native/fft/problem.hpp"
+
+namespace dlscale::backend::native_device::spectral {
+
+/// The spectra that a pass holds at once take no more than this, whatever the shape, and cut the
+/// pass into blocks if they would. Beside it every thread has the workspace of its transform (L ≤
+/// 32: 0.1 MiB, L = 256: 4.2 MiB) and a copy of Â at one frequency.
+inline constexpr std::int64_t spectra_limit_bytes = std::int64_t{384} << 20;
+
+/// Transforms the planes of both operands, multiplies the matrices of every frequency, transforms
+/// the products back. `name` of the algorithm, for implementation().
+std::unique_ptr<ConvolutionPass> make_spectral_convolution(
+    const std::string& name, const Problem& problem, std::unique_ptr<FourierTransform> transform,
+    int threads, std::int64_t limit_bytes = spectra_limit_bytes);
+
+}  // namespace dlscale::backend::native_device::spectral

@@ -1,0 +1,19 @@
+#pragma once
+#include "backend/compute/native/convolution.hpp"
+
+namespace dlscale::backend::native_device {
+
+/// Convolution as a product of spectra [Mathieu, Henaff, LeCun, arXiv:1312.5851; Vasilache et al.,
+/// arXiv:1412.7580]: all three passes, any kernel, pad, batch and groups; stride 1. Rounding errors
+/// grow with the largest result, not with each, as in every convolution by FFT.
+/// Memory: spectra_limit_bytes at most, and a few MiB for every thread.
+
+/// One transform per image: 4 … 256 points each way, a power of two ≥ image + pad.
+extern const ConvolutionAlgorithm fft;
+
+/// Overlap-save: tiles of 8, 16 or 32 points each way, whichever need the fewest operations;
+/// one tile where it holds the whole image. The kernel (of backward_filter: of the forward
+/// convolution) is at most 32 × 32.
+extern const ConvolutionAlgorithm fft_tiled;
+
+}  // namespace dlscale::backend::native_device

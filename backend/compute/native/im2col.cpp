@@ -1,0 +1,271 @@
+#include "backend/compute/native/im2col.hpp"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "backend/compute/native/gemm.hpp"
+#include "backend/compute/native/im2col_blocks.hpp"
+#include "backend/compute/native/patches.hpp"
+#include "backend/compute/native/workers.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::native_device {
+namespace {
+
+constexpr std::int64_t matrix_elements = (4 << 20) / 4;
+constexpr std::int64_t least_columns = 128;
+
+/// What the three passes share: the blocks, and the memory of a thread.
+class Im2colPass : public ConvolutionPass {
+ public:
+  Im2colPass(const ConvolutionShape& shape, int threads)
+      : shape_(shape),
+        patches_(shape_, shape.channels / shape.groups),
+        blocks_(cut_pixels(shape_, std::max(least_columns, matrix_elements / patches_.rows()))),
+        threads_(threads) {
+    for (const PixelBlock& block : blocks_) columns_ = std::max(columns_, block.columns(shape_));
+  }
+  Im2colPass(const Im2colPass&) = delete;
+  Im2colPass& operator=(const Im2colPass&) = delete;
+  ~Im2colPass() override = default;
+
+  [[nodiscard]] std::string implementation() const override {
+    return pointwise() ? "gemm" : "im2col+gemm";
+  }
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return static_cast<std::size_t>(threads_ * per_thread()) * sizeof(float);
+  }
+
+ protected:
+  /// The memory of a thread: a matrix of patches, and one of outputs for blocks of several images.
+  struct Memory {
+    float* patches;
+    float* outputs;
+    float* rest;  ///< own_elements()
+  };
+
+  [[nodiscard]] virtual std::int64_t own_elements() const { return 0; }
+  [[nodiscard]] std::int64_t per_thread() const {
+    return round_up((patches_.rows() + outputs()) * columns_) + round_up(own_elements());
+  }
+  [[nodiscard]] Memory memory(std::byte* scratch, int thread) const {
+    float* start = reinterpret_cast<float*>(scratch) + thread * per_thread();
+    return {start, start + patches_.rows() * columns_,
+            start + round_up((patches_.rows() + outputs()) * columns_)};
+  }
+
+  [[nodiscard]] const ConvolutionShape& shape() const { return shape_; }
+  [[nodiscard]] const Patches& patches() const { return patches_; }
+  [[nodiscard]] const std::vector<PixelBlock>& blocks() const { return blocks_; }
+  [[nodiscard]] int threads() const { return threads_; }
+  /// K / groups.
+  [[nodiscard]] std::int64_t outputs() const { return shape_.outputs / shape_.groups; }
+  [[nodiscard]] std::int64_t pixels() const { return shape_.out_height * shape_.out_width; }
+  /// The patches of an image are the image.
+  [[nodiscard]] bool pointwise() const {
+    return shape_.kernel_h == 1 && shape_.kernel_w == 1 && shape_.stride == 1 && shape_.pad == 0;
+  }
+  [[nodiscard]] std::int64_t input_at(std::int64_t image, std::int64_t group) const {
+    const std::int64_t channels = shape_.channels / shape_.groups;
+    return (image * shape_.channels + group * channels) * shape_.height * shape_.width;
+  }
+  [[nodiscard]] std::int64_t output_at(const PixelBlock& block, std::int64_t image,
+                                       std::int64_t group) const {
+    return (image * shape_.outputs + group * outputs()) * pixels() +
+           block.first_row * shape_.out_width;
+  }
+  [[nodiscard]] std::int64_t weights_at(std::int64_t group) const {
+    return group * outputs() * patches_.rows();
+  }
+
+  /// The patches of a block: written to `memory`, or where they lie in x.
+  [[nodiscard]] Matrix patches_of(const float* x, const PixelBlock& block, std::int64_t group,
+                                  const Memory& memory) const {
+    if (pointwise() && block.images() == 1) {
+      return {x + input_at(block.first_image, group) + block.first_row * shape_.width,
+              shape_.height * shape_.width};
+    }
+    const std::int64_t columns = block.columns(shape_);
+    for (std::int64_t n = block.first_image; n < block.last_image; ++n) {
+      patches_.gather(x + input_at(n, group), block.first_row, block.last_row,
+                      memory.patches + (n - block.first_image) * columns / block.images(), columns);
+    }
+    return {memory.patches, columns};
+  }
+
+  /// The gradients of a block's outputs, K / groups × columns.
+  [[nodiscard]] Matrix outputs_of(const float* dy, const PixelBlock& block, std::int64_t group,
+                                  const Memory& memory) const {
+    if (block.images() == 1) {
+      return {dy + output_at(block, block.first_image, group), pixels()};
+    }
+    const std::int64_t columns = block.columns(shape_);
+    for_each_line(block, group, [&](std::int64_t in_memory, std::int64_t in_tensor) {
+      std::copy_n(dy + in_tensor, pixels(), memory.outputs + in_memory);
+    });
+    return {memory.outputs, columns};
+  }
+
+  /// Of a block of several images: visit(place in a matrix of outputs, place in the tensor) for
+  /// every plane.
+  template <class Visit>
+  void for_each_line(const PixelBlock& block, std::int64_t group, const Visit& visit) const {
+    const std::int64_t columns = block.columns(shape_);
+    for (std::int64_t n = block.first_image; n < block.last_image; ++n) {
+      const std::int64_t plane = output_at(block, n, group);
+      for (std::int64_t k = 0; k < outputs(); ++k) {
+        visit(k * columns + (n - block.first_image) * pixels(), plane + k * pixels());
+      }
+    }
+  }
+
+ private:
+  ConvolutionShape shape_;
+  Patches patches_;
+  std::vector<PixelBlock> blocks_;
+  int threads_;
+  std::int64_t columns_ = 0;  ///< of the largest block
+};
+
+/// y = w · patches(x)
+class Forward final : public Im2colPass {
+ public:
+  using Im2colPass::Im2colPass;
+  void run(const float* x, const float* w, float* y, std::byte* scratch) override {
+    share(threads(), std::ssize(blocks()), [&](std::int64_t i, int thread) {
+      for (std::int64_t group = 0; group < shape().groups; ++group) {
+        compute(x, w, y, blocks()[static_cast<std::size_t>(i)], group, memory(scratch, thread));
+      }
+    });
+  }
+
+ private:
+  void compute(const float* x, const float* w, float* y, const PixelBlock& block,
+               std::int64_t group, const Memory& memory) const {
+    const Matrix weights{w + weights_at(group), patches().rows()};
+    const Matrix seen = patches_of(x, block, group, memory);
+    const std::int64_t columns = block.columns(shape());
+    if (block.images() == 1) {
+      return multiply(outputs(), columns, patches().rows(), weights, seen,
+                      y + output_at(block, block.first_image, group), pixels());
+    }
+    multiply(outputs(), columns, patches().rows(), weights, seen, memory.outputs, columns);
+    for_each_line(block, group, [&](std::int64_t in_memory, std::int64_t in_tensor) {
+      std::copy_n(memory.outputs + in_memory, pixels(), y + in_tensor);
+    });
+  }
+};
+
+/// dx = patches⁻¹(wᵀ · dy). Images are the unit of sharing: the patches of one overlap.
+class BackwardData final : public Im2colPass {
+ public:
+  using Im2colPass::Im2colPass;
+  void run(const float* dy, const float* w, float* dx, std::byte* scratch) override {
+    const auto parts = by_images();
+    share(threads(), std::ssize(parts), [&](std::int64_t i, int thread) {
+      const auto& part = parts[static_cast<std::size_t>(i)];
+      clear(dx, part.front());
+      for (const PixelBlock& block : part) {
+        for (std::int64_t group = 0; group < shape().groups; ++group) {
+          compute(dy, w, dx, block, group, memory(scratch, thread));
+        }
+      }
+    });
+  }
+
+ private:
+  /// Neighbouring blocks of the same images.
+  [[nodiscard]] std::vector<std::span<const PixelBlock>> by_images() const {
+    std::vector<std::span<const PixelBlock>> parts;
+    for (auto first = blocks().begin(); first != blocks().end();) {
+      const auto last = std::find_if(first, blocks().end(), [&](const PixelBlock& block) {
+        return block.first_image != first->first_image;
+      });
+      parts.emplace_back(first, last);
+      first = last;
+    }
+    return parts;
+  }
+
+  void clear(float* dx, const PixelBlock& block) const {
+    const std::int64_t image = shape().channels * shape().height * shape().width;
+    std::fill(dx + block.first_image * image, dx + block.last_image * image, 0.0F);
+  }
+
+  void compute(const float* dy, const float* w, float* dx, const PixelBlock& block,
+               std::int64_t group, const Memory& memory) const {
+    const Matrix weights{w + weights_at(group), patches().rows(), true};
+    const Matrix gradients = outputs_of(dy, block, group, memory);
+    const std::int64_t columns = block.columns(shape());
+    if (pointwise() && block.images() == 1) {
+      return multiply(patches().rows(), columns, outputs(), weights, gradients,
+                      dx + input_at(block.first_image, group) + block.first_row * shape().width,
+                      shape().height * shape().width);
+    }
+    multiply(patches().rows(), columns, outputs(), weights, gradients, memory.patches, columns);
+    for (std::int64_t n = block.first_image; n < block.last_image; ++n) {
+      patches().scatter_add(memory.patches + (n - block.first_image) * columns / block.images(),
+                            columns, block.first_row, block.last_row, dx + input_at(n, group));
+    }
+  }
+};
+
+/// dw = Σ over blocks of dy · patches(x)ᵀ, each thread into a sum of its own.
+class BackwardFilter final : public Im2colPass {
+ public:
+  using Im2colPass::Im2colPass;
+  void run(const float* x, const float* dy, float* dw, std::byte* scratch) override {
+    std::vector<char> started(static_cast<std::size_t>(threads()), 0);
+    share(threads(), std::ssize(blocks()), [&](std::int64_t i, int thread) {
+      const Memory mine = memory(scratch, thread);
+      const bool add = std::exchange(started[static_cast<std::size_t>(thread)], 1) != 0;
+      for (std::int64_t group = 0; group < shape().groups; ++group) {
+        compute(x, dy, blocks()[static_cast<std::size_t>(i)], group, mine, add);
+      }
+    });
+    std::fill_n(dw, own_elements(), 0.0F);
+    for (int thread = 0; thread < threads(); ++thread) {
+      if (started[static_cast<std::size_t>(thread)] == 0) continue;
+      const float* part = memory(scratch, thread).rest;
+      for (std::int64_t i = 0; i < own_elements(); ++i) dw[i] += part[i];
+    }
+  }
+
+ private:
+  [[nodiscard]] std::int64_t own_elements() const override {
+    return shape().outputs * patches().rows();
+  }
+
+  void compute(const float* x, const float* dy, const PixelBlock& block, std::int64_t group,
+               const Memory& memory, bool add) const {
+    Matrix seen = patches_of(x, block, group, memory);
+    seen.transposed = true;
+    multiply(outputs(), patches().rows(), block.columns(shape()),
+             outputs_of(dy, block, group, memory), seen, memory.rest + weights_at(group),
+             patches().rows(), add);
+  }
+};
+
+std::unique_ptr<ConvolutionPass> make(const ConvolutionShape& shape, Pass pass, int threads) {
+  switch (pass) {
+    case Pass::forward:
+      return std::make_unique<Forward>(shape, threads);
+    case Pass::backward_data:
+      return std::make_unique<BackwardData>(shape, threads);
+    case Pass::backward_filter:
+      return std::make_unique<BackwardFilter>(shape, threads);
+    case Pass::accumulate:
+      break;
+  }
+  fail_expectation("pass is one of a convolution");
+}
+
+}  // namespace
+
+const ConvolutionAlgorithm im2col{.name = "im2col",
+                                  .doc = "patches written out as a matrix, then one matrix product",
+                                  .make = make};
+
+}  // namespace dlscale::backend::native_device

@@ -1,0 +1,167 @@
+#include "backend/compute/native/operation.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "backend/compute/specification.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::native_device {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::size_t aligned(std::size_t bytes) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/// y[n, k, :] += b[k]
+void add_bias(const ConvolutionShape& shape, const float* bias, float* y) {
+  const std::int64_t pixels = shape.out_height * shape.out_width;
+  for (std::int64_t plane = 0; plane < shape.images * shape.outputs; ++plane) {
+    const float b = bias[plane % shape.outputs];
+    for (std::int64_t i = 0; i < pixels; ++i) y[plane * pixels + i] += b;
+  }
+}
+
+/// db[k] = Σ dy[:, k, :], planes in f32, their sum in double.
+void sum_bias(const ConvolutionShape& shape, const float* dy, float* gradient) {
+  const std::int64_t pixels = shape.out_height * shape.out_width;
+  std::vector<double> sums(static_cast<std::size_t>(shape.outputs));
+  for (std::int64_t plane = 0; plane < shape.images * shape.outputs; ++plane) {
+    float sum = 0;
+    for (std::int64_t i = 0; i < pixels; ++i) sum += dy[plane * pixels + i];
+    sums[static_cast<std::size_t>(plane % shape.outputs)] += static_cast<double>(sum);
+  }
+  std::ranges::transform(sums, gradient, [](double sum) { return static_cast<float>(sum); });
+}
+
+class NativeConvolution final : public Operation {
+ public:
+  NativeConvolution(ComputeDevice& plain, const OperationSpec& spec, const Convolution& kind,
+                    ConvolutionPasses passes)
+      : plain_(&plain),
+        shape_(shape_of(spec, kind)),
+        passes_(std::move(passes)),
+        input_(plain.plain(spec.inputs.front().dims, DType::f32)),
+        output_(plain.plain(output_dims(spec), DType::f32)),
+        copies_(spec.inputs.front().layout != input_.layout) {
+    add(ParameterRole::weight, weight_dims(spec));
+    if (kind.bias) add(ParameterRole::bias, vector_dims(kind.out_channels));
+  }
+
+  [[nodiscard]] const TensorDesc& output() const override { return output_; }
+  [[nodiscard]] const std::vector<Parameter>& parameters() const override { return parameters_; }
+  [[nodiscard]] std::size_t state_bytes() const override { return 0; }
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    std::size_t most = 0;
+    for (const auto& pass : passes_) most = std::max(most, pass->scratch_bytes());
+    return copy_bytes() + most + alignment;
+  }
+  [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
+  [[nodiscard]] std::string implementation(Pass pass) const override {
+    const bool reorders = copies_ && pass != Pass::accumulate;
+    return (reorders ? "reorder+" : "") + by(pass).implementation();
+  }
+
+  void run(Pass pass, const Operands& operands) override {
+    switch (pass) {
+      case Pass::forward:
+        return forward(operands);
+      case Pass::backward_data:
+        return backward_data(operands);
+      case Pass::backward_filter:
+        return backward_filter(operands);
+      case Pass::accumulate:
+        break;
+    }
+    fail_expectation("pass is one of a convolution");
+  }
+
+ private:
+  void add(ParameterRole role, Dims dims) {
+    const TensorDesc desc = plain_->plain(dims, DType::f32);
+    parameters_.push_back({role, desc, desc});
+  }
+  [[nodiscard]] ConvolutionPass& by(Pass pass) const {
+    return *passes_[static_cast<std::size_t>(pass)];
+  }
+  [[nodiscard]] std::size_t copy_bytes() const {
+    return copies_ ? aligned(input_.layout.bytes) : 0;
+  }
+  /// Scratch may start anywhere.
+  static std::byte* start(const Operands& operands) {
+    const auto address = reinterpret_cast<std::uintptr_t>(operands.scratch);
+    return operands.scratch + (aligned(address) - address);
+  }
+
+  const float* plain_input(const Operands& operands) const {
+    const Tensor& input = operands.inputs.front();
+    if (!copies_) return input.as<float>();
+    const Tensor copy{input_, start(operands)};
+    plain_->copy(input, copy);
+    return copy.as<float>();
+  }
+
+  void forward(const Operands& operands) {
+    auto* y = operands.output.as<float>();
+    by(Pass::forward)
+        .run(plain_input(operands), operands.parameters[0].as<float>(), y,
+             start(operands) + copy_bytes());
+    if (parameters_.size() > 1) add_bias(shape_, operands.parameters[1].as<float>(), y);
+  }
+
+  void backward_data(const Operands& operands) {
+    const Tensor& wanted = operands.input_gradients.front();
+    const Tensor plain{input_, copies_ ? start(operands) : wanted.data};
+    by(Pass::backward_data)
+        .run(operands.output_gradient.as<float>(), operands.parameters[0].as<float>(),
+             plain.as<float>(), start(operands) + copy_bytes());
+    if (copies_) plain_->copy(plain, wanted);
+  }
+
+  void backward_filter(const Operands& operands) {
+    const auto* dy = operands.output_gradient.as<float>();
+    by(Pass::backward_filter)
+        .run(plain_input(operands), dy, operands.parameter_gradients[0].as<float>(),
+             start(operands) + copy_bytes());
+    if (parameters_.size() > 1) {
+      sum_bias(shape_, dy, operands.parameter_gradients[1].as<float>());
+    }
+  }
+
+  ComputeDevice* plain_;
+  ConvolutionShape shape_;
+  ConvolutionPasses passes_;
+  TensorDesc input_;  ///< as our passes want it
+  TensorDesc output_;
+  bool copies_;  ///< the producer left it in another layout
+  std::vector<Parameter> parameters_;
+};
+
+}  // namespace
+
+ConvolutionShape shape_of(const OperationSpec& spec, const Convolution& kind) {
+  const Dims x = spec.inputs.front().dims;
+  const Dims y = output_dims(spec);
+  return {.images = x[0],
+          .channels = x[1],
+          .height = x[2],
+          .width = x[3],
+          .outputs = y[1],
+          .out_height = y[2],
+          .out_width = y[3],
+          .kernel_h = kind.kernel_h,
+          .kernel_w = kind.kernel_w,
+          .stride = kind.stride,
+          .pad = kind.pad,
+          .groups = kind.groups};
+}
+
+std::unique_ptr<Operation> make_convolution(ComputeDevice& plain, const OperationSpec& spec,
+                                            const Convolution& kind, ConvolutionPasses passes) {
+  return std::make_unique<NativeConvolution>(plain, spec, kind, std::move(passes));
+}
+
+}  // namespace dlscale::backend::native_device

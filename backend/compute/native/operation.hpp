@@ -1,0 +1,22 @@
+#pragma once
+#include <array>
+#include <memory>
+
+#include "backend/compute/compute.hpp"
+#include "backend/compute/native/convolution.hpp"
+
+namespace dlscale::backend::native_device {
+
+/// What the specification of a convolution says of its sizes.
+ConvolutionShape shape_of(const OperationSpec& spec, const Convolution& kind);
+
+/// The passes of a convolution, by Pass.
+using ConvolutionPasses = std::array<std::unique_ptr<ConvolutionPass>, 3>;
+
+/// A convolution by our own passes, in plain tensors of `plain`. Inputs in another layout are
+/// copied by it first, input gradients afterwards; that belongs to the time of the operation.
+/// `plain` must outlive the operation.
+std::unique_ptr<Operation> make_convolution(ComputeDevice& plain, const OperationSpec& spec,
+                                            const Convolution& kind, ConvolutionPasses passes);
+
+}  // namespace dlscale::backend::native_device

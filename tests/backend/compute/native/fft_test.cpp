@@ -1,0 +1,471 @@
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numbers>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backend/compute/native/convolution.hpp"
+#include "backend/compute/native/fft/blocks.hpp"
+#include "backend/compute/native/fft/fourier_transform.hpp"
+#include "backend/compute/native/fft/problem.hpp"
+#include "backend/compute/native/fft/spectral_convolution.hpp"
+#include "backend/compute/native/fft_convolution.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::native_device::spectral {
+namespace {
+
+using Index = std::int64_t;
+
+std::vector<float> random_values(Index count, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> values(-1.0F, 1.0F);
+  std::vector<float> result(static_cast<std::size_t>(count));
+  for (float& value : result) value = values(generator);
+  return result;
+}
+
+/// Largest difference over the root of the mean square of what is expected.
+template <class Float>
+double error(const Float* actual, const std::vector<double>& expected) {
+  double worst = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double difference = std::abs(double{actual[i]} - expected[i]);
+    if (!(difference <= worst)) worst = difference;  // NaN as well
+    squares += expected[i] * expected[i];
+  }
+  const double rms = std::sqrt(squares / static_cast<double>(expected.size()));
+  return rms > 0 ? worst / rms : worst;
+}
+
+/// Memory at a multiple of 64 whose bytes are all ones (as floats: NaN), with a guard behind it.
+class Guarded {
+ public:
+  explicit Guarded(std::size_t bytes) : bytes_(bytes) {
+    storage_.assign(bytes + 2 * guard, std::byte{0xFF});
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+    begin_ = (64 - address % 64) % 64;
+  }
+  [[nodiscard]] std::byte* data() { return storage_.data() + begin_; }
+  [[nodiscard]] float* floats() { return reinterpret_cast<float*>(data()); }
+  [[nodiscard]] bool intact() const {
+    const auto is_guard = [](std::byte byte) { return byte == std::byte{0xFF}; };
+    const auto begin = storage_.begin() + static_cast<std::ptrdiff_t>(begin_);
+    return std::all_of(storage_.begin(), begin, is_guard) &&
+           std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), storage_.end(), is_guard);
+  }
+
+ private:
+  static constexpr std::size_t guard = 256;
+  std::size_t bytes_;
+  std::size_t begin_ = 0;
+  std::vector<std::byte> storage_;
+};
+
+// ---------------------------------------------------------------------------------- transforms
+
+using Plane = std::vector<double>;  ///< L × L
+using Spectrum = std::vector<std::complex<double>>;
+
+/// The transform of a plane by its definition, a row and then a column at a time; frequency
+/// v · L + u as in Spectra.
+Spectrum plain_transform(Index L, const Plane& plane) {
+  std::vector<std::complex<double>> root(static_cast<std::size_t>(L));
+  for (Index k = 0; k < L; ++k) {
+    root[static_cast<std::size_t>(k)] =
+        std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(L));
+  }
+  const auto at = [&](Index row, Index column) {
+    return static_cast<std::size_t>(row * L + column);
+  };
+  Spectrum rows(static_cast<std::size_t>(L * L));
+  Spectrum result(static_cast<std::size_t>(frequencies(L)));
+  for (Index y = 0; y < L; ++y) {
+    for (Index v = 0; v <= L / 2; ++v) {
+      for (Index x = 0; x < L; ++x) rows[at(y, v)] += plane[at(y, x)] * root[at(0, v * x % L)];
+    }
+  }
+  for (Index v = 0; v <= L / 2; ++v) {
+    for (Index u = 0; u < L; ++u) {
+      for (Index y = 0; y < L; ++y) result[at(v, u)] += rows[at(y, v)] * root[at(0, u * y % L)];
+    }
+  }
+  return result;
+}
+
+class TransformTest : public ::testing::TestWithParam<Index> {
+ protected:
+  Index L = GetParam();
+  std::unique_ptr<FourierTransform> transform = make_batched_transform(L);
+  Index batch = transform->batch();
+  Index stride = 2 * batch + 16;
+  Guarded spectra{static_cast<std::size_t>(frequencies(L) * stride) * sizeof(float)};
+  Guarded workspace{transform->workspace_bytes()};
+
+  [[nodiscard]] float* re() { return spectra.floats(); }
+  [[nodiscard]] float* im() { return spectra.floats() + batch; }
+
+  void expect_spectrum(Index b, const Spectrum& expected) {
+    std::vector<double> re_and_im;
+    std::vector<float> actual;
+    for (Index f = 0; f < frequencies(L); ++f) {
+      re_and_im.push_back(expected[static_cast<std::size_t>(f)].real());
+      re_and_im.push_back(expected[static_cast<std::size_t>(f)].imag());
+      actual.push_back(re()[f * stride + b]);
+      actual.push_back(im()[f * stride + b]);
+    }
+    EXPECT_LT(error(actual.data(), re_and_im), 3e-6) << "plane " << b;
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(AllSizes, TransformTest, ::testing::Values(4, 8, 16, 32, 64, 128, 256));
+
+TEST_P(TransformTest, ForwardIsTheTransformByItsDefinition) {
+  const std::vector<float> pixels = random_values(3 * L * L, 1);
+  const std::vector<Source> planes{
+      {pixels.data(), L, L, L, 0, 0},                          // as large as the plane
+      {pixels.data() + L * L, L, L - 2, L - 3, 1, 2},          // zeros on all sides
+      {pixels.data() + 2 * L * L, L + 1, 1, 2, L - 1, L - 2},  // the last corner
+      {},                                                      // zeros only
+  };
+  transform->forward(planes, {re(), im(), stride}, workspace.data());
+  for (std::size_t b = 0; b < planes.size(); ++b) {
+    const Source& from = planes[b];
+    Plane plane(static_cast<std::size_t>(L * L));
+    for (Index y = 0; y < from.rows; ++y) {
+      for (Index x = 0; x < from.columns; ++x) {
+        plane[static_cast<std::size_t>((from.top + y) * L + from.left + x)] =
+            double{from.pixels[y * from.row_stride + x]};
+      }
+    }
+    expect_spectrum(static_cast<Index>(b), plain_transform(L, plane));
+  }
+  EXPECT_TRUE(spectra.intact());
+  EXPECT_TRUE(workspace.intact());
+}
+
+TEST_P(TransformTest, InverseOfTheSpectrumIsThePlane) {
+  const std::vector<float> pixels = random_values(L * L, 2);
+  const Plane plane(pixels.begin(), pixels.end());
+  const Spectrum spectrum = plain_transform(L, plane);
+  std::fill_n(spectra.floats(), frequencies(L) * stride, 0.0F);
+  for (Index f = 0; f < frequencies(L); ++f) {
+    re()[f * stride + 1] = static_cast<float>(spectrum[static_cast<std::size_t>(f)].real());
+    im()[f * stride + 1] = static_cast<float>(spectrum[static_cast<std::size_t>(f)].imag());
+  }
+  Guarded zeros(pixels.size() * sizeof(float));
+  Guarded result(pixels.size() * sizeof(float));
+  const std::vector<Target> targets{{zeros.floats(), L, L, L, 0, 0},
+                                    {result.floats(), L, L, L, 0, 0}};
+  transform->inverse({re(), im(), stride}, targets, workspace.data());
+  EXPECT_LT(error(result.floats(), plane), 3e-6);
+  EXPECT_EQ(error(zeros.floats(), Plane(plane.size())), 0);
+  EXPECT_TRUE(result.intact() && zeros.intact() && workspace.intact());
+}
+
+TEST_P(TransformTest, ThereAndBackGivesAllPlanesOfABatch) {
+  const std::vector<float> pixels = random_values(batch * L * L, 3);
+  std::vector<float> result(pixels.size());
+  std::vector<Source> sources;
+  std::vector<Target> targets;
+  for (Index b = 0; b < batch; ++b) {
+    sources.push_back({pixels.data() + b * L * L, L, L, L, 0, 0});
+    targets.push_back({result.data() + b * L * L, L, L, L, 0, 0});
+  }
+  transform->forward(sources, {re(), im(), stride}, workspace.data());
+  transform->inverse({re(), im(), stride}, targets, workspace.data());
+  EXPECT_LT(error(result.data(), {pixels.begin(), pixels.end()}), 3e-6);
+}
+
+TEST_P(TransformTest, InverseWritesItsWindowOnly) {
+  const std::vector<float> pixels = random_values(L * L, 4);
+  const std::vector<Source> sources{{pixels.data(), L, L, L, 0, 0}};
+  transform->forward(sources, {re(), im(), stride}, workspace.data());
+  std::vector<float> result(static_cast<std::size_t>(L * L), 7.0F);
+  const std::vector<Target> targets{{result.data() + 1, L, 2, L - 2, 1, 2}};
+  transform->inverse({re(), im(), stride}, targets, workspace.data());
+  for (Index y = 0; y < L; ++y) {
+    for (Index x = 0; x < L; ++x) {
+      const bool inside = y < 2 && x >= 1 && x < L - 1;
+      const float expected = inside ? pixels[static_cast<std::size_t>((y + 1) * L + x + 1)] : 7.0F;
+      EXPECT_NEAR(result[static_cast<std::size_t>(y * L + x)], expected, 3e-6);
+    }
+  }
+}
+
+TEST(BatchedTransform, TakesPowersOfTwoOnly) {
+  for (const Index L : {0, 2, 12, 512}) EXPECT_THROW(make_batched_transform(L), std::logic_error);
+}
+
+// -------------------------------------------------------------------------------- convolutions
+
+ConvolutionShape make_shape(Index N, Index C, Index H, Index W, Index K, Index R, Index S,
+                            Index pad, Index groups = 1) {
+  return {.images = N,
+          .channels = C,
+          .height = H,
+          .width = W,
+          .outputs = K,
+          .out_height = H + 2 * pad - R + 1,
+          .out_width = W + 2 * pad - S + 1,
+          .kernel_h = R,
+          .kernel_w = S,
+          .stride = 1,
+          .pad = pad,
+          .groups = groups};
+}
+
+Index x_size(const ConvolutionShape& s) {
+  return s.images * s.channels * s.height * s.width;
+}
+Index y_size(const ConvolutionShape& s) {
+  return s.images * s.outputs * s.out_height * s.out_width;
+}
+Index w_size(const ConvolutionShape& s) {
+  return s.outputs * (s.channels / s.groups) * s.kernel_h * s.kernel_w;
+}
+
+/// visit(index in x, index in w, index in y) for all products of the convolution.
+void for_products(const ConvolutionShape& s,
+                  const std::function<void(std::size_t, std::size_t, std::size_t)>& visit) {
+  const Index C = s.channels / s.groups, K = s.outputs / s.groups;
+  for (Index n = 0; n < s.images; ++n)
+    for (Index k = 0; k < s.outputs; ++k)
+      for (Index c = 0; c < C; ++c)
+        for (Index p = 0; p < s.out_height; ++p)
+          for (Index q = 0; q < s.out_width; ++q)
+            for (Index r = std::max<Index>(0, s.pad - p); r < s.kernel_h; ++r)
+              for (Index t = std::max<Index>(0, s.pad - q); t < s.kernel_w; ++t) {
+                const Index h = p + r - s.pad, w = q + t - s.pad;
+                if (h >= s.height || w >= s.width) continue;
+                const Index channel = k / K * C + c;
+                visit(static_cast<std::size_t>(
+                          ((n * s.channels + channel) * s.height + h) * s.width + w),
+                      static_cast<std::size_t>(((k * C + c) * s.kernel_h + r) * s.kernel_w + t),
+                      static_cast<std::size_t>(
+                          ((n * s.outputs + k) * s.out_height + p) * s.out_width + q));
+              }
+}
+
+struct Operands {
+  std::vector<float> first, second;
+  std::vector<double> result;
+};
+
+/// Random operands of a pass, and its result in double precision.
+Operands make_operands(const ConvolutionShape& s, Pass pass) {
+  const std::vector<float> x = random_values(x_size(s), 5), w = random_values(w_size(s), 6);
+  const std::vector<float> dy = random_values(y_size(s), 7);
+  std::vector<double> sums;
+  switch (pass) {
+    case Pass::forward:
+      sums.resize(dy.size());
+      for_products(s, [&](auto i, auto j, auto k) { sums[k] += double{x[i]} * double{w[j]}; });
+      return {x, w, sums};
+    case Pass::backward_data:
+      sums.resize(x.size());
+      for_products(s, [&](auto i, auto j, auto k) { sums[i] += double{dy[k]} * double{w[j]}; });
+      return {dy, w, sums};
+    default:
+      sums.resize(w.size());
+      for_products(s, [&](auto i, auto j, auto k) { sums[j] += double{x[i]} * double{dy[k]}; });
+      return {x, dy, sums};
+  }
+}
+
+/// Runs the pass and checks it: answer, memory behind the result and behind the scratch.
+void expect_right(ConvolutionPass& pass, const Operands& operands) {
+  Guarded scratch(pass.scratch_bytes());
+  Guarded result(operands.result.size() * sizeof(float));
+  for (int time = 0; time < 2; ++time) {  // the second meets scratch as the first left it
+    pass.run(operands.first.data(), operands.second.data(), result.floats(), scratch.data());
+    EXPECT_LT(error(result.floats(), operands.result), 4e-6);
+    EXPECT_TRUE(scratch.intact());
+    EXPECT_TRUE(result.intact());
+  }
+}
+
+struct Case {
+  std::string name;
+  ConvolutionShape shape;
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"OneOfEverything", make_shape(1, 1, 1, 1, 1, 1, 1, 0)},
+      {"KernelOfOne", make_shape(5, 3, 9, 9, 17, 1, 1, 0)},
+      {"KernelOfOneWithPad", make_shape(2, 3, 6, 6, 2, 1, 1, 2)},
+      {"OneChannel", make_shape(5, 1, 12, 12, 5, 3, 3, 1)},
+      {"OneOutput", make_shape(1, 17, 12, 12, 1, 3, 3, 1)},
+      {"ThreeByThreeOnSeven", make_shape(3, 4, 7, 7, 5, 3, 3, 1)},
+      {"FiveByFive", make_shape(5, 3, 27, 27, 4, 5, 5, 2)},
+      {"ElevenByEleven", make_shape(2, 3, 40, 40, 2, 11, 11, 0)},
+      {"NotSquare", make_shape(2, 3, 9, 30, 4, 2, 5, 1)},
+      {"KernelNotSquare", make_shape(2, 3, 17, 13, 4, 1, 7, 3)},
+      {"KernelAsLargeAsImage", make_shape(5, 2, 9, 7, 3, 9, 7, 0)},
+      {"KernelAsLargeAsPaddedImage", make_shape(2, 2, 5, 5, 3, 9, 9, 2)},
+      {"PadOfKernelLessOne", make_shape(2, 3, 8, 8, 3, 4, 4, 3)},
+      {"PadLargerThanKernel", make_shape(2, 2, 5, 6, 3, 3, 2, 5)},
+      {"ManyTiles", make_shape(1, 2, 45, 37, 3, 3, 3, 1)},
+      {"FullBatch", make_shape(17, 2, 8, 8, 2, 3, 3, 0)},
+      {"Groups", make_shape(3, 6, 10, 10, 4, 3, 3, 1, 2)},
+      {"Depthwise", make_shape(2, 5, 10, 10, 5, 3, 3, 1, 5)},
+  };
+  return all;
+}
+
+class FftConvolutionTest
+    : public ::testing::TestWithParam<std::tuple<Case, const ConvolutionAlgorithm*, Pass>> {};
+
+INSTANTIATE_TEST_SUITE_P(AllCases, FftConvolutionTest,
+                         ::testing::Combine(::testing::ValuesIn(cases()),
+                                            ::testing::Values(&fft, &fft_tiled),
+                                            ::testing::Values(Pass::forward, Pass::backward_data,
+                                                              Pass::backward_filter)),
+                         [](const auto& of) {
+                           return std::get<0>(of.param).name + "_" +
+                                  std::string(std::get<1>(of.param)->name) + "_" +
+                                  std::string(pass_name(std::get<2>(of.param)));
+                         });
+
+TEST_P(FftConvolutionTest, IsTheConvolutionByItsDefinition) {
+  const auto& [named, algorithm, pass] = GetParam();
+  const auto made = algorithm->make(named.shape, pass, 1);
+  expect_right(*made, make_operands(named.shape, pass));
+}
+
+constexpr Pass passes[] = {Pass::forward, Pass::backward_data, Pass::backward_filter};
+
+TEST(FftConvolution, TilesOfAllSizesAreRight) {
+  const ConvolutionShape shape = make_shape(2, 3, 21, 18, 2, 5, 3, 2);
+  for (const Index L : {8, 16, 32, 64}) {
+    for (const Pass pass : passes) {
+      const auto made =
+          make_spectral_convolution("tiles", make_problem(shape, pass, L, Tiling::overlap_save),
+                                    make_batched_transform(L), 1);
+      SCOPED_TRACE(made->implementation());
+      expect_right(*made, make_operands(shape, pass));
+    }
+  }
+}
+
+class InstructionSetTest : public ::testing::Test {
+ protected:
+  static void choose_among(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+  }
+  void TearDown() override { choose_among(0); }  // among all
+};
+
+TEST_F(InstructionSetTest, EveryOneIsRight) {
+  const ConvolutionShape shape = make_shape(5, 3, 13, 12, 9, 3, 3, 1);
+  for (std::int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
+    choose_among(targets);  // the best is the lowest bit
+    for (const Pass pass : passes) {
+      const auto made = fft.make(shape, pass, 1);
+      SCOPED_TRACE(made->implementation());
+      expect_right(*made, make_operands(shape, pass));
+    }
+  }
+}
+
+TEST(FftConvolution, BlocksOfAllSizesAreRight) {
+  const ConvolutionShape shape = make_shape(21, 19, 6, 6, 18, 3, 3, 1);
+  for (const Pass pass : passes) {
+    const Operands operands = make_operands(shape, pass);
+    const Problem problem = make_problem(shape, pass, 8, Tiling::whole);
+    for (const Index kibibytes : {100, 200, 400}) {
+      const Index limit = kibibytes << 10;
+      SCOPED_TRACE(std::to_string(kibibytes) + " KiB");
+      const Blocks blocks = choose_blocks(problem, 16, limit);
+      EXPECT_LE(blocks.floats() * frequencies(8) * 4, limit);
+      const auto made =
+          make_spectral_convolution("blocks", problem, make_batched_transform(8), 1, limit);
+      expect_right(*made, operands);
+    }
+  }
+}
+
+TEST(FftConvolution, NumberOfThreadsChangesNothing) {
+  const ConvolutionShape shape = make_shape(5, 7, 19, 23, 9, 5, 5, 2);
+  for (const ConvolutionAlgorithm* algorithm : {&fft, &fft_tiled}) {
+    for (const Pass pass : passes) {
+      const Operands operands = make_operands(shape, pass);
+      std::vector<double> of_one;
+      for (const int threads : {1, 2, 5}) {
+        const auto made = algorithm->make(shape, pass, threads);
+        Guarded scratch(made->scratch_bytes());
+        std::vector<float> result(operands.result.size());
+        made->run(operands.first.data(), operands.second.data(), result.data(), scratch.data());
+        if (threads == 1) of_one.assign(result.begin(), result.end());
+        EXPECT_LT(error(result.data(), of_one), 1e-6);
+        EXPECT_TRUE(scratch.intact());
+      }
+    }
+  }
+}
+
+TEST(FftConvolution, ScratchIsBounded) {
+  const ConvolutionShape vgg_conv1_2 = make_shape(128, 64, 224, 224, 64, 3, 3, 1);
+  const ConvolutionShape vgg_conv5 = make_shape(128, 512, 14, 14, 512, 3, 3, 1);
+  for (const ConvolutionShape& shape : {vgg_conv1_2, vgg_conv5}) {
+    for (const ConvolutionAlgorithm* algorithm : {&fft, &fft_tiled}) {
+      for (const Pass pass : passes) {
+        const std::size_t bytes = algorithm->make(shape, pass, 1)->scratch_bytes();
+        EXPECT_LE(bytes, static_cast<std::size_t>(spectra_limit_bytes) + (std::size_t{16} << 20));
+      }
+    }
+  }
+}
+
+TEST(FftConvolution, SaysWhatRuns) {
+  const ConvolutionShape shape = make_shape(2, 3, 30, 30, 4, 3, 3, 1);
+  const std::string whole = fft.make(shape, Pass::forward, 1)->implementation();
+  EXPECT_TRUE(whole.starts_with("fft 32x32 ")) << whole;
+  EXPECT_TRUE(whole.ends_with("+gemm")) << whole;
+  const std::string tiled = fft_tiled.make(shape, Pass::forward, 1)->implementation();
+  EXPECT_TRUE(tiled.starts_with("fft_tiled ")) << tiled;
+}
+
+void expect_refusal(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape, Pass pass,
+                    const std::string& why) {
+  try {
+    algorithm.make(shape, pass, 1);
+    ADD_FAILURE() << "no refusal for " << why;
+  } catch (const Unsupported& refusal) {
+    EXPECT_NE(std::string(refusal.what()).find(why), std::string::npos) << refusal.what();
+  }
+}
+
+TEST(FftConvolution, RefusesByName) {
+  ConvolutionShape strided = make_shape(2, 3, 9, 9, 4, 3, 3, 1);
+  strided.stride = 2;
+  strided.out_height = strided.out_width = 5;
+  for (const ConvolutionAlgorithm* algorithm : {&fft, &fft_tiled}) {
+    for (const Pass pass : passes) expect_refusal(*algorithm, strided, pass, "stride 2");
+    expect_refusal(*algorithm, make_shape(2, 3, 9, 9, 4, 3, 3, 1), Pass::accumulate, "accumulate");
+  }
+  expect_refusal(fft, make_shape(1, 1, 300, 8, 1, 3, 3, 1), Pass::forward, "512 points");
+  expect_refusal(fft_tiled, make_shape(1, 1, 40, 40, 1, 33, 3, 1), Pass::forward, "33 x 3");
+}
+
+TEST(FftConvolution, WholeImagesNeedNoPointsForWhatWrapsAround) {
+  EXPECT_EQ(points_for_whole(make_shape(1, 1, 64, 64, 1, 9, 9, 0)), 64);
+  EXPECT_EQ(points_for_whole(make_shape(1, 1, 7, 7, 1, 3, 3, 1)), 8);
+  EXPECT_EQ(points_for_whole(make_shape(1, 1, 31, 8, 1, 3, 3, 1)), 32);
+  EXPECT_EQ(points_for_whole(make_shape(1, 1, 2, 2, 1, 2, 2, 0)), 4);
+  EXPECT_EQ(points_for_whole(make_shape(1, 1, 5, 5, 1, 9, 9, 2)), 16);
+}
+
+}  // namespace
+}  // namespace dlscale::backend::native_device::spectral

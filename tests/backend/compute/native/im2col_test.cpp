@@ -1,0 +1,72 @@
+#include "backend/compute/native/im2col.hpp"
+
+#include <gtest/gtest.h>
+
+#include "backend/compute/native/im2col_blocks.hpp"
+#include "tests/backend/compute/native/plain_convolution.hpp"
+
+namespace dlscale::backend::native_device {
+namespace {
+
+constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
+
+/// Strides, pads, groups, one channel, one output, kernels as large as the image, maps of one
+/// pixel, several images to a block and several blocks to an image.
+std::vector<ConvolutionShape> shapes() {
+  return {shape_of(2, 3, 9, 7, 5, 3, 3, 1, 1),        shape_of(3, 4, 11, 13, 6, 5, 3, 2, 2),
+          shape_of(1, 1, 5, 5, 1, 1, 1, 1, 0),        shape_of(5, 17, 7, 7, 19, 1, 1, 1, 0),
+          shape_of(2, 8, 8, 8, 4, 1, 1, 2, 0),        shape_of(2, 6, 10, 6, 9, 3, 3, 1, 1, 3),
+          shape_of(2, 4, 6, 6, 3, 6, 6, 1, 0),        shape_of(1, 2, 4, 4, 3, 7, 7, 1, 3),
+          shape_of(2, 3, 23, 23, 4, 11, 11, 4, 0),    shape_of(9, 3, 2, 3, 2, 2, 3, 1, 0),
+          shape_of(2, 96, 40, 41, 8, 5, 5, 1, 2),     shape_of(1, 1200, 24, 24, 3, 1, 1, 1, 0),
+          shape_of(2, 1100, 13, 12, 3, 3, 3, 1, 1, 1)};
+}
+
+TEST(Im2col, GivesTheAnswersOfPlainLoops) {
+  for (const ConvolutionShape& shape : shapes()) {
+    const Tensors tensors(shape);
+    for (const Pass pass : passes) {
+      const auto expected = plain_pass(shape, pass, tensors);
+      for (const int threads : {1, 3}) {
+        EXPECT_LE(relative_error(run_pass(im2col, shape, pass, tensors, threads), expected), 1e-5)
+            << shape.images << " images, " << shape.channels << " channels, kernel "
+            << shape.kernel_h << ", " << pass_name(pass) << ", " << threads << " threads";
+      }
+    }
+  }
+}
+
+TEST(Im2col, WritesNoPatchesWhereTheImageIsTheMatrix) {
+  const auto named = [](const ConvolutionShape& shape) {
+    return im2col.make(shape, Pass::forward, 1)->implementation();
+  };
+  EXPECT_EQ(named(shape_of(1, 8, 16, 16, 4, 1, 1, 1, 0)), "gemm");
+  EXPECT_EQ(named(shape_of(1, 8, 16, 16, 4, 1, 1, 2, 0)), "im2col+gemm");
+}
+
+TEST(Im2col, BoundsItsMemory) {
+  // 64 x 3 x 3 weights an output, 224 x 224 pixels: the whole matrix would be 116 MB.
+  const auto pass = im2col.make(shape_of(8, 64, 224, 224, 64, 3, 3, 1, 1), Pass::forward, 2);
+  EXPECT_LE(pass->scratch_bytes(), 2 * (6U << 20U));
+}
+
+TEST(PixelBlocks, HoldEveryPixelOnce) {
+  for (const std::int64_t columns : {1, 10, 50, 200, 100000}) {
+    const ConvolutionShape shape = shape_of(5, 1, 8, 6, 1, 3, 3, 1, 1);
+    std::int64_t pixels = 0;
+    PixelBlock before{0, 0, 0, shape.out_height};
+    for (const PixelBlock& block : cut_pixels(shape, columns)) {
+      pixels += block.columns(shape);
+      const bool next_rows =
+          block.first_image == before.first_image && block.first_row == before.last_row;
+      const bool next_images = block.first_image == before.last_image && block.first_row == 0;
+      EXPECT_TRUE(next_rows || next_images) << columns;
+      EXPECT_TRUE(block.images() == 1 || block.last_row - block.first_row == shape.out_height);
+      before = block;
+    }
+    EXPECT_EQ(pixels, 5 * 8 * 6) << columns;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::backend::native_device

@@ -1,0 +1,320 @@
+#include "backend/compute/native/winograd.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backend/compute/native/winograd_matrices.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::native_device {
+namespace {
+
+using Index = std::int64_t;
+using winograd::Rational;
+
+// The matrices
+
+/// Aᵀ [(G g) ⊙ (Bᵀ d)] against Σ_k g_k d_{i+k}, in fractions, so exactly.
+template <int m, int r>
+void expect_minimal_filtering() {
+  constexpr int alpha = m + r - 1;
+  constexpr auto output = winograd::output_matrix<m, r>();
+  constexpr auto filter = winograd::filter_matrix<m, r>();
+  constexpr auto data = winograd::data_matrix<alpha>();
+  std::minstd_rand random(m);
+  std::uniform_int_distribution<int> integer(-9, 9);
+  std::array<Rational, r> g;
+  std::array<Rational, alpha> d;
+  for (Rational& tap : g) tap = integer(random);
+  for (Rational& value : d) value = integer(random);
+  for (int i = 0; i < m; ++i) {
+    Rational y;
+    for (int e = 0; e < alpha; ++e) {
+      Rational u;
+      Rational v;
+      for (int k = 0; k < r; ++k) u = u + filter[e][k] * g[k];
+      for (int k = 0; k < alpha; ++k) v = v + data[e][k] * d[k];
+      y = y + output[i][e] * u * v;
+    }
+    Rational expected;
+    for (int k = 0; k < r; ++k) expected = expected + g[k] * d[i + k];
+    EXPECT_TRUE(y == expected) << "F(" << m << ", " << r << "), output " << i << ": " << y.value()
+                               << " instead of " << expected.value();
+  }
+}
+
+TEST(WinogradMatrices, CorrelateExactly) {
+  expect_minimal_filtering<2, 3>();
+  expect_minimal_filtering<4, 3>();
+  expect_minimal_filtering<6, 3>();
+}
+
+TEST(WinogradMatrices, CorrelateExactlyWithTheTilesAsFilters) {
+  expect_minimal_filtering<3, 2>();
+  expect_minimal_filtering<3, 4>();
+  expect_minimal_filtering<3, 6>();
+}
+
+TEST(WinogradMatrices, AreThoseOfTheLiteratureButForSigns) {
+  const winograd::Table<Rational, 4, 3> filter = winograd::filter_matrix<2, 3>();
+  const Rational half(1, 2);
+  EXPECT_TRUE((filter[1] == std::array<Rational, 3>{half, half, half}));
+  EXPECT_TRUE((filter[2] == std::array<Rational, 3>{half, Rational(-1, 2), half}));
+  EXPECT_TRUE((winograd::output_matrix<2, 3>()[1] == std::array<Rational, 4>{0, 1, -1, 1}));
+  EXPECT_TRUE((winograd::data_matrix<4>()[3] == std::array<Rational, 4>{0, -1, 0, 1}));
+}
+
+// The passes, against plain loops
+
+using Values = std::vector<float>;
+using Exact = std::vector<double>;
+
+struct Sizes {
+  Index first, second, result;
+};
+
+Sizes sizes(const ConvolutionShape& s, Pass pass) {
+  const Index x = s.images * s.channels * s.height * s.width;
+  const Index w = s.outputs * s.channels / s.groups * 9;
+  const Index y = s.images * s.outputs * s.out_height * s.out_width;
+  if (pass == Pass::forward) return {x, w, y};
+  if (pass == Pass::backward_data) return {y, w, x};
+  return {x, y, w};
+}
+
+/// Calls visit(index of x, of w, of y) for all products of a convolution.
+template <class Visit>
+void for_all_products(const ConvolutionShape& s, Visit visit) {
+  const Index inputs = s.channels / s.groups;
+  for (Index n = 0; n < s.images; ++n) {
+    for (Index k = 0; k < s.outputs; ++k) {
+      for (Index c = 0; c < inputs; ++c) {
+        const Index channel = n * s.channels + k / (s.outputs / s.groups) * inputs + c;
+        for (Index tap = 0; tap < 9; ++tap) {
+          for (Index p = 0; p < s.out_height; ++p) {
+            const Index row = p + tap / 3 - s.pad;
+            if (row < 0 || row >= s.height) continue;
+            for (Index q = 0; q < s.out_width; ++q) {
+              const Index column = q + tap % 3 - s.pad;
+              if (column < 0 || column >= s.width) continue;
+              visit((channel * s.height + row) * s.width + column, (k * inputs + c) * 9 + tap,
+                    ((n * s.outputs + k) * s.out_height + p) * s.out_width + q);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+Exact plain_loops(const ConvolutionShape& s, Pass pass, const Values& first, const Values& second) {
+  Exact sums(sizes(s, pass).result);
+  const auto product = [&](Index i, Index j) { return double{first[i]} * double{second[j]}; };
+  for_all_products(s, [&](Index x, Index w, Index y) {
+    if (pass == Pass::forward) sums[y] += product(x, w);
+    if (pass == Pass::backward_data) sums[x] += product(y, w);
+    if (pass == Pass::backward_filter) sums[w] += product(x, y);
+  });
+  return sums;
+}
+
+Values random_values(Index count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal;
+  Values values(count);
+  for (float& value : values) value = normal(random);
+  return values;
+}
+
+/// Runs a pass in scratch full of NaN, over a result full of NaN, and sees that it stays within.
+Values run(ConvolutionPass& pass, const Values& first, const Values& second, Index result_size) {
+  constexpr float poison = std::numeric_limits<float>::quiet_NaN();
+  constexpr std::size_t guard = 64;
+  Values result(result_size, poison);
+  const std::size_t bytes = pass.scratch_bytes();
+  std::vector<std::byte> memory(bytes + 2 * guard + 64, std::byte{0xFF});
+  void* at = memory.data() + guard;
+  std::size_t space = bytes + 64;
+  auto* scratch = static_cast<std::byte*>(std::align(64, bytes, at, space));
+  pass.run(first.data(), second.data(), result.data(), scratch);
+  const auto untouched = [](std::byte value) { return value == std::byte{0xFF}; };
+  EXPECT_TRUE(std::all_of(memory.data(), scratch, untouched));
+  EXPECT_TRUE(std::all_of(scratch + bytes, memory.data() + memory.size(), untouched));
+  return result;
+}
+
+double root_mean_square(const Exact& values) {
+  double sum = 0;
+  for (const double value : values) sum += value * value;
+  return std::sqrt(sum / static_cast<double>(values.size()));
+}
+
+struct Deviation {
+  double largest;           ///< relative to the root mean square of the exact result
+  double root_mean_square;  ///< likewise
+};
+
+Deviation deviation(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape, Pass pass,
+                    int threads = 1) {
+  const Sizes size = sizes(shape, pass);
+  const Values first = random_values(size.first, 1);
+  const Values second = random_values(size.second, 2);
+  const Exact exact = plain_loops(shape, pass, first, second);
+  const Values result = run(*algorithm.make(shape, pass, threads), first, second, size.result);
+  Exact errors(exact.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    errors[i] = std::abs(exact[i] - double{result[i]});
+    if (!(errors[i] <= largest)) largest = errors[i];  // a NaN stays
+  }
+  const double scale = root_mean_square(exact);
+  return {largest / scale, root_mean_square(errors) / scale};
+}
+
+ConvolutionShape make_shape(Index images, Index channels, Index height, Index width, Index outputs,
+                            Index pad, Index groups = 1) {
+  return {.images = images,
+          .channels = channels,
+          .height = height,
+          .width = width,
+          .outputs = outputs,
+          .out_height = height + 2 * pad - 2,
+          .out_width = width + 2 * pad - 2,
+          .kernel_h = 3,
+          .kernel_w = 3,
+          .stride = 1,
+          .pad = pad,
+          .groups = groups};
+}
+
+constexpr Pass passes[]{Pass::forward, Pass::backward_data, Pass::backward_filter};
+const ConvolutionAlgorithm* const algorithms[]{&winograd_f2, &winograd_f4, &winograd_f6};
+
+void expect_agreement(const ConvolutionShape& shape, int threads = 1) {
+  for (const ConvolutionAlgorithm* algorithm : algorithms) {
+    for (const Pass pass : passes) {
+      const Deviation error = deviation(*algorithm, shape, pass, threads);
+      EXPECT_LT(error.largest, 1e-4)
+          << algorithm->name << ", " << pass_name(pass) << ", N " << shape.images << ", C "
+          << shape.channels << ", H " << shape.height << ", W " << shape.width << ", K "
+          << shape.outputs << ", pad " << shape.pad << ", groups " << shape.groups;
+    }
+  }
+}
+
+TEST(Winograd, ComputesEveryPassWithAnyPadding) {
+  for (const Index pad : {0, 1, 2}) expect_agreement(make_shape(2, 3, 12, 24, 4, pad));
+}
+
+TEST(Winograd, ComputesMapsThatNoTileFits) {
+  for (const Index pad : {0, 1, 2}) {
+    expect_agreement(make_shape(1, 2, 13, 7, 3, pad));
+    expect_agreement(make_shape(1, 2, 3, 37, 3, pad));
+    expect_agreement(make_shape(2, 2, 29, 3, 3, pad));
+  }
+}
+
+TEST(Winograd, ComputesMapsSmallerThanATile) {
+  expect_agreement(make_shape(3, 2, 3, 3, 2, 0));
+  expect_agreement(make_shape(3, 2, 1, 1, 2, 1));
+  expect_agreement(make_shape(3, 2, 1, 2, 2, 2));
+}
+
+TEST(Winograd, ComputesAnyNumberOfChannelsAndImages) {
+  expect_agreement(make_shape(1, 1, 8, 9, 1, 1));
+  expect_agreement(make_shape(3, 17, 8, 9, 1, 1));
+  expect_agreement(make_shape(5, 1, 8, 9, 17, 1));
+  expect_agreement(make_shape(1, 33, 5, 6, 19, 1));
+  expect_agreement(make_shape(17, 16, 5, 6, 32, 1));
+}
+
+TEST(Winograd, ComputesGroups) {
+  expect_agreement(make_shape(2, 6, 9, 10, 4, 1, 2));
+  expect_agreement(make_shape(2, 5, 9, 10, 10, 0, 5));
+}
+
+TEST(Winograd, ComputesSeveralBlocksOfTilesAndOfChannels) {
+  expect_agreement(make_shape(2, 130, 40, 90, 3, 1));
+  expect_agreement(make_shape(1, 3, 40, 90, 130, 1));
+  expect_agreement(make_shape(300, 110, 1, 1, 400, 1));  // both at once, one tile an image
+}
+
+TEST(Winograd, ComputesTheSameWithSeveralThreads) {
+  for (const int threads : {2, 3}) {
+    expect_agreement(make_shape(3, 20, 15, 18, 35, 1), threads);
+    expect_agreement(make_shape(2, 130, 40, 30, 3, 1), threads);
+    expect_agreement(make_shape(1, 1, 4, 4, 1, 1), threads);
+  }
+}
+
+TEST(Winograd, ErrsAsItsPointsLetExpect) {
+  for (const Pass pass : passes) {
+    for (const Index channels : {64, 512}) {
+      const ConvolutionShape layer = make_shape(1, channels, 14, 14, channels == 64 ? 64 : 24, 1);
+      const double f2 = deviation(winograd_f2, layer, pass).largest;
+      const double f4 = deviation(winograd_f4, layer, pass).largest;
+      const double f6 = deviation(winograd_f6, layer, pass).largest;
+      EXPECT_LT(f2, 4e-6) << pass_name(pass);
+      EXPECT_LT(f4, 1.5e-5) << pass_name(pass);
+      EXPECT_LT(f6, 1e-4) << pass_name(pass);
+      EXPECT_GT(f6, 2 * f2) << pass_name(pass);
+    }
+  }
+}
+
+TEST(Winograd, NeedsScratchThatDoesNotGrowWithTheBatch) {
+  for (const ConvolutionAlgorithm* algorithm : algorithms) {
+    for (const Pass pass : passes) {
+      const auto bytes = [&](Index images) {
+        return algorithm->make(make_shape(images, 64, 56, 56, 64, 1), pass, 1)->scratch_bytes();
+      };
+      EXPECT_EQ(bytes(64), bytes(1024)) << algorithm->name << ", " << pass_name(pass);
+      EXPECT_LT(bytes(1024), std::size_t{24} << 20) << algorithm->name << ", " << pass_name(pass);
+    }
+  }
+}
+
+void expect_refusal(const ConvolutionShape& shape, const std::string& property) {
+  for (const Pass pass : passes) {
+    try {
+      winograd_f4.make(shape, pass, 1);
+      ADD_FAILURE() << property << " is accepted";
+    } catch (const Unsupported& error) {
+      EXPECT_EQ(std::string(error.what()).rfind(property, 0), 0U) << error.what();
+    }
+  }
+}
+
+TEST(Winograd, RefusesOtherConvolutionsByTheirProperty) {
+  ConvolutionShape strided = make_shape(1, 3, 9, 9, 4, 1);
+  strided.stride = 2;
+  strided.out_height = strided.out_width = 5;
+  expect_refusal(strided, "stride 2");
+  ConvolutionShape large = make_shape(1, 3, 9, 9, 4, 2);
+  large.kernel_h = large.kernel_w = 5;
+  large.out_height = large.out_width = 9;
+  expect_refusal(large, "kernel 5 x 5");
+  expect_refusal(make_shape(1, 3, 9, 9, 4, 3), "pad 3");
+}
+
+TEST(Winograd, SaysWhichFilteringRuns) {
+  const ConvolutionShape layer = make_shape(1, 3, 9, 9, 4, 1);
+  EXPECT_EQ(
+      winograd_f4.make(layer, Pass::forward, 1)->implementation().rfind("winograd F(4x4,3x3) ", 0),
+      0U);
+  EXPECT_EQ(winograd_f4.make(layer, Pass::backward_filter, 1)
+                ->implementation()
+                .rfind("winograd F(3x3,4x4) ", 0),
+            0U);
+}
+
+}  // namespace
+}  // namespace dlscale::backend::native_device
