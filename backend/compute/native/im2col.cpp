@@ -134,7 +134,7 @@ class Forward final : public Im2colPass {
  public:
   using Im2colPass::Im2colPass;
   void run(const float* x, const float* w, float* y, std::byte* scratch) override {
-    share(threads(), std::ssize(blocks()), [&](std::int64_t i, int thread) {
+    parallel_for(threads(), std::ssize(blocks()), [&](std::int64_t i, int thread) {
       for (std::int64_t group = 0; group < shape().groups; ++group) {
         compute(x, w, y, blocks()[static_cast<std::size_t>(i)], group, memory(scratch, thread));
       }
@@ -164,7 +164,7 @@ class BackwardData final : public Im2colPass {
   using Im2colPass::Im2colPass;
   void run(const float* dy, const float* w, float* dx, std::byte* scratch) override {
     const auto parts = by_images();
-    share(threads(), std::ssize(parts), [&](std::int64_t i, int thread) {
+    parallel_for(threads(), std::ssize(parts), [&](std::int64_t i, int thread) {
       const auto& part = parts[static_cast<std::size_t>(i)];
       clear(dx, part.front());
       for (const PixelBlock& block : part) {
@@ -218,7 +218,7 @@ class BackwardFilter final : public Im2colPass {
   using Im2colPass::Im2colPass;
   void run(const float* x, const float* dy, float* dw, std::byte* scratch) override {
     std::vector<char> started(static_cast<std::size_t>(threads()), 0);
-    share(threads(), std::ssize(blocks()), [&](std::int64_t i, int thread) {
+    parallel_for(threads(), std::ssize(blocks()), [&](std::int64_t i, int thread) {
       const Memory mine = memory(scratch, thread);
       const bool add = std::exchange(started[static_cast<std::size_t>(thread)], 1) != 0;
       for (std::int64_t group = 0; group < shape().groups; ++group) {

@@ -100,12 +100,12 @@ class CorrelationPass final : public ConvolutionPass {
   void transform_filters(const float* filters, Index first, float* u) const {
     const Index count = outputs_.length(first);
     if (order_ == FilterOrder::by_output) {
-      parallel_for(tiling_.threads(), count, [&](Index row) {
+      parallel_for(tiling_.threads(), count, [&](Index row, int /*thread*/) {
         kernels_.filter(filters + (first + row) * shape_.inputs * 9, shape_.inputs,
                         u + row * u_.stride, u_.size);
       });
     } else {
-      parallel_for(tiling_.threads(), shape_.inputs, [&](Index row) {
+      parallel_for(tiling_.threads(), shape_.inputs, [&](Index row, int /*thread*/) {
         kernels_.rotated_filter(filters + (row * shape_.outputs + first) * 9, count,
                                 u + row * u_.stride, u_.size);
       });
@@ -122,7 +122,7 @@ class CorrelationPass final : public ConvolutionPass {
   }
 
   void write(const float* m, TileRange tiles, const Planes<float>& outputs, Index first) const {
-    parallel_for(tiling_.threads(), outputs_.length(first), [&](Index row) {
+    parallel_for(tiling_.threads(), outputs_.length(first), [&](Index row, int /*thread*/) {
       Planes<float> planes = outputs;
       planes.data += (first + row) * planes.height * planes.width;
       kernels_.output(tiling_.grid(), tiles, m + row * m_.stride, m_.size, planes);

@@ -92,7 +92,7 @@ class FilterGradientPass final : public ConvolutionPass {
   }
 
   void write(const float* d, Index outputs, float* dw) const {
-    parallel_for(tiling_.threads(), outputs, [&](Index row) {
+    parallel_for(tiling_.threads(), outputs, [&](Index row, int /*thread*/) {
       kernels_.filter_gradient(d + row * d_.stride, d_.size, channels_, dw + row * channels_ * 9);
     });
   }

@@ -36,7 +36,7 @@ Index Tiling::strips() const {
 
 void Tiling::read(ReadTiles transform, TileRange tiles, const Planes<const float>& first,
                   Index channels, const Stack& stack, float* to, float* strips) const {
-  parallel_for(threads_, channels, [&](Index channel) {
+  parallel_for(threads_, channels, [&](Index channel, int /*thread*/) {
     Planes<const float> planes = first;
     planes.data += channel * planes.height * planes.width;
     float* strip = strips + this->strips() / threads_ * omp_get_thread_num();

@@ -1,9 +1,9 @@
 #pragma once
 #include <algorithm>
-#include <exception>
 #include <string>
 
 #include "backend/compute/native/winograd_kernels.hpp"
+#include "backend/compute/native/workers.hpp"
 
 /// How the passes of Winograd convolution cut their work, so that what they work on fits into the
 /// caches and scratch does not grow with the batch.
@@ -57,22 +57,6 @@ struct Stack {
 /// "winograd F(4x4,3x3) avx3+gemm" for 4 outputs and 3 taps.
 std::string implementation_name(const Kernels& kernels, int outputs, int taps);
 
-/// body(index) for all indices, by several threads. Rethrows what a body threw.
-template <class Body>
-void parallel_for(int threads, Index count, const Body& body) {
-  std::exception_ptr failure;
-#pragma omp parallel for num_threads(threads) schedule(dynamic)
-  for (Index i = 0; i < count; ++i) {
-    try {
-      body(i);
-    } catch (...) {
-#pragma omp critical(dlscale_winograd_failure)
-      failure = std::current_exception();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
 /// The tiles of one pass, cut into blocks.
 class Tiling {
  public:
@@ -100,7 +84,7 @@ class Tiling {
     const Index products = alpha() * alpha();
     const Index parts = std::min((Index{4} * threads_ + products - 1) / products, (rows + 7) / 8);
     const Blocks part(rows, (rows + parts - 1) / parts, 1, 1);
-    parallel_for(threads_, products * part.count(), [&](Index i) {
+    parallel_for(threads_, products * part.count(), [&](Index i, int /*thread*/) {
       const Index first = i % part.count() * part.size;
       body(i / part.count(), first, part.length(first));
     });

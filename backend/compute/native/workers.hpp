@@ -1,6 +1,6 @@
 #pragma once
-#include <omp.h>
-
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <exception>
 
@@ -11,18 +11,24 @@ constexpr std::int64_t round_up(std::int64_t floats) {
   return (floats + 15) / 16 * 16;
 }
 
-/// Calls work(i, thread) for i in [0, count) on up to `threads` threads, each a contiguous share;
-/// `thread` is below `threads`. Rethrows the first exception when all are done.
-template <class Work>
-void share(int threads, std::int64_t count, const Work& work) {
+/// body(index, thread) for all indices below `count`, on `threads` threads that take a few at a
+/// time; thread < `threads`. Throws what a body threw first, after all others are done.
+template <class Body>
+void parallel_for(int threads, std::int64_t count, const Body& body) {
   std::exception_ptr failure;
-#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1 && count > 1)
-  for (std::int64_t i = 0; i < count; ++i) {
-    try {
-      work(i, omp_get_thread_num());
-    } catch (...) {
-#pragma omp critical
-      failure = std::current_exception();
+  std::atomic<int> arrived = 0;
+  const std::int64_t at_once = std::max<std::int64_t>(1, count / (std::int64_t{16} * threads));
+#pragma omp parallel num_threads(threads)
+  {
+    const int thread = arrived++;
+#pragma omp for schedule(dynamic, at_once)
+    for (std::int64_t index = 0; index < count; ++index) {
+      try {
+        body(index, thread);
+      } catch (...) {
+#pragma omp critical(dlscale_native_failure)
+        if (!failure) failure = std::current_exception();
+      }
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -154,15 +154,19 @@ class Conformance : public testing::TestWithParam<Parameters> {
 
 std::unique_ptr<OpenedDevices> Conformance::devices;
 
+OperationSpec spec_of(ComputeDevice& device, const Layer& layer, const Parameters& parameters) {
+  const auto& [backend, layer_case, dtype, layout] = parameters;
+  if (layout == InputLayout::plain) return plain_spec(device, layer, layer_case.batch, dtype);
+  return chained_spec(device, layer, layer_case.batch, dtype);
+}
+
 TEST_P(Conformance, GivesTheAnswersOfReference) {
   const auto& [backend, layer_case, dtype, layout] = GetParam();
   const auto& [device, reason] = devices->of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
   const auto reference = family<ComputeBackend>().find("reference")->open({});
   const Layer layer = make_layer(layer_case.kind, layer_case.inputs);
-  const OperationSpec spec = layout == InputLayout::plain
-                                 ? plain_spec(*device, layer, layer_case.batch, dtype)
-                                 : chained_spec(*device, layer, layer_case.batch, dtype);
+  const OperationSpec spec = spec_of(*device, layer, GetParam());
   const auto operation = device->create(spec);
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
     ASSERT_EQ(operation->has(pass),
@@ -183,9 +187,7 @@ TEST_P(Conformance, GivesThemByEveryAlgorithm) {
   if (device == nullptr) GTEST_SKIP() << reason;
   const auto reference = family<ComputeBackend>().find("reference")->open({});
   const Layer layer = make_layer(layer_case.kind, layer_case.inputs);
-  const OperationSpec spec = layout == InputLayout::plain
-                                 ? plain_spec(*device, layer, layer_case.batch, dtype)
-                                 : chained_spec(*device, layer, layer_case.batch, dtype);
+  const OperationSpec spec = spec_of(*device, layer, GetParam());
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
     for (const Algorithm& algorithm : device->algorithms(spec, pass)) {
       try {

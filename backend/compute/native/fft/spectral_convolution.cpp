@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "backend/compute/native/fft/blocks.hpp"
-#include "backend/compute/native/fft/parallel.hpp"
 #include "backend/compute/native/gemm.hpp"
+#include "backend/compute/native/workers.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 
@@ -118,7 +118,7 @@ class SpectralConvolution final : public ConvolutionPass {
     const SpectraShape shape = spectra.shape();
     const Block& block = spectra.block;
     const std::int64_t batch = blocks_.batch, batches = shape.lanes / batch;
-    parallel_for(block.rows * batches, threads_, [&](std::int64_t index, int thread) {
+    parallel_for(threads_, block.rows * batches, [&](std::int64_t index, int thread) {
       const std::int64_t row = index / batches, lane = index % batches * batch;
       float* re = spectra.data + row * shape.lanes + lane;
       float* im = re + shape.im();
@@ -144,7 +144,7 @@ class SpectralConvolution final : public ConvolutionPass {
                         const BlockSpectra& result_hat, bool add, std::byte* scratch) const {
     const SpectraShape a = a_hat.shape(), b = b_hat.shape(), c = result_hat.shape();
     const std::int64_t i = a_hat.block.lanes, j = b_hat.block.lanes, q = a_hat.block.rows;
-    parallel_for(frequencies(problem_.L), threads_, [&](std::int64_t f, int thread) {
+    parallel_for(threads_, frequencies(problem_.L), [&](std::int64_t f, int thread) {
       const Matrix of_b{b_hat.matrices(f), b.lanes};
       float* rotated = rotated_matrices(thread, scratch);
       rotate(a_hat.matrices(f), a.im(), rotated);

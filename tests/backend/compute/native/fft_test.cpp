@@ -5,7 +5,6 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <numbers>
 #include <random>
@@ -19,6 +18,7 @@
 #include "backend/compute/native/fft/spectral_convolution.hpp"
 #include "backend/compute/native/fft_convolution.hpp"
 #include "core/error.hpp"
+#include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 namespace {
@@ -46,30 +46,6 @@ double error(const Float* actual, const std::vector<double>& expected) {
   const double rms = std::sqrt(squares / static_cast<double>(expected.size()));
   return rms > 0 ? worst / rms : worst;
 }
-
-/// Memory at a multiple of 64 whose bytes are all ones (as floats: NaN), with a guard behind it.
-class Guarded {
- public:
-  explicit Guarded(std::size_t bytes) : bytes_(bytes) {
-    storage_.assign(bytes + 2 * guard, std::byte{0xFF});
-    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
-    begin_ = (64 - address % 64) % 64;
-  }
-  [[nodiscard]] std::byte* data() { return storage_.data() + begin_; }
-  [[nodiscard]] float* floats() { return reinterpret_cast<float*>(data()); }
-  [[nodiscard]] bool intact() const {
-    const auto is_guard = [](std::byte byte) { return byte == std::byte{0xFF}; };
-    const auto begin = storage_.begin() + static_cast<std::ptrdiff_t>(begin_);
-    return std::all_of(storage_.begin(), begin, is_guard) &&
-           std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), storage_.end(), is_guard);
-  }
-
- private:
-  static constexpr std::size_t guard = 256;
-  std::size_t bytes_;
-  std::size_t begin_ = 0;
-  std::vector<std::byte> storage_;
-};
 
 // ---------------------------------------------------------------------------------- transforms
 
@@ -210,88 +186,11 @@ TEST(BatchedTransform, TakesPowersOfTwoOnly) {
 
 ConvolutionShape make_shape(Index N, Index C, Index H, Index W, Index K, Index R, Index S,
                             Index pad, Index groups = 1) {
-  return {.images = N,
-          .channels = C,
-          .height = H,
-          .width = W,
-          .outputs = K,
-          .out_height = H + 2 * pad - R + 1,
-          .out_width = W + 2 * pad - S + 1,
-          .kernel_h = R,
-          .kernel_w = S,
-          .stride = 1,
-          .pad = pad,
-          .groups = groups};
+  return shape_of(N, C, H, W, K, R, S, 1, pad, groups);
 }
 
-Index x_size(const ConvolutionShape& s) {
-  return s.images * s.channels * s.height * s.width;
-}
-Index y_size(const ConvolutionShape& s) {
-  return s.images * s.outputs * s.out_height * s.out_width;
-}
-Index w_size(const ConvolutionShape& s) {
-  return s.outputs * (s.channels / s.groups) * s.kernel_h * s.kernel_w;
-}
-
-/// visit(index in x, index in w, index in y) for all products of the convolution.
-void for_products(const ConvolutionShape& s,
-                  const std::function<void(std::size_t, std::size_t, std::size_t)>& visit) {
-  const Index C = s.channels / s.groups, K = s.outputs / s.groups;
-  for (Index n = 0; n < s.images; ++n)
-    for (Index k = 0; k < s.outputs; ++k)
-      for (Index c = 0; c < C; ++c)
-        for (Index p = 0; p < s.out_height; ++p)
-          for (Index q = 0; q < s.out_width; ++q)
-            for (Index r = std::max<Index>(0, s.pad - p); r < s.kernel_h; ++r)
-              for (Index t = std::max<Index>(0, s.pad - q); t < s.kernel_w; ++t) {
-                const Index h = p + r - s.pad, w = q + t - s.pad;
-                if (h >= s.height || w >= s.width) continue;
-                const Index channel = k / K * C + c;
-                visit(static_cast<std::size_t>(
-                          ((n * s.channels + channel) * s.height + h) * s.width + w),
-                      static_cast<std::size_t>(((k * C + c) * s.kernel_h + r) * s.kernel_w + t),
-                      static_cast<std::size_t>(
-                          ((n * s.outputs + k) * s.out_height + p) * s.out_width + q));
-              }
-}
-
-struct Operands {
-  std::vector<float> first, second;
-  std::vector<double> result;
-};
-
-/// Random operands of a pass, and its result in double precision.
-Operands make_operands(const ConvolutionShape& s, Pass pass) {
-  const std::vector<float> x = random_values(x_size(s), 5), w = random_values(w_size(s), 6);
-  const std::vector<float> dy = random_values(y_size(s), 7);
-  std::vector<double> sums;
-  switch (pass) {
-    case Pass::forward:
-      sums.resize(dy.size());
-      for_products(s, [&](auto i, auto j, auto k) { sums[k] += double{x[i]} * double{w[j]}; });
-      return {x, w, sums};
-    case Pass::backward_data:
-      sums.resize(x.size());
-      for_products(s, [&](auto i, auto j, auto k) { sums[i] += double{dy[k]} * double{w[j]}; });
-      return {dy, w, sums};
-    default:
-      sums.resize(w.size());
-      for_products(s, [&](auto i, auto j, auto k) { sums[j] += double{x[i]} * double{dy[k]}; });
-      return {x, dy, sums};
-  }
-}
-
-/// Runs the pass and checks it: answer, memory behind the result and behind the scratch.
-void expect_right(ConvolutionPass& pass, const Operands& operands) {
-  Guarded scratch(pass.scratch_bytes());
-  Guarded result(operands.result.size() * sizeof(float));
-  for (int time = 0; time < 2; ++time) {  // the second meets scratch as the first left it
-    pass.run(operands.first.data(), operands.second.data(), result.floats(), scratch.data());
-    EXPECT_LT(error(result.floats(), operands.result), 4e-6);
-    EXPECT_TRUE(scratch.intact());
-    EXPECT_TRUE(result.intact());
-  }
+void expect_right(ConvolutionPass& pass, const PassData& data) {
+  EXPECT_LT(error_of(pass, data), 4e-6);
 }
 
 struct Case {
@@ -340,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(AllCases, FftConvolutionTest,
 TEST_P(FftConvolutionTest, IsTheConvolutionByItsDefinition) {
   const auto& [named, algorithm, pass] = GetParam();
   const auto made = algorithm->make(named.shape, pass, 1);
-  expect_right(*made, make_operands(named.shape, pass));
+  expect_right(*made, pass_data(named.shape, pass));
 }
 
 constexpr Pass passes[] = {Pass::forward, Pass::backward_data, Pass::backward_filter};
@@ -353,7 +252,7 @@ TEST(FftConvolution, TilesOfAllSizesAreRight) {
           make_spectral_convolution("tiles", make_problem(shape, pass, L, Tiling::overlap_save),
                                     make_batched_transform(L), 1);
       SCOPED_TRACE(made->implementation());
-      expect_right(*made, make_operands(shape, pass));
+      expect_right(*made, pass_data(shape, pass));
     }
   }
 }
@@ -374,7 +273,7 @@ TEST_F(InstructionSetTest, EveryOneIsRight) {
     for (const Pass pass : passes) {
       const auto made = fft.make(shape, pass, 1);
       SCOPED_TRACE(made->implementation());
-      expect_right(*made, make_operands(shape, pass));
+      expect_right(*made, pass_data(shape, pass));
     }
   }
 }
@@ -382,7 +281,7 @@ TEST_F(InstructionSetTest, EveryOneIsRight) {
 TEST(FftConvolution, BlocksOfAllSizesAreRight) {
   const ConvolutionShape shape = make_shape(21, 19, 6, 6, 18, 3, 3, 1);
   for (const Pass pass : passes) {
-    const Operands operands = make_operands(shape, pass);
+    const PassData operands = pass_data(shape, pass);
     const Problem problem = make_problem(shape, pass, 8, Tiling::whole);
     for (const Index kibibytes : {100, 200, 400}) {
       const Index limit = kibibytes << 10;
@@ -400,7 +299,7 @@ TEST(FftConvolution, NumberOfThreadsChangesNothing) {
   const ConvolutionShape shape = make_shape(5, 7, 19, 23, 9, 5, 5, 2);
   for (const ConvolutionAlgorithm* algorithm : {&fft, &fft_tiled}) {
     for (const Pass pass : passes) {
-      const Operands operands = make_operands(shape, pass);
+      const PassData operands = pass_data(shape, pass);
       std::vector<double> of_one;
       for (const int threads : {1, 2, 5}) {
         const auto made = algorithm->make(shape, pass, threads);

@@ -24,11 +24,10 @@ std::vector<ConvolutionShape> shapes() {
 
 TEST(Im2col, GivesTheAnswersOfPlainLoops) {
   for (const ConvolutionShape& shape : shapes()) {
-    const Tensors tensors(shape);
     for (const Pass pass : passes) {
-      const auto expected = plain_pass(shape, pass, tensors);
+      const PassData data = pass_data(shape, pass);
       for (const int threads : {1, 3}) {
-        EXPECT_LE(relative_error(run_pass(im2col, shape, pass, tensors, threads), expected), 1e-5)
+        EXPECT_LE(error_of(*im2col.make(shape, pass, threads), data), 1e-5)
             << shape.images << " images, " << shape.channels << " channels, kernel "
             << shape.kernel_h << ", " << pass_name(pass) << ", " << threads << " threads";
       }

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
-
-#include "backend/compute/buffer.hpp"
+#include <utility>
 
 namespace dlscale::backend::native_device {
 namespace {
@@ -74,52 +72,26 @@ ConvolutionShape shape_of(std::int64_t images, std::int64_t channels, std::int64
           .groups = groups};
 }
 
-Tensors::Tensors(const ConvolutionShape& shape, unsigned seed) {
-  std::mt19937 random(seed);
-  x = normal(shape.images * shape.channels * shape.height * shape.width, random);
-  w = normal(shape.outputs * (shape.channels / shape.groups) * shape.kernel_h * shape.kernel_w,
-             random);
-  dy = normal(shape.images * shape.outputs * shape.out_height * shape.out_width, random);
-}
-
-std::vector<double> plain_pass(const ConvolutionShape& shape, Pass pass, const Tensors& tensors) {
-  const auto& [x, w, dy] = tensors;
-  const auto& like = pass == Pass::forward ? dy : pass == Pass::backward_data ? x : w;
-  std::vector<double> result(like.size());
+PassData pass_data(const ConvolutionShape& shape, Pass pass) {
+  std::mt19937 random(1);
+  const auto x = normal(shape.images * shape.channels * shape.height * shape.width, random);
+  const auto w = normal(
+      shape.outputs * (shape.channels / shape.groups) * shape.kernel_h * shape.kernel_w, random);
+  const auto dy = normal(shape.images * shape.outputs * shape.out_height * shape.out_width, random);
+  std::vector<double> sums((pass == Pass::forward         ? dy
+                            : pass == Pass::backward_data ? x
+                                                          : w)
+                               .size());
+  const auto add = [&](std::int64_t to, double value) {
+    sums[static_cast<std::size_t>(to)] += value;
+  };
   for_each_product(shape, [&](std::int64_t in, std::int64_t weight, std::int64_t out) {
-    if (pass == Pass::forward) {
-      result[static_cast<std::size_t>(out)] += product(tensors.x, in, tensors.w, weight);
-    } else if (pass == Pass::backward_data) {
-      result[static_cast<std::size_t>(in)] += product(tensors.dy, out, tensors.w, weight);
-    } else {
-      result[static_cast<std::size_t>(weight)] += product(tensors.dy, out, tensors.x, in);
-    }
+    if (pass == Pass::forward) add(out, product(x, in, w, weight));
+    if (pass == Pass::backward_data) add(in, product(dy, out, w, weight));
+    if (pass == Pass::backward_filter) add(weight, product(x, in, dy, out));
   });
-  return result;
-}
-
-std::vector<float> run_pass(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape,
-                            Pass pass, const Tensors& tensors, int threads) {
-  constexpr std::size_t guard = 64;
-  constexpr auto untouched = std::byte{0x5A};
-  const auto& [x, w, dy] = tensors;
-  const bool forward = pass == Pass::forward;
-  const auto& first = pass == Pass::backward_data ? dy : x;
-  const auto& second = pass == Pass::backward_filter ? dy : w;
-  const auto& like = forward ? dy : pass == Pass::backward_data ? x : w;
-  std::vector<float> result(like.size(), std::numeric_limits<float>::quiet_NaN());
-  const auto made = algorithm.make(shape, pass, threads);
-  const std::size_t bytes = made->scratch_bytes();
-  const Buffer memory = allocate_host(bytes + 2 * guard);
-  std::fill_n(memory.get(), bytes + 2 * guard, untouched);
-  auto* scratch = memory.get() + guard;
-  std::fill_n(scratch, bytes, std::byte{0xFF});  // as f32 a NaN
-  made->run(first.data(), second.data(), result.data(), scratch);
-  const auto intact = [](std::byte value) { return value == untouched; };
-  EXPECT_TRUE(std::all_of(memory.get(), scratch, intact)) << "wrote before its scratch";
-  EXPECT_TRUE(std::all_of(scratch + bytes, scratch + bytes + guard, intact))
-      << "wrote beyond its scratch";
-  return result;
+  return {pass == Pass::backward_data ? dy : x, pass == Pass::backward_filter ? dy : w,
+          std::move(sums)};
 }
 
 double relative_error(const std::vector<float>& a, const std::vector<double>& b) {
@@ -134,6 +106,20 @@ double relative_error(const std::vector<float>& a, const std::vector<double>& b)
   }
   if (worst == 0) return 0;
   return worst / std::sqrt(squares / static_cast<double>(b.size()));
+}
+
+double error_of(ConvolutionPass& pass, const PassData& data) {
+  Guarded scratch(pass.scratch_bytes());
+  Guarded result(data.result.size() * sizeof(float));
+  double worst = 0;
+  for (int time = 0; time < 2; ++time) {
+    pass.run(data.first.data(), data.second.data(), result.floats(), scratch.data());
+    EXPECT_TRUE(scratch.intact()) << "wrote beyond its scratch";
+    EXPECT_TRUE(result.intact()) << "wrote beyond its result";
+    const float* values = result.floats();
+    worst = std::max(worst, relative_error({values, values + data.result.size()}, data.result));
+  }
+  return worst;
 }
 
 }  // namespace dlscale::backend::native_device

@@ -1,4 +1,7 @@
 #pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "backend/compute/native/convolution.hpp"
@@ -11,21 +14,43 @@ ConvolutionShape shape_of(std::int64_t images, std::int64_t channels, std::int64
                           std::int64_t kernel_w, std::int64_t stride, std::int64_t pad,
                           std::int64_t groups = 1);
 
-/// Tensors of a shape, normally distributed.
-struct Tensors {
-  explicit Tensors(const ConvolutionShape& shape, unsigned seed = 1);
-  std::vector<float> x, w, dy;
+/// Memory at a multiple of 64 whose bytes are all ones (as floats: NaN), guarded at both ends.
+class Guarded {
+ public:
+  explicit Guarded(std::size_t bytes) : bytes_(bytes) {
+    storage_.assign(bytes + 2 * guard, std::byte{0xFF});
+    const auto address = reinterpret_cast<std::uintptr_t>(storage_.data());
+    begin_ = (64 - address % 64) % 64;
+  }
+  [[nodiscard]] std::byte* data() { return storage_.data() + begin_; }
+  [[nodiscard]] float* floats() { return reinterpret_cast<float*>(data()); }
+  [[nodiscard]] bool intact() const {
+    const auto is_guard = [](std::byte byte) { return byte == std::byte{0xFF}; };
+    const auto begin = storage_.begin() + static_cast<std::ptrdiff_t>(begin_);
+    return std::all_of(storage_.begin(), begin, is_guard) &&
+           std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), storage_.end(), is_guard);
+  }
+
+ private:
+  static constexpr std::size_t guard = 256;
+  std::size_t bytes_;
+  std::size_t begin_ = 0;
+  std::vector<std::byte> storage_;
 };
 
-/// The same pass by plain loops in double.
-std::vector<double> plain_pass(const ConvolutionShape& shape, Pass pass, const Tensors& tensors);
-
-/// What an algorithm gives, with scratch memory of exactly what it asks for, all of it NaN before,
-/// and guarded at both ends. The result is NaN before, too.
-std::vector<float> run_pass(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape,
-                            Pass pass, const Tensors& tensors, int threads = 1);
+/// Normally distributed operands of a pass, and its result by plain loops in double.
+struct PassData {
+  std::vector<float> first, second;
+  std::vector<double> result;
+};
+PassData pass_data(const ConvolutionShape& shape, Pass pass);
 
 /// max |a - b| / rms(b); infinite if a is not finite.
 double relative_error(const std::vector<float>& a, const std::vector<double>& b);
+
+/// relative_error() of a pass, with scratch memory of exactly what it asks for, all of it NaN
+/// before, as the result is, and both guarded at their ends. The larger of two runs, of which the
+/// second meets scratch as the first left it.
+double error_of(ConvolutionPass& pass, const PassData& data);
 
 }  // namespace dlscale::backend::native_device

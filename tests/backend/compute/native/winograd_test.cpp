@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
-#include <memory>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "backend/compute/native/winograd_matrices.hpp"
 #include "core/error.hpp"
+#include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {
@@ -74,125 +71,14 @@ TEST(WinogradMatrices, AreThoseOfTheLiteratureButForSigns) {
 
 // The passes, against plain loops
 
-using Values = std::vector<float>;
-using Exact = std::vector<double>;
-
-struct Sizes {
-  Index first, second, result;
-};
-
-Sizes sizes(const ConvolutionShape& s, Pass pass) {
-  const Index x = s.images * s.channels * s.height * s.width;
-  const Index w = s.outputs * s.channels / s.groups * 9;
-  const Index y = s.images * s.outputs * s.out_height * s.out_width;
-  if (pass == Pass::forward) return {x, w, y};
-  if (pass == Pass::backward_data) return {y, w, x};
-  return {x, y, w};
-}
-
-/// Calls visit(index of x, of w, of y) for all products of a convolution.
-template <class Visit>
-void for_all_products(const ConvolutionShape& s, Visit visit) {
-  const Index inputs = s.channels / s.groups;
-  for (Index n = 0; n < s.images; ++n) {
-    for (Index k = 0; k < s.outputs; ++k) {
-      for (Index c = 0; c < inputs; ++c) {
-        const Index channel = n * s.channels + k / (s.outputs / s.groups) * inputs + c;
-        for (Index tap = 0; tap < 9; ++tap) {
-          for (Index p = 0; p < s.out_height; ++p) {
-            const Index row = p + tap / 3 - s.pad;
-            if (row < 0 || row >= s.height) continue;
-            for (Index q = 0; q < s.out_width; ++q) {
-              const Index column = q + tap % 3 - s.pad;
-              if (column < 0 || column >= s.width) continue;
-              visit((channel * s.height + row) * s.width + column, (k * inputs + c) * 9 + tap,
-                    ((n * s.outputs + k) * s.out_height + p) * s.out_width + q);
-            }
-          }
-        }
-      }
-    }
-  }
-}
-
-Exact plain_loops(const ConvolutionShape& s, Pass pass, const Values& first, const Values& second) {
-  Exact sums(sizes(s, pass).result);
-  const auto product = [&](Index i, Index j) { return double{first[i]} * double{second[j]}; };
-  for_all_products(s, [&](Index x, Index w, Index y) {
-    if (pass == Pass::forward) sums[y] += product(x, w);
-    if (pass == Pass::backward_data) sums[x] += product(y, w);
-    if (pass == Pass::backward_filter) sums[w] += product(x, y);
-  });
-  return sums;
-}
-
-Values random_values(Index count, unsigned seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal;
-  Values values(count);
-  for (float& value : values) value = normal(random);
-  return values;
-}
-
-/// Runs a pass in scratch full of NaN, over a result full of NaN, and sees that it stays within.
-Values run(ConvolutionPass& pass, const Values& first, const Values& second, Index result_size) {
-  constexpr float poison = std::numeric_limits<float>::quiet_NaN();
-  constexpr std::size_t guard = 64;
-  Values result(result_size, poison);
-  const std::size_t bytes = pass.scratch_bytes();
-  std::vector<std::byte> memory(bytes + 2 * guard + 64, std::byte{0xFF});
-  void* at = memory.data() + guard;
-  std::size_t space = bytes + 64;
-  auto* scratch = static_cast<std::byte*>(std::align(64, bytes, at, space));
-  pass.run(first.data(), second.data(), result.data(), scratch);
-  const auto untouched = [](std::byte value) { return value == std::byte{0xFF}; };
-  EXPECT_TRUE(std::all_of(memory.data(), scratch, untouched));
-  EXPECT_TRUE(std::all_of(scratch + bytes, memory.data() + memory.size(), untouched));
-  return result;
-}
-
-double root_mean_square(const Exact& values) {
-  double sum = 0;
-  for (const double value : values) sum += value * value;
-  return std::sqrt(sum / static_cast<double>(values.size()));
-}
-
-struct Deviation {
-  double largest;           ///< relative to the root mean square of the exact result
-  double root_mean_square;  ///< likewise
-};
-
-Deviation deviation(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape, Pass pass,
-                    int threads = 1) {
-  const Sizes size = sizes(shape, pass);
-  const Values first = random_values(size.first, 1);
-  const Values second = random_values(size.second, 2);
-  const Exact exact = plain_loops(shape, pass, first, second);
-  const Values result = run(*algorithm.make(shape, pass, threads), first, second, size.result);
-  Exact errors(exact.size());
-  double largest = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    errors[i] = std::abs(exact[i] - double{result[i]});
-    if (!(errors[i] <= largest)) largest = errors[i];  // a NaN stays
-  }
-  const double scale = root_mean_square(exact);
-  return {largest / scale, root_mean_square(errors) / scale};
+double error_of(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape, Pass pass,
+                int threads = 1) {
+  return error_of(*algorithm.make(shape, pass, threads), pass_data(shape, pass));
 }
 
 ConvolutionShape make_shape(Index images, Index channels, Index height, Index width, Index outputs,
                             Index pad, Index groups = 1) {
-  return {.images = images,
-          .channels = channels,
-          .height = height,
-          .width = width,
-          .outputs = outputs,
-          .out_height = height + 2 * pad - 2,
-          .out_width = width + 2 * pad - 2,
-          .kernel_h = 3,
-          .kernel_w = 3,
-          .stride = 1,
-          .pad = pad,
-          .groups = groups};
+  return shape_of(images, channels, height, width, outputs, 3, 3, 1, pad, groups);
 }
 
 constexpr Pass passes[]{Pass::forward, Pass::backward_data, Pass::backward_filter};
@@ -201,8 +87,7 @@ const ConvolutionAlgorithm* const algorithms[]{&winograd_f2, &winograd_f4, &wino
 void expect_agreement(const ConvolutionShape& shape, int threads = 1) {
   for (const ConvolutionAlgorithm* algorithm : algorithms) {
     for (const Pass pass : passes) {
-      const Deviation error = deviation(*algorithm, shape, pass, threads);
-      EXPECT_LT(error.largest, 1e-4)
+      EXPECT_LT(error_of(*algorithm, shape, pass, threads), 1e-4)
           << algorithm->name << ", " << pass_name(pass) << ", N " << shape.images << ", C "
           << shape.channels << ", H " << shape.height << ", W " << shape.width << ", K "
           << shape.outputs << ", pad " << shape.pad << ", groups " << shape.groups;
@@ -259,9 +144,9 @@ TEST(Winograd, ErrsAsItsPointsLetExpect) {
   for (const Pass pass : passes) {
     for (const Index channels : {64, 512}) {
       const ConvolutionShape layer = make_shape(1, channels, 14, 14, channels == 64 ? 64 : 24, 1);
-      const double f2 = deviation(winograd_f2, layer, pass).largest;
-      const double f4 = deviation(winograd_f4, layer, pass).largest;
-      const double f6 = deviation(winograd_f6, layer, pass).largest;
+      const double f2 = error_of(winograd_f2, layer, pass);
+      const double f4 = error_of(winograd_f4, layer, pass);
+      const double f6 = error_of(winograd_f6, layer, pass);
       EXPECT_LT(f2, 4e-6) << pass_name(pass);
       EXPECT_LT(f4, 1.5e-5) << pass_name(pass);
       EXPECT_LT(f6, 1e-4) << pass_name(pass);
