@@ -89,6 +89,9 @@ struct Layer {
   std::vector<LayerId> inputs;           ///< producers, in order; empty only for Input
   std::vector<ImageShape> input_shapes;  ///< of those producers
   ImageShape output;                     ///< of a loss: 1 × 1 × 1
+  /// The output is max(·, 0) of what the kind computes: the layer has taken in the ReLU after it
+  /// (fuse_relu()). Convolution, batch norm and sum only.
+  bool relu = false;
 
   [[nodiscard]] std::int64_t weight_count() const;  ///< convolution, fully connected; BN: scale
   [[nodiscard]] std::int64_t bias_count() const;    ///< bias; BN: shift
@@ -108,6 +111,7 @@ class Network {
     std::string name;
     LayerKind kind;
     std::vector<std::string> inputs;
+    bool relu = false;  ///< as Layer::relu
   };
   Network(std::string name, ImageShape input, const std::vector<Node>& nodes);
 
