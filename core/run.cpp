@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::array all_schedules{Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
 constexpr std::array all_input_copies{InputCopy::on_path, InputCopy::ahead};
+constexpr std::array all_normalisations{Normalisation::host, Normalisation::device};
 constexpr std::array all_launches{Launch::eager, Launch::graph};
 
 /// The value among `all` that `name_of` calls `word`.
@@ -82,6 +83,20 @@ std::string_view input_copy_name(InputCopy copy) {
 
 InputCopy parse_input_copy(std::string_view name) {
   return parse_word("way to copy the input", name, all_input_copies, input_copy_name);
+}
+
+std::string_view normalisation_name(Normalisation normalisation) {
+  switch (normalisation) {
+    case Normalisation::host:
+      return "host";
+    case Normalisation::device:
+      return "device";
+  }
+  fail_expectation("normalisation is a Normalisation");
+}
+
+Normalisation parse_normalisation(std::string_view name) {
+  return parse_word("place to normalise pictures", name, all_normalisations, normalisation_name);
 }
 
 std::string_view launch_name(Launch launch) {
