@@ -19,7 +19,7 @@ struct LayerSelection {
   std::vector<int> batches;
   std::vector<DType> dtypes;
   std::vector<Pass> passes;
-  std::vector<std::string> layers;  ///< names, or "all"
+  std::vector<std::string> layers;  ///< as parse_layers() has them
   std::vector<CacheState> caches;
   Check check = Check::reference;
   Algorithms algorithms = Algorithms::chosen;

@@ -1,7 +1,8 @@
 #include "backend/compute/cuda/cudnn_layers/layer_trial.hpp"
 
 #include "backend/compute/cuda/call.hpp"
-#include "backend/compute/specification.hpp"
+#include "backend/compute/cuda/recording.hpp"
+#include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
@@ -44,6 +45,21 @@ Operands LayerTrial::operands() const {
 void LayerTrial::run(Operation& operation) const {
   operation.run(Pass::forward, operands());
   operation.run(Pass::backward_data, operands());
+}
+
+void LayerTrial::expect_runs(const Context& context, Operation& operation) const {
+  const auto wait = [&] {
+    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize",
+          operation.implementation(Pass::forward));
+  };
+  try {
+    run(operation);
+    wait();
+    static_cast<void>(make_recording(context, [&] { run(operation); }));
+  } catch (const LibraryError& error) {
+    wait();
+    throw Unsupported(error.what());
+  }
 }
 
 Tensor LayerTrial::tensor(const TensorDesc& desc) {

@@ -22,6 +22,10 @@ class LayerTrial {
   [[nodiscard]] Operands operands() const;
   /// Enqueues both passes.
   void run(Operation& operation) const;
+  /// Runs both passes, waits, and records them as a CUDA graph. Some of what a library does not
+  /// offer shows only then, by whatever code: Unsupported with its words, unless the device itself
+  /// is broken.
+  void expect_runs(const Context& context, Operation& operation) const;
 
  private:
   Tensor tensor(const TensorDesc& desc);

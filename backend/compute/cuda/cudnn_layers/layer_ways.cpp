@@ -41,9 +41,12 @@ std::unique_ptr<Operation> make_chosen(const Context& context, const OperationSp
 
 /// What cuDNN can do; nothing where it refuses.
 std::optional<Choice> choice_of_cudnn(const Context& context, const OperationSpec& spec) {
-  const auto layer = graph_layer(spec, context.order);
-  if (layer == nullptr) return Choice{.own = false};
   try {
+    const auto layer = graph_layer(spec, context.order);
+    if (layer == nullptr) {  // a function, which may refuse, too
+      static_cast<void>(make_function_operation(context, spec));
+      return Choice{.own = false};
+    }
     return Choice{.own = false,
                   .plans = {.forward = first_plan(context, spec, *layer, Pass::forward),
                             .backward = first_plan(context, spec, *layer, Pass::backward_data)}};
@@ -52,22 +55,26 @@ std::optional<Choice> choice_of_cudnn(const Context& context, const OperationSpe
   }
 }
 
+/// Whether cuDNN's operation takes no more time than ours; not if it cannot run after all.
+bool is_as_fast(const Context& context, const LayerTrial& trial, Operation& cudnn, Operation& own) {
+  try {
+    trial.expect_runs(context, cudnn);
+  } catch (const Unsupported&) {
+    return false;
+  }
+  return fastest(context.stream, {[&] { trial.run(cudnn); }, [&] { trial.run(own); }}) == 0;
+}
+
 std::shared_ptr<const Choice> choose(const Context& context, const OperationSpec& spec,
                                      const MakeOwn& make_own) {
   const auto ours = std::make_shared<const Choice>();
-  const auto own = make_own();
   const auto theirs = choice_of_cudnn(context, spec);
   if (!theirs) return ours;
-  std::unique_ptr<Operation> other;
-  try {
-    other = make_chosen(context, spec, *theirs);
-  } catch (const Unsupported&) {  // as above
-    return ours;
-  }
+  const auto own = make_own();
+  const auto other = make_chosen(context, spec, *theirs);
   const LayerTrial trial(context, spec, *own, std::max(own->state_bytes(), other->state_bytes()),
                          std::max(own->scratch_bytes(), other->scratch_bytes()));
-  const auto best = fastest(context.stream, {[&] { trial.run(*other); }, [&] { trial.run(*own); }});
-  return best == 0 ? std::make_shared<const Choice>(*theirs) : ours;
+  return is_as_fast(context, trial, *other, *own) ? std::make_shared<const Choice>(*theirs) : ours;
 }
 
 /// Makes the list for one pass of one layer.
@@ -90,12 +97,9 @@ class Lister {
   void add_function() {
     all_.push_back({"cudnn function", [context = context_, spec = spec_] {
                       auto made = make_function_operation(*context, spec);
-                      // Only running it shows what it does not offer.
                       const LayerTrial trial(*context, spec, *made, made->state_bytes(),
                                              made->scratch_bytes());
-                      trial.run(*made);
-                      check(cudaStreamSynchronize(context->stream), "cudaStreamSynchronize",
-                            describe(spec));
+                      trial.expect_runs(*context, *made);
                       return made;
                     }});
   }
