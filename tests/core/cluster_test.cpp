@@ -115,12 +115,10 @@ TEST(ClusterFile, WrongAllReduceIsRefusedByName) {
   const auto error = [](const std::string& more) {
     return test::config_error([&] { (void)load_text(std::string(small_cluster).append(more)); });
   };
-  expect_contains(error("all_reduce: nccl\n"), {"/all_reduce", "nccl", "Add the key nccl"});
-  expect_contains(error("all_reduce: tree\n"), {"/all_reduce", "\"tree\"", "hierarchical"});
-  expect_contains(error(test::replaced(nccl_keys, "ampere", "amper")),
-                  {"/nccl/gpu", "Did you mean \"ampere\"?"});
-  expect_contains(error(test::replaced(nccl_keys, "adapters: 2", "adapters: 0")),
-                  {"/nccl/adapters"});
+  expect_contains(error("all_reduce: nccl\n"), "Add the key nccl");
+  expect_contains(error("all_reduce: tree\n"), "/all_reduce: \"tree\" is not a rule");
+  expect_contains(error(test::replaced(nccl_keys, "ampere", "amper")), "Did you mean \"ampere\"?");
+  expect_contains(error(test::replaced(nccl_keys, "adapters: 2", "adapters: 0")), "/nccl/adapters");
 }
 
 TEST(ClusterFile, BareNumberIsRefusedWithWhatToWrite) {

@@ -19,13 +19,13 @@ Machine sample() {
   machine.cluster.device.peak[DType::f32] = FlopsPerSecond(1.25e11);
   machine.cluster.doc = "quotes \" and ümlauts";
   machine.cluster.storage.shared_by_nodes = true;
-  machine.cluster.nccl = {NcclFacts::Gpu::blackwell,
-                          NcclFacts::Fabric::nvlink,
-                          NcclFacts::Processor::other,
-                          12.5_GBps,
-                          4,
-                          6.25_GBps,
-                          "a source"};
+  machine.cluster.nccl = NcclFacts{NcclFacts::Gpu::blackwell,
+                                   NcclFacts::Fabric::nvlink,
+                                   NcclFacts::Processor::other,
+                                   12.5_GBps,
+                                   4,
+                                   6.25_GBps,
+                                   "a source"};
   machine.cluster.all_reduce = AllReduceRule::nccl;
   machine.memory_bandwidth["copy"] = {BytesPerSecond(1.0 / 3), BytesPerSecond(0.1),
                                       BytesPerSecond(1)};
