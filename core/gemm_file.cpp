@@ -3,6 +3,7 @@
 
 #include "core/config_file.hpp"
 #include "core/config_path.hpp"
+#include "core/error.hpp"
 #include "core/gemm.hpp"
 
 namespace dlscale {
@@ -12,10 +13,15 @@ using Shapes = std::vector<GemmShape>;
 
 ConfigMap load_list(std::string_view name) {
   ConfigMap map = ConfigMap::load(find_config("shapes", name));
-  map.allow_only({"shapes", "doc", "source", "lists", "products"});
+  map.allow_only({"shapes", "doc", "source", "lists", "products", "convolutions"});
   (void)map.text("shapes");
   (void)map.text_or("doc", "");
   (void)map.text_or("source", "");
+  if (map.has("convolutions")) {
+    throw ConfigError(map.where() +
+                      " holds convolutions (no matrix products). Measure them by "
+                      "bench conv --list, or name another list.");
+  }
   return map;
 }
 

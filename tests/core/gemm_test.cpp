@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "core/config_path.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -118,11 +117,9 @@ TEST(GemmList, JoinsTheListsItNames) {
   EXPECT_EQ(all.front(), train.front());
 }
 
-TEST(GemmList, OfEveryNameIsReadable) {
-  EXPECT_GE(config_names("shapes").size(), 4U);
-  for (const std::string& name : config_names("shapes")) {
-    EXPECT_FALSE(load_gemm_shapes(name).empty()) << name;
-  }
+TEST(GemmList, OfConvolutionsIsRefusedWithWhatMeasuresThem) {
+  expect_contains(test::config_error([] { (void)load_gemm_shapes("convnet"); }),
+                  "bench conv --list");
 }
 
 /// First product of DeepBench's training set, and its operations as its table counts them:
