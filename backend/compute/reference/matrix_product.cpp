@@ -1,5 +1,6 @@
 #include "backend/compute/reference/matrix_product.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -35,8 +36,12 @@ class MatrixLoops final : public MatrixProduct {
     const float* values = reinterpret_cast<const float*>(b) + which * k * n;
     if (!shape_.transpose_b) return values;
     turned_.resize(static_cast<std::size_t>(k * n));
-    for (Index j = 0; j < n; ++j) {
-      for (Index p = 0; p < k; ++p) turned_[p * n + j] = values[j * k + p];
+    constexpr Index strip = 16;  // as many numbers as a cache line has
+    for (Index first = 0; first < n; first += strip) {
+      const Index end = std::min(first + strip, n);
+      for (Index p = 0; p < k; ++p) {
+        for (Index j = first; j < end; ++j) turned_[p * n + j] = values[j * k + p];
+      }
     }
     return turned_.data();
   }
