@@ -74,7 +74,7 @@ std::vector<Cell> make_cells(Context& context) {
   for (const std::string& backend : context.list("backend")) {
     const auto workbench =
         std::make_shared<Workbench>(open_device(backend, threads, context.communicator->gpu()),
-                                    open_device("reference", threads), threads);
+                                    open_device("reference", 1), threads);
     backend::Communicator& communicator = *context.communicator;
     std::ranges::move(listed ? listed_cells(workbench, convolutions, selection, communicator)
                              : layer_cells(workbench, networks, selection, communicator),
