@@ -14,6 +14,7 @@ PICTURES = 4096
 PICTURE = "--width 256 --height 256 --picture-size 20kB"
 DATA = "--data {work}/pictures-256"
 NEEDS = ("cuda",)
+OTHERS = "batch_norm,relu,max_pooling,average_pooling,softmax_cross_entropy"
 RATE = "--rate 0.001"  # no network's loss grows without bound in the few iterations that are timed
 
 
@@ -122,7 +123,13 @@ def probe_steps():
     device = bench("device", "--backend cuda --max-time 0.1")
     found = [Step("device", "memory, launches and copies", "device", 90, 240, device, NEEDS, "device")]
     for dtype in DTYPES[:2]:
-        words = f"--network resnet50 --batch 64 --dtype {dtype} --backend cuda --algorithms all"
+        words = f"--network resnet50 --dtype {dtype} --backend cuda --algorithms all --batch"
+        found.append(
+            Step(f"layers-{dtype}", "cuDNN beside our own kernels for ResNet-50's other layers",
+                 "layers", 90, 240, bench("conv", f"{words} 32 --layers {OTHERS} --max-time 0.02"),
+                 NEEDS, f"conv-{dtype}")
+        )  # fmt: skip
+        words += " 64 --layers convolution"
         found.append(
             Step(f"algorithms-{dtype}", "every algorithm for ResNet-50's convolutions", "algorithms",
                  120, 300, bench("conv", f"{words} --max-time 0.02"), NEEDS, f"conv-{dtype}")

@@ -77,7 +77,10 @@ class FakeDevice : public HostDevice {
     return std::make_unique<FakeOperation>(real_->create(spec), fault_);
   }
   [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
-    if (!std::holds_alternative<Convolution>(spec.layer.kind)) return {};
+    const LayerKind& kind = spec.layer.kind;
+    const bool knows = std::holds_alternative<Convolution>(kind) ||
+                       (std::holds_alternative<Relu>(kind) && pass != Pass::backward_filter);
+    if (!knows) return {};
     const auto by = [this, spec](Fault fault) {
       return std::make_unique<FakeOperation>(real_->create(spec), fault);
     };
