@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/convolution_problem.hpp"
 #include "core/step.hpp"
 

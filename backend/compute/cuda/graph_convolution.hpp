@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_pass.hpp"
 #include "backend/compute/cuda/plan.hpp"
 
