@@ -5,8 +5,6 @@
 #include <memory>
 #include <string>
 
-#include "core/run.hpp"
-
 /// Products of many matrices at once, which a convolution becomes between its transforms.
 namespace dlscale::backend::cuda::transforms {
 
@@ -16,6 +14,10 @@ enum class Number { real, complex };
 constexpr std::size_t number_bytes(Number number) {
   return number == Number::real ? sizeof(float) : 2 * sizeof(float);
 }
+
+/// What becomes of factors before they are multiplied. tf32: tensor cores, which round them to 11
+/// bits; sums are of f32 in any case.
+enum class Factors { f32, tf32 };
 
 enum class Form {
   plain,
@@ -36,7 +38,7 @@ struct Matrices {
 struct BatchedProblem {
   std::string what;  ///< the layer with its shapes, for messages
   Number number = Number::real;
-  DType dtype = DType::f32;  ///< f32: factors in full; else tensor cores may round them to tf32
+  Factors factors = Factors::f32;
   std::int64_t count = 1;
   Matrices left;
   Matrices right;

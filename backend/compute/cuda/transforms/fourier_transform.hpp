@@ -29,9 +29,9 @@ class FourierTransform {
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
   /// X[u, v] = Σ_{y, x} plane[y, x] · exp(-2πi (u·y + v·x) / L). Enqueues, as the next does;
   /// `scratch` begins on a multiple of 256 bytes.
-  virtual void forward(const float* planes, Complex* spectra, std::byte* scratch) const = 0;
+  virtual void forward(const float* planes, Complex* spectra, std::byte* scratch) = 0;
   /// L² times the inverse. May leave anything in `spectra`.
-  virtual void inverse(Complex* spectra, float* planes, std::byte* scratch) const = 0;
+  virtual void inverse(Complex* spectra, float* planes, std::byte* scratch) = 0;
 };
 
 /// What is to be transformed.

@@ -23,11 +23,11 @@ template <class Launcher, class T, Order order>
 class SpectralTransforms final : public Transforms {
  public:
   SpectralTransforms(Launcher launcher, std::string name, const std::string& what,
-                     const SpectralShape& shape, const MakeFourier& make)
+                     const SpectralShape& shape, const MakeFourier& make, std::size_t limit)
       : launcher_(std::move(launcher)),
         name_(std::move(name)),
         shape_(shape),
-        batch_(batch_of(shape)),
+        batch_(batch_of(shape, limit)),
         fourier_(make({what, shape.L, batch_})) {}
 
   [[nodiscard]] std::string name() const override {
@@ -35,13 +35,13 @@ class SpectralTransforms final : public Transforms {
            fourier_->name();
   }
   [[nodiscard]] Number number() const override { return Number::complex; }
+  [[nodiscard]] Factors factors() const override { return spectral_factors(shape_.dtype); }
   [[nodiscard]] Arrangement arrangement() const override { return Arrangement::by_tile; }
   [[nodiscard]] std::int64_t points() const override { return frequencies(shape_.L); }
   [[nodiscard]] std::int64_t tiles() const override { return shape_.tiles(); }
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return plane_bytes() + spectrum_bytes() + aligned(fourier_->scratch_bytes());
   }
-  [[nodiscard]] double operations() const override { return transform_operations(shape_); }
 
   void read_filters(const std::byte* weights, float* to, std::byte* scratch) const override {
     read(shape_.weights, weights, {0, shape_.weights.dims[0]}, to, scratch);
@@ -66,13 +66,13 @@ class SpectralTransforms final : public Transforms {
 
  private:
   /// The transforms take so many planes at once, of whatever tensor.
-  static std::int64_t batch_of(const SpectralShape& shape) {
+  static std::int64_t batch_of(const SpectralShape& shape, std::size_t limit) {
     const auto bytes = static_cast<std::size_t>(shape.L * shape.L) * sizeof(float) +
                        static_cast<std::size_t>(frequencies(shape.L)) * sizeof(Complex);
     const std::int64_t planes =
         std::max({shape.weights.dims[0] * shape.weights.dims[1],
                   shape.tiles() * std::max(shape.input.dims[1], shape.output.dims[1])});
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(batch_limit / bytes), 1, planes);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / bytes), 1, planes);
   }
   [[nodiscard]] std::size_t plane_bytes() const {
     return aligned(static_cast<std::size_t>(batch_ * shape_.L * shape_.L) * sizeof(float));
@@ -163,7 +163,8 @@ template <class Launcher>
 std::unique_ptr<const Transforms> make_spectral(const Launcher& launcher,
                                                 const ConvolutionProblem& problem, Pass pass,
                                                 image_tiling::Tiling tiling,
-                                                const MakeFourier& make) {
+                                                const MakeFourier& make,
+                                                std::size_t limit = batch_limit) {
   const bool whole = tiling == image_tiling::Tiling::whole;
   const SpectralShape shape = whole ? whole_shape(problem, pass) : tiled_shape(problem, pass);
   const char* const name = whole ? "fft" : "fft_tiled";
@@ -171,10 +172,10 @@ std::unique_ptr<const Transforms> make_spectral(const Launcher& launcher,
   with_element(problem.dtype, [&]<class T>(T) {
     if (problem.order == Order::nhwc) {
       made = std::make_unique<SpectralTransforms<Launcher, T, Order::nhwc>>(
-          launcher, name, problem.what, shape, make);
+          launcher, name, problem.what, shape, make, limit);
     } else {
       made = std::make_unique<SpectralTransforms<Launcher, T, Order::nchw>>(
-          launcher, name, problem.what, shape, make);
+          launcher, name, problem.what, shape, make, limit);
     }
   });
   return made;

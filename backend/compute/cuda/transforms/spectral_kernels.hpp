@@ -10,19 +10,27 @@
 /// writing follow the order in memory.
 namespace dlscale::backend::cuda::transforms {
 
-/// The square of a team, and the way of its threads through it, line by line of 32.
+/// The square of a team: each thread takes one element of it in each of four rounds.
 struct Square {
-  static constexpr int side = 32;
-  static constexpr int rounds = side * side / static_cast<int>(team_size);
-  static constexpr int step = static_cast<int>(team_size) / side;
+  static constexpr std::uint32_t side = 32;
+  static constexpr std::uint32_t rounds = side * side / team_size;
 
-  [[nodiscard]] DLSCALE_HOST_DEVICE static std::uint32_t lane(const Place& place) {
-    return place.thread % side;
-  }
-  [[nodiscard]] DLSCALE_HOST_DEVICE static std::uint32_t line(const Place& place, int round) {
-    return place.thread / side + static_cast<std::uint32_t>(round) * step;
+  /// Threads that follow each other have the same `slow` and follow each other in `fast`.
+  struct Element {
+    std::uint32_t slow;
+    std::uint32_t fast;
+  };
+  [[nodiscard]] DLSCALE_HOST_DEVICE static Element element(const Place& place,
+                                                           std::uint32_t round) {
+    return {place.thread / side + round * (team_size / side), place.thread % side};
   }
   static std::int64_t count(std::int64_t extent) { return (extent + side - 1) / side; }
+};
+
+/// What a team moves. All that a thread reads is asked for before it waits for any of it.
+template <class T>
+struct SharedSquare {
+  T values[Square::side][Square::side + 1];  // a column lies in different banks
 };
 
 /// An axis of the planes of tiles: point `at` + e of tile t is pixel t · step + shift + e, e <
@@ -47,6 +55,13 @@ struct PlaneAxis {
   }
 };
 
+/// Planes first_plane … first_plane + count - 1 of those that begin with tile first_tile.
+struct PlaneRange {
+  std::uint32_t first_tile;
+  std::uint32_t first_plane;
+  std::uint32_t count;
+};
+
 /// The tiles of images as planes of L × L points, channel by channel of tile by tile, tiles counted
 /// over all images. A filter is an image of one tile.
 template <Order order>
@@ -63,12 +78,23 @@ struct Planes {
   [[nodiscard]] DLSCALE_HOST_DEVICE std::uint32_t points() const {
     return side.divisor() * side.divisor();
   }
-  /// Where a point of a plane, counted from that of the first channel of tile `first`, lies in the
-  /// tensor; -1: nowhere.
-  [[nodiscard]] DLSCALE_HOST_DEVICE std::int64_t find(std::uint32_t first, std::uint32_t plane,
+  /// Elements as they follow each other in the tensor: channels if they are together, else points.
+  struct Element {
+    std::uint32_t plane;
+    std::uint32_t point;
+  };
+  [[nodiscard]] DLSCALE_HOST_DEVICE static Element element(const Place& place,
+                                                           std::uint32_t round) {
+    const auto [slow, fast] = Square::element(place, round);
+    if constexpr (order == Order::nhwc) return {fast, slow};
+    return {slow, fast};
+  }
+  /// Where a point of a plane of the range lies in the tensor; -1: nowhere.
+  [[nodiscard]] DLSCALE_HOST_DEVICE std::int64_t find(const PlaneRange& range, std::uint32_t plane,
                                                       std::uint32_t point) const {
-    const auto [tile, channel] = channels.split(plane);
-    const auto [image, place] = per_image.split(first + tile);
+    if (plane >= range.count || point >= points()) return -1;
+    const auto [tile, channel] = channels.split(range.first_plane + plane);
+    const auto [image, place] = per_image.split(range.first_tile + tile);
     const auto [i, j] = columns.split(place);
     const auto [v, h] = side.split(point);
     const auto n = static_cast<std::int32_t>(image);
@@ -79,20 +105,11 @@ struct Planes {
   }
 };
 
-/// Planes first_plane … first_plane + count - 1 of those that begin with tile first_tile.
-struct PlaneRange {
-  std::uint32_t first_tile;
-  std::uint32_t first_plane;
-  std::uint32_t count;
-};
-
 /// Reads images into planes, zeros where there is nothing.
 template <class T, Order order>
 struct PlanesIn {
   static constexpr int phases = 2;
-  struct Shared {
-    float values[Square::side][Square::side + 1];  // [plane][point]; a column: different banks
-  };
+  using Shared = SharedSquare<float>;  // [plane][point]
 
   Planes<order> planes;
   PlaneRange range;
@@ -103,23 +120,31 @@ struct PlanesIn {
   [[nodiscard]] std::int64_t teams_y() const { return Square::count(range.count); }
 
   DLSCALE_HOST_DEVICE void run(int phase, const Place& place, Shared& shared) const {
-    const bool by_plane = order == Order::nhwc && phase == 0;  // else threads follow the points
-    const std::uint32_t lane = Square::lane(place);
+    if (phase == 0) return read(place, shared);
     DLSCALE_UNROLL
-    for (int round = 0; round < Square::rounds; ++round) {
-      const std::uint32_t line = Square::line(place, round);
-      const std::uint32_t plane = by_plane ? lane : line;
-      const std::uint32_t point = by_plane ? line : lane;
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = Square::element(place, round);
       const std::uint32_t p = place.y * Square::side + plane;
       const std::uint32_t q = place.x * Square::side + point;
       if (p >= range.count || q >= planes.points()) continue;
-      float& value = shared.values[plane][point];
-      if (phase == 0) {
-        const std::int64_t at = planes.find(range.first_tile, range.first_plane + p, q);
-        value = at < 0 ? 0.0F : to_float(from[at]);
-      } else {
-        to[std::int64_t{p} * planes.points() + q] = value;
-      }
+      to[std::int64_t{p} * planes.points() + q] = shared.values[plane][point];
+    }
+  }
+
+ private:
+  DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
+    float held[Square::rounds];
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = planes.element(place, round);
+      const std::int64_t at =
+          planes.find(range, place.y * Square::side + plane, place.x * Square::side + point);
+      held[round] = at < 0 ? 0.0F : to_float(from[at]);
+    }
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = planes.element(place, round);
+      shared.values[plane][point] = held[round];
     }
   }
 };
@@ -128,7 +153,7 @@ struct PlanesIn {
 template <class T, Order order>
 struct PlanesOut {
   static constexpr int phases = 2;
-  using Shared = typename PlanesIn<T, order>::Shared;
+  using Shared = SharedSquare<float>;  // [plane][point]
 
   Planes<order> planes;
   PlaneRange range;
@@ -140,23 +165,31 @@ struct PlanesOut {
   [[nodiscard]] std::int64_t teams_y() const { return Square::count(range.count); }
 
   DLSCALE_HOST_DEVICE void run(int phase, const Place& place, Shared& shared) const {
-    const bool by_plane = order == Order::nhwc && phase == 1;
-    const std::uint32_t lane = Square::lane(place);
+    if (phase == 0) return read(place, shared);
     DLSCALE_UNROLL
-    for (int round = 0; round < Square::rounds; ++round) {
-      const std::uint32_t line = Square::line(place, round);
-      const std::uint32_t plane = by_plane ? lane : line;
-      const std::uint32_t point = by_plane ? line : lane;
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = planes.element(place, round);
+      const std::int64_t at =
+          planes.find(range, place.y * Square::side + plane, place.x * Square::side + point);
+      if (at >= 0) to[at] = from_float<T>(scale * shared.values[plane][point]);
+    }
+  }
+
+ private:
+  DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
+    float held[Square::rounds];
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = Square::element(place, round);
       const std::uint32_t p = place.y * Square::side + plane;
       const std::uint32_t q = place.x * Square::side + point;
-      if (p >= range.count || q >= planes.points()) continue;
-      float& value = shared.values[plane][point];
-      if (phase == 0) {
-        value = from[std::int64_t{p} * planes.points() + q];
-      } else {
-        const std::int64_t at = planes.find(range.first_tile, range.first_plane + p, q);
-        if (at >= 0) to[at] = from_float<T>(scale * value);
-      }
+      const bool inside = p < range.count && q < planes.points();
+      held[round] = inside ? from[std::int64_t{p} * planes.points() + q] : 0.0F;
+    }
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = Square::element(place, round);
+      shared.values[plane][point] = held[round];
     }
   }
 };
@@ -165,9 +198,7 @@ struct PlanesOut {
 /// by plane, to matrices, plane by plane of frequency by frequency, or back.
 struct TransposedSpectra {
   static constexpr int phases = 2;
-  struct Shared {
-    Complex values[Square::side][Square::side + 1];
-  };
+  using Shared = SharedSquare<Complex>;  // [row][column]
 
   const Complex* from;
   Complex* to;
@@ -180,20 +211,35 @@ struct TransposedSpectra {
   [[nodiscard]] std::int64_t teams_y() const { return Square::count(rows); }
 
   DLSCALE_HOST_DEVICE void run(int phase, const Place& place, Shared& shared) const {
-    const std::uint32_t lane = Square::lane(place);
+    if (phase == 0) return read(place, shared);
     DLSCALE_UNROLL
-    for (int round = 0; round < Square::rounds; ++round) {
-      const std::uint32_t line = Square::line(place, round);
-      const std::uint32_t i = phase == 0 ? line : lane;
-      const std::uint32_t j = phase == 0 ? lane : line;
-      const std::int64_t row = std::int64_t{place.y} * Square::side + i;
-      const std::int64_t column = std::int64_t{place.x} * Square::side + j;
-      if (row >= rows || column >= columns) continue;
-      if (phase == 0) {
-        shared.values[i][j] = from[row * from_stride + column];
-      } else {
-        to[column * to_stride + row] = shared.values[i][j];
-      }
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [j, i] = Square::element(place, round);
+      const std::int64_t row = first(place.y) + i;
+      const std::int64_t column = first(place.x) + j;
+      if (row < rows && column < columns) to[column * to_stride + row] = shared.values[i][j];
+    }
+  }
+
+ private:
+  DLSCALE_HOST_DEVICE static std::int64_t first(std::uint32_t square) {
+    return std::int64_t{square} * Square::side;
+  }
+
+  DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
+    Complex held[Square::rounds];
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [i, j] = Square::element(place, round);
+      const std::int64_t row = first(place.y) + i;
+      const std::int64_t column = first(place.x) + j;
+      const bool inside = row < rows && column < columns;
+      held[round] = inside ? from[row * from_stride + column] : Complex{0, 0};
+    }
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [i, j] = Square::element(place, round);
+      shared.values[i][j] = held[round];
     }
   }
 };

@@ -61,17 +61,12 @@ SpectralShape make_shape(const ConvolutionProblem& problem, Pass pass, std::int6
                             .tile_columns = x.tiles,
                             .weights = {problem.weights, y.w, x.w},
                             .input = {problem.input, y.x, x.x},
-                            .output = {problem.output, y.y, x.y}};
+                            .output = {problem.output, y.y, x.y},
+                            .dtype = problem.dtype};
   const std::int64_t most = std::max(shape.tiles(), problem.weights[0] * problem.weights[1]);
   if (most <= most_counted) return shape;
   throw Unsupported(
       fmt::format("{}: {} tiles or filters, and the kernels count to 2^31.", problem.what, most));
-}
-
-double all_operations(const SpectralShape& shape) {
-  const auto products = static_cast<double>(shape.weights.dims[0] * shape.weights.dims[1]);
-  return transform_operations(shape) +
-         8 * products * static_cast<double>(frequencies(shape.L) * shape.tiles());
 }
 
 }  // namespace
@@ -92,7 +87,7 @@ SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass) {
     if (L < std::max(problem.weights[2], problem.weights[3])) continue;
     const Tiling tiling = L < least_points(problem) ? Tiling::overlap_save : Tiling::whole;
     const SpectralShape shape = make_shape(problem, pass, L, tiling);
-    if (!best || all_operations(shape) < all_operations(*best)) best = shape;
+    if (!best || spectral_operations(shape) < spectral_operations(*best)) best = shape;
   }
   if (best) return *best;
   throw Unsupported(fmt::format("{}: kernel {} x {}: the tiles of fft_tiled are {} x {}.",
@@ -100,11 +95,18 @@ SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass) {
                                 tile_points.back(), tile_points.back()));
 }
 
-double transform_operations(const SpectralShape& shape) {
+Factors spectral_factors(DType dtype) {
+  return dtype == DType::f32 ? Factors::f32 : Factors::tf32;
+}
+
+double spectral_operations(const SpectralShape& shape) {
   const auto points = static_cast<double>(shape.L * shape.L);
-  const std::int64_t planes = shape.tiles() * (shape.input.dims[1] + shape.output.dims[1]) +
-                              shape.weights.dims[0] * shape.weights.dims[1];
-  return 2.5 * points * std::log2(points) * static_cast<double>(planes);
+  const std::int64_t filters = shape.weights.dims[0] * shape.weights.dims[1];
+  const std::int64_t planes =
+      shape.tiles() * (shape.input.dims[1] + shape.output.dims[1]) + filters;
+  return 2.5 * points * std::log2(points) * static_cast<double>(planes) +
+         8 * static_cast<double>(filters) *
+             static_cast<double>(frequencies(shape.L) * shape.tiles());
 }
 
 }  // namespace dlscale::backend::cuda::transforms

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/compute/cuda/convolution_problem.hpp"
+#include "backend/compute/cuda/transforms/batched_product.hpp"
 #include "backend/compute/image_tiling.hpp"
 #include "core/step.hpp"
 
@@ -20,6 +21,7 @@ struct SpectralShape {
   std::int64_t L;
   std::int64_t tile_rows, tile_columns;  ///< of an image
   TensorCut weights, input, output;
+  DType dtype;
 
   [[nodiscard]] std::int64_t tiles() const { return input.dims[0] * tile_rows * tile_columns; }
 };
@@ -34,7 +36,11 @@ SpectralShape whole_shape(const ConvolutionProblem& problem, Pass pass);
 /// operations, or one tile where it holds the whole image.
 SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass);
 
-/// Floating-point operations of the transforms: 2.5 L² log2 L² a plane.
-double transform_operations(const SpectralShape& shape);
+/// Rounded to tf32, the factors make the answer err by up to 1.8e-3 of its root mean square; in
+/// f32, by 4e-7 (normally distributed values, up to 192 channels).
+Factors spectral_factors(DType dtype);
+
+/// Floating-point operations of a pass: 2.5 L² log2 L² a plane and 8 a complex multiply-add.
+double spectral_operations(const SpectralShape& shape);
 
 }  // namespace dlscale::backend::cuda::transforms

@@ -11,43 +11,53 @@
 namespace dlscale::backend::cuda::transforms {
 namespace {
 
-/// Blocks of so many tiles: rows of matrices then begin where a library can load four numbers.
-constexpr std::int64_t tile_unit = 8;
+/// Where tiles follow each other, blocks are multiples of four, so that channels begin where a
+/// library can load four numbers at once.
+constexpr std::int64_t tile_unit(Arrangement arrangement) {
+  return arrangement == Arrangement::by_tile ? 1 : 4;
+}
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return (value + unit - 1) / unit * unit;
-}
-
-const ConvolutionProblem& with_offered_groups(const ConvolutionProblem& problem) {
-  if (problem.groups <= most_groups) return problem;
-  throw Unsupported(fmt::format(
-      "{}: {} groups: our transforms multiply group by group and take up to {} of them.",
-      problem.what, problem.groups, most_groups));
 }
 
 }  // namespace
 
 TransformedConvolution::TransformedConvolution(const ConvolutionProblem& problem, Pass pass,
                                                std::unique_ptr<const Transforms> transforms,
-                                               const MakeProduct& make)
+                                               const MakeProduct& make, std::size_t limit)
     : pass_(pass),
       transforms_(std::move(transforms)),
-      sizes_(sizes_of(with_offered_groups(problem))),
+      sizes_(sizes_of(problem, limit)),
       product_(make(product_problem(problem))) {
   EXPECT(pass != Pass::accumulate);
 }
 
-TransformedConvolution::Sizes TransformedConvolution::sizes_of(
-    const ConvolutionProblem& problem) const {
+void TransformedConvolution::expect_offered(const ConvolutionProblem& problem) const {
+  if (problem.groups > most_groups) {
+    throw Unsupported(fmt::format(
+        "{}: {} groups: our transforms multiply group by group and take up to {} of them.",
+        problem.what, problem.groups, most_groups));
+  }
+  const std::size_t filters = bytes(problem.weights[0] * problem.weights[1]);
+  if (filters <= filter_limit) return;
+  throw Unsupported(fmt::format("{}: the filters transformed by {} would take {} MiB: they get {}.",
+                                problem.what, transforms_->name(), filters >> 20,
+                                filter_limit >> 20));
+}
+
+TransformedConvolution::Sizes TransformedConvolution::sizes_of(const ConvolutionProblem& problem,
+                                                               std::size_t limit) const {
+  expect_offered(problem);
   const std::int64_t groups = problem.groups;
   const std::int64_t inputs = problem.input[1] / groups;
   const std::int64_t outputs = problem.output[1] / groups;
   const std::int64_t tiles = transforms_->tiles();
   const auto bytes_of_tile = static_cast<std::int64_t>(bytes(groups * (inputs + outputs)));
-  const std::int64_t most =
-      std::max(tile_unit, static_cast<std::int64_t>(block_limit) / bytes_of_tile);
+  const std::int64_t unit = tile_unit(transforms_->arrangement());
+  const std::int64_t most = std::max(unit, static_cast<std::int64_t>(limit) / bytes_of_tile);
   const std::int64_t blocks = (tiles + most - 1) / most;
-  const std::int64_t block = round_up((tiles + blocks - 1) / blocks, tile_unit);
+  const std::int64_t block = round_up((tiles + blocks - 1) / blocks, unit);
   return {groups, inputs, outputs, block, (tiles + block - 1) / block};
 }
 
@@ -71,13 +81,6 @@ std::string TransformedConvolution::name() const {
 std::size_t TransformedConvolution::scratch_bytes() const {
   return filter_bytes() + tile_bytes(sizes_.inputs) + tile_bytes(sizes_.outputs) +
          aligned(product_->scratch_bytes()) + transforms_->scratch_bytes();
-}
-
-double TransformedConvolution::operations() const {
-  const double multiplication = transforms_->number() == Number::real ? 2 : 8;
-  return transforms_->operations() +
-         multiplication * static_cast<double>(transforms_->points() * transforms_->tiles()) *
-             static_cast<double>(sizes_.groups * sizes_.inputs * sizes_.outputs);
 }
 
 TransformedConvolution::Places TransformedConvolution::places(std::byte* scratch) const {
@@ -113,7 +116,7 @@ BatchedProblem TransformedConvolution::product_problem(const ConvolutionProblem&
   const Matrices filters{C, K, C, groups * K * C};
   BatchedProblem made{.what = problem.what,
                       .number = transforms_->number(),
-                      .dtype = problem.dtype,
+                      .factors = transforms_->factors(),
                       .count = transforms_->points(),
                       .left = filters,
                       .right = filters,

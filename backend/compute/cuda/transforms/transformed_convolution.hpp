@@ -28,13 +28,13 @@ class Transforms {
   virtual ~Transforms() = default;
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual Number number() const = 0;
+  /// The fastest that keep the precision of the convolution (see allowed_error()).
+  [[nodiscard]] virtual Factors factors() const = 0;
   [[nodiscard]] virtual Arrangement arrangement() const = 0;
   [[nodiscard]] virtual std::int64_t points() const = 0;
   [[nodiscard]] virtual std::int64_t tiles() const = 0;
   /// Of memory to work in, at most, whichever of the following runs.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
-  /// Floating-point operations of all transforms of the pass.
-  [[nodiscard]] virtual double operations() const = 0;
 
   // forward and backward_data
   virtual void read_filters(const std::byte* weights, float* to, std::byte* scratch) const = 0;
@@ -49,8 +49,11 @@ class Transforms {
   virtual void write_filters(const float* from, std::byte* gradient, std::byte* scratch) const = 0;
 };
 
-/// About what the transformed tiles of a block may take, of inputs and outputs together.
+/// About what the transformed tiles of a block may take, of inputs and outputs together, unless
+/// those of four tiles take more.
 constexpr std::size_t block_limit = std::size_t{256} << 20;
+/// The most that the transformed filters may take.
+constexpr std::size_t filter_limit = std::size_t{1} << 30;
 /// The most groups: each has products of its own, one after the other.
 constexpr int most_groups = 32;
 
@@ -63,12 +66,11 @@ class TransformedConvolution {
  public:
   /// Throws Unsupported for what this way cannot do, or if a product is not offered.
   TransformedConvolution(const ConvolutionProblem& problem, Pass pass,
-                         std::unique_ptr<const Transforms> transforms, const MakeProduct& make);
+                         std::unique_ptr<const Transforms> transforms, const MakeProduct& make,
+                         std::size_t limit = block_limit);
 
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::size_t scratch_bytes() const;
-  /// Floating-point operations of transforms and products.
-  [[nodiscard]] double operations() const;
   /// Enqueues; `scratch` begins on a multiple of 256 bytes.
   void run(const ConvolutionMemory& memory, std::byte* scratch) const;
 
@@ -88,7 +90,8 @@ class TransformedConvolution {
   };
   /// The operands of the product, and in which places they are.
   [[nodiscard]] BatchedProblem product_problem(const ConvolutionProblem& problem) const;
-  [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem) const;
+  [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem, std::size_t limit) const;
+  void expect_offered(const ConvolutionProblem& problem) const;
   [[nodiscard]] std::size_t bytes(std::int64_t elements) const;
   [[nodiscard]] std::size_t filter_bytes() const;
   [[nodiscard]] std::size_t tile_bytes(std::int64_t channels) const;

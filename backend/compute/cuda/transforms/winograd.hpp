@@ -28,13 +28,13 @@ class WinogradTransforms final : public Transforms {
 
   [[nodiscard]] std::string name() const override { return winograd_name(m, shape_.pass); }
   [[nodiscard]] Number number() const override { return Number::real; }
+  [[nodiscard]] Factors factors() const override { return winograd_factors(m, shape_.dtype); }
   [[nodiscard]] Arrangement arrangement() const override {
     return order == Order::nhwc ? Arrangement::by_tile : Arrangement::by_channel;
   }
   [[nodiscard]] std::int64_t points() const override { return alpha * alpha; }
   [[nodiscard]] std::int64_t tiles() const override { return shape_.images * tiles_per_image(); }
   [[nodiscard]] std::size_t scratch_bytes() const override { return 0; }
-  [[nodiscard]] double operations() const override { return winograd_operations(shape_, m); }
 
   void read_filters(const std::byte* weights, float* to, std::byte* /*scratch*/) const override {
     if (shape_.pass == Pass::backward_data) return read<Turn::half>(weights, to);

@@ -52,7 +52,8 @@ WinogradShape winograd_shape(const ConvolutionProblem& problem, Pass pass, int m
                             .output = turned ? x : y,
                             .pad = turned ? 2 - problem.pad : problem.pad,
                             .filters = problem.weights[0] * problem.weights[1],
-                            .filter_inputs = problem.weights[1]};
+                            .filter_inputs = problem.weights[1],
+                            .dtype = problem.dtype};
   const std::int64_t most = std::max(tiles_of(shape, m), shape.filters);
   if (most <= most_counted) return shape;
   throw Unsupported(
@@ -64,14 +65,19 @@ std::string winograd_name(int m, Pass pass) {
   return fmt::format("winograd_f{0} F({1}x{1},{2}x{2})", m, outputs, taps);
 }
 
+Factors winograd_factors(int m, DType dtype) {
+  const bool may_round = dtype == DType::bf16 || (dtype == DType::f16 && m == 2);
+  return may_round ? Factors::tf32 : Factors::f32;
+}
+
 double winograd_operations(const WinogradShape& shape, int m) {
   const std::int64_t alpha = m + 2;
-  const bool gradient = shape.pass == Pass::backward_filter;
   const auto tiles = static_cast<double>(tiles_of(shape, m));
-  const double reads = static_cast<double>(shape.input.channels) * both_sides(alpha, alpha);
-  const double writes = static_cast<double>(shape.output.channels) * both_sides(m, alpha);
-  return tiles * (reads + writes) + static_cast<double>(shape.filters) *
-                                        both_sides(gradient ? 3 : alpha, gradient ? alpha : 3);
+  const auto filters = static_cast<double>(shape.filters);
+  const double inputs = static_cast<double>(shape.input.channels) * both_sides(alpha, alpha);
+  const double outputs = static_cast<double>(shape.output.channels) * both_sides(m, alpha);
+  return tiles * (inputs + outputs) + filters * both_sides(3, alpha) +
+         2 * static_cast<double>(alpha * alpha) * tiles * filters;
 }
 
 }  // namespace dlscale::backend::cuda::transforms

@@ -32,7 +32,7 @@ class HostProduct final : public BatchedProduct {
     for (const float* address : {left, right, static_cast<const float*>(result)}) {
       EXPECT(reinterpret_cast<std::uintptr_t>(address) % problem_.alignment == 0);
     }
-    const auto& [what, number, dtype, count, a, b, c, alignment] = problem_;
+    const auto& [what, number, factors, count, a, b, c, alignment] = problem_;
     for (std::int64_t at = 0; at < count; ++at) {
       for (std::int64_t i = 0; i < c.rows; ++i) {
         for (std::int64_t j = 0; j < c.columns; ++j) {
@@ -62,7 +62,7 @@ class HostProduct final : public BatchedProduct {
   }
 
   [[nodiscard]] double rounded_factor(double value) const {
-    const DType dtype = problem_.dtype == DType::f32 ? DType::f32 : DType::tf32;
+    const DType dtype = problem_.factors == Factors::f32 ? DType::f32 : DType::tf32;
     return rounded(dtype, static_cast<float>(value));
   }
 
@@ -107,7 +107,7 @@ class HostFourier final : public FourierTransform {
   [[nodiscard]] std::string name() const override { return "loops"; }
   [[nodiscard]] std::size_t scratch_bytes() const override { return 0; }
 
-  void forward(const float* planes, Complex* spectra, std::byte* /*scratch*/) const override {
+  void forward(const float* planes, Complex* spectra, std::byte* /*scratch*/) override {
     for (std::int64_t plane = 0; plane < problem_.planes; ++plane) {
       const float* from = planes + plane * L() * L();
       std::vector<Number64> values(from, from + L() * L());
@@ -123,7 +123,7 @@ class HostFourier final : public FourierTransform {
     }
   }
 
-  void inverse(Complex* spectra, float* planes, std::byte* /*scratch*/) const override {
+  void inverse(Complex* spectra, float* planes, std::byte* /*scratch*/) override {
     for (std::int64_t plane = 0; plane < problem_.planes; ++plane) {
       std::vector<Number64> values(index(L() * L()));
       Complex* const from = spectra + plane * frequencies(L());

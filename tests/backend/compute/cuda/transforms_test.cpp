@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "backend/compute/check.hpp"
 #include "backend/compute/cuda/transforms/spectral.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"
 #include "core/error.hpp"
@@ -21,21 +22,25 @@
 namespace dlscale::backend::cuda::transforms {
 namespace {
 
+using image_tiling::Tiling;
 using native_device::ConvolutionShape, native_device::Guarded, native_device::pass_data,
     native_device::relative_error, native_device::shape_of;
 using Way = TransformedConvolution (*)(const ConvolutionProblem&, Pass);
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-template <int m>
+template <int m, std::size_t limit = block_limit>
 TransformedConvolution winograd(const ConvolutionProblem& problem, Pass pass) {
-  return {problem, pass, make_winograd<m>(LoopLauncher(), problem, pass), products_on_host()};
+  return {problem, pass, make_winograd<m>(LoopLauncher(), problem, pass), products_on_host(),
+          limit};
 }
 
-template <image_tiling::Tiling tiling>
+/// `batch`: bytes of planes that are transformed together.
+template <Tiling tiling, std::size_t limit = block_limit, std::size_t batch = batch_limit>
 TransformedConvolution fourier(const ConvolutionProblem& problem, Pass pass) {
-  return {problem, pass, make_spectral(LoopLauncher(), problem, pass, tiling, fourier_on_host()),
-          products_on_host()};
+  return {problem, pass,
+          make_spectral(LoopLauncher(), problem, pass, tiling, fourier_on_host(), batch),
+          products_on_host(), limit};
 }
 
 ConvolutionProblem problem_of(const ConvolutionShape& shape, DType dtype, Order order) {
@@ -135,9 +140,113 @@ TEST(CudaWinograd, ComputesGroups) {
   expect_agreement_of_winograd(three(2, 5, 9, 10, 10, 0, 5));
 }
 
+TEST(CudaWinograd, ComputesBlockByBlock) {
+  for (const ConvolutionShape& shape : {three(5, 3, 7, 9, 4, 1), three(2, 6, 9, 11, 4, 0, 2)}) {
+    expect_agreement(winograd<2, 4096>, shape);
+    expect_agreement(winograd<4, 4096>, shape);
+  }
+}
+
+/// By how much answers may be off: the precision of the layer, or what the transforms make of it.
+struct Allowed {
+  DType dtype;
+  double f2, f4, fft;
+};
+
+TEST(CudaTransforms, ErrAsTheirFactorsLetExpect) {
+  constexpr std::array all{
+      Allowed{DType::f32, 1e-6, 5e-6, 5e-7}, Allowed{DType::tf32, 1e-6, 5e-6, 2e-3},
+      Allowed{DType::bf16, 1.5e-2, 2e-2, 1.5e-2}, Allowed{DType::f16, 4e-3, 3e-3, 3e-3}};
+  for (const auto& [dtype, f2, f4, fft] : all) {
+    EXPECT_LE(std::max({f2, f4, fft}), allowed_error(dtype));
+    for (const Pass pass : passes) {
+      const ConvolutionShape layer = three(1, 24, 10, 10, 8, 1);
+      const Tested tested{dtype, Order::nhwc};
+      const auto words = std::string(dtype_name(dtype)) + " " + std::string(pass_name(pass));
+      EXPECT_LT(error_of(winograd<2>, layer, pass, tested), f2) << words;
+      EXPECT_LT(error_of(winograd<4>, layer, pass, tested), f4) << words;
+      EXPECT_LT(error_of(fourier<Tiling::whole>, layer, pass, tested), fft) << words;
+    }
+  }
+}
+
+TEST(CudaTransforms, TakeTheLowerPrecisionsInBothOrders) {
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    for (const Pass pass : passes) {
+      const ConvolutionShape layer = three(2, 3, 7, 6, 5, 1);
+      const Tested tested{dtype, Order::nchw};
+      EXPECT_LT(error_of(winograd<2>, layer, pass, tested), allowed_error(dtype));
+      EXPECT_LT(error_of(winograd<4>, layer, pass, tested), allowed_error(dtype));
+      EXPECT_LT(error_of(fourier<Tiling::whole>, layer, pass, tested), allowed_error(dtype));
+    }
+  }
+}
+
+TEST(CudaTransforms, NeedScratchThatIsBounded) {
+  for (const Way way : {Way(winograd<2>), Way(winograd<4>), Way(fourier<Tiling::overlap_save>)}) {
+    for (const Pass pass : passes) {
+      for (const std::int64_t images : {64, 4096}) {
+        const auto problem = problem_of(three(images, 64, 56, 56, 64, 1), DType::f32, Order::nhwc);
+        EXPECT_LT(way(problem, pass).scratch_bytes(), std::size_t{400} << 20);
+      }
+    }
+  }
+}
+
+void expect_refusal(Way way, const ConvolutionShape& shape, const std::string& property) {
+  for (const Pass pass : passes) {
+    try {
+      way(problem_of(shape, DType::f32, Order::nhwc), pass);
+      ADD_FAILURE() << property << " is accepted";
+    } catch (const Unsupported& error) {
+      EXPECT_NE(std::string(error.what()).find(property), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(CudaTransforms, RefuseOtherConvolutionsByTheirProperty) {
+  const ConvolutionShape strided = shape_of(1, 3, 9, 9, 4, 3, 3, 2, 1);
+  const ConvolutionShape large = shape_of(1, 3, 80, 80, 4, 33, 33, 1, 0);
+  expect_refusal(winograd<4>, strided, "stride 2");
+  expect_refusal(winograd<2>, large, "kernel 33 x 33");
+  expect_refusal(winograd<2>, three(1, 33, 9, 9, 33, 1, 33), "33 groups");
+  expect_refusal(winograd<4>, three(1, 4096, 9, 9, 4096, 1), "2304 MiB");
+  expect_refusal(fourier<Tiling::whole>, strided, "stride 2");
+  expect_refusal(fourier<Tiling::whole>, three(1, 3, 299, 299, 4, 1), "300 points");
+  expect_refusal(fourier<Tiling::overlap_save>, large, "kernel 33 x 33");
+  expect_refusal(fourier<Tiling::whole>, three(1, 1024, 62, 62, 1024, 1), "the filters");
+}
+
+TEST(CudaTransforms, SayWhatRuns) {
+  const auto problem = problem_of(three(1, 3, 9, 9, 4, 1), DType::f32, Order::nhwc);
+  EXPECT_EQ(winograd<4>(problem, Pass::forward).name(), "winograd_f4 F(4x4,3x3) loops");
+  EXPECT_EQ(winograd<4>(problem, Pass::backward_filter).name(), "winograd_f4 F(3x3,4x4) loops");
+  EXPECT_EQ(fourier<Tiling::whole>(problem, Pass::forward).name(), "fft 10x10 loops loops");
+}
+
+TEST(CudaTransforms, SaveOperationsWhereTheyShould) {
+  const auto saving = [](const ConvolutionShape& shape, const auto& operations) {
+    const auto products = static_cast<double>(shape.images * shape.out_height * shape.out_width *
+                                              shape.outputs * shape.channels);
+    const auto taps = static_cast<double>(shape.kernel_h * shape.kernel_w);
+    return 2 * products * taps / operations(problem_of(shape, DType::f32, Order::nhwc));
+  };
+  const auto f4 = [](const ConvolutionProblem& problem) {
+    return winograd_operations(winograd_shape(problem, Pass::forward, 4), 4);
+  };
+  const auto fft = [](const ConvolutionProblem& problem) {
+    return spectral_operations(whole_shape(problem, Pass::forward));
+  };
+  const ConvolutionShape deep = three(64, 512, 28, 28, 512, 1);
+  EXPECT_NEAR(saving(deep, f4), 4, 0.4);
+  EXPECT_LT(saving(three(64, 3, 224, 224, 4, 1), f4), 1);
+  EXPECT_GT(saving(shape_of(64, 96, 27, 27, 256, 5, 5, 1, 2), fft), 4);
+  EXPECT_LT(saving(shape_of(64, 64, 56, 56, 64, 1, 1, 1, 0), fft), 1);
+}
+
 void expect_agreement_of_fft(const ConvolutionShape& shape) {
-  expect_agreement(fourier<image_tiling::Tiling::whole>, shape);
-  expect_agreement(fourier<image_tiling::Tiling::overlap_save>, shape);
+  expect_agreement(fourier<Tiling::whole>, shape);
+  expect_agreement(fourier<Tiling::overlap_save>, shape);
 }
 
 TEST(CudaFft, ComputesEveryPassWithAnyPadding) {
@@ -152,9 +261,13 @@ TEST(CudaFft, ComputesAnyKernel) {
 }
 
 TEST(CudaFft, ComputesSeveralTilesAnImage) {
-  expect_agreement(fourier<image_tiling::Tiling::overlap_save>, three(2, 2, 33, 40, 3, 1));
-  expect_agreement(fourier<image_tiling::Tiling::overlap_save>,
-                   shape_of(1, 2, 37, 12, 3, 5, 3, 1, 2));
+  expect_agreement(fourier<Tiling::overlap_save>, three(2, 2, 33, 40, 3, 1));
+  expect_agreement(fourier<Tiling::overlap_save>, shape_of(1, 2, 37, 12, 3, 5, 3, 1, 2));
+}
+
+TEST(CudaFft, ComputesBlockByBlockAndBatchByBatch) {
+  expect_agreement(fourier<Tiling::whole, 8192, 8192>, three(5, 3, 6, 5, 4, 1));
+  expect_agreement(fourier<Tiling::overlap_save, 16384, 4096>, three(2, 4, 30, 9, 2, 1, 2));
 }
 
 TEST(CudaFft, ComputesAnyNumberOfChannelsAndGroups) {
