@@ -54,11 +54,9 @@ class WinogradTransforms final : public Transforms {
   void write_tiles(const float* from, TileBlock block, std::byte* to,
                    std::byte* /*scratch*/) const override {
     const Plane& plane = shape_.output;
-    const TilesOut<T, OutputMatrix<m, 3>, order> code{images(plane),
-                                                      grid(0),
-                                                      {block.size, plane.channels, block.first},
-                                                      from,
-                                                      reinterpret_cast<T*>(to)};
+    const TilesOut<T, OutputMatrix<m, 3>, order> code{
+        images(plane),       grid(0), {block.size, plane.channels, block.first},
+        pixels_together(to), from,    reinterpret_cast<T*>(to)};
     launcher_.each("winograd output", code, code.threads());
   }
 
@@ -82,6 +80,17 @@ class WinogradTransforms final : public Transforms {
   static Images<order> images(const Plane& plane) {
     return {static_cast<std::int32_t>(plane.channels), static_cast<std::int32_t>(plane.height),
             static_cast<std::int32_t>(plane.width)};
+  }
+
+  /// How many pixels of a tile that follow each other can be written at once.
+  [[nodiscard]] int pixels_together(const std::byte* to) const {
+    int together = order == Order::nchw ? m : 1;
+    const auto fits = [&](int pixels) {
+      return shape_.output.width % pixels == 0 &&
+             all_aligned({to}, static_cast<std::size_t>(pixels) * sizeof(T));
+    };
+    while (!fits(together)) together /= 2;
+    return together;
   }
 
   template <class M>

@@ -108,10 +108,12 @@ struct TilesIn {
 template <class T, class M, Order order>
 struct TilesOut {
   static constexpr int n = M::columns;
+  static constexpr int m = M::rows;
 
   Images<order> images;
   TileGrid grid;
   Block<order> block;
+  int together;  ///< pixels written at once: of nchw order, a power of two that divides m and width
   const float* from;
   T* to;
 
@@ -127,22 +129,32 @@ struct TilesOut {
       DLSCALE_UNROLL
       for (int j = 0; j < n; ++j) products[i][j] = from[(i * n + j) * block.size + place];
     }
-    float outputs[M::rows][M::rows];
+    float outputs[m][m];
     both_sides<M>(products, outputs);
-    DLSCALE_UNROLL
-    for (int i = 0; i < M::rows; ++i) {
-      DLSCALE_UNROLL
-      for (int j = 0; j < M::rows; ++j) write(corner, channel, i, j, outputs[i][j]);
+    if constexpr (order == Order::nchw) {
+      if (m == 4 && together == 4) return write<m>(corner, channel, outputs);
+      if (together == 2) return write<2>(corner, channel, outputs);
     }
+    write<1>(corner, channel, outputs);
   }
 
  private:
-  DLSCALE_HOST_DEVICE void write(const Corner& corner, std::int32_t channel, int i, int j,
-                                 float value) const {
-    const std::int32_t h = corner.row + i;
-    const std::int32_t w = corner.column + j;
-    if (!images.contain(h, w)) return;
-    to[images.offset(corner.image, channel, h, w)] = from_float<T>(value);
+  template <int width>
+  DLSCALE_HOST_DEVICE void write(const Corner& corner, std::int32_t channel,
+                                 const float (&outputs)[m][m]) const {
+    DLSCALE_UNROLL
+    for (int i = 0; i < m; ++i) {
+      DLSCALE_UNROLL
+      for (int j = 0; j < m; j += width) {
+        const std::int32_t h = corner.row + i;
+        const std::int32_t w = corner.column + j;
+        if (!images.contain(h, w)) continue;
+        Pack<T, width> pixels;
+        DLSCALE_UNROLL
+        for (int k = 0; k < width; ++k) pixels.values[k] = from_float<T>(outputs[i][j + k]);
+        store(pixels, to + images.offset(corner.image, channel, h, w));
+      }
+    }
   }
 };
 
