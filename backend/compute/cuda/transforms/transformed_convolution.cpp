@@ -106,14 +106,16 @@ std::int64_t TransformedConvolution::tile_step(std::int64_t channels) const {
 /// A matrix [tile][channel] is, column by column, one of channels × tiles. So results are, where
 /// channels follow each other, Yᵀ = W Xᵀ.
 BatchedProblem TransformedConvolution::product_problem(const ConvolutionProblem& problem) const {
-  const auto& [groups, C, K, T, blocks] = sizes_;
+  const std::int64_t C = sizes_.inputs;
+  const std::int64_t K = sizes_.outputs;
   const bool by_tile = transforms_->arrangement() == Arrangement::by_tile;
-  const auto tiles = [&, T = T](std::int64_t channels, Form form) -> Matrices {
-    const std::int64_t all = groups * channels;
+  const auto tiles = [this, by_tile](std::int64_t channels, Form form) -> Matrices {
+    const std::int64_t T = sizes_.block;
+    const std::int64_t all = sizes_.groups * channels;
     if (by_tile) return {channels, T, all, all * T, form};
     return {T, channels, T, all * T, form};
   };
-  const Matrices filters{C, K, C, groups * K * C};
+  const Matrices filters{C, K, C, sizes_.groups * K * C};
   BatchedProblem made{.what = problem.what,
                       .number = transforms_->number(),
                       .factors = transforms_->factors(),
@@ -133,11 +135,16 @@ BatchedProblem TransformedConvolution::product_problem(const ConvolutionProblem&
     if (forward == by_tile) of_filters.form = Form::adjoint;
     made.result = tiles(forward ? K : C, Form::plain);
   }
-  const std::array steps{filter_step(), tile_step(C), tile_step(K)};
-  const bool fours = groups == 1 || std::all_of(steps.begin(), steps.end(),
-                                                [](std::int64_t step) { return step % 4 == 0; });
-  made.alignment = fours ? 16 : static_cast<std::uint32_t>(number_bytes(made.number));
+  made.alignment = alignment_of(made);
   return made;
+}
+
+std::uint32_t TransformedConvolution::alignment_of(const BatchedProblem& problem) const {
+  const std::array steps{filter_step(),         tile_step(sizes_.inputs), tile_step(sizes_.outputs),
+                         problem.left.distance, problem.right.distance,   problem.result.distance};
+  const bool by_fours =
+      std::all_of(steps.begin(), steps.end(), [](std::int64_t step) { return step % 4 == 0; });
+  return by_fours ? 16 : static_cast<std::uint32_t>(number_bytes(problem.number));
 }
 
 void TransformedConvolution::multiply(const Places& places, Sum sum) const {

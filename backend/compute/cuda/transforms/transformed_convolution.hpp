@@ -88,8 +88,9 @@ class TransformedConvolution {
     std::byte* product;
     std::byte* transform;
   };
-  /// The operands of the product, and in which places they are.
   [[nodiscard]] BatchedProblem product_problem(const ConvolutionProblem& problem) const;
+  /// Of groups and of matrices, which begin a number of elements after each other.
+  [[nodiscard]] std::uint32_t alignment_of(const BatchedProblem& problem) const;
   [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem, std::size_t limit) const;
   void expect_offered(const ConvolutionProblem& problem) const;
   [[nodiscard]] std::size_t bytes(std::int64_t elements) const;

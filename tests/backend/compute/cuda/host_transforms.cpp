@@ -102,22 +102,22 @@ std::vector<Number64> roots(std::int64_t L, double sign) {
 class HostFourier final : public FourierTransform {
  public:
   explicit HostFourier(FourierProblem problem)
-      : problem_(std::move(problem)), out_(roots(L(), -1)), back_(roots(L(), 1)) {}
+      : problem_(std::move(problem)), out_(roots(side(), -1)), back_(roots(side(), 1)) {}
 
   [[nodiscard]] std::string name() const override { return "loops"; }
   [[nodiscard]] std::size_t scratch_bytes() const override { return 0; }
 
   void forward(const float* planes, Complex* spectra, std::byte* /*scratch*/) override {
     for (std::int64_t plane = 0; plane < problem_.planes; ++plane) {
-      const float* from = planes + plane * L() * L();
-      std::vector<Number64> values(from, from + L() * L());
-      for (std::int64_t y = 0; y < L(); ++y) along(values, y * L(), 1, out_);
-      for (std::int64_t v = 0; v < half(); ++v) along(values, v, L(), out_);
-      for (std::int64_t u = 0; u < L(); ++u) {
+      const float* from = planes + plane * side() * side();
+      std::vector<Number64> values(from, from + side() * side());
+      for (std::int64_t y = 0; y < side(); ++y) along(values, y * side(), 1, out_);
+      for (std::int64_t v = 0; v < half(); ++v) along(values, v, side(), out_);
+      for (std::int64_t u = 0; u < side(); ++u) {
         for (std::int64_t v = 0; v < half(); ++v) {
-          const Number64 value = values[index(u * L() + v)];
-          spectra[plane * frequencies(L()) + u * half() + v] = {static_cast<float>(value.real()),
-                                                                static_cast<float>(value.imag())};
+          const Number64 value = values[index(u * side() + v)];
+          spectra[plane * frequencies(side()) + u * half() + v] = {
+              static_cast<float>(value.real()), static_cast<float>(value.imag())};
         }
       }
     }
@@ -125,39 +125,39 @@ class HostFourier final : public FourierTransform {
 
   void inverse(Complex* spectra, float* planes, std::byte* /*scratch*/) override {
     for (std::int64_t plane = 0; plane < problem_.planes; ++plane) {
-      std::vector<Number64> values(index(L() * L()));
-      Complex* const from = spectra + plane * frequencies(L());
-      for (std::int64_t u = 0; u < L(); ++u) {
+      std::vector<Number64> values(index(side() * side()));
+      Complex* const from = spectra + plane * frequencies(side());
+      for (std::int64_t u = 0; u < side(); ++u) {
         for (std::int64_t v = 0; v < half(); ++v) {
           const Complex number = std::exchange(from[u * half() + v], {7, 7});
           const Number64 value{number.re, number.im};
-          const std::int64_t opposite = (L() - u) % L() * L() + (L() - v) % L();
-          if (opposite % L() >= half()) values[index(opposite)] = std::conj(value);
-          values[index(u * L() + v)] = value;
+          const std::int64_t opposite = (side() - u) % side() * side() + (side() - v) % side();
+          if (opposite % side() >= half()) values[index(opposite)] = std::conj(value);
+          values[index(u * side() + v)] = value;
         }
       }
-      for (std::int64_t v = 0; v < L(); ++v) along(values, v, L(), back_);
-      for (std::int64_t y = 0; y < L(); ++y) along(values, y * L(), 1, back_);
-      for (std::int64_t i = 0; i < L() * L(); ++i) {
-        planes[plane * L() * L() + i] = static_cast<float>(values[index(i)].real());
+      for (std::int64_t v = 0; v < side(); ++v) along(values, v, side(), back_);
+      for (std::int64_t y = 0; y < side(); ++y) along(values, y * side(), 1, back_);
+      for (std::int64_t i = 0; i < side() * side(); ++i) {
+        planes[plane * side() * side() + i] = static_cast<float>(values[index(i)].real());
       }
     }
   }
 
  private:
-  [[nodiscard]] std::int64_t L() const { return problem_.L; }
+  [[nodiscard]] std::int64_t side() const { return problem_.L; }
   [[nodiscard]] std::int64_t half() const { return problem_.L / 2 + 1; }
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
   void along(std::vector<Number64>& values, std::int64_t first, std::int64_t step,
              const std::vector<Number64>& root) const {
-    std::vector<Number64> sums(index(L()));
-    for (std::int64_t k = 0; k < L(); ++k) {
-      for (std::int64_t x = 0; x < L(); ++x) {
-        sums[index(k)] += values[index(first + x * step)] * root[index(k * x % L())];
+    std::vector<Number64> sums(index(side()));
+    for (std::int64_t k = 0; k < side(); ++k) {
+      for (std::int64_t x = 0; x < side(); ++x) {
+        sums[index(k)] += values[index(first + x * step)] * root[index(k * x % side())];
       }
     }
-    for (std::int64_t k = 0; k < L(); ++k) values[index(first + k * step)] = sums[index(k)];
+    for (std::int64_t k = 0; k < side(); ++k) values[index(first + k * step)] = sums[index(k)];
   }
 
   FourierProblem problem_;

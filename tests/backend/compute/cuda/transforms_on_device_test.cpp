@@ -14,6 +14,7 @@
 #include "backend/compute/cuda/transforms/winograd.hpp"
 #include "tests/backend/compute/cuda/host_tensor.hpp"
 #include "tests/backend/compute/cuda/loop_launcher.hpp"
+#include "tests/backend/compute/layers.hpp"
 
 /// The kernels of our convolutions by transforms on a GPU against the same code run by loops on the
 /// host. What libraries do between them is left to conformance_test, which runs every algorithm.
