@@ -92,16 +92,12 @@ const Benchmark conv{
     .axes = {{"network", "networks, by name or file", "resnet50"},
              {"batch", "images per rank", "8"},
              {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
-<<<<<<< HEAD
-             {"layers", "all, or the kernels that these layers run", "all"},
+             {"layers", "all, or the kernels that these layers run, or layers of these kinds",
+              "all"},
              {"list",
               "convolutions of a list, by name (convnet, deepbench_convolution) or file, in place "
               "of networks, layers and batches",
               ""},
-=======
-             {"layers", "all, or the kernels that these layers run, or layers of these kinds",
-              "all"},
->>>>>>> i3d
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
              {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},
