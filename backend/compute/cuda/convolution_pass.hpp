@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/alignment.hpp"
 #include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_problem.hpp"

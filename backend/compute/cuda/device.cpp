@@ -13,6 +13,7 @@
 #include "backend/compute/cuda/copy_lane.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_ways.hpp"
 #include "backend/compute/cuda/failure.hpp"
+#include "backend/compute/cuda/gemm.hpp"
 #include "backend/compute/cuda/handles.hpp"
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
@@ -168,6 +169,13 @@ class CudaDevice final : public ComputeDevice {
       };
     }
     return all;
+  }
+
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    select_device(context_.device);
+    expect_offered(dtype);
+    return make_matrix_product(context_, shape, dtype);
   }
 
   void copy(const Tensor& from, const Tensor& to) override {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 
+#include "backend/compute/image_tiling.hpp"
 #include "backend/compute/native/convolution.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
 
@@ -13,15 +14,7 @@
 ///   backward_filter  tiles × N  K  C          dy  x   correlation   dw
 namespace dlscale::backend::native_device::spectral {
 
-/// How one axis of a tensor is laid into the L points of tile t: plane point at + e holds the
-/// tensor's element t · step + shift + e, for e < span, where the tensor has one (else zero).
-struct Cut {
-  std::int64_t extent;  ///< elements of the tensor
-  std::int64_t step = 0;
-  std::int64_t shift = 0;
-  std::int64_t at = 0;
-  std::int64_t span = 0;
-};
+using image_tiling::Cut, image_tiling::Tiling;
 
 /// The tiles of an image, along a column and along a row.
 struct Tiles {
@@ -53,10 +46,6 @@ struct Problem {
   Product product = Product::correlation;
   Planes a{}, b{}, result{};
 };
-
-/// How images are cut. whole: one tile. overlap_save: tiles of m = L - max(R, S) + 1 results each
-/// way (of backward_filter: gradients) whose inputs overlap.
-enum class Tiling { whole, overlap_save };
 
 /// L × L points that hold a whole image: the least power of two, from 4, that is ≥ image + pad and
 /// ≥ kernel and outputs, each way. What wraps around then meets zeros or results that are not
