@@ -13,6 +13,7 @@
 #include "app/positive.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
+#include "core/fuse.hpp"
 #include "core/network.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
@@ -32,6 +33,7 @@ struct PredictOptions {
   std::string schedule = "wait_free";
   std::string input_copy;
   std::string launch = "eager";
+  std::string fuse = "none";
   bool layers = false;
   InterNodeOptions inter_node;
   DocumentOutput output;
@@ -69,7 +71,7 @@ report::Document layer_document(const Network& network, const model::Machine& ma
     run.ranks = count;
     times.push_back(model::layer_times(network, machine, run));
   }
-  return report::layer_document(network, times);
+  return report::layer_document(as_run(network, run), times);
 }
 
 ExitCode predict(const PredictOptions& options) {
@@ -90,6 +92,7 @@ ExitCode predict(const PredictOptions& options) {
   run.loader_threads = loader_threads(options, machine.cluster);
   run.input_copy = input_copy(options, machine.cluster);
   run.launch = parse_launch(options.launch);
+  run.fuse_relu = parse_fusion(options.fuse);
   check(run);
   options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
                                       : report::prediction_document(
@@ -134,6 +137,11 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option(
           "--launch", options->launch,
           "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
+      ->capture_default_str();
+  verb.add_option("--fuse", options->fuse,
+                  "relu: ReLUs are parts of the layers before them, where they can be, as with "
+                  "bench e2e --fuse relu; a fitted machine has to have them measured by bench conv "
+                  "--fuse relu; or none")
       ->capture_default_str();
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");

@@ -7,6 +7,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -46,12 +47,26 @@ LayerSelection parse_selection(const Context& context) {
   return selection;
 }
 
-std::vector<Cell> make_cells(Context& context) {
-  const LayerSelection selection = parse_selection(context);
+/// As --fuse has them run.
+std::vector<std::shared_ptr<const Network>> load_networks(const Context& context) {
+  Run run;
+  run.fuse_relu = parse_fusion(context.value("fuse"));
   std::vector<std::shared_ptr<const Network>> networks;
   for (const std::string& name : context.list("network")) {
-    networks.push_back(std::make_shared<const Network>(load_network(name)));
+    networks.push_back(std::make_shared<const Network>(as_run(load_network(name), run)));
   }
+  return networks;
+}
+
+/// With --fuse as an axis.
+std::vector<Cell> marked(std::vector<Cell> cells, const std::string& fusion) {
+  for (Cell& cell : cells) cell.axes["fuse"] = fusion;
+  return cells;
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const LayerSelection selection = parse_selection(context);
+  const auto networks = load_networks(context);
   const int threads = context.integer("threads");
   std::vector<Cell> cells;
   for (const std::string& backend : context.list("backend")) {
@@ -61,7 +76,7 @@ std::vector<Cell> make_cells(Context& context) {
     std::ranges::move(layer_cells(workbench, networks, selection, *context.communicator),
                       std::back_inserter(cells));
   }
-  return cells;
+  return marked(std::move(cells), context.value("fuse"));
 }
 
 }  // namespace
@@ -80,6 +95,8 @@ const Benchmark conv{
              {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},
              {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
               "chosen"},
+             {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
+              "none"},
              {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
     .cells = make_cells};
 

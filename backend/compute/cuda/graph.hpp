@@ -27,12 +27,13 @@ Target described_target(const std::string& json);
 cudnnDataType_t data_type(DType dtype);
 
 /// The tensors of a convolution's graph, by the unique ids that cuDNN gets.
-enum class TensorId : std::int64_t { input = 1, weights, output, bias, sum };
+enum class TensorId : std::int64_t { input = 1, weights, output, bias, sum, biased };
 
 /// What else a convolution's graph does.
 enum class Fusion {
   none,
   bias,  ///< forward: adds the bias before it rounds to the output's precision
+  relu,  ///< forward: adds the bias, if the layer has one, and takes the ReLU before it rounds
 };
 
 /// How the weight gradient is written: as our parameters' gradients are, or in the precision of

@@ -68,6 +68,10 @@ void add_bias_relu(cudaStream_t stream, const float* bias, const Tensor& tensor)
   launch_bias<Then::relu>(launcher_for(stream, tensor), bias, tensor);
 }
 
+void rectify(cudaStream_t stream, const Tensor& tensor) {
+  launch_rectify(launcher_for(stream, tensor), tensor, tensor);
+}
+
 std::size_t bias_gradient_scratch(const Context& context, const TensorDesc& output_gradient) {
   return partial_bytes(output_gradient.dims[1], context.properties.multiProcessorCount,
                        sizeof(BiasSums));

@@ -32,6 +32,8 @@ void hold(cudaStream_t stream, Seconds seconds);
 void add_bias(cudaStream_t stream, const float* bias, const Tensor& tensor);
 /// tensor = max(tensor + bias, 0).
 void add_bias_relu(cudaStream_t stream, const float* bias, const Tensor& tensor);
+/// tensor = max(tensor, 0).
+void rectify(cudaStream_t stream, const Tensor& tensor);
 /// gradient[c] = Σ output_gradient over images and pixels, in f32 and always in the same order.
 /// `scratch` has bias_gradient_scratch() bytes.
 void bias_gradient(const Context& context, const Tensor& output_gradient, float* gradient,
