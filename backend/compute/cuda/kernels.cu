@@ -84,11 +84,6 @@ void bias_gradient(const Context& context, const Tensor& output_gradient, float*
   launch_bias_gradient(launcher, output_gradient, gradient, scratch);
 }
 
-void sum_relu(cudaStream_t stream, std::span<const Tensor> inputs, const Tensor& output) {
-  launch_sum(launcher_for(stream, output), "sum and ReLU", inputs, output, AddedAndRectified{},
-             Rectified{});
-}
-
 void relu_gradient(cudaStream_t stream, const Tensor& output, const Tensor& output_gradient,
                    const Tensor& input_gradient) {
   launch_relu_gradient(launcher_for(stream, output), output, output_gradient, input_gradient);
