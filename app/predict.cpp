@@ -13,6 +13,7 @@
 #include "app/positive.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
+#include "core/fuse.hpp"
 #include "core/network.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
@@ -33,6 +34,7 @@ struct PredictOptions {
   std::string input_copy;
   std::string launch = "eager";
   std::string all_reduce;
+  std::string fuse = "none";
   bool layers = false;
   InterNodeOptions inter_node;
   DocumentOutput output;
@@ -82,7 +84,7 @@ report::Document layer_document(const Network& network, const model::Machine& ma
     run.ranks = count;
     times.push_back(model::layer_times(network, machine, run));
   }
-  return report::layer_document(network, times);
+  return report::layer_document(as_run(network, run), times);
 }
 
 ExitCode predict(const PredictOptions& options) {
@@ -104,6 +106,7 @@ ExitCode predict(const PredictOptions& options) {
   run.loader_threads = loader_threads(options, machine.cluster);
   run.input_copy = input_copy(options, machine.cluster);
   run.launch = parse_launch(options.launch);
+  run.fuse_relu = parse_fusion(options.fuse);
   check(run);
   options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
                                       : report::prediction_document(
@@ -153,6 +156,11 @@ void declare(CLI::App& verb, ExitCode& result) {
       "--all-reduce", options->all_reduce,
       "How gradients are added where that was not measured: ring, hierarchical, or nccl, "
       "by NCCL's own cost model (default: what the cluster says, else ring)");
+  verb.add_option("--fuse", options->fuse,
+                  "relu: ReLUs are parts of the layers before them, where they can be, as with "
+                  "bench e2e --fuse relu; a fitted machine has to have them measured by bench conv "
+                  "--fuse relu; or none")
+      ->capture_default_str();
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);

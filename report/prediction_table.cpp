@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
@@ -138,6 +139,7 @@ const std::vector<std::string>& record_keys() {
                                              "prefetch",
                                              "input_copy",
                                              "launch",
+                                             "fuse",
                                              "t_io_s",
                                              "t_h2d_s",
                                              "t_f_s",
@@ -174,6 +176,7 @@ std::vector<Cell> record(const Prediction& prediction) {
   }
   cells.push_back({std::string(input_copy_name(run.input_copy))});
   cells.push_back({std::string(launch_name(run.launch))});
+  cells.push_back({std::string(fusion_name(run))});
   for (const Seconds value : {time.io, time.h2d, time.forward, time.backward, time.exposed_comm,
                               time.update, time.total}) {
     cells.push_back({exact(value.si())});
@@ -207,11 +210,12 @@ std::string interval_text(const Prediction& prediction) {
 }
 
 std::string run_title(const Run& run) {
-  return fmt::format("{} on {}, {} and {} per rank, {}, {}{}{}", run.network, run.cluster,
+  return fmt::format("{} on {}, {} and {} per rank, {}, {}{}{}{}", run.network, run.cluster,
                      counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
                      dtype_name(run.dtype), schedule_name(run.schedule),
                      run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
-                     run.launch == Launch::graph ? ", launched as graphs" : "");
+                     run.launch == Launch::graph ? ", launched as graphs" : "",
+                     run.fuse_relu ? ", ReLUs fused" : "");
 }
 
 std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {

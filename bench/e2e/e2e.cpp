@@ -7,6 +7,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/e2e/training.hpp"
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
 
@@ -52,6 +53,7 @@ TrainingSettings common_settings(const Context& context) {
   settings.rate = parse_number<float>(context, "rate", "0.01");
   settings.seed = parse_number<std::uint64_t>(context, "seed", "1");
   settings.run.launch = parse_launch(context.value("launch"));
+  settings.run.fuse_relu = parse_fusion(context.value("fuse"));
   settings.waiting = parse_waiting(context.value("waiting"));
   settings.trace = context.value("trace");
   return settings;
@@ -72,6 +74,7 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
           {"loader_threads", std::to_string(run.loader_threads)},
           {"prefetch", std::to_string(run.prefetch)},
           {"launch", std::string(launch_name(run.launch))},
+          {"fuse", std::string(fusion_name(run))},
           {"waiting", waiting_name(settings.waiting)},
           {"repeat", repeat}};
 }
@@ -140,6 +143,8 @@ extern const Benchmark e2e{
               "eager: every kernel anew; graph: recorded once and replayed, on devices that run "
               "beside the host, for networks without dropout",
               "eager"},
+             {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
+              "none"},
              {"rate", "learning rate", "0.01"},
              {"repeat", "number of this launch, to tell repeated ones apart", "1"},
              {"seed", "of weights, crops and the order of pictures", "1"},

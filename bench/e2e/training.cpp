@@ -14,6 +14,7 @@
 #include "bench/sampler_warnings.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
+#include "core/fuse.hpp"
 #include "core/step.hpp"
 #include "train/data.hpp"
 #include "train/free_memory.hpp"
@@ -89,7 +90,8 @@ struct Worker {
   Worker(const TrainingSettings& settings, const Communicator& communicator,
          std::optional<Bytes> available)
       : device(open_device(settings.backend, settings.run.compute_threads, communicator.gpu())),
-        program(*settings.network, *device, settings.run.batch, settings.run.dtype, available),
+        program(as_run(*settings.network, settings.run), *device, settings.run.batch,
+                settings.run.dtype, available),
         data(train::open_data_set(settings.data), {.shape = settings.network->input(),
                                                    .batch = settings.run.batch,
                                                    .threads = settings.run.loader_threads,
@@ -148,7 +150,7 @@ Work work_of_iteration(const TrainingSettings& settings, const train::Program& p
   Work sum;
   for (const auto* steps : {&program.forward_steps(), &program.backward_steps()}) {
     for (const Step step : *steps) {
-      const Work part = work(*settings.network, step, settings.run.batch, settings.run.dtype);
+      const Work part = work(program.network(), step, settings.run.batch, settings.run.dtype);
       sum.flops += part.flops;
       sum.bytes += part.bytes;
     }

@@ -28,6 +28,14 @@ void launch_map(const Launcher& launcher, std::string_view name,
   }
 }
 
+/// Enqueues y = max(x, 0). May be done in place.
+template <class Launcher>
+void launch_rectify(const Launcher& launcher, const Tensor& x, const Tensor& y) {
+  with_element(y.desc.dtype, [&]<class T>(T) {
+    launch_map<T, 1>(launcher, "relu", {x.data}, y.data, y.desc.elements(), Rectified{});
+  });
+}
+
 /// Enqueues dx = dy where y > 0, else 0.
 template <class Launcher>
 void launch_relu_gradient(const Launcher& launcher, const Tensor& y, const Tensor& dy,
@@ -51,10 +59,7 @@ class ReluOperation final : public OwnOperation {
       return launch_relu_gradient(launcher_, operands.output, operands.output_gradient,
                                   operands.input_gradients[0]);
     }
-    with_element(dtype(), [&]<class T>(T) {
-      launch_map<T, 1>(launcher_, "relu", {operands.inputs[0].data}, operands.output.data,
-                       output().elements(), Rectified{});
-    });
+    launch_rectify(launcher_, operands.inputs[0], operands.output);
   }
 
  private:
@@ -137,24 +142,38 @@ void launch_sum(const Launcher& launcher, std::string_view name, std::span<const
   });
 }
 
+/// With a ReLU, if the layer has one; backward is that of the ReLU, once for all inputs.
 template <class Launcher>
 class SumOperation final : public OwnOperation {
  public:
   SumOperation(Launcher launcher, const OperationSpec& spec, Order order)
-      : OwnOperation(spec, order, "sum"), launcher_(std::move(launcher)) {
+      : OwnOperation(spec, order, spec.layer.relu ? "sum+relu" : "sum"),
+        launcher_(std::move(launcher)),
+        relu_(spec.layer.relu) {
     if (spec.inputs.size() > std::size_t{most_terms}) {
       throw Unsupported(describe(spec) + ": the kernel adds up to 32 tensors. Use several sums.");
     }
   }
-  [[nodiscard]] bool has(Pass pass) const override { return pass == Pass::forward; }
+  [[nodiscard]] bool has(Pass pass) const override {
+    return pass == Pass::forward || (relu_ && pass == Pass::backward_data);
+  }
 
   void run(Pass pass, const Operands& operands) override {
     EXPECT(has(pass));
+    if (pass == Pass::backward_data) {
+      return launch_relu_gradient(launcher_, operands.output, operands.output_gradient,
+                                  operands.input_gradients[0]);
+    }
+    if (relu_) {
+      return launch_sum(launcher_, "sum and ReLU", operands.inputs, operands.output,
+                        AddedAndRectified{}, Rectified{});
+    }
     launch_sum(launcher_, "sum", operands.inputs, operands.output, Added{}, Identity{});
   }
 
  private:
   Launcher launcher_;
+  bool relu_;
 };
 
 /// to = from · factor, with the factors of DropoutMask, which counts the elements in plain order:

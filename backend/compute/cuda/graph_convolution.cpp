@@ -38,7 +38,8 @@ class GraphPass final : public ConvolutionPass {
     std::vector<Binding> bindings{{TensorId::input, memory.input},
                                   {TensorId::weights, weights},
                                   {TensorId::output, memory.output}};
-    if (form_.fusion == Fusion::bias) bindings.push_back({TensorId::bias, memory.bias});
+    const bool bias = form_.fusion != Fusion::none && memory.bias != nullptr;
+    if (bias) bindings.push_back({TensorId::bias, memory.bias});
     runner_.run(bindings, scratch + extras_.scratch_bytes());
     extras_.run(memory, scratch);
   }
@@ -198,8 +199,8 @@ std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
 
 std::vector<GraphForm> forms_of(const ConvolutionProblem& problem, Pass pass) {
   std::vector<GraphForm> forms{{.pass = pass}};
-  if (pass == Pass::forward && problem.bias) {
-    forms.push_back({.pass = pass, .fusion = Fusion::bias});
+  if (pass == Pass::forward && (problem.bias || problem.relu)) {
+    forms.push_back({.pass = pass, .fusion = problem.relu ? Fusion::relu : Fusion::bias});
   }
   if (pass == Pass::backward_filter && element_bytes(problem.dtype) < sizeof(float)) {
     forms.push_back({.pass = pass, .weight_gradient = GradientPrecision::low});

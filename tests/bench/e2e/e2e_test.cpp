@@ -98,6 +98,24 @@ TEST_F(E2e, SaysWhatRanAndHowMuchWork) {
   EXPECT_LE(m.work->flops.si(), 2 * 2 * macs * 1.2);
 }
 
+TEST_F(E2e, TrainsTheSameWithFusedRelus) {
+  const Measurement apart = measure(2).front();
+  const Measurement fused = measure(2, {{"fuse", "relu"}}).front();
+  EXPECT_EQ(fused.at("loss").samples, apart.at("loss").samples);
+  EXPECT_EQ(fused.network, apart.network);  // as it was read
+  EXPECT_LT(fused.work->bytes, apart.work->bytes);
+  EXPECT_EQ(refused({{"fuse", "all"}}).substr(0, 13), "fuse is \"all\"");
+}
+
+TEST_F(E2e, TellsFusedRunsApart) {
+  auto group = backend::local_group(1);
+  for (const char* fusion : {"relu", "none"}) {
+    Context context =
+        context_for(e2e, setting_.values({{"data", "x"}, {"fuse", fusion}}), *group.front());
+    EXPECT_EQ(e2e.cells(context).at(0).axes.at("fuse"), fusion);
+  }
+}
+
 TEST_F(E2e, KeepsTheNameOfANetworkItsFileAndWhatWasInIt) {
   const std::string file = setting_.path("small.yaml").string();
   auto group = backend::local_group(1);

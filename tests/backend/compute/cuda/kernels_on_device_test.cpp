@@ -173,6 +173,10 @@ TEST_P(TensorsOnDevice, TakeABias) {
     launch_bias<Then::relu>(LoopLauncher(), bias.data(), rectified.host.tensor());
     add_bias_relu(nullptr, bias_there.as<float>(), rectified.on_device());
     rectified.expect_equal();
+    const Twin alone(dims, dtype_, order_, 2);
+    launch_rectify(LoopLauncher(), alone.host.tensor(), alone.host.tensor());
+    rectify(nullptr, alone.on_device());
+    alone.expect_equal();
   }
 }
 
@@ -194,21 +198,10 @@ TEST_P(TensorsOnDevice, SumTheGradientOfABiasAlwaysInTheSameOrder) {
   }
 }
 
-TEST_P(TensorsOnDevice, AreSummedAndRectified) {
-  for (const unsigned terms : {1U, 2U, 5U}) {
-    std::vector<Twin> twins;
-    std::vector<Tensor> inputs;
-    std::vector<Tensor> inputs_there;
-    for (unsigned k = 0; k < terms; ++k) {
-      const Twin& twin = twins.emplace_back(Dims{2, 17, 5, 3}, dtype_, order_, k + 1);
-      inputs.push_back(twin.host.tensor());
-      inputs_there.push_back(twin.on_device());
-    }
-    const Twin output({2, 17, 5, 3}, dtype_, order_, 0);
-    launch_sum(LoopLauncher(), "", inputs, output.host.tensor(), AddedAndRectified{}, Rectified{});
-    sum_relu(nullptr, inputs_there, output.on_device());
-    output.expect_equal();
-    const Twin dy({2, 17, 5, 3}, dtype_, order_, 9);
+TEST_P(TensorsOnDevice, LetGradientsThroughWhereTheyArePositive) {
+  for (const Dims& dims : {Dims{2, 17, 5, 3}, Dims{2, 64, 8, 8}}) {
+    const Twin output(dims, dtype_, order_, 1);
+    const Twin dy(dims, dtype_, order_, 9);
     launch_relu_gradient(LoopLauncher(), output.host.tensor(), dy.host.tensor(), dy.host.tensor());
     relu_gradient(nullptr, output.on_device(), dy.on_device(), dy.on_device());
     dy.expect_equal();

@@ -19,6 +19,7 @@ struct Case {
   LayerKind kind;
   std::vector<ImageShape> inputs;
   int batch = 3;
+  bool relu = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& shown) {
@@ -105,9 +106,21 @@ std::vector<Case> others() {
   };
 }
 
+/// Layers that have taken in the ReLU after them.
+std::vector<Case> fused() {
+  std::vector<Case> cases{
+      {"BatchNormRelu", BatchNorm{}, {{64, 7, 7}}},
+      {"BatchNormRelu17Channels", BatchNorm{}, {{17, 6, 6}}},
+      {"SumRelu", Sum{}, {{32, 6, 6}, {32, 6, 6}}},
+      {"SumReluOfThree17Channels", Sum{}, {{17, 5, 5}, {17, 5, 5}, {17, 5, 5}}},
+  };
+  for (Case& each : cases) each.relu = true;
+  return cases;
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases = poolings();
-  for (const auto& more : {normalisations(), others()}) {
+  for (const auto& more : {normalisations(), others(), fused()}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   return cases;
@@ -115,7 +128,8 @@ std::vector<Case> all_cases() {
 
 /// In the order of the device, where tensors between operations lie.
 OperationSpec spec_of(const Case& tested, DType dtype, Order order) {
-  const Layer layer = make_layer(tested.kind, tested.inputs);
+  Layer layer = make_layer(tested.kind, tested.inputs);
+  layer.relu = tested.relu;
   OperationSpec spec{layer, tested.batch, dtype, {}};
   for (const ImageShape& shape : layer.input_shapes) {
     spec.inputs.push_back(
@@ -141,6 +155,7 @@ TEST_P(OwnOperations, GiveTheAnswersOfReference) {
   const auto reference = family<ComputeBackend>().find("reference")->open({});
   const OperationSpec spec = spec_of(tested, dtype, order);
   const auto operation = device->create(spec);
+  ASSERT_TRUE(!tested.relu || operation->has(Pass::backward_data));
   EXPECT_EQ(order_of(operation->output()), order);
   for (const Pass pass : {Pass::forward, Pass::backward_data}) {
     if (!operation->has(pass)) continue;
