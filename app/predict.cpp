@@ -31,6 +31,7 @@ struct PredictOptions {
   std::string dtype = "f32";
   std::string schedule = "wait_free";
   std::string input_copy;
+  std::string normalise;
   std::string launch = "eager";
   bool layers = false;
   InterNodeOptions inter_node;
@@ -49,6 +50,12 @@ int loader_threads(const PredictOptions& options, const Cluster& cluster) {
 InputCopy input_copy(const PredictOptions& options, const Cluster& cluster) {
   if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
   return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
+}
+
+/// Likewise.
+Normalisation normalisation(const PredictOptions& options, const Cluster& cluster) {
+  if (!options.normalise.empty()) return parse_normalisation(options.normalise);
+  return cluster.device.kind == DeviceKind::gpu ? Normalisation::device : Normalisation::host;
 }
 
 model::Machine choose_machine(const PredictOptions& options) {
@@ -89,6 +96,7 @@ ExitCode predict(const PredictOptions& options) {
   run.ranks_per_node = machine.cluster.devices_per_node;
   run.loader_threads = loader_threads(options, machine.cluster);
   run.input_copy = input_copy(options, machine.cluster);
+  run.normalisation = normalisation(options, machine.cluster);
   run.launch = parse_launch(options.launch);
   check(run);
   options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
@@ -131,6 +139,9 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--input-copy", options->input_copy,
                   "When batches reach the device: on_path, or ahead, while it computes the "
                   "iteration before (default: on GPUs ahead, as training does, else on_path)");
+  verb.add_option("--normalise", options->normalise,
+                  "Where pictures are normalised: host, so that f32 travels to the device, or "
+                  "device, so that bytes do (default: on GPUs device, as training does, else host)");
   verb.add_option(
           "--launch", options->launch,
           "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")

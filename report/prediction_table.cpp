@@ -137,6 +137,7 @@ const std::vector<std::string>& record_keys() {
                                              "loader_threads",
                                              "prefetch",
                                              "input_copy",
+                                             "normalise",
                                              "launch",
                                              "t_io_s",
                                              "t_h2d_s",
@@ -173,6 +174,7 @@ std::vector<Cell> record(const Prediction& prediction) {
     integer(count);
   }
   cells.push_back({std::string(input_copy_name(run.input_copy))});
+  cells.push_back({std::string(normalisation_name(run.normalisation))});
   cells.push_back({std::string(launch_name(run.launch))});
   for (const Seconds value : {time.io, time.h2d, time.forward, time.backward, time.exposed_comm,
                               time.update, time.total}) {
@@ -207,10 +209,11 @@ std::string interval_text(const Prediction& prediction) {
 }
 
 std::string run_title(const Run& run) {
-  return fmt::format("{} on {}, {} and {} per rank, {}, {}{}{}", run.network, run.cluster,
+  return fmt::format("{} on {}, {} and {} per rank, {}, {}{}{}{}", run.network, run.cluster,
                      counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
                      dtype_name(run.dtype), schedule_name(run.schedule),
                      run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
+                     run.normalisation == Normalisation::device ? ", normalised there" : "",
                      run.launch == Launch::graph ? ", launched as graphs" : "");
 }
 

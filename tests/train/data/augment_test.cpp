@@ -131,7 +131,7 @@ TEST(Augmenter, KeepsTheBytesOfAPictureOfTheRightSize) {
 }
 
 TEST(Augmenter, KeepsBlackAndWhiteBytes) {
-  for (const std::uint8_t value : {0, 1, 254, 255}) {
+  for (const std::uint8_t value : std::array<std::uint8_t, 4>{0, 1, 254, 255}) {
     const Pixels pixels{31, 17, std::vector<std::uint8_t>(std::size_t{4} * 31 * 17, value)};
     for (const std::uint8_t byte : run_to_bytes(pixels, {{3, 2, 20.5, 11.25}, true}, {3, 23, 8})) {
       ASSERT_EQ(byte, value);
