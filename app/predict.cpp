@@ -139,9 +139,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--input-copy", options->input_copy,
                   "When batches reach the device: on_path, or ahead, while it computes the "
                   "iteration before (default: on GPUs ahead, as training does, else on_path)");
-  verb.add_option("--normalise", options->normalise,
-                  "Where pictures are normalised: host, so that f32 travels to the device, or "
-                  "device, so that bytes do (default: on GPUs device, as training does, else host)");
+  verb.add_option(
+      "--normalise", options->normalise,
+      "Where pictures are normalised: host, so that f32 travels to the device, or "
+      "device, so that bytes do (default: on GPUs device, as training does, else host)");
   verb.add_option(
           "--launch", options->launch,
           "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")

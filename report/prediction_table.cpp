@@ -209,12 +209,13 @@ std::string interval_text(const Prediction& prediction) {
 }
 
 std::string run_title(const Run& run) {
-  return fmt::format("{} on {}, {} and {} per rank, {}, {}{}{}{}", run.network, run.cluster,
-                     counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
-                     dtype_name(run.dtype), schedule_name(run.schedule),
-                     run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
-                     run.normalisation == Normalisation::device ? ", normalised there" : "",
-                     run.launch == Launch::graph ? ", launched as graphs" : "");
+  return fmt::format(
+      "{} on {}, {} and {} per rank, {}, {}{}{}{}", run.network, run.cluster,
+      counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
+      dtype_name(run.dtype), schedule_name(run.schedule),
+      run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
+      run.normalisation == Normalisation::device ? ", pictures normalised there" : "",
+      run.launch == Launch::graph ? ", launched as graphs" : "");
 }
 
 std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {

@@ -61,9 +61,9 @@ struct LoadTimes {
 
 /// Reads a picture and writes it as normalised f32 C × H × W of `shape`, which has 3 channels, or
 /// as H × W × C bytes, whichever there is room for: random resized crop and mirror drawn from
-/// `seed`, bilinear, ImageNet's mean and deviation (see train/augment.hpp). Grey pictures are spread
-/// over three channels, CMYK is converted. Throws ConfigError naming the file if it is missing,
-/// truncated, damaged or no JPEG.
+/// `seed`, bilinear, ImageNet's mean and deviation (see train/augment.hpp). Grey pictures are
+/// spread over three channels, CMYK is converted. Throws ConfigError naming the file if it is
+/// missing, truncated, damaged or no JPEG.
 LoadTimes load_picture(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
                        ImageRoom out);
 

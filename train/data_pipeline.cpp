@@ -63,8 +63,7 @@ class ImageBuffer {
 
 /// Memory of one batch, and how far it is filled.
 struct Slot {
-  explicit Slot(const PipelineOptions& options)
-      : images(options), labels(options.batch) {
+  explicit Slot(const PipelineOptions& options) : images(options), labels(options.batch) {
     batch.images = images.all();
     batch.labels = labels;
     batch.times.resize(options.batch);
@@ -101,8 +100,9 @@ void check(const PipelineOptions& options) {
 LoadFunction make_picture_loader() {
   // Shared, for a std::function must be copyable.
   return [loader = std::make_shared<PictureLoader>()](
-             const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
-             ImageRoom out) { return loader->load(picture, shape, seed, out); };
+             const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed, ImageRoom out) {
+    return loader->load(picture, shape, seed, out);
+  };
 }
 
 }  // namespace

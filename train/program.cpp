@@ -187,8 +187,7 @@ double Program::Impl::mean_loss(LayerId layer) const {
   return sum / batch;
 }
 
-void Program::Impl::check_batch(const Images& images,
-                                std::span<const std::int32_t> given) const {
+void Program::Impl::check_batch(const Images& images, std::span<const std::int32_t> given) const {
   EXPECT(elements_of(images) == static_cast<std::size_t>(output(LayerId(0)).desc.elements()));
   EXPECT(given.size() == labels.size());
   const auto wrong = std::ranges::find_if(

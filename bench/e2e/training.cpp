@@ -86,8 +86,7 @@ std::function<backend::Buffer(std::size_t)> batch_memory(backend::ComputeDevice&
 
 std::unique_ptr<backend::ComputeDevice> open_for(const TrainingSettings& settings,
                                                  const Communicator& communicator) {
-  auto device =
-      open_device(settings.backend, settings.run.compute_threads, communicator.gpu());
+  auto device = open_device(settings.backend, settings.run.compute_threads, communicator.gpu());
   train::check_normalisation(*device, settings.run.normalisation);
   return device;
 }

@@ -64,7 +64,7 @@ class Cli(ProgramTest):
         self.assertEqual(times["ahead"][0], times["ahead"][1])
         self.assertLess(times["ahead"][0]["t_iter_s"], times["on_path"][0]["t_iter_s"])
         self.assertEqual(times["ahead"][0]["t_h2d_s"], 0)
-        self.assertIn("input copied ahead, normalised there", run(*words).stdout)
+        self.assertIn("input copied ahead, pictures normalised there", run(*words).stdout)
         self.assertIn("input_copy", run(*words, "--format", "csv").stdout)
 
     def test_predict_normalises_pictures_on_gpus(self):

@@ -158,8 +158,8 @@ class SumOperation final : public OwnOperation {
 };
 
 /// to = from · factor, with the factors of DropoutMask, which counts the elements in plain order:
-/// element c of pixel p of image n is (n · channels + c) · pixels + p. The seed in `seed_memory`, if
-/// there is one, takes the place of the mask's: it is read when the kernel runs.
+/// element c of pixel p of image n is (n · channels + c) · pixels + p. The seed in `seed_memory`,
+/// if there is one, takes the place of the mask's: it is read when the kernel runs.
 template <class T, int width, Order order>
 struct DropoutCode {
   const T* from;
@@ -227,13 +227,12 @@ class DropoutOperation final : public OwnOperation {
   template <class T, int width, Order lies>
   void launch(const Operands& operands, const std::byte* from, std::byte* to) const {
     const auto& [images, channels, height, columns] = output().dims;
-    const DropoutCode<T, width, lies> code{
-        reinterpret_cast<const T*>(from),
-        reinterpret_cast<T*>(to),
-        DropoutMask(probability_, operands.seed),
-        operands.seed_memory,
-        Divisor(lies == Order::nhwc ? channels / width : 1),
-        Divisor(height * columns)};
+    const DropoutCode<T, width, lies> code{reinterpret_cast<const T*>(from),
+                                           reinterpret_cast<T*>(to),
+                                           DropoutMask(probability_, operands.seed),
+                                           operands.seed_memory,
+                                           Divisor(lies == Order::nhwc ? channels / width : 1),
+                                           Divisor(height * columns)};
     launcher_.each("dropout", code, output().elements() / width);
   }
 

@@ -54,8 +54,7 @@ struct PictureNormalisation {
 
  private:
   DLSCALE_HOST_DEVICE T value(std::uint8_t byte, int channel) const {
-    return from_float<T>(static_cast<float>(byte) * scale.factor[channel] +
-                         scale.offset[channel]);
+    return from_float<T>(static_cast<float>(byte) * scale.factor[channel] + scale.offset[channel]);
   }
   /// Of the i-th third of what a thread writes: in nchw order, channel i.
   DLSCALE_HOST_DEVICE std::uint64_t offset(std::uint32_t thread, std::uint64_t first, int i) const {

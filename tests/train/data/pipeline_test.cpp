@@ -180,9 +180,7 @@ TEST_F(Pipeline, ThrowsTheErrorOfTheBatchItBelongsTo) {
 
 TEST_F(Pipeline, ThrowsTheFirstErrorOfABatchWhicheverThreadIsFaster) {
   const auto throw_name = [](const DataSet::Picture& picture, ImageShape, std::uint64_t,
-                             ImageRoom) -> LoadTimes {
-    throw ConfigError(picture.path.string());
-  };
+                             ImageRoom) -> LoadTimes { throw ConfigError(picture.path.string()); };
   const PipelineOptions options{.shape = shape, .batch = 8, .threads = 4};
   std::string first;
   for (int i = 0; i < 20; ++i) {

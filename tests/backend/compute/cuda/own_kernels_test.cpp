@@ -210,7 +210,8 @@ TEST_P(OfChannels, NormalisePictures) {
     std::size_t at = 0;
     to.for_each([&](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
       const int value = pictures[((n * dims[2] + h) * dims[3] + w) * 3 + c];
-      const double exact = (value / 255.0 - double{statistics.mean[c]}) / double{statistics.deviation[c]};
+      const double exact =
+          (value / 255.0 - double{statistics.mean[c]}) / double{statistics.deviation[c]};
       const double unit = dtype == DType::bf16 ? 0x1p-8 : dtype == DType::f16 ? 0x1p-11 : 1e-6;
       EXPECT_NEAR(got[at++], exact, std::max(unit * std::abs(exact), 1e-6));
     });
