@@ -107,6 +107,8 @@ class Cli(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual(rows[0]["schema"], "dlscale.result")
+        self.assertEqual(rows[0]["run"]["comm"], "local")
+        self.assertEqual(result.stderr.count("joined by"), 0, "there was nothing to choose")
         self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
         self.assertIn("GFLOP/s", result.stderr)
 

@@ -226,7 +226,7 @@ extern const CommBackend mpi{
 
 extern const CommBackend mpi_cuda{
     .name = "mpi_cuda",
-    .doc = "the same by an MPI that takes memory of GPUs (CUDA-aware), or not at all",
+    .doc = "the same, memory of GPUs given to MPI itself, which must be CUDA-aware",
     .connect = connect_cuda,
 };
 
