@@ -32,6 +32,7 @@ struct PredictOptions {
   std::string dtype = "f32";
   std::string schedule = "wait_free";
   std::string input_copy;
+  std::string normalise;
   std::string launch = "eager";
   std::string all_reduce;
   std::string fuse = "none";
@@ -64,6 +65,12 @@ void choose_all_reduce(const PredictOptions& options, Cluster& cluster) {
       "it. "
       "Add the key nccl to the cluster (docs/CONFIG.md), or ask for ring or hierarchical.",
       cluster.name));
+}
+
+/// Likewise.
+Normalisation normalisation(const PredictOptions& options, const Cluster& cluster) {
+  if (!options.normalise.empty()) return parse_normalisation(options.normalise);
+  return cluster.device.kind == DeviceKind::gpu ? Normalisation::device : Normalisation::host;
 }
 
 model::Machine choose_machine(const PredictOptions& options) {
@@ -105,6 +112,7 @@ ExitCode predict(const PredictOptions& options) {
   run.ranks_per_node = machine.cluster.devices_per_node;
   run.loader_threads = loader_threads(options, machine.cluster);
   run.input_copy = input_copy(options, machine.cluster);
+  run.normalisation = normalisation(options, machine.cluster);
   run.launch = parse_launch(options.launch);
   run.fuse_relu = parse_fusion(options.fuse);
   check(run);
@@ -148,6 +156,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--input-copy", options->input_copy,
                   "When batches reach the device: on_path, or ahead, while it computes the "
                   "iteration before (default: on GPUs ahead, as training does, else on_path)");
+  verb.add_option(
+      "--normalise", options->normalise,
+      "Where pictures are normalised: host, so that f32 travels to the device, or "
+      "device, so that bytes do (default: on GPUs device, as training does, else host)");
   verb.add_option(
           "--launch", options->launch,
           "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")

@@ -17,13 +17,14 @@ namespace {
 
 constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 
-/// Files from before an axis was recorded: what training did unless told otherwise, and how every
-/// device copied.
+/// Files from before an axis was recorded: what training did unless told otherwise, and what it did
+/// on every device.
 void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("waiting", "sleep");
   axes.try_emplace("input_copy", "on_path");
   axes.try_emplace("launch", "eager");
   axes.try_emplace("fuse", "none");
+  axes.try_emplace("normalise", "host");
 }
 
 int integer_axis(const Measurement& measurement, std::string_view name) {
@@ -57,6 +58,10 @@ Run run_of(const Measurement& measurement) {
   if (launch != measurement.axes.end()) run.launch = parse_launch(launch->second);
   const auto fusion = measurement.axes.find("fuse");
   if (fusion != measurement.axes.end()) run.fuse_relu = parse_fusion(fusion->second);
+  const auto normalise = measurement.axes.find("normalise");
+  if (normalise != measurement.axes.end()) {
+    run.normalisation = parse_normalisation(normalise->second);
+  }
   check(run);
   return run;
 }

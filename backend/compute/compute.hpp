@@ -285,6 +285,8 @@ struct ComputeBackend {
   /// Opens what measures the memory, the copies and the launches of the device that open() opens,
   /// and throws what it throws. Null where the backend computes in the memory of the host.
   std::unique_ptr<DeviceProbes> (*open_probes)(const ComputeOptions&) = nullptr;
+  /// Whether its devices have memory of their own, known without one.
+  [[nodiscard]] bool has_own_memory() const { return open_probes != nullptr; }
 };
 
 }  // namespace dlscale::backend

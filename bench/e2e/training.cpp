@@ -85,11 +85,18 @@ std::function<backend::Buffer(std::size_t)> batch_memory(backend::ComputeDevice&
   return [&device](std::size_t bytes) { return device.allocate_on_host(bytes); };
 }
 
+std::unique_ptr<backend::ComputeDevice> open_for(const TrainingSettings& settings,
+                                                 const Communicator& communicator) {
+  auto device = open_device(settings.backend, settings.run.compute_threads, communicator.gpu());
+  train::check_normalisation(*device, settings.run.normalisation);
+  return device;
+}
+
 /// What trains on one rank, up to the first collective step.
 struct Worker {
   Worker(const TrainingSettings& settings, const Communicator& communicator,
          std::optional<Bytes> available)
-      : device(open_device(settings.backend, settings.run.compute_threads, communicator.gpu())),
+      : device(open_for(settings, communicator)),
         program(as_run(*settings.network, settings.run), *device, settings.run.batch,
                 settings.run.dtype, available),
         data(train::open_data_set(settings.data), {.shape = settings.network->input(),
@@ -99,6 +106,7 @@ struct Worker {
                                                    .seed = settings.seed,
                                                    .rank = communicator.rank(),
                                                    .ranks = communicator.size(),
+                                                   .normalisation = settings.run.normalisation,
                                                    .allocate = batch_memory(*device)}) {
     program.initialise(settings.seed);
     // A file that cannot be written is better found before the training than after it.

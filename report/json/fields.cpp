@@ -37,6 +37,7 @@ Json run_fields(const Run& run) {
           {"loader_threads", run.loader_threads},
           {"prefetch", run.prefetch},
           {"input_copy", input_copy_name(run.input_copy)},
+          {"normalise", normalisation_name(run.normalisation)},
           {"launch", launch_name(run.launch)},
           {"fuse", fusion_name(run)}};
 }

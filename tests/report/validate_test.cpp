@@ -367,6 +367,21 @@ TEST(MeasuredRuns, KeyOfAKernelTakesAMissingFusionForNone) {
   EXPECT_NE(key_without(older, {}), key_without(now, {}));
 }
 
+TEST(MeasuredRuns, TakeAMissingPlaceToNormaliseForTheHost) {
+  const auto normalised = [](int repeat, const char* where) {
+    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
+    measurement.axes["normalise"] = where;
+    return measurement;
+  };
+  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  const MeasuredRuns measured = collect_runs(
+      std::vector{samples::file("e2e", {older, normalised(1, "host"), normalised(2, "device")})});
+  ASSERT_EQ(measured.runs.size(), 2U);
+  EXPECT_EQ(measured.runs[0].run.normalisation, Normalisation::device);
+  EXPECT_EQ(measured.runs[1].run.normalisation, Normalisation::host);
+  EXPECT_EQ(measured.runs[1].t_iter.size(), 2U);
+}
+
 TEST(Validate, ComparesWithOneRankHoweverItWouldHaveWaited) {
   Measurement two = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
   two.axes["waiting"] = "spin";

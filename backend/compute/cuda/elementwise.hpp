@@ -177,12 +177,14 @@ class SumOperation final : public OwnOperation {
 };
 
 /// to = from · factor, with the factors of DropoutMask, which counts the elements in plain order:
-/// element c of pixel p of image n is (n · channels + c) · pixels + p.
+/// element c of pixel p of image n is (n · channels + c) · pixels + p. The seed in `seed_memory`,
+/// if there is one, takes the place of the mask's: it is read when the kernel runs.
 template <class T, int width, Order order>
 struct DropoutCode {
   const T* from;
   T* to;
   DropoutMask mask;
+  const std::uint64_t* seed_memory;
   Divisor packs;   ///< of the channels of a pixel; for nchw unused
   Divisor pixels;  ///< of an image; for nchw unused
 
@@ -197,11 +199,12 @@ struct DropoutCode {
       step = pixels.divisor();
       index = channel * width * step + pixel;
     }
+    const DropoutMask drawn = seed_memory == nullptr ? mask : mask.with_seed(*seed_memory);
     const Pack<T, width> loaded = load<width>(from + first);
     Pack<T, width> result;
     DLSCALE_UNROLL
     for (int i = 0; i < width; ++i) {
-      const float factor = mask.factor(index + static_cast<std::uint64_t>(i) * step);
+      const float factor = drawn.factor(index + static_cast<std::uint64_t>(i) * step);
       result.values[i] = from_float<T>(to_float(loaded.values[i]) * factor);
     }
     store(result, to + first);
@@ -219,33 +222,36 @@ class DropoutOperation final : public OwnOperation {
   void run(Pass pass, const Operands& operands) override {
     EXPECT(has(pass));
     if (pass == Pass::forward) {
-      apply(operands.seed, operands.inputs[0].data, operands.output.data);
+      apply(operands, operands.inputs[0].data, operands.output.data);
     } else {
-      apply(operands.seed, operands.output_gradient.data, operands.input_gradients[0].data);
+      apply(operands, operands.output_gradient.data, operands.input_gradients[0].data);
     }
   }
 
  private:
-  void apply(std::uint64_t seed, const std::byte* from, std::byte* to) const {
+  void apply(const Operands& operands, const std::byte* from, std::byte* to) const {
     with_element(dtype(), [&]<class T>(T) {
       const bool by_channels = order() == Order::nhwc;
       const std::int64_t together = by_channels ? output().dims[1] : output().elements();
       with_width<T>(together, {from, to}, [&]<int width>(std::integral_constant<int, width>) {
         if (by_channels) {
-          launch<T, width, Order::nhwc>(seed, from, to);
+          launch<T, width, Order::nhwc>(operands, from, to);
         } else {
-          launch<T, width, Order::nchw>(seed, from, to);
+          launch<T, width, Order::nchw>(operands, from, to);
         }
       });
     });
   }
 
   template <class T, int width, Order lies>
-  void launch(std::uint64_t seed, const std::byte* from, std::byte* to) const {
+  void launch(const Operands& operands, const std::byte* from, std::byte* to) const {
     const auto& [images, channels, height, columns] = output().dims;
-    const DropoutCode<T, width, lies> code{
-        reinterpret_cast<const T*>(from), reinterpret_cast<T*>(to), DropoutMask(probability_, seed),
-        Divisor(lies == Order::nhwc ? channels / width : 1), Divisor(height * columns)};
+    const DropoutCode<T, width, lies> code{reinterpret_cast<const T*>(from),
+                                           reinterpret_cast<T*>(to),
+                                           DropoutMask(probability_, operands.seed),
+                                           operands.seed_memory,
+                                           Divisor(lies == Order::nhwc ? channels / width : 1),
+                                           Divisor(height * columns)};
     launcher_.each("dropout", code, output().elements() / width);
   }
 

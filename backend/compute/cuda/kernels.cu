@@ -89,10 +89,10 @@ void relu_gradient(cudaStream_t stream, const Tensor& output, const Tensor& outp
   launch_relu_gradient(launcher_for(stream, output), output, output_gradient, input_gradient);
 }
 
-void normalise_pictures(cudaStream_t stream, const std::uint8_t* pictures,
-                        const std::array<float, 3>& mean, const std::array<float, 3>& deviation,
-                        const Tensor& to) {
-  launch_normalisation(launcher_for(stream, to), pictures, PictureStatistics(mean, deviation), to);
+void normalise_pictures(cudaStream_t stream, const std::byte* pictures,
+                        const PictureStatistics& statistics, const Tensor& to) {
+  launch_normalisation(launcher_for(stream, to), reinterpret_cast<const std::uint8_t*>(pictures),
+                       statistics, to);
 }
 
 }  // namespace dlscale::backend::cuda

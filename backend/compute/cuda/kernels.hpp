@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -42,10 +41,8 @@ std::size_t bias_gradient_scratch(const Context& context, const TensorDesc& outp
 /// a bias. May be done in place.
 void relu_gradient(cudaStream_t stream, const Tensor& output, const Tensor& output_gradient,
                    const Tensor& input_gradient);
-/// N pictures of H × W pixels of red, green, blue, a byte each, to (value / 255 - mean) / deviation
-/// as the N × 3 × H × W that a network reads, in any order and precision.
-void normalise_pictures(cudaStream_t stream, const std::uint8_t* pictures,
-                        const std::array<float, 3>& mean, const std::array<float, 3>& deviation,
-                        const Tensor& to);
+/// As ComputeDevice::normalise, to a tensor of any order and precision.
+void normalise_pictures(cudaStream_t stream, const std::byte* pictures,
+                        const PictureStatistics& statistics, const Tensor& to);
 
 }  // namespace dlscale::backend::cuda

@@ -91,6 +91,12 @@ TEST_F(E2e, SaysWhatRanAndHowMuchWork) {
   const Measurement m = measure(1).front();
   EXPECT_TRUE(contains(m.implementation, "local"));
   EXPECT_EQ(m.axes.at("input_copy"), "on_path");
+  auto group = backend::local_group(1);
+  for (const char* where : {"auto", "host"}) {
+    Context context =
+        context_for(e2e, setting_.values({{"normalise", where}, {"data", "x"}}), *group.front());
+    EXPECT_EQ(e2e.cells(context).at(0).axes.at("normalise"), "host");
+  }
   ASSERT_TRUE(m.work.has_value());
   // conv: 4 x 7 x 7 outputs of 27 products, forward and filter; fc: 196 x 3, forward, filter, data.
   const double macs = 2.0 * 4 * 49 * 27 + 3.0 * 196 * 3;
@@ -200,6 +206,8 @@ TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
   EXPECT_TRUE(contains(refused({{"trace", "/nowhere/at/all"}}), "/nowhere"));
   EXPECT_TRUE(contains(refused({{"trace", "t"}, {"batch", "1,2"}}), "trace"));
   EXPECT_TRUE(contains(refused({{"launch", "graph"}}), "computes on the host"));
+  EXPECT_TRUE(contains(refused({{"normalise", "device"}}), "--normalise host"));
+  EXPECT_TRUE(contains(refused({{"normalise", "devices"}}), "Did you mean \"device\"?"));
   EXPECT_TRUE(contains(refused({{"launch", "graphs"}}), "Did you mean \"graph\"?"));
 }
 

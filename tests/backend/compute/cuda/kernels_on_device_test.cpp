@@ -209,8 +209,7 @@ TEST_P(TensorsOnDevice, LetGradientsThroughWhereTheyArePositive) {
 }
 
 TEST_P(TensorsOnDevice, AreMadeOfPictures) {
-  const std::array mean{0.485F, 0.456F, 0.406F};
-  const std::array deviation{0.229F, 0.224F, 0.225F};
+  const PictureStatistics statistics{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   for (const Dims& dims : {Dims{2, 3, 8, 6}, Dims{2, 3, 7, 5}}) {
     std::vector<std::uint8_t> pictures(static_cast<std::size_t>(dims[0] * 3 * dims[2] * dims[3]));
     for (std::size_t i = 0; i < pictures.size(); ++i) {
@@ -218,9 +217,8 @@ TEST_P(TensorsOnDevice, AreMadeOfPictures) {
     }
     const DeviceMemory pictures_there(pictures.data(), pictures.size());
     const Twin to(dims, dtype_, order_, 0);
-    launch_normalisation(LoopLauncher(), pictures.data(), PictureStatistics(mean, deviation),
-                         to.host.tensor());
-    normalise_pictures(nullptr, pictures_there.as<std::uint8_t>(), mean, deviation, to.on_device());
+    launch_normalisation(LoopLauncher(), pictures.data(), statistics, to.host.tensor());
+    normalise_pictures(nullptr, pictures_there.as<std::byte>(), statistics, to.on_device());
     to.expect_near();
   }
 }

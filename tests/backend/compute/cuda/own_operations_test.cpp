@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -7,6 +8,7 @@
 
 #include "backend/compute/check.hpp"
 #include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/operation_memory.hpp"
 #include "tests/backend/compute/cuda/loop_device.hpp"
 #include "tests/backend/compute/layers.hpp"
 
@@ -163,6 +165,42 @@ TEST_P(OwnOperations, GiveTheAnswersOfReference) {
       const OperationCheck check = check_operation(*device, *reference, spec, pass, seed);
       EXPECT_LE(check.max_relative_error, tolerance(dtype))
           << check.worst << " of " << pass_name(pass) << " by " << operation->implementation(pass);
+    }
+  }
+}
+
+/// What a recording reads when it runs counts, not what it was given.
+TEST(OwnDropout, ReadsItsSeedInMemoryWhereThereIsOne) {
+  constexpr std::uint64_t other = 99;
+  for (const DType dtype : all_dtypes) {
+    for (const Order order : {Order::nchw, Order::nhwc}) {
+      for (const ImageShape shape : {ImageShape{32, 5, 5}, ImageShape{17, 4, 4}}) {
+        const auto device = make_loop_device(order);
+        const OperationSpec spec =
+            spec_of({"", Dropout{.probability = 0.3}, {shape}}, dtype, order);
+        const auto operation = device->create(spec);
+        OperationMemory memory(*device, spec, *operation);
+        const auto fill = [](const Tensor& tensor) {
+          std::fill_n(tensor.data, tensor.desc.layout.bytes, std::byte{0x3c});
+        };
+        fill(memory.inputs()[0]);
+        fill(memory.output_gradient());
+        std::uint64_t seed = 0;
+        const auto run = [&](Pass pass, const Tensor& result, std::uint64_t given, bool in_memory) {
+          Operands operands = memory.operands(given);
+          if (in_memory) operands.seed_memory = &seed;
+          operation->run(pass, operands);
+          return std::vector<std::byte>(result.data, result.data + result.desc.layout.bytes);
+        };
+        for (const auto& [pass, result] : {std::pair(Pass::forward, memory.output()),
+                                           {Pass::backward_data, memory.input_gradients()[0]}}) {
+          const auto first = run(pass, result, 1, false);
+          seed = 1;
+          EXPECT_EQ(run(pass, result, other, true), first);
+          seed = 2;
+          EXPECT_NE(run(pass, result, other, true), first);
+        }
+      }
     }
   }
 }
