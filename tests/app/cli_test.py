@@ -13,7 +13,7 @@ class Cli(ProgramTest):
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
             self.assertIn("Example: dlscale " + verb, result.stdout)
-        for benchmark in ["conv", "gemm", "memory", "io", "comm", "e2e", "update", "overhead"]:
+        for benchmark in ["conv", "gemm", "memory", "latency", "peak", "io", "comm", "e2e", "update", "overhead"]:
             result = run("bench", benchmark, "--help")
             self.assertEqual(result.returncode, 0, benchmark)
             self.assertIn("Example: dlscale bench " + benchmark, result.stdout)
