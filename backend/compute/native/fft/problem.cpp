@@ -1,8 +1,6 @@
 #include "backend/compute/native/fft/problem.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "core/error.hpp"
 
@@ -27,7 +25,6 @@ Interval interval(const Cut& cut, std::int64_t tile) {
 /// The cuts of an axis in the three roles: kernel, padded input x and output y, or their gradients.
 struct AxisCuts {
   Cut w, x, y;
-  std::int64_t tiles;
 };
 
 struct Axis {
@@ -38,8 +35,7 @@ AxisCuts cut_for_forward(const Axis& axis, std::int64_t L, std::int64_t m) {
   const auto& [H, R, P, pad] = axis;
   return {{.extent = R, .span = R},
           {.extent = H, .step = m, .shift = -pad, .span = L},
-          {.extent = P, .step = m, .span = m},
-          (P + m - 1) / m};
+          {.extent = P, .step = m, .span = m}};
 }
 
 /// dx[h] = Σ_r w[r] dy[h + pad - r]. Whole: point u is dy[u] and dx[u - pad]. Else tile t makes
@@ -48,12 +44,11 @@ AxisCuts cut_for_backward_data(const Axis& axis, std::int64_t L, std::int64_t m,
   const auto& [H, R, P, pad] = axis;
   const Cut w{.extent = R, .span = R};
   if (tiling == Tiling::whole) {
-    return {w, {.extent = H, .at = pad, .span = H}, {.extent = P, .span = P}, 1};
+    return {w, {.extent = H, .at = pad, .span = H}, {.extent = P, .span = P}};
   }
   return {w,
           {.extent = H, .step = m, .at = R - 1, .span = m},
-          {.extent = P, .step = m, .shift = pad - (R - 1), .span = L},
-          (H + m - 1) / m};
+          {.extent = P, .step = m, .shift = pad - (R - 1), .span = L}};
 }
 
 AxisCuts cut(const Axis& axis, Pass pass, std::int64_t L, Tiling tiling) {
@@ -86,13 +81,6 @@ Window<Float> Planes::window(Float* tensor, std::int64_t row, std::int64_t lane)
 template Window<const float> Planes::window(const float*, std::int64_t, std::int64_t) const;
 template Window<float> Planes::window(float*, std::int64_t, std::int64_t) const;
 
-std::int64_t points_for_whole(const ConvolutionShape& shape) {
-  const std::int64_t points =
-      std::max({std::int64_t{4}, shape.height + shape.pad, shape.width + shape.pad, shape.kernel_h,
-                shape.kernel_w, shape.out_height, shape.out_width});
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(points)));
-}
-
 Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling) {
   EXPECT(shape.stride == 1 && shape.channels % shape.groups == 0);
   EXPECT(shape.out_height == shape.height + 2 * shape.pad - shape.kernel_h + 1);
@@ -104,7 +92,11 @@ Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, T
   const std::int64_t kernel = shape.kernel_h * shape.kernel_w;
   const auto v = cut({shape.height, shape.kernel_h, shape.out_height, shape.pad}, pass, L, tiling);
   const auto h = cut({shape.width, shape.kernel_w, shape.out_width, shape.pad}, pass, L, tiling);
-  const Tiles tiles{v.tiles, h.tiles};
+  const auto tiles_of = [&](std::int64_t in, std::int64_t filter, std::int64_t out) {
+    return lowering::tiles_along(in, filter, out, pass, L, tiling);
+  };
+  const Tiles tiles{tiles_of(shape.height, shape.kernel_h, shape.out_height),
+                    tiles_of(shape.width, shape.kernel_w, shape.out_width)};
   const Planes w{C, kernel, K, C * kernel, K * C * kernel, v.w, h.w, {}, {}};     // C × K
   const Planes x{C, input, N, G * C * input, C * input, v.x, h.x, {}, tiles};     // C × tiles·N
   const Planes y{K, output, N, G * K * output, K * output, v.y, h.y, {}, tiles};  // K × tiles·N
@@ -119,16 +111,6 @@ Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, T
       break;
   }
   fail_expectation("pass != Pass::accumulate");
-}
-
-double operations(const Problem& problem) {
-  const auto L = static_cast<double>(problem.L);
-  const auto q = static_cast<double>(problem.a.all_rows());
-  const auto i = static_cast<double>(problem.a.all_lanes());
-  const auto j = static_cast<double>(problem.b.all_lanes());
-  const double transforms = 2.5 * L * L * std::log2(L * L) * (q * i + q * j + i * j);
-  const double products = 8 * static_cast<double>(frequencies(problem.L)) * q * i * j;
-  return static_cast<double>(problem.groups) * (transforms + products);
 }
 
 }  // namespace dlscale::backend::native_device::spectral
