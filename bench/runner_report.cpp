@@ -31,9 +31,9 @@ constexpr const char* executed_intensity = "algorithmic_flop_per_byte";
 constexpr const char* mean_error = "mean_relative_error";
 constexpr const char* workspace = "workspace_bytes";
 constexpr const char* creation = "creation_s";
-constexpr const char* counter_names[] = {
-    samples,       half_width,         flop_rate,  byte_rate, error,
-    executed_rate, executed_intensity, mean_error, workspace, creation};
+constexpr const char* counter_names[] = {samples,   half_width,    flop_rate,          byte_rate,
+                                         error,     executed_rate, executed_intensity, mean_error,
+                                         workspace, creation};
 
 /// The runs that were measured, with the CPU time that nobody measured set to 0.
 Runs cleaned(const Runs& runs) {

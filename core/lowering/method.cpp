@@ -15,7 +15,7 @@
 namespace dlscale::lowering {
 namespace {
 
-constexpr std::array methods{Method::direct,      Method::im2col, Method::winograd_f2,
+constexpr std::array methods{Method::direct,      Method::im2col,      Method::winograd_f2,
                              Method::winograd_f4, Method::winograd_f6, Method::fft,
                              Method::fft_tiled};
 
@@ -80,8 +80,8 @@ Method parse_method(std::string_view name) {
     if (method_name(method) == name) return method;
     names.emplace_back(method_name(method));
   }
-  throw ConfigError(fmt::format("\"{}\" is no way to compute a convolution. {}", name,
-                                suggestion(name, names)));
+  throw ConfigError(
+      fmt::format("\"{}\" is no way to compute a convolution. {}", name, suggestion(name, names)));
 }
 
 int winograd_outputs(Method method) {

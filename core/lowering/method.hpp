@@ -32,8 +32,8 @@ int winograd_outputs(Method method);
 /// Nothing for words that are not known, such as a plan of cuDNN.
 std::optional<Method> method_of(std::string_view implementation);
 
-/// Floats of the vectors that ran it, by the instruction set that the implementation names; 16 where
-/// it names none.
+/// Floats of the vectors that ran it, by the instruction set that the implementation names; 16
+/// where it names none.
 int vector_floats(std::string_view implementation);
 
 /// Why our own convolution by that method does not offer the shape; empty if it does.

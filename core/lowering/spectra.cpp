@@ -55,8 +55,7 @@ SpectralSizes spectral_sizes(const ConvolutionShape& shape, Pass pass, std::int6
   const std::int64_t C = shape.channels / shape.groups;
   const std::int64_t K = shape.outputs / shape.groups;
   const std::int64_t tiles =
-      shape.images *
-      tiles_along(shape.height, shape.kernel_h, shape.out_height, pass, L, tiling) *
+      shape.images * tiles_along(shape.height, shape.kernel_h, shape.out_height, pass, L, tiling) *
       tiles_along(shape.width, shape.kernel_w, shape.out_width, pass, L, tiling);
   switch (pass) {
     case Pass::forward:

@@ -32,8 +32,8 @@ struct Stage {
   std::string_view name;  ///< "input transform"
   StageKind kind = StageKind::copy;
   Flops flops = {};
-  Bytes bytes = {};        ///< read and written, each operand once a block
-  Bytes working_set = {};  ///< what it goes over before it meets the same bytes again
+  Bytes bytes = {};                     ///< read and written, each operand once a block
+  Bytes working_set = {};               ///< what it goes over before it meets the same bytes again
   std::vector<Products> products = {};  ///< of products alone
 };
 

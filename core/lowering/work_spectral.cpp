@@ -53,8 +53,7 @@ double pixels(double elements, std::int64_t planes, std::int64_t least) {
 Bytes our_workspace(const Spectral& work, int threads) {
   const std::int64_t rotated = round_up(2 * work.blocks.a().im(), most_lanes);
   const std::int64_t transform = transform_workspace_floats(work.sizes.L, work.blocks.batch);
-  return floats(frequencies(work.sizes.L) * work.blocks.floats() +
-                threads * (rotated + transform));
+  return floats(frequencies(work.sizes.L) * work.blocks.floats() + threads * (rotated + transform));
 }
 
 SpectralBlocks blocks_of(const SpectralSizes& sizes, const WorkSetting& setting) {
@@ -78,9 +77,8 @@ Elements elements_of(const ConvolutionShape& shape, Pass pass) {
 
 AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting) {
-  const TileChoice tile = method == Method::fft
-                              ? TileChoice{points_for_whole(shape), Tiling::whole}
-                              : choose_tile(shape, pass);
+  const TileChoice tile = method == Method::fft ? TileChoice{points_for_whole(shape), Tiling::whole}
+                                                : choose_tile(shape, pass);
   const SpectralSizes sizes = spectral_sizes(shape, pass, tile.L, tile.tiling);
   const SpectralBlocks blocks = blocks_of(sizes, setting);
   const Spectral work{.sizes = sizes,

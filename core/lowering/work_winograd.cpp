@@ -14,11 +14,11 @@ namespace {
 struct Sizes {
   Index m, alpha;
   Index groups, inputs, outputs;
-  Index tiles;             ///< of all images
-  double read, written;    ///< elements of a channel: of the input, of the output
+  Index tiles;           ///< of all images
+  double read, written;  ///< elements of a channel: of the input, of the output
   Blocks tile_blocks;
-  Blocks channel_blocks;   ///< of the outputs
-  Index longest_row;       ///< tiles that are transformed in one go
+  Blocks channel_blocks;  ///< of the outputs
+  Index longest_row;      ///< tiles that are transformed in one go
   TransformFlops flops;
   [[nodiscard]] double elements() const { return static_cast<double>(alpha * alpha); }
 };
@@ -38,8 +38,8 @@ Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, Blocking block
   const Index alpha = m + 2;
   const Index tiles = shape.images * grid.rows * grid.columns;
   const bool ours = blocking == Blocking::ours;
-  const Blocks channels = ours ? output_blocks(outputs, alpha, inputs)
-                               : Blocks(outputs, outputs, 1, 1);
+  const Blocks channels =
+      ours ? output_blocks(outputs, alpha, inputs) : Blocks(outputs, outputs, 1, 1);
   const Index held = inputs + (pass == Pass::backward_filter ? outputs : channels.size);
   const Blocks blocks =
       ours ? tile_blocks(grid, shape.images, alpha, held) : Blocks(tiles, tiles, 1, 1);
@@ -59,8 +59,8 @@ Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, Blocking block
 }
 
 /// From planes or filters of `plain` elements to alpha² elements each, or back.
-Stage transform(const Sizes& sizes, std::string_view name, double count, double plain,
-                double flops, double held) {
+Stage transform(const Sizes& sizes, std::string_view name, double count, double plain, double flops,
+                double held) {
   const double all = as_double(sizes.groups) * count;
   return {.name = name,
           .kind = StageKind::transform,
@@ -106,8 +106,8 @@ std::vector<Stage> correlation_stages(const Sizes& sizes, Pass pass, int threads
   const double filters = inputs * outputs;
   return {transform(sizes, "filter transform", filters, 9 * filters, sizes.flops.filter,
                     inputs * as_double(sizes.channel_blocks.size)),
-          transform(sizes, "input transform", inputs * tiles, inputs * sizes.read,
-                    sizes.flops.data, inputs * held),
+          transform(sizes, "input transform", inputs * tiles, inputs * sizes.read, sizes.flops.data,
+                    inputs * held),
           products_of(sizes, pass, threads),
           transform(sizes, "output transform", outputs * tiles, outputs * sizes.written,
                     sizes.flops.output, as_double(sizes.channel_blocks.size) * held)};
@@ -117,13 +117,12 @@ std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
   const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
   const double tiles = as_double(sizes.tiles), held = as_double(sizes.tile_blocks.size);
   const double filters = inputs * outputs;
-  return {transform(sizes, "input transform", inputs * tiles, inputs * sizes.read,
-                    sizes.flops.data, inputs * held),
+  return {transform(sizes, "input transform", inputs * tiles, inputs * sizes.read, sizes.flops.data,
+                    inputs * held),
           transform(sizes, "gradient transform", outputs * tiles, outputs * sizes.written,
                     sizes.flops.gradient, outputs * held),
           products_of(sizes, pass, threads),
-          transform(sizes, "filter transform", filters, 9 * filters,
-                    sizes.flops.filter_gradient,
+          transform(sizes, "filter transform", filters, 9 * filters, sizes.flops.filter_gradient,
                     inputs * as_double(sizes.channel_blocks.size))};
 }
 

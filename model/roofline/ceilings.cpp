@@ -74,9 +74,9 @@ std::vector<MemoryLevel> levels_of(std::vector<MeasuredBandwidth> measured, doub
     });
     const double end = std::prev(last)->first;
     const bool is_last = last == highest.end();
-    if (end >= 2 * first->first || (is_last && levels.empty())) {
-      levels.push_back({fmt::format("level {}", levels.size() + 1), Bytes(end),
-                        BytesPerSecond(first->second)});
+    if (end >= 2 * first->first || is_last) {
+      levels.push_back(
+          {fmt::format("level {}", levels.size() + 1), Bytes(end), BytesPerSecond(first->second)});
     }
     first = last;
   }

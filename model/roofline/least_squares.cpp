@@ -94,17 +94,18 @@ void settle(const Normal& normal, Vector& x, std::vector<bool>& is_free) {
     }
     const Vector wanted = solve(normal, free);
     double step = 1;
+    std::size_t first_out = free.size();
     for (std::size_t i = 0; i < free.size(); ++i) {
-      if (wanted[i] <= 0) step = std::min(step, x[free[i]] / (x[free[i]] - wanted[i]));
+      if (wanted[i] > 0) continue;
+      const double reach = x[free[i]] / (x[free[i]] - std::min(wanted[i], -1e-300));
+      if (reach >= step && first_out < free.size()) continue;
+      step = std::min(step, reach);
+      first_out = i;
     }
-    for (std::size_t i = 0; i < free.size(); ++i) {
-      double& value = x[free[i]];
-      value += step * (wanted[i] - value);
-      if (wanted[i] > 0 || value > 1e-14) continue;
-      value = 0;
-      is_free[free[i]] = false;
-    }
-    if (step >= 1) return;
+    for (std::size_t i = 0; i < free.size(); ++i) x[free[i]] += step * (wanted[i] - x[free[i]]);
+    if (first_out == free.size()) return;
+    x[free[first_out]] = 0;
+    is_free[free[first_out]] = false;
   }
 }
 

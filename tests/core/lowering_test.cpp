@@ -59,11 +59,11 @@ TEST(ConvolutionKey, OfAnotherLayerIsNone) {
 }
 
 TEST(ConvolutionKey, WithSizesThatLackOrContradictIsRefused) {
-  for (const char* key : {"convolution c3 h8 w8 k4 r3 s3 stride1 pad1",             // groups
-                          "convolution c3 h8 w8 k4 r3 s3 stride0 pad1 groups1",     // stride
-                          "convolution c3 h8 w8 k4 r9 s9 stride1 pad0 groups1",     // filter
-                          "convolution c3 h8 w8 k4 r3 s3 stride1 pad1 groups2",     // channels
-                          "convolution c3 h8 w8 k4 r3 s3 stride1 pad1 groups1x",    // text
+  for (const char* key : {"convolution c3 h8 w8 k4 r3 s3 stride1 pad1",           // groups
+                          "convolution c3 h8 w8 k4 r3 s3 stride0 pad1 groups1",   // stride
+                          "convolution c3 h8 w8 k4 r9 s9 stride1 pad0 groups1",   // filter
+                          "convolution c3 h8 w8 k4 r3 s3 stride1 pad1 groups2",   // channels
+                          "convolution c3 h8 w8 k4 r3 s3 stride1 pad1 groups1x",  // text
                           "convolution c99999999 h8 w8 k4 r3 s3 stride1 pad1 groups1"}) {
     EXPECT_THROW((void)parse_convolution_key(key, 1), ConfigError) << key;
   }
@@ -95,9 +95,8 @@ TEST(WinogradWork, MultipliesLessByWhatThePaperSays) {
   const ConvolutionShape shape =
       shape_of("convolution c64 h48 w48 k64 r3 s3 stride1 pad1 groups1", 4);
   const double direct = direct_flops(shape).si();
-  const std::pair<Method, double> reductions[] = {{Method::winograd_f2, 2.25},
-                                                  {Method::winograd_f4, 4.0},
-                                                  {Method::winograd_f6, 5.0625}};
+  const std::pair<Method, double> reductions[] = {
+      {Method::winograd_f2, 2.25}, {Method::winograd_f4, 4.0}, {Method::winograd_f6, 5.0625}};
   for (const auto& [method, reduction] : reductions) {
     for (const Pass pass : passes) {
       const double done = products_flops(algorithm_work(method, shape, pass));
@@ -108,8 +107,7 @@ TEST(WinogradWork, MultipliesLessByWhatThePaperSays) {
 
 TEST(WinogradWork, TransformsAsManyTilesAndFiltersAsThePaperSays) {
   // F(2,3) 32 / 28 / 24 and F(4,3) 144 / 72 / 100 a tile or filter   [checks.csv C105, C107]
-  const ConvolutionShape shape =
-      shape_of("convolution c5 h9 w7 k3 r3 s3 stride1 pad1 groups1", 2);
+  const ConvolutionShape shape = shape_of("convolution c5 h9 w7 k3 r3 s3 stride1 pad1 groups1", 2);
   const WorkSetting whole{.blocking = Blocking::whole};
   const AlgorithmWork f2 = algorithm_work(Method::winograd_f2, shape, Pass::forward, whole);
   const double tiles2 = 2 * 5 * 4;

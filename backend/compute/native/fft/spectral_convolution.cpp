@@ -28,7 +28,9 @@ struct BlockSpectra {
   std::int64_t batch;
   Block block{};
 
-  [[nodiscard]] SpectraShape shape() const { return {block.rows, lowering::round_up(block.lanes, batch)}; }
+  [[nodiscard]] SpectraShape shape() const {
+    return {block.rows, lowering::round_up(block.lanes, batch)};
+  }
   /// Both matrices of frequency f.
   [[nodiscard]] float* matrices(std::int64_t f) const { return data + f * shape().stride(); }
 };
