@@ -26,7 +26,7 @@ Seconds total(const std::vector<LayerChoice>& choices) {
   return sum;
 }
 
-std::string interval_text(const Estimate<Seconds>& time) {
+std::string interval_text(const model::Estimate<Seconds>& time) {
   return fmt::format("{} to {}", milliseconds(time.low), milliseconds(time.high));
 }
 

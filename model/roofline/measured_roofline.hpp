@@ -28,6 +28,7 @@ struct PlacedKernel {
   /// Share of the measured roofline: 1 is on it.
   [[nodiscard]] double share() const { return bound / sample->time; }
 };
+/// `sample` must outlive the result.
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample);
 
 }  // namespace dlscale::model

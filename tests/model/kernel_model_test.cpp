@@ -249,8 +249,11 @@ TEST(KernelFit, LeavesOutWaysWithTooFewShapes) {
 }
 
 KernelModels fitted() {
-  std::vector<std::string> skipped;
-  return fit_kernels(samples(0.02, some_methods), skipped);
+  static const KernelModels models = [] {
+    std::vector<std::string> skipped;
+    return fit_kernels(samples(0.02, some_methods), skipped);
+  }();
+  return models;
 }
 
 TEST(KernelModel, SaysWhenItExtrapolates) {
