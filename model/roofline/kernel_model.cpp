@@ -7,7 +7,7 @@ namespace dlscale::model {
 CaseSizes sizes_of(const KernelCase& what) {
   const ConvolutionShape& shape = what.shape;
   lowering::Products largest{
-      .m = static_cast<double>(shape.outputs / shape.groups),
+      .m = static_cast<double>(shape.outputs) / static_cast<double>(shape.groups),
       .n = static_cast<double>(shape.images * shape.out_height * shape.out_width),
       .k = static_cast<double>(shape.taps())};
   double most = 0;

@@ -54,7 +54,8 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
   });
   if (measured.empty() || peak.si() <= 0) {
     throw ConfigError(fmt::format(
-        "the results hold no {} with {} threads on a rank alone, so that the roofline is unknown. "
+        "the results hold no {} with --threads {} on a rank alone, so that the roofline is "
+        "unknown. "
         "Measure it on the same machine: dlscale bench {} --threads {}, and give both results.",
         measured.empty() ? "passes over memory" : "convolutions", threads,
         measured.empty() ? "memory" : "conv", threads));
