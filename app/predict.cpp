@@ -32,6 +32,7 @@ struct PredictOptions {
   std::string schedule = "wait_free";
   std::string input_copy;
   std::string launch = "eager";
+  std::string all_reduce;
   bool layers = false;
   InterNodeOptions inter_node;
   DocumentOutput output;
@@ -49,6 +50,18 @@ int loader_threads(const PredictOptions& options, const Cluster& cluster) {
 InputCopy input_copy(const PredictOptions& options, const Cluster& cluster) {
   if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
   return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
+}
+
+/// Where one is asked for, in place of the cluster's.
+void choose_all_reduce(const PredictOptions& options, Cluster& cluster) {
+  if (options.all_reduce.empty()) return;
+  cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
+  if (cluster.all_reduce != AllReduceRule::nccl || cluster.nccl) return;
+  throw ConfigError(fmt::format(
+      "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
+      "it. "
+      "Add the key nccl to the cluster (docs/CONFIG.md), or ask for ring or hierarchical.",
+      cluster.name));
 }
 
 model::Machine choose_machine(const PredictOptions& options) {
@@ -81,6 +94,7 @@ ExitCode predict(const PredictOptions& options) {
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
   options.inter_node.apply(machine.cluster);
+  choose_all_reduce(options, machine.cluster);
   Run run = options.run;
   run.network = network.name();
   run.cluster = machine.cluster.name;
@@ -135,6 +149,10 @@ void declare(CLI::App& verb, ExitCode& result) {
           "--launch", options->launch,
           "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
       ->capture_default_str();
+  verb.add_option(
+      "--all-reduce", options->all_reduce,
+      "How gradients are added where that was not measured: ring, hierarchical, or nccl, "
+      "by NCCL's own cost model (default: what the cluster says, else ring)");
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);

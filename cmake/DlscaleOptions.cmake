@@ -29,6 +29,14 @@ target_compile_options(dlscale_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${DLSCALE_CXX_OPTIONS}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:${DLSCALE_CUDA_OPTIONS}>")
 
+# With sanitizers the compiler takes most of its time to optimise. For the folder that calls this: code in which no loop
+# computes for long.
+macro(dlscale_spare_optimiser)
+  if(DLSCALE_SANITIZE)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-O0>)
+  endif()
+endmacro()
+
 find_program(DLSCALE_CCACHE ccache)
 if(DLSCALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${DLSCALE_CCACHE})

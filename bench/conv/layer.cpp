@@ -6,6 +6,7 @@
 
 #include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
+#include "bench/conv/listed_cells.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -46,19 +47,37 @@ LayerSelection parse_selection(const Context& context) {
   return selection;
 }
 
-std::vector<Cell> make_cells(Context& context) {
-  const LayerSelection selection = parse_selection(context);
+std::vector<std::shared_ptr<const Network>> load_networks(const Context& context) {
   std::vector<std::shared_ptr<const Network>> networks;
   for (const std::string& name : context.list("network")) {
     networks.push_back(std::make_shared<const Network>(load_network(name)));
   }
+  return networks;
+}
+
+std::vector<ListedConvolution> load_lists(const Context& context) {
+  std::vector<ListedConvolution> all;
+  for (const std::string& name : context.list("list")) {
+    std::ranges::move(load_convolutions(name), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const LayerSelection selection = parse_selection(context);
+  const bool listed = !context.value("list").empty();
+  const auto convolutions = listed ? load_lists(context) : std::vector<ListedConvolution>();
+  const auto networks =
+      listed ? std::vector<std::shared_ptr<const Network>>() : load_networks(context);
   const int threads = context.integer("threads");
   std::vector<Cell> cells;
   for (const std::string& backend : context.list("backend")) {
     const auto workbench =
         std::make_shared<Workbench>(open_device(backend, threads, context.communicator->gpu()),
-                                    open_device("reference", threads), threads);
-    std::ranges::move(layer_cells(workbench, networks, selection, *context.communicator),
+                                    open_device("reference", 1), threads);
+    backend::Communicator& communicator = *context.communicator;
+    std::ranges::move(listed ? listed_cells(workbench, convolutions, selection, communicator)
+                             : layer_cells(workbench, networks, selection, communicator),
                       std::back_inserter(cells));
   }
   return cells;
@@ -73,7 +92,12 @@ const Benchmark conv{
     .axes = {{"network", "networks, by name or file", "resnet50"},
              {"batch", "images per rank", "8"},
              {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
-             {"layers", "all, or the kernels that these layers run", "all"},
+             {"layers", "all, or the kernels that these layers run, or layers of these kinds",
+              "all"},
+             {"list",
+              "convolutions of a list, by name (convnet, deepbench_convolution) or file, in place "
+              "of networks, layers and batches",
+              ""},
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
              {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},

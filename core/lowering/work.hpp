@@ -80,7 +80,7 @@ AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass 
 struct TransformFlops {
   double data, filter, output, gradient, filter_gradient;
 };
-/// Of ours, m = 2, 4 or 6, with the points of backend/compute/native/winograd_matrices.hpp.
+/// Of ours, m = 2, 4 or 6, with the points of backend/compute/winograd_matrices.hpp.
 TransformFlops our_transform_flops(int m);
 /// Of Lavin & Gray, arXiv:1509.09308, section 4, as MODEL 4 quotes them: m = 2 or 4. What the paper
 /// does not count (m = 6, gradients) is taken from ours.

@@ -43,6 +43,7 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
     peak = std::max(peak, sample.what.work.flops() / sample.time);
   }
   for_each_row(results, "gemm", threads, [&](const Measurement& measurement, Seconds time) {
+    if (!has(measurement, "dtype", std::string(dtype_name(DType::f32)))) return;
     peak = std::max(peak, measurement.work->flops / time);
   });
   std::vector<MeasuredBandwidth> measured;

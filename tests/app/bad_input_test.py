@@ -31,6 +31,11 @@ class BadInput(ProgramTest):
         network = self.write_network("a.yaml", "kind: relu", "kind: relo")
         self.assert_refused(self.conv(network), 2, "relu1", "relo", "relu")
 
+    def test_a_matrix_product_that_is_none(self):
+        for words in (["--sizes", "64x64"], ["--sizes", "8x8x8:xy"], ["--list", "deepbnch"], ["--list", "no/such.yaml"]):
+            result = run("bench", "gemm", "--backend", BACKEND, *words)
+            self.assert_refused(result, 2, words[1])
+
     def test_unknown_producer(self):
         network = self.write_network("b.yaml", "kind: relu}", "kind: relu, from: [conv9]}")
         self.assert_refused(self.conv(network), 2, "relu1", "conv9")

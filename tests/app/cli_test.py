@@ -17,7 +17,7 @@ class Cli(ProgramTest):
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
             self.assertIn("Example: dlscale " + verb, result.stdout)
-        for benchmark in ["conv", "memory", "io", "comm", "e2e", "update", "overhead"]:
+        for benchmark in ["conv", "gemm", "memory", "io", "comm", "e2e", "update", "overhead"]:
             result = run("bench", benchmark, "--help")
             self.assertEqual(result.returncode, 0, benchmark)
             self.assertIn("Example: dlscale bench " + benchmark, result.stdout)
@@ -100,6 +100,19 @@ class Cli(ProgramTest):
         self.assertEqual(rows[0]["schema"], "dlscale.result")
         self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
         self.assertIn("GFLOP/s", result.stderr)
+
+    def test_bench_gemm_results_are_checked_and_compared(self):
+        out = self.folder / "gemm.jsonl"
+        words = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10:nt,4x4x4:b3,8x8x8", "--max-time", 0.02]
+        result = run(*words, "--benchmark_filter=gemm_m8_", "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [row for row in map(json.loads, out.read_text().splitlines()) if "axes" in row]
+        self.assertEqual({row["axes"]["kernel"] for row in rows}, {"gemm m8 n9 k10 ta0 tb1", "gemm m8 n8 k8 ta0 tb0"})
+        for row in rows:
+            self.assertIsNotNone(row["max_relative_error"])
+        compared = run("compare", out, out)
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertIn("gemm m8 n9 k10", compared.stdout)
 
     def test_google_benchmark_flags_work(self):
         words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02]
@@ -203,6 +216,7 @@ steps:
   - {{name: data, command: "data make --out {{data}} --pictures 24 --classes 4 --width 96 --height 72 --picture-size 6kB"}}
   - {{name: conv, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 0.02 -o {{out}}/conv.jsonl"}}
   - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB,256KiB,4MiB --max-time 0.02 -o {{out}}/update.jsonl"}}
+  - {{name: gemm, command: "bench gemm --backend {BACKEND} --sizes 8x8x8 --max-time 0.02 -o {{out}}/gemm.jsonl"}}
   - {{name: memory, command: "bench memory --backend {BACKEND} --max-time 0.02 -o {{out}}/memory.jsonl"}}
   - {{name: io, command: "bench io --data {{data}} --height 32 --width 32 --max-time 0.1 -o {{out}}/io.jsonl"}}
   - {{name: calibrate, command: "calibrate {{out}} -o {{out}}/machine.json"}}

@@ -27,13 +27,16 @@ Measurement memory(const std::string& operation, double bytes, double bandwidth)
 }
 
 std::vector<ResultFile> two_levels() {
-  Measurement product =
-      synthetic::measured("gemm", {{"threads", "1"}, {"ranks_on_node", "1"}}, 1e-3);
+  Measurement product = synthetic::measured(
+      "gemm", {{"threads", "1"}, {"ranks_on_node", "1"}, {"dtype", "f32"}}, 1e-3);
   product.work = Work{Flops(1e8), Bytes(1e3)};  // 100 GFLOP/s
+  Measurement low = product;  // of another precision, whose peak is not that of f32
+  low.axes["dtype"] = "bf16";
+  low.work = Work{Flops(1e9), Bytes(1e3)};
   return {synthetic::file("memory.jsonl", {memory("copy", 1e5, 1e11), memory("copy", 1e6, 1e11),
                                            memory("triad", 1e8, 1e10), memory("copy", 1e9, 1e10),
                                            memory("h2d", 1e9, 1e13)}),
-          synthetic::file("gemm.jsonl", {product})};
+          synthetic::file("gemm.jsonl", {product, low})};
 }
 
 KernelSample sample(lowering::Method method, double seconds) {

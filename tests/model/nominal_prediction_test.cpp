@@ -85,6 +85,21 @@ TEST(NominalPrediction, SendsOverARingOfTheSlowestLink) {
   EXPECT_NEAR(time(16), 30 * 14e-6 + 2 * 15.0 / 16 * m / (54.54e9 / 8), 1e-9);
 }
 
+TEST(NominalPrediction, AddsGradientsByTheRuleOfTheCluster) {
+  Machine machine = nominal_machine(load_cluster("h200x8"));
+  Notes notes;
+  const auto time = [&](int ranks) {
+    return MessageTimes(machine, {ranks, 8}, Schedule::wait_free, notes).time(1_MiB).value.si();
+  };
+  const NcclModel nccl(machine.cluster.nccl.value(), {64, 8});
+  EXPECT_DOUBLE_EQ(time(64), nccl.choose(1_MiB).time.si());
+  EXPECT_NE(notes.text().front().find("NCCL's own cost model"), std::string::npos);
+  machine.cluster.all_reduce = AllReduceRule::hierarchical;
+  EXPECT_DOUBLE_EQ(time(64), hierarchical_all_reduce(machine.cluster, {64, 8}, 1_MiB).si());
+  machine.cluster.all_reduce = AllReduceRule::ring;
+  EXPECT_GT(time(64), 126 * machine.cluster.inter_node.latency.si());
+}
+
 TEST(NominalPrediction, IsBoundByComputeOnceInputIsFast) {
   Machine machine = nominal_machine(load_cluster("p40x16"));
   machine.loaders.front().decode = Estimate<Seconds>::exact(Seconds(1e-6));

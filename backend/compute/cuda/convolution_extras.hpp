@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <string>
 
+#include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_pass.hpp"
 #include "backend/compute/cuda/graph.hpp"
 

@@ -1,9 +1,10 @@
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "backend/compute/compute.hpp"
+#include "backend/compute/cuda/alignment.hpp"
 #include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_problem.hpp"
 #include "core/step.hpp"
@@ -29,17 +30,6 @@ class ConvolutionPass {
   /// Enqueues; `scratch` begins on a multiple of 256 bytes.
   virtual void run(const ConvolutionMemory& memory, std::byte* scratch) = 0;
 };
-
-/// Where pieces of scratch begin.
-constexpr std::size_t scratch_alignment = 256;
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
-}
-/// The first such place at or after `scratch`.
-inline std::byte* first_aligned(std::byte* scratch) {
-  const auto address = reinterpret_cast<std::uintptr_t>(scratch);
-  return scratch + (aligned(address) - address);
-}
 
 /// A convolution that runs each pass in a given way.
 std::unique_ptr<Operation> make_convolution(const ConvolutionProblem& problem,

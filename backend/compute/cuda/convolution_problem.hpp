@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <string>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/order.hpp"
 #include "backend/compute/specification.hpp"
 
 namespace dlscale::backend::cuda {

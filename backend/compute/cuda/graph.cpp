@@ -26,8 +26,6 @@ class GraphBuilder {
         what_(std::make_shared<const std::string>(problem.what)),
         parts_(parts) {}
 
-  [[nodiscard]] const std::shared_ptr<const std::string>& what() const { return what_; }
-
   /// The operations, last.
   std::vector<std::size_t> build() {
     if (form_.fusion == Fusion::none) return {convolve(tensor(TensorId::output))};
@@ -162,16 +160,23 @@ class GraphBuilder {
   std::vector<Descriptor>& parts_;
 };
 
+Descriptor put_together(const Target& target, const std::vector<Descriptor>& parts,
+                        std::span<const std::size_t> operations) {
+  EXPECT(!operations.empty());
+  std::vector<cudnnBackendDescriptor_t> raw;
+  raw.reserve(operations.size());
+  for (const std::size_t part : operations) raw.push_back(parts[part].get());
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, parts[operations.front()].what());
+  if (target.handle != nullptr) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, target.handle);
+  graph.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, raw);
+  graph.finalize();
+  return graph;
+}
+
 Descriptor make_operation_graph(const Target& target, const ConvolutionProblem& problem,
                                 const GraphForm& form, std::vector<Descriptor>& parts) {
   GraphBuilder builder(problem, form, parts);
-  std::vector<cudnnBackendDescriptor_t> operations;
-  for (const std::size_t part : builder.build()) operations.push_back(parts[part].get());
-  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, builder.what());
-  if (target.handle != nullptr) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, target.handle);
-  graph.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
-  graph.finalize();
-  return graph;
+  return put_together(target, parts, builder.build());
 }
 
 }  // namespace
@@ -201,6 +206,12 @@ Graph::Graph(const Target& target, const ConvolutionProblem& problem, const Grap
     : target_(target),
       form_(form),
       operation_graph_(make_operation_graph(target, problem, form, parts_)) {}
+
+Graph::Graph(const Target& target, std::vector<Descriptor> parts,
+             std::span<const std::size_t> operations)
+    : target_(target),
+      parts_(std::move(parts)),
+      operation_graph_(put_together(target_, parts_, operations)) {}
 
 std::int64_t Graph::engine_count() const {
   return operation_graph_.get<std::int64_t>(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);

@@ -13,6 +13,7 @@
 #include "backend/compute/cuda/handles.hpp"
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/transforms/ways.hpp"
 #include "backend/compute/cuda/tuning.hpp"
 #include "core/error.hpp"
 
@@ -102,14 +103,42 @@ std::vector<std::shared_ptr<const Plan>> all_candidates(const Context& context,
   return all;
 }
 
-std::shared_ptr<const Plan> tune(const Context& context, const ConvolutionProblem& problem,
-                                 Pass pass) {
-  const auto plans = all_candidates(context, problem, pass);
+/// A plan of cuDNN or, if there is none, an algorithm of ours.
+struct Choice {
+  std::shared_ptr<const Plan> plan;
+  const transforms::Way* way;
+};
+
+std::unique_ptr<ConvolutionPass> make_pass(const Context& context,
+                                           const ConvolutionProblem& problem, Pass pass,
+                                           const Choice& choice) {
+  if (choice.plan != nullptr) return make_graph_pass(context, problem, choice.plan);
+  return transforms::make_transform_pass(context, problem, pass, *choice.way);
+}
+
+std::vector<Choice> all_choices(const Context& context, const ConvolutionProblem& problem,
+                                Pass pass) {
+  std::vector<Choice> all;
+  for (auto& plan : all_candidates(context, problem, pass)) all.push_back({std::move(plan), {}});
+  for (const transforms::Way& way : transforms::ways()) {
+    if (transforms::is_candidate(way, problem, pass)) all.push_back({nullptr, &way});
+  }
+  return all;
+}
+
+Choice tune(const Context& context, const ConvolutionProblem& problem, Pass pass) {
+  std::vector<Choice> choices;
   std::vector<std::unique_ptr<ConvolutionPass>> passes;
   std::size_t scratch = 0;
-  for (const auto& plan : plans) {
-    passes.push_back(make_graph_pass(context, problem, plan));
-    scratch = std::max(scratch, passes.back()->scratch_bytes());
+  for (Choice& each : all_choices(context, problem, pass)) {
+    try {
+      auto made = make_pass(context, problem, pass, each);
+      if (each.way != nullptr && made->scratch_bytes() > workspace_limit) continue;
+      scratch = std::max(scratch, made->scratch_bytes());
+      passes.push_back(std::move(made));
+      choices.push_back(std::move(each));
+    } catch (const Unsupported&) {  // a library refuses its part of an algorithm of ours
+    }
   }
   const TrialMemory trial(context, problem, scratch);
   std::vector<std::function<void()>> runs;
@@ -123,7 +152,7 @@ std::shared_ptr<const Plan> tune(const Context& context, const ConvolutionProble
         "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB.",
         problem.what, cudnnGetVersion(), pass_name(pass), workspace_limit >> 20));
   }
-  return plans[*best];
+  return choices[*best];
 }
 
 /// What the heuristics recommend, and after it all other engines with default settings, of which
@@ -191,10 +220,10 @@ std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
 
 std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
                                                  const ConvolutionProblem& problem, Pass pass) {
-  const std::string key = fmt::format("plan {} {}", pass_name(pass), key_of(problem));
-  auto plan =
-      context.choices->find_or_make<Plan>(key, [&] { return tune(context, problem, pass); });
-  return make_graph_pass(context, problem, std::move(plan));
+  const std::string key = fmt::format("convolution {} {}", pass_name(pass), key_of(problem));
+  const auto choice = context.choices->find_or_make<Choice>(
+      key, [&] { return std::make_shared<const Choice>(tune(context, problem, pass)); });
+  return make_pass(context, problem, pass, *choice);
 }
 
 }  // namespace dlscale::backend::cuda

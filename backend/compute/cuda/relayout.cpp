@@ -123,16 +123,20 @@ bool reads_inputs(const LayerKind& kind, Pass pass) {
   return !linear;
 }
 
+OperationSpec in_order(OperationSpec spec, Order order) {
+  for (TensorDesc& input : spec.inputs) input = tensor_desc(input.dims, input.dtype, order);
+  return spec;
+}
+
 std::unique_ptr<Operation> in_device_order(
     const Context& context, const OperationSpec& spec,
     const std::function<std::unique_ptr<Operation>(const OperationSpec&)>& make) {
-  OperationSpec inner = spec;
+  const OperationSpec inner = in_order(spec, context.order);
   std::vector<Stray> strays;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     const TensorDesc& given = spec.inputs[i];
     expect_ours(spec, given);
-    inner.inputs[i] = tensor_desc(given.dims, given.dtype, context.order);
     if (order_of(given) == context.order || same_in_both_orders(given.dims)) continue;
     strays.push_back({i, given, inner.inputs[i], bytes});
     bytes += 2 * aligned(inner.inputs[i].layout.bytes);  // the input and its gradient

@@ -177,6 +177,11 @@ dnnl::inner_product_backward_weights::primitive_desc inner_product_backward_weig
   return backward_desc<dnnl::inner_product_backward_weights>(engine, forward, x, weights, bias, y);
 }
 
+dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
+                                    const Desc& c) {
+  return forward_desc<dnnl::matmul>(engine, a, b, c);
+}
+
 #if DNNL_VERSION_MAJOR >= 3
 
 dnnl::pooling_forward::primitive_desc pooling_forward(const dnnl::engine& engine, const Desc& x,

@@ -80,6 +80,10 @@ dnnl::inner_product_backward_weights::primitive_desc inner_product_backward_weig
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
     const dnnl::inner_product_forward::primitive_desc& forward);
 
+/// c = a · b of two or three dimensions: a batch comes first.
+dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
+                                    const Desc& c);
+
 dnnl::pooling_forward::primitive_desc pooling_forward(const dnnl::engine& engine, const Desc& x,
                                                       const Desc& y,
                                                       const PoolingGeometry& geometry);

@@ -180,6 +180,23 @@ class RemoteOperation final : public Operation {
   Stream* stream_;
 };
 
+class RemoteProduct final : public MatrixProduct {
+ public:
+  RemoteProduct(std::unique_ptr<MatrixProduct> real, Stream& stream)
+      : real_(std::move(real)), stream_(&stream) {}
+  [[nodiscard]] std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
+  [[nodiscard]] std::string implementation() const override { return real_->implementation(); }
+  void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) override {
+    stream_->give([this, a, b, c, scratch] {
+      real_->run(bring_home(a), bring_home(b), bring_home(c), bring_home(scratch));
+    });
+  }
+
+ private:
+  std::unique_ptr<MatrixProduct> real_;
+  Stream* stream_;
+};
+
 /// Notes what the stream is given, once.
 class RemoteRecording final : public Recording {
  public:
@@ -217,6 +234,10 @@ class RemoteDevice final : public ComputeDevice {
   }
   [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
     return std::make_unique<RemoteOperation>(real_->create(spec), stream_);
+  }
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    return std::make_unique<RemoteProduct>(real_->matrix_product(shape, dtype), stream_);
   }
 
   void copy(const Tensor& from, const Tensor& to) override {

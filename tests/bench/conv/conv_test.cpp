@@ -104,20 +104,43 @@ TEST(BenchConv, ComparesTheAlgorithmsThatADeviceKnows) {
     EXPECT_FALSE(by.at("chosen").creation) << "created with its network";
     EXPECT_GT(*by.at("off").max_relative_error, *by.at("off").mean_relative_error);
   }
-  EXPECT_EQ(kernels, (std::vector<std::string>{"conv1 backward_filter", "conv1 forward",
-                                               "conv2 backward_data", "conv2 backward_filter",
-                                               "conv2 forward"}));
+  EXPECT_EQ(kernels,
+            (std::vector<std::string>{"conv1 backward_filter", "conv1 forward",
+                                      "conv2 backward_data", "conv2 backward_filter",
+                                      "conv2 forward", "relu1 backward_data", "relu1 forward"}));
 }
 
-TEST(BenchConv, RefusesToCompareAlgorithmsOfOtherLayers) {
+TEST(BenchConv, ComparesTheAlgorithmsOfConvolutionsFirst) {
   LayerSelection selection = everything();
   selection.algorithms = Algorithms::all;
-  selection.layers = {"relu1"};
+  const auto group = backend::local_group(1);
+  const std::vector networks{tiny()};
+  const auto cells = layer_cells(workbench(Fault::none), networks, selection, *group.front());
+  const auto is_relu = [](const Cell& cell) { return cell.axes.at("layer") == "relu1"; };
+  const auto first = std::ranges::find_if(cells, is_relu);
+  EXPECT_NE(first, cells.begin());
+  EXPECT_EQ(std::count_if(first, cells.end(), is_relu), cells.end() - first);
+}
+
+TEST(BenchConv, SaysOfEveryKernelThatItsNetworkCannotRun) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  selection.passes = {Pass::forward};
+  for (const auto& [kernel, measurement] : measure(Fault::unsupported, selection)) {
+    EXPECT_EQ(measurement.status, Status::unsupported) << kernel;
+    EXPECT_NE(measurement.reason.find("no ReLU today"), std::string::npos) << measurement.reason;
+  }
+}
+
+TEST(BenchConv, RefusesToCompareAlgorithmsWhereNoneHasAny) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  selection.layers = {"sum"};
   try {
     measure(Fault::none, selection);
     FAIL() << "measured something";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("of which there is none"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("nothing to compare"), std::string::npos)
         << error.what();
   }
 }

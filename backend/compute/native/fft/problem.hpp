@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 
+#include "backend/compute/image_tiling.hpp"
 #include "backend/compute/native/convolution.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
 #include "core/lowering/spectra.hpp"
@@ -14,15 +15,7 @@
 ///   backward_filter  tiles × N  K  C          dy  x   correlation   dw
 namespace dlscale::backend::native_device::spectral {
 
-/// How one axis of a tensor is laid into the L points of tile t: plane point at + e holds the
-/// tensor's element t · step + shift + e, for e < span, where the tensor has one (else zero).
-struct Cut {
-  std::int64_t extent;  ///< elements of the tensor
-  std::int64_t step = 0;
-  std::int64_t shift = 0;
-  std::int64_t at = 0;
-  std::int64_t span = 0;
-};
+using image_tiling::Cut, image_tiling::Tiling;
 
 /// The tiles of an image, along a column and along a row.
 struct Tiles {
@@ -57,8 +50,6 @@ struct Problem {
     return {L, groups, a.all_rows(), a.all_lanes(), b.all_lanes()};
   }
 };
-
-using lowering::Tiling;
 
 /// `pass` is not accumulate; stride is 1; L is lowering::points_for_whole or more, or ≥ the kernel.
 /// With tiles of overlap_save as many as lowering::spectral_sizes says.

@@ -120,6 +120,72 @@ TEST_P(CudaDevice, AnswersAsTheReferenceInEveryWayItOffers) {
   }
 }
 
+/// Layers that our own kernels or cuDNN may run.
+std::vector<Layer> layers_of_either() {
+  return {make_layer(Pooling{.kernel_h = 3, .kernel_w = 3, .stride = 2}, {{32, 9, 9}}),
+          make_layer(Relu{}, {{32, 9, 9}}), make_layer(BatchNorm{}, {{32, 9, 9}}),
+          make_layer(Lrn{}, {{32, 9, 9}}), make_layer(SoftmaxCrossEntropy{}, {{32, 1, 1}})};
+}
+
+TEST_P(CudaDevice, ChoosesAmongTheWaysThatItNames) {
+  for (const Layer& layer : layers_of_either()) {
+    const OperationSpec spec = chained_spec(*device, layer, 4, DType::bf16);
+    for (const Pass pass : {Pass::forward, Pass::backward_data}) {
+      const std::string chosen = device->create(spec)->implementation(pass);
+      EXPECT_TRUE(chosen.starts_with("own:") || chosen.find("cudnn") != std::string::npos)
+          << chosen;
+      const auto ways = device->algorithms(spec, pass);
+      ASSERT_GE(ways.size(), 2U) << kind_name(layer.kind);
+      EXPECT_EQ(ways.front().name, "own");
+      EXPECT_THAT(ways.front().create()->implementation(pass), HasSubstr("own:"));
+    }
+    EXPECT_TRUE(device->algorithms(spec, Pass::backward_filter).empty());
+  }
+}
+
+TEST_P(CudaDevice, RunsBothPassesOfALayerByTheSameLibrary) {
+  for (const Layer& layer : layers_of_either()) {
+    if (std::holds_alternative<SoftmaxCrossEntropy>(layer.kind)) continue;  // our kernels in both
+    const auto operation = device->create(chained_spec(*device, layer, 4, DType::f32));
+    EXPECT_EQ(operation->implementation(Pass::forward).find("own:"),
+              operation->implementation(Pass::backward_data).find("own:"));
+  }
+}
+
+const Tensor& result_of(const OperationMemory& memory, Pass pass) {
+  if (pass == Pass::forward) return memory.output();
+  return pass == Pass::backward_data ? memory.input_gradients()[0]
+                                     : memory.parameter_gradients()[0];
+}
+
+/// Our own convolutions work with libraries that must not allocate or wait while they are recorded.
+TEST_P(CudaDevice, ReplaysItsOwnConvolutions) {
+  const Convolution kind{.out_channels = 32, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  const OperationSpec spec = chained_spec(*device, make_layer(kind, {{16, 12, 12}}), 3, DType::f32);
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    int replayed = 0;
+    for (const Algorithm& algorithm : device->algorithms(spec, pass)) {
+      if (algorithm.name.rfind("own ", 0) != 0) continue;
+      const auto operation = algorithm.create();
+      const OperationMemory memory(*device, spec, *operation);
+      for (const Tensor& tensor :
+           {memory.inputs()[0], memory.parameters()[0], memory.output_gradient()}) {
+        write(*device, shuffled(tensor.desc.elements(), 1), tensor);
+      }
+      const auto run = [&] { operation->run(pass, memory.operands(0)); };
+      run();
+      const Tensor& result = result_of(memory, pass);
+      const std::vector<float> expected = read(*device, result);
+      const auto recording = device->record(run);
+      device->clear(result.data, result.desc.layout.bytes);
+      recording->play();
+      EXPECT_EQ(read(*device, result), expected) << algorithm.name << ", " << pass_name(pass);
+      ++replayed;
+    }
+    EXPECT_EQ(replayed, 4) << pass_name(pass);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(BothOrders, CudaDevice, testing::Values("cuda", "cuda_nchw"),
                          [](const auto& tested) { return std::string(tested.param); });
 

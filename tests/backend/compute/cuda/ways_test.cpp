@@ -8,6 +8,7 @@
 #include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/legacy_convolution.hpp"
 #include "backend/compute/cuda/relayout.hpp"
+#include "backend/compute/cuda/transforms/ways.hpp"
 #include "core/error.hpp"
 
 /// What is decided before a device is asked.
@@ -69,6 +70,36 @@ TEST(LegacyAlgorithms, HaveDifferentNames) {
     }
     EXPECT_EQ(static_cast<int>(names.size()), legacy_algorithm_count(pass));
   }
+}
+
+std::set<std::string> tried(const ConvolutionProblem& problem) {
+  std::set<std::string> names;
+  for (const transforms::Way& way : transforms::ways()) {
+    if (transforms::is_candidate(way, problem, Pass::forward)) names.emplace(way.name);
+  }
+  return names;
+}
+
+TEST(OwnAlgorithms, AreTriedWhereTheyMayBeFastest) {
+  ConvolutionProblem problem{.what = "a layer",
+                             .input = {32, 256, 14, 14},
+                             .weights = {256, 256, 3, 3},
+                             .output = {32, 256, 14, 14},
+                             .pad = 1};
+  EXPECT_TRUE(tried(problem).contains("winograd_f2"));
+  EXPECT_TRUE(tried(problem).contains("winograd_f4"));
+  problem.dtype = DType::bf16;
+  EXPECT_TRUE(tried(problem).empty());
+  problem.dtype = DType::f32;
+  problem.weights = {256, 256, 1, 1};
+  problem.pad = 0;
+  EXPECT_TRUE(tried(problem).empty());
+  problem.weights = {256, 256, 5, 5};
+  problem.pad = 2;
+  EXPECT_TRUE((tried(problem) == std::set<std::string>{"fft", "fft_tiled"}));
+  problem.stride = 2;
+  problem.output = {32, 256, 7, 7};
+  EXPECT_TRUE(tried(problem).empty());
 }
 
 TEST(Relayout, ReordersInputsOnlyForPassesThatReadThem) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "backend/compute/native/algorithms.hpp"
-#include "backend/compute/native/winograd_matrices.hpp"
+#include "backend/compute/winograd_matrices.hpp"
 #include "core/error.hpp"
 #include "core/lowering/work.hpp"
 
@@ -112,7 +112,7 @@ int contract(const std::array<std::array<float, columns>, rows>& matrix) {
 
 template <int m>
 void expect_counts() {
-  using namespace winograd;
+  using namespace minimal_filtering;
   constexpr int alpha = m + 2;
   const lowering::TransformFlops flops = lowering::our_transform_flops(m);
   EXPECT_EQ(flops.data, expand(rounded(data_matrix<alpha>())) * 2 * alpha) << m;

@@ -8,7 +8,7 @@
 /// They are the transpose of Toom and Cook's product of two polynomials, which evaluates both at
 /// alpha - 1 points and infinity, multiplies, and interpolates (S. Winograd, Arithmetic Complexity
 /// of Computations, 1980; K. Vincent et al., ICLR 2017 workshop). Exact, at compile time.
-namespace dlscale::backend::native_device::winograd {
+namespace dlscale::backend::minimal_filtering {
 
 /// A fraction in lowest terms with a positive denominator. For small numbers: nothing guards
 /// against overflow but the compiler, where the value is a constant.
@@ -138,4 +138,4 @@ constexpr auto rounded(const std::array<std::array<Rational, columns>, rows>& ex
   return result;
 }
 
-}  // namespace dlscale::backend::native_device::winograd
+}  // namespace dlscale::backend::minimal_filtering
