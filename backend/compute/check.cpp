@@ -239,27 +239,44 @@ double root_mean_square(const Values& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-double relative_error(const Values& got, const Values& expected) {
+/// Of the elements of a tensor.
+struct Errors {
+  double worst = 0;
+  double sum = 0;
+};
+
+Errors relative_errors(const Values& got, const Values& expected) {
   EXPECT(got.size() == expected.size());
   const double typical = root_mean_square(expected);
-  double worst = 0;
+  Errors errors;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i] == expected[i]) continue;
     const double difference = std::abs(double{got[i]} - double{expected[i]});
     const double error = difference / std::max(std::abs(double{expected[i]}), typical);
-    if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
-    worst = std::max(worst, error);
+    if (!std::isfinite(error)) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      return {infinity, infinity};
+    }
+    errors.worst = std::max(errors.worst, error);
+    errors.sum += error;
   }
-  return worst;
+  return errors;
 }
 
 OperationCheck compare(const std::vector<Result>& got, const std::vector<Result>& expected) {
   EXPECT(got.size() == expected.size());
   OperationCheck check;
+  double sum = 0;
+  double elements = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = relative_error(got[i].values, expected[i].values);
-    if (i == 0 || error > check.max_relative_error) check = {error, got[i].name};
+    const Errors errors = relative_errors(got[i].values, expected[i].values);
+    sum += errors.sum;
+    elements += static_cast<double>(got[i].values.size());
+    if (i > 0 && !(errors.worst > check.max_relative_error)) continue;
+    check.max_relative_error = errors.worst;
+    check.worst = got[i].name;
   }
+  check.mean_relative_error = elements > 0 ? sum / elements : 0;
   return check;
 }
 

@@ -13,6 +13,8 @@ struct OperationCheck {
   /// where it is smaller than that, as terms of that size have cancelled. Infinite where a differs
   /// from a b that is all zero, or is not finite.
   double max_relative_error = 0;
+  /// The same on average over all elements of these tensors.
+  double mean_relative_error = 0;
   std::string worst;  ///< the tensor it belongs to: "output", "input gradient 0", "weight gradient"
 };
 

@@ -7,12 +7,14 @@
 namespace dlscale::backend::image_tiling {
 namespace {
 
+// Of one tile; cut() counts them.
+
 AxisCuts cut_for_forward(const Axis& axis, std::int64_t L, std::int64_t m) {
   const auto& [H, R, P, pad] = axis;
   return {{.extent = R, .span = R},
           {.extent = H, .step = m, .shift = -pad, .span = L},
           {.extent = P, .step = m, .span = m},
-          (P + m - 1) / m};
+          1};
 }
 
 /// dx[h] = Σ_r w[r] dy[h + pad - r]. Whole: point u is dy[u] and dx[u - pad]. Else tile t makes
@@ -26,7 +28,7 @@ AxisCuts cut_for_backward_data(const Axis& axis, std::int64_t L, std::int64_t m,
   return {w,
           {.extent = H, .step = m, .at = R - 1, .span = m},
           {.extent = P, .step = m, .shift = pad - (R - 1), .span = L},
-          (H + m - 1) / m};
+          1};
 }
 
 }  // namespace
@@ -38,10 +40,12 @@ std::int64_t least_points(const Axis& axis) {
 AxisCuts cut(const Axis& axis, Pass pass, std::int64_t L, Tiling tiling) {
   EXPECT(pass != Pass::accumulate);
   EXPECT(L >= (tiling == Tiling::whole ? least_points(axis) : axis.kernel));
-  if (pass == Pass::backward_data) {
-    return cut_for_backward_data(axis, L, L - axis.kernel + 1, tiling);
-  }
-  return cut_for_forward(axis, L, tiling == Tiling::whole ? axis.output : L - axis.kernel + 1);
+  const std::int64_t m = L - axis.kernel + 1;
+  AxisCuts cuts = pass == Pass::backward_data
+                      ? cut_for_backward_data(axis, L, m, tiling)
+                      : cut_for_forward(axis, L, tiling == Tiling::whole ? axis.output : m);
+  cuts.tiles = lowering::tiles_along(axis.input, axis.kernel, axis.output, pass, L, tiling);
+  return cuts;
 }
 
 }  // namespace dlscale::backend::image_tiling

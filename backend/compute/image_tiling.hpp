@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 
+#include "core/lowering/spectra.hpp"
 #include "core/step.hpp"
 
 /// How convolutions by FFT lay images, filters and results into planes of L points each way, so
@@ -22,9 +23,7 @@ struct Cut {
   std::int64_t span = 0;
 };
 
-/// How images are cut. whole: one tile. overlap_save: tiles of m = L - max(R, S) + 1 results each
-/// way (of backward_filter: gradients) whose inputs overlap.
-enum class Tiling { whole, overlap_save };
+using lowering::Tiling;
 
 /// The cuts of an axis in the three roles: kernel, padded input x and output y, or their gradients.
 struct AxisCuts {

@@ -2,14 +2,18 @@
 
 import json
 import os
+import pathlib
 import subprocess
 
 from program import BACKEND, MPIEXEC, ProgramTest, main, run
 
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
 class Cli(ProgramTest):
     def test_every_verb_has_help_with_an_example(self):
-        for verb in ["info", "run", "calibrate", "predict", "validate", "report", "compare"]:
+        for verb in ["info", "run", "calibrate", "predict", "validate", "roofline", "choose", "report", "compare"]:
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
             self.assertIn("Example: dlscale " + verb, result.stdout)
@@ -134,6 +138,48 @@ class Cli(ProgramTest):
         self.assertEqual(filtered.returncode, 0, filtered.stderr)
         names = [entry["name"] for entry in json.loads(filtered.stdout)["benchmarks"]]
         self.assertTrue(names and all("conv1" in name for name in names), names)
+
+    def test_kernel_models_are_judged_kept_and_chosen_by(self):
+        results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-767eb77/quickstart").glob("conv-*-1.jsonl"))
+        self.assertEqual(len(results), 3)
+        judged = run("roofline", "validate", *results, "--format", "json")
+        self.assertIn(judged.returncode, (1, 3), judged.stderr)  # one algorithm: nothing to choose from
+        validation = json.loads(judged.stdout)
+        self.assertEqual(validation["schema"], "dlscale.roofline_validation")
+        self.assertEqual(validation["choice"]["choices"], 0)
+        (direct, everything) = validation["algorithms"]
+        self.assertEqual(direct["algorithm"], "onednn direct")
+        self.assertLess(direct["median_abs"], direct["naive_median_abs"])
+        shown = run("roofline", "show", *results, results[0].parent / "memory-1.jsonl", "--format", "json")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        under = json.loads(shown.stdout)
+        self.assertGreaterEqual(len(under["levels"]), 2)
+        self.assertTrue(all(0 < kernel["share_of_roofline"] for kernel in under["kernels"]))
+        alone = run("roofline", "show", *results)
+        self.assertEqual(alone.returncode, 2, alone.stdout)
+        self.assertIn("bench memory", alone.stderr)
+        kernels = self.folder / "kernels.json"
+        fitted = run("roofline", "fit", *results, "-o", kernels)
+        self.assertEqual(fitted.returncode, 0, fitted.stderr)
+        options = {"--network": "resnet50", "--batch": 8, "--kernels": kernels, "--workspace": "64 MiB"}
+
+        def choose(**changed):
+            more = options | {"--" + name: value for name, value in changed.items()}
+            return run("choose", *(word for option in more.items() for word in option))
+
+        chosen = choose(format="json")
+        self.assertEqual(chosen.returncode, 0, chosen.stderr)
+        choice = json.loads(chosen.stdout)
+        self.assertGreater(len(choice["layers"]), 20)
+        self.assertTrue(all(layer["candidates"][0]["fits"] for layer in choice["layers"]))
+        self.assertIn("onednn direct", choose().stdout)
+        for refused, part in ((choose(workspace="64"), "--workspace"), (choose(threads=7), "7 threads"),
+                              (choose(kernels=self.folder / "none.json"), "none.json"),
+                              (choose(kernels=results[0]), "kernel models")):
+            self.assertEqual(refused.returncode, 2, refused.stdout)
+            self.assertIn(part, refused.stderr)
+        other = run("roofline", "fit", *results, "-o", results[0])
+        self.assertEqual(other.returncode, 2, other.stderr)
 
     def train(self, data, name, ranks=0, *more):
         out = self.folder / name

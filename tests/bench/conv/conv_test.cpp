@@ -94,6 +94,17 @@ TEST(BenchConv, ComparesTheAlgorithmsThatADeviceKnows) {
     EXPECT_EQ(by.at("gone").status, Status::unsupported) << kernel;
     EXPECT_EQ(by.at("gone").reason, "no longer here");
     EXPECT_GT(by.at("gone").work->flops.si(), 0.0);
+    for (const char* measured : {"chosen", "good"}) {
+      const Measurement& row = by.at(measured);
+      EXPECT_TRUE(row.workspace) << kernel;
+      ASSERT_TRUE(row.mean_relative_error && row.max_relative_error) << kernel;
+      EXPECT_LE(*row.mean_relative_error, *row.max_relative_error);
+      EXPECT_FALSE(row.algorithmic_work) << "of an algorithm that nobody knows";
+    }
+    ASSERT_TRUE(by.at("good").creation);
+    EXPECT_GE(by.at("good").creation->si(), 0);
+    EXPECT_FALSE(by.at("chosen").creation) << "created with its network";
+    EXPECT_GT(*by.at("off").max_relative_error, *by.at("off").mean_relative_error);
   }
   EXPECT_EQ(kernels,
             (std::vector<std::string>{"conv1 backward_filter", "conv1 forward",

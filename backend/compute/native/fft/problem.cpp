@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <cmath>
 
 #include "core/error.hpp"
 
@@ -53,13 +51,6 @@ Window<Float> Planes::window(Float* tensor, std::int64_t row, std::int64_t lane)
 template Window<const float> Planes::window(const float*, std::int64_t, std::int64_t) const;
 template Window<float> Planes::window(float*, std::int64_t, std::int64_t) const;
 
-std::int64_t points_for_whole(const ConvolutionShape& shape) {
-  const auto [v, h] = axes_of(shape);
-  const std::int64_t points =
-      std::max({std::int64_t{4}, image_tiling::least_points(v), image_tiling::least_points(h)});
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(points)));
-}
-
 Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling) {
   EXPECT(shape.stride == 1 && shape.channels % shape.groups == 0);
   EXPECT(shape.out_height == shape.height + 2 * shape.pad - shape.kernel_h + 1);
@@ -87,16 +78,6 @@ Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, T
       break;
   }
   fail_expectation("pass != Pass::accumulate");
-}
-
-double operations(const Problem& problem) {
-  const auto L = static_cast<double>(problem.L);
-  const auto q = static_cast<double>(problem.a.all_rows());
-  const auto i = static_cast<double>(problem.a.all_lanes());
-  const auto j = static_cast<double>(problem.b.all_lanes());
-  const double transforms = 2.5 * L * L * std::log2(L * L) * (q * i + q * j + i * j);
-  const double products = 8 * static_cast<double>(frequencies(problem.L)) * q * i * j;
-  return static_cast<double>(problem.groups) * (transforms + products);
 }
 
 }  // namespace dlscale::backend::native_device::spectral

@@ -4,6 +4,7 @@
 #include "backend/compute/image_tiling.hpp"
 #include "backend/compute/native/convolution.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
+#include "core/lowering/spectra.hpp"
 
 /// A pass of a convolution as products of spectra: at every frequency, conj(Â)ᵀ · B̂ (a correlation)
 /// or Âᵀ · B̂ (a convolution), with matrices Â of q × i and B̂ of q × j.
@@ -45,17 +46,13 @@ struct Problem {
   std::int64_t groups = 1;
   Product product = Product::correlation;
   Planes a{}, b{}, result{};
+  [[nodiscard]] lowering::SpectralSizes sizes() const {
+    return {L, groups, a.all_rows(), a.all_lanes(), b.all_lanes()};
+  }
 };
 
-/// L × L points that hold a whole image: the least power of two, from 4, that is ≥ image + pad and
-/// ≥ kernel and outputs, each way. What wraps around then meets zeros or results that are not
-/// wanted.
-std::int64_t points_for_whole(const ConvolutionShape& shape);
-
-/// `pass` is not accumulate; stride is 1; L is points_for_whole or more, or ≥ the kernel.
+/// `pass` is not accumulate; stride is 1; L is lowering::points_for_whole or more, or ≥ the kernel.
+/// With tiles of overlap_save as many as lowering::spectral_sizes says.
 Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling);
-
-/// Floating-point operations: 2.5 L² log2 L² a plane and 8 a complex multiply-add.
-double operations(const Problem& problem);
 
 }  // namespace dlscale::backend::native_device::spectral

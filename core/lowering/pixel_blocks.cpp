@@ -1,8 +1,14 @@
-#include "backend/compute/native/im2col_blocks.hpp"
+#include "core/lowering/pixel_blocks.hpp"
 
 #include <algorithm>
 
-namespace dlscale::backend::native_device {
+namespace dlscale::lowering {
+namespace {
+
+constexpr std::int64_t matrix_elements = (4 << 20) / 4;
+constexpr std::int64_t least_columns = 128;
+
+}  // namespace
 
 std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t columns) {
   const std::int64_t rows =
@@ -20,4 +26,12 @@ std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t c
   return blocks;
 }
 
-}  // namespace dlscale::backend::native_device
+std::int64_t patch_columns(const ConvolutionShape& shape) {
+  return std::max(least_columns, matrix_elements / shape.taps());
+}
+
+bool is_pointwise(const ConvolutionShape& shape) {
+  return shape.kernel_h == 1 && shape.kernel_w == 1 && shape.stride == 1 && shape.pad == 0;
+}
+
+}  // namespace dlscale::lowering

@@ -2,9 +2,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "backend/compute/native/convolution.hpp"
+#include "core/convolution_shape.hpp"
 
-namespace dlscale::backend::native_device {
+/// How convolutions are turned into matrix products: the blocks, tiles and padded sizes that both
+/// our own convolutions and the count of their work follow.
+namespace dlscale::lowering {
 
 /// Output pixels that become one matrix: some rows of one image, or all rows of several.
 struct PixelBlock {
@@ -20,4 +22,10 @@ struct PixelBlock {
 /// images and rows.
 std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t columns);
 
-}  // namespace dlscale::backend::native_device
+/// About how many columns a matrix of patches has: 4 MiB of them, or 128 where that is more.
+std::int64_t patch_columns(const ConvolutionShape& shape);
+
+/// The patches of an image are the image.
+bool is_pointwise(const ConvolutionShape& shape);
+
+}  // namespace dlscale::lowering
