@@ -10,6 +10,7 @@
 
 namespace dlscale::model {
 
+/// How the ranks pass the message on; NVLS: an NVSwitch adds and multicasts it.
 enum class NcclAlgorithm { tree, ring, nvls, nvls_tree };
 enum class NcclProtocol { ll, ll128, simple };
 
