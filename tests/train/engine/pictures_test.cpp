@@ -23,7 +23,7 @@ class Pictures {
 
   const Batch& next() {
     for (std::uint8_t& byte : bytes_) byte = static_cast<std::uint8_t>(mix(++drawn_));
-    const auto pixels = static_cast<std::size_t>(shape_.height * shape_.width);
+    const auto pixels = static_cast<std::size_t>(shape_.elements() / 3);
     const auto& [mean, deviation] = imagenet_statistics;
     for (std::size_t i = 0; i < bytes_.size(); ++i) {
       const std::size_t c = i % 3;

@@ -23,8 +23,8 @@ namespace dlscale::backend::cuda::transforms {
 namespace {
 
 using image_tiling::Tiling;
-using native_device::ConvolutionShape, native_device::Guarded, native_device::pass_data,
-    native_device::relative_error, native_device::shape_of;
+using native_device::Guarded, native_device::pass_data, native_device::relative_error,
+    native_device::shape_of;
 using Way = TransformedConvolution (*)(const ConvolutionProblem&, Pass);
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};

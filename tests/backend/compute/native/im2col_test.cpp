@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/lowering/pixel_blocks.hpp"
+
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
