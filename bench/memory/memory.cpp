@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -51,14 +52,23 @@ Axes common_axes(const Context& context, std::string_view operation, std::size_t
           {"ranks_on_node", std::to_string(context.communicator->node_size())}};
 }
 
+/// Who writes the loops, each once: "best" may be one that is named, too.
+std::vector<std::string> instruction_sets(const Context& context) {
+  std::vector<std::string> all;
+  for (const std::string& isa : context.list("isa")) {
+    check_isa(isa, {"compiled", "best"});
+    const std::string meant = isa == "best" ? widest_instruction_set() : isa;
+    if (std::find(all.begin(), all.end(), meant) == all.end()) all.push_back(meant);
+  }
+  return all;
+}
+
 /// Who writes the loops and how they store, as the options say.
 std::vector<StreamCode> stream_codes(const Context& context) {
   std::vector<StreamCode> codes;
-  for (const std::string& isa : context.list("isa")) {
-    check_isa(isa, {"compiled", "best"});
+  for (const std::string& isa : instruction_sets(context)) {
     for (const std::string& stores : context.list("stores")) {
-      codes.push_back({isa == "best" ? widest_instruction_set() : isa,
-                       value_of<Stores>(stores, stores_names, "--stores")});
+      codes.push_back({isa, value_of<Stores>(stores, stores_names, "--stores")});
     }
   }
   return codes;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <map>
@@ -40,6 +41,10 @@ std::vector<Code> codes_of(const Context& context) {
   const auto add = [&](std::string_view isa, bool by_name) {
     for (const std::string& dtype : context.list("dtype")) {
       static_cast<void>(value_of<bool>(dtype, dtypes, "--dtype"));
+      const bool there = std::any_of(codes.begin(), codes.end(), [&](const Code& code) {
+        return code.isa == isa && code.dtype == dtype;
+      });
+      if (there) continue;  // "all" and one of them by name
       codes.push_back({std::string(isa), dtype, by_name});
     }
   };

@@ -218,6 +218,13 @@ TEST(BenchMemory, NamesTheCodeOnlyWhereItIsNotTheCompilersOwn) {
   EXPECT_EQ(found[2].at("stores"), "ordinary");
 }
 
+TEST(BenchMemory, HasTheBestCodeOnceWhereItIsNamedToo) {
+  const std::string best = widest_instruction_set();
+  if (best == "best") GTEST_SKIP() << "no loops for an instruction set here";
+  EXPECT_EQ(cells({{"operations", "triad"}, {"sizes", "64 KiB"}, {"isa", "best," + best}}).size(),
+            1U);
+}
+
 TEST(BenchMemory, SweepsFromFourKibibytesByDoublings) {
   if (backend::last_level_cache() == Bytes(0)) GTEST_SKIP() << "no size of a cache is known here";
   const AxesList found = cells({{"operations", "copy"}, {"sizes", "sweep"}});
