@@ -47,6 +47,9 @@ struct Data {
   std::vector<Values> parameters;
   Values output_gradient;
   std::vector<std::int32_t> labels;
+  /// What forward is taken to have put out, where a ReLU's backward depends on its signs; empty:
+  /// what it does.
+  Values output;
 };
 
 /// A tensor that a pass wrote, in plain order.
@@ -114,10 +117,15 @@ Data make_data(const OperationSpec& spec, const Operation& operation, std::uint6
 }
 
 Data reduce(const Data& data, int batch, const Chosen& chosen) {
-  Data reduced{.inputs = {}, .parameters = data.parameters, .output_gradient = {}, .labels = {}};
+  Data reduced{.inputs = {},
+               .parameters = data.parameters,
+               .output_gradient = {},
+               .labels = {},
+               .output = {}};
   for (const Values& input : data.inputs) reduced.inputs.push_back(keep(input, batch, chosen));
   reduced.output_gradient = keep(data.output_gradient, batch, chosen);
   for (const int image : chosen) reduced.labels.push_back(data.labels[image]);
+  if (!data.output.empty()) reduced.output = keep(data.output, batch, chosen);
   return reduced;
 }
 
@@ -157,8 +165,8 @@ void spoil(ComputeDevice& device, const Tensor& tensor) {
 void fill(ComputeDevice& device, OperationMemory& memory, const Data& data) {
   for (std::size_t i = 0; i < data.inputs.size(); ++i) {
     upload(device, data.inputs[i], memory.inputs()[i]);
-    spoil(device, memory.input_gradients()[i]);
   }
+  for (const Tensor& gradient : memory.input_gradients()) spoil(device, gradient);
   for (std::size_t i = 0; i < data.parameters.size(); ++i) {
     upload(device, data.parameters[i], memory.parameters()[i]);
     spoil(device, memory.parameter_gradients()[i]);
@@ -204,11 +212,22 @@ std::vector<Result> download_results(ComputeDevice& device, const Operation& ope
   return results;
 }
 
+/// Runs a pass and what has to come before it. Of a layer with a ReLU forward's output is left in
+/// `data`, or taken from there.
 std::vector<Result> run(ComputeDevice& device, Operation& operation, const OperationSpec& spec,
-                        const Data& data, Pass pass, std::uint64_t seed) {
+                        Data& data, Pass pass, std::uint64_t seed) {
   OperationMemory memory(device, spec, operation);
   fill(device, memory, data);
   operation.run(Pass::forward, memory.operands(seed));
+  if (spec.layer.relu && pass != Pass::forward) {
+    if (data.output.empty()) {
+      data.output = download(device, memory.output());
+    } else {
+      upload(device, data.output, memory.output());
+    }
+    const bool masks_before = pass == Pass::backward_data && operation.has(Pass::backward_filter);
+    if (masks_before) operation.run(Pass::backward_filter, memory.operands(seed));
+  }
   if (pass != Pass::forward) operation.run(pass, memory.operands(seed));
   device.synchronize();
   return download_results(device, operation, memory, spec.layer.kind, pass);

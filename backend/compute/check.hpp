@@ -20,7 +20,9 @@ struct OperationCheck {
 
 /// Runs one pass of an operation on `device` and on `reference` (f32 values, sums in double) with
 /// the same normally distributed data, rounded to the precision of the operation first, and
-/// compares the results in plain order. backward passes run forward first.
+/// compares the results in plain order. backward passes run forward first, and backward_data of a
+/// layer with a ReLU backward_filter before it. What such a ReLU lets through backward is told by
+/// the output of `device` for both: a sign that rounding turns is no error.
 ///
 /// So that a check at batch 64 costs the reference three images, kinds that treat images
 /// independently get an output gradient that is zero except in the first image, the last and one

@@ -70,7 +70,7 @@ struct Operands {
   std::span<const Tensor> inputs;
   Tensor output;
   std::span<const Tensor> parameters;
-  Tensor output_gradient;                       ///< same desc as output
+  Tensor output_gradient;                       ///< same desc as output; with a ReLU also written
   std::span<const Tensor> input_gradients;      ///< same descs as inputs; written, not added to
   std::span<const Tensor> parameter_gradients;  ///< written, not added to
   std::byte* state = nullptr;                   ///< state_bytes(), kept from forward to backward
@@ -78,7 +78,8 @@ struct Operands {
   std::span<const std::int32_t> labels;         ///< loss only: one class per image
   std::uint64_t seed = 0;                       ///< dropout only: the mask is a function of it
   /// Dropout only: memory of the device with the seed, read when the pass runs, not when it is
-  /// given, so that a Recording draws anew. Null: `seed` counts. Only devices that record() need it.
+  /// given, so that a Recording draws anew. Null: `seed` counts. Only devices that record() need
+  /// it.
   const std::uint64_t* seed_memory = nullptr;
 };
 
@@ -89,6 +90,13 @@ struct Operands {
 /// backward_data needs no output_gradient and writes loss_weight / N · (p - onehot).
 /// Batch norm: backward_data writes both input and parameter gradients; parameters are
 /// scale, shift. Concat and Sum: backward_data of Sum is never called (see core/step.hpp).
+///
+/// Layers with a ReLU (Layer::relu): output and output_gradient are those of the ReLU. Their first
+/// backward pass (in the order of core/step.hpp) takes output_gradient for zero where output is not
+/// positive, and may set it to zero there. backward_filter of a convolution always does, once for
+/// both of its passes: backward_data has to come after it, on what it left. A sum has
+/// backward_data, which writes one input gradient, with the desc of the first input, for all.
+///
 /// Pass::accumulate is not an operation: see ComputeDevice::accumulate.
 class Operation {
  public:
@@ -277,6 +285,8 @@ struct ComputeBackend {
   /// Opens what measures the memory, the copies and the launches of the device that open() opens,
   /// and throws what it throws. Null where the backend computes in the memory of the host.
   std::unique_ptr<DeviceProbes> (*open_probes)(const ComputeOptions&) = nullptr;
+  /// Whether its devices have memory of their own, known without one.
+  [[nodiscard]] bool has_own_memory() const { return open_probes != nullptr; }
 };
 
 }  // namespace dlscale::backend

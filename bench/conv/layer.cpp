@@ -8,6 +8,7 @@
 #include "bench/conv/layer_cells.hpp"
 #include "bench/conv/listed_cells.hpp"
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -47,20 +48,35 @@ LayerSelection parse_selection(const Context& context) {
   return selection;
 }
 
+/// As --fuse has them run.
 std::vector<std::shared_ptr<const Network>> load_networks(const Context& context) {
+  Run run;
+  run.fuse_relu = parse_fusion(context.value("fuse"));
   std::vector<std::shared_ptr<const Network>> networks;
   for (const std::string& name : context.list("network")) {
-    networks.push_back(std::make_shared<const Network>(load_network(name)));
+    networks.push_back(std::make_shared<const Network>(as_run(load_network(name), run)));
   }
   return networks;
 }
 
+/// A list holds convolutions alone, with no ReLU to take in.
 std::vector<ListedConvolution> load_lists(const Context& context) {
+  if (parse_fusion(context.value("fuse"))) {
+    throw ConfigError(
+        "--list measures convolutions alone, which no ReLU follows, so there is nothing to fuse. "
+        "Leave out --fuse, or measure a network.");
+  }
   std::vector<ListedConvolution> all;
   for (const std::string& name : context.list("list")) {
     std::ranges::move(load_convolutions(name), std::back_inserter(all));
   }
   return all;
+}
+
+/// With --fuse as an axis.
+std::vector<Cell> marked(std::vector<Cell> cells, const std::string& fusion) {
+  for (Cell& cell : cells) cell.axes["fuse"] = fusion;
+  return cells;
 }
 
 std::vector<Cell> make_cells(Context& context) {
@@ -80,7 +96,7 @@ std::vector<Cell> make_cells(Context& context) {
                              : layer_cells(workbench, networks, selection, communicator),
                       std::back_inserter(cells));
   }
-  return cells;
+  return marked(std::move(cells), context.value("fuse"));
 }
 
 }  // namespace
@@ -104,6 +120,8 @@ const Benchmark conv{
              {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},
              {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
               "chosen"},
+             {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
+              "none"},
              {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
     .cells = make_cells};
 

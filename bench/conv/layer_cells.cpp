@@ -100,8 +100,8 @@ std::vector<Kernel> selected_kernels(const Network& network, const LayerSelectio
   std::vector<Kernel> kernels =
       distinct_kernels(network, selection.passes, parse_layers(network, selection.layers));
   if (selection.algorithms == Algorithms::all) {
-    std::ranges::stable_partition(
-        kernels, [&](const Kernel& kernel) { return is_convolution(network, kernel); });
+    std::stable_partition(kernels.begin(), kernels.end(),
+                          [&](const Kernel& kernel) { return is_convolution(network, kernel); });
   }
   return kernels;
 }

@@ -117,6 +117,18 @@ class BadInput(ProgramTest):
         cluster = self.cluster("kind: gpu", "kind: cpu")
         self.assert_refused(run(*words, "graph", "--cluster", cluster), 2, "launches none", "--launch eager")
 
+    def test_pictures_normalised_where_that_cannot_be(self):
+        words = ["predict", "--network", "alexnet", "--ranks", "1", "--normalise"]
+        self.assert_refused(run(*words, "gpu", "--cluster", "p40x16"), 2, "gpu", "host, device")
+        cluster = self.cluster("kind: gpu", "kind: cpu")
+        self.assert_refused(run(*words, "device", "--cluster", cluster), 2, "reads what the host wrote")
+        result = self.train("--data", self.make_data(), "--normalise", "device")
+        self.assert_refused(result, 2, "computes on the host", "--normalise host")
+
+    def test_a_communicator_there_is_not(self):
+        result = self.conv(self.network, "--comm", "pigeons")
+        self.assert_refused(result, 2, "pigeons", "mpi_cuda, mpi_staged or nccl")
+
     def test_precision_that_nothing_computes_in(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--cluster", "dgx1", "--dtype"]
         self.assert_refused(run(*words, "tf32"), 2, "gives no peak in tf32", "ask for --dtype f32")

@@ -17,7 +17,7 @@ class Cli(ProgramTest):
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
             self.assertIn("Example: dlscale " + verb, result.stdout)
-        for benchmark in ["conv", "gemm", "memory", "io", "comm", "e2e", "update", "overhead"]:
+        for benchmark in ["conv", "gemm", "memory", "latency", "peak", "io", "comm", "e2e", "update", "overhead"]:
             result = run("bench", benchmark, "--help")
             self.assertEqual(result.returncode, 0, benchmark)
             self.assertIn("Example: dlscale bench " + benchmark, result.stdout)
@@ -68,8 +68,21 @@ class Cli(ProgramTest):
         self.assertEqual(times["ahead"][0], times["ahead"][1])
         self.assertLess(times["ahead"][0]["t_iter_s"], times["on_path"][0]["t_iter_s"])
         self.assertEqual(times["ahead"][0]["t_h2d_s"], 0)
-        self.assertIn("input copied ahead", run(*words).stdout)
+        self.assertIn("input copied ahead, pictures normalised there", run(*words).stdout)
         self.assertIn("input_copy", run(*words, "--format", "csv").stdout)
+
+    def test_predict_normalises_pictures_on_gpus(self):
+        words = ["predict", "--network", "resnet50", "--cluster", "h200x8", "--ranks", "1", "--input-copy", "on_path"]
+        times = {}
+        for more in [[], ["--normalise", "device"], ["--normalise", "host"]]:
+            result = run(*words, *more, "--format", "json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            [prediction] = json.loads(result.stdout)["predictions"]
+            times.setdefault(prediction["run"]["normalise"], []).append(prediction["time"]["t_h2d_s"])
+        self.assertEqual(times["device"][0], times["device"][1])
+        self.assertLess(times["device"][0], times["host"][0])
+        self.assertIn("normalise", run(*words, "--format", "csv").stdout)
+        self.assertEqual(run(*words, "--normalise", "gpu").returncode, 2)
 
     def test_predict_writes_a_file_that_is_whole(self):
         out = self.folder / "deep" / "prediction.json"
@@ -98,6 +111,8 @@ class Cli(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual(rows[0]["schema"], "dlscale.result")
+        self.assertEqual(rows[0]["run"]["comm"], "local")
+        self.assertEqual(result.stderr.count("joined by"), 0, "there was nothing to choose")
         self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
         self.assertIn("GFLOP/s", result.stderr)
 

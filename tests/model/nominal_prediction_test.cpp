@@ -46,6 +46,10 @@ TEST(NominalPrediction, IsTheSumOfRooflines) {
   EXPECT_NEAR(first.time.load.si(), 256 * 2.8e-3, 1e-9);
   const double images = 256 * f32 * static_cast<double>(network.input().elements());
   EXPECT_NEAR(first.time.h2d.si(), 29e-6 + images / 15.75e9, 1e-9);
+  run.normalisation = Normalisation::device;
+  const Prediction bytes = predict(network, machine, run, ranks).front();
+  EXPECT_NEAR(bytes.time.h2d.si(), 29e-6 + images / 4 / 15.75e9, 1e-9);
+  EXPECT_EQ(bytes.notes, first.notes);
   EXPECT_EQ(first.bound, "input");
   for (const Prediction& p : predictions) {
     EXPECT_TRUE(mentions(p, "lower bound")) << all(p.notes);

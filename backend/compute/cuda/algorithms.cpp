@@ -38,8 +38,8 @@ class Lister {
                       const auto way = [&](Pass each) {
                         return each == pass ? make() : make_tuned_pass(*context, problem, each);
                       };
-                      return make_convolution(problem, way(Pass::forward), way(Pass::backward_data),
-                                              way(Pass::backward_filter));
+                      return make_convolution(*context, problem, way(Pass::forward),
+                                              way(Pass::backward_data), way(Pass::backward_filter));
                     }});
   }
 
@@ -111,6 +111,7 @@ class Lister {
   static std::string suffix(const GraphForm& form) {
     std::string words;
     if (form.fusion == Fusion::bias) words += " fused-bias";
+    if (form.fusion == Fusion::relu) words += " fused-relu";
     if (form.weight_gradient == GradientPrecision::low) words += " low-gradient";
     return words;
   }

@@ -21,7 +21,8 @@ struct ConvolutionMemory {
   float* bias = nullptr;  ///< null where the layer has none, and in backward_data
 };
 
-/// One way to run one pass of a convolution, with its bias.
+/// One way to run one pass of a convolution, with its bias and, forward, its ReLU. In backward
+/// passes `output` is what that ReLU lets through.
 class ConvolutionPass {
  public:
   virtual ~ConvolutionPass() = default;
@@ -31,8 +32,9 @@ class ConvolutionPass {
   virtual void run(const ConvolutionMemory& memory, std::byte* scratch) = 0;
 };
 
-/// A convolution that runs each pass in a given way.
-std::unique_ptr<Operation> make_convolution(const ConvolutionProblem& problem,
+/// A convolution that runs each pass in a given way. `context` must outlive it.
+std::unique_ptr<Operation> make_convolution(const Context& context,
+                                            const ConvolutionProblem& problem,
                                             std::unique_ptr<ConvolutionPass> forward,
                                             std::unique_ptr<ConvolutionPass> backward_data,
                                             std::unique_ptr<ConvolutionPass> backward_filter);

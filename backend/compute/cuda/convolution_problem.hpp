@@ -18,6 +18,7 @@ struct ConvolutionProblem {
   int pad = 0;
   int groups = 1;
   bool bias = false;
+  bool relu = false;  ///< Layer::relu
   DType dtype = DType::f32;
   Order order = Order::nhwc;
 };

@@ -25,6 +25,7 @@ constexpr cudnnBackendAttributeType_t attribute_type() {
   if constexpr (std::is_same_v<T, cudnnReduceTensorOp_t>) return CUDNN_TYPE_REDUCTION_OPERATOR_TYPE;
   if constexpr (std::is_same_v<T, cudnnResampleMode_t>) return CUDNN_TYPE_RESAMPLE_MODE;
   if constexpr (std::is_same_v<T, cudnnPaddingMode_t>) return CUDNN_TYPE_PADDING_MODE;
+  if constexpr (std::is_same_v<T, cudnnNanPropagation_t>) return CUDNN_TYPE_NAN_PROPOGATION;
   if constexpr (std::is_same_v<T, cudnnBackendNormMode_t>) return CUDNN_TYPE_NORM_MODE;
   if constexpr (std::is_same_v<T, cudnnBackendNormFwdPhase_t>) return CUDNN_TYPE_NORM_FWD_PHASE;
   if constexpr (std::is_same_v<T, cudnnBackendHeurMode_t>) return CUDNN_TYPE_HEUR_MODE;

@@ -184,6 +184,13 @@ class CudaDevice final : public ComputeDevice {
     lane_->note_use();
   }
 
+  void normalise(const std::byte* pictures, const PictureStatistics& statistics,
+                 const Tensor& to) override {
+    select_device(context_.device);
+    normalise_pictures(context_.stream, pictures, statistics, to);
+    lane_->note_use();
+  }
+
   void accumulate(const Tensor& value, const Tensor& into) override {
     select_device(context_.device);
     cuda::accumulate(context_.stream, value, into);

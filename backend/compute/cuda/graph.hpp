@@ -34,6 +34,7 @@ enum class TensorId : std::int64_t {
   output,
   bias,
   sum,
+  biased,
   // Those that only other layers than convolutions have.
   input_gradient = 100,
   output_gradient,
@@ -51,6 +52,7 @@ enum class TensorId : std::int64_t {
 enum class Fusion {
   none,
   bias,  ///< forward: adds the bias before it rounds to the output's precision
+  relu,  ///< forward: adds the bias, if the layer has one, and takes the ReLU before it rounds
 };
 
 /// How the weight gradient is written: as our parameters' gradients are, or in the precision of

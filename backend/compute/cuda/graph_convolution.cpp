@@ -38,7 +38,8 @@ class GraphPass final : public ConvolutionPass {
     std::vector<Binding> bindings{{TensorId::input, memory.input},
                                   {TensorId::weights, weights},
                                   {TensorId::output, memory.output}};
-    if (form_.fusion == Fusion::bias) bindings.push_back({TensorId::bias, memory.bias});
+    const bool bias = form_.fusion != Fusion::none && memory.bias != nullptr;
+    if (bias) bindings.push_back({TensorId::bias, memory.bias});
     runner_.run(bindings, scratch + extras_.scratch_bytes());
     extras_.run(memory, scratch);
   }
@@ -126,25 +127,35 @@ std::vector<Choice> all_choices(const Context& context, const ConvolutionProblem
   return all;
 }
 
-Choice tune(const Context& context, const ConvolutionProblem& problem, Pass pass) {
-  std::vector<Choice> choices;
-  std::vector<std::unique_ptr<ConvolutionPass>> passes;
-  std::size_t scratch = 0;
+/// A choice and the pass that it makes.
+struct Trial {
+  Choice choice;
+  std::unique_ptr<ConvolutionPass> pass;
+};
+
+std::vector<Trial> all_trials(const Context& context, const ConvolutionProblem& problem,
+                              Pass pass) {
+  std::vector<Trial> trials;
   for (Choice& each : all_choices(context, problem, pass)) {
     try {
       auto made = make_pass(context, problem, pass, each);
       if (each.way != nullptr && made->scratch_bytes() > workspace_limit) continue;
-      scratch = std::max(scratch, made->scratch_bytes());
-      passes.push_back(std::move(made));
-      choices.push_back(std::move(each));
-    } catch (const Unsupported&) {  // a library refuses its part of an algorithm of ours
+      trials.push_back({std::move(each), std::move(made)});
+    } catch (const Error&) {  // a library refuses its part of ours, or there is no room to try it
     }
   }
-  const TrialMemory trial(context, problem, scratch);
+  return trials;
+}
+
+Choice tune(const Context& context, const ConvolutionProblem& problem, Pass pass) {
+  std::vector<Trial> trials = all_trials(context, problem, pass);
+  std::size_t scratch = 0;
+  for (const Trial& each : trials) scratch = std::max(scratch, each.pass->scratch_bytes());
+  const TrialMemory memory(context, problem, scratch);
   std::vector<std::function<void()>> runs;
-  runs.reserve(passes.size());
-  for (const auto& each : passes) {
-    runs.emplace_back([&] { each->run(trial.memory(), trial.scratch()); });
+  runs.reserve(trials.size());
+  for (const Trial& each : trials) {
+    runs.emplace_back([&] { each.pass->run(memory.memory(), memory.scratch()); });
   }
   const auto best = fastest(context.stream, runs);
   if (!best) {
@@ -152,7 +163,7 @@ Choice tune(const Context& context, const ConvolutionProblem& problem, Pass pass
         "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB.",
         problem.what, cudnnGetVersion(), pass_name(pass), workspace_limit >> 20));
   }
-  return choices[*best];
+  return std::move(trials[*best].choice);
 }
 
 /// What the heuristics recommend, and after it all other engines with default settings, of which
@@ -188,8 +199,8 @@ std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
 
 std::vector<GraphForm> forms_of(const ConvolutionProblem& problem, Pass pass) {
   std::vector<GraphForm> forms{{.pass = pass}};
-  if (pass == Pass::forward && problem.bias) {
-    forms.push_back({.pass = pass, .fusion = Fusion::bias});
+  if (pass == Pass::forward && (problem.bias || problem.relu)) {
+    forms.push_back({.pass = pass, .fusion = problem.relu ? Fusion::relu : Fusion::bias});
   }
   if (pass == Pass::backward_filter && element_bytes(problem.dtype) < sizeof(float)) {
     forms.push_back({.pass = pass, .weight_gradient = GradientPrecision::low});

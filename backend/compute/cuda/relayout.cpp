@@ -75,7 +75,7 @@ class Relayout final : public Operation {
     for (const Stray& stray : strays_) {
       std::byte* const place = scratch + stray.offset;
       if (!operands.inputs.empty()) inputs_[stray.index] = {stray.wanted, place};
-      if (!operands.input_gradients.empty()) {
+      if (stray.index < operands.input_gradients.size()) {
         input_gradients_[stray.index] = {stray.wanted, place + aligned(stray.wanted.layout.bytes)};
       }
       if (!reads_inputs(kind_, pass)) continue;
@@ -83,7 +83,8 @@ class Relayout final : public Operation {
     }
     inner_->run(pass, inside);
     if (pass != Pass::backward_data) return;
-    for (const Stray& stray : strays_) {
+    for (const Stray& stray : strays_) {  // a sum has one gradient for all inputs
+      if (stray.index >= operands.input_gradients.size()) continue;
       convert(context_->stream, input_gradients_[stray.index],
               operands.input_gradients[stray.index]);
     }

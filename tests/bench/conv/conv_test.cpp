@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 
 namespace dlscale::bench {
@@ -351,6 +353,31 @@ class BenchConvCommandLine : public testing::Test {
 TEST_F(BenchConvCommandLine, MakesCellsForEachValueOfAnAxis) {
   const auto made = cells({{"batch", "1,2,4"}, {"passes", "forward"}, {"cache", "hot,cold"}});
   EXPECT_EQ(made.size(), 4U * 3U * 2U);
+}
+
+TEST_F(BenchConvCommandLine, MeasuresFusedLayersApart) {
+  std::set<std::string> kernels;
+  for (const Cell& cell : cells({{"fuse", "relu"}})) {
+    EXPECT_EQ(cell.axes.at("fuse"), "relu");
+    kernels.insert(cell.axes.at("kernel"));
+  }
+  EXPECT_TRUE(kernels.contains("convolution c3 h8 w8 k4 r3 s3 stride1 pad0 groups1 bias relu"));
+  for (const std::string& kernel : kernels) EXPECT_FALSE(kernel.starts_with("relu ")) << kernel;
+  EXPECT_EQ(cells({}).front().axes.at("fuse"), "none");
+  EXPECT_THROW(cells({{"fuse", "all"}}), ConfigError);
+}
+
+TEST(BenchConv, MeasuresFusedLayersThatAgreeWithTheReference) {
+  const auto group = backend::local_group(1);
+  const std::vector networks{std::make_shared<const Network>(fuse_relu(*tiny()))};
+  for (const Fault fault : {Fault::none, Fault::filter}) {
+    for (const Cell& cell : layer_cells(workbench(fault), networks, everything(), *group.front())) {
+      const Measurement measurement = cell.measure(Sampler(*group.front(), quick));
+      const bool wrong = fault == Fault::filter && cell.axes.at("pass") == "backward_filter";
+      EXPECT_EQ(measurement.status, wrong ? Status::wrong : Status::ok)
+          << cell.axes.at("kernel") << " " << cell.axes.at("pass") << ": " << measurement.reason;
+    }
+  }
 }
 
 TEST_F(BenchConvCommandLine, RefusesUnknownValuesNamingTheOption) {

@@ -67,7 +67,7 @@ bool is_as_fast(const Context& context, const LayerTrial& trial, Operation& cudn
 
 std::shared_ptr<const Choice> choose(const Context& context, const OperationSpec& spec,
                                      const MakeOwn& make_own) {
-  const auto ours = std::make_shared<const Choice>();
+  auto ours = std::make_shared<const Choice>();
   const auto theirs = choice_of_cudnn(context, spec);
   if (!theirs) return ours;
   const auto own = make_own();

@@ -88,6 +88,7 @@ class PoolingGraphs final : public GraphLayer {
     part.set(CUDNN_ATTR_RESAMPLE_COMP_TYPE, CUDNN_DATA_FLOAT);
     part.set(CUDNN_ATTR_RESAMPLE_SPATIAL_DIMS, std::int64_t{2});
     part.set(CUDNN_ATTR_RESAMPLE_PADDING_MODE, is_max() ? CUDNN_NEG_INF_PAD : CUDNN_ZERO_PAD);
+    part.set(CUDNN_ATTR_RESAMPLE_NAN_PROPAGATION, CUDNN_PROPAGATE_NAN);  // it must show
     const auto set = [&part](cudnnBackendAttributeName_t name,
                              const std::array<std::int64_t, 2>& values) {
       part.set_list<std::int64_t>(name, values);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "backend/compute/cuda/transforms/fourier_transform.hpp"
@@ -16,7 +15,8 @@ namespace {
 
 using image_tiling::Axis, image_tiling::Tiling;
 
-constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
+/// Blocks may end beyond the last tile, and all that is counted stays below 2^31.
+constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 constexpr std::array<std::int64_t, 3> tile_points{8, 16, 32};
 
 Axis axis(const ConvolutionProblem& problem, std::size_t dimension) {
@@ -66,7 +66,7 @@ SpectralShape make_shape(const ConvolutionProblem& problem, Pass pass, std::int6
   const std::int64_t most = std::max(shape.tiles(), problem.weights[0] * problem.weights[1]);
   if (most <= most_counted) return shape;
   throw Unsupported(
-      fmt::format("{}: {} tiles or filters, and the kernels count to 2^31.", problem.what, most));
+      fmt::format("{}: {} tiles or filters, and the kernels count to 2^30.", problem.what, most));
 }
 
 }  // namespace

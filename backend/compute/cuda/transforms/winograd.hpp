@@ -32,7 +32,7 @@ class WinogradTransforms final : public Transforms {
   [[nodiscard]] Arrangement arrangement() const override {
     return order == Order::nhwc ? Arrangement::by_tile : Arrangement::by_channel;
   }
-  [[nodiscard]] std::int64_t points() const override { return alpha * alpha; }
+  [[nodiscard]] std::int64_t points() const override { return std::int64_t{alpha} * alpha; }
   [[nodiscard]] std::int64_t tiles() const override { return shape_.images * tiles_per_image(); }
   [[nodiscard]] std::size_t scratch_bytes() const override { return 0; }
 
@@ -117,7 +117,7 @@ class WinogradTransforms final : public Transforms {
 };
 
 /// The transforms of F(m × m, 3 × 3), m = 2 or 4, for a pass. Throws Unsupported for convolutions
-/// that are not 3 × 3 with stride 1, or have more than 2^31 - 1 tiles or filters.
+/// that are not 3 × 3 with stride 1, or have more than 2^30 tiles or filters.
 template <int m, class Launcher>
 std::unique_ptr<const Transforms> make_winograd(const Launcher& launcher,
                                                 const ConvolutionProblem& problem, Pass pass) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "core/error.hpp"
@@ -11,7 +10,8 @@
 namespace dlscale::backend::cuda::transforms {
 namespace {
 
-constexpr std::int64_t most_counted = std::numeric_limits<std::int32_t>::max();
+/// Blocks may end beyond the last tile, and all that is counted stays below 2^31.
+constexpr std::int64_t most_counted = std::int64_t{1} << 30;
 
 void expect_offered(const ConvolutionProblem& problem) {
   if (problem.weights[2] != 3 || problem.weights[3] != 3) {
@@ -57,7 +57,7 @@ WinogradShape winograd_shape(const ConvolutionProblem& problem, Pass pass, int m
   const std::int64_t most = std::max(tiles_of(shape, m), shape.filters);
   if (most <= most_counted) return shape;
   throw Unsupported(
-      fmt::format("{}: {} tiles or filters, and the kernels count to 2^31.", problem.what, most));
+      fmt::format("{}: {} tiles or filters, and the kernels count to 2^30.", problem.what, most));
 }
 
 std::string winograd_name(int m, Pass pass) {

@@ -88,6 +88,56 @@ TEST_P(CudaDevice, CopiesBetweenAllPrecisionsAndKindsOfMemory) {
   }
 }
 
+TEST_P(CudaDevice, DropsByTheSeedInItsMemoryWhenWorkIsReplayed) {
+  const OperationSpec spec =
+      chained_spec(*device, make_layer(Dropout{.probability = 0.3}, {{32, 20, 20}}), 4, DType::f32);
+  const auto operation = device->create(spec);
+  OperationMemory memory(*device, spec, *operation);
+  write(*device, std::vector<float>(51200, 1.0F), memory.inputs()[0]);
+  const TensorDesc words = device->plain({2, 1, 1, 1}, DType::f32);
+  const Buffer there = device->allocate(words.layout.bytes);
+  const auto send = [&](std::uint64_t seed) {
+    device->copy({words, reinterpret_cast<std::byte*>(&seed)}, {words, there.get()});
+  };
+  Operands operands = memory.operands(99);
+  operands.seed_memory = reinterpret_cast<const std::uint64_t*>(there.get());
+  const auto recording = device->record([&] { operation->run(Pass::forward, operands); });
+  std::vector<std::vector<float>> drawn;
+  for (const std::uint64_t seed : {1U, 2U}) {
+    operation->run(Pass::forward, memory.operands(seed));
+    const std::vector<float> expected = read(*device, memory.output());
+    send(seed);
+    recording->play();
+    send(3);  // does not reach what is under way
+    EXPECT_EQ(read(*device, memory.output()), expected);
+    drawn.push_back(expected);
+  }
+  EXPECT_NE(drawn[0], drawn[1]);
+}
+
+TEST_P(CudaDevice, NormalisesPicturesThatWereCopiedAhead) {
+  const PictureStatistics statistics{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
+  const TensorDesc plain = device->plain({2, 3, 5, 7}, DType::f32);
+  constexpr std::size_t count = std::size_t{2} * 3 * 5 * 7;
+  const Buffer pinned = device->allocate_on_host(count);
+  const Buffer staged = device->allocate(count);
+  const Buffer there = device->allocate(plain.layout.bytes);
+  for (std::size_t round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < count; ++i) pinned[i] = static_cast<std::byte>(i * 37 + round);
+    device->copy_ahead(pinned.get(), staged.get(), count);
+    device->join_copies();
+    device->normalise(staged.get(), statistics, {plain, there.get()});
+    const std::vector<float> got = read(*device, {plain, there.get()});
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t c = i % 3;
+      const std::size_t at = (i / 105 * 3 + c) * 35 + i / 3 % 35;
+      const double value = std::to_integer<int>(pinned[i]) / 255.0;
+      EXPECT_NEAR(got[at], (value - double{statistics.mean[c]}) / double{statistics.deviation[c]},
+                  1e-5);
+    }
+  }
+}
+
 struct Way {
   Convolution kind;
   ImageShape input;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "backend/compute/cuda/convolution_extras.hpp"
 #include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/legacy_convolution.hpp"
 #include "backend/compute/cuda/relayout.hpp"
@@ -29,6 +30,37 @@ TEST(Forms, FuseTheBiasIntoForwardOnly) {
     EXPECT_EQ(forms[0].fusion, Fusion::none);
     EXPECT_EQ(forms[0].pass, pass);
   }
+}
+
+TEST(Forms, FuseBiasAndReluTogether) {
+  ConvolutionProblem problem;
+  problem.relu = true;
+  for (const bool bias : {true, false}) {
+    problem.bias = bias;
+    const auto forward = forms_of(problem, Pass::forward);
+    ASSERT_EQ(forward.size(), 2U);
+    EXPECT_EQ(forward[0].fusion, Fusion::none);
+    EXPECT_EQ(forward[1].fusion, Fusion::relu);
+    EXPECT_EQ(forms_of(problem, Pass::backward_filter).size(), 1U);
+  }
+}
+
+TEST(Extras, DoWhatTheFormLeavesOut) {
+  Context context;
+  context.properties.multiProcessorCount = 132;
+  ConvolutionProblem problem;
+  problem.weights = {8, 3, 3, 3};
+  problem.output = {2, 8, 4, 4};
+  problem.bias = problem.relu = true;
+  const auto left = [&](Fusion fusion) {
+    return ConvolutionExtras(context, problem, {.pass = Pass::forward, .fusion = fusion}).name();
+  };
+  EXPECT_EQ(left(Fusion::none), "+bias+relu");
+  EXPECT_EQ(left(Fusion::bias), "+relu");
+  EXPECT_EQ(left(Fusion::relu), "");
+  problem.bias = false;
+  EXPECT_EQ(left(Fusion::none), "+relu");
+  EXPECT_EQ(ConvolutionExtras(context, problem, {.pass = Pass::backward_data}).name(), "");
 }
 
 TEST(Forms, WriteALowWeightGradientOnlyInLowPrecision) {
