@@ -84,7 +84,7 @@ std::optional<KeyedConvolution> parse_convolution_key(std::string_view key, int 
   if (shape.channels % shape.groups != 0 || shape.outputs % shape.groups != 0) {
     refuse(key, "has channels that are no multiple of its groups");
   }
-  return KeyedConvolution{shape, sizes.contains("bias")};
+  return KeyedConvolution{shape, sizes.contains("bias"), sizes.contains("relu")};
 }
 
 Flops direct_flops(const ConvolutionShape& shape) {

@@ -31,6 +31,7 @@ struct ConvolutionShape {
 struct KeyedConvolution {
   ConvolutionShape shape;
   bool bias = false;
+  bool relu = false;  ///< the layer has taken in the ReLU after it
 };
 
 /// Reads "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1", what follows included. Nothing

@@ -19,7 +19,8 @@ std::optional<Work> algorithmic_work(std::string_view backend, std::string_view 
       {.blocking = backend == "native" ? lowering::Blocking::ours : lowering::Blocking::whole,
        .threads = kernel.threads,
        .vector_floats = lowering::vector_floats(implementation),
-       .bias = convolution->bias});
+       .bias = convolution->bias,
+       .relu = convolution->relu});
   return Work{work.flops(), work.bytes()};
 }
 

@@ -91,8 +91,9 @@ int winograd_outputs(Method method) {
 }
 
 std::optional<Method> method_of(std::string_view implementation) {
-  constexpr std::string_view reorder = "reorder+";
-  while (implementation.starts_with(reorder)) implementation.remove_prefix(reorder.size());
+  for (const std::string_view before : {"relu+", "reorder+"}) {
+    if (implementation.starts_with(before)) implementation.remove_prefix(before.size());
+  }
   const auto found = std::find_if(beginnings.begin(), beginnings.end(), [&](const auto& entry) {
     return implementation.starts_with(entry.first);
   });

@@ -19,16 +19,23 @@ AlgorithmWork direct_work(const ConvolutionShape& shape) {
           {}};
 }
 
-/// y += bias, or db = Σ dy.
-void add_bias_stage(AlgorithmWork& work, const ConvolutionShape& shape, Pass pass) {
-  if (pass == Pass::backward_data) return;
+/// y += bias and y = max(y, 0) in one pass; dy = 0 where y is not positive, and db = Σ dy.
+void add_output_stages(AlgorithmWork& work, const ConvolutionShape& shape, Pass pass,
+                       const WorkSetting& setting) {
   const double outputs = shape.output_elements();
-  const Bytes bytes = floats(pass == Pass::forward ? 2 * outputs : outputs);
-  work.stages.push_back({.name = "bias",
-                         .kind = StageKind::copy,
-                         .flops = Flops(outputs),
-                         .bytes = bytes,
-                         .working_set = floats(outputs)});
+  const auto add = [&](std::string_view name, double operations, double passes) {
+    work.stages.push_back({.name = name,
+                           .kind = StageKind::copy,
+                           .flops = Flops(operations * outputs),
+                           .bytes = floats(passes * outputs),
+                           .working_set = floats(outputs)});
+  };
+  if (pass == Pass::forward && (setting.bias || setting.relu)) {
+    add(setting.relu ? "bias and ReLU" : "bias", setting.bias && setting.relu ? 2 : 1, 2);
+  }
+  if (pass != Pass::backward_filter) return;
+  if (setting.relu) add("ReLU", 1, 3);
+  if (setting.bias) add("bias", 1, 1);
 }
 
 AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
@@ -81,7 +88,7 @@ AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass 
   EXPECT(method == Method::direct || refusal(method, shape).empty());
   AlgorithmWork work = work_of(method, shape, pass, setting);
   const bool ours = setting.blocking == Blocking::ours && method != Method::direct;
-  if (ours && setting.bias) add_bias_stage(work, shape, pass);
+  if (ours) add_output_stages(work, shape, pass, setting);
   return work;
 }
 

@@ -58,6 +58,7 @@ struct WorkSetting {
   int threads = 1;
   int vector_floats = 16;  ///< FFT: planes that one call transforms
   bool bias = false;
+  bool relu = false;  ///< Layer::relu
 };
 
 /// Operations and bytes of `method` in f32, stage by stage. `shape` is one that it offers: see
@@ -71,7 +72,8 @@ struct WorkSetting {
 ///             K × tiles by tiles × C.
 ///   fft       transforms of 2.5 L² log2 L² a plane, 8 operations a complex product at L (L/2 + 1)
 ///             frequencies; see spectra.hpp for its blocks
-/// Ours add the bias, and sum its gradient, in a pass of its own.
+/// Ours add the bias and apply a fused ReLU in one more pass over the outputs; backward_filter sums
+/// the bias' gradient in one, and clears what the ReLU does not let through in another.
 AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
                              const WorkSetting& setting = {});
 

@@ -121,7 +121,8 @@ KernelCase make_case(const Way& way, const std::string& kernel, int batch, int v
                                    {.blocking = blocking,
                                     .threads = way.threads,
                                     .vector_floats = vector_floats,
-                                    .bias = convolution->bias})};
+                                    .bias = convolution->bias,
+                                    .relu = convolution->relu})};
 }
 
 std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, LeftOut& left_out) {

@@ -197,6 +197,8 @@ TEST(Method, IsToldFromWhatRan) {
       {"winograd F(4x4,3x3) avx3+gemm", Method::winograd_f4},
       {"winograd F(3x3,6x6) avx2+gemm", Method::winograd_f6},
       {"reorder+jit:avx512_core", Method::direct},
+      {"relu+reorder+im2col+gemm", Method::im2col},
+      {"winograd F(4x4,3x3) avx3+gemm+relu", Method::winograd_f4},
       {"jit_wino_4x3:avx512_core", Method::winograd_f4},
       {"brgconv:avx512_core", Method::direct},
       {"im2col+gemm", Method::im2col},
@@ -216,6 +218,25 @@ TEST(Method, IsToldFromWhatRan) {
 TEST(Method, IsCalledByItsNameAndNoOther) {
   for (const Method method : all_methods()) EXPECT_EQ(parse_method(method_name(method)), method);
   EXPECT_THROW((void)parse_method("winograd_f3"), ConfigError);
+}
+
+TEST(AlgorithmWork, HasAPassMoreForBiasAndFusedReLU) {
+  const auto found =
+      parse_convolution_key("convolution c8 h8 w8 k8 r3 s3 stride1 pad1 groups1 bias relu", 2);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->bias && found->relu);
+  const double outputs = 2 * 8 * 8 * 8;
+  const auto more = [&](Pass pass, bool bias, bool relu) {
+    const auto with =
+        algorithm_work(Method::im2col, found->shape, pass, {.bias = bias, .relu = relu});
+    return (with.bytes() - algorithm_work(Method::im2col, found->shape, pass).bytes()).si() /
+           (4 * outputs);
+  };
+  EXPECT_EQ(more(Pass::forward, true, false), 2);
+  EXPECT_EQ(more(Pass::forward, true, true), 2);
+  EXPECT_EQ(more(Pass::forward, false, true), 2);
+  EXPECT_EQ(more(Pass::backward_filter, true, true), 4);
+  EXPECT_EQ(more(Pass::backward_data, true, true), 0);
 }
 
 TEST(AlgorithmWork, GrowsWithTheBatchInEveryMethodAndPass) {

@@ -265,12 +265,14 @@ std::string error_after(std::string_view from, std::string_view to) {
 }
 
 TEST(ResultFile, DamageIsNamedWithFileAndLine) {
-  expect_contains(error_after("\n{\"axes\"", "\n{axes"),
+  expect_contains(error_after("\n{\"algorithmic_work\"", "\n{algorithmic_work"),
                   "changed.jsonl:2: this line is not a JSON");
   expect_contains(error_after("\"status\":\"ok\"", "\"status\":\"fine\""),
                   ":2: \"fine\" is not a status");
   expect_contains(error_after("\"status\":\"ok\",", ""), "status");
   expect_contains(error_after("\"unit\":\"s\"", "\"unit\":3"), "changed.jsonl:2:");
+  expect_contains(error_after("\"workspace_bytes\":4096.0", "\"workspace_bytes\":\"4 KiB\""),
+                  "changed.jsonl:2:");
   expect_contains(error_after("{\"end\":{\"measurements\":2}}", "{\"end\":{\"measurements\":7}}"),
                   ":4: the file ends after 2 measurements but counts 7");
   expect_contains(error_after("{\"end\":{\"measurements\":2}}\n",
