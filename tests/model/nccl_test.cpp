@@ -55,6 +55,14 @@ TEST(NcclModelTest, GivesTheTimesOfItsSource) {
   EXPECT_NEAR(microseconds(many, ring, ll, 8_KiB), 2485.764, 1e-3);
 }
 
+/// By hand from the same source. One node: 8 heads of 40 GB/s · 0.85 · 7/8 · 2, times 8/14 of a
+/// message. Two nodes: 57.7 GB/s a head, times 16/30.
+TEST(NcclModelTest, GivesTheTimesOfMulticastOfItsSource) {
+  EXPECT_NEAR(microseconds(NcclModel(hopper(), {8, 8}), nvls, simple, 1024_MiB), 3972.580, 1e-2);
+  EXPECT_NEAR(microseconds(NcclModel(hopper(), {16, 8}), nvls_tree, simple, 1024_MiB), 4428.295,
+              1e-2);
+}
+
 TEST(NcclModelTest, ChoosesTheLeastTimeAndTreesOnManyNodes) {
   const NcclModel model(hopper(), {64, 8});
   const NcclChoice small = model.choose(8_KiB);
