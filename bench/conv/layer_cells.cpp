@@ -80,9 +80,12 @@ class Lister {
     };
     if (selection_->algorithms == Algorithms::chosen) return add_bench({});
     const auto algorithms = algorithms_of(**workbench_, *network, kernel.step, batch, dtype);
-    if (!algorithms) return;
+    // What a backend runs without a choice is what another backend's convolutions are compared
+    // with.
+    if (!algorithms && !is_convolution(*network, kernel)) return;
     axes["algorithm"] = "chosen";
     add_bench({});
+    if (!algorithms) return;
     for (const backend::Algorithm& algorithm : *algorithms) {
       axes["algorithm"] = algorithm.name;
       add_bench(algorithm);
