@@ -32,8 +32,8 @@ enum class Stores {
 };
 
 /// `multiply_adds` of each of n elements in registers between a load and a store of it: x ← x b + c
-/// with b and c as IntensityStep says, and after them x ← x + c if `addition`. The elements are whole
-/// lines of 64 bytes and begin at a multiple of that.
+/// with b and c as IntensityStep says, and after them x ← x + c if `addition`. The elements are
+/// whole lines of 64 bytes and begin at a multiple of that.
 template <class Float>
 using IntensityLoop = void (*)(std::size_t n, int multiply_adds, bool addition, Float* x);
 

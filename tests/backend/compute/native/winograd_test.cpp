@@ -65,7 +65,8 @@ TEST(WinogradMatrices, AreThoseOfTheLiteratureButForSigns) {
   const Rational half(1, 2);
   EXPECT_TRUE((filter[1] == std::array<Rational, 3>{half, half, half}));
   EXPECT_TRUE((filter[2] == std::array<Rational, 3>{half, Rational(-1, 2), half}));
-  EXPECT_TRUE((minimal_filtering::output_matrix<2, 3>()[1] == std::array<Rational, 4>{0, 1, -1, 1}));
+  EXPECT_TRUE(
+      (minimal_filtering::output_matrix<2, 3>()[1] == std::array<Rational, 4>{0, 1, -1, 1}));
   EXPECT_TRUE((minimal_filtering::data_matrix<4>()[3] == std::array<Rational, 4>{0, -1, 0, 1}));
 }
 
