@@ -61,12 +61,26 @@ std::map<std::string, std::string> library_versions(const bench::Context& contex
   return versions;
 }
 
-ResultHeader header(const BenchOptions& options, const bench::Context& context) {
+/// Where the compute backends that are asked for leave what the ranks exchange.
+backend::DataPlace gradients(const BenchOptions& options) {
+  const bench::Context context{.values = options.values, .communicator = nullptr};
+  if (!options.values.contains("backend")) return backend::DataPlace::host;
+  const std::vector<std::string> names = context.list("backend");
+  const bool on_devices = std::ranges::any_of(names, [](const std::string& name) {
+    const auto* found = family<backend::ComputeBackend>().find(name);
+    return found != nullptr && found->has_own_memory();
+  });
+  return on_devices ? backend::DataPlace::device : backend::DataPlace::host;
+}
+
+ResultHeader header(const BenchOptions& options, const bench::Context& context,
+                    const Session& session) {
   ResultHeader header;
   header.benchmark = options.benchmark->name;
   header.command = own_command();
   header.run = options.values;
   header.run["ranks"] = std::to_string(context.communicator->size());
+  header.run.insert_or_assign("comm", session.communicator_name());
   header.environment = capture_environment();
   header.environment.libraries = library_versions(context);
   return header;
@@ -116,6 +130,7 @@ void explain(ExitCode code, const Tally& tally) {
 
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
+  options.session.gradients = gradients(options);
   Session session(options.session);
   backend::Communicator& communicator = session.communicator();
   const bool root = communicator.rank() == 0;
@@ -126,7 +141,7 @@ ExitCode run_bench(BenchOptions options) {
   const bool list = lists_only(options.runner.flags);
   std::optional<ResultWriter> writer;
   if (root && !options.output.empty() && !list)
-    writer.emplace(options.output, header(options, context));
+    writer.emplace(options.output, header(options, context, session));
   if (writer && options.output == "-") {
     options.runner.display = bench::RunnerOptions::Display::standard_error;
   }
@@ -182,7 +197,12 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->add_option("--ranks", options->session.ranks,
                    "Ranks expected; stops if the launcher started another number")
       ->check(positive());
-  command->add_option("--comm", options->session.comm, "Communicator: auto, local, mpi or nccl")
+  command
+      ->add_option(
+          "--comm", options->session.comm,
+          "Communicator: local, mpi, mpi_cuda (memory of GPUs directly), mpi_staged (by way "
+          "of the host's) or nccl; auto: of several ranks on GPUs nccl if each has one of "
+          "its own, else as the launcher asks")
       ->capture_default_str();
   command
       ->add_option("--cores-per-rank", options->session.cores_per_rank,

@@ -13,6 +13,7 @@
 #include "app/positive.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
+#include "core/fuse.hpp"
 #include "core/network.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
@@ -31,7 +32,10 @@ struct PredictOptions {
   std::string dtype = "f32";
   std::string schedule = "wait_free";
   std::string input_copy;
+  std::string normalise;
   std::string launch = "eager";
+  std::string all_reduce;
+  std::string fuse = "none";
   bool layers = false;
   InterNodeOptions inter_node;
   DocumentOutput output;
@@ -49,6 +53,24 @@ int loader_threads(const PredictOptions& options, const Cluster& cluster) {
 InputCopy input_copy(const PredictOptions& options, const Cluster& cluster) {
   if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
   return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
+}
+
+/// Where one is asked for, in place of the cluster's.
+void choose_all_reduce(const PredictOptions& options, Cluster& cluster) {
+  if (options.all_reduce.empty()) return;
+  cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
+  if (cluster.all_reduce != AllReduceRule::nccl || cluster.nccl) return;
+  throw ConfigError(fmt::format(
+      "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
+      "it. "
+      "Add the key nccl to the cluster (docs/CONFIG.md), or ask for ring or hierarchical.",
+      cluster.name));
+}
+
+/// Likewise.
+Normalisation normalisation(const PredictOptions& options, const Cluster& cluster) {
+  if (!options.normalise.empty()) return parse_normalisation(options.normalise);
+  return cluster.device.kind == DeviceKind::gpu ? Normalisation::device : Normalisation::host;
 }
 
 model::Machine choose_machine(const PredictOptions& options) {
@@ -69,7 +91,7 @@ report::Document layer_document(const Network& network, const model::Machine& ma
     run.ranks = count;
     times.push_back(model::layer_times(network, machine, run));
   }
-  return report::layer_document(network, times);
+  return report::layer_document(as_run(network, run), times);
 }
 
 ExitCode predict(const PredictOptions& options) {
@@ -81,6 +103,7 @@ ExitCode predict(const PredictOptions& options) {
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
   options.inter_node.apply(machine.cluster);
+  choose_all_reduce(options, machine.cluster);
   Run run = options.run;
   run.network = network.name();
   run.cluster = machine.cluster.name;
@@ -89,7 +112,9 @@ ExitCode predict(const PredictOptions& options) {
   run.ranks_per_node = machine.cluster.devices_per_node;
   run.loader_threads = loader_threads(options, machine.cluster);
   run.input_copy = input_copy(options, machine.cluster);
+  run.normalisation = normalisation(options, machine.cluster);
   run.launch = parse_launch(options.launch);
+  run.fuse_relu = parse_fusion(options.fuse);
   check(run);
   options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
                                       : report::prediction_document(
@@ -132,8 +157,21 @@ void declare(CLI::App& verb, ExitCode& result) {
                   "When batches reach the device: on_path, or ahead, while it computes the "
                   "iteration before (default: on GPUs ahead, as training does, else on_path)");
   verb.add_option(
+      "--normalise", options->normalise,
+      "Where pictures are normalised: host, so that f32 travels to the device, or "
+      "device, so that bytes do (default: on GPUs device, as training does, else host)");
+  verb.add_option(
           "--launch", options->launch,
           "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
+      ->capture_default_str();
+  verb.add_option(
+      "--all-reduce", options->all_reduce,
+      "How gradients are added where that was not measured: ring, hierarchical, or nccl, "
+      "by NCCL's own cost model (default: what the cluster says, else ring)");
+  verb.add_option("--fuse", options->fuse,
+                  "relu: ReLUs are parts of the layers before them, where they can be, as with "
+                  "bench e2e --fuse relu; a fitted machine has to have them measured by bench conv "
+                  "--fuse relu; or none")
       ->capture_default_str();
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");

@@ -12,9 +12,10 @@
 namespace dlscale::app {
 namespace {
 
-/// The communicator that was named, or the one that the launcher calls for.
-std::unique_ptr<backend::Communicator> connect(const SessionOptions& options) {
-  if (options.comm == "auto") return backend::connect_launched(options.ranks);
+/// The communicator that was named, or the best for what the launcher started. MPI is called after
+/// what it does with memory of GPUs, where there is any.
+backend::Connection connect(const SessionOptions& options) {
+  if (options.comm == "auto") return backend::connect_best(options.ranks, options.gradients);
   const auto backends = family<backend::CommBackend>();
   const backend::CommBackend* chosen = backends.find(options.comm);
   if (chosen == nullptr) {
@@ -26,11 +27,22 @@ std::unique_ptr<backend::Communicator> connect(const SessionOptions& options) {
                       options.comm, absent.reason));
     }
     throw ConfigError(
-        fmt::format("\"{}\" is no communicator. Write auto, local, mpi or nccl.", options.comm));
+        fmt::format("\"{}\" is no communicator. Write auto, local, mpi, mpi_cuda, mpi_staged or "
+                    "nccl.",
+                    options.comm));
   }
-  std::unique_ptr<backend::Communicator> communicator = chosen->connect();
-  backend::check_world(*communicator, options.ranks);
-  return communicator;
+  backend::Connection connection{chosen->connect(), options.comm, ""};
+  backend::check_world(*connection.communicator, options.ranks);
+  if (options.comm == "mpi" && options.gradients == backend::DataPlace::device) {
+    connection.name = connection.communicator->takes_device_memory() ? "mpi_cuda" : "mpi_staged";
+  }
+  return connection;
+}
+
+/// Says what was chosen where there was a choice.
+void announce(const backend::Connection& connection) {
+  if (connection.why.empty() || connection.communicator->rank() != 0) return;
+  fmt::print(stderr, "dlscale: the ranks are joined by {}: {}\n", connection.name, connection.why);
 }
 
 /// Launchers may have bound each rank to cores of its own, as Open MPI does for two ranks: then the
@@ -45,15 +57,17 @@ bool bound_by_launcher(backend::Communicator& communicator, const std::vector<in
 
 }  // namespace
 
-Session::Session(const SessionOptions& options) : communicator_(connect(options)) {
+Session::Session(const SessionOptions& options) : connection_(connect(options)) {
+  announce(connection_);
+  backend::Communicator& ranks = communicator();
   const std::vector<int> cores = backend::usable_cores();
-  const bool bound = bound_by_launcher(*communicator_, cores);
-  const int sharers = bound ? 1 : communicator_->node_size();
+  const bool bound = bound_by_launcher(ranks, cores);
+  const int sharers = bound ? 1 : ranks.node_size();
   const int even_share = std::max(1, static_cast<int>(cores.size()) / sharers);
   cores_per_rank_ = options.cores_per_rank > 0 ? options.cores_per_rank : even_share;
-  backend::bind_to_cores(bound ? 0 : communicator_->node_rank(), cores_per_rank_);
-  if (communicator_->size() > 1) {
-    watchdog_ = std::make_unique<backend::Watchdog>(*communicator_, options.results);
+  backend::bind_to_cores(bound ? 0 : ranks.node_rank(), cores_per_rank_);
+  if (ranks.size() > 1) {
+    watchdog_ = std::make_unique<backend::Watchdog>(ranks, options.results);
   }
 }
 

@@ -10,9 +10,10 @@ namespace dlscale::app {
 /// How the ranks of this process are joined and bound, as asked for on the command line.
 struct SessionOptions {
   std::string comm = "auto";  ///< auto, or a member of the family of communicators
-  int ranks = 0;              ///< how many the user expects; 0 = as launched
-  int cores_per_rank = 0;     ///< 0 = an even share of the node
-  std::string results;        ///< named if a rank dies
+  backend::DataPlace gradients = backend::DataPlace::host;
+  int ranks = 0;           ///< how many the user expects; 0 = as launched
+  int cores_per_rank = 0;  ///< 0 = an even share of the node
+  std::string results;     ///< named if a rank dies
 };
 
 /// The ranks this process runs with: connected, counted, bound to their cores and watched.
@@ -23,13 +24,15 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  [[nodiscard]] backend::Communicator& communicator() { return *communicator_; }
+  [[nodiscard]] backend::Communicator& communicator() { return *connection_.communicator; }
+  /// What joins the ranks, as the family calls it.
+  [[nodiscard]] const std::string& communicator_name() const { return connection_.name; }
   [[nodiscard]] int cores_per_rank() const { return cores_per_rank_; }
   /// All ranks leave in good order. Collective.
   void close();
 
  private:
-  std::unique_ptr<backend::Communicator> communicator_;
+  backend::Connection connection_;
   std::unique_ptr<backend::Watchdog> watchdog_;
   int cores_per_rank_ = 1;
 };

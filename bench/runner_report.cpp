@@ -26,7 +26,14 @@ constexpr const char* half_width = "relative_half_width";
 constexpr const char* flop_rate = "flop_per_s";
 constexpr const char* byte_rate = "bytes_per_s";
 constexpr const char* error = "max_relative_error";
-constexpr const char* counter_names[] = {samples, half_width, flop_rate, byte_rate, error};
+constexpr const char* executed_rate = "algorithmic_flop_per_s";
+constexpr const char* executed_intensity = "algorithmic_flop_per_byte";
+constexpr const char* mean_error = "mean_relative_error";
+constexpr const char* workspace = "workspace_bytes";
+constexpr const char* creation = "creation_s";
+constexpr const char* counter_names[] = {samples,   half_width,    flop_rate,          byte_rate,
+                                         error,     executed_rate, executed_intensity, mean_error,
+                                         workspace, creation};
 
 /// The runs that were measured, with the CPU time that nobody measured set to 0.
 Runs cleaned(const Runs& runs) {
@@ -97,14 +104,16 @@ std::string time_text(const Run& run) {
   return to_text(Seconds(run.GetAdjustedRealTime() / GetTimeUnitMultiplier(run.time_unit)));
 }
 
-/// One line a cell: name, time, interval, rates, error against reference, implementation.
+/// One line a cell: name, time, interval, rates (of what was asked for, and executed by the
+/// algorithm), error against reference, implementation.
 class Table : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context& context) override {  // NOLINT(readability-identifier-naming)
     const std::size_t suffix = std::string_view("/iterations:1/manual_time").size();
     width_ = std::max<std::size_t>(context.name_field_width, suffix + 4) - suffix;
-    GetOutputStream() << fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>8} {:>8}  {}\n", "cell", width_,
-                                     "time", "±", "GFLOP/s", "GB/s", "error", "implementation");
+    GetOutputStream() << fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>9} {:>8} {:>8}  {}\n", "cell",
+                                     width_, "time", "±", "GFLOP/s", "executed", "GB/s", "error",
+                                     "implementation");
     return true;
   }
   void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
@@ -119,9 +128,10 @@ class Table : public benchmark::BenchmarkReporter {
   }
   [[nodiscard]] std::string row(const Run& run) const {
     const bool spread = run.run_type == Run::RT_Aggregate;
-    return fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>8} {:>8}  {}\n", short_name(run), width_,
+    return fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>9} {:>8} {:>8}  {}\n", short_name(run), width_,
                        time_text(run), spread ? "-" : counter(run, half_width, "{:.1f} %", 100),
                        spread ? "-" : counter(run, flop_rate, "{:.1f}", 1e-9),
+                       spread ? "-" : counter(run, executed_rate, "{:.1f}", 1e-9),
                        spread ? "-" : counter(run, byte_rate, "{:.1f}", 1e-9),
                        spread ? "-" : counter(run, error, "{:.0e}", 1), run.report_label);
   }
@@ -140,6 +150,13 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
   }
   if (measurement.work) set(byte_rate, measurement.work->bytes.si() / time.median);
   if (measurement.max_relative_error) set(error, *measurement.max_relative_error);
+  if (measurement.mean_relative_error) set(mean_error, *measurement.mean_relative_error);
+  if (measurement.workspace) set(workspace, measurement.workspace->si());
+  if (measurement.creation) set(creation, measurement.creation->si());
+  if (const auto& work = measurement.algorithmic_work) {
+    set(executed_rate, work->flops.si() / time.median);
+    set(executed_intensity, (work->flops / work->bytes).si());
+  }
 }
 
 /// What the time of a cell is: "time", of a training run "t_iter", else its first duration.

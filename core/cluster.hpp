@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/nccl_facts.hpp"
 #include "core/run.hpp"
 #include "core/units.hpp"
 
@@ -55,6 +56,8 @@ struct Cluster {
   LinkSpec intra_node;   ///< per device; may be empty if a node has one
   LinkSpec inter_node;   ///< per node; may be empty if there is one
   Storage storage;
+  std::optional<NcclFacts> nccl;                   ///< GPUs only; absent = not known
+  AllReduceRule all_reduce = AllReduceRule::ring;  ///< nccl only if `nccl` is there
   [[nodiscard]] int workers() const { return nodes * devices_per_node; }
 };
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -77,6 +79,44 @@ Storage read_storage(const ConfigMap& map) {
   return storage;
 }
 
+/// A word that `parse` knows; else refuses it with what `parse` says.
+template <class Enum>
+Enum read_word(const ConfigMap& map, std::string_view key, Enum (*parse)(std::string_view)) {
+  try {
+    return parse(map.text(key));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}", map.where(key), error.what()));
+  }
+}
+
+NcclFacts read_nccl(const ConfigMap& map) {
+  map.allow_only(
+      {"gpu", "fabric", "processor", "gpu_bandwidth", "adapters", "adapter_bandwidth", "source"});
+  NcclFacts facts;
+  facts.gpu = read_word(map, "gpu", parse_nccl_gpu);
+  facts.fabric = read_word(map, "fabric", parse_nccl_fabric);
+  facts.processor = read_word(map, "processor", parse_nccl_processor);
+  facts.gpu_bandwidth = map.quantity<BytesPerSecond>("gpu_bandwidth");
+  facts.adapters = map.integer("adapters", {1, 64});
+  facts.adapter_bandwidth = map.quantity<BytesPerSecond>("adapter_bandwidth");
+  facts.source = map.text("source");
+  return facts;
+}
+
+/// Who states NCCL's facts means NCCL, unless another rule is named.
+void read_all_reduce(const ConfigMap& map, Cluster& cluster) {
+  if (map.has("nccl")) {
+    cluster.nccl = read_nccl(map.map("nccl"));
+    cluster.all_reduce = AllReduceRule::nccl;
+  }
+  if (map.has("all_reduce")) {
+    cluster.all_reduce = read_word(map, "all_reduce", parse_all_reduce_rule);
+  }
+  if (cluster.all_reduce == AllReduceRule::nccl && !cluster.nccl) {
+    map.refuse("all_reduce", "without what NCCL's cost model needs", "Add the key nccl.");
+  }
+}
+
 /// A link that nothing crosses may be left out.
 void read_links(const ConfigMap& map, Cluster& cluster) {
   map.allow_only({"host_device", "intra_node", "inter_node"});
@@ -93,8 +133,8 @@ void read_links(const ConfigMap& map, Cluster& cluster) {
 
 Cluster load_cluster(std::string_view name) {
   const ConfigMap map = ConfigMap::load(find_config("clusters", name));
-  map.allow_only(
-      {"cluster", "doc", "nodes", "devices_per_node", "device", "host", "links", "storage"});
+  map.allow_only({"cluster", "doc", "nodes", "devices_per_node", "device", "host", "links",
+                  "storage", "nccl", "all_reduce"});
   Cluster cluster;
   cluster.name = map.text("cluster");
   cluster.doc = map.text_or("doc", "");
@@ -104,6 +144,7 @@ Cluster load_cluster(std::string_view name) {
   cluster.host = read_host(map.map("host"));
   read_links(map.map("links"), cluster);
   if (map.has("storage")) cluster.storage = read_storage(map.map("storage"));
+  read_all_reduce(map, cluster);
   return cluster;
 }
 

@@ -50,9 +50,15 @@ struct Measurement {
   std::map<std::string, Series> series;  ///< "time" for simple benchmarks; e2e: "t_iter", "t_f", …
   std::optional<Work> work;              ///< per sample; rates are derived, never stored
   std::string implementation;            ///< what really ran, in the library's own words
-  std::optional<double> max_relative_error;  ///< against reference; absent: not comparable
-  std::vector<std::string> warnings;         ///< with advice
-  std::optional<TrainedNetwork> network;     ///< of "e2e"; older files lack it
+  std::optional<double> max_relative_error;   ///< against reference; absent: not comparable
+  std::optional<double> mean_relative_error;  ///< the same on average over all elements
+  /// What the algorithm that ran really does, where that is known: more or less than `work`, which
+  /// is what was asked for.
+  std::optional<Work> algorithmic_work;
+  std::optional<Bytes> workspace;         ///< memory beside the tensors
+  std::optional<Seconds> creation;        ///< to create the operation, which is not in its time
+  std::vector<std::string> warnings;      ///< with advice
+  std::optional<TrainedNetwork> network;  ///< of "e2e"; older files lack it
 
   [[nodiscard]] const Series& at(std::string_view series_name) const;  ///< throws ConfigError
   [[nodiscard]] const std::string& axis(std::string_view name) const;  ///< throws ConfigError

@@ -31,6 +31,7 @@ class Builder {
     Layer layer{LayerId(layers_.size()), node.name, node.kind, {}, {}, {}};
     if (node.name.empty()) refuse(layer, "has no name", "Give every layer a name of its own.");
     if (ids_.contains(node.name)) refuse(layer, "occurs twice", "Give each layer its own name.");
+    if (node.relu) take_in_relu(layer);
     for (const std::string& producer : node.inputs) connect(layer, producer);
     infer_shape(network_, layer);
     add(std::move(layer));
@@ -42,6 +43,14 @@ class Builder {
   void add(Layer layer) {
     ids_.emplace(layer.name, layer.id);
     layers_.push_back(std::move(layer));
+  }
+
+  void take_in_relu(Layer& layer) const {
+    if (!may_have_relu(layer.kind)) {
+      refuse(layer, fmt::format("is a {} with a ReLU of its own", kind_name(layer.kind)),
+             "Only convolution, batch_norm and sum take one in: make the ReLU a layer.");
+    }
+    layer.relu = true;
   }
 
   void connect(Layer& layer, const std::string& producer) {
@@ -137,6 +146,11 @@ struct KindName {
 
 std::string_view kind_name(const LayerKind& kind) {
   return std::visit(KindName{}, kind);
+}
+
+bool may_have_relu(const LayerKind& kind) {
+  return std::holds_alternative<Convolution>(kind) || std::holds_alternative<BatchNorm>(kind) ||
+         std::holds_alternative<Sum>(kind);
 }
 
 std::int64_t Layer::weight_count() const {

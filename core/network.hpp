@@ -81,6 +81,10 @@ using LayerKind = std::variant<Input, Convolution, Pooling, Relu, Lrn, BatchNorm
 /// The word for a kind in configuration files and results: "convolution", "max_pooling", …
 std::string_view kind_name(const LayerKind& kind);
 
+/// Whether layers of a kind can take in the ReLU after them: convolution, batch norm and sum. Not
+/// fully connected ones, whose outputs are so small beside their weights that nothing is gained.
+bool may_have_relu(const LayerKind& kind);
+
 /// One layer of a network with its shapes for one image.
 struct Layer {
   LayerId id;
@@ -89,6 +93,9 @@ struct Layer {
   std::vector<LayerId> inputs;           ///< producers, in order; empty only for Input
   std::vector<ImageShape> input_shapes;  ///< of those producers
   ImageShape output;                     ///< of a loss: 1 × 1 × 1
+  /// The output is max(·, 0) of what the kind computes: the layer has taken in the ReLU after it
+  /// (fuse_relu()). Only where may_have_relu().
+  bool relu = false;
 
   [[nodiscard]] std::int64_t weight_count() const;  ///< convolution, fully connected; BN: scale
   [[nodiscard]] std::int64_t bias_count() const;    ///< bias; BN: shift
@@ -108,6 +115,7 @@ class Network {
     std::string name;
     LayerKind kind;
     std::vector<std::string> inputs;
+    bool relu = false;  ///< as Layer::relu; ConfigError where the kind cannot
   };
   Network(std::string name, ImageShape input, const std::vector<Node>& nodes);
 

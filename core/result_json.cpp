@@ -64,9 +64,12 @@ std::string not_finite(const Measurement& measurement) {
   }
   const auto& error = measurement.max_relative_error;
   if (error && !std::isfinite(*error)) return "the error against the reference is not finite";
-  const auto& work = measurement.work;
-  if (work && !std::isfinite(work->flops.si() + work->bytes.si())) {
-    return "the declared work is not finite";
+  const auto& mean = measurement.mean_relative_error;
+  if (mean && !std::isfinite(*mean)) return "the mean error against the reference is not finite";
+  for (const auto& work : {measurement.work, measurement.algorithmic_work}) {
+    if (work && !std::isfinite(work->flops.si() + work->bytes.si())) {
+      return "the declared work is not finite";
+    }
   }
   return {};
 }
@@ -91,6 +94,24 @@ json finite_or_null(const std::optional<double>& value) {
 json to_json(const std::optional<Work>& work) {
   if (!work) return nullptr;
   return {{"flops", finite_or_null(work->flops.si())}, {"bytes", finite_or_null(work->bytes.si())}};
+}
+
+/// What not every measurement has, and files of earlier versions have not.
+void add_details(const Measurement& measurement, json& line) {
+  const auto add = [&line](const char* key, const std::optional<double>& value) {
+    if (value && std::isfinite(*value)) line[key] = *value;
+  };
+  add("mean_relative_error", measurement.mean_relative_error);
+  if (measurement.workspace) add("workspace_bytes", measurement.workspace->si());
+  if (measurement.creation) add("creation_s", measurement.creation->si());
+  if (measurement.algorithmic_work) {
+    line["algorithmic_work"] = to_json(measurement.algorithmic_work);
+  }
+}
+
+std::optional<double> number_at(const json& value, const char* key) {
+  if (!value.contains(key)) return {};
+  return value.at(key).get<double>();
 }
 
 std::optional<TrainedNetwork> parse_network(const json& value) {
@@ -121,6 +142,15 @@ Series parse_series(const json& value) {
 std::optional<Work> parse_work(const json& value) {
   if (value.is_null() || value.at("flops").is_null() || value.at("bytes").is_null()) return {};
   return Work{Flops(value.at("flops").get<double>()), Bytes(value.at("bytes").get<double>())};
+}
+
+void parse_details(const json& value, Measurement& measurement) {
+  measurement.mean_relative_error = number_at(value, "mean_relative_error");
+  if (const auto bytes = number_at(value, "workspace_bytes")) measurement.workspace = Bytes(*bytes);
+  if (const auto time = number_at(value, "creation_s")) measurement.creation = Seconds(*time);
+  if (value.contains("algorithmic_work")) {
+    measurement.algorithmic_work = parse_work(value.at("algorithmic_work"));
+  }
 }
 
 void check_schema(const json& value) {
@@ -158,6 +188,7 @@ std::string measurement_line(const Measurement& original) {
                {"implementation", measurement.implementation},
                {"max_relative_error", finite_or_null(measurement.max_relative_error)},
                {"warnings", measurement.warnings}};
+  add_details(measurement, line);
   if (const auto& network = measurement.network) {
     line["network"] = {{"source", network->source}, {"fingerprint", network->fingerprint}};
   }
@@ -202,6 +233,7 @@ Measurement parse_measurement(std::string_view line) {
     measurement.implementation = value.at("implementation");
     const json& error = value.at("max_relative_error");
     if (!error.is_null()) measurement.max_relative_error = error.get<double>();
+    parse_details(value, measurement);
     measurement.warnings = value.at("warnings").get<std::vector<std::string>>();
     measurement.network = parse_network(value);
     return measurement;

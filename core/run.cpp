@@ -3,30 +3,17 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <string>
-#include <vector>
 
 #include "core/error.hpp"
-#include "core/suggest.hpp"
+#include "core/parse_word.hpp"
 
 namespace dlscale {
 namespace {
 
 constexpr std::array all_schedules{Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
 constexpr std::array all_input_copies{InputCopy::on_path, InputCopy::ahead};
+constexpr std::array all_normalisations{Normalisation::host, Normalisation::device};
 constexpr std::array all_launches{Launch::eager, Launch::graph};
-
-/// The value among `all` that `name_of` calls `word`.
-template <class Enum, std::size_t N>
-Enum parse_word(std::string_view what, std::string_view word, const std::array<Enum, N>& all,
-                std::string_view (*name_of)(Enum)) {
-  std::vector<std::string> words;
-  for (const Enum value : all) {
-    if (name_of(value) == word) return value;
-    words.emplace_back(name_of(value));
-  }
-  throw ConfigError(fmt::format("\"{}\" is not a {}. {}", word, what, suggestion(word, words)));
-}
 
 void check_range(std::string_view field, int value, int most) {
   if (value >= 1 && value <= most) return;
@@ -82,6 +69,20 @@ std::string_view input_copy_name(InputCopy copy) {
 
 InputCopy parse_input_copy(std::string_view name) {
   return parse_word("way to copy the input", name, all_input_copies, input_copy_name);
+}
+
+std::string_view normalisation_name(Normalisation normalisation) {
+  switch (normalisation) {
+    case Normalisation::host:
+      return "host";
+    case Normalisation::device:
+      return "device";
+  }
+  fail_expectation("normalisation is a Normalisation");
+}
+
+Normalisation parse_normalisation(std::string_view name) {
+  return parse_word("place to normalise pictures", name, all_normalisations, normalisation_name);
 }
 
 std::string_view launch_name(Launch launch) {

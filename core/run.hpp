@@ -39,6 +39,15 @@ enum class InputCopy {
 std::string_view input_copy_name(InputCopy copy);
 InputCopy parse_input_copy(std::string_view name);  ///< throws ConfigError
 
+/// Where a decoded picture becomes the numbers that a network reads: (value / 255 - mean) /
+/// deviation of each channel.
+enum class Normalisation {
+  host,    ///< by the loader threads; f32 travels to the device
+  device,  ///< bytes travel to the device, a quarter as many
+};
+std::string_view normalisation_name(Normalisation normalisation);
+Normalisation parse_normalisation(std::string_view name);  ///< throws ConfigError
+
 /// How a host gives a device the work of an iteration.
 enum class Launch {
   eager,  ///< every kernel anew
@@ -64,6 +73,8 @@ struct Run {
   /// Devices with memory of their own copy ahead, processors cannot.
   InputCopy input_copy = InputCopy::on_path;
   Launch launch = Launch::eager;  ///< graph: only devices that run beside the host
+  Normalisation normalisation = Normalisation::host;
+  bool fuse_relu = false;  ///< ReLUs are part of the layers before them
 };
 
 /// Throws ConfigError naming the field, the value and what is allowed.

@@ -30,9 +30,9 @@ std::vector<bool> find_trained(const Network& network) {
 
 bool returns_gradient(const Layer& layer, const std::vector<bool>& trained) {
   if (is<BatchNorm>(layer)) return true;
-  return !is<Sum>(layer) &&
-         std::any_of(layer.inputs.begin(), layer.inputs.end(),
-                     [&](LayerId input) -> bool { return trained[input.index()]; });
+  const bool hands_on = is<Sum>(layer) && !layer.relu;
+  return !hands_on && std::any_of(layer.inputs.begin(), layer.inputs.end(),
+                                  [&](LayerId input) -> bool { return trained[input.index()]; });
 }
 
 /// The backward pass that makes the gradients of a layer's parameters.
@@ -149,7 +149,8 @@ std::vector<Step> backward_steps(const Network& network) {
 std::string kernel_key(const Network& network, LayerId id) {
   const Layer& layer = network.layer(id);
   const std::size_t consumers = network.consumers(id).size();
-  return fmt::format("{} {}{}", kind_name(layer.kind), std::visit(KernelKey{layer}, layer.kind),
+  return fmt::format("{} {}{}{}", kind_name(layer.kind), std::visit(KernelKey{layer}, layer.kind),
+                     layer.relu ? " relu" : "",
                      consumers > 1 ? fmt::format(" consumers{}", consumers) : "");
 }
 

@@ -38,14 +38,20 @@ std::vector<Step> forward_steps(const Network& network);
 /// accumulate for gradients that reach no parameters, such as those of the input; batch norm always
 /// has backward_data, which makes its parameter gradients. No step where nothing is computed: the
 /// backward of Sum hands its gradient on without work, as does fan-out to a single consumer.
+///
+/// A layer with a ReLU of its own (Layer::relu) lets the gradient of its output through only where
+/// that output is positive, in the first of its passes here: a convolution in backward_filter,
+/// which leaves it so to backward_data; batch norm in backward_data; and Sum has a backward_data
+/// for it alone, which makes the one gradient that all of its inputs share.
 std::vector<Step> backward_steps(const Network& network);
 
 /// Declared work of a step for a batch; a multiply-add is two operations, padding counts.
 Work work(const Network& network, Step step, int batch, DType dtype);
 
 /// The name of the kernel a step runs, equal for layers that do the same work, such as
-/// "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1". The number of consumers is part of it
-/// where it is more than one, because accumulate depends on it; batch, pass and precision are not.
+/// "convolution c64 h56 w56 k256 r1 s1 stride1 pad0 groups1", with " relu" at its end where the
+/// layer has taken one in. The number of consumers is part of it where it is more than one, because
+/// accumulate depends on it; batch, pass and precision are not.
 std::string kernel_key(const Network& network, LayerId layer);
 
 /// The gradients of one message: layers in the order in which backward finishes them, last layer

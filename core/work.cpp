@@ -17,6 +17,7 @@ struct Counts {
   double macs = 0;
   double images = 0;
   double e = 4;
+  bool relu = false;  ///< Layer::relu
 };
 
 Counts count(const Layer& layer, int batch, DType dtype) {
@@ -30,6 +31,7 @@ Counts count(const Layer& layer, int batch, DType dtype) {
   counts.biases = static_cast<double>(layer.bias_count());
   counts.macs = static_cast<double>(layer.forward_macs()) * counts.images;
   counts.e = static_cast<double>(element_bytes(dtype));
+  counts.relu = layer.relu;
   return counts;
 }
 
@@ -38,11 +40,14 @@ Work make_work(double flops, double bytes) {
 }
 
 /// Convolution and fully connected: each pass is the same product with its operands in other
-/// roles. Adding the bias (one addition an output element) is not counted, as is usual.
+/// roles. Adding the bias and taking the maximum with 0 (one operation an output element each) are
+/// not counted, as is usual. With a ReLU backward_filter also reads the output, and writes the
+/// gradient that it lets through.
 Work product_work(const Counts& c, Pass pass) {
   const double flops = 2 * c.macs;
   if (pass == Pass::backward_filter) {
-    return make_work(flops, c.e * (c.in + c.out) + f32_bytes * (c.weights + c.biases));
+    const double masked = c.relu ? 2 * c.e * c.out : 0;
+    return make_work(flops, c.e * (c.in + c.out) + f32_bytes * (c.weights + c.biases) + masked);
   }
   const double biases = pass == Pass::forward ? f32_bytes * c.biases : 0;
   return make_work(flops, c.e * (c.in + c.weights + c.out) + biases);
@@ -89,10 +94,11 @@ struct KindWork {
 
   /// Forward: mean 1, squared deviation 3, scale and shift 2. Backward: shift 1, scale 3, input 4.
   /// Scale and shift are read; backward writes their gradients too. Batch statistics are per
-  /// channel and not counted.
+  /// channel and not counted. A ReLU compares once each way; backward can tell what it let through
+  /// from the input.
   Work operator()(const BatchNorm& /*kind*/) const {
     const double parameters = f32_bytes * (c.weights + c.biases);
-    const Work work = elementwise(6, 8);
+    const Work work = c.relu ? elementwise(7, 9) : elementwise(6, 8);
     return {work.flops, work.bytes + Bytes(is_forward() ? parameters : 2 * parameters)};
   }
 
@@ -101,10 +107,12 @@ struct KindWork {
 
   Work operator()(const Concat& /*kind*/) const { return make_work(0, c.e * 2 * c.out); }
 
-  /// Its backward hands the gradient on and has no step.
+  /// Its backward hands the gradient on and has no step, unless there is a ReLU: then it is that
+  /// of the ReLU alone, which reads output and gradient and writes one for all inputs.
   Work operator()(const Sum& /*kind*/) const {
-    EXPECT(is_forward());
-    return make_work(c.in - c.out, c.e * (c.in + c.out));
+    EXPECT(is_forward() || c.relu);
+    if (!is_forward()) return make_work(c.out, c.e * 3 * c.out);
+    return make_work(c.in - (c.relu ? 0 : c.out), c.e * (c.in + c.out));
   }
 
   /// Forward, an element: maximum, difference, exponential, sum; an image: logarithm, difference.

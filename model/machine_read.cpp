@@ -165,6 +165,42 @@ Storage read_storage(const Value& value) {
   return storage;
 }
 
+/// A word that `parse` knows.
+template <class Enum>
+Enum read_word(const Value& value, Enum (*parse)(std::string_view)) {
+  const std::string word = value.text();
+  try {
+    return parse(word);
+  } catch (const ConfigError& error) {
+    value.fail(fmt::format("is wrong: {}", error.what()));
+  }
+}
+
+NcclFacts read_nccl(const Value& value) {
+  Object object(value);
+  NcclFacts facts;
+  facts.gpu = read_word(object.take("gpu"), parse_nccl_gpu);
+  facts.fabric = read_word(object.take("fabric"), parse_nccl_fabric);
+  facts.processor = read_word(object.take("processor"), parse_nccl_processor);
+  facts.gpu_bandwidth = BytesPerSecond(object.take("gpu_bandwidth_bytes_per_s").number());
+  facts.adapters = object.take("adapters").integer(1);
+  facts.adapter_bandwidth = BytesPerSecond(object.take("adapter_bandwidth_bytes_per_s").number());
+  facts.source = object.take("source").text();
+  object.done();
+  return facts;
+}
+
+/// Files of earlier versions say nothing of it.
+void read_all_reduce(Object& object, Cluster& cluster) {
+  if (object.has("nccl")) cluster.nccl = read_nccl(object.take("nccl"));
+  if (object.has("all_reduce")) {
+    cluster.all_reduce = read_word(object.take("all_reduce"), parse_all_reduce_rule);
+  }
+  if (cluster.all_reduce == AllReduceRule::nccl && !cluster.nccl) {
+    object.fail("/all_reduce is nccl, but there are no facts under nccl");
+  }
+}
+
 Cluster read_cluster(const Value& value) {
   Object object(value);
   Cluster cluster;
@@ -178,6 +214,7 @@ Cluster read_cluster(const Value& value) {
   cluster.intra_node = read_link(object.take("intra_node"));
   cluster.inter_node = read_link(object.take("inter_node"));
   cluster.storage = read_storage(object.take("storage"));
+  read_all_reduce(object, cluster);
   object.done();
   return cluster;
 }

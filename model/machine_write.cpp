@@ -48,23 +48,43 @@ Json to_json(const LinkSpec& link) {
           {"source", link.source}};
 }
 
+Json to_json(const NcclFacts& facts) {
+  return {{"gpu", nccl_gpu_name(facts.gpu)},
+          {"fabric", nccl_fabric_name(facts.fabric)},
+          {"processor", nccl_processor_name(facts.processor)},
+          {"gpu_bandwidth_bytes_per_s", finite(facts.gpu_bandwidth.si())},
+          {"adapters", facts.adapters},
+          {"adapter_bandwidth_bytes_per_s", finite(facts.adapter_bandwidth.si())},
+          {"source", facts.source}};
+}
+
+/// Only clusters whose all-reduce is not a plain ring say how it is done.
+Json with_all_reduce(Json json, const Cluster& cluster) {
+  if (cluster.nccl) json["nccl"] = to_json(*cluster.nccl);
+  if (cluster.nccl || cluster.all_reduce != AllReduceRule::ring) {
+    json["all_reduce"] = all_reduce_rule_name(cluster.all_reduce);
+  }
+  return json;
+}
+
 Json to_json(const Cluster& cluster) {
-  return {{"name", cluster.name},
-          {"doc", cluster.doc},
-          {"nodes", cluster.nodes},
-          {"devices_per_node", cluster.devices_per_node},
-          {"device", to_json(cluster.device)},
-          {"host",
-           {{"cores", cluster.host.cores},
-            {"decode_s", finite(cluster.host.decode.si())},
-            {"source", cluster.host.source}}},
-          {"host_device", to_json(cluster.host_device)},
-          {"intra_node", to_json(cluster.intra_node)},
-          {"inter_node", to_json(cluster.inter_node)},
-          {"storage",
-           {{"read_bandwidth_bytes_per_s", finite(cluster.storage.read_bandwidth.si())},
-            {"shared_by_nodes", cluster.storage.shared_by_nodes},
-            {"source", cluster.storage.source}}}};
+  const Json json{{"name", cluster.name},
+                  {"doc", cluster.doc},
+                  {"nodes", cluster.nodes},
+                  {"devices_per_node", cluster.devices_per_node},
+                  {"device", to_json(cluster.device)},
+                  {"host",
+                   {{"cores", cluster.host.cores},
+                    {"decode_s", finite(cluster.host.decode.si())},
+                    {"source", cluster.host.source}}},
+                  {"host_device", to_json(cluster.host_device)},
+                  {"intra_node", to_json(cluster.intra_node)},
+                  {"inter_node", to_json(cluster.inter_node)},
+                  {"storage",
+                   {{"read_bandwidth_bytes_per_s", finite(cluster.storage.read_bandwidth.si())},
+                    {"shared_by_nodes", cluster.storage.shared_by_nodes},
+                    {"source", cluster.storage.source}}}};
+  return with_all_reduce(json, cluster);
 }
 
 /// Only what was measured on a device beside the host has it.

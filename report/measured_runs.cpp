@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "core/statistics.hpp"
 #include "report/phases.hpp"
 
@@ -16,12 +17,14 @@ namespace {
 
 constexpr std::array<std::string_view, 1> repeat_axis{"repeat"};
 
-/// Files from before an axis was recorded: what training did unless told otherwise, and how every
-/// device copied.
+/// Files from before an axis was recorded: what training did unless told otherwise, and what it did
+/// on every device.
 void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("waiting", "sleep");
   axes.try_emplace("input_copy", "on_path");
   axes.try_emplace("launch", "eager");
+  axes.try_emplace("fuse", "none");
+  axes.try_emplace("normalise", "host");
 }
 
 int integer_axis(const Measurement& measurement, std::string_view name) {
@@ -53,6 +56,12 @@ Run run_of(const Measurement& measurement) {
   if (copy != measurement.axes.end()) run.input_copy = parse_input_copy(copy->second);
   const auto launch = measurement.axes.find("launch");
   if (launch != measurement.axes.end()) run.launch = parse_launch(launch->second);
+  const auto fusion = measurement.axes.find("fuse");
+  if (fusion != measurement.axes.end()) run.fuse_relu = parse_fusion(fusion->second);
+  const auto normalise = measurement.axes.find("normalise");
+  if (normalise != measurement.axes.end()) {
+    run.normalisation = parse_normalisation(normalise->second);
+  }
   check(run);
   return run;
 }
@@ -136,6 +145,7 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
   bare.benchmark = measurement.benchmark;
   bare.axes = measurement.axes;
   if (measurement.benchmark == "e2e") add_older(bare.axes);
+  if (measurement.benchmark == "conv") bare.axes.try_emplace("fuse", "none");
   for (const std::string_view name : axes) bare.axes.erase(std::string(name));
   return bare.key();
 }

@@ -39,7 +39,8 @@ using Objection = std::function<std::string(const ResultFile& file, const Measur
 /// series is missing or no number.
 MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection = {});
 
-/// The key of a measurement without the axes named.
+/// The key of a measurement without the axes named; axes that older files lack have the value that
+/// was the only one then.
 std::string key_without(const Measurement& measurement, std::span<const std::string_view> axes);
 
 }  // namespace dlscale::report

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
@@ -137,7 +138,9 @@ const std::vector<std::string>& record_keys() {
                                              "loader_threads",
                                              "prefetch",
                                              "input_copy",
+                                             "normalise",
                                              "launch",
+                                             "fuse",
                                              "t_io_s",
                                              "t_h2d_s",
                                              "t_f_s",
@@ -173,7 +176,9 @@ std::vector<Cell> record(const Prediction& prediction) {
     integer(count);
   }
   cells.push_back({std::string(input_copy_name(run.input_copy))});
+  cells.push_back({std::string(normalisation_name(run.normalisation))});
   cells.push_back({std::string(launch_name(run.launch))});
+  cells.push_back({std::string(fusion_name(run))});
   for (const Seconds value : {time.io, time.h2d, time.forward, time.backward, time.exposed_comm,
                               time.update, time.total}) {
     cells.push_back({exact(value.si())});
@@ -207,11 +212,14 @@ std::string interval_text(const Prediction& prediction) {
 }
 
 std::string run_title(const Run& run) {
-  return fmt::format("{} on {}, {} and {} per rank, {}, {}{}{}", run.network, run.cluster,
-                     counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
-                     dtype_name(run.dtype), schedule_name(run.schedule),
-                     run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
-                     run.launch == Launch::graph ? ", launched as graphs" : "");
+  return fmt::format(
+      "{} on {}, {} and {} per rank, {}, {}{}{}{}{}", run.network, run.cluster,
+      counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
+      dtype_name(run.dtype), schedule_name(run.schedule),
+      run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
+      run.normalisation == Normalisation::device ? ", pictures normalised there" : "",
+      run.launch == Launch::graph ? ", launched as graphs" : "",
+      run.fuse_relu ? ", ReLUs fused" : "");
 }
 
 std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {

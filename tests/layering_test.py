@@ -30,7 +30,7 @@ VENDOR_HEADERS = [
     (re.compile(r"(oneapi/)?dnnl\S*\.hp*$"), ["backend/compute/onednn/"]),
     (re.compile(r"omp\.h$"), ["backend/compute/"]),
     (re.compile(r"hwloc\S*\.h$"), ["backend/host/"]),
-    (re.compile(r"\w*intrin\.h$|arm_neon\.h$"), ["backend/compute/"]),
+    (re.compile(r"\w*intrin\.h$|arm_neon\.h$"), ["backend/compute/", "backend/host/simd/"]),
 ]
 HARDWARE_CONDITION = re.compile(
     r"^[ \t]*#[ \t]*(?:el)?if\w*\b.*(?:CUDA|CUDNN|NCCL|MPI|DNNL|ONEDNN|HWLOC|OPENMP|__AVX|__SSE|__x86|__ARM|__aarch)",

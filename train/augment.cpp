@@ -13,11 +13,6 @@ constexpr double least_area = 0.08;
 constexpr double least_ratio = 3.0 / 4.0;
 constexpr double greatest_ratio = 4.0 / 3.0;
 
-// Of the pictures of ImageNet, red, green, blue, for values in [0, 1]; used by torchvision, Caffe2
-// and MLPerf alike.
-constexpr std::array<float, 3> imagenet_mean{0.485F, 0.456F, 0.406F};
-constexpr std::array<float, 3> imagenet_deviation{0.229F, 0.224F, 0.225F};
-
 Crop central_crop(PictureSize picture) {
   const double ratio = double{1} * picture.width / picture.height;
   const double width =
@@ -49,13 +44,14 @@ void add_scaled(const std::uint8_t* __restrict row, float weight, float* __restr
   for (std::size_t i = 0; i < n; ++i) into[i] += weight * static_cast<float>(row[i]);
 }
 
-/// One row of four floats a pixel to one row of each of three planes.
+/// One row of four floats a pixel to one row of each of three planes, normalised.
 void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrored,
                std::span<float> out) {
   const int width = shape.width;
+  const auto& [mean, deviation] = imagenet_statistics;
   for (int c = 0; c < 3; ++c) {
-    const float scale = 1.0F / (255.0F * imagenet_deviation[c]);
-    const float shift = -imagenet_mean[c] / imagenet_deviation[c];
+    const float scale = 1.0F / (255.0F * deviation[c]);
+    const float shift = -mean[c] / deviation[c];
     float* plane = out.data() + (std::int64_t{c} * shape.height + y) * width;
     const float* values = row.data() + c;
     if (mirrored) {
@@ -63,6 +59,21 @@ void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrore
         plane[width - 1 - x] = values[std::ptrdiff_t{4} * x] * scale + shift;
     } else {
       for (int x = 0; x < width; ++x) plane[x] = values[std::ptrdiff_t{4} * x] * scale + shift;
+    }
+  }
+}
+
+/// One row of four floats a pixel to one row of three bytes a pixel.
+void store_row(std::span<const float> row, ImageShape shape, int y, bool mirrored,
+               std::span<std::uint8_t> out) {
+  const int width = shape.width;
+  std::uint8_t* pixels = out.data() + std::ptrdiff_t{3} * width * y;
+  for (int x = 0; x < width; ++x) {
+    const float* values = row.data() + std::ptrdiff_t{4} * x;
+    std::uint8_t* bytes = pixels + std::ptrdiff_t{3} * (mirrored ? width - 1 - x : x);
+    // Weights are not negative and add up to 1 but for their rounding.
+    for (int c = 0; c < 3; ++c) {
+      bytes[c] = static_cast<std::uint8_t>(std::min(values[c] + 0.5F, 255.0F));
     }
   }
 }
@@ -130,8 +141,9 @@ void Augmenter::blend_columns(int first_column) {
 }
 
 void Augmenter::run(const Pixels& pixels, const Augmentation& augmentation, ImageShape shape,
-                    std::span<float> out) {
-  EXPECT(shape.channels == 3 && std::ssize(out) == shape.elements());
+                    ImageRoom out) {
+  const auto room = std::visit([](const auto& span) { return std::ssize(span); }, out);
+  EXPECT(shape.channels == 3 && room == shape.elements());
   const Crop& crop = augmentation.crop;
   across_.set(crop.left, crop.width, pixels.width, shape.width);
   down_.set(crop.top, crop.height, pixels.height, shape.height);
@@ -141,7 +153,10 @@ void Augmenter::run(const Pixels& pixels, const Augmentation& augmentation, Imag
   for (int y = 0; y < shape.height; ++y) {
     blend_rows(pixels, y, first_column, columns);
     blend_columns(first_column);
-    store_row(narrow_row_, shape, y, augmentation.mirrored, out);
+    const auto store = [&](const auto& span) {
+      store_row(narrow_row_, shape, y, augmentation.mirrored, span);
+    };
+    std::visit(store, out);
   }
 }
 

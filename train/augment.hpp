@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/network.hpp"
+#include "train/images.hpp"
 #include "train/jpeg.hpp"
 #include "train/random_stream.hpp"
 
@@ -33,14 +34,18 @@ Augmentation draw_augmentation(PictureSize picture, RandomStream& random);
 /// which libjpeg-turbo has vector code.
 int decode_eighths(const Crop& crop, ImageShape shape);
 
-/// Cuts, resizes, mirrors and normalises. Resizing is bilinear and, where it shrinks, weighs all
-/// pixels that an output pixel covers with a triangle, as Pillow's and torchvision's does. Writes
-/// C × H × W of (value / 255 - mean) / standard deviation with ImageNet's statistics.
+/// Cuts, resizes and mirrors. Resizing is bilinear and, where it shrinks, weighs all pixels that an
+/// output pixel covers with a triangle, as Pillow's and torchvision's does. Writes what `out` has
+/// room for:
+///   floats: C × H × W of (value / 255 - mean) / standard deviation with ImageNet's statistics;
+///   bytes: H × W × C of the values, rounded to the nearest, halves up, as Pillow's are. Normalised
+///     by a device they differ from the floats by that rounding: by 0.5 / 255 / deviation at most,
+///     below 0.009. The floats are not rounded likewise: it would cost the host time, and precision
+///     that only those who send bytes have to give up.
 class Augmenter {
  public:
   /// `augmentation` is in pixels of `pixels`. `shape` has 3 channels, `out` its size.
-  void run(const Pixels& pixels, const Augmentation& augmentation, ImageShape shape,
-           std::span<float> out);
+  void run(const Pixels& pixels, const Augmentation& augmentation, ImageShape shape, ImageRoom out);
 
  private:
   /// Output i is the sum over t < count of weights[i · count + t] · input[first[i] + t].

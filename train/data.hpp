@@ -12,6 +12,7 @@
 #include "backend/compute/compute.hpp"
 #include "core/network.hpp"
 #include "core/units.hpp"
+#include "train/images.hpp"
 
 namespace dlscale::train {
 
@@ -53,17 +54,18 @@ DataSet open_data_set(const std::filesystem::path& root);
 struct LoadTimes {
   Seconds read;                                   ///< the file, from storage or the page cache
   Seconds decode;                                 ///< JPEG to RGB
-  Seconds augment;                                ///< crop, resize, mirror, normalise
+  Seconds augment;                                ///< crop, resize, mirror, normalise or round
   std::chrono::steady_clock::time_point started;  ///< the span on a timeline
   std::chrono::steady_clock::time_point ended;
 };
 
-/// Reads a picture and writes it as normalised f32 C × H × W of `shape`, which has 3 channels:
-/// random resized crop and mirror drawn from `seed`, bilinear, ImageNet's mean and deviation (see
-/// train/augment.hpp). Grey pictures are spread over three channels, CMYK is converted. Throws
-/// ConfigError naming the file if it is missing, truncated, damaged or no JPEG.
+/// Reads a picture and writes it as normalised f32 C × H × W of `shape`, which has 3 channels, or
+/// as H × W × C bytes, whichever there is room for: random resized crop and mirror drawn from
+/// `seed`, bilinear, ImageNet's mean and deviation (see train/augment.hpp). Grey pictures are
+/// spread over three channels, CMYK is converted. Throws ConfigError naming the file if it is
+/// missing, truncated, damaged or no JPEG.
 LoadTimes load_picture(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
-                       std::span<float> out);
+                       ImageRoom out);
 
 /// One image of a batch: which picture, and the seed of its crop.
 struct Pick {
@@ -72,9 +74,9 @@ struct Pick {
   bool operator==(const Pick&) const = default;
 };
 
-/// A decoded mini-batch in host memory: N × C × H × W f32 and N labels.
+/// A decoded mini-batch in host memory, with N labels.
 struct Batch {
-  std::span<const float> images;
+  Images images;
   std::span<const std::int32_t> labels;
   std::vector<LoadTimes> times;  ///< one per picture
   std::vector<Pick> picks;       ///< one per picture: load_picture() of it gives the same image
@@ -88,6 +90,7 @@ struct PipelineOptions {
   std::uint64_t seed = 1;
   int rank = 0;
   int ranks = 1;
+  Normalisation normalisation = Normalisation::host;  ///< device: batches hold bytes
   /// Memory for the decoded images: what the device they go to copies fastest from; empty: ordinary
   /// memory. Must be freed before the device is closed, so the pipeline goes first.
   std::function<backend::Buffer(std::size_t bytes)> allocate = {};
@@ -95,7 +98,7 @@ struct PipelineOptions {
 
 /// Fills `out` as load_picture() does. Each loader thread has one of its own.
 using LoadFunction = std::function<LoadTimes(const DataSet::Picture& picture, ImageShape shape,
-                                             std::uint64_t seed, std::span<float> out)>;
+                                             std::uint64_t seed, ImageRoom out)>;
 
 /// Loader threads that keep up to `prefetch` batches ready. The sequence of batches depends on
 /// seed, rank and ranks only, not on timing or threads: the union over ranks of iteration k is the

@@ -27,32 +27,49 @@ backend::Buffer allocate_untouched(std::size_t bytes) {
   return {memory, backend::FreeBuffer{[](std::byte* p) noexcept { std::free(p); }}};
 }
 
-class FloatBuffer {
+/// Room for a batch, in the form in which it travels.
+class ImageBuffer {
  public:
-  FloatBuffer(std::size_t count, const PipelineOptions& options)
-      : count_(count),
-        memory_(options.allocate ? options.allocate(count * sizeof(float))
-                                 : allocate_untouched(count * sizeof(float))) {}
-  [[nodiscard]] std::span<float> span() const {
-    return {reinterpret_cast<float*>(memory_.get()), count_};
+  explicit ImageBuffer(const PipelineOptions& options)
+      : image_(static_cast<std::size_t>(options.shape.elements())),
+        count_(image_ * static_cast<std::size_t>(options.batch)),
+        normalisation_(options.normalisation) {
+    const std::size_t bytes = image_bytes(count_, normalisation_);
+    memory_ = options.allocate ? options.allocate(bytes) : allocate_untouched(bytes);
+  }
+  [[nodiscard]] Images all() const {
+    const auto to_read = [](auto room) {
+      return Images(std::span<const typename decltype(room)::element_type>(room));
+    };
+    return std::visit(to_read, part(0, count_));
+  }
+  [[nodiscard]] ImageRoom image(int index) const {
+    return part(static_cast<std::size_t>(index) * image_, image_);
   }
 
  private:
+  [[nodiscard]] ImageRoom part(std::size_t first, std::size_t count) const {
+    if (normalisation_ == Normalisation::host) {
+      return std::span(reinterpret_cast<float*>(memory_.get()), count_).subspan(first, count);
+    }
+    return std::span(reinterpret_cast<std::uint8_t*>(memory_.get()), count_).subspan(first, count);
+  }
+
+  std::size_t image_;
   std::size_t count_;
+  Normalisation normalisation_;
   backend::Buffer memory_;
 };
 
 /// Memory of one batch, and how far it is filled.
 struct Slot {
-  explicit Slot(const PipelineOptions& options)
-      : images(static_cast<std::size_t>(options.batch * options.shape.elements()), options),
-        labels(options.batch) {
-    batch.images = images.span();
+  explicit Slot(const PipelineOptions& options) : images(options), labels(options.batch) {
+    batch.images = images.all();
     batch.labels = labels;
     batch.times.resize(options.batch);
     batch.picks.resize(options.batch);
   }
-  FloatBuffer images;
+  ImageBuffer images;
   std::vector<std::int32_t> labels;
   Batch batch;
   int loaded = 0;
@@ -83,8 +100,9 @@ void check(const PipelineOptions& options) {
 LoadFunction make_picture_loader() {
   // Shared, for a std::function must be copyable.
   return [loader = std::make_shared<PictureLoader>()](
-             const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
-             std::span<float> out) { return loader->load(picture, shape, seed, out); };
+             const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed, ImageRoom out) {
+    return loader->load(picture, shape, seed, out);
+  };
 }
 
 }  // namespace
@@ -138,10 +156,9 @@ struct DataPipeline::Impl {
   void load(const LoadFunction& function, Image image) const {
     const Pick pick = image.slot->batch.picks[image.index];
     const DataSet::Picture& picture = data.pictures[pick.picture];
-    const auto elements = static_cast<std::size_t>(options.shape.elements());
-    const auto out = image.slot->images.span().subspan(image.index * elements, elements);
     image.slot->labels[image.index] = picture.label;
-    image.slot->batch.times[image.index] = function(picture, options.shape, pick.seed, out);
+    image.slot->batch.times[image.index] =
+        function(picture, options.shape, pick.seed, image.slot->images.image(image.index));
   }
 
   /// Under the lock.

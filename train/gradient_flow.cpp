@@ -46,12 +46,16 @@ class FlowPlanner {
 
   void visit(const Layer& layer) {
     if (needed_[layer.id.index()] == 0) return;
-    gather(layer.id);
+    gather(layer);
     if (at(layer) && steps_[now_].pass == Pass::accumulate) ++now_;
-    if (std::holds_alternative<Sum>(layer.kind)) pass_through(layer);
+    const bool is_sum = std::holds_alternative<Sum>(layer.kind);
+    if (is_sum && !layer.relu) share(layer, layer.id, flow_.output[layer.id.index()].value());
     for (; at(layer); ++now_) {
       if (flow_.output[layer.id.index()]) use(*flow_.output[layer.id.index()]);
       if (steps_[now_].pass == Pass::backward_data) write_inputs(layer);
+    }
+    if (is_sum && layer.relu) {
+      share(layer, layer.inputs.front(), flow_.inputs[layer.id.index()].front());
     }
   }
 
@@ -81,28 +85,29 @@ class FlowPlanner {
   }
 
   /// Where the parts of an output's gradient are added up: in the first that nobody else reads.
-  BufferId choose_sum(LayerId layer) {
-    const std::vector<Part>& parts = parts_[layer.index()];
-    if (parts.size() == 1) return parts.front().buffer;
+  BufferId choose_sum(const Layer& layer) {
+    const std::vector<Part>& parts = parts_[layer.id.index()];
+    if (parts.size() == 1 && !layer.relu) return parts.front().buffer;
     const auto own = std::ranges::find(parts, Part::Ownership::exclusive, &Part::ownership);
     if (own != parts.end()) return own->buffer;
-    const BufferId sum = make_buffer(layer);
+    const BufferId sum = make_buffer(layer.id);
     move(Kind::copy, parts.front().buffer, sum);
     return sum;
   }
 
-  void gather(LayerId layer) {
-    const std::vector<Part>& parts = parts_[layer.index()];
+  void gather(const Layer& layer) {
+    const std::vector<Part>& parts = parts_[layer.id.index()];
     if (parts.empty()) return;
     const BufferId sum = choose_sum(layer);
-    const bool copied = parts.size() > 1 && !std::ranges::count(parts, sum, &Part::buffer);
+    const bool copied = !std::ranges::count(parts, sum, &Part::buffer);
     for (const Part& part : std::span(parts).subspan(copied ? 1 : 0)) {
       if (part.buffer != sum) move(Kind::add, part.buffer, sum);
     }
-    flow_.output[layer.index()] = sum;
+    flow_.output[layer.id.index()] = sum;
   }
 
   void write_inputs(const Layer& layer) {
+    if (std::holds_alternative<Sum>(layer.kind)) return write_shared(layer);
     for (const LayerId producer : layer.inputs) {
       const BufferId buffer = make_buffer(producer);
       flow_.inputs[layer.id.index()].push_back(buffer);
@@ -110,12 +115,17 @@ class FlowPlanner {
     }
   }
 
-  void pass_through(const Layer& layer) {
-    const BufferId gradient = flow_.output[layer.id.index()].value();
-    for (const LayerId producer : layer.inputs) {
+  /// A Sum with a ReLU: one gradient for all inputs.
+  void write_shared(const Layer& sum) {
+    flow_.inputs[sum.id.index()].push_back(make_buffer(sum.inputs.front()));
+  }
+
+  /// The gradient of all inputs of a Sum, which lies like the output of `like`.
+  void share(const Layer& sum, LayerId like, BufferId gradient) {
+    for (const LayerId producer : sum.inputs) {
       if (needed_[producer.index()] == 0) continue;
       std::vector<Part>& parts = parts_[producer.index()];
-      if (same_memory(producer, layer.id)) {
+      if (same_memory(producer, like)) {
         parts.push_back({gradient, Part::Ownership::shared});
       } else {
         const BufferId own = make_buffer(producer);

@@ -15,8 +15,10 @@ namespace dlscale::train {
 ///
 /// Every consumer writes the gradient it returns into a buffer of its own; if an output has several
 /// consumers, its accumulate step adds them up in one of these. The gradient of a Sum is the
-/// gradient of each of its inputs, so these share one buffer, which is therefore never added to.
-/// Where the layouts of a Sum's input and output differ, a copy replaces the sharing.
+/// gradient of each of its inputs, so these share one buffer, which is therefore never written to
+/// again; of a Sum with a ReLU they share the one that its backward_data writes. Where the layouts
+/// of a Sum's input and output differ, a copy replaces the sharing, and likewise where the layer
+/// that made the input has a ReLU, as that may write to the gradient of its output.
 struct GradientFlow {
   using BufferId = Id<struct GradientBufferTag>;
 
@@ -29,7 +31,8 @@ struct GradientFlow {
 
   /// By layer: the gradient of its output; nothing for losses and where none is computed.
   std::vector<std::optional<BufferId>> output;
-  /// By layer: the gradients it writes, one per input; empty if it writes none.
+  /// By layer: the gradients it writes, one per input (a Sum: one for all); empty if it writes
+  /// none.
   std::vector<std::vector<BufferId>> inputs;
   /// By step: what precedes its operation; of an accumulate step all there is to do.
   std::vector<std::vector<Move>> moves;

@@ -28,7 +28,7 @@ Seconds thread_time() {
 }  // namespace
 
 LoadTimes PictureLoader::load(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
-                              std::span<float> out) {
+                              ImageRoom out) {
   LoadTimes times;
   times.started = Clock::now();
   read_file(picture.path, file_);
@@ -58,7 +58,7 @@ LoadTimes PictureLoader::load(const DataSet::Picture& picture, ImageShape shape,
 }
 
 LoadTimes load_picture(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
-                       std::span<float> out) {
+                       ImageRoom out) {
   return PictureLoader().load(picture, shape, seed, out);
 }
 

@@ -13,7 +13,7 @@ namespace dlscale::train {
 class PictureLoader {
  public:
   LoadTimes load(const DataSet::Picture& picture, ImageShape shape, std::uint64_t seed,
-                 std::span<float> out);
+                 ImageRoom out);
 
  private:
   std::vector<std::uint8_t> file_;

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/error.hpp"
+#include "train/dropout_seeds.hpp"
 #include "train/program_plan.hpp"
 #include "train/random.hpp"
 
@@ -73,10 +74,9 @@ struct Program::Impl {
   [[nodiscard]] Tensor gradient(GradientFlow::BufferId buffer) const;
   void run_moves(std::size_t step);
   [[nodiscard]] double mean_loss(LayerId layer) const;
-  [[nodiscard]] std::size_t staged_bytes() const {
-    return static_cast<std::size_t>(output(LayerId(0)).desc.elements()) * sizeof(float);
-  }
-  void check_labels(std::span<const std::int32_t> given) const;
+  void check_batch(const Images& images, std::span<const std::int32_t> given) const;
+  [[nodiscard]] std::uint64_t seed_of(LayerId layer, std::uint64_t iteration) const;
+  void read_seeds_on_device();
 
   Network network;
   backend::ComputeDevice* device;
@@ -92,9 +92,12 @@ struct Program::Impl {
   std::vector<Tensor> gradient_tensors;  ///< by buffer of the gradient flow
   std::vector<Node> nodes;               ///< by layer
   std::vector<std::int32_t> labels;
-  backend::Buffer staged;  ///< a plain f32 batch; made at first use
+  backend::Buffer staged;  ///< a batch as it travels; made at first use
+  std::size_t staged_room = 0;
+  Normalisation staged_form = Normalisation::host;
   std::vector<std::int32_t> staged_labels;
   std::uint64_t seed = 0;
+  std::optional<DropoutSeeds> seeds;  ///< made at first use
 };
 
 Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_device, int the_batch,
@@ -184,7 +187,9 @@ double Program::Impl::mean_loss(LayerId layer) const {
   return sum / batch;
 }
 
-void Program::Impl::check_labels(std::span<const std::int32_t> given) const {
+void Program::Impl::check_batch(const Images& images, std::span<const std::int32_t> given) const {
+  EXPECT(elements_of(images) == static_cast<std::size_t>(output(LayerId(0)).desc.elements()));
+  EXPECT(given.size() == labels.size());
   const auto wrong = std::ranges::find_if(
       given, [&](std::int32_t label) { return label < 0 || label >= classes; });
   if (wrong == given.end()) return;
@@ -192,6 +197,18 @@ void Program::Impl::check_labels(std::span<const std::int32_t> given) const {
       "label {} is none of the {} classes of network {}. Train on a data set with at most {} "
       "classes, or a network with more.",
       *wrong, classes, network.name(), classes));
+}
+
+std::uint64_t Program::Impl::seed_of(LayerId layer, std::uint64_t iteration) const {
+  return mix(mix(seed, iteration), layer.index());
+}
+
+void Program::Impl::read_seeds_on_device() {
+  seeds.emplace(network, *device);
+  for (std::size_t i = 0; i < seeds->layers().size(); ++i) {
+    Node& node = nodes[seeds->layers()[i].index()];
+    node.forward.seed_memory = node.backward.seed_memory = seeds->memory(i);
+  }
 }
 
 Program::Program(const Network& network, backend::ComputeDevice& device, int batch, DType dtype,
@@ -212,8 +229,7 @@ const std::vector<Step>& Program::backward_steps() const {
   return impl_->plan.backward;
 }
 Bytes Program::memory() const {
-  const std::size_t staged = impl_->staged ? impl_->staged_bytes() : 0;
-  return Bytes(static_cast<double>(impl_->plan.bytes() + staged));
+  return Bytes(static_cast<double>(impl_->plan.bytes() + impl_->staged_room));
 }
 
 void Program::initialise(std::uint64_t seed) {
@@ -221,24 +237,29 @@ void Program::initialise(std::uint64_t seed) {
   impl_->parameters->initialise(seed);
 }
 
-void Program::set_input(std::span<const float> images, std::span<const std::int32_t> labels) {
+void Program::set_input(const Images& images, std::span<const std::int32_t> labels) {
+  if (std::holds_alternative<std::span<const std::uint8_t>>(images)) {
+    stage_input(images, labels);
+    return use_staged_input();
+  }
+  impl_->check_batch(images, labels);
   const Tensor input = impl_->output(LayerId(0));
-  EXPECT(images.size() == static_cast<std::size_t>(input.desc.elements()));
-  EXPECT(labels.size() == impl_->labels.size());
-  impl_->check_labels(labels);
   // A tensor is a view for reading and writing; copy() only reads its source.
-  auto* data = reinterpret_cast<std::byte*>(const_cast<float*>(images.data()));
+  auto* data = const_cast<std::byte*>(bytes_of(images).data());
   impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), data}, input);
   std::ranges::copy(labels, impl_->labels.begin());
 }
 
-void Program::stage_input(std::span<const float> images, std::span<const std::int32_t> labels) {
-  EXPECT(images.size_bytes() == impl_->staged_bytes());
-  EXPECT(labels.size() == impl_->labels.size());
-  impl_->check_labels(labels);
-  if (!impl_->staged) impl_->staged = impl_->device->allocate(images.size_bytes());
-  impl_->device->copy_ahead(reinterpret_cast<const std::byte*>(images.data()), impl_->staged.get(),
-                            images.size_bytes());
+void Program::stage_input(const Images& images, std::span<const std::int32_t> labels) {
+  impl_->check_batch(images, labels);
+  const std::span<const std::byte> bytes = bytes_of(images);
+  if (impl_->staged_room < bytes.size()) {
+    impl_->staged = impl_->device->allocate(bytes.size());
+    impl_->staged_room = bytes.size();
+  }
+  impl_->device->copy_ahead(bytes.data(), impl_->staged.get(), bytes.size());
+  const bool floats = std::holds_alternative<std::span<const float>>(images);
+  impl_->staged_form = floats ? Normalisation::host : Normalisation::device;
   impl_->staged_labels.assign(labels.begin(), labels.end());
 }
 
@@ -246,8 +267,12 @@ void Program::use_staged_input() {
   const Tensor input = impl_->output(LayerId(0));
   EXPECT(impl_->staged_labels.size() == impl_->labels.size());
   impl_->device->join_copies();
-  impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), impl_->staged.get()},
-                      input);
+  if (impl_->staged_form == Normalisation::device) {
+    impl_->device->normalise(impl_->staged.get(), imagenet_statistics, input);
+  } else {
+    impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), impl_->staged.get()},
+                        input);
+  }
   std::ranges::copy(impl_->staged_labels, impl_->labels.begin());
 }
 
@@ -257,8 +282,13 @@ void Program::run(Step step, std::uint64_t iteration) {
   if (!forward) impl_->run_moves(node.step[static_cast<std::size_t>(step.pass)]);
   if (step.pass == Pass::accumulate) return;
   Operands& operands = forward ? node.forward : node.backward;
-  operands.seed = mix(mix(impl_->seed, iteration), step.layer.index());
+  operands.seed = impl_->seed_of(step.layer, iteration);
   impl_->plan.operations[step.layer.index()]->run(step.pass, operands);
+}
+
+void Program::send_seeds(std::uint64_t iteration) {
+  if (!impl_->seeds) impl_->read_seeds_on_device();
+  impl_->seeds->send([&](LayerId layer) { return impl_->seed_of(layer, iteration); });
 }
 
 void Program::synchronize() {

@@ -10,6 +10,7 @@
 #include "core/network.hpp"
 #include "core/step.hpp"
 #include "core/units.hpp"
+#include "train/images.hpp"
 
 namespace dlscale::train {
 
@@ -38,17 +39,22 @@ class Program {
   /// He-normal weights, zero biases, BN scale 1 and shift 0; equal for equal seeds whatever the
   /// device and layouts.
   void initialise(std::uint64_t seed);
-  /// Copies a decoded batch (plain NCHW f32) into the input tensor: the host-to-device copy. It
-  /// must stay as it is until the device has it (ComputeDevice::copy says how long). Throws
-  /// ConfigError if a label is no class of the network.
-  void set_input(std::span<const float> images, std::span<const std::int32_t> labels);
+  /// Brings a decoded batch into the input tensor: the host-to-device copy, and of bytes
+  /// ComputeDevice::normalise. It must stay as it is until the device has it (ComputeDevice::copy
+  /// says how long, of bytes copy_ahead). Throws ConfigError if a label is no class of the network,
+  /// Unsupported for bytes on a device that computes in host memory.
+  void set_input(const Images& images, std::span<const std::int32_t> labels);
   /// The same in two parts, best for batches in allocate_on_host() memory: stage_input()
   /// copies ahead beside what the device computes, use_staged_input() makes it the input of what
   /// follows. The labels, too, count from then on.
-  void stage_input(std::span<const float> images, std::span<const std::int32_t> labels);
+  void stage_input(const Images& images, std::span<const std::int32_t> labels);
   void use_staged_input();
   /// Runs one step. `iteration` seeds dropout. Call steps in order. Returns when done or enqueued.
   void run(Step step, std::uint64_t iteration);
+  /// For steps that are recorded: from the first call on dropout reads its seeds in memory of the
+  /// device, where each call puts those of `iteration` for what is given to the device after it.
+  /// Then what was recorded drops what run() of that iteration would.
+  void send_seeds(std::uint64_t iteration);
   /// Waits until all that was run is done.
   void synchronize();
   [[nodiscard]] backend::ComputeDevice& device() const;

@@ -50,7 +50,7 @@ struct TrainOptions {
   backend::Waiting waiting = backend::Waiting::sleep;
   bool record_spans = false;
   /// graph: forward, backward from message to message, and the update are each recorded in the
-  /// second iteration and replayed from then on.
+  /// second iteration and replayed from then on. Dropout draws what it does with eager.
   Launch launch = Launch::eager;
 };
 
@@ -67,8 +67,8 @@ class Trainer {
  public:
   /// Collective: all ranks start from the parameters of rank 0. Everything given must outlive the
   /// trainer. Throws ConfigError if the ranks do not train the same network in the same layouts,
-  /// and if Launch::graph is asked for with spans of layers (a graph has none), for a network with
-  /// dropout (a graph would repeat its masks) or on a device that computes on the host.
+  /// and if Launch::graph is asked for with spans of layers (a graph has none) or on a device that
+  /// computes on the host.
   Trainer(Program& program, backend::Communicator& communicator, BatchSource next,
           const TrainOptions& options);
   Trainer(Program& program, backend::Communicator& communicator, DataPipeline& data,

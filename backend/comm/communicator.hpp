@@ -15,6 +15,9 @@ namespace dlscale::backend {
 /// What is made of the elements of all ranks.
 enum class Reduction { sum, max, min };
 
+/// Where what the ranks exchange lies.
+enum class DataPlace { host, device };
+
 /// How a rank waits for the others. A spinning rank answers fastest but takes a core from the
 /// compute threads that share it; a sleeping one polls every few tens of microseconds.
 enum class Waiting { spin, sleep };
@@ -63,6 +66,9 @@ struct CommBackend {
   std::unique_ptr<Communicator> (*connect)();
   /// Why connect() cannot work on this machine, empty if it can; null where nothing can be missing.
   std::string (*obstacle)() = nullptr;
+  /// Why connect() cannot work for the ranks of `launched` together, empty if it can; null where
+  /// obstacle() tells all. Collective, with the same answer on every rank.
+  std::string (*obstacle_among)(Communicator& launched) = nullptr;
 };
 
 /// The backend the environment calls for: "nccl" if DLSCALE_RENDEZVOUS is set (see docs/NCCL.md),
@@ -72,6 +78,16 @@ std::string_view launched_backend();
 /// Connects by launched_backend() and calls check_world(). Throws Unsupported if several ranks were
 /// launched and this build cannot join them.
 std::unique_ptr<Communicator> connect_launched(int expected);
+
+struct Connection {
+  std::unique_ptr<Communicator> communicator;
+  std::string name;  ///< of the family
+  std::string why;   ///< why this one; empty where there was nothing to choose
+};
+
+/// Connects by the best communicator there is for gradients in such memory
+/// (backend/comm/choose.hpp), and calls check_world(). Throws what connect_launched() does.
+Connection connect_best(int expected, DataPlace gradients);
 
 /// Compares the size of `communicator` with what the launcher set in the environment and, if
 /// `expected` > 0, with what the user asked for. On a mismatch throws ConfigError that says which

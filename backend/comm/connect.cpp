@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/comm/choose.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/error.hpp"
@@ -71,6 +72,24 @@ Unsupported lacking(std::string_view name) {
       detect_launch(from_environment)->launcher, reason_absent(name)));
 }
 
+/// The backend that launched_backend() names, if this build has it.
+const CommBackend& find_launched() {
+  const Family<CommBackend> backends = family<CommBackend>();
+  const std::string_view name = launched_backend();
+  const CommBackend* backend = backends.find(name);
+  // A single rank needs nobody to talk to.
+  if (backend == nullptr && name == "mpi" && launched_alone()) backend = backends.find("local");
+  if (backend == nullptr) throw lacking(name);
+  return *backend;
+}
+
+/// Of NCCL, for these ranks.
+std::string nccl_obstacle(Communicator& launched) {
+  const CommBackend* nccl = family<CommBackend>().find("nccl");
+  if (nccl == nullptr) return fmt::format("not in this build ({})", reason_absent("nccl"));
+  return nccl->obstacle_among(launched);
+}
+
 }  // namespace
 
 std::string_view launched_backend() {
@@ -81,15 +100,26 @@ std::string_view launched_backend() {
 }
 
 std::unique_ptr<Communicator> connect_launched(int expected) {
-  const Family<CommBackend> backends = family<CommBackend>();
-  const std::string_view name = launched_backend();
-  const CommBackend* backend = backends.find(name);
-  // A single rank needs nobody to talk to.
-  if (backend == nullptr && name == "mpi" && launched_alone()) backend = backends.find("local");
-  if (backend == nullptr) throw lacking(name);
-  std::unique_ptr<Communicator> communicator = backend->connect();
+  std::unique_ptr<Communicator> communicator = find_launched().connect();
   check_world(*communicator, expected);
   return communicator;
+}
+
+Connection connect_best(int expected, DataPlace gradients) {
+  const CommBackend& launched = find_launched();
+  Connection found{launched.connect(), std::string(launched.name), ""};
+  check_world(*found.communicator, expected);
+  if (found.name == "nccl") found.why = "DLSCALE_RENDEZVOUS is set";
+  const int ranks = found.communicator->size();
+  if (found.name != "mpi" || gradients == DataPlace::host || ranks == 1) return found;
+  const Choice choice =
+      choose_communicator({.ranks = ranks,
+                           .gradients = gradients,
+                           .nccl_obstacle = nccl_obstacle(*found.communicator),
+                           .mpi_takes_device_memory = found.communicator->takes_device_memory()});
+  // The ranks that MPI joined stay joined while the chosen communicator takes over.
+  std::unique_ptr<Communicator> chosen = family<CommBackend>().find(choice.name)->connect();
+  return {std::move(chosen), choice.name, choice.why};
 }
 
 void check_world(const Communicator& communicator, int expected) {

@@ -47,6 +47,9 @@ struct Data {
   std::vector<Values> parameters;
   Values output_gradient;
   std::vector<std::int32_t> labels;
+  /// What forward is taken to have put out, where a ReLU's backward depends on its signs; empty:
+  /// what it does.
+  Values output;
 };
 
 /// A tensor that a pass wrote, in plain order.
@@ -114,10 +117,15 @@ Data make_data(const OperationSpec& spec, const Operation& operation, std::uint6
 }
 
 Data reduce(const Data& data, int batch, const Chosen& chosen) {
-  Data reduced{.inputs = {}, .parameters = data.parameters, .output_gradient = {}, .labels = {}};
+  Data reduced{.inputs = {},
+               .parameters = data.parameters,
+               .output_gradient = {},
+               .labels = {},
+               .output = {}};
   for (const Values& input : data.inputs) reduced.inputs.push_back(keep(input, batch, chosen));
   reduced.output_gradient = keep(data.output_gradient, batch, chosen);
   for (const int image : chosen) reduced.labels.push_back(data.labels[image]);
+  if (!data.output.empty()) reduced.output = keep(data.output, batch, chosen);
   return reduced;
 }
 
@@ -157,8 +165,8 @@ void spoil(ComputeDevice& device, const Tensor& tensor) {
 void fill(ComputeDevice& device, OperationMemory& memory, const Data& data) {
   for (std::size_t i = 0; i < data.inputs.size(); ++i) {
     upload(device, data.inputs[i], memory.inputs()[i]);
-    spoil(device, memory.input_gradients()[i]);
   }
+  for (const Tensor& gradient : memory.input_gradients()) spoil(device, gradient);
   for (std::size_t i = 0; i < data.parameters.size(); ++i) {
     upload(device, data.parameters[i], memory.parameters()[i]);
     spoil(device, memory.parameter_gradients()[i]);
@@ -204,11 +212,22 @@ std::vector<Result> download_results(ComputeDevice& device, const Operation& ope
   return results;
 }
 
+/// Runs a pass and what has to come before it. Of a layer with a ReLU forward's output is left in
+/// `data`, or taken from there.
 std::vector<Result> run(ComputeDevice& device, Operation& operation, const OperationSpec& spec,
-                        const Data& data, Pass pass, std::uint64_t seed) {
+                        Data& data, Pass pass, std::uint64_t seed) {
   OperationMemory memory(device, spec, operation);
   fill(device, memory, data);
   operation.run(Pass::forward, memory.operands(seed));
+  if (spec.layer.relu && pass != Pass::forward) {
+    if (data.output.empty()) {
+      data.output = download(device, memory.output());
+    } else {
+      upload(device, data.output, memory.output());
+    }
+    const bool masks_before = pass == Pass::backward_data && operation.has(Pass::backward_filter);
+    if (masks_before) operation.run(Pass::backward_filter, memory.operands(seed));
+  }
   if (pass != Pass::forward) operation.run(pass, memory.operands(seed));
   device.synchronize();
   return download_results(device, operation, memory, spec.layer.kind, pass);
@@ -220,27 +239,44 @@ double root_mean_square(const Values& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-double relative_error(const Values& got, const Values& expected) {
+/// Of the elements of a tensor.
+struct Errors {
+  double worst = 0;
+  double sum = 0;
+};
+
+Errors relative_errors(const Values& got, const Values& expected) {
   EXPECT(got.size() == expected.size());
   const double typical = root_mean_square(expected);
-  double worst = 0;
+  Errors errors;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i] == expected[i]) continue;
     const double difference = std::abs(double{got[i]} - double{expected[i]});
     const double error = difference / std::max(std::abs(double{expected[i]}), typical);
-    if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
-    worst = std::max(worst, error);
+    if (!std::isfinite(error)) {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      return {infinity, infinity};
+    }
+    errors.worst = std::max(errors.worst, error);
+    errors.sum += error;
   }
-  return worst;
+  return errors;
 }
 
 OperationCheck compare(const std::vector<Result>& got, const std::vector<Result>& expected) {
   EXPECT(got.size() == expected.size());
   OperationCheck check;
+  double sum = 0;
+  double elements = 0;
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = relative_error(got[i].values, expected[i].values);
-    if (i == 0 || error > check.max_relative_error) check = {error, got[i].name};
+    const Errors errors = relative_errors(got[i].values, expected[i].values);
+    sum += errors.sum;
+    elements += static_cast<double>(got[i].values.size());
+    if (i > 0 && !(errors.worst > check.max_relative_error)) continue;
+    check.max_relative_error = errors.worst;
+    check.worst = got[i].name;
   }
+  check.mean_relative_error = elements > 0 ? sum / elements : 0;
   return check;
 }
 

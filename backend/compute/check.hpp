@@ -13,12 +13,16 @@ struct OperationCheck {
   /// where it is smaller than that, as terms of that size have cancelled. Infinite where a differs
   /// from a b that is all zero, or is not finite.
   double max_relative_error = 0;
+  /// The same on average over all elements of these tensors.
+  double mean_relative_error = 0;
   std::string worst;  ///< the tensor it belongs to: "output", "input gradient 0", "weight gradient"
 };
 
 /// Runs one pass of an operation on `device` and on `reference` (f32 values, sums in double) with
 /// the same normally distributed data, rounded to the precision of the operation first, and
-/// compares the results in plain order. backward passes run forward first.
+/// compares the results in plain order. backward passes run forward first, and backward_data of a
+/// layer with a ReLU backward_filter before it. What such a ReLU lets through backward is told by
+/// the output of `device` for both: a sign that rounding turns is no error.
 ///
 /// So that a check at batch 64 costs the reference three images, kinds that treat images
 /// independently get an output gradient that is zero except in the first image, the last and one

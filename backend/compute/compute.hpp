@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/family.hpp"
+#include "core/gemm.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
 #include "core/step.hpp"
@@ -69,13 +70,17 @@ struct Operands {
   std::span<const Tensor> inputs;
   Tensor output;
   std::span<const Tensor> parameters;
-  Tensor output_gradient;                       ///< same desc as output
+  Tensor output_gradient;                       ///< same desc as output; with a ReLU also written
   std::span<const Tensor> input_gradients;      ///< same descs as inputs; written, not added to
   std::span<const Tensor> parameter_gradients;  ///< written, not added to
   std::byte* state = nullptr;                   ///< state_bytes(), kept from forward to backward
   std::byte* scratch = nullptr;                 ///< scratch_bytes(), shared by all operations
   std::span<const std::int32_t> labels;         ///< loss only: one class per image
   std::uint64_t seed = 0;                       ///< dropout only: the mask is a function of it
+  /// Dropout only: memory of the device with the seed, read when the pass runs, not when it is
+  /// given, so that a Recording draws anew. Null: `seed` counts. Only devices that record() need
+  /// it.
+  const std::uint64_t* seed_memory = nullptr;
 };
 
 /// One layer, prepared for one batch size and one set of layouts: created once, run many times.
@@ -85,6 +90,13 @@ struct Operands {
 /// backward_data needs no output_gradient and writes loss_weight / N · (p - onehot).
 /// Batch norm: backward_data writes both input and parameter gradients; parameters are
 /// scale, shift. Concat and Sum: backward_data of Sum is never called (see core/step.hpp).
+///
+/// Layers with a ReLU (Layer::relu): output and output_gradient are those of the ReLU. Their first
+/// backward pass (in the order of core/step.hpp) takes output_gradient for zero where output is not
+/// positive, and may set it to zero there. backward_filter of a convolution always does, once for
+/// both of its passes: backward_data has to come after it, on what it left. A sum has
+/// backward_data, which writes one input gradient, with the desc of the first input, for all.
+///
 /// Pass::accumulate is not an operation: see ComputeDevice::accumulate.
 class Operation {
  public:
@@ -106,6 +118,24 @@ struct Algorithm {
   /// The operation, with that pass this way. Throws Unsupported with the reason where the library
   /// does not offer it.
   std::function<std::unique_ptr<Operation>()> create;
+};
+
+/// A matrix product, prepared for one shape: created once, run many times.
+class MatrixProduct {
+ public:
+  virtual ~MatrixProduct() = default;
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// What runs, in the library's words.
+  [[nodiscard]] virtual std::string implementation() const = 0;
+  /// C = op(A) · op(B) of three dense matrices in memory of the device, in the dtype it was made
+  /// for, sums in f32. Throws LibraryError. Returns when done or enqueued.
+  virtual void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) = 0;
+};
+
+/// Of the red, green and blue of all pictures, on a scale of 0 to 1.
+struct PictureStatistics {
+  std::array<float, 3> mean{};
+  std::array<float, 3> deviation{};
 };
 
 /// SGD with momentum and weight decay, in the form of Caffe and PyTorch:
@@ -204,6 +234,17 @@ class ComputeDevice {
     return {};
   }
 
+  /// Throws Unsupported with the reason; always where the device offers no product apart from
+  /// layers.
+  [[nodiscard]] virtual std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                                      DType dtype);
+
+  /// Pictures of N × H × W × 3 bytes in memory of the device to the N × 3 × H × W tensor that a
+  /// network reads: (value / 255 - mean) / deviation. Throws Unsupported where that is left to the
+  /// loader: on devices that compute in host memory.
+  virtual void normalise(const std::byte* pictures, const PictureStatistics& statistics,
+                         const Tensor& to);
+
   /// Copies between layouts and precisions; dims must agree. Host memory that is read may change
   /// again when the call returns, unless it is allocate_on_host()'s: then after the copy is done.
   virtual void copy(const Tensor& from, const Tensor& to) = 0;
@@ -244,6 +285,8 @@ struct ComputeBackend {
   /// Opens what measures the memory, the copies and the launches of the device that open() opens,
   /// and throws what it throws. Null where the backend computes in the memory of the host.
   std::unique_ptr<DeviceProbes> (*open_probes)(const ComputeOptions&) = nullptr;
+  /// Whether its devices have memory of their own, known without one.
+  [[nodiscard]] bool has_own_memory() const { return open_probes != nullptr; }
 };
 
 }  // namespace dlscale::backend

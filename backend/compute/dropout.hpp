@@ -15,6 +15,13 @@ class DropoutMask {
         threshold_(static_cast<std::uint32_t>(probability * 4294967296.0)),
         scale_(static_cast<float>(1 / (1 - probability))) {}
 
+  /// That of the same probability and another seed.
+  [[nodiscard]] constexpr DropoutMask with_seed(std::uint64_t seed) const {
+    DropoutMask other = *this;
+    other.start_ = mix(seed + weyl);
+    return other;
+  }
+
   /// What the element is multiplied with: 0, or 1 / (1 - probability).
   [[nodiscard]] constexpr float factor(std::uint64_t index) const {
     const auto draw = static_cast<std::uint32_t>(mix(start_ + index * weyl) >> 32);

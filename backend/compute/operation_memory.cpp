@@ -1,5 +1,7 @@
 #include "backend/compute/operation_memory.hpp"
 
+#include "backend/compute/specification.hpp"
+
 namespace dlscale::backend {
 
 OperationMemory::OperationMemory(ComputeDevice& device, const OperationSpec& spec,
@@ -10,9 +12,9 @@ OperationMemory::OperationMemory(ComputeDevice& device, const OperationSpec& spe
       state_(allocate(operation.state_bytes())),
       scratch_(allocate(operation.scratch_bytes())),
       labels_(static_cast<std::size_t>(spec.batch)) {
-  for (const TensorDesc& input : spec.inputs) {
-    inputs_.push_back(allocate(input));
-    input_gradients_.push_back(allocate(input));
+  for (const TensorDesc& input : spec.inputs) inputs_.push_back(allocate(input));
+  for (std::size_t i = 0; i < input_gradient_count(spec.layer); ++i) {
+    input_gradients_.push_back(allocate(spec.inputs[i]));
   }
   for (const Parameter& parameter : operation.parameters()) {
     parameters_.push_back(allocate(parameter.value));

@@ -24,6 +24,10 @@ void check_specification(const OperationSpec& spec) {
   }
 }
 
+std::size_t input_gradient_count(const Layer& layer) {
+  return std::holds_alternative<Sum>(layer.kind) ? 1 : layer.input_shapes.size();
+}
+
 Dims output_dims(const OperationSpec& spec) {
   const auto& [channels, height, width] = spec.layer.output;
   return {spec.batch, channels, height, width};

@@ -14,6 +14,9 @@ using Dims = std::array<std::int64_t, 4>;
 /// that the inputs have the batch, the shapes and the precision that `spec` says.
 void check_specification(const OperationSpec& spec);
 
+/// How many input gradients backward_data writes: one an input, but a sum one for all of them.
+std::size_t input_gradient_count(const Layer& layer);
+
 /// N × C × H × W of the output. A loss has N × 1 × 1 × 1.
 Dims output_dims(const OperationSpec& spec);
 

@@ -1,5 +1,6 @@
 #include "backend/host/caches.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
@@ -26,21 +27,29 @@ std::string first_word(const std::filesystem::path& path) {
   return word;
 }
 
+/// The cache in that folder, if it holds data and Linux tells its level and size.
+std::optional<DataCache> read_cache(const std::filesystem::path& folder) {
+  const std::string level = first_word(folder / "level");
+  const bool is_digit = level.size() == 1 && level >= "1" && level <= "9";
+  const std::optional<Bytes> size = parse_size(first_word(folder / "size"));
+  if (!is_digit || !size || first_word(folder / "type") == "Instruction") return std::nullopt;
+  return DataCache{
+      .level = level.front() - '0',
+      .size = *size,
+      .line = parse_size(first_word(folder / "coherency_line_size")).value_or(Bytes(0))};
+}
+
 }  // namespace
 
-Bytes last_level_cache_below(const std::filesystem::path& cpus) {
-  Bytes size;
-  int highest = 0;
+std::vector<DataCache> data_caches_below(const std::filesystem::path& cpus) {
+  std::vector<DataCache> caches;
   std::error_code absent;
   for (const auto& entry : std::filesystem::directory_iterator(cpus / "cpu0" / "cache", absent)) {
-    const std::string level = first_word(entry.path() / "level");
-    const int number = level.size() == 1 && level <= "9" ? level.front() - '0' : 0;
-    const std::optional<Bytes> found = parse_size(first_word(entry.path() / "size"));
-    if (number <= highest || !found) continue;
-    highest = number;
-    size = *found;
+    if (const auto found = read_cache(entry.path())) caches.push_back(*found);
   }
-  return size;
+  std::sort(caches.begin(), caches.end(),
+            [](const DataCache& a, const DataCache& b) { return a.level < b.level; });
+  return caches;
 }
 
 }  // namespace dlscale::backend

@@ -1,12 +1,13 @@
 #pragma once
 #include <filesystem>
+#include <vector>
 
-#include "core/units.hpp"
+#include "backend/host/data_caches.hpp"
 
 namespace dlscale::backend {
 
-/// Size of the highest cache of the first processor, as Linux tells it below `cpus`; zero if it
-/// does not.
-Bytes last_level_cache_below(const std::filesystem::path& cpus);
+/// The caches of data of the first processor, nearest first, as Linux tells them below `cpus`; what
+/// it does not tell is left out.
+std::vector<DataCache> data_caches_below(const std::filesystem::path& cpus);
 
 }  // namespace dlscale::backend

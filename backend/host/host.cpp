@@ -5,12 +5,15 @@
 #include <cstring>
 #include <memory>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sched.h>
 #include <unistd.h>
 
+#include "backend/host/bound_thread.hpp"
 #include "backend/host/caches.hpp"
+#include "backend/host/data_caches.hpp"
 #include "backend/host/topology.hpp"
 #include "core/error.hpp"
 
@@ -98,6 +101,20 @@ void bind_to_cores(int share, int cores_per_rank) {
   if (sched_setaffinity(0, ProcessorSet::bytes(), set.get()) != 0) fail("sched_setaffinity");
 }
 
+struct BoundThread::Before {
+  ProcessorSet allowed = allowed_processors();
+};
+
+BoundThread::BoundThread(int core) : before_(std::make_unique<Before>()) {
+  ProcessorSet set;
+  set.add(core);
+  if (sched_setaffinity(0, ProcessorSet::bytes(), set.get()) != 0) fail("sched_setaffinity");
+}
+
+BoundThread::~BoundThread() {
+  sched_setaffinity(0, ProcessorSet::bytes(), before_->allowed.get());
+}
+
 Cluster detect_local_cluster(int workers) {
   EXPECT(workers >= 1);
   const Topology topology = read_topology();
@@ -122,9 +139,15 @@ Cluster detect_local_cluster(int workers) {
   return cluster;
 }
 
+DataCaches data_caches() {
+  Topology topology = read_topology();
+  if (!topology.caches.empty()) return {std::move(topology.caches), topology.source};
+  return {data_caches_below("/sys/devices/system/cpu"), "/proc and /sys"};
+}
+
 Bytes last_level_cache() {
-  const Bytes told = read_topology().last_level_cache;
-  return told > Bytes(0) ? told : last_level_cache_below("/sys/devices/system/cpu");
+  const DataCaches caches = data_caches();
+  return caches.levels.empty() ? Bytes(0) : caches.levels.back().size;
 }
 
 std::vector<std::string> host_warnings(int cores) {

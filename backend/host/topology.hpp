@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/host/data_caches.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::backend {
@@ -18,7 +19,7 @@ struct Topology {
   std::string processor;
   std::string source;  ///< "hwloc 2.9.0", "/proc and /sys"
   std::vector<HardwareThread> threads;
-  Bytes last_level_cache;  ///< zero where only Linux itself tells it
+  std::vector<DataCache> caches;  ///< of core 0, nearest first; none where only Linux tells them
 };
 
 /// Throws LibraryError if the machine cannot be read.

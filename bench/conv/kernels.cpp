@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
@@ -36,6 +38,23 @@ std::vector<Step> all_steps(const Network& network) {
   const std::vector<Step> backward = backward_steps(network);
   steps.insert(steps.end(), backward.begin(), backward.end());
   return steps;
+}
+
+/// The names of the layers that a name stands for: the layer of that name, else all of that kind.
+std::set<std::string> layers_called(const Network& network, const std::string& name) {
+  std::vector<std::string> known;
+  std::set<std::string> of_kind;
+  for (const Layer& layer : network.layers()) {
+    if (layer.name == name) return {name};
+    const std::string_view kind = kind_name(layer.kind);
+    if (kind == name) of_kind.insert(layer.name);
+    known.push_back(layer.name);
+    if (!holds(known, kind)) known.emplace_back(kind);
+  }
+  if (!of_kind.empty()) return of_kind;
+  throw ConfigError(
+      fmt::format("--layers names {} (network {} has no such layer, and none of such a kind). {}",
+                  name, network.name(), suggestion(name, known)));
 }
 
 }  // namespace
@@ -73,17 +92,14 @@ std::vector<Pass> parse_passes(const std::vector<std::string>& names) {
 }
 
 std::vector<LayerId> parse_layers(const Network& network, const std::vector<std::string>& names) {
-  const bool all = names == std::vector<std::string>{"all"};
   std::vector<LayerId> ids;
-  std::vector<std::string> known;
-  for (const Layer& layer : network.layers()) {
-    if (all || holds(names, layer.name)) ids.push_back(layer.id);
-    known.push_back(layer.name);
-  }
+  const bool all = names == std::vector<std::string>{"all"};
+  std::set<std::string> wanted;
   for (const std::string& name : names) {
-    if (all || holds(known, name)) continue;
-    throw ConfigError(fmt::format("--layers names {} (network {} has no such layer). {}", name,
-                                  network.name(), suggestion(name, known)));
+    if (!all) wanted.merge(layers_called(network, name));
+  }
+  for (const Layer& layer : network.layers()) {
+    if (all || wanted.contains(layer.name)) ids.push_back(layer.id);
   }
   return ids;
 }

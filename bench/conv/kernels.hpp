@@ -22,7 +22,8 @@ std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pas
 /// "all", or names of passes. Throws ConfigError.
 std::vector<Pass> parse_passes(const std::vector<std::string>& names);
 
-/// "all", or names of layers. Throws ConfigError naming network and layer.
+/// "all", or names of layers, or of kinds, for all layers of them. Throws ConfigError naming
+/// network and name.
 std::vector<LayerId> parse_layers(const Network& network, const std::vector<std::string>& names);
 
 }  // namespace dlscale::bench

@@ -6,7 +6,9 @@
 
 #include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
+#include "bench/conv/listed_cells.hpp"
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -46,22 +48,55 @@ LayerSelection parse_selection(const Context& context) {
   return selection;
 }
 
-std::vector<Cell> make_cells(Context& context) {
-  const LayerSelection selection = parse_selection(context);
+/// As --fuse has them run.
+std::vector<std::shared_ptr<const Network>> load_networks(const Context& context) {
+  Run run;
+  run.fuse_relu = parse_fusion(context.value("fuse"));
   std::vector<std::shared_ptr<const Network>> networks;
   for (const std::string& name : context.list("network")) {
-    networks.push_back(std::make_shared<const Network>(load_network(name)));
+    networks.push_back(std::make_shared<const Network>(as_run(load_network(name), run)));
   }
+  return networks;
+}
+
+/// A list holds convolutions alone, with no ReLU to take in.
+std::vector<ListedConvolution> load_lists(const Context& context) {
+  if (parse_fusion(context.value("fuse"))) {
+    throw ConfigError(
+        "--list measures convolutions alone, which no ReLU follows, so there is nothing to fuse. "
+        "Leave out --fuse, or measure a network.");
+  }
+  std::vector<ListedConvolution> all;
+  for (const std::string& name : context.list("list")) {
+    std::ranges::move(load_convolutions(name), std::back_inserter(all));
+  }
+  return all;
+}
+
+/// With --fuse as an axis.
+std::vector<Cell> marked(std::vector<Cell> cells, const std::string& fusion) {
+  for (Cell& cell : cells) cell.axes["fuse"] = fusion;
+  return cells;
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const LayerSelection selection = parse_selection(context);
+  const bool listed = !context.value("list").empty();
+  const auto convolutions = listed ? load_lists(context) : std::vector<ListedConvolution>();
+  const auto networks =
+      listed ? std::vector<std::shared_ptr<const Network>>() : load_networks(context);
   const int threads = context.integer("threads");
   std::vector<Cell> cells;
   for (const std::string& backend : context.list("backend")) {
     const auto workbench =
         std::make_shared<Workbench>(open_device(backend, threads, context.communicator->gpu()),
-                                    open_device("reference", threads), threads);
-    std::ranges::move(layer_cells(workbench, networks, selection, *context.communicator),
+                                    open_device("reference", 1), threads);
+    backend::Communicator& communicator = *context.communicator;
+    std::ranges::move(listed ? listed_cells(workbench, convolutions, selection, communicator)
+                             : layer_cells(workbench, networks, selection, communicator),
                       std::back_inserter(cells));
   }
-  return cells;
+  return marked(std::move(cells), context.value("fuse"));
 }
 
 }  // namespace
@@ -73,13 +108,20 @@ const Benchmark conv{
     .axes = {{"network", "networks, by name or file", "resnet50"},
              {"batch", "images per rank", "8"},
              {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
-             {"layers", "all, or the kernels that these layers run", "all"},
+             {"layers", "all, or the kernels that these layers run, or layers of these kinds",
+              "all"},
+             {"list",
+              "convolutions of a list, by name (convnet, deepbench_convolution) or file, in place "
+              "of networks, layers and batches",
+              ""},
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
              {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},
              {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},
              {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
               "chosen"},
+             {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
+              "none"},
              {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
     .cells = make_cells};
 

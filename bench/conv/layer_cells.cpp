@@ -1,5 +1,6 @@
 #include "bench/conv/layer_cells.hpp"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -31,19 +32,24 @@ void add_cells(const std::shared_ptr<StepBench>& bench, const Axes& axes,
   }
 }
 
-bool is_convolution(const Network& network, Step step) {
-  return step.pass != Pass::accumulate &&
-         std::holds_alternative<Convolution>(network.layer(step.layer).kind);
+bool is_convolution(const Network& network, const Kernel& kernel) {
+  return kernel.step.pass != Pass::accumulate &&
+         std::holds_alternative<Convolution>(network.layer(kernel.step.layer).kind);
 }
 
-/// The ways a device knows to run a kernel; none of a network it cannot run at all.
-std::vector<backend::Algorithm> algorithms_of(Workbench& workbench, const Network& network,
-                                              Step step, int batch, DType dtype) {
+/// The ways a device knows to run a kernel, to be compared with what it chooses; nothing where it
+/// knows none, an empty list where it cannot run the network at all.
+std::optional<std::vector<backend::Algorithm>> algorithms_of(Workbench& workbench,
+                                                             const Network& network, Step step,
+                                                             int batch, DType dtype) {
+  if (step.pass == Pass::accumulate) return std::nullopt;
   try {
     const train::ProgramPlan& plan = workbench.plan(network, batch, dtype);
-    return workbench.device().algorithms(plan.specs[step.layer.index()], step.pass);
+    auto found = workbench.device().algorithms(plan.specs[step.layer.index()], step.pass);
+    if (found.empty()) return std::nullopt;
+    return found;
   } catch (const Unsupported&) {
-    return {};
+    return std::vector<backend::Algorithm>{};
   }
 }
 
@@ -73,11 +79,14 @@ class Lister {
       add_cells(bench, axes, selection_->caches, cells_);
     };
     if (selection_->algorithms == Algorithms::chosen) return add_bench({});
-    if (!is_convolution(*network, kernel.step)) return;
+    const auto algorithms = algorithms_of(**workbench_, *network, kernel.step, batch, dtype);
+    // What a backend runs without a choice is what another backend's convolutions are compared
+    // with.
+    if (!algorithms && !is_convolution(*network, kernel)) return;
     axes["algorithm"] = "chosen";
     add_bench({});
-    for (const backend::Algorithm& algorithm :
-         algorithms_of(**workbench_, *network, kernel.step, batch, dtype)) {
+    if (!algorithms) return;
+    for (const backend::Algorithm& algorithm : *algorithms) {
       axes["algorithm"] = algorithm.name;
       add_bench(algorithm);
     }
@@ -88,6 +97,18 @@ class Lister {
   std::vector<Cell> cells_;
 };
 
+/// With Algorithms::all convolutions come first: they have most algorithms, and take most of an
+/// iteration, so they should not be what an interrupted comparison lacks.
+std::vector<Kernel> selected_kernels(const Network& network, const LayerSelection& selection) {
+  std::vector<Kernel> kernels =
+      distinct_kernels(network, selection.passes, parse_layers(network, selection.layers));
+  if (selection.algorithms == Algorithms::all) {
+    std::stable_partition(kernels.begin(), kernels.end(),
+                          [&](const Kernel& kernel) { return is_convolution(network, kernel); });
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
@@ -96,17 +117,15 @@ std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
                               const backend::Communicator& communicator) {
   Lister lister(workbench, selection);
   for (const auto& network : networks) {
-    const std::vector<LayerId> layers = parse_layers(*network, selection.layers);
-    for (const Kernel& kernel : distinct_kernels(*network, selection.passes, layers)) {
+    for (const Kernel& kernel : selected_kernels(*network, selection)) {
       lister.add(network, kernel, kernel_axes(workbench->axes(communicator), *network, kernel));
     }
   }
   std::vector<Cell> cells = std::move(lister).list();
   if (cells.empty() && selection.algorithms == Algorithms::all) {
     throw ConfigError(
-        "algorithms are compared of convolutions, of which there is none among these kernels. "
-        "Leave "
-        "--algorithms out, or choose other --layers and --passes.");
+        "none of these kernels has algorithms that the backend can name, so that there is nothing "
+        "to compare. Leave --algorithms out, or choose other --layers and --passes.");
   }
   return cells;
 }

@@ -19,15 +19,16 @@ struct LayerSelection {
   std::vector<int> batches;
   std::vector<DType> dtypes;
   std::vector<Pass> passes;
-  std::vector<std::string> layers;  ///< names, or "all"
+  std::vector<std::string> layers;  ///< as parse_layers() has them
   std::vector<CacheState> caches;
   Check check = Check::reference;
   Algorithms algorithms = Algorithms::chosen;
 };
 
 /// One cell for each distinct kernel of the networks, batch, precision and state of the caches;
-/// with Algorithms::all of convolutions only, one for each algorithm, named by the axis "algorithm"
-/// ("chosen" for training's own). Throws ConfigError if there is no convolution then.
+/// with Algorithms::all of those only that the device knows algorithms for (or says that it cannot
+/// run), convolutions first, one for each algorithm, named by the axis "algorithm" ("chosen" for
+/// training's own). Throws ConfigError if there is no such kernel then.
 std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
                               std::span<const std::shared_ptr<const Network>> networks,
                               const LayerSelection& selection,

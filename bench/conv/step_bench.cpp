@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
 #include "backend/compute/check.hpp"
+#include "bench/conv/algorithmic_work.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
 
@@ -35,6 +37,7 @@ Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
         "trust the speed.");
   } else if (finding_->unsupported.empty() && std::isfinite(finding_->error)) {
     measurement.max_relative_error = finding_->error;
+    measurement.mean_relative_error = finding_->mean_error;
   }
   return measurement;
 }
@@ -42,19 +45,24 @@ Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
 StepBench::Finding StepBench::find() {
   try {
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
-    if (algorithm_) own_operation_ = algorithm_->create();
+    if (algorithm_) {
+      const auto start = std::chrono::steady_clock::now();
+      own_operation_ = algorithm_->create();
+      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+      creation_ = Seconds(elapsed.count());
+    }
     if (check_ == Check::none) return {};
     const std::size_t layer = kernel_.step.layer.index();
     if (kernel_.step.pass == Pass::accumulate) {
       return {"", accumulate_error(workbench_->device(), plan.outputs[layer], workbench_->values()),
-              "sum of gradients"};
+              "sum of gradients", 0};
     }
     const backend::OperationCheck check =
         backend::check_operation(workbench_->device(), workbench_->reference(), plan.specs[layer],
                                  operation(plan), kernel_.step.pass, 1);
-    return {"", check.max_relative_error, check.worst};
+    return {"", check.max_relative_error, check.worst, check.mean_relative_error};
   } catch (const Unsupported& error) {
-    return {error.what(), 0, ""};
+    return {error.what(), 0, "", 0};
   }
 }
 
@@ -63,11 +71,13 @@ StepBench::Finding StepBench::find_on_all(backend::Communicator& communicator) {
   Finding mine;
   together(communicator, [&] { mine = find(); });
   const double error = std::isnan(mine.error) ? HUGE_VAL : mine.error;
-  std::array<double, 2> worst{mine.unsupported.empty() ? 0.0 : 1.0, error};
+  const double mean = std::isnan(mine.mean_error) ? HUGE_VAL : mine.mean_error;
+  std::array<double, 3> worst{mine.unsupported.empty() ? 0.0 : 1.0, error, mean};
   communicator.all_reduce(worst, backend::Reduction::max);
   if (worst[0] > 0 && mine.unsupported.empty()) mine.unsupported = "another rank cannot run it";
   if (worst[1] > error) mine.worst = "a result on another rank";
   mine.error = worst[1];
+  mine.mean_error = worst[2];
   return mine;
 }
 
@@ -95,7 +105,19 @@ Measurement StepBench::time(const Sampler& sampler, CacheState cache) {
   Measurement measurement =
       workbench_->sample(sampler, cache, run->produced(), [&run] { run->run(); });
   measurement.implementation = run->implementation();
+  describe(measurement);
   return measurement;
+}
+
+/// What is known of the algorithm that ran, from its own words.
+void StepBench::describe(Measurement& measurement) {
+  if (kernel_.step.pass == Pass::accumulate) return;
+  const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
+  measurement.workspace = Bytes(static_cast<double>(operation(plan).scratch_bytes()));
+  measurement.creation = creation_;
+  measurement.algorithmic_work =
+      algorithmic_work(workbench_->device().name(), measurement.implementation,
+                       {kernel_.key, kernel_.step.pass, batch_, dtype_, workbench_->threads()});
 }
 
 std::unique_ptr<StepRun> StepBench::prepare() {

@@ -29,11 +29,13 @@ class StepBench {
     std::string unsupported;  ///< why, else empty
     double error = 0;         ///< against reference, the largest of all ranks
     std::string worst;        ///< the tensor it belongs to
+    double mean_error = 0;    ///< on average; of the rank with the largest
   };
 
   Finding find();
   Finding find_on_all(backend::Communicator& communicator);
   [[nodiscard]] std::optional<Measurement> rejected() const;
+  void describe(Measurement& measurement);
   Measurement time(const Sampler& sampler, CacheState cache);
   std::unique_ptr<StepRun> prepare();
   [[nodiscard]] backend::Operation& operation(const train::ProgramPlan& plan);
@@ -46,6 +48,7 @@ class StepBench {
   Check check_;
   std::optional<backend::Algorithm> algorithm_;
   std::unique_ptr<backend::Operation> own_operation_;  ///< by the algorithm, from find() on
+  std::optional<Seconds> creation_;                    ///< of own_operation_
   std::optional<Finding> finding_;
 };
 

@@ -41,6 +41,9 @@ class OperationRun : public StepRun {
       memory_.labels()[i] = static_cast<std::int32_t>(i) % classes;
     }
     if (pass != Pass::forward) operation.run(Pass::forward, memory_.operands(0));
+    const bool masks_before =
+        spec.layer.relu && pass == Pass::backward_data && operation.has(Pass::backward_filter);
+    if (masks_before) operation.run(Pass::backward_filter, memory_.operands(0));
     device.synchronize();
   }
 

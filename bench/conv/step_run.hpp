@@ -24,7 +24,8 @@ class StepRun {
 };
 
 /// A pass of an operation; `operation` and `device` must outlive it. Backward passes have run
-/// forward once, for the state it leaves. Throws LibraryError.
+/// forward once, for the state it leaves, and backward_data of a layer with a ReLU
+/// backward_filter, for what that leaves of the gradient. Throws LibraryError.
 std::unique_ptr<StepRun> make_operation_run(backend::ComputeDevice& device,
                                             const backend::OperationSpec& spec,
                                             backend::Operation& operation, Pass pass,

@@ -27,7 +27,7 @@ std::vector<Cell> make_cells(Context& context) {
   const DType dtype = parse_dtype(context.value("dtype"));
   const auto workbench = std::make_shared<Workbench>(
       open_device(context.value("backend"), threads, context.communicator->gpu()),
-      open_device("reference", threads), threads);
+      open_device("reference", 1), threads);
   std::vector<Cell> cells;
   for (const std::string& size : context.list("sizes")) {
     const std::size_t n = parse_size(size);

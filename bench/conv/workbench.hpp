@@ -36,6 +36,7 @@ class Workbench {
   [[nodiscard]] backend::ComputeDevice& device() { return *device_; }
   [[nodiscard]] backend::ComputeDevice& reference() { return *reference_; }
   [[nodiscard]] const NormalValues& values() const { return values_; }
+  [[nodiscard]] int threads() const { return threads_; }
   /// backend, threads, ranks and ranks_on_node of every measurement here.
   [[nodiscard]] std::map<std::string, std::string> axes(
       const backend::Communicator& communicator) const;

@@ -7,6 +7,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/e2e/training.hpp"
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
 
@@ -35,6 +36,15 @@ std::string waiting_name(backend::Waiting waiting) {
   return waiting == backend::Waiting::sleep ? "sleep" : "spin";
 }
 
+/// Unless told otherwise, where fewest bytes travel: by a device that has memory of its own.
+Normalisation normalisation(const Context& context) {
+  const std::string& text = context.value("normalise");
+  if (text != "auto") return parse_normalisation(text);
+  const auto* backend = family<backend::ComputeBackend>().find(context.value("backend"));
+  const bool apart = backend != nullptr && backend->has_own_memory();
+  return apart ? Normalisation::device : Normalisation::host;
+}
+
 /// Everything but network, schedule and batch, which make the cells.
 TrainingSettings common_settings(const Context& context) {
   TrainingSettings settings;
@@ -51,7 +61,9 @@ TrainingSettings common_settings(const Context& context) {
   settings.data = context.value("data");
   settings.rate = parse_number<float>(context, "rate", "0.01");
   settings.seed = parse_number<std::uint64_t>(context, "seed", "1");
+  settings.run.normalisation = normalisation(context);
   settings.run.launch = parse_launch(context.value("launch"));
+  settings.run.fuse_relu = parse_fusion(context.value("fuse"));
   settings.waiting = parse_waiting(context.value("waiting"));
   settings.trace = context.value("trace");
   return settings;
@@ -71,7 +83,9 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
           {"threads", std::to_string(run.compute_threads)},
           {"loader_threads", std::to_string(run.loader_threads)},
           {"prefetch", std::to_string(run.prefetch)},
+          {"normalise", std::string(normalisation_name(run.normalisation))},
           {"launch", std::string(launch_name(run.launch))},
+          {"fuse", std::string(fusion_name(run))},
           {"waiting", waiting_name(settings.waiting)},
           {"repeat", repeat}};
 }
@@ -136,10 +150,17 @@ extern const Benchmark e2e{
              {"threads", "compute threads per rank", "1"},
              {"loader_threads", "threads per rank that read and decode pictures", "1"},
              {"prefetch", "batches decoded ahead", "2"},
+             {"normalise",
+              "where pictures are normalised: host, by the loader threads, so that f32 travels to "
+              "the device; device, on GPUs, so that bytes do, a quarter as many; auto: device "
+              "where that is possible",
+              "auto"},
              {"launch",
               "eager: every kernel anew; graph: recorded once and replayed, on devices that run "
-              "beside the host, for networks without dropout",
+              "beside the host",
               "eager"},
+             {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
+              "none"},
              {"rate", "learning rate", "0.01"},
              {"repeat", "number of this launch, to tell repeated ones apart", "1"},
              {"seed", "of weights, crops and the order of pictures", "1"},

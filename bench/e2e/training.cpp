@@ -14,6 +14,7 @@
 #include "bench/sampler_warnings.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
+#include "core/fuse.hpp"
 #include "core/step.hpp"
 #include "train/data.hpp"
 #include "train/free_memory.hpp"
@@ -84,12 +85,20 @@ std::function<backend::Buffer(std::size_t)> batch_memory(backend::ComputeDevice&
   return [&device](std::size_t bytes) { return device.allocate_on_host(bytes); };
 }
 
+std::unique_ptr<backend::ComputeDevice> open_for(const TrainingSettings& settings,
+                                                 const Communicator& communicator) {
+  auto device = open_device(settings.backend, settings.run.compute_threads, communicator.gpu());
+  train::check_normalisation(*device, settings.run.normalisation);
+  return device;
+}
+
 /// What trains on one rank, up to the first collective step.
 struct Worker {
   Worker(const TrainingSettings& settings, const Communicator& communicator,
          std::optional<Bytes> available)
-      : device(open_device(settings.backend, settings.run.compute_threads, communicator.gpu())),
-        program(*settings.network, *device, settings.run.batch, settings.run.dtype, available),
+      : device(open_for(settings, communicator)),
+        program(as_run(*settings.network, settings.run), *device, settings.run.batch,
+                settings.run.dtype, available),
         data(train::open_data_set(settings.data), {.shape = settings.network->input(),
                                                    .batch = settings.run.batch,
                                                    .threads = settings.run.loader_threads,
@@ -97,6 +106,7 @@ struct Worker {
                                                    .seed = settings.seed,
                                                    .rank = communicator.rank(),
                                                    .ranks = communicator.size(),
+                                                   .normalisation = settings.run.normalisation,
                                                    .allocate = batch_memory(*device)}) {
     program.initialise(settings.seed);
     // A file that cannot be written is better found before the training than after it.
@@ -148,7 +158,7 @@ Work work_of_iteration(const TrainingSettings& settings, const train::Program& p
   Work sum;
   for (const auto* steps : {&program.forward_steps(), &program.backward_steps()}) {
     for (const Step step : *steps) {
-      const Work part = work(*settings.network, step, settings.run.batch, settings.run.dtype);
+      const Work part = work(program.network(), step, settings.run.batch, settings.run.dtype);
       sum.flops += part.flops;
       sum.bytes += part.bytes;
     }

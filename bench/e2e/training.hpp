@@ -16,8 +16,8 @@ namespace dlscale::bench {
 
 /// One training run to measure.
 struct TrainingSettings {
-  std::shared_ptr<const Network> network;
-  std::string network_source;  ///< the name or file it was read from
+  std::shared_ptr<const Network> network;  ///< as it was read; as_run() of it is trained
+  std::string network_source;              ///< the name or file it was read from
   Run run;
   std::string backend;
   int iterations = 1;  ///< measured, after `warmup` others

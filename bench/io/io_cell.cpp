@@ -34,7 +34,8 @@ bool delivers_pictures(const IoCell& cell, const train::PipelineOptions& options
   for (std::size_t i = 0; i < batch.picks.size(); ++i) {
     const DataSet::Picture& picture = cell.data->pictures[batch.picks[i].picture];
     train::load_picture(picture, cell.pipeline.shape, batch.picks[i].seed, image);
-    if (!std::ranges::equal(image, batch.images.subspan(i * elements, elements))) return false;
+    const auto delivered = std::get<std::span<const float>>(batch.images);
+    if (!std::ranges::equal(image, delivered.subspan(i * elements, elements))) return false;
     if (batch.labels[i] != picture.label) return false;
   }
   return true;
@@ -50,7 +51,7 @@ bool all_ranks(backend::Communicator& communicator, bool mine) {
 train::LoadFunction load_from_storage() {
   return [loader = std::make_shared<train::PictureLoader>()](const DataSet::Picture& picture,
                                                              ImageShape shape, std::uint64_t seed,
-                                                             std::span<float> out) {
+                                                             train::ImageRoom out) {
     evict(picture.path);
     return loader->load(picture, shape, seed, out);
   };

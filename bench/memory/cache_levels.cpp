@@ -2,59 +2,100 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "bench/memory/straight_stretches.hpp"
 #include "core/error.hpp"
 #include "core/statistics.hpp"
 
 namespace dlscale::bench {
 namespace {
 
-constexpr double flat = 1.05;
+const double least_noise = std::log(1.01);
+const double flat_per_doubling = std::log(1.05);
 constexpr double higher = 1.25;
+constexpr double most_of_misses = 2;
 constexpr std::size_t least_sizes = 4;
 
-double median_latency(std::span<const SizeLatency> stretch) {
+std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
+  std::vector<double> doublings;
+  std::vector<double> logarithms;
+  doublings.reserve(latencies.size());
+  logarithms.reserve(latencies.size());
+  for (const SizeLatency& each : latencies) {
+    doublings.push_back(std::log2(static_cast<double>(each.bytes)));
+    logarithms.push_back(std::log(each.latency));
+  }
+  return straight_stretches(doublings, logarithms, least_noise);
+}
+
+bool is_flat(const Stretch& stretch) {
+  return stretch.count >= least_sizes && std::abs(stretch.slope) <= flat_per_doubling;
+}
+
+Summary latency_of(std::span<const SizeLatency> sizes) {
   std::vector<double> values;
-  for (const SizeLatency& each : stretch) values.push_back(each.latency);
-  return median(values);
+  values.reserve(sizes.size());
+  for (const SizeLatency& each : sizes) values.push_back(each.latency);
+  return summarize(values);
 }
 
-bool is_flat(std::span<const SizeLatency> stretch) {
-  const double middle = median_latency(stretch);
-  return std::all_of(stretch.begin(), stretch.end(), [&](const SizeLatency& each) {
-    return each.latency <= middle * flat && each.latency >= middle / flat;
-  });
+/// Sizes of one latency: one or several flat stretches.
+struct Flat {
+  Stretch longest;  ///< whose latency is that of all
+  Stretch last;
+  Summary latency;
+};
+
+std::vector<Flat> flats_of(std::span<const SizeLatency> latencies) {
+  std::vector<Flat> flats;
+  for (const Stretch& stretch : stretches_of(latencies)) {
+    if (!is_flat(stretch)) continue;
+    const Summary latency = latency_of(latencies.subspan(stretch.first, stretch.count));
+    if (flats.empty() || latency.median >= higher * flats.back().latency.median) {
+      flats.push_back({stretch, stretch, latency});
+      continue;
+    }
+    Flat& same = flats.back();  // a little slower from here on
+    same.last = stretch;
+    if (stretch.count <= same.longest.count) continue;
+    same.longest = stretch;
+    same.latency = latency;
+  }
+  return flats;
 }
 
-/// The longest flat stretch from the start.
-std::size_t flat_length(std::span<const SizeLatency> latencies) {
-  std::size_t length = 1;
-  while (length < latencies.size() && is_flat(latencies.first(length + 1))) ++length;
-  return length;
+/// The first size from `from` on at which the latency is above the limit, and at the next, too.
+std::size_t first_above(std::span<const SizeLatency> latencies, std::size_t from, double limit) {
+  for (std::size_t i = from; i < latencies.size(); ++i) {
+    const bool next_above = i + 1 == latencies.size() || latencies[i + 1].latency > limit;
+    if (latencies[i].latency > limit && next_above) return i;
+  }
+  return latencies.size();
+}
+
+CacheLevel level_of(std::span<const SizeLatency> latencies, const Flat& flat, double next_latency) {
+  const double latency = flat.latency.median;
+  const double limit = latency * std::min(most_of_misses, std::sqrt(next_latency / latency));
+  const std::size_t end = first_above(latencies, flat.last.first + flat.last.count, limit);
+  return {.bytes = latencies[end - 1].bytes,
+          .latency = latency,
+          .bytes_low = latencies[flat.last.end_low - 1].bytes,
+          .bytes_high = latencies[std::min(end, latencies.size() - 1)].bytes,
+          .latency_low = flat.latency.ci95_low,
+          .latency_high = flat.latency.ci95_high};
 }
 
 }  // namespace
 
 std::vector<CacheLevel> find_levels(std::span<const SizeLatency> latencies) {
+  const std::vector<Flat> flats = flats_of(latencies);
   std::vector<CacheLevel> levels;
-  std::size_t longest = 0;  // stretch of the last level
-  while (!latencies.empty()) {
-    const std::size_t length = flat_length(latencies);
-    if (length < least_sizes) {
-      latencies = latencies.subspan(1);
-      continue;
-    }
-    const std::span stretch = latencies.first(length);
-    const CacheLevel found{stretch.back().bytes, median_latency(stretch)};
-    latencies = latencies.subspan(length);
-    if (levels.empty() || found.latency >= higher * levels.back().latency) {
-      levels.push_back(found);
-      longest = length;
-      continue;
-    }
-    levels.back().bytes = found.bytes;  // the same level, a little slower
-    if (length > longest) levels.back().latency = found.latency;
-    longest = std::max(longest, length);
+  levels.reserve(flats.size());
+  for (std::size_t i = 0; i < flats.size(); ++i) {
+    const double next = i + 1 < flats.size() ? flats[i + 1].latency.median
+                                             : std::numeric_limits<double>::infinity();
+    levels.push_back(level_of(latencies, flats[i], next));
   }
   return levels;
 }
@@ -67,6 +108,23 @@ std::vector<std::size_t> sweep_sizes(std::size_t first, std::size_t last, std::s
     const double size = static_cast<double>(first) * std::exp2(step / per_doubling);
     const std::size_t whole = static_cast<std::size_t>(size) / stride * stride;
     if (sizes.empty() || whole > sizes.back()) sizes.push_back(whole);
+  }
+  return sizes;
+}
+
+std::vector<std::size_t> sizes_between(std::span<const CacheLevel> levels, std::size_t stride) {
+  EXPECT(stride >= 1);
+  constexpr double per_doubling = 16;
+  std::vector<std::size_t> sizes;
+  for (const CacheLevel& level : levels.first(std::max<std::size_t>(levels.size(), 1) - 1)) {
+    for (int step = 1;; ++step) {
+      const double size = static_cast<double>(level.bytes_low) * std::exp2(step / per_doubling);
+      const std::size_t whole = static_cast<std::size_t>(size) / stride * stride;
+      if (whole >= level.bytes_high) break;
+      if (whole > level.bytes_low && (sizes.empty() || whole > sizes.back())) {
+        sizes.push_back(whole);
+      }
+    }
   }
   return sizes;
 }

@@ -9,13 +9,13 @@
 #include "backend/compute/compute.hpp"
 #include "bench/conv/workbench.hpp"
 #include "bench/memory/device_cells.hpp"
+#include "bench/memory/size_axis.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 
 namespace dlscale::bench {
 namespace {
 
-constexpr std::string_view beyond_caches = "beyond_caches";
 constexpr int most_bank_stride = 64;
 
 /// The probes of a backend of this build. Throws Unsupported where it has none.
@@ -29,40 +29,6 @@ std::unique_ptr<backend::DeviceProbes> open_probes(const std::string& name, int 
                     name));
   }
   return found->open_probes({.threads = 1, .place = gpu});
-}
-
-[[noreturn]] void refuse_beyond_caches(const std::string& option) {
-  throw ConfigError(
-      fmt::format("{} has \"beyond_caches\", but the device does not tell the size of its "
-                  "last-level cache. Write four times its size, such as 256 MiB.",
-                  option));
-}
-
-/// Sizes of an axis: quantities that are whole multiples of `unit` bytes, or `beyond`.
-std::vector<std::size_t> sizes(const Context& context, std::string_view axis, std::size_t unit,
-                               std::size_t beyond) {
-  std::string option = fmt::format("--{}", axis);
-  std::replace(option.begin(), option.end(), '_', '-');
-  std::vector<std::size_t> all;
-  for (const std::string& text : context.list(axis)) {
-    if (text == beyond_caches) {
-      if (beyond == 0) refuse_beyond_caches(option);
-      all.push_back(beyond);
-      continue;
-    }
-    const double bytes = parse_quantity<Bytes>(text, option).si();
-    const auto whole = static_cast<double>(unit);
-    if (bytes < whole || std::fmod(bytes, whole) != 0) {
-      throw ConfigError(
-          fmt::format("{} names {} (sizes are whole multiples of {} bytes here). Write, for "
-                      "example, 64 KiB.",
-                      option, text, unit));
-    }
-    all.push_back(static_cast<std::size_t>(bytes));
-  }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
 }
 
 template <class Parse>
@@ -102,16 +68,15 @@ void expect_host_room(const DeviceSelection& selection, const backend::Communica
 }
 
 DeviceSelection selection_of(const Context& context, const backend::ProbedDevice& device) {
-  // STREAM's rule: an array of four times the last-level cache does not live in it.
-  const auto beyond = static_cast<std::size_t>(4 * device.last_level_cache.si()) / 64 * 64;
+  const std::size_t beyond = beyond_caches(device.last_level_cache);
   return {.operations = context.list("operations"),
-          .array_bytes = sizes(context, "sizes", 64, beyond),
-          .chase_bytes = sizes(context, "chase_sizes", 64, beyond),
-          .strides = sizes(context, "strides", 4, beyond),
+          .array_bytes = sizes_of(context, "sizes", {.unit = 64, .beyond = beyond}),
+          .chase_bytes = sizes_of(context, "chase_sizes", {.unit = 64, .beyond = beyond}),
+          .strides = sizes_of(context, "strides", {.unit = 4, .beyond = beyond}),
           .paths = parsed(context, "paths", parse_path),
           .bank_strides = bank_strides(context),
           .kernels = context.integers("kernels"),
-          .copy_bytes = sizes(context, "copy_sizes", 1, beyond),
+          .copy_bytes = sizes_of(context, "copy_sizes", {.unit = 1, .beyond = beyond}),
           .memories = parsed(context, "host_memory", parse_memory),
           .companies = parsed(context, "company", parse_company)};
 }
@@ -142,7 +107,7 @@ const Benchmark device{
           "launch_synchronised,launch_graph,h2d,d2h,d2d"},
          {"sizes",
           "copy, scale, add, triad: bytes of each array; beyond_caches: four times the last-level "
-          "cache",
+          "cache; sweep: 4 KiB to that by doublings",
           "256 KiB,4 MiB,16 MiB,beyond_caches"},
          {"chase_sizes", "chase: bytes of the working set",
           "16 KiB,128 KiB,1 MiB,16 MiB,beyond_caches,1 GiB"},

@@ -8,6 +8,7 @@
 #include "bench/gather.hpp"
 #include "bench/memory/cache_levels.hpp"
 #include "bench/memory/device_probe.hpp"
+#include "bench/memory/level_series.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/slowest_rank.hpp"
@@ -75,29 +76,6 @@ Sweep sweep(ProbeStand& stand, std::size_t stride, backend::ChasePath path,
   return done;
 }
 
-void add_levels(Measurement& measurement) {
-  const std::vector<double> slowest = slowest_rank(measurement.at("latency").samples);
-  const std::vector<double>& bytes = measurement.at("working_set").samples.front();
-  std::vector<SizeLatency> latencies;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    latencies.push_back({static_cast<std::size_t>(bytes[i]), slowest[i]});
-  }
-  std::vector<double> capacities;
-  std::vector<double> times;
-  for (const CacheLevel& level : find_levels(latencies)) {
-    capacities.push_back(static_cast<double>(level.bytes));
-    times.push_back(level.latency);
-  }
-  if (capacities.empty()) {
-    measurement.warnings.emplace_back(
-        "the latencies show no level: none stays the same over four sizes. Something else used the "
-        "device, or its clock changed; measure again.");
-    return;
-  }
-  measurement.series["level_capacity"] = make_series("B", {capacities});
-  measurement.series["level_latency"] = make_series("cycles", {times});
-}
-
 Measurement to_measurement(const Sweep& done, backend::Communicator& communicator) {
   Measurement measurement;
   if (done.wrong > 0) {
@@ -108,7 +86,10 @@ Measurement to_measurement(const Sweep& done, backend::Communicator& communicato
   measurement.max_relative_error = 0;
   measurement.series["working_set"] = make_series("B", gather(communicator, done.bytes));
   measurement.series["latency"] = make_series("cycles", gather(communicator, done.latencies));
-  add_levels(measurement);
+  add_levels(measurement,
+             paired(measurement.at("working_set").samples.front(),
+                    slowest_rank(measurement.at("latency").samples)),
+             "cycles");
   return measurement;
 }
 

@@ -1,15 +1,21 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cmath>
+#include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/memory/host_sweep.hpp"
 #include "bench/memory/input_copy.hpp"
+#include "bench/memory/isa_axis.hpp"
+#include "bench/memory/named.hpp"
+#include "bench/memory/size_axis.hpp"
 #include "bench/memory/stream.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -17,28 +23,10 @@
 namespace dlscale::bench {
 namespace {
 
-constexpr std::string_view beyond_caches = "beyond_caches";
+using backend::simd::Stores;
 
-/// STREAM's rule: an array of four times the last-level cache does not live in it.
-/// [McCalpin, STREAM run rules]
-std::size_t size_beyond_caches() {
-  const Bytes cache = backend::last_level_cache();
-  if (cache > Bytes(0)) return static_cast<std::size_t>(4 * cache.si());
-  throw ConfigError(
-      "--sizes has \"beyond_caches\", but the system does not tell the size of the last-level "
-      "cache "
-      "here. Write four times its size, such as 128 MiB.");
-}
-
-std::size_t parse_size(const std::string& text) {
-  if (text == beyond_caches) return size_beyond_caches();
-  const double bytes = parse_quantity<Bytes>(text, "--sizes").si();
-  if (bytes >= 64 && bytes == std::floor(bytes / 64) * 64) return static_cast<std::size_t>(bytes);
-  throw ConfigError(
-      fmt::format("--sizes names {} (arrays are whole cache lines of 64 bytes). Write a positive "
-                  "multiple of 64 bytes, such as 256 KiB, or beyond_caches.",
-                  text));
-}
+constexpr std::array stores_names{Named<Stores>{"ordinary", Stores::ordinary},
+                                  Named<Stores>{"streaming", Stores::streaming}};
 
 /// The arrays of all ranks of a node must fit in its memory, or swapping would be measured.
 void check_memory(std::size_t array_bytes, const backend::Communicator& communicator) {
@@ -64,17 +52,53 @@ Axes common_axes(const Context& context, std::string_view operation, std::size_t
           {"ranks_on_node", std::to_string(context.communicator->node_size())}};
 }
 
+/// Who writes the loops, each once: "best" may be one that is named, too.
+std::vector<std::string> instruction_sets(const Context& context) {
+  std::vector<std::string> all;
+  for (const std::string& isa : context.list("isa")) {
+    check_isa(isa, {"compiled", "best"});
+    const std::string meant = isa == "best" ? widest_instruction_set() : isa;
+    if (std::find(all.begin(), all.end(), meant) == all.end()) all.push_back(meant);
+  }
+  return all;
+}
+
+/// Who writes the loops and how they store, as the options say.
+std::vector<StreamCode> stream_codes(const Context& context) {
+  std::vector<StreamCode> codes;
+  for (const std::string& isa : instruction_sets(context)) {
+    for (const std::string& stores : context.list("stores")) {
+      codes.push_back({isa, value_of<Stores>(stores, stores_names, "--stores")});
+    }
+  }
+  return codes;
+}
+
+Measurement measure_code(const std::string& operation, const StreamCode& code, std::size_t bytes,
+                         int threads, const Sampler& sampler) {
+  try {
+    return measure_stream(stream_operation(operation, code), bytes, threads, sampler);
+  } catch (const Unsupported& error) {
+    return unsupported(error);
+  }
+}
+
 void add_stream_cells(const Context& context, const std::string& name, int threads,
                       std::vector<Cell>& cells) {
-  const StreamOperation& operation = find_stream_operation(name);
-  std::set<std::size_t> sizes;
-  for (const std::string& text : context.list("sizes")) sizes.insert(parse_size(text));
-  for (const std::size_t bytes : sizes) {
+  static_cast<void>(stream_operation(name));  // says which there are
+  const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
+  for (const std::size_t bytes : sizes_of(context, "sizes", rule)) {
     check_memory(bytes, *context.communicator);
-    cells.push_back({common_axes(context, name, bytes, threads),
-                     [&operation, bytes, threads](const Sampler& sampler) {
-                       return measure_stream(operation, bytes, threads, sampler);
-                     }});
+    for (const StreamCode& code : stream_codes(context)) {
+      Axes axes = common_axes(context, name, bytes, threads);
+      if (code.isa != "compiled" || code.stores != Stores::ordinary) {
+        axes["isa"] = code.isa;
+        axes["stores"] = name_of<Stores>(code.stores, stores_names);
+      }
+      cells.push_back({std::move(axes), [name, code, bytes, threads](const Sampler& sampler) {
+                         return measure_code(name, code, bytes, threads, sampler);
+                       }});
+    }
   }
 }
 
@@ -126,13 +150,21 @@ std::vector<Cell> make_cells(Context& context) {
 extern const Benchmark memory;
 const Benchmark memory{
     .name = "memory",
-    .doc = "Bandwidth of memory, and the copy of a batch to the device.",
-    .axes = {{"operations", "copy, scale, add, triad, and h2d: a batch from host to device",
+    .doc = "Bandwidth of memory and caches, and the copy of a batch to the device.",
+    .axes = {{"operations",
+              "copy, scale, add, triad, as in STREAM; sum: reads only; fill: writes only; h2d: a "
+              "batch from host to device",
               "copy,scale,add,triad,h2d"},
              {"sizes",
-              "bytes of each array of copy, scale, add and triad; beyond_caches: four times the "
-              "last-level cache",
+              "all but h2d: bytes of each array; beyond_caches: four times the last-level cache; "
+              "sweep: 4 KiB to that by doublings",
               "32 KiB,512 KiB,8 MiB,beyond_caches"},
+             {"isa",
+              "all but h2d: loops as the compiler makes them (compiled), or written for an "
+              "instruction set: avx2, avx512, ..., or the widest there is (best)",
+              "compiled"},
+             {"stores", "all but h2d, with --isa: ordinary, or streaming past the caches",
+              "ordinary"},
              {"networks", "h2d: networks whose input is copied", "alexnet,googlenet,resnet50"},
              {"batch", "h2d: images per rank", "1,8,16,32"},
              {"dtype", "h2d: precision of the network's input", "f32"},

@@ -1,29 +1,20 @@
 #pragma once
 #include <cstddef>
-#include <string_view>
 
 #include "bench/benchmark.hpp"
+#include "bench/memory/stream_operations.hpp"
 
 namespace dlscale::bench {
 
-/// A pass over arrays of doubles, as in STREAM   [McCalpin 1995]:
-///   copy out = a;  scale out = s · a;  add out = a + b;  triad out = a + s · b
-struct StreamOperation {
-  std::string_view name;
-  std::string_view implementation;
-  int inputs;  ///< arrays read; one is written
-  int flops;   ///< per element
-  void (*run)(std::size_t n, const double* a, const double* b, double* out);
-  double (*expected)(double a, double b);
-};
-
-/// The operation called `name`. Throws ConfigError listing those there are.
-const StreamOperation& find_stream_operation(std::string_view name);
-
-/// Runs it with `threads` threads over arrays of `bytes` bytes each, all ranks at once; `bytes` is
-/// a multiple of 64. Checks every element first. Bytes of the work are those of the arrays, each
-/// once: a processor that reads a line before it writes it moves a third to a half more.
+/// Runs the operation with `threads` threads, each on a core of its own, over arrays of `bytes`
+/// bytes each, all ranks at once; `bytes` is a multiple of 64. Checks every element first. Bytes of
+/// the work are those of the arrays, each once, as STREAM counts them. Where the processor reads a
+/// line before it writes it, series "write_allocate" (B) has what it moves besides, once the arrays
+/// are beyond the caches.
 Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, int threads,
                            const Sampler& sampler);
+
+/// A single pass over a small array is too short for the clock: how many make one long enough.
+int passes_for(std::size_t bytes);
 
 }  // namespace dlscale::bench

@@ -3,12 +3,29 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backend/host/host.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
 
-Team::Team(int threads) : ready_(threads), done_(threads) {
+namespace {
+
+std::vector<int> cores_for(int threads) {
   EXPECT(threads >= 1);
+  const std::vector<int> usable = backend::usable_cores();
+  std::vector<int> cores;
+  cores.reserve(static_cast<std::size_t>(threads));
+  for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) {
+    cores.push_back(usable[thread % usable.size()]);
+    const backend::BoundThread may_be_used(cores.back());  // throws here, not in a helper
+  }
+  return cores;
+}
+
+}  // namespace
+
+Team::Team(int threads) : ready_(threads), done_(threads), cores_(cores_for(threads)) {
+  bound_.emplace(cores_.front());
   for (int thread = 1; thread < threads; ++thread) {
     helpers_.emplace_back([this, thread] { help(thread); });
   }
@@ -20,6 +37,7 @@ Team::~Team() {
 }
 
 void Team::help(int thread) {
+  const backend::BoundThread bound(cores_[static_cast<std::size_t>(thread)]);
   while (true) {
     ready_.arrive_and_wait();
     if (work_ == nullptr) return;

@@ -2,17 +2,22 @@
 #include <barrier>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include "backend/host/bound_thread.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::bench {
 
 /// Threads that do the same thing on their parts of an array at the same time. The caller is
-/// thread 0; the others wait between two calls.
+/// thread 0; the others wait between two calls. Each stays on a core of its own among those the
+/// caller may use, the caller too as long as the team lives; where there are more threads than
+/// cores, some share one.
 class Team {
  public:
+  /// Throws LibraryError where the system refuses a core.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;
@@ -29,6 +34,8 @@ class Team {
   std::barrier<> ready_;
   std::barrier<> done_;
   const std::function<void(int)>* work_ = nullptr;  ///< null: time to go
+  std::vector<int> cores_;                          ///< of each thread
+  std::optional<backend::BoundThread> bound_;       ///< the caller
   std::vector<std::jthread> helpers_;
 };
 

@@ -275,8 +275,16 @@ Estimate<BytesPerSecond> bandwidth(const Group& group) {
   return {moved / time.value, moved / time.high, moved / std::max(time.low, Seconds(1e-12))};
 }
 
+/// Without the loops of bench memory --isa, which training does not run.
+Group of_compiled_loops(const Group& all) {
+  Group kept;
+  std::ranges::copy_if(all, std::back_inserter(kept),
+                       [](const Sourced& one) { return !one.measurement->axes.contains("isa"); });
+  return kept;
+}
+
 void fit_memory(const Group& all, const CalibrateOptions& options, Machine& machine) {
-  for (const auto& [key, group] : group_by(all, {"operation"})) {
+  for (const auto& [key, group] : group_by(of_compiled_loops(all), {"operation"})) {
     if (key.front() == "h2d") {
       machine.h2d = fit_affine_costs(of_backend(group, options.backend), "the host-to-device copy");
     } else {

@@ -89,6 +89,7 @@ class Costs {
   [[nodiscard]] Estimate<Seconds> picture() const;
   [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
   [[nodiscard]] Seconds storage() const;
+  [[nodiscard]] Bytes batch_size() const;
   void add_cores(IterationPlan& plan) const;
   void add_steps(IterationCosts& costs) const;
   void give_at_once(IterationCosts& costs) const;
@@ -172,6 +173,18 @@ Seconds Costs::storage() const {
   return static_cast<double>(sharers) * run_->batch * picture_size / storage.read_bandwidth;
 }
 
+/// What of a batch travels to the device: f32, or bytes that the device makes f32 of.
+Bytes Costs::batch_size() const {
+  const auto elements = static_cast<double>(run_->batch * network_->input().elements());
+  if (run_->normalisation == Normalisation::host) return Bytes(f32_bytes * elements);
+  if (machine_->fitted) {
+    notes_->add(
+        "pictures normalised on the device: their copy is taken from batches of f32 of the same "
+        "size, augmenting from pictures normalised on the host, and the device's part as nothing");
+  }
+  return Bytes(elements);
+}
+
 void Costs::add_cores(IterationPlan& plan) const {
   const int on_node = place_.ranks_on_node();
   const double share = static_cast<double>(machine_->cluster.host.cores) / on_node;
@@ -238,9 +251,8 @@ IterationCosts Costs::find() {
   costs.shape.storage = storage();
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
-  const double images = f32_bytes * run_->batch * static_cast<double>(network_->input().elements());
   const Conditions here(run_->dtype, run_->compute_threads, place_.ranks_on_node());
-  costs.h2d = affine(machine_->h2d, here, Bytes(images), "the host-to-device copy");
+  costs.h2d = affine(machine_->h2d, here, batch_size(), "the host-to-device copy");
   const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
   costs.update = affine(machine_->update, here, Bytes(parameters), "the update");
   add_steps(costs);
@@ -283,6 +295,9 @@ void check_device(const Cluster& cluster, const Run& run) {
   };
   if (run.input_copy != InputCopy::on_path) {
     refuse("batches copied ahead", "it has no copy engine", "--input-copy on_path");
+  }
+  if (run.normalisation != Normalisation::host) {
+    refuse("pictures normalised on the device", "it reads what the host wrote", "--normalise host");
   }
   if (run.launch != Launch::eager) {
     refuse("graphs of kernels", "it launches none", "--launch eager");

@@ -37,8 +37,8 @@ struct IterationCosts {
   [[nodiscard]] IterationPlan plan(std::optional<Term> moved, Bound bound) const;
 };
 
-/// Throws ConfigError if the device of the cluster cannot copy, or be given kernels, as the run
-/// asks for.
+/// Throws ConfigError if the device of the cluster cannot copy, normalise, or be given kernels, as
+/// the run asks for.
 void check_device(const Cluster& cluster, const Run& run);
 
 /// Looks up everything run.ranks ranks need. Throws ConfigError naming the benchmark to run if the

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "core/step.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
@@ -63,8 +64,9 @@ std::string_view time_source_name(TimeSource source) {
   fail_expectation("source is a TimeSource");
 }
 
-LayerTimes layer_times(const Network& network, const Machine& machine, const Run& run) {
+LayerTimes layer_times(const Network& read, const Machine& machine, const Run& run) {
   check(run);
+  const Network network = as_run(read, run);
   check_device(machine.cluster, run);
   Notes notes;
   const Placement place{run.ranks, run.ranks_per_node};

@@ -27,12 +27,13 @@ struct LayerTime {
 
 struct LayerTimes {
   Run run;
-  std::vector<LayerTime> layers;   ///< all, in network order
+  std::vector<LayerTime> layers;   ///< all of as_run(network, run), in its order
   std::vector<std::string> notes;  ///< as those of a Prediction
 };
 
-/// The parts that iteration_costs() adds up, layer by layer: forward, backward and messages without
-/// what happens between threads that share cores. Throws ConfigError as predict() does.
-LayerTimes layer_times(const Network& network, const Machine& machine, const Run& run);
+/// Of the layers of as_run() of the network: the parts that iteration_costs() adds up, layer by
+/// layer: forward, backward and messages without what happens between threads that share cores.
+/// Throws ConfigError as predict() does.
+LayerTimes layer_times(const Network& read, const Machine& machine, const Run& run);
 
 }  // namespace dlscale::model

@@ -64,9 +64,13 @@ Link link_of(const AllReduceAlgorithm& algorithm, int ranks, Seconds a, SecondsP
 MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule,
                            Notes& notes)
     : machine_(&machine), placement_(placement), notes_(&notes) {
-  if (placement.ranks == 1 || !machine.fitted) return;
-  find_fit(suitable(machine, schedule, notes));
-  if (exact_ || !crosses_unmeasured_nodes_) return;
+  if (placement.ranks == 1) return;
+  if (machine.fitted) find_fit(suitable(machine, schedule, notes));
+  const Cluster& cluster = machine.cluster;
+  if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
+    nccl_.emplace(cluster.nccl.value(), placement);
+  }
+  if (fit_ == nullptr || exact_ || !crosses_unmeasured_nodes_) return;
   crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
   if (!crosses_nominal_link_) {
     notes.add(
@@ -105,10 +109,27 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
     return fit_->cost.time(message);
   }
   if (fit_ != nullptr) return extrapolate(message);
+  return Estimate<Seconds>::exact(nominal(message));
+}
+
+Seconds MessageTimes::nominal(Bytes message) const {
+  const Cluster& cluster = machine_->cluster;
+  if (nccl_) return by_nccl(message);
+  if (cluster.all_reduce == AllReduceRule::hierarchical) {
+    notes_->add("all-reduce from nominal links: rings within nodes and across them (3.13)");
+    return hierarchical_all_reduce(cluster, placement_, message);
+  }
   const auto* ring = family<AllReduceAlgorithm>().find("ring");
   notes_->add("all-reduce from nominal links: a ring over the slowest of them (1.14)");
-  const Link link = ring_link(machine_->cluster, placement_);
-  return Estimate<Seconds>::exact(ring->cost(link, placement_.ranks, message));
+  return ring->cost(ring_link(cluster, placement_), placement_.ranks, message);
+}
+
+Seconds MessageTimes::by_nccl(Bytes message) const {
+  const NcclChoice choice = nccl_->choose(message);
+  notes_->add(
+      fmt::format("all-reduce by NCCL's own cost model (3.9), not measured: {}", to_string(choice)),
+      fmt::format("{:.0f} B", message.si()));
+  return choice.time;
 }
 
 TimeSource MessageTimes::source(Bytes message) const {

@@ -1,9 +1,12 @@
 #pragma once
+#include <optional>
+
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/time_source.hpp"
+#include "model/topology/nccl.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -15,7 +18,8 @@ namespace dlscale::model {
 ///     step costs at least what the nominal inter-node link takes, shared by as many ranks of a
 ///     node as the algorithm lets send at once (Outflow). The best algorithm of the family counts,
 ///     message by message, because libraries choose theirs so. γ is taken to be part of β.
-///   nominal: a ring over the slowest link (1.14).
+///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
+///     (3.13), or what NCCL would choose by its own cost model (3.9).
 /// Ranks that send after backward enter each message together, as those that met spinning; a
 /// communication thread sleeps until all are ready, so overlapped messages cost what they cost
 /// after sleeping, where that was measured.
@@ -30,6 +34,8 @@ class MessageTimes {
 
  private:
   void find_fit(const std::vector<const CollectiveFit*>& fits);
+  [[nodiscard]] Seconds nominal(Bytes message) const;
+  [[nodiscard]] Seconds by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::AllReduceAlgorithm& algorithm,
                                      Bytes message) const;
@@ -42,6 +48,7 @@ class MessageTimes {
   bool exact_ = false;
   bool crosses_unmeasured_nodes_ = false;  ///< nodes were not part of the fit
   bool crosses_nominal_link_ = false;      ///< and the link between them is known
+  std::optional<NcclModel> nccl_;          ///< where nothing was measured and the cluster says so
 };
 
 }  // namespace dlscale::model

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "core/quantity_text.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/costs.hpp"
@@ -112,10 +113,11 @@ std::vector<Prediction> predict(const Network& network, const Machine& machine, 
     check(one);
     return one;
   };
-  const double alone = predict_one(network, machine, with_ranks(1)).images_per_s;
+  const Network running = as_run(network, run);
+  const double alone = predict_one(running, machine, with_ranks(1)).images_per_s;
   std::vector<Prediction> predictions;
   for (const int count : ranks) {
-    Prediction prediction = predict_one(network, machine, with_ranks(count));
+    Prediction prediction = predict_one(running, machine, with_ranks(count));
     prediction.speedup = prediction.images_per_s / alone;
     prediction.efficiency = scaling_efficiency(prediction.speedup, count);
     predictions.push_back(std::move(prediction));

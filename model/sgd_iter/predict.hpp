@@ -44,8 +44,9 @@ struct Prediction {
   std::vector<std::string> notes;  ///< what was interpolated, extrapolated or assumed, once each
 };
 
-/// One prediction for each number of ranks. Pure: reads no file, no clock, no device.
-/// Throws ConfigError if the machine lacks what the run needs, naming the benchmark to run.
+/// One prediction for each number of ranks, of as_run() of the network. Pure: reads no file, no
+/// clock, no device. Throws ConfigError if the machine lacks what the run needs, naming the
+/// benchmark to run.
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks);
 

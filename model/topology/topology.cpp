@@ -42,4 +42,17 @@ collective::Link ring_link(const Cluster& cluster, const Placement& placement) {
           SecondsPerByte()};
 }
 
+Seconds hierarchical_all_reduce(const Cluster& cluster, const Placement& placement, Bytes m) {
+  const int g = placement.ranks_on_node();
+  const int n = placement.nodes();
+  const auto round = [](const collective::Link& link, Bytes part) {
+    return link.alpha + part * link.beta;
+  };
+  Seconds total;
+  if (g > 1) total += 2.0 * (g - 1) * round(nominal_link(cluster, cluster.intra_node, 1), m / g);
+  if (n == 1) return total;
+  return total +
+         2.0 * (n - 1) * round(nominal_link(cluster, cluster.inter_node, g), m / (1.0 * n * g));
+}
+
 }  // namespace dlscale::model

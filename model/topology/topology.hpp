@@ -29,4 +29,11 @@ collective::Link nominal_link(const Cluster& cluster, const LinkSpec& link, doub
 /// shares.
 collective::Link ring_link(const Cluster& cluster, const Placement& placement);
 
+/// All-reduce of m bytes over N nodes of g ranks from nominal links: reduce-scatter within the
+/// nodes, all-reduce of each g-th across them, where the ranks of a node share its link, all-gather
+/// within:
+///   2 (g - 1) (α_i + m/g β_i) + 2 (N - 1) (α_e + m/(N g) g β_e)   (3.13)
+/// A last node that is filled in part counts as full. Reduction itself is taken to cost nothing.
+Seconds hierarchical_all_reduce(const Cluster& cluster, const Placement& placement, Bytes m);
+
 }  // namespace dlscale::model

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 
 namespace dlscale::report {
 
@@ -36,7 +37,9 @@ Json run_fields(const Run& run) {
           {"loader_threads", run.loader_threads},
           {"prefetch", run.prefetch},
           {"input_copy", input_copy_name(run.input_copy)},
-          {"launch", launch_name(run.launch)}};
+          {"normalise", normalisation_name(run.normalisation)},
+          {"launch", launch_name(run.launch)},
+          {"fuse", fusion_name(run)}};
 }
 
 Json time_fields(const model::IterationTime& time) {

@@ -14,6 +14,7 @@ PICTURES = 4096
 PICTURE = "--width 256 --height 256 --picture-size 20kB"
 DATA = "--data {work}/pictures-256"
 NEEDS = ("cuda",)
+OTHERS = "batch_norm,relu,max_pooling,average_pooling,softmax_cross_entropy"
 RATE = "--rate 0.001"  # no network's loss grows without bound in the few iterations that are timed
 
 
@@ -100,17 +101,41 @@ def quick_steps():
     ]
 
 
+# A product of each kind: one that starting takes longer than, one of the caches, one of the peak.
+PRODUCTS = "512x512x512,2048x2048x2048,8192x8192x8192"
+
+
+def _products():
+    squares = f"--sizes {PRODUCTS} --dtype bf16,tf32,f32,f16 --cache cold,hot --max-time 0.1"
+    transformer = "--list transformer --max-time 0.05 --dtype"
+    return [
+        Step("gemm-squares", "square matrix products in every precision", "gemm-squares", 25, 90,
+             bench("gemm", f"--backend cuda {squares}"), NEEDS, "gemm"),
+    ] + [
+        Step(f"gemm-transformer-{dtype}", "matrix products of GPT-2 and BERT", "gemm-transformer",
+             80, 180, bench("gemm", f"--backend cuda {transformer} {dtype}"), NEEDS, "gemm")
+        for dtype in DTYPES[:2]
+    ]  # fmt: skip
+
+
 def probe_steps():
-    """The GPU itself, and how far each algorithm that cuDNN still has gets."""
+    """The GPU itself, its matrix products, and how far each algorithm that cuDNN still has gets."""
     device = bench("device", "--backend cuda --max-time 0.1")
     found = [Step("device", "memory, launches and copies", "device", 90, 240, device, NEEDS, "device")]
     for dtype in DTYPES[:2]:
-        words = f"--network resnet50 --batch 64 --dtype {dtype} --backend cuda --algorithms all"
+        words = f"--network resnet50 --dtype {dtype} --backend cuda --algorithms all --batch"
+        found.append(
+            Step(f"layers-{dtype}", "cuDNN beside our own kernels for ResNet-50's other layers",
+                 "layers", 90, 240, bench("conv", f"{words} 32 --layers {OTHERS} --max-time 0.02"),
+                 NEEDS, f"conv-{dtype}")
+        )  # fmt: skip
+        words += " 64 --layers convolution"
         found.append(
             Step(f"algorithms-{dtype}", "every algorithm for ResNet-50's convolutions", "algorithms",
                  120, 300, bench("conv", f"{words} --max-time 0.02"), NEEDS, f"conv-{dtype}")
         )  # fmt: skip
-    return found
+    products = _products()
+    return [found[0], products[0], *found[1:], *products[1:]]
 
 
 def training_steps():

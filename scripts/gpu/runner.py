@@ -23,7 +23,7 @@ GROUPS = {
     "tests": "device tests, and own kernels under compute-sanitizer",
     "quick": "each part of an iteration once",
     "pytorch": "ResNet-50 beside PyTorch, in turn",
-    "probes": "memory, launches and copies of the GPU, and every algorithm of cuDNN",
+    "probes": "memory, launches and copies of the GPU, matrix products, and every algorithm of cuDNN",
     "train": "training of all networks, with the parts that predictions are made of",
     "cpu": "data-parallel training on the processor's cores",
 }

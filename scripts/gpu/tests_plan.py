@@ -10,6 +10,7 @@ ON_THE_DEVICE = "-*/onednn*:*/reference*:*/mpi*:*/local*"
 # Our own kernels: every access is watched, which takes 10 to 100 times as long.
 WATCHED = {
     "kernels_on_device_test": "*",
+    "transforms_on_device_test": "*",
     "conformance_test": "*/cuda*_bf16_*:*/cuda*_f32_plain-*Convolution*:*FullyConnected*",
 }
 

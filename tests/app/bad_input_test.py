@@ -31,6 +31,11 @@ class BadInput(ProgramTest):
         network = self.write_network("a.yaml", "kind: relu", "kind: relo")
         self.assert_refused(self.conv(network), 2, "relu1", "relo", "relu")
 
+    def test_a_matrix_product_that_is_none(self):
+        for words in (["--sizes", "64x64"], ["--sizes", "8x8x8:xy"], ["--list", "deepbnch"], ["--list", "no/such.yaml"]):
+            result = run("bench", "gemm", "--backend", BACKEND, *words)
+            self.assert_refused(result, 2, words[1])
+
     def test_unknown_producer(self):
         network = self.write_network("b.yaml", "kind: relu}", "kind: relu, from: [conv9]}")
         self.assert_refused(self.conv(network), 2, "relu1", "conv9")
@@ -111,6 +116,18 @@ class BadInput(ProgramTest):
         self.assert_refused(run(*words, "graphs", "--cluster", "p40x16"), 2, "graphs", 'Did you mean "graph"')
         cluster = self.cluster("kind: gpu", "kind: cpu")
         self.assert_refused(run(*words, "graph", "--cluster", cluster), 2, "launches none", "--launch eager")
+
+    def test_pictures_normalised_where_that_cannot_be(self):
+        words = ["predict", "--network", "alexnet", "--ranks", "1", "--normalise"]
+        self.assert_refused(run(*words, "gpu", "--cluster", "p40x16"), 2, "gpu", "host, device")
+        cluster = self.cluster("kind: gpu", "kind: cpu")
+        self.assert_refused(run(*words, "device", "--cluster", cluster), 2, "reads what the host wrote")
+        result = self.train("--data", self.make_data(), "--normalise", "device")
+        self.assert_refused(result, 2, "computes on the host", "--normalise host")
+
+    def test_a_communicator_there_is_not(self):
+        result = self.conv(self.network, "--comm", "pigeons")
+        self.assert_refused(result, 2, "pigeons", "mpi_cuda, mpi_staged or nccl")
 
     def test_precision_that_nothing_computes_in(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--cluster", "dgx1", "--dtype"]

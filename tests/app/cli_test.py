@@ -2,18 +2,22 @@
 
 import json
 import os
+import pathlib
 import subprocess
 
 from program import BACKEND, MPIEXEC, ProgramTest, main, run
 
 
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+
+
 class Cli(ProgramTest):
     def test_every_verb_has_help_with_an_example(self):
-        for verb in ["info", "run", "calibrate", "predict", "validate", "report", "compare"]:
+        for verb in ["info", "run", "calibrate", "predict", "validate", "roofline", "choose", "report", "compare"]:
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
             self.assertIn("Example: dlscale " + verb, result.stdout)
-        for benchmark in ["conv", "memory", "io", "comm", "e2e", "update", "overhead"]:
+        for benchmark in ["conv", "gemm", "memory", "latency", "peak", "io", "comm", "e2e", "update", "overhead"]:
             result = run("bench", benchmark, "--help")
             self.assertEqual(result.returncode, 0, benchmark)
             self.assertIn("Example: dlscale bench " + benchmark, result.stdout)
@@ -64,8 +68,21 @@ class Cli(ProgramTest):
         self.assertEqual(times["ahead"][0], times["ahead"][1])
         self.assertLess(times["ahead"][0]["t_iter_s"], times["on_path"][0]["t_iter_s"])
         self.assertEqual(times["ahead"][0]["t_h2d_s"], 0)
-        self.assertIn("input copied ahead", run(*words).stdout)
+        self.assertIn("input copied ahead, pictures normalised there", run(*words).stdout)
         self.assertIn("input_copy", run(*words, "--format", "csv").stdout)
+
+    def test_predict_normalises_pictures_on_gpus(self):
+        words = ["predict", "--network", "resnet50", "--cluster", "h200x8", "--ranks", "1", "--input-copy", "on_path"]
+        times = {}
+        for more in [[], ["--normalise", "device"], ["--normalise", "host"]]:
+            result = run(*words, *more, "--format", "json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            [prediction] = json.loads(result.stdout)["predictions"]
+            times.setdefault(prediction["run"]["normalise"], []).append(prediction["time"]["t_h2d_s"])
+        self.assertEqual(times["device"][0], times["device"][1])
+        self.assertLess(times["device"][0], times["host"][0])
+        self.assertIn("normalise", run(*words, "--format", "csv").stdout)
+        self.assertEqual(run(*words, "--normalise", "gpu").returncode, 2)
 
     def test_predict_writes_a_file_that_is_whole(self):
         out = self.folder / "deep" / "prediction.json"
@@ -94,8 +111,23 @@ class Cli(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual(rows[0]["schema"], "dlscale.result")
+        self.assertEqual(rows[0]["run"]["comm"], "local")
+        self.assertEqual(result.stderr.count("joined by"), 0, "there was nothing to choose")
         self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
         self.assertIn("GFLOP/s", result.stderr)
+
+    def test_bench_gemm_results_are_checked_and_compared(self):
+        out = self.folder / "gemm.jsonl"
+        words = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10:nt,4x4x4:b3,8x8x8", "--max-time", 0.02]
+        result = run(*words, "--benchmark_filter=gemm_m8_", "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        rows = [row for row in map(json.loads, out.read_text().splitlines()) if "axes" in row]
+        self.assertEqual({row["axes"]["kernel"] for row in rows}, {"gemm m8 n9 k10 ta0 tb1", "gemm m8 n8 k8 ta0 tb0"})
+        for row in rows:
+            self.assertIsNotNone(row["max_relative_error"])
+        compared = run("compare", out, out)
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        self.assertIn("gemm m8 n9 k10", compared.stdout)
 
     def test_google_benchmark_flags_work(self):
         words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02]
@@ -106,6 +138,48 @@ class Cli(ProgramTest):
         self.assertEqual(filtered.returncode, 0, filtered.stderr)
         names = [entry["name"] for entry in json.loads(filtered.stdout)["benchmarks"]]
         self.assertTrue(names and all("conv1" in name for name in names), names)
+
+    def test_kernel_models_are_judged_kept_and_chosen_by(self):
+        results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-767eb77/quickstart").glob("conv-*-1.jsonl"))
+        self.assertEqual(len(results), 3)
+        judged = run("roofline", "validate", *results, "--format", "json")
+        self.assertIn(judged.returncode, (1, 3), judged.stderr)  # one algorithm: nothing to choose from
+        validation = json.loads(judged.stdout)
+        self.assertEqual(validation["schema"], "dlscale.roofline_validation")
+        self.assertEqual(validation["choice"]["choices"], 0)
+        (direct, everything) = validation["algorithms"]
+        self.assertEqual(direct["algorithm"], "onednn direct")
+        self.assertLess(direct["median_abs"], direct["naive_median_abs"])
+        shown = run("roofline", "show", *results, results[0].parent / "memory-1.jsonl", "--format", "json")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        under = json.loads(shown.stdout)
+        self.assertGreaterEqual(len(under["levels"]), 2)
+        self.assertTrue(all(0 < kernel["share_of_roofline"] for kernel in under["kernels"]))
+        alone = run("roofline", "show", *results)
+        self.assertEqual(alone.returncode, 2, alone.stdout)
+        self.assertIn("bench memory", alone.stderr)
+        kernels = self.folder / "kernels.json"
+        fitted = run("roofline", "fit", *results, "-o", kernels)
+        self.assertEqual(fitted.returncode, 0, fitted.stderr)
+        options = {"--network": "resnet50", "--batch": 8, "--kernels": kernels, "--workspace": "64 MiB"}
+
+        def choose(**changed):
+            more = options | {"--" + name: value for name, value in changed.items()}
+            return run("choose", *(word for option in more.items() for word in option))
+
+        chosen = choose(format="json")
+        self.assertEqual(chosen.returncode, 0, chosen.stderr)
+        choice = json.loads(chosen.stdout)
+        self.assertGreater(len(choice["layers"]), 20)
+        self.assertTrue(all(layer["candidates"][0]["fits"] for layer in choice["layers"]))
+        self.assertIn("onednn direct", choose().stdout)
+        for refused, part in ((choose(workspace="64"), "--workspace"), (choose(threads=7), "7 threads"),
+                              (choose(kernels=self.folder / "none.json"), "none.json"),
+                              (choose(kernels=results[0]), "kernel models")):
+            self.assertEqual(refused.returncode, 2, refused.stdout)
+            self.assertIn(part, refused.stderr)
+        other = run("roofline", "fit", *results, "-o", results[0])
+        self.assertEqual(other.returncode, 2, other.stderr)
 
     def train(self, data, name, ranks=0, *more):
         out = self.folder / name
@@ -157,6 +231,7 @@ steps:
   - {{name: data, command: "data make --out {{data}} --pictures 24 --classes 4 --width 96 --height 72 --picture-size 6kB"}}
   - {{name: conv, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 0.02 -o {{out}}/conv.jsonl"}}
   - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB,256KiB,4MiB --max-time 0.02 -o {{out}}/update.jsonl"}}
+  - {{name: gemm, command: "bench gemm --backend {BACKEND} --sizes 8x8x8 --max-time 0.02 -o {{out}}/gemm.jsonl"}}
   - {{name: memory, command: "bench memory --backend {BACKEND} --max-time 0.02 -o {{out}}/memory.jsonl"}}
   - {{name: io, command: "bench io --data {{data}} --height 32 --width 32 --max-time 0.1 -o {{out}}/io.jsonl"}}
   - {{name: calibrate, command: "calibrate {{out}} -o {{out}}/machine.json"}}

@@ -86,6 +86,41 @@ TEST(ClusterFile, ReadsUnitsIntoSi) {
   EXPECT_EQ(cluster.storage.read_bandwidth, BytesPerSecond());  // not known
 }
 
+constexpr std::string_view nccl_keys = R"(nccl:
+  gpu: ampere
+  fabric: pcie
+  processor: amd
+  gpu_bandwidth: 12 GB/s
+  adapters: 2
+  adapter_bandwidth: 10 GB/s
+  source: NCCL
+)";
+
+TEST(ClusterFile, FactsForNcclMeanItsAllReduce) {
+  EXPECT_EQ(load_text(small_cluster).all_reduce, AllReduceRule::ring);
+  const std::string with_nccl = std::string(small_cluster).append(nccl_keys);
+  const Cluster cluster = load_text(with_nccl);
+  EXPECT_EQ(cluster.all_reduce, AllReduceRule::nccl);
+  ASSERT_TRUE(cluster.nccl);
+  EXPECT_EQ(cluster.nccl->gpu, NcclFacts::Gpu::ampere);
+  EXPECT_EQ(cluster.nccl->fabric, NcclFacts::Fabric::pcie);
+  EXPECT_EQ(cluster.nccl->processor, NcclFacts::Processor::amd);
+  EXPECT_EQ(cluster.nccl->adapters, 2);
+  EXPECT_DOUBLE_EQ(cluster.nccl->adapter_bandwidth.si(), 10e9);
+  EXPECT_EQ(load_text(with_nccl + "all_reduce: hierarchical\n").all_reduce,
+            AllReduceRule::hierarchical);
+}
+
+TEST(ClusterFile, WrongAllReduceIsRefusedByName) {
+  const auto error = [](const std::string& more) {
+    return test::config_error([&] { (void)load_text(std::string(small_cluster).append(more)); });
+  };
+  expect_contains(error("all_reduce: nccl\n"), "Add the key nccl");
+  expect_contains(error("all_reduce: tree\n"), "/all_reduce: \"tree\" is not a rule");
+  expect_contains(error(test::replaced(nccl_keys, "ampere", "amper")), "Did you mean \"ampere\"?");
+  expect_contains(error(test::replaced(nccl_keys, "adapters: 2", "adapters: 0")), "/nccl/adapters");
+}
+
 TEST(ClusterFile, BareNumberIsRefusedWithWhatToWrite) {
   const std::string error = error_after("bandwidth: 25 Gb/s", "bandwidth: 25");
   expect_contains(error, "small.yaml: /links/inter_node/bandwidth is 25 (no unit)");

@@ -43,6 +43,10 @@ Measurement measurement(double time = 1.5) {
   measurement.work = Work{Flops(1e9), Bytes(2e6)};
   measurement.implementation = "jit:avx512";
   measurement.max_relative_error = 1e-7;
+  measurement.mean_relative_error = 1e-8;
+  measurement.algorithmic_work = Work{Flops(3e9), Bytes(5e6)};
+  measurement.workspace = Bytes(4096);
+  measurement.creation = Seconds(1e-3);
   measurement.warnings = {"clock was low"};
   return measurement;
 }
@@ -53,6 +57,14 @@ void expect_equal(const Measurement& a, const Measurement& b) {
   EXPECT_EQ(a.reason, b.reason);
   EXPECT_EQ(a.implementation, b.implementation);
   EXPECT_EQ(a.max_relative_error, b.max_relative_error);
+  EXPECT_EQ(a.mean_relative_error, b.mean_relative_error);
+  EXPECT_EQ(a.workspace, b.workspace);
+  EXPECT_EQ(a.creation, b.creation);
+  ASSERT_EQ(a.algorithmic_work.has_value(), b.algorithmic_work.has_value());
+  if (a.algorithmic_work) {
+    EXPECT_EQ(a.algorithmic_work->flops, b.algorithmic_work->flops);
+    EXPECT_EQ(a.algorithmic_work->bytes, b.algorithmic_work->bytes);
+  }
   EXPECT_EQ(a.warnings, b.warnings);
   EXPECT_EQ(a.network, b.network);
   ASSERT_EQ(a.series.size(), b.series.size());
@@ -164,11 +176,13 @@ TEST(ResultFile, EveryLineIsStrictJsonOfOneObject) {
 TEST(ResultFile, NumbersThatAreNotFiniteMakeAMeasurementWrong) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();
-  std::vector<Measurement> bad(4, measurement());
+  std::vector<Measurement> bad(6, measurement());
   bad[0].series["time"] = make_series("s", {{1, nan}});
   bad[1].series["loss"] = make_series("1", {{infinity}});
   bad[2].max_relative_error = nan;
   bad[3].work = Work{Flops(infinity), Bytes(1)};
+  bad[4].mean_relative_error = infinity;
+  bad[5].algorithmic_work = Work{Flops(1), Bytes(nan)};
   const TemporaryFolder folder;
   const auto path = write_all(folder, bad);
   EXPECT_EQ(test::read_file(path).find("nan"), std::string::npos);
@@ -177,6 +191,21 @@ TEST(ResultFile, NumbersThatAreNotFiniteMakeAMeasurementWrong) {
     EXPECT_TRUE(one.series.empty());
     expect_contains(one.reason, "not finite");
   }
+}
+
+TEST(ResultFile, OfEarlierVersionsLackWhatIsKnownOfTheAlgorithm) {
+  const TemporaryFolder folder;
+  Measurement old = measurement();
+  old.mean_relative_error.reset();
+  old.algorithmic_work.reset();
+  old.workspace.reset();
+  old.creation.reset();
+  const auto path = write_all(folder, {old});
+  for (const char* key :
+       {"mean_relative_error", "algorithmic_work", "workspace_bytes", "creation_s"}) {
+    EXPECT_EQ(test::read_file(path).find(key), std::string::npos) << key;
+  }
+  expect_equal(read_results(path).measurements.front(), old);
 }
 
 TEST(ResultFile, WrongMeasurementCarriesNoTimes) {
@@ -236,12 +265,14 @@ std::string error_after(std::string_view from, std::string_view to) {
 }
 
 TEST(ResultFile, DamageIsNamedWithFileAndLine) {
-  expect_contains(error_after("\n{\"axes\"", "\n{axes"),
+  expect_contains(error_after("\n{\"algorithmic_work\"", "\n{algorithmic_work"),
                   "changed.jsonl:2: this line is not a JSON");
   expect_contains(error_after("\"status\":\"ok\"", "\"status\":\"fine\""),
                   ":2: \"fine\" is not a status");
   expect_contains(error_after("\"status\":\"ok\",", ""), "status");
   expect_contains(error_after("\"unit\":\"s\"", "\"unit\":3"), "changed.jsonl:2:");
+  expect_contains(error_after("\"workspace_bytes\":4096.0", "\"workspace_bytes\":\"4 KiB\""),
+                  "changed.jsonl:2:");
   expect_contains(error_after("{\"end\":{\"measurements\":2}}", "{\"end\":{\"measurements\":7}}"),
                   ":4: the file ends after 2 measurements but counts 7");
   expect_contains(error_after("{\"end\":{\"measurements\":2}}\n",

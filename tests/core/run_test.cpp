@@ -44,6 +44,10 @@ TEST(Run, NamesAreReadBack) {
   for (const Launch launch : {Launch::eager, Launch::graph}) {
     EXPECT_EQ(parse_launch(launch_name(launch)), launch);
   }
+  for (const Normalisation normalisation : {Normalisation::host, Normalisation::device}) {
+    EXPECT_EQ(parse_normalisation(normalisation_name(normalisation)), normalisation);
+  }
+  expect_contains(config_error([] { (void)parse_normalisation("gpu"); }), "host, device");
   expect_contains(config_error([] { (void)parse_launch("graphs"); }), "Did you mean \"graph\"?");
   expect_contains(config_error([] { (void)parse_input_copy("on-path"); }),
                   "Did you mean \"on_path\"?");

@@ -35,6 +35,7 @@ class Gpus : public testing::Test {
     run.batch = batch;
     run.input_copy = copy;
     run.launch = launch_;
+    run.normalisation = normalisation_;
     const int ranks[] = {1};
     return predict(network_, machine_, run, ranks).front();
   }
@@ -60,6 +61,7 @@ class Gpus : public testing::Test {
   }
 
   Launch launch_ = Launch::eager;
+  Normalisation normalisation_ = Normalisation::host;
   Network network_ = branched();
   Machine machine_ = calibrate(two_workers(), results(network_, batch));
 };
@@ -73,6 +75,30 @@ TEST_F(Gpus, HideTheCopyBehindTheIterationBefore) {
   const double copy = copy_seconds(4 * batch * 3 * 16 * 16);
   EXPECT_NEAR(on_path.time.h2d.si(), copy, 1e-6 * copy);
   EXPECT_NEAR((on_path.time.total - p.time.total).si(), copy, 1e-6 * copy);
+}
+
+TEST_F(Gpus, CopyAQuarterOfTheBytesOfPicturesTheyNormalise) {
+  normalisation_ = Normalisation::device;
+  const Prediction p = one(InputCopy::on_path);
+  const double copy = copy_seconds(batch * 3 * 16 * 16);
+  EXPECT_NEAR(p.time.h2d.si(), copy, 1e-6 * copy);
+  ASSERT_TRUE(p.closed_form) << p.closed_form_absent;
+  EXPECT_NEAR(p.closed_form->h2d.si(), copy, 1e-6 * copy);
+  EXPECT_NEAR(p.closed_form->total / p.time.total, 1, 1e-9);
+  EXPECT_TRUE(mentions(p, "normalised on the device"));
+  normalisation_ = Normalisation::host;
+  EXPECT_FALSE(mentions(one(InputCopy::on_path), "normalised on the device"));
+}
+
+TEST_F(Gpus, OnlyNormalisePictures) {
+  machine_.cluster.device.kind = DeviceKind::cpu;
+  normalisation_ = Normalisation::device;
+  try {
+    static_cast<void>(one(InputCopy::on_path));
+    FAIL() << "a processor normalised apart from the loader";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find("--normalise host"), std::string::npos);
+  }
 }
 
 TEST_F(Gpus, AreAsFastAsBeforeWhereTheHostIsFaster) {

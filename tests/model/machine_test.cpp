@@ -19,6 +19,14 @@ Machine sample() {
   machine.cluster.device.peak[DType::f32] = FlopsPerSecond(1.25e11);
   machine.cluster.doc = "quotes \" and ümlauts";
   machine.cluster.storage.shared_by_nodes = true;
+  machine.cluster.nccl = NcclFacts{NcclFacts::Gpu::blackwell,
+                                   NcclFacts::Fabric::nvlink,
+                                   NcclFacts::Processor::other,
+                                   12.5_GBps,
+                                   4,
+                                   6.25_GBps,
+                                   "a source"};
+  machine.cluster.all_reduce = AllReduceRule::nccl;
   machine.memory_bandwidth["copy"] = {BytesPerSecond(1.0 / 3), BytesPerSecond(0.1),
                                       BytesPerSecond(1)};
   return machine;
@@ -38,6 +46,14 @@ std::string with(const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
+}
+
+TEST(MachineJson, KnowsTheRuleOfAllReduceByItsWord) {
+  EXPECT_NE(failure(with("\"blackwell\"", "\"kepler\"")).find("/cluster/nccl/gpu"),
+            std::string::npos);
+  EXPECT_NE(
+      failure(with("\"all_reduce\": \"nccl\"", "\"all_reduce\": \"tree\"")).find("hierarchical"),
+      std::string::npos);
 }
 
 class TemporaryFolder : public testing::Test {

@@ -46,6 +46,10 @@ TEST(NominalPrediction, IsTheSumOfRooflines) {
   EXPECT_NEAR(first.time.load.si(), 256 * 2.8e-3, 1e-9);
   const double images = 256 * f32 * static_cast<double>(network.input().elements());
   EXPECT_NEAR(first.time.h2d.si(), 29e-6 + images / 15.75e9, 1e-9);
+  run.normalisation = Normalisation::device;
+  const Prediction bytes = predict(network, machine, run, ranks).front();
+  EXPECT_NEAR(bytes.time.h2d.si(), 29e-6 + images / 4 / 15.75e9, 1e-9);
+  EXPECT_EQ(bytes.notes, first.notes);
   EXPECT_EQ(first.bound, "input");
   for (const Prediction& p : predictions) {
     EXPECT_TRUE(mentions(p, "lower bound")) << all(p.notes);
@@ -83,6 +87,21 @@ TEST(NominalPrediction, SendsOverARingOfTheSlowestLink) {
   };
   EXPECT_NEAR(time(4), 6 * 5.7e-6 + 1.5 * m / 15.75e9, 1e-9);
   EXPECT_NEAR(time(16), 30 * 14e-6 + 2 * 15.0 / 16 * m / (54.54e9 / 8), 1e-9);
+}
+
+TEST(NominalPrediction, AddsGradientsByTheRuleOfTheCluster) {
+  Machine machine = nominal_machine(load_cluster("h200x8"));
+  Notes notes;
+  const auto time = [&](int ranks) {
+    return MessageTimes(machine, {ranks, 8}, Schedule::wait_free, notes).time(1_MiB).value.si();
+  };
+  const NcclModel nccl(machine.cluster.nccl.value(), {64, 8});
+  EXPECT_DOUBLE_EQ(time(64), nccl.choose(1_MiB).time.si());
+  EXPECT_NE(notes.text().front().find("NCCL's own cost model"), std::string::npos);
+  machine.cluster.all_reduce = AllReduceRule::hierarchical;
+  EXPECT_DOUBLE_EQ(time(64), hierarchical_all_reduce(machine.cluster, {64, 8}, 1_MiB).si());
+  machine.cluster.all_reduce = AllReduceRule::ring;
+  EXPECT_GT(time(64), 126 * machine.cluster.inter_node.latency.si());
 }
 
 TEST(NominalPrediction, IsBoundByComputeOnceInputIsFast) {

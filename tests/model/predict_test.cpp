@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/message_time.hpp"
@@ -182,6 +183,35 @@ TEST_F(TwoWorkers, JudgesAKernelNeverMeasuredByItsKindAndSaysSo) {
   EXPECT_TRUE(mentions(p, "never measured: taken at the median efficiency of convolution forward"))
       << all(p.notes);
   EXPECT_NEAR(p.time.forward.si() / forward(), 1, 0.5);
+}
+
+TEST_F(TwoWorkers, AddsUpFusedKernelsForAFusedRun) {
+  const Network fused = fuse_relu(network_);
+  ASSERT_LT(fused.layers().size(), network_.layers().size());
+  machine_ = calibrate(two_workers(), results(fused, batch));
+  TrainingRun run = small_run(1);
+  run.cores_per_rank = 2;
+  run.fuse_relu = true;
+  const Prediction p = one(run);
+  const double forward = steps_seconds(fused, forward_steps(fused), batch);
+  const double backward = steps_seconds(fused, backward_steps(fused), batch);
+  EXPECT_NEAR(p.time.forward.si(), forward, 1e-9 * forward);
+  EXPECT_NEAR(p.time.backward.si(), backward, 1e-9 * backward);
+  EXPECT_TRUE(p.notes.empty()) << all(p.notes);
+  EXPECT_TRUE(p.run.fuse_relu);
+  EXPECT_EQ(layer_times(network_, machine_, run).layers.size(), fused.layers().size());
+}
+
+TEST_F(TwoWorkers, SaysWhichFusedKernelsWereNotMeasured) {
+  TrainingRun run = small_run(1);
+  run.cores_per_rank = 2;
+  EXPECT_TRUE(one(run).notes.empty());
+  run.fuse_relu = true;
+  const Prediction p = one(run);
+  EXPECT_TRUE(mentions(p, "never measured: taken at the median efficiency of convolution forward"))
+      << all(p.notes);
+  EXPECT_TRUE(mentions(p, "convolution c3 h16 w16 k8 r3 s3 stride1 pad1 groups1 bias relu"))
+      << all(p.notes);
 }
 
 TEST_F(TwoWorkers, TakesKernelsFromTheNearestNumberOfRanksAndSaysSo) {

@@ -337,6 +337,51 @@ TEST(MeasuredRuns, TakeAMissingWayOfLaunchingForEager) {
   EXPECT_EQ(measured.runs[1].run.launch, Launch::graph);
 }
 
+TEST(MeasuredRuns, TakeAMissingFusionForNone) {
+  const auto fused = [](int repeat, const char* how) {
+    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
+    measurement.axes["fuse"] = how;
+    return measurement;
+  };
+  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  const auto collected = [&](const char* how) {
+    return collect_runs(
+        std::vector{samples::file("e2e", {older, fused(1, "none"), fused(2, how)})});
+  };
+  const MeasuredRuns measured = collected("relu");
+  ASSERT_EQ(measured.runs.size(), 2U);
+  EXPECT_FALSE(measured.runs[0].run.fuse_relu);
+  EXPECT_EQ(measured.runs[0].t_iter.size(), 2U);
+  EXPECT_TRUE(measured.runs[1].run.fuse_relu);
+  EXPECT_THROW(static_cast<void>(collected("all")), ConfigError);
+}
+
+TEST(MeasuredRuns, KeyOfAKernelTakesAMissingFusionForNone) {
+  Measurement older;
+  older.benchmark = "conv";
+  older.axes["kernel"] = "relu c3 h4 w4";
+  Measurement now = older;
+  now.axes["fuse"] = "none";
+  EXPECT_EQ(key_without(older, {}), key_without(now, {}));
+  now.axes["fuse"] = "relu";
+  EXPECT_NE(key_without(older, {}), key_without(now, {}));
+}
+
+TEST(MeasuredRuns, TakeAMissingPlaceToNormaliseForTheHost) {
+  const auto normalised = [](int repeat, const char* where) {
+    Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});
+    measurement.axes["normalise"] = where;
+    return measurement;
+  };
+  const Measurement older = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
+  const MeasuredRuns measured = collect_runs(
+      std::vector{samples::file("e2e", {older, normalised(1, "host"), normalised(2, "device")})});
+  ASSERT_EQ(measured.runs.size(), 2U);
+  EXPECT_EQ(measured.runs[0].run.normalisation, Normalisation::device);
+  EXPECT_EQ(measured.runs[1].run.normalisation, Normalisation::host);
+  EXPECT_EQ(measured.runs[1].t_iter.size(), 2U);
+}
+
 TEST(Validate, ComparesWithOneRankHoweverItWouldHaveWaited) {
   Measurement two = e2e({"alexnet", 2, Schedule::wait_free, 0}, PhaseTimes{});
   two.axes["waiting"] = "spin";

@@ -13,6 +13,7 @@ import unittest
 from on_gpu_support import ROOT, FolderTest
 
 # isort: split
+import gpu_plan
 import peer_plan
 import runner
 from session import Outcome, Session, Step
@@ -126,6 +127,31 @@ class Order(FolderTest):
         broken = Step("a", "", "a", 1, 60, lambda *_: {}["missing"])
         rows, _ = self.run_steps([broken, self.step("b", 1)], 60)
         self.assertEqual([rows[name]["status"] for name in "ab"], ["failed", "ok"])
+
+
+class Products(unittest.TestCase):
+    def commands(self):
+        """The command line of each step with matrix products."""
+        said = []
+        programs = types.SimpleNamespace(command=lambda words, ranks: words)
+        record = types.SimpleNamespace(has_room=lambda output: True)
+        session = types.SimpleNamespace(
+            programs=programs, record=record, work=ROOT, execute=lambda *words: said.append(words)
+        )
+        for step in gpu_plan.probe_steps():
+            if step.name.startswith("gemm"):
+                self.assertEqual(step.needs, ("cuda",))
+                step.action(session, 1)
+        return [words for words, _, output in said if output == "parts.jsonl"]
+
+    def test_are_measured_on_the_gpu_by_lists_that_there_are(self):
+        commands = self.commands()
+        self.assertEqual(len(commands), 3)
+        for words in commands:
+            self.assertEqual(words[:4], ["bench", "gemm", "--backend", "cuda"])
+            if "--list" in words:
+                name = words[words.index("--list") + 1]
+                self.assertTrue((ROOT / "configs" / "shapes" / f"{name}.yaml").is_file(), name)
 
 
 class Peer(FolderTest):

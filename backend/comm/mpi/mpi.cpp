@@ -48,6 +48,9 @@ class SleepingWait {
   long nanoseconds_ = 10'000;
 };
 
+/// Memory that calls are given.
+enum class Takes { host_memory, device_memory };
+
 struct Place {
   Rank rank = 0;
   int size = 1;
@@ -58,8 +61,8 @@ struct Place {
 class MpiCommunicator : public Communicator {
  public:
   /// Takes over `comm`.
-  MpiCommunicator(std::shared_ptr<MpiSession> session, MPI_Comm comm, Place place)
-      : session_(std::move(session)), comm_(comm), place_(place) {}
+  MpiCommunicator(std::shared_ptr<MpiSession> session, MPI_Comm comm, Place place, Takes takes)
+      : session_(std::move(session)), comm_(comm), place_(place), takes_(takes) {}
 
   ~MpiCommunicator() override {
     if (session_->healthy() && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
@@ -80,7 +83,7 @@ class MpiCommunicator : public Communicator {
     return short_library_name(std::string_view(text).substr(0, static_cast<std::size_t>(length)));
   }
 
-  [[nodiscard]] bool takes_device_memory() const override { return mpi_takes_device_memory(); }
+  [[nodiscard]] bool takes_device_memory() const override { return takes_ == Takes::device_memory; }
 
   void send(std::span<const std::byte> data, Rank to, int tag) override {
     for_each_chunk(data.size(), largest_chunk, [&](std::size_t offset, int count) {
@@ -129,7 +132,7 @@ class MpiCommunicator : public Communicator {
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
     MPI_Comm copy = MPI_COMM_NULL;
     check(MPI_Comm_dup(comm_, &copy), "MPI_Comm_dup");
-    return std::make_unique<MpiCommunicator>(session_, copy, place_);
+    return std::make_unique<MpiCommunicator>(session_, copy, place_, takes_);
   }
 
  private:
@@ -170,6 +173,7 @@ class MpiCommunicator : public Communicator {
   std::shared_ptr<MpiSession> session_;
   MPI_Comm comm_;
   Place place_;
+  Takes takes_;
 };
 
 Place find_place(MpiSession& session, MPI_Comm comm) {
@@ -185,12 +189,31 @@ Place find_place(MpiSession& session, MPI_Comm comm) {
   return place;
 }
 
-std::unique_ptr<Communicator> connect() {
-  std::shared_ptr<MpiSession> session = MpiSession::join();
+std::unique_ptr<Communicator> connect(std::shared_ptr<MpiSession> session, Takes takes) {
   MPI_Comm comm = MPI_COMM_NULL;
   session->check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup", 0);
   const Place place = find_place(*session, comm);
-  return std::make_unique<MpiCommunicator>(std::move(session), comm, place);
+  return std::make_unique<MpiCommunicator>(std::move(session), comm, place, takes);
+}
+
+std::unique_ptr<Communicator> connect_as_built() {
+  std::shared_ptr<MpiSession> session = MpiSession::join();
+  const Takes takes = mpi_takes_device_memory() ? Takes::device_memory : Takes::host_memory;
+  return connect(std::move(session), takes);
+}
+
+std::unique_ptr<Communicator> connect_cuda() {
+  std::shared_ptr<MpiSession> session = MpiSession::join();
+  if (!mpi_takes_device_memory()) {
+    throw Unsupported(
+        "This MPI does not take memory of a GPU: it was built without CUDA, found none, or cannot "
+        "say. Use --comm nccl or mpi_staged, or an Open MPI or MPICH built with CUDA.");
+  }
+  return connect(std::move(session), Takes::device_memory);
+}
+
+std::unique_ptr<Communicator> connect_staged() {
+  return connect(MpiSession::join(), Takes::host_memory);
 }
 
 }  // namespace
@@ -198,7 +221,19 @@ std::unique_ptr<Communicator> connect() {
 extern const CommBackend mpi{
     .name = "mpi",
     .doc = "the ranks that mpirun, mpiexec or srun started",
-    .connect = connect,
+    .connect = connect_as_built,
+};
+
+extern const CommBackend mpi_cuda{
+    .name = "mpi_cuda",
+    .doc = "the same, memory of GPUs given to MPI itself, which must be CUDA-aware",
+    .connect = connect_cuda,
+};
+
+extern const CommBackend mpi_staged{
+    .name = "mpi_staged",
+    .doc = "the same, memory of GPUs always by way of the host's",
+    .connect = connect_staged,
 };
 
 }  // namespace dlscale::backend

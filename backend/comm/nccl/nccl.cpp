@@ -33,12 +33,17 @@ std::unique_ptr<Communicator> connect_host() {
       "ranks share in DLSCALE_RENDEZVOUS, with DLSCALE_RANK and DLSCALE_WORLD.");
 }
 
+std::vector<Seat> gather_seats(Communicator& host) {
+  const Seat mine = look_around();
+  std::vector<Seat> seats(static_cast<std::size_t>(host.size()));
+  host.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(seats)));
+  return seats;
+}
+
 /// The ranks that a launcher started, or one rank alone.
 std::unique_ptr<Communicator> connect_launched_ranks() {
   std::unique_ptr<Communicator> host = connect_host();
-  const Seat mine = look_around();
-  std::vector<Seat> seats(static_cast<std::size_t>(host->size()));
-  host->all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(seats)));
+  const std::vector<Seat> seats = gather_seats(*host);
   const Place place = assign(seats).at(static_cast<std::size_t>(host->rank()));
   return std::make_unique<NcclCommunicator>(std::move(host), place.device);
 }
@@ -83,6 +88,15 @@ std::string obstacle() {
   return seat.visible > 0 ? std::string() : std::string(seat.reason.data());
 }
 
+std::string obstacle_among(Communicator& launched) {
+  try {
+    static_cast<void>(assign(gather_seats(launched)));
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 }  // namespace
 
 extern const CommBackend nccl{
@@ -90,6 +104,7 @@ extern const CommBackend nccl{
     .doc = "between GPUs, one a rank, of the ranks that mpirun or a file brings together",
     .connect = connect,
     .obstacle = obstacle,
+    .obstacle_among = obstacle_among,
 };
 
 }  // namespace dlscale::backend

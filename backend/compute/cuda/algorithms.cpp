@@ -10,6 +10,7 @@
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/legacy_convolution.hpp"
+#include "backend/compute/cuda/transforms/ways.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
@@ -26,6 +27,7 @@ class Lister {
   std::vector<Algorithm> list() && {
     for (const GraphForm& form : forms_of(problem_, pass_)) add_form(form);
     for (int i = 0; i < legacy_algorithm_count(pass_); ++i) add_legacy(i);
+    for (const transforms::Way& way : transforms::ways()) add_own(way);
     return std::move(all_);
   }
 
@@ -36,8 +38,8 @@ class Lister {
                       const auto way = [&](Pass each) {
                         return each == pass ? make() : make_tuned_pass(*context, problem, each);
                       };
-                      return make_convolution(problem, way(Pass::forward), way(Pass::backward_data),
-                                              way(Pass::backward_filter));
+                      return make_convolution(*context, problem, way(Pass::forward),
+                                              way(Pass::backward_data), way(Pass::backward_filter));
                     }});
   }
 
@@ -45,6 +47,13 @@ class Lister {
     add(fmt::format("legacy {} {}", algorithm, legacy_algorithm_name(pass_, algorithm)),
         [context = context_, problem = problem_, pass = pass_, algorithm] {
           return make_legacy_pass(*context, problem, pass, algorithm);
+        });
+  }
+
+  void add_own(const transforms::Way& way) {
+    add(fmt::format("own {}", way.name),
+        [context = context_, problem = problem_, pass = pass_, &way] {
+          return transforms::make_transform_pass(*context, problem, pass, way);
         });
   }
 
@@ -102,6 +111,7 @@ class Lister {
   static std::string suffix(const GraphForm& form) {
     std::string words;
     if (form.fusion == Fusion::bias) words += " fused-bias";
+    if (form.fusion == Fusion::relu) words += " fused-relu";
     if (form.weight_gradient == GradientPrecision::low) words += " low-gradient";
     return words;
   }

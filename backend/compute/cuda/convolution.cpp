@@ -3,6 +3,7 @@
 
 #include "backend/compute/cuda/convolution_pass.hpp"
 #include "backend/compute/cuda/graph_convolution.hpp"
+#include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
 #include "backend/compute/cuda/operations.hpp"
 #include "core/error.hpp"
@@ -12,10 +13,13 @@ namespace {
 
 class ConvolutionOperation final : public Operation {
  public:
-  ConvolutionOperation(const ConvolutionProblem& problem, std::unique_ptr<ConvolutionPass> forward,
+  ConvolutionOperation(const Context& context, const ConvolutionProblem& problem,
+                       std::unique_ptr<ConvolutionPass> forward,
                        std::unique_ptr<ConvolutionPass> backward_data,
                        std::unique_ptr<ConvolutionPass> backward_filter)
-      : output_(tensor_desc(problem.output, problem.dtype, problem.order)),
+      : context_(&context),
+        relu_(problem.relu),
+        output_(tensor_desc(problem.output, problem.dtype, problem.order)),
         forward_(std::move(forward)),
         backward_data_(std::move(backward_data)),
         backward_filter_(std::move(backward_filter)) {
@@ -37,13 +41,22 @@ class ConvolutionOperation final : public Operation {
            scratch_alignment;
   }
   [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
-  [[nodiscard]] std::string implementation(Pass pass) const override { return way(pass).name(); }
+  [[nodiscard]] std::string implementation(Pass pass) const override {
+    return (masks(pass) ? "relu+" : "") + way(pass).name();
+  }
 
   void run(Pass pass, const Operands& operands) override {
+    if (masks(pass)) {
+      relu_gradient(context_->stream, operands.output, operands.output_gradient,
+                    operands.output_gradient);
+    }
     way(pass).run(memory_of(pass, operands), first_aligned(operands.scratch));
   }
 
  private:
+  /// Once for both backward passes: see Operation.
+  [[nodiscard]] bool masks(Pass pass) const { return relu_ && pass == Pass::backward_filter; }
+
   [[nodiscard]] ConvolutionPass& way(Pass pass) const {
     EXPECT(has(pass));
     if (pass == Pass::forward) return *forward_;
@@ -63,6 +76,8 @@ class ConvolutionOperation final : public Operation {
             .bias = bias ? parameters[1].as<float>() : nullptr};
   }
 
+  const Context* context_;
+  bool relu_;
   TensorDesc output_;
   std::vector<Parameter> parameters_;
   std::unique_ptr<ConvolutionPass> forward_;
@@ -72,18 +87,19 @@ class ConvolutionOperation final : public Operation {
 
 }  // namespace
 
-std::unique_ptr<Operation> make_convolution(const ConvolutionProblem& problem,
+std::unique_ptr<Operation> make_convolution(const Context& context,
+                                            const ConvolutionProblem& problem,
                                             std::unique_ptr<ConvolutionPass> forward,
                                             std::unique_ptr<ConvolutionPass> backward_data,
                                             std::unique_ptr<ConvolutionPass> backward_filter) {
   return std::make_unique<ConvolutionOperation>(
-      problem, std::move(forward), std::move(backward_data), std::move(backward_filter));
+      context, problem, std::move(forward), std::move(backward_data), std::move(backward_filter));
 }
 
 std::unique_ptr<Operation> make_convolution(const Context& context, const OperationSpec& spec,
                                             const Convolution& kind) {
   const ConvolutionProblem problem = problem_of(spec, kind, context.order);
-  return make_convolution(problem, make_tuned_pass(context, problem, Pass::forward),
+  return make_convolution(context, problem, make_tuned_pass(context, problem, Pass::forward),
                           make_tuned_pass(context, problem, Pass::backward_data),
                           make_tuned_pass(context, problem, Pass::backward_filter));
 }

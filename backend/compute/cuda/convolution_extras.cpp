@@ -12,6 +12,7 @@ ConvolutionExtras::ConvolutionExtras(const Context& context, const ConvolutionPr
       low_weights_(tensor_desc(problem.weights, problem.dtype, problem.order)),
       weights_(tensor_desc(problem.weights, DType::f32, problem.order)),
       add_bias_(problem.bias && form.pass == Pass::forward && form.fusion == Fusion::none),
+      rectify_(problem.relu && form.pass == Pass::forward && form.fusion != Fusion::relu),
       sum_bias_(problem.bias && form.pass == Pass::backward_filter) {
   if (form.pass == Pass::backward_filter && form.weight_gradient == GradientPrecision::low) {
     gradient_bytes_ = aligned(low_weights_.layout.bytes);
@@ -23,6 +24,7 @@ std::string ConvolutionExtras::name() const {
   std::string name;
   if (has_low_gradient()) name += "+convert";
   if (add_bias_ || sum_bias_) name += "+bias";
+  if (rectify_) name += "+relu";
   return name;
 }
 
@@ -30,9 +32,16 @@ void ConvolutionExtras::run(const ConvolutionMemory& memory, std::byte* scratch)
   if (has_low_gradient()) {
     convert(context_->stream, {low_weights_, low_gradient(scratch)}, {weights_, memory.weights});
   }
-  if (add_bias_) add_bias(context_->stream, memory.bias, {output_, memory.output});
+  const Tensor output{output_, memory.output};
+  if (add_bias_ && rectify_) {
+    add_bias_relu(context_->stream, memory.bias, output);
+  } else if (add_bias_) {
+    add_bias(context_->stream, memory.bias, output);
+  } else if (rectify_) {
+    rectify(context_->stream, output);
+  }
   if (sum_bias_) {
-    bias_gradient(*context_, {output_, memory.output}, memory.bias, scratch + gradient_bytes_);
+    bias_gradient(*context_, output, memory.bias, scratch + gradient_bytes_);
   }
 }
 

@@ -2,13 +2,14 @@
 #include <cstddef>
 #include <string>
 
+#include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_pass.hpp"
 #include "backend/compute/cuda/graph.hpp"
 
 namespace dlscale::backend::cuda {
 
-/// What kernels of ours add to a library's convolution: the bias where it is not fused, the bias
-/// gradient, and the weight gradient in f32 where the library writes it in the operation's
+/// What kernels of ours add to a library's convolution: bias and ReLU where they are not fused, the
+/// bias gradient, and the weight gradient in f32 where the library writes it in the operation's
 /// precision. Its scratch comes first.
 class ConvolutionExtras {
  public:
@@ -16,7 +17,7 @@ class ConvolutionExtras {
   ConvolutionExtras(const Context& context, const ConvolutionProblem& problem,
                     const GraphForm& form);
 
-  /// "" or "+bias", "+convert+bias": what run() does.
+  /// "" or "+bias", "+bias+relu", "+convert+bias": what run() does.
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::size_t scratch_bytes() const { return gradient_bytes_ + sum_bytes_; }
   [[nodiscard]] bool has_low_gradient() const { return gradient_bytes_ > 0; }
@@ -31,6 +32,7 @@ class ConvolutionExtras {
   TensorDesc low_weights_;
   TensorDesc weights_;
   bool add_bias_;
+  bool rectify_;
   bool sum_bias_;
   std::size_t gradient_bytes_ = 0;
   std::size_t sum_bytes_ = 0;

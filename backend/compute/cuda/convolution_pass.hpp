@@ -1,9 +1,10 @@
 #pragma once
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <string>
 
+#include "backend/compute/compute.hpp"
+#include "backend/compute/cuda/alignment.hpp"
 #include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_problem.hpp"
 #include "core/step.hpp"
@@ -20,7 +21,8 @@ struct ConvolutionMemory {
   float* bias = nullptr;  ///< null where the layer has none, and in backward_data
 };
 
-/// One way to run one pass of a convolution, with its bias.
+/// One way to run one pass of a convolution, with its bias and, forward, its ReLU. In backward
+/// passes `output` is what that ReLU lets through.
 class ConvolutionPass {
  public:
   virtual ~ConvolutionPass() = default;
@@ -30,19 +32,9 @@ class ConvolutionPass {
   virtual void run(const ConvolutionMemory& memory, std::byte* scratch) = 0;
 };
 
-/// Where pieces of scratch begin.
-constexpr std::size_t scratch_alignment = 256;
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
-}
-/// The first such place at or after `scratch`.
-inline std::byte* first_aligned(std::byte* scratch) {
-  const auto address = reinterpret_cast<std::uintptr_t>(scratch);
-  return scratch + (aligned(address) - address);
-}
-
-/// A convolution that runs each pass in a given way.
-std::unique_ptr<Operation> make_convolution(const ConvolutionProblem& problem,
+/// A convolution that runs each pass in a given way. `context` must outlive it.
+std::unique_ptr<Operation> make_convolution(const Context& context,
+                                            const ConvolutionProblem& problem,
                                             std::unique_ptr<ConvolutionPass> forward,
                                             std::unique_ptr<ConvolutionPass> backward_data,
                                             std::unique_ptr<ConvolutionPass> backward_filter);

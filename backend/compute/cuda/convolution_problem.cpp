@@ -14,15 +14,17 @@ ConvolutionProblem problem_of(const OperationSpec& spec, const Convolution& kind
           .pad = kind.pad,
           .groups = kind.groups,
           .bias = kind.bias,
+          .relu = spec.layer.relu,
           .dtype = spec.dtype,
           .order = order};
 }
 
 std::string key_of(const ConvolutionProblem& problem) {
-  return fmt::format("{} {} {} stride{} pad{} groups{} bias{} {} {}", fmt::join(problem.input, "x"),
-                     fmt::join(problem.weights, "x"), fmt::join(problem.output, "x"),
-                     problem.stride, problem.pad, problem.groups, problem.bias ? 1 : 0,
-                     dtype_name(problem.dtype), problem.order == Order::nhwc ? "nhwc" : "nchw");
+  return fmt::format("{} {} {} stride{} pad{} groups{} bias{} relu{} {} {}",
+                     fmt::join(problem.input, "x"), fmt::join(problem.weights, "x"),
+                     fmt::join(problem.output, "x"), problem.stride, problem.pad, problem.groups,
+                     problem.bias ? 1 : 0, problem.relu ? 1 : 0, dtype_name(problem.dtype),
+                     problem.order == Order::nhwc ? "nhwc" : "nchw");
 }
 
 }  // namespace dlscale::backend::cuda

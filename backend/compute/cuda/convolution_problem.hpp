@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <string>
 
-#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/order.hpp"
 #include "backend/compute/specification.hpp"
 
 namespace dlscale::backend::cuda {
@@ -18,6 +18,7 @@ struct ConvolutionProblem {
   int pad = 0;
   int groups = 1;
   bool bias = false;
+  bool relu = false;  ///< Layer::relu
   DType dtype = DType::f32;
   Order order = Order::nhwc;
 };

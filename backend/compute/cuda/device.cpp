@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -10,7 +11,9 @@
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/copier.hpp"
 #include "backend/compute/cuda/copy_lane.hpp"
+#include "backend/compute/cuda/cudnn_layers/layer_ways.hpp"
 #include "backend/compute/cuda/failure.hpp"
+#include "backend/compute/cuda/gemm.hpp"
 #include "backend/compute/cuda/handles.hpp"
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
@@ -148,13 +151,17 @@ class CudaDevice final : public ComputeDevice {
   [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
     expect_can_do(spec);
     return in_device_order(context_, spec, [&](const OperationSpec& inner) {
-      return std::visit(Maker{context_, inner}, inner.layer.kind);
+      return make_fastest(context_, inner, [&] { return make_own(inner); });
     });
   }
 
   [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
     expect_can_do(spec);
     std::vector<Algorithm> all = cuda::algorithms(context_, spec, pass);
+    const OperationSpec inner = in_order(spec, context_.order);
+    std::ranges::move(
+        layer_algorithms(context_, inner, pass, [this, inner] { return make_own(inner); }),
+        std::back_inserter(all));
     for (Algorithm& each : all) {
       each.create = [this, spec, create = std::move(each.create)] {
         select_device(context_.device);
@@ -164,9 +171,23 @@ class CudaDevice final : public ComputeDevice {
     return all;
   }
 
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    select_device(context_.device);
+    expect_offered(dtype);
+    return make_matrix_product(context_, shape, dtype);
+  }
+
   void copy(const Tensor& from, const Tensor& to) override {
     select_device(context_.device);
     copier_.copy(from, to);
+    lane_->note_use();
+  }
+
+  void normalise(const std::byte* pictures, const PictureStatistics& statistics,
+                 const Tensor& to) override {
+    select_device(context_.device);
+    normalise_pictures(context_.stream, pictures, statistics, to);
     lane_->note_use();
   }
 
@@ -254,6 +275,11 @@ class CudaDevice final : public ComputeDevice {
     lane_.emplace(context_);
     before_ = make_event();
     after_ = make_event();
+  }
+
+  /// By our own kernels what they do, the rest by libraries.
+  [[nodiscard]] std::unique_ptr<Operation> make_own(const OperationSpec& spec) const {
+    return std::visit(Maker{context_, spec}, spec.layer.kind);
   }
 
   void expect_can_do(const OperationSpec& spec) const {

@@ -28,6 +28,14 @@ void launch_map(const Launcher& launcher, std::string_view name,
   }
 }
 
+/// Enqueues y = max(x, 0). May be done in place.
+template <class Launcher>
+void launch_rectify(const Launcher& launcher, const Tensor& x, const Tensor& y) {
+  with_element(y.desc.dtype, [&]<class T>(T) {
+    launch_map<T, 1>(launcher, "relu", {x.data}, y.data, y.desc.elements(), Rectified{});
+  });
+}
+
 /// Enqueues dx = dy where y > 0, else 0.
 template <class Launcher>
 void launch_relu_gradient(const Launcher& launcher, const Tensor& y, const Tensor& dy,
@@ -51,10 +59,7 @@ class ReluOperation final : public OwnOperation {
       return launch_relu_gradient(launcher_, operands.output, operands.output_gradient,
                                   operands.input_gradients[0]);
     }
-    with_element(dtype(), [&]<class T>(T) {
-      launch_map<T, 1>(launcher_, "relu", {operands.inputs[0].data}, operands.output.data,
-                       output().elements(), Rectified{});
-    });
+    launch_rectify(launcher_, operands.inputs[0], operands.output);
   }
 
  private:
@@ -137,33 +142,49 @@ void launch_sum(const Launcher& launcher, std::string_view name, std::span<const
   });
 }
 
+/// With a ReLU, if the layer has one; backward is that of the ReLU, once for all inputs.
 template <class Launcher>
 class SumOperation final : public OwnOperation {
  public:
   SumOperation(Launcher launcher, const OperationSpec& spec, Order order)
-      : OwnOperation(spec, order, "sum"), launcher_(std::move(launcher)) {
+      : OwnOperation(spec, order, spec.layer.relu ? "sum+relu" : "sum"),
+        launcher_(std::move(launcher)),
+        relu_(spec.layer.relu) {
     if (spec.inputs.size() > std::size_t{most_terms}) {
       throw Unsupported(describe(spec) + ": the kernel adds up to 32 tensors. Use several sums.");
     }
   }
-  [[nodiscard]] bool has(Pass pass) const override { return pass == Pass::forward; }
+  [[nodiscard]] bool has(Pass pass) const override {
+    return pass == Pass::forward || (relu_ && pass == Pass::backward_data);
+  }
 
   void run(Pass pass, const Operands& operands) override {
     EXPECT(has(pass));
+    if (pass == Pass::backward_data) {
+      return launch_relu_gradient(launcher_, operands.output, operands.output_gradient,
+                                  operands.input_gradients[0]);
+    }
+    if (relu_) {
+      return launch_sum(launcher_, "sum and ReLU", operands.inputs, operands.output,
+                        AddedAndRectified{}, Rectified{});
+    }
     launch_sum(launcher_, "sum", operands.inputs, operands.output, Added{}, Identity{});
   }
 
  private:
   Launcher launcher_;
+  bool relu_;
 };
 
 /// to = from · factor, with the factors of DropoutMask, which counts the elements in plain order:
-/// element c of pixel p of image n is (n · channels + c) · pixels + p.
+/// element c of pixel p of image n is (n · channels + c) · pixels + p. The seed in `seed_memory`,
+/// if there is one, takes the place of the mask's: it is read when the kernel runs.
 template <class T, int width, Order order>
 struct DropoutCode {
   const T* from;
   T* to;
   DropoutMask mask;
+  const std::uint64_t* seed_memory;
   Divisor packs;   ///< of the channels of a pixel; for nchw unused
   Divisor pixels;  ///< of an image; for nchw unused
 
@@ -178,11 +199,12 @@ struct DropoutCode {
       step = pixels.divisor();
       index = channel * width * step + pixel;
     }
+    const DropoutMask drawn = seed_memory == nullptr ? mask : mask.with_seed(*seed_memory);
     const Pack<T, width> loaded = load<width>(from + first);
     Pack<T, width> result;
     DLSCALE_UNROLL
     for (int i = 0; i < width; ++i) {
-      const float factor = mask.factor(index + static_cast<std::uint64_t>(i) * step);
+      const float factor = drawn.factor(index + static_cast<std::uint64_t>(i) * step);
       result.values[i] = from_float<T>(to_float(loaded.values[i]) * factor);
     }
     store(result, to + first);
@@ -200,33 +222,36 @@ class DropoutOperation final : public OwnOperation {
   void run(Pass pass, const Operands& operands) override {
     EXPECT(has(pass));
     if (pass == Pass::forward) {
-      apply(operands.seed, operands.inputs[0].data, operands.output.data);
+      apply(operands, operands.inputs[0].data, operands.output.data);
     } else {
-      apply(operands.seed, operands.output_gradient.data, operands.input_gradients[0].data);
+      apply(operands, operands.output_gradient.data, operands.input_gradients[0].data);
     }
   }
 
  private:
-  void apply(std::uint64_t seed, const std::byte* from, std::byte* to) const {
+  void apply(const Operands& operands, const std::byte* from, std::byte* to) const {
     with_element(dtype(), [&]<class T>(T) {
       const bool by_channels = order() == Order::nhwc;
       const std::int64_t together = by_channels ? output().dims[1] : output().elements();
       with_width<T>(together, {from, to}, [&]<int width>(std::integral_constant<int, width>) {
         if (by_channels) {
-          launch<T, width, Order::nhwc>(seed, from, to);
+          launch<T, width, Order::nhwc>(operands, from, to);
         } else {
-          launch<T, width, Order::nchw>(seed, from, to);
+          launch<T, width, Order::nchw>(operands, from, to);
         }
       });
     });
   }
 
   template <class T, int width, Order lies>
-  void launch(std::uint64_t seed, const std::byte* from, std::byte* to) const {
+  void launch(const Operands& operands, const std::byte* from, std::byte* to) const {
     const auto& [images, channels, height, columns] = output().dims;
-    const DropoutCode<T, width, lies> code{
-        reinterpret_cast<const T*>(from), reinterpret_cast<T*>(to), DropoutMask(probability_, seed),
-        Divisor(lies == Order::nhwc ? channels / width : 1), Divisor(height * columns)};
+    const DropoutCode<T, width, lies> code{reinterpret_cast<const T*>(from),
+                                           reinterpret_cast<T*>(to),
+                                           DropoutMask(probability_, operands.seed),
+                                           operands.seed_memory,
+                                           Divisor(lies == Order::nhwc ? channels / width : 1),
+                                           Divisor(height * columns)};
     launcher_.each("dropout", code, output().elements() / width);
   }
 

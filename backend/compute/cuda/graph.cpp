@@ -26,15 +26,20 @@ class GraphBuilder {
         what_(std::make_shared<const std::string>(problem.what)),
         parts_(parts) {}
 
-  [[nodiscard]] const std::shared_ptr<const std::string>& what() const { return what_; }
-
   /// The operations, last.
   std::vector<std::size_t> build() {
     if (form_.fusion == Fusion::none) return {convolve(tensor(TensorId::output))};
-    EXPECT(form_.pass == Pass::forward && problem_.bias);
-    const std::size_t sum = tensor(TensorId::sum);
-    const std::size_t convolution = convolve(sum);
-    return {convolution, add_bias(sum)};
+    EXPECT(form_.pass == Pass::forward && (form_.fusion == Fusion::relu || problem_.bias));
+    std::size_t last = tensor(TensorId::sum);
+    std::vector<std::size_t> operations{convolve(last)};
+    if (problem_.bias) {
+      const bool ends = form_.fusion == Fusion::bias;
+      const std::size_t biased = tensor(ends ? TensorId::output : TensorId::biased);
+      operations.push_back(add_bias(last, biased));
+      last = biased;
+    }
+    if (form_.fusion == Fusion::relu) operations.push_back(rectify(last));
+    return operations;
   }
 
  private:
@@ -54,9 +59,12 @@ class GraphBuilder {
   [[nodiscard]] cudnnDataType_t type_of(TensorId id) const {
     const bool f32_gradient = id == TensorId::weights && form_.pass == Pass::backward_filter &&
                               form_.weight_gradient == GradientPrecision::f32;
-    if (f32_gradient || id == TensorId::bias || id == TensorId::sum) return CUDNN_DATA_FLOAT;
+    if (f32_gradient || id == TensorId::bias || is_virtual(id)) return CUDNN_DATA_FLOAT;
     return data_type(problem_.dtype);
   }
+
+  /// Between two operations, never in memory.
+  static bool is_virtual(TensorId id) { return id == TensorId::sum || id == TensorId::biased; }
 
   std::size_t tensor(TensorId id) {
     const Dims dims = dims_of(id);
@@ -67,7 +75,7 @@ class GraphBuilder {
     part.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, tensor_alignment);
     part.set_list<std::int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS, dims);
     part.set_list<std::int64_t>(CUDNN_ATTR_TENSOR_STRIDES, strides);
-    if (id == TensorId::sum) part.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
+    if (is_virtual(id)) part.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, true);
     return keep(std::move(part));
   }
 
@@ -141,17 +149,30 @@ class GraphBuilder {
     return keep(std::move(part));
   }
 
-  std::size_t add_bias(std::size_t sum) {
-    Descriptor mode(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, what_);
-    mode.set(CUDNN_ATTR_POINTWISE_MODE, CUDNN_POINTWISE_ADD);
-    mode.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-    const std::size_t add = keep(std::move(mode));
+  std::size_t pointwise(cudnnPointwiseMode_t mode) {
+    Descriptor part(CUDNN_BACKEND_POINTWISE_DESCRIPTOR, what_);
+    part.set(CUDNN_ATTR_POINTWISE_MODE, mode);
+    part.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+    return keep(std::move(part));
+  }
+
+  std::size_t add_bias(std::size_t sum, std::size_t biased) {
+    const std::size_t add = pointwise(CUDNN_POINTWISE_ADD);
     const std::size_t bias = tensor(TensorId::bias);
-    const std::size_t output = tensor(TensorId::output);
     Descriptor part(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, what_);
     part.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, parts_[add]);
     part.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, parts_[sum]);
     part.set(CUDNN_ATTR_OPERATION_POINTWISE_BDESC, parts_[bias]);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, parts_[biased]);
+    return keep(std::move(part));
+  }
+
+  std::size_t rectify(std::size_t from) {
+    const std::size_t relu = pointwise(CUDNN_POINTWISE_RELU_FWD);
+    const std::size_t output = tensor(TensorId::output);
+    Descriptor part(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR, what_);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, parts_[relu]);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, parts_[from]);
     part.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, parts_[output]);
     return keep(std::move(part));
   }
@@ -162,16 +183,23 @@ class GraphBuilder {
   std::vector<Descriptor>& parts_;
 };
 
+Descriptor put_together(const Target& target, const std::vector<Descriptor>& parts,
+                        std::span<const std::size_t> operations) {
+  EXPECT(!operations.empty());
+  std::vector<cudnnBackendDescriptor_t> raw;
+  raw.reserve(operations.size());
+  for (const std::size_t part : operations) raw.push_back(parts[part].get());
+  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, parts[operations.front()].what());
+  if (target.handle != nullptr) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, target.handle);
+  graph.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, raw);
+  graph.finalize();
+  return graph;
+}
+
 Descriptor make_operation_graph(const Target& target, const ConvolutionProblem& problem,
                                 const GraphForm& form, std::vector<Descriptor>& parts) {
   GraphBuilder builder(problem, form, parts);
-  std::vector<cudnnBackendDescriptor_t> operations;
-  for (const std::size_t part : builder.build()) operations.push_back(parts[part].get());
-  Descriptor graph(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, builder.what());
-  if (target.handle != nullptr) graph.set(CUDNN_ATTR_OPERATIONGRAPH_HANDLE, target.handle);
-  graph.set_descriptors(CUDNN_ATTR_OPERATIONGRAPH_OPS, operations);
-  graph.finalize();
-  return graph;
+  return put_together(target, parts, builder.build());
 }
 
 }  // namespace
@@ -201,6 +229,12 @@ Graph::Graph(const Target& target, const ConvolutionProblem& problem, const Grap
     : target_(target),
       form_(form),
       operation_graph_(make_operation_graph(target, problem, form, parts_)) {}
+
+Graph::Graph(const Target& target, std::vector<Descriptor> parts,
+             std::span<const std::size_t> operations)
+    : target_(target),
+      parts_(std::move(parts)),
+      operation_graph_(put_together(target_, parts_, operations)) {}
 
 std::int64_t Graph::engine_count() const {
   return operation_graph_.get<std::int64_t>(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,13 +27,32 @@ Target described_target(const std::string& json);
 /// The type in memory.
 cudnnDataType_t data_type(DType dtype);
 
-/// The tensors of a convolution's graph, by the unique ids that cuDNN gets.
-enum class TensorId : std::int64_t { input = 1, weights, output, bias, sum };
+/// The tensors of a graph, by the unique ids that cuDNN gets.
+enum class TensorId : std::int64_t {
+  input = 1,
+  weights,
+  output,
+  bias,
+  sum,
+  biased,
+  // Those that only other layers than convolutions have.
+  input_gradient = 100,
+  output_gradient,
+  places,  ///< of the largest elements of windows
+  scale,
+  shift,
+  scale_gradient,
+  shift_gradient,
+  mean,
+  inverse_deviation,
+  epsilon,
+};
 
 /// What else a convolution's graph does.
 enum class Fusion {
   none,
   bias,  ///< forward: adds the bias before it rounds to the output's precision
+  relu,  ///< forward: adds the bias, if the layer has one, and takes the ReLU before it rounds
 };
 
 /// How the weight gradient is written: as our parameters' gradients are, or in the precision of
@@ -51,9 +71,14 @@ class Graph {
  public:
   /// Throws Unsupported or LibraryError.
   Graph(const Target& target, const ConvolutionProblem& problem, const GraphForm& form);
+  /// Of other operations than convolutions: finalized descriptors, and which of them are the
+  /// operations. Throws likewise.
+  Graph(const Target& target, std::vector<Descriptor> parts,
+        std::span<const std::size_t> operations);
 
   [[nodiscard]] const Target& target() const { return target_; }
   [[nodiscard]] const Descriptor& descriptor() const { return operation_graph_; }
+  /// Of a convolution's graph.
   [[nodiscard]] const GraphForm& form() const { return form_; }
   /// Engines that cuDNN knows for graphs of this kind; few support a given one.
   [[nodiscard]] std::int64_t engine_count() const;

@@ -13,6 +13,7 @@
 #include "backend/compute/cuda/handles.hpp"
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/transforms/ways.hpp"
 #include "backend/compute/cuda/tuning.hpp"
 #include "core/error.hpp"
 
@@ -37,7 +38,8 @@ class GraphPass final : public ConvolutionPass {
     std::vector<Binding> bindings{{TensorId::input, memory.input},
                                   {TensorId::weights, weights},
                                   {TensorId::output, memory.output}};
-    if (form_.fusion == Fusion::bias) bindings.push_back({TensorId::bias, memory.bias});
+    const bool bias = form_.fusion != Fusion::none && memory.bias != nullptr;
+    if (bias) bindings.push_back({TensorId::bias, memory.bias});
     runner_.run(bindings, scratch + extras_.scratch_bytes());
     extras_.run(memory, scratch);
   }
@@ -102,20 +104,58 @@ std::vector<std::shared_ptr<const Plan>> all_candidates(const Context& context,
   return all;
 }
 
-std::shared_ptr<const Plan> tune(const Context& context, const ConvolutionProblem& problem,
-                                 Pass pass) {
-  const auto plans = all_candidates(context, problem, pass);
-  std::vector<std::unique_ptr<ConvolutionPass>> passes;
-  std::size_t scratch = 0;
-  for (const auto& plan : plans) {
-    passes.push_back(make_graph_pass(context, problem, plan));
-    scratch = std::max(scratch, passes.back()->scratch_bytes());
+/// A plan of cuDNN or, if there is none, an algorithm of ours.
+struct Choice {
+  std::shared_ptr<const Plan> plan;
+  const transforms::Way* way;
+};
+
+std::unique_ptr<ConvolutionPass> make_pass(const Context& context,
+                                           const ConvolutionProblem& problem, Pass pass,
+                                           const Choice& choice) {
+  if (choice.plan != nullptr) return make_graph_pass(context, problem, choice.plan);
+  return transforms::make_transform_pass(context, problem, pass, *choice.way);
+}
+
+std::vector<Choice> all_choices(const Context& context, const ConvolutionProblem& problem,
+                                Pass pass) {
+  std::vector<Choice> all;
+  for (auto& plan : all_candidates(context, problem, pass)) all.push_back({std::move(plan), {}});
+  for (const transforms::Way& way : transforms::ways()) {
+    if (transforms::is_candidate(way, problem, pass)) all.push_back({nullptr, &way});
   }
-  const TrialMemory trial(context, problem, scratch);
+  return all;
+}
+
+/// A choice and the pass that it makes.
+struct Trial {
+  Choice choice;
+  std::unique_ptr<ConvolutionPass> pass;
+};
+
+std::vector<Trial> all_trials(const Context& context, const ConvolutionProblem& problem,
+                              Pass pass) {
+  std::vector<Trial> trials;
+  for (Choice& each : all_choices(context, problem, pass)) {
+    try {
+      auto made = make_pass(context, problem, pass, each);
+      if (each.way != nullptr && made->scratch_bytes() > workspace_limit) continue;
+      trials.push_back({std::move(each), std::move(made)});
+    } catch (const Error&) {  // a library refuses its part of ours, or there is no room to try it
+    }
+  }
+  return trials;
+}
+
+Choice tune(const Context& context, const ConvolutionProblem& problem, Pass pass) {
+  std::vector<Trial> trials = all_trials(context, problem, pass);
+  std::size_t scratch = 0;
+  for (const Trial& each : trials) scratch = std::max(scratch, each.pass->scratch_bytes());
+  const TrialMemory memory(context, problem, scratch);
   std::vector<std::function<void()>> runs;
-  runs.reserve(passes.size());
-  for (const auto& each : passes) {
-    runs.emplace_back([&] { each->run(trial.memory(), trial.scratch()); });
+  runs.reserve(trials.size());
+  for (const Trial& each : trials) {
+    runs.emplace_back([&] { each.pass->run(memory.memory(), memory.scratch()); });
   }
   const auto best = fastest(context.stream, runs);
   if (!best) {
@@ -123,7 +163,7 @@ std::shared_ptr<const Plan> tune(const Context& context, const ConvolutionProble
         "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB.",
         problem.what, cudnnGetVersion(), pass_name(pass), workspace_limit >> 20));
   }
-  return plans[*best];
+  return std::move(trials[*best].choice);
 }
 
 /// What the heuristics recommend, and after it all other engines with default settings, of which
@@ -159,8 +199,8 @@ std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
 
 std::vector<GraphForm> forms_of(const ConvolutionProblem& problem, Pass pass) {
   std::vector<GraphForm> forms{{.pass = pass}};
-  if (pass == Pass::forward && problem.bias) {
-    forms.push_back({.pass = pass, .fusion = Fusion::bias});
+  if (pass == Pass::forward && (problem.bias || problem.relu)) {
+    forms.push_back({.pass = pass, .fusion = problem.relu ? Fusion::relu : Fusion::bias});
   }
   if (pass == Pass::backward_filter && element_bytes(problem.dtype) < sizeof(float)) {
     forms.push_back({.pass = pass, .weight_gradient = GradientPrecision::low});
@@ -191,10 +231,10 @@ std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
 
 std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
                                                  const ConvolutionProblem& problem, Pass pass) {
-  const std::string key = fmt::format("plan {} {}", pass_name(pass), key_of(problem));
-  auto plan =
-      context.choices->find_or_make<Plan>(key, [&] { return tune(context, problem, pass); });
-  return make_graph_pass(context, problem, std::move(plan));
+  const std::string key = fmt::format("convolution {} {}", pass_name(pass), key_of(problem));
+  const auto choice = context.choices->find_or_make<Choice>(
+      key, [&] { return std::make_shared<const Choice>(tune(context, problem, pass)); });
+  return make_pass(context, problem, pass, *choice);
 }
 
 }  // namespace dlscale::backend::cuda

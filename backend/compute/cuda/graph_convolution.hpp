@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_pass.hpp"
 #include "backend/compute/cuda/plan.hpp"
 
@@ -16,8 +17,8 @@ constexpr std::size_t workspace_limit = std::size_t{1} << 30;
 /// their first few, and some engines are compiled for their first run, which takes a second.
 constexpr std::size_t most_candidates = 10;
 
-/// The graphs that can do one pass of a problem: with the bias fused and without, with the weight
-/// gradient in f32 and in the operation's precision.
+/// The graphs that can do one pass of a problem: with bias and ReLU fused, as far as the layer has
+/// them, and without, with the weight gradient in f32 and in the operation's precision.
 std::vector<GraphForm> forms_of(const ConvolutionProblem& problem, Pass pass);
 
 /// The plans to be timed for a graph, best first as the heuristics of cuDNN have it: those that
@@ -31,7 +32,8 @@ std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
                                                  const ConvolutionProblem& problem,
                                                  std::shared_ptr<const Plan> plan);
 
-/// The fastest plan for a pass, by trial on the device. Throws Unsupported if there is none.
+/// The fastest way to run a pass, by trial on the device: a plan of cuDNN or an algorithm of ours,
+/// if it may be faster. Throws Unsupported if there is none.
 std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
                                                  const ConvolutionProblem& problem, Pass pass);
 

@@ -68,6 +68,10 @@ void add_bias_relu(cudaStream_t stream, const float* bias, const Tensor& tensor)
   launch_bias<Then::relu>(launcher_for(stream, tensor), bias, tensor);
 }
 
+void rectify(cudaStream_t stream, const Tensor& tensor) {
+  launch_rectify(launcher_for(stream, tensor), tensor, tensor);
+}
+
 std::size_t bias_gradient_scratch(const Context& context, const TensorDesc& output_gradient) {
   return partial_bytes(output_gradient.dims[1], context.properties.multiProcessorCount,
                        sizeof(BiasSums));
@@ -80,20 +84,15 @@ void bias_gradient(const Context& context, const Tensor& output_gradient, float*
   launch_bias_gradient(launcher, output_gradient, gradient, scratch);
 }
 
-void sum_relu(cudaStream_t stream, std::span<const Tensor> inputs, const Tensor& output) {
-  launch_sum(launcher_for(stream, output), "sum and ReLU", inputs, output, AddedAndRectified{},
-             Rectified{});
-}
-
 void relu_gradient(cudaStream_t stream, const Tensor& output, const Tensor& output_gradient,
                    const Tensor& input_gradient) {
   launch_relu_gradient(launcher_for(stream, output), output, output_gradient, input_gradient);
 }
 
-void normalise_pictures(cudaStream_t stream, const std::uint8_t* pictures,
-                        const std::array<float, 3>& mean, const std::array<float, 3>& deviation,
-                        const Tensor& to) {
-  launch_normalisation(launcher_for(stream, to), pictures, PictureStatistics(mean, deviation), to);
+void normalise_pictures(cudaStream_t stream, const std::byte* pictures,
+                        const PictureStatistics& statistics, const Tensor& to) {
+  launch_normalisation(launcher_for(stream, to), reinterpret_cast<const std::uint8_t*>(pictures),
+                       statistics, to);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -1,8 +1,6 @@
 #pragma once
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/context.hpp"
@@ -32,21 +30,19 @@ void hold(cudaStream_t stream, Seconds seconds);
 void add_bias(cudaStream_t stream, const float* bias, const Tensor& tensor);
 /// tensor = max(tensor + bias, 0).
 void add_bias_relu(cudaStream_t stream, const float* bias, const Tensor& tensor);
+/// tensor = max(tensor, 0).
+void rectify(cudaStream_t stream, const Tensor& tensor);
 /// gradient[c] = Σ output_gradient over images and pixels, in f32 and always in the same order.
 /// `scratch` has bias_gradient_scratch() bytes.
 void bias_gradient(const Context& context, const Tensor& output_gradient, float* gradient,
                    std::byte* scratch);
 std::size_t bias_gradient_scratch(const Context& context, const TensorDesc& output_gradient);
-/// output = max(Σ inputs, 0), of up to 32 inputs.
-void sum_relu(cudaStream_t stream, std::span<const Tensor> inputs, const Tensor& output);
 /// input_gradient = output_gradient where output > 0, else 0: what precedes a ReLU, be it a sum or
 /// a bias. May be done in place.
 void relu_gradient(cudaStream_t stream, const Tensor& output, const Tensor& output_gradient,
                    const Tensor& input_gradient);
-/// N pictures of H × W pixels of red, green, blue, a byte each, to (value / 255 - mean) / deviation
-/// as the N × 3 × H × W that a network reads, in any order and precision.
-void normalise_pictures(cudaStream_t stream, const std::uint8_t* pictures,
-                        const std::array<float, 3>& mean, const std::array<float, 3>& deviation,
-                        const Tensor& to);
+/// As ComputeDevice::normalise, to a tensor of any order and precision.
+void normalise_pictures(cudaStream_t stream, const std::byte* pictures,
+                        const PictureStatistics& statistics, const Tensor& to);
 
 }  // namespace dlscale::backend::cuda

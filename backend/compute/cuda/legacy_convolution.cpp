@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <limits>
 #include <span>
 #include <string_view>
 
@@ -12,7 +11,7 @@
 #include "backend/compute/cuda/convolution_extras.hpp"
 #include "backend/compute/cuda/graph.hpp"
 #include "backend/compute/cuda/handles.hpp"
-#include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/legacy_tensor.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
@@ -34,29 +33,11 @@ std::span<const std::string_view> names_of(Pass pass) {
   return backward_filter_names;
 }
 
-using TensorDescriptor = Owner<cudnnTensorDescriptor_t, cudnnDestroyTensorDescriptor>;
 using FilterDescriptor = Owner<cudnnFilterDescriptor_t, cudnnDestroyFilterDescriptor>;
 using GeometryDescriptor = Owner<cudnnConvolutionDescriptor_t, cudnnDestroyConvolutionDescriptor>;
 
-/// The old API counts in int.
-int narrow(std::int64_t value) {
-  EXPECT(value <= std::numeric_limits<int>::max());
-  return static_cast<int>(value);
-}
-
-cudnnTensorFormat_t format_of(Order order) {
-  return order == Order::nhwc ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
-}
-
-TensorDescriptor tensor(const Dims& dims, const ConvolutionProblem& problem) {
-  cudnnTensorDescriptor_t raw = nullptr;
-  check(cudnnCreateTensorDescriptor(&raw), "cudnnCreateTensorDescriptor", problem.what);
-  TensorDescriptor made(raw);
-  check(cudnnSetTensor4dDescriptor(raw, format_of(problem.order), data_type(problem.dtype),
-                                   narrow(dims[0]), narrow(dims[1]), narrow(dims[2]),
-                                   narrow(dims[3])),
-        "cudnnSetTensor4dDescriptor", problem.what);
-  return made;
+LegacyTensor tensor(const Dims& dims, const ConvolutionProblem& problem) {
+  return make_legacy_tensor(dims, problem.dtype, problem.order, problem.what);
 }
 
 FilterDescriptor filter(const ConvolutionProblem& problem) {
@@ -64,9 +45,9 @@ FilterDescriptor filter(const ConvolutionProblem& problem) {
   cudnnFilterDescriptor_t raw = nullptr;
   check(cudnnCreateFilterDescriptor(&raw), "cudnnCreateFilterDescriptor", problem.what);
   FilterDescriptor made(raw);
-  check(cudnnSetFilter4dDescriptor(raw, data_type(problem.dtype), format_of(problem.order),
-                                   narrow(dims[0]), narrow(dims[1]), narrow(dims[2]),
-                                   narrow(dims[3])),
+  check(cudnnSetFilter4dDescriptor(raw, data_type(problem.dtype), legacy_format(problem.order),
+                                   legacy_size(dims[0]), legacy_size(dims[1]), legacy_size(dims[2]),
+                                   legacy_size(dims[3])),
         "cudnnSetFilter4dDescriptor", problem.what);
   return made;
 }
@@ -194,8 +175,8 @@ class LegacyPass final : public ConvolutionPass {
   ConvolutionProblem problem_;
   Pass pass_;
   int algorithm_;
-  TensorDescriptor input_;
-  TensorDescriptor output_;
+  LegacyTensor input_;
+  LegacyTensor output_;
   FilterDescriptor weights_;
   GeometryDescriptor geometry_;
   ConvolutionExtras extras_;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/convolution_pass.hpp"
 
 namespace dlscale::backend::cuda {

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+#include <utility>
+
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/handles.hpp"
 #include "core/error.hpp"
@@ -13,7 +16,7 @@ namespace {
 constexpr std::size_t workspace_limit = std::size_t{32} << 20;
 constexpr int most_algorithms = 16;
 /// Buffers begin on at least such a boundary.
-constexpr std::uint32_t alignment = 16;
+constexpr std::uint32_t buffer_alignment = 16;
 
 using MatrixLayout = Owner<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using ProductDescriptor = Owner<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
@@ -48,13 +51,24 @@ cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
   fail_expectation("a known Epilogue");
 }
 
+template <class T>
+void set(const MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, const T& value,
+         const std::string& what) {
+  check(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof(value)),
+        "cublasLtMatrixLayoutSetAttribute", what);
+}
+
 MatrixLayout make_layout(const Matrix& matrix, const std::string& what) {
-  cublasLtMatrixLayout_t layout = nullptr;
-  check(cublasLtMatrixLayoutCreate(&layout, data_type(matrix.dtype),
+  cublasLtMatrixLayout_t raw = nullptr;
+  check(cublasLtMatrixLayoutCreate(&raw, data_type(matrix.dtype),
                                    static_cast<std::uint64_t>(matrix.rows),
                                    static_cast<std::uint64_t>(matrix.columns), matrix.rows),
         "cublasLtMatrixLayoutCreate", what);
-  return MatrixLayout(layout);
+  MatrixLayout layout(raw);
+  if (matrix.batch == 1) return layout;
+  set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(matrix.batch), what);
+  set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.rows * matrix.columns, what);
+  return layout;
 }
 
 template <class T>
@@ -88,7 +102,8 @@ void set(const Preference& preference, cublasLtMatmulPreferenceAttributes_t attr
         "cublasLtMatmulPreferenceSetAttribute", what);
 }
 
-Preference make_preference(const std::string& what) {
+Preference make_preference(const ProductProblem& problem) {
+  const std::string& what = problem.what;
   cublasLtMatmulPreference_t raw = nullptr;
   check(cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate", what);
   Preference preference(raw);
@@ -96,10 +111,12 @@ Preference make_preference(const std::string& what) {
   // Parts of a sum that are split among blocks are added in f32 and in a fixed order.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}, what);
-  for (const auto attribute :
-       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-    set(preference, attribute, alignment, what);
+  for (const auto& [attribute, matrix] :
+       {std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, problem.left),
+        std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, problem.right),
+        std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, problem.result),
+        std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, problem.result)}) {
+    set(preference, attribute, alignment_of(matrix), what);
   }
   return preference;
 }
@@ -114,6 +131,27 @@ int setting(const cublasLtMatmulAlgo_t& algorithm, cublasLtMatmulAlgoConfigAttri
 }
 
 }  // namespace
+
+ProductProblem problem_of(const GemmShape& shape, DType dtype) {
+  const auto& [m, n, k, transpose_a, transpose_b, batch] = shape;
+  const auto matrix = [dtype = dtype, batch = batch](std::int64_t rows, std::int64_t columns) {
+    return Matrix{columns, rows, dtype, batch};  // what is row-major to us
+  };
+  const auto transposed = [](bool yes) { return yes ? Transposed::yes : Transposed::no; };
+  return {.what = kernel_key(shape) + " in " + std::string(dtype_name(dtype)),
+          .left = transpose_b ? matrix(n, k) : matrix(k, n),
+          .left_transposed = transposed(transpose_b),
+          .right = transpose_a ? matrix(k, m) : matrix(m, k),
+          .right_transposed = transposed(transpose_a),
+          .result = matrix(m, n)};
+}
+
+std::uint32_t alignment_of(const Matrix& matrix) {
+  if (matrix.batch == 1) return buffer_alignment;
+  const auto bytes =
+      static_cast<std::uint64_t>(matrix.rows * matrix.columns) * element_bytes(matrix.dtype);
+  return static_cast<std::uint32_t>(std::gcd(bytes, std::uint64_t{buffer_alignment}));
+}
 
 struct Product::Descriptors {
   ProductDescriptor product;
@@ -132,7 +170,7 @@ Product::Product(const Context& context, const ProductProblem& problem)
 Product::~Product() = default;
 
 std::vector<cublasLtMatmulHeuristicResult_t> Product::recommended() const {
-  const Preference preference = make_preference(problem_.what);
+  const Preference preference = make_preference(problem_);
   std::vector<cublasLtMatmulHeuristicResult_t> results(most_algorithms);
   int found = 0;
   const auto& [product, left, right, result] = *descriptors_;

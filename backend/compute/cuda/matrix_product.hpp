@@ -11,11 +11,13 @@
 
 namespace dlscale::backend::cuda {
 
-/// A matrix of `rows` × `columns` in column-major order without gaps, as cuBLAS has them.
+/// A matrix of `rows` × `columns` in column-major order without gaps, as cuBLAS has them, or
+/// `batch` of them one after the other.
 struct Matrix {
   std::int64_t rows;
   std::int64_t columns;
   DType dtype;
+  std::int64_t batch = 1;
 };
 
 enum class Transposed { no, yes };
@@ -37,6 +39,13 @@ struct ProductProblem {
   Matrix result;
   Epilogue epilogue = Epilogue::none;
 };
+
+/// A product of row-major matrices as cuBLAS does it: a row-major matrix is its transpose to it,
+/// and Cᵀ = op(B)ᵀ · op(A)ᵀ. So B is `left` and A is `right`.
+ProductProblem problem_of(const GemmShape& shape, DType dtype);
+
+/// The boundary in bytes, at most that of a buffer, on which every matrix of a batch begins.
+std::uint32_t alignment_of(const Matrix& matrix);
 
 /// A problem with the descriptors that cuBLASLt needs for it.
 class Product {

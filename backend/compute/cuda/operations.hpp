@@ -18,6 +18,7 @@ std::unique_ptr<Operation> make_pooling(const Context& context, const OperationS
 std::unique_ptr<Operation> make_relu(const Context& context, const OperationSpec& spec);
 std::unique_ptr<Operation> make_lrn(const Context& context, const OperationSpec& spec,
                                     const Lrn& kind);
+/// With a ReLU where the layer has one.
 std::unique_ptr<Operation> make_batch_norm(const Context& context, const OperationSpec& spec,
                                            const BatchNorm& kind);
 /// A batch norm and the ReLU that follows it as one operation: output is the ReLU's.

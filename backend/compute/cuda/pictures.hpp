@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <cstdint>
 
 #include "backend/compute/cuda/own_operation.hpp"
@@ -7,11 +6,12 @@
 namespace dlscale::backend::cuda {
 
 /// (value / 255 - mean) / deviation of red, green and blue as value · factor + offset.
-struct PictureStatistics {
+struct PictureScale {
   float factor[3];
   float offset[3];
 
-  PictureStatistics(const std::array<float, 3>& mean, const std::array<float, 3>& deviation) {
+  explicit PictureScale(const PictureStatistics& statistics) {
+    const auto& [mean, deviation] = statistics;
     for (int c = 0; c < 3; ++c) {
       factor[c] = 1.0F / (255.0F * deviation[c]);
       offset[c] = -mean[c] / deviation[c];
@@ -25,7 +25,7 @@ template <class T, int pixels, Order order>
 struct PictureNormalisation {
   const std::uint8_t* from;
   T* to;
-  PictureStatistics statistics;
+  PictureScale scale;
   Divisor image_runs;  ///< runs of `pixels` in an image
 
   DLSCALE_HOST_DEVICE void operator()(std::uint32_t thread) const {
@@ -54,8 +54,7 @@ struct PictureNormalisation {
 
  private:
   DLSCALE_HOST_DEVICE T value(std::uint8_t byte, int channel) const {
-    return from_float<T>(static_cast<float>(byte) * statistics.factor[channel] +
-                         statistics.offset[channel]);
+    return from_float<T>(static_cast<float>(byte) * scale.factor[channel] + scale.offset[channel]);
   }
   /// Of the i-th third of what a thread writes: in nchw order, channel i.
   DLSCALE_HOST_DEVICE std::uint64_t offset(std::uint32_t thread, std::uint64_t first, int i) const {
@@ -79,7 +78,7 @@ void launch_normalisation(const Launcher& launcher, const std::uint8_t* pictures
   const bool by_four = pixels % 4 == 0 && all_aligned({pictures}, 4) && all_aligned({to.data}, 16);
   with_element(to.desc.dtype, [&]<class T>(T) {
     const auto launch = [&]<int run, Order order>() {
-      const PictureNormalisation<T, run, order> code{pictures, to.as<T>(), statistics,
+      const PictureNormalisation<T, run, order> code{pictures, to.as<T>(), PictureScale(statistics),
                                                      Divisor(pixels / run)};
       launcher.each("normalisation of pictures", code, dims[0] * pixels / run);
     };

@@ -75,7 +75,7 @@ class Relayout final : public Operation {
     for (const Stray& stray : strays_) {
       std::byte* const place = scratch + stray.offset;
       if (!operands.inputs.empty()) inputs_[stray.index] = {stray.wanted, place};
-      if (!operands.input_gradients.empty()) {
+      if (stray.index < operands.input_gradients.size()) {
         input_gradients_[stray.index] = {stray.wanted, place + aligned(stray.wanted.layout.bytes)};
       }
       if (!reads_inputs(kind_, pass)) continue;
@@ -83,7 +83,8 @@ class Relayout final : public Operation {
     }
     inner_->run(pass, inside);
     if (pass != Pass::backward_data) return;
-    for (const Stray& stray : strays_) {
+    for (const Stray& stray : strays_) {  // a sum has one gradient for all inputs
+      if (stray.index >= operands.input_gradients.size()) continue;
       convert(context_->stream, input_gradients_[stray.index],
               operands.input_gradients[stray.index]);
     }
@@ -123,16 +124,20 @@ bool reads_inputs(const LayerKind& kind, Pass pass) {
   return !linear;
 }
 
+OperationSpec in_order(OperationSpec spec, Order order) {
+  for (TensorDesc& input : spec.inputs) input = tensor_desc(input.dims, input.dtype, order);
+  return spec;
+}
+
 std::unique_ptr<Operation> in_device_order(
     const Context& context, const OperationSpec& spec,
     const std::function<std::unique_ptr<Operation>(const OperationSpec&)>& make) {
-  OperationSpec inner = spec;
+  const OperationSpec inner = in_order(spec, context.order);
   std::vector<Stray> strays;
   std::size_t bytes = 0;
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     const TensorDesc& given = spec.inputs[i];
     expect_ours(spec, given);
-    inner.inputs[i] = tensor_desc(given.dims, given.dtype, context.order);
     if (order_of(given) == context.order || same_in_both_orders(given.dims)) continue;
     strays.push_back({i, given, inner.inputs[i], bytes});
     bytes += 2 * aligned(inner.inputs[i].layout.bytes);  // the input and its gradient

@@ -10,6 +10,9 @@ namespace dlscale::backend::cuda {
 /// Whether the pass of a layer needs the values of its inputs.
 bool reads_inputs(const LayerKind& kind, Pass pass);
 
+/// The spec with all inputs in `order`.
+OperationSpec in_order(OperationSpec spec, Order order);
+
 /// Makes an operation for a spec whose inputs all lie in the order of `context`, by `make`, and
 /// reorders inputs and input gradients that lie in the other before and after it, as part of its
 /// passes. Whatever thread runs it, it runs on the device of `context`, which must outlive it.

@@ -5,23 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "core/convolution_shape.hpp"
 #include "core/step.hpp"
 
 /// Our own convolutions on processors: im2col and GEMM, FFT, Winograd. All work on dense row-major
 /// f32 tensors: activations N × C × H × W, weights K × C/groups × R × S, gradients likewise.
 namespace dlscale::backend::native_device {
-
-/// A convolution (cross-correlation) of N images of C × H × W to K × P × Q. Padding is the same on
-/// all four sides, stride the same both ways.
-struct ConvolutionShape {
-  std::int64_t images = 1;                                  ///< N
-  std::int64_t channels = 1, height = 1, width = 1;         ///< C, H, W
-  std::int64_t outputs = 1, out_height = 1, out_width = 1;  ///< K, P, Q
-  std::int64_t kernel_h = 1, kernel_w = 1;                  ///< R, S
-  std::int64_t stride = 1;
-  std::int64_t pad = 0;
-  std::int64_t groups = 1;
-};
 
 /// "8 x 64 x 56 x 56 to 64 x 56 x 56 by 3 x 3, stride 1, pad 1", for messages.
 std::string describe(const ConvolutionShape& shape);

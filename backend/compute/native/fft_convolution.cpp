@@ -1,8 +1,5 @@
 #include "backend/compute/native/fft_convolution.hpp"
 
-#include <algorithm>
-#include <array>
-#include <optional>
 #include <string>
 
 #include "backend/compute/native/fft/fourier_transform.hpp"
@@ -14,7 +11,7 @@ namespace dlscale::backend::native_device {
 
 namespace {
 
-using spectral::make_problem, spectral::Problem, spectral::Tiling;
+using spectral::make_problem, spectral::Tiling;
 
 [[noreturn]] void refuse(const ConvolutionShape& shape, const std::string& why) {
   throw Unsupported(why + " (a convolution of " + describe(shape) + ").");
@@ -30,7 +27,7 @@ void require_offered(const ConvolutionShape& shape, Pass pass) {
 
 std::unique_ptr<ConvolutionPass> make_whole(const ConvolutionShape& shape, Pass pass, int threads) {
   require_offered(shape, pass);
-  const std::int64_t L = spectral::points_for_whole(shape);
+  const std::int64_t L = lowering::points_for_whole(shape);
   if (L > spectral::max_transform_points) {
     refuse(shape,
            "an image that needs " + std::to_string(L) + " points each way: fft has at most " +
@@ -42,20 +39,14 @@ std::unique_ptr<ConvolutionPass> make_whole(const ConvolutionShape& shape, Pass 
 
 std::unique_ptr<ConvolutionPass> make_tiled(const ConvolutionShape& shape, Pass pass, int threads) {
   require_offered(shape, pass);
-  std::optional<Problem> best;
-  for (const std::int64_t L : {8, 16, 32}) {
-    if (L < std::max(shape.kernel_h, shape.kernel_w)) continue;
-    const Tiling tiling =
-        L < spectral::points_for_whole(shape) ? Tiling::overlap_save : Tiling::whole;
-    const Problem problem = make_problem(shape, pass, L, tiling);
-    if (!best || spectral::operations(problem) < spectral::operations(*best)) best = problem;
-  }
-  if (!best) {
+  const lowering::TileChoice tile = lowering::choose_tile(shape, pass);
+  if (tile.L == 0) {
     refuse(shape, "a kernel of " + std::to_string(shape.kernel_h) + " x " +
                       std::to_string(shape.kernel_w) + ": the tiles of fft_tiled are 32 x 32");
   }
-  return spectral::make_spectral_convolution("fft_tiled", *best,
-                                             spectral::make_batched_transform(best->L), threads);
+  return spectral::make_spectral_convolution("fft_tiled",
+                                             make_problem(shape, pass, tile.L, tile.tiling),
+                                             spectral::make_batched_transform(tile.L), threads);
 }
 
 }  // namespace

@@ -6,16 +6,15 @@
 #include <vector>
 
 #include "backend/compute/native/gemm.hpp"
-#include "backend/compute/native/im2col_blocks.hpp"
 #include "backend/compute/native/patches.hpp"
 #include "backend/compute/native/workers.hpp"
 #include "core/error.hpp"
+#include "core/lowering/pixel_blocks.hpp"
 
 namespace dlscale::backend::native_device {
 namespace {
 
-constexpr std::int64_t matrix_elements = (4 << 20) / 4;
-constexpr std::int64_t least_columns = 128;
+using lowering::PixelBlock;
 
 /// What the three passes share: the blocks, and the memory of a thread.
 class Im2colPass : public ConvolutionPass {
@@ -23,7 +22,7 @@ class Im2colPass : public ConvolutionPass {
   Im2colPass(const ConvolutionShape& shape, int threads)
       : shape_(shape),
         patches_(shape_, shape.channels / shape.groups),
-        blocks_(cut_pixels(shape_, std::max(least_columns, matrix_elements / patches_.rows()))),
+        blocks_(lowering::cut_pixels(shape_, lowering::patch_columns(shape_))),
         threads_(threads) {
     for (const PixelBlock& block : blocks_) columns_ = std::max(columns_, block.columns(shape_));
   }
@@ -64,9 +63,7 @@ class Im2colPass : public ConvolutionPass {
   [[nodiscard]] std::int64_t outputs() const { return shape_.outputs / shape_.groups; }
   [[nodiscard]] std::int64_t pixels() const { return shape_.out_height * shape_.out_width; }
   /// The patches of an image are the image.
-  [[nodiscard]] bool pointwise() const {
-    return shape_.kernel_h == 1 && shape_.kernel_w == 1 && shape_.stride == 1 && shape_.pad == 0;
-  }
+  [[nodiscard]] bool pointwise() const { return lowering::is_pointwise(shape_); }
   [[nodiscard]] std::int64_t input_at(std::int64_t image, std::int64_t group) const {
     const std::int64_t channels = shape_.channels / shape_.groups;
     return (image * shape_.channels + group * channels) * shape_.height * shape_.width;

@@ -25,6 +25,21 @@ void add_bias(const ConvolutionShape& shape, const float* bias, float* y) {
   }
 }
 
+/// y[n, k, :] = max(y[n, k, :] + b[k], 0), without a bias if that is null.
+void add_bias_and_rectify(const ConvolutionShape& shape, const float* bias, float* y) {
+  const std::int64_t pixels = shape.out_height * shape.out_width;
+  for (std::int64_t plane = 0; plane < shape.images * shape.outputs; ++plane) {
+    const float b = bias == nullptr ? 0 : bias[plane % shape.outputs];
+    float* const row = y + plane * pixels;
+    for (std::int64_t i = 0; i < pixels; ++i) row[i] = std::max(row[i] + b, 0.0F);
+  }
+}
+
+/// dy = 0 where y is not positive.
+void mask_gradient(std::int64_t elements, const float* y, float* dy) {
+  for (std::int64_t i = 0; i < elements; ++i) dy[i] = y[i] > 0 ? dy[i] : 0;
+}
+
 /// db[k] = Σ dy[:, k, :], planes in f32, their sum in double.
 void sum_bias(const ConvolutionShape& shape, const float* dy, float* gradient) {
   const std::int64_t pixels = shape.out_height * shape.out_width;
@@ -46,7 +61,8 @@ class NativeConvolution final : public Operation {
         passes_(std::move(passes)),
         input_(plain.plain(spec.inputs.front().dims, DType::f32)),
         output_(plain.plain(output_dims(spec), DType::f32)),
-        copies_(spec.inputs.front().layout != input_.layout) {
+        copies_(spec.inputs.front().layout != input_.layout),
+        relu_(spec.layer.relu) {
     add(ParameterRole::weight, weight_dims(spec));
     if (kind.bias) add(ParameterRole::bias, vector_dims(kind.out_channels));
   }
@@ -62,7 +78,9 @@ class NativeConvolution final : public Operation {
   [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
   [[nodiscard]] std::string implementation(Pass pass) const override {
     const bool reorders = copies_ && pass != Pass::accumulate;
-    return (reorders ? "reorder+" : "") + by(pass).implementation();
+    const std::string relu = relu_ && pass == Pass::backward_filter ? "relu+" : "";
+    return relu + (reorders ? "reorder+" : "") + by(pass).implementation() +
+           (relu_ && pass == Pass::forward ? "+relu" : "");
   }
 
   void run(Pass pass, const Operands& operands) override {
@@ -109,7 +127,12 @@ class NativeConvolution final : public Operation {
     by(Pass::forward)
         .run(plain_input(operands), operands.parameters[0].as<float>(), y,
              start(operands) + copy_bytes());
-    if (parameters_.size() > 1) add_bias(shape_, operands.parameters[1].as<float>(), y);
+    const float* bias = parameters_.size() > 1 ? operands.parameters[1].as<float>() : nullptr;
+    if (relu_) {
+      add_bias_and_rectify(shape_, bias, y);
+    } else if (bias != nullptr) {
+      add_bias(shape_, bias, y);
+    }
   }
 
   void backward_data(const Operands& operands) {
@@ -122,7 +145,8 @@ class NativeConvolution final : public Operation {
   }
 
   void backward_filter(const Operands& operands) {
-    const auto* dy = operands.output_gradient.as<float>();
+    auto* dy = operands.output_gradient.as<float>();
+    if (relu_) mask_gradient(output_.elements(), operands.output.as<float>(), dy);
     by(Pass::backward_filter)
         .run(plain_input(operands), dy, operands.parameter_gradients[0].as<float>(),
              start(operands) + copy_bytes());
@@ -137,6 +161,7 @@ class NativeConvolution final : public Operation {
   TensorDesc input_;  ///< as our passes want it
   TensorDesc output_;
   bool copies_;  ///< the producer left it in another layout
+  bool relu_;
   std::vector<Parameter> parameters_;
 };
 

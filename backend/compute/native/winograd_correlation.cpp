@@ -29,7 +29,7 @@ class CorrelationPass final : public ConvolutionPass {
       : shape_(shape),
         order_(order),
         kernels_(kernels(m)),
-        outputs_(output_blocks(shape, m + 2)),
+        outputs_(lowering::output_blocks(shape.outputs, m + 2, shape.inputs)),
         tiling_(m, shape.images, shape.out_height, shape.out_width, shape.inputs + outputs_.size,
                 threads),
         u_(order == FilterOrder::by_output ? Stack(m + 2, outputs_.size, shape.inputs)
@@ -70,11 +70,6 @@ class CorrelationPass final : public ConvolutionPass {
     float* m;
     float* strips;
   };
-
-  static Blocks output_blocks(const Correlation& shape, Index alpha) {
-    const Index bytes = alpha * alpha * shape.inputs * static_cast<Index>(sizeof(float));
-    return {shape.outputs, filter_bytes / bytes, fewest_channels, most_lanes};
-  }
 
   /// Transformed filters are kept for the next block of tiles, if there is one.
   [[nodiscard]] bool keeps_filters() const { return tiling_.blocks().count() > 1; }

@@ -15,7 +15,7 @@ class FilterGradientPass final : public ConvolutionPass {
       : shape_(shape),
         channels_(shape.channels / shape.groups),
         kernels_(kernels(m)),
-        outputs_(output_blocks(shape, m + 2)),
+        outputs_(lowering::output_blocks(shape.outputs / shape.groups, m + 2, channels_)),
         tiling_(m, shape.images, shape.out_height, shape.out_width, channels_ + outputs_.total,
                 threads),
         x_(m + 2, channels_, tiling_.blocks().size),
@@ -53,12 +53,6 @@ class FilterGradientPass final : public ConvolutionPass {
     float* d;
     float* strips;
   };
-
-  static Blocks output_blocks(const ConvolutionShape& shape, Index alpha) {
-    const Index bytes =
-        alpha * alpha * shape.channels / shape.groups * static_cast<Index>(sizeof(float));
-    return {shape.outputs / shape.groups, filter_bytes / bytes, fewest_channels, most_lanes};
-  }
 
   /// The sums are kept over all blocks of tiles; of one block they are finished output by output.
   [[nodiscard]] bool keeps_sums() const { return tiling_.blocks().count() > 1; }

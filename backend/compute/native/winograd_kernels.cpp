@@ -1,6 +1,6 @@
 #include "backend/compute/native/winograd_kernels.hpp"
 
-#include "backend/compute/native/winograd_matrices.hpp"
+#include "backend/compute/winograd_matrices.hpp"
 
 // Compiles this file once for each instruction set. Arrays of vectors need a size known here.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
@@ -14,17 +14,19 @@
 HWY_BEFORE_NAMESPACE();
 namespace dlscale::backend::native_device::winograd::HWY_NAMESPACE {
 
+namespace filtering = minimal_filtering;
+
 template <int alpha>
 struct Data {
-  static constexpr auto matrix = rounded(data_matrix<alpha>());
+  static constexpr auto matrix = filtering::rounded(filtering::data_matrix<alpha>());
 };
 template <int m, int r>
 struct Filter {
-  static constexpr auto matrix = rounded(filter_matrix<m, r>());
+  static constexpr auto matrix = filtering::rounded(filtering::filter_matrix<m, r>());
 };
 template <int m, int r>
 struct Output {
-  static constexpr auto matrix = rounded(output_matrix<m, r>());
+  static constexpr auto matrix = filtering::rounded(filtering::output_matrix<m, r>());
 };
 
 template <const auto& matrix>

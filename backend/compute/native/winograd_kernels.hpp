@@ -2,18 +2,15 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/lowering/tile_blocks.hpp"
+
 /// The transforms of Winograd convolution, in the best instruction set of the processor. They run
 /// on the calling thread.
 namespace dlscale::backend::native_device::winograd {
 
-using Index = std::int64_t;
-
-/// The tiles of an image: rows × columns, of m × m outputs each. Tiles are counted over all images,
-/// image by image and row by row.
-struct TileGrid {
-  Index rows;
-  Index columns;
-};
+using lowering::Index;
+using lowering::most_lanes;
+using lowering::TileGrid;
 
 /// Tiles first … last - 1.
 struct TileRange {
@@ -47,15 +44,6 @@ struct Planes {
   Index width;
   Index pad;
 };
-
-/// Widest vector of any instruction set. Kernels may write up to this many elements, less one,
-/// beyond the last tile of a range (beyond the last filter).
-inline constexpr Index most_lanes = 16;
-
-/// Floats from one row of a strip to the next, for runs of up to `longest` tiles.
-constexpr Index strip_stride(Index m, Index longest) {
-  return ((longest + most_lanes - 1) / most_lanes * most_lanes + 1) * m;
-}
 
 /// Transforms the tiles of one channel. Element e of alpha² of tile t goes to
 /// v[e · stride + t - tiles.first]. `strip` is working memory, alpha + 1 rows of strip_stride(),

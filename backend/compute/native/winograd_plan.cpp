@@ -6,15 +6,6 @@
 
 namespace dlscale::backend::native_device::winograd {
 
-namespace {
-
-Blocks blocks_of(const TileGrid& grid, Index images, Index alpha, Index channels) {
-  const Index tile_bytes = alpha * alpha * channels * static_cast<Index>(sizeof(float));
-  return {images * grid.rows * grid.columns, block_bytes / tile_bytes, fewest_tiles, most_lanes};
-}
-
-}  // namespace
-
 std::string implementation_name(const Kernels& kernels, int outputs, int taps) {
   std::string set = kernels.instruction_set;
   std::transform(set.begin(), set.end(), set.begin(),
@@ -26,12 +17,12 @@ std::string implementation_name(const Kernels& kernels, int outputs, int taps) {
 Tiling::Tiling(int m, Index images, Index out_height, Index out_width, Index channels, int threads)
     : m_(m),
       threads_(threads),
-      grid_{(out_height + m - 1) / m, (out_width + m - 1) / m},
-      blocks_(blocks_of(grid_, images, alpha(), channels)),
-      strip_stride_(strip_stride(m, std::min(grid_.columns, blocks_.size))) {}
+      grid_(lowering::tile_grid(m, out_height, out_width)),
+      blocks_(lowering::tile_blocks(grid_, images, alpha(), channels)),
+      strip_stride_(lowering::strip_stride(m, std::min(grid_.columns, blocks_.size))) {}
 
 Index Tiling::strips() const {
-  return round_up((alpha() + 1) * strip_stride_, most_lanes) * threads_;
+  return lowering::strip_elements(m_, std::min(grid_.columns, blocks_.size)) * threads_;
 }
 
 void Tiling::read(ReadTiles transform, TileRange tiles, const Planes<const float>& first,

@@ -20,6 +20,8 @@ class Assembly {
 
   [[nodiscard]] const OperationSpec& spec() const { return spec_; }
   [[nodiscard]] const dnnl::engine& engine() const { return context_->engine; }
+  /// What follows within the layer: Layer::relu.
+  [[nodiscard]] Then then() const { return spec_.layer.relu ? Then::relu : Then::nothing; }
   /// Of activations and weights.
   [[nodiscard]] DataType type() const { return data_type(spec_.dtype); }
 
@@ -66,6 +68,10 @@ void assemble_dropout(Assembly& assembly, const Dropout& kind);
 void assemble_concat(Assembly& assembly);
 void assemble_sum(Assembly& assembly);
 void assemble_loss(Assembly& assembly, const SoftmaxCrossEntropy& kind);
+
+/// Appends what a ReLU does backward: the output's gradient, zero where the output is not positive,
+/// into `gradient`, which may be the output's own. Call set_output() before.
+void add_relu_backward(Assembly& assembly, Plan& plan, const Endpoint& gradient);
 
 /// A slow implementation that the library falls back on.
 bool is_fallback(const dnnl::primitive_desc_base& primitive);

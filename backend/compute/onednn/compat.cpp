@@ -16,11 +16,25 @@ dnnl::primitive_attr attributes() {
   return attributes;
 }
 
+dnnl::primitive_attr attributes(Then then) {
+  dnnl::primitive_attr with = attributes();
+  if (then == Then::nothing) return with;
+  dnnl::post_ops after;
+#if DNNL_VERSION_MAJOR >= 3
+  after.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#else
+  after.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+#endif
+  with.set_post_ops(after);
+  return with;
+}
+
 constexpr auto training = dnnl::prop_kind::forward_training;
 constexpr auto across = dnnl::algorithm::lrn_across_channels;
 
-dnnl::normalization_flags learned() {
-  return dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+dnnl::normalization_flags learned(Then then) {
+  const auto flags = dnnl::normalization_flags::use_scale | dnnl::normalization_flags::use_shift;
+  return then == Then::relu ? flags | dnnl::normalization_flags::fuse_norm_relu : flags;
 }
 
 /// For a primitive whose type differs between the versions.
@@ -37,9 +51,10 @@ dnnl::primitive_desc_base untyped(const dnnl::primitive_desc_base& desc) {
 
 /// 3.x makes a primitive descriptor from engine and arguments.
 template <class Primitive, class... Arguments>
-typename Primitive::primitive_desc forward_desc(const dnnl::engine& engine,
-                                                const Arguments&... arguments) {
-  return {engine, arguments..., attributes()};
+typename Primitive::primitive_desc forward_desc_with(const dnnl::engine& engine,
+                                                     const dnnl::primitive_attr& attributes,
+                                                     const Arguments&... arguments) {
+  return {engine, arguments..., attributes};
 }
 
 template <class Primitive, class Forward, class... Arguments>
@@ -52,9 +67,10 @@ typename Primitive::primitive_desc backward_desc(const dnnl::engine& engine, con
 
 /// 2.x makes an operation descriptor of the arguments first.
 template <class Primitive, class... Arguments>
-typename Primitive::primitive_desc forward_desc(const dnnl::engine& engine,
-                                                const Arguments&... arguments) {
-  return {typename Primitive::desc(arguments...), attributes(), engine};
+typename Primitive::primitive_desc forward_desc_with(const dnnl::engine& engine,
+                                                     const dnnl::primitive_attr& attributes,
+                                                     const Arguments&... arguments) {
+  return {typename Primitive::desc(arguments...), attributes, engine};
 }
 
 template <class Primitive, class Forward, class... Arguments>
@@ -64,6 +80,12 @@ typename Primitive::primitive_desc backward_desc(const dnnl::engine& engine, con
 }
 
 #endif
+
+template <class Primitive, class... Arguments>
+typename Primitive::primitive_desc forward_desc(const dnnl::engine& engine,
+                                                const Arguments&... arguments) {
+  return forward_desc_with<Primitive>(engine, attributes(), arguments...);
+}
 
 }  // namespace
 
@@ -134,10 +156,10 @@ dnnl::convolution_forward::primitive_desc convolution_forward(const dnnl::engine
                                                               const Desc& x, const Desc& weights,
                                                               const Desc& bias, const Desc& y,
                                                               const ConvolutionGeometry& geometry,
-                                                              ConvolutionMethod method) {
-  return forward_desc<dnnl::convolution_forward>(engine, training, method, x, weights, bias, y,
-                                                 geometry.strides, geometry.padding_left,
-                                                 geometry.padding_right);
+                                                              ConvolutionMethod method, Then then) {
+  return forward_desc_with<dnnl::convolution_forward>(
+      engine, attributes(then), training, method, x, weights, bias, y, geometry.strides,
+      geometry.padding_left, geometry.padding_right);
 }
 
 dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
@@ -175,6 +197,11 @@ dnnl::inner_product_backward_weights::primitive_desc inner_product_backward_weig
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
     const dnnl::inner_product_forward::primitive_desc& forward) {
   return backward_desc<dnnl::inner_product_backward_weights>(engine, forward, x, weights, bias, y);
+}
+
+dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
+                                    const Desc& c) {
+  return forward_desc<dnnl::matmul>(engine, a, b, c);
 }
 
 #if DNNL_VERSION_MAJOR >= 3
@@ -220,16 +247,17 @@ dnnl::lrn_backward::primitive_desc lrn_backward(const dnnl::engine& engine, cons
 }
 
 dnnl::batch_normalization_forward::primitive_desc batch_norm_forward(const dnnl::engine& engine,
-                                                                     const Desc& x, float epsilon) {
+                                                                     const Desc& x, float epsilon,
+                                                                     Then then) {
   return forward_desc<dnnl::batch_normalization_forward>(engine, training, x, x, epsilon,
-                                                         learned());
+                                                         learned(then));
 }
 
 dnnl::batch_normalization_backward::primitive_desc batch_norm_backward(
-    const dnnl::engine& engine, const Desc& x, float epsilon,
+    const dnnl::engine& engine, const Desc& x, float epsilon, Then then,
     const dnnl::batch_normalization_forward::primitive_desc& forward) {
   return backward_desc<dnnl::batch_normalization_backward>(
-      engine, forward, dnnl::prop_kind::backward, x, x, x, epsilon, learned());
+      engine, forward, dnnl::prop_kind::backward, x, x, x, epsilon, learned(then));
 }
 
 bool batch_norm_backward_takes_shift() {
@@ -294,15 +322,17 @@ dnnl::lrn_backward::primitive_desc lrn_backward(const dnnl::engine& engine, cons
 }
 
 dnnl::batch_normalization_forward::primitive_desc batch_norm_forward(const dnnl::engine& engine,
-                                                                     const Desc& x, float epsilon) {
-  return forward_desc<dnnl::batch_normalization_forward>(engine, training, x, epsilon, learned());
+                                                                     const Desc& x, float epsilon,
+                                                                     Then then) {
+  return forward_desc<dnnl::batch_normalization_forward>(engine, training, x, epsilon,
+                                                         learned(then));
 }
 
 dnnl::batch_normalization_backward::primitive_desc batch_norm_backward(
-    const dnnl::engine& engine, const Desc& x, float epsilon,
+    const dnnl::engine& engine, const Desc& x, float epsilon, Then then,
     const dnnl::batch_normalization_forward::primitive_desc& forward) {
   return backward_desc<dnnl::batch_normalization_backward>(
-      engine, forward, dnnl::prop_kind::backward, x, x, epsilon, learned());
+      engine, forward, dnnl::prop_kind::backward, x, x, epsilon, learned(then));
 }
 
 bool batch_norm_backward_takes_shift() {

@@ -47,6 +47,9 @@ struct LrnParameters {
   float k;
 };
 
+/// What follows within the same primitive.
+enum class Then { nothing, relu };
+
 /// direct is what the library's documentation calls everything but Winograd.
 using ConvolutionMethod = dnnl::algorithm;
 constexpr auto direct = dnnl::algorithm::convolution_direct;
@@ -59,7 +62,7 @@ dnnl::convolution_forward::primitive_desc convolution_forward(const dnnl::engine
                                                               const Desc& x, const Desc& weights,
                                                               const Desc& bias, const Desc& y,
                                                               const ConvolutionGeometry& geometry,
-                                                              ConvolutionMethod method);
+                                                              ConvolutionMethod method, Then then);
 dnnl::convolution_backward_data::primitive_desc convolution_backward_data(
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& y,
     const ConvolutionGeometry& geometry, const dnnl::convolution_forward::primitive_desc& forward,
@@ -80,6 +83,10 @@ dnnl::inner_product_backward_weights::primitive_desc inner_product_backward_weig
     const dnnl::engine& engine, const Desc& x, const Desc& weights, const Desc& bias, const Desc& y,
     const dnnl::inner_product_forward::primitive_desc& forward);
 
+/// c = a · b of two or three dimensions: a batch comes first.
+dnnl::matmul::primitive_desc matmul(const dnnl::engine& engine, const Desc& a, const Desc& b,
+                                    const Desc& c);
+
 dnnl::pooling_forward::primitive_desc pooling_forward(const dnnl::engine& engine, const Desc& x,
                                                       const Desc& y,
                                                       const PoolingGeometry& geometry);
@@ -98,11 +105,12 @@ dnnl::lrn_backward::primitive_desc lrn_backward(const dnnl::engine& engine, cons
                                                 const LrnParameters& parameters,
                                                 const dnnl::lrn_forward::primitive_desc& forward);
 
-/// Scale and shift are separate arguments.
+/// Scale and shift are separate arguments. With a ReLU forward leaves backward a workspace.
 dnnl::batch_normalization_forward::primitive_desc batch_norm_forward(const dnnl::engine& engine,
-                                                                     const Desc& x, float epsilon);
+                                                                     const Desc& x, float epsilon,
+                                                                     Then then);
 dnnl::batch_normalization_backward::primitive_desc batch_norm_backward(
-    const dnnl::engine& engine, const Desc& x, float epsilon,
+    const dnnl::engine& engine, const Desc& x, float epsilon, Then then,
     const dnnl::batch_normalization_forward::primitive_desc& forward);
 
 /// 2.x refuses to run without the shift, on which no gradient depends; 3.x refuses to run with it.

@@ -21,6 +21,7 @@ ConvolutionGeometry geometry_of(const Convolution& kind) {
 /// The three passes of a convolution. Forward chooses all layouts; what the producer left is
 /// reordered if it differs. The backward passes are asked to work in the layouts of forward, and
 /// only if that leaves them with a slow implementation may they choose, for the price of reorders.
+/// A ReLU is part of the forward primitive; backward it goes over the gradient first, in place.
 class ConvolutionAssembler {
  public:
   ConvolutionAssembler(Assembly& assembly, const Convolution& kind,
@@ -56,7 +57,7 @@ class ConvolutionAssembler {
 
   [[nodiscard]] dnnl::convolution_forward::primitive_desc forward_by(ConvolutionMethod by) const {
     return convolution_forward(assembly_.engine(), any_of(x_), any_of(weights_), bias_, any_of(y_),
-                               geometry_, by);
+                               geometry_, by, assembly_.then());
   }
 
   /// The library has run something else where it was asked for Winograd (its issue 3105).
@@ -115,7 +116,11 @@ class ConvolutionAssembler {
     if (kind_.bias) {
       arguments.push_back(writes(DNNL_ARG_DIFF_BIAS, assembly_.parameter_gradient(1)));
     }
-    assembly_.plan(Pass::backward_filter).add(choose(by, make), arguments);
+    Plan& plan = assembly_.plan(Pass::backward_filter);
+    if (assembly_.then() == Then::relu) {
+      add_relu_backward(assembly_, plan, assembly_.output_gradient());
+    }
+    plan.add(choose(by, make), arguments);
   }
 
   Assembly& assembly_;

@@ -8,6 +8,7 @@
 #include "backend/compute/onednn/assembly.hpp"
 #include "backend/compute/onednn/context.hpp"
 #include "backend/compute/onednn/layout.hpp"
+#include "backend/compute/onednn/matrix_product.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {
@@ -120,6 +121,16 @@ class OneDnnDevice final : public HostDevice {
       };
     };
     return {{"direct", by(direct)}, {"winograd", by(winograd)}};
+  }
+
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    const ThreadScope scope(context_.threads);
+    try {
+      return make_matrix_product(context_, shape, dtype);
+    } catch (const dnnl::error& error) {
+      throw_error(error, fmt::format("{} in {}", kernel_key(shape), dtype_name(dtype)));
+    }
   }
 
   void copy(const Tensor& from, const Tensor& to) override {

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <span>
 
+#include "backend/compute/onednn/arithmetic.hpp"
 #include "backend/compute/onednn/assembly.hpp"
 
 namespace dlscale::backend::onednn_device {
@@ -55,12 +57,16 @@ void assemble_relu(Assembly& assembly) {
   assembly.plan(Pass::forward)
       .add(forward,
            {reads(DNNL_ARG_SRC, assembly.input()), writes(DNNL_ARG_DST, assembly.output())});
-  // The output is positive exactly where the input is.
-  assembly.plan(Pass::backward_data)
-      .add(relu_backward(assembly.engine(), x, forward),
-           {reads(DNNL_ARG_SRC, assembly.output()),
-            reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
-            writes(DNNL_ARG_DIFF_SRC, assembly.input_gradient())});
+  add_relu_backward(assembly, assembly.plan(Pass::backward_data), assembly.input_gradient());
+}
+
+/// The output is positive exactly where what the ReLU was given is.
+void add_relu_backward(Assembly& assembly, Plan& plan, const Endpoint& gradient) {
+  const Desc y = assembly.output().desc;
+  plan.add(
+      relu_backward(assembly.engine(), y, relu_forward(assembly.engine(), y)),
+      {reads(DNNL_ARG_SRC, assembly.output()), reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
+       writes(DNNL_ARG_DIFF_SRC, gradient)});
 }
 
 void assemble_concat(Assembly& assembly) {
@@ -75,8 +81,34 @@ void assemble_concat(Assembly& assembly) {
   add_slices(assembly, pieces, forward.dst_desc());
 }
 
-/// In the layout of the first input. Backward is no operation: see core/step.hpp.
+/// The library's sum has no ReLU: one pass of our own. Padding is zero and stays zero.
+void assemble_sum_relu(Assembly& assembly) {
+  const Desc y = assembly.input().desc;
+  assembly.set_output(y);
+  const std::size_t terms = assembly.spec().inputs.size();
+  std::vector<std::pair<Argument, Desc>> arguments{{writes(DNNL_ARG_DST, assembly.output()), y}};
+  for (std::size_t i = 0; i < terms; ++i) {
+    arguments.emplace_back(reads(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i), assembly.input(i)),
+                           y);
+  }
+  const DType dtype = assembly.spec().dtype;
+  const std::size_t elements = y.get_size() / element_bytes(dtype);
+  assembly.plan(Pass::forward)
+      .add_loop(arguments, [=](const Plan::Addresses& tensors, const Operands& /*operands*/) {
+        const std::span<std::byte* const> inputs = std::span(tensors).subspan(1);
+        if (dtype == DType::f32) {
+          add_and_rectify(elements, inputs, tensors.front());
+        } else {
+          add_and_rectify_bfloat16(elements, inputs, tensors.front());
+        }
+      });
+  add_relu_backward(assembly, assembly.plan(Pass::backward_data), assembly.input_gradient());
+}
+
+/// In the layout of the first input. Backward is no operation, but that of a ReLU: see
+/// core/step.hpp.
 void assemble_sum(Assembly& assembly) {
+  if (assembly.then() == Then::relu) return assemble_sum_relu(assembly);
   const Desc y = assembly.input().desc;
   const std::vector<Desc> terms(assembly.spec().inputs.size(), y);
   const auto forward = sum(assembly.engine(), terms, y);

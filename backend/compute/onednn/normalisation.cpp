@@ -31,19 +31,21 @@ void assemble_batch_norm(Assembly& assembly, const BatchNorm& kind) {
   const int channels = assembly.spec().layer.output.channels;
   const Desc x = assembly.input().desc;
   const Desc vector = plain({channels}, DataType::f32);
-  const auto forward = batch_norm_forward(assembly.engine(), x, epsilon);
-  const auto backward = batch_norm_backward(assembly.engine(), x, epsilon, forward);
+  const auto forward = batch_norm_forward(assembly.engine(), x, epsilon, assembly.then());
+  const auto backward =
+      batch_norm_backward(assembly.engine(), x, epsilon, assembly.then(), forward);
 
   assembly.set_output(x);
   assembly.add_parameter(ParameterRole::scale, vector_dims(channels), vector);
   assembly.add_parameter(ParameterRole::shift, vector_dims(channels), vector);
   const Endpoint mean = assembly.add_state(vector);
   const Endpoint variance = assembly.add_state(vector);
-  assembly.plan(Pass::forward)
-      .add(forward,
-           {reads(DNNL_ARG_SRC, assembly.input()), reads(DNNL_ARG_SCALE, assembly.parameter(0)),
-            reads(DNNL_ARG_SHIFT, assembly.parameter(1)), writes(DNNL_ARG_DST, assembly.output()),
-            writes(DNNL_ARG_MEAN, mean), writes(DNNL_ARG_VARIANCE, variance)});
+  std::vector<Argument> forward_arguments{reads(DNNL_ARG_SRC, assembly.input()),
+                                          reads(DNNL_ARG_SCALE, assembly.parameter(0)),
+                                          reads(DNNL_ARG_SHIFT, assembly.parameter(1)),
+                                          writes(DNNL_ARG_DST, assembly.output()),
+                                          writes(DNNL_ARG_MEAN, mean),
+                                          writes(DNNL_ARG_VARIANCE, variance)};
   std::vector<Argument> backward_arguments{
       reads(DNNL_ARG_SRC, assembly.input()),
       reads(DNNL_ARG_DIFF_DST, assembly.output_gradient()),
@@ -56,6 +58,12 @@ void assemble_batch_norm(Assembly& assembly, const BatchNorm& kind) {
   if (batch_norm_backward_takes_shift()) {
     backward_arguments.push_back(reads(DNNL_ARG_SHIFT, assembly.parameter(1)));
   }
+  if (assembly.then() == Then::relu) {
+    const Endpoint workspace = assembly.add_state(forward.workspace_desc());
+    forward_arguments.push_back(writes(DNNL_ARG_WORKSPACE, workspace));
+    backward_arguments.push_back(reads(DNNL_ARG_WORKSPACE, workspace));
+  }
+  assembly.plan(Pass::forward).add(forward, forward_arguments);
   assembly.plan(Pass::backward_data).add(backward, backward_arguments);
 }
 

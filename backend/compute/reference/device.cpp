@@ -5,6 +5,7 @@
 
 #include "backend/compute/bfloat16.hpp"
 #include "backend/compute/host_device.hpp"
+#include "backend/compute/reference/matrix_product.hpp"
 #include "backend/compute/reference/plain_operation.hpp"
 #include "core/error.hpp"
 
@@ -60,6 +61,12 @@ class ReferenceDevice final : public HostDevice {
     check_specification(spec);
     for (const TensorDesc& input : spec.inputs) expect_plain(input);
     return std::visit(Maker{spec}, spec.layer.kind);
+  }
+
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    static_cast<void>(plain({}, dtype));
+    return make_matrix_product(shape);
   }
 
   void copy(const Tensor& from, const Tensor& to) override {

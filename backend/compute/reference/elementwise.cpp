@@ -87,11 +87,15 @@ class ConcatLoops final : public PlainOperation {
   std::vector<Index> sizes_;
 };
 
-/// y = Σ inputs. The gradient of each input is the output's, so there is no backward pass.
+/// y = Σ inputs. The gradient of each input is the output's, so there is no backward pass, but with
+/// a ReLU: then it is one copy, for all inputs, of what the ReLU lets through.
 class SumLoops final : public PlainOperation {
  public:
-  explicit SumLoops(const OperationSpec& spec) : PlainOperation(spec) {}
-  [[nodiscard]] bool has(Pass pass) const override { return pass == Pass::forward; }
+  explicit SumLoops(const OperationSpec& spec)
+      : PlainOperation(spec), has_backward_(spec.layer.relu) {}
+  [[nodiscard]] bool has(Pass pass) const override {
+    return pass == Pass::forward || (has_backward_ && pass == Pass::backward_data);
+  }
 
  private:
   void forward(const Operands& operands) const override {
@@ -101,6 +105,13 @@ class SumLoops final : public PlainOperation {
       operands.output.as<float>()[i] = static_cast<float>(sum);
     }
   }
+
+  void backward_data(const Operands& operands) const override {
+    std::copy_n(operands.output_gradient.as<float>(), output().elements(),
+                operands.input_gradients[0].as<float>());
+  }
+
+  bool has_backward_;
 };
 
 }  // namespace

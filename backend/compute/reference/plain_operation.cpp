@@ -1,5 +1,8 @@
 #include "backend/compute/reference/plain_operation.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "core/error.hpp"
 
 namespace dlscale::backend::reference_loops {
@@ -21,13 +24,30 @@ std::string PlainOperation::implementation(Pass pass) const {
 
 void PlainOperation::run(Pass pass, const Operands& operands) {
   EXPECT(has(pass));
+  const bool first_backward =
+      pass == (has(Pass::backward_filter) ? Pass::backward_filter : Pass::backward_data);
+  if (relu_ && first_backward) mask_gradient(operands);
   if (pass == Pass::forward) forward(operands);
+  if (relu_ && pass == Pass::forward) rectify(operands.output);
   if (pass == Pass::backward_data) backward_data(operands);
   if (pass == Pass::backward_filter) backward_filter(operands);
 }
 
 void PlainOperation::add_parameter(ParameterRole role, Dims dims) {
   parameters_.push_back({role, plain_desc(dims), plain_desc(dims)});
+}
+
+/// y = max(y, 0)
+void PlainOperation::rectify(const Tensor& output) const {
+  auto* y = output.as<float>();
+  for (std::int64_t i = 0; i < output_.elements(); ++i) y[i] = std::max(y[i], 0.0F);
+}
+
+/// dy = 0 where y, which was rectified, is not positive.
+void PlainOperation::mask_gradient(const Operands& operands) const {
+  const auto* y = operands.output.as<float>();
+  auto* dy = operands.output_gradient.as<float>();
+  for (std::int64_t i = 0; i < output_.elements(); ++i) dy[i] = y[i] > 0 ? dy[i] : 0.0F;
 }
 
 void PlainOperation::backward_data(const Operands& /*operands*/) const {

@@ -14,7 +14,8 @@ namespace dlscale::backend::reference_loops {
 /// The one layout of this device: dense, row-major.
 TensorDesc plain_desc(Dims dims);
 
-/// What all operations share. A kind overrides the passes it has.
+/// What all operations share, the ReLU of layers that have taken one in among it. A kind overrides
+/// the passes it has.
 class PlainOperation : public Operation {
  public:
   [[nodiscard]] const TensorDesc& output() const final { return output_; }
@@ -26,7 +27,8 @@ class PlainOperation : public Operation {
   void run(Pass pass, const Operands& operands) final;
 
  protected:
-  explicit PlainOperation(const OperationSpec& spec) : output_(plain_desc(output_dims(spec))) {}
+  explicit PlainOperation(const OperationSpec& spec)
+      : output_(plain_desc(output_dims(spec))), relu_(spec.layer.relu) {}
   void add_parameter(ParameterRole role, Dims dims);
 
  private:
@@ -34,7 +36,11 @@ class PlainOperation : public Operation {
   virtual void backward_data(const Operands& operands) const;
   virtual void backward_filter(const Operands& operands) const;
 
+  void rectify(const Tensor& output) const;
+  void mask_gradient(const Operands& operands) const;
+
   TensorDesc output_;
+  bool relu_;
   std::vector<Parameter> parameters_;
 };
 

@@ -56,15 +56,18 @@ std::vector<HardwareThread> hardware_threads(hwloc_topology_t topology) {
   return threads;
 }
 
-/// Of the first hardware thread: the last cache on the way from it to the machine.
-Bytes largest_cache(hwloc_topology_t topology) {
-  Bytes largest;
+/// Of the first hardware thread: those on the way from it to the machine.
+std::vector<DataCache> data_caches(hwloc_topology_t topology) {
+  std::vector<DataCache> caches;
   hwloc_obj_t object = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, 0);
   for (; object != nullptr; object = object->parent) {
     if (hwloc_obj_type_is_dcache(object->type) == 0) continue;
-    largest = Bytes(static_cast<double>(object->attr->cache.size));
+    const auto& cache = object->attr->cache;
+    caches.push_back({.level = static_cast<int>(cache.depth),
+                      .size = Bytes(static_cast<double>(cache.size)),
+                      .line = Bytes(static_cast<double>(cache.linesize))});
   }
-  return largest;
+  return caches;
 }
 
 std::string version() {
@@ -80,7 +83,7 @@ Topology read_topology() {
       .processor = processor_name(handle.get()),
       .source = version(),
       .threads = hardware_threads(handle.get()),
-      .last_level_cache = largest_cache(handle.get()),
+      .caches = data_caches(handle.get()),
   };
 }
 

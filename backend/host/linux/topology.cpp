@@ -61,7 +61,7 @@ Topology read_topology() {
       .processor = processor_name(),
       .source = "/proc and /sys",
       .threads = std::move(threads),
-      .last_level_cache = Bytes(0),
+      .caches = {},
   };
 }
 

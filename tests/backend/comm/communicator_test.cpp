@@ -263,11 +263,54 @@ TEST(CheckWorld, AcceptsWhatTheLauncherStartedAndNothingElse) {
   });
 }
 
+TEST(Mpi, IsChosenByWhatItDoesWithMemoryOfGpus) {
+  Processes::run([](Communicator& ranks) {
+    const Family<CommBackend> backends = family<CommBackend>();
+    const auto staged = backends.find("mpi_staged")->connect();
+    EXPECT_FALSE(staged->takes_device_memory());
+    EXPECT_FALSE(staged->duplicate()->takes_device_memory());
+    std::vector<float> values = values_of<float>(staged->rank(), 1000);
+    staged->all_reduce(std::span(values), Reduction::sum);
+    EXPECT_EQ(values, expected_sum<float>(ranks.size(), 1000));
+    if (ranks.takes_device_memory()) {
+      EXPECT_TRUE(backends.find("mpi_cuda")->connect()->takes_device_memory());
+    } else {
+      EXPECT_THROW(static_cast<void>(backends.find("mpi_cuda")->connect()), Unsupported);
+    }
+  });
+}
+
+TEST(ConnectBest, TakesWhatTheLauncherAsksForWhereNoGpuComputes) {
+  Processes::run([](Communicator& ranks) {
+    const Connection best = connect_best(0, DataPlace::host);
+    EXPECT_EQ(best.name, "mpi");
+    EXPECT_EQ(best.why, "");
+    EXPECT_EQ(best.communicator->size(), ranks.size());
+    EXPECT_THROW(static_cast<void>(connect_best(ranks.size() + 1, DataPlace::host)), ConfigError);
+  });
+}
+
+TEST(ConnectBest, SaysWhyItTookWhatItTookForGpus) {
+  Processes::run([](Communicator& ranks) {
+    const Connection best = connect_best(0, DataPlace::device);
+    if (ranks.size() == 1) {
+      EXPECT_EQ(best.name, "mpi");
+      return;
+    }
+    EXPECT_EQ(best.name == "nccl", best.why.find("NCCL cannot be used") == std::string::npos);
+    EXPECT_EQ(best.communicator->takes_device_memory(), best.name != "mpi_staged");
+    EXPECT_EQ(best.communicator->size(), ranks.size());
+    std::vector<float> values = values_of<float>(ranks.rank(), 10);
+    best.communicator->all_reduce(std::span(values), Reduction::sum);
+    EXPECT_EQ(values, expected_sum<float>(ranks.size(), 10));
+  });
+}
+
 TEST(CommFamily, ListsTheBackendsOfThisBuild) {
   const Family<CommBackend> backends = family<CommBackend>();
   ASSERT_NE(backends.find("local"), nullptr);
   EXPECT_EQ(backends.find("local")->connect()->size(), 1);
-  EXPECT_EQ(backends.members.size() + backends.absent.size(), 3U);
+  EXPECT_EQ(backends.members.size() + backends.absent.size(), 5U);
   for (const Absent& absent : backends.absent) EXPECT_FALSE(absent.reason.empty());
 }
 

@@ -19,6 +19,13 @@ struct Case {
   LayerKind kind;
   std::vector<ImageShape> inputs;
   int batch = 3;  ///< all images are compared, with gradients in all of them
+  bool relu = false;
+
+  [[nodiscard]] Layer layer() const {
+    Layer made = make_layer(kind, inputs);
+    made.relu = relu;
+    return made;
+  }
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& shown) {
@@ -122,9 +129,30 @@ std::vector<Case> others() {
   };
 }
 
+/// Layers that have taken in the ReLU after them.
+std::vector<Case> fused() {
+  const Convolution square{.out_channels = 32, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  const Convolution strided{
+      .out_channels = 24, .kernel_h = 5, .kernel_w = 5, .stride = 2, .pad = 2, .groups = 2};
+  Convolution pointwise{.out_channels = 64, .kernel_h = 1, .kernel_w = 1, .bias = false};
+  std::vector<Case> cases{
+      {"ConvolutionRelu3x3", square, {{16, 9, 9}}},
+      {"ConvolutionRelu5x5TwoGroups", strided, {{16, 9, 9}}},
+      {"ConvolutionRelu1x1WithoutBias", pointwise, {{32, 7, 7}}},
+      {"ConvolutionReluOf3Channels", square, {{3, 9, 9}}},
+      {"ConvolutionReluOfManyImages", square, {{16, 6, 6}}, 16},
+      {"BatchNormRelu", BatchNorm{}, {{64, 7, 7}}},
+      {"BatchNormRelu17Channels", BatchNorm{}, {{17, 6, 6}}},
+      {"SumRelu", Sum{}, {{32, 6, 6}, {32, 6, 6}}},
+      {"SumReluOfThree17Channels", Sum{}, {{17, 5, 5}, {17, 5, 5}, {17, 5, 5}}},
+  };
+  for (Case& each : cases) each.relu = true;
+  return cases;
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases = convolutions();
-  for (const auto& more : {poolings(), others()})
+  for (const auto& more : {poolings(), others(), fused()})
     cases.insert(cases.end(), more.begin(), more.end());
   return cases;
 }
@@ -134,10 +162,14 @@ enum class InputLayout { plain, chained };
 using Parameters = std::tuple<const ComputeBackend*, Case, DType, InputLayout>;
 
 /// These layers are small, so less is allowed than in allowed_error(). oneDNN adds the gradients of
-/// overlapping windows in bf16, one by one; Winograd's transforms multiply what cancels later.
+/// overlapping windows in bf16, one by one; Winograd's transforms multiply what cancels later, and
+/// products of transforms may round them to tf32.
 double tolerance(const Layer& layer, Pass pass, DType dtype, std::string_view implementation) {
-  if (implementation.find("winograd") != std::string_view::npos) return 1e-4;
-  if (dtype == DType::f32) return 1e-5;
+  const auto is_by = [&](std::string_view name) {
+    return implementation.find(name) != std::string_view::npos;
+  };
+  if (dtype == DType::f32) return is_by("winograd") ? 1e-4 : 1e-5;
+  if (is_by("winograd") || is_by("fft")) return allowed_error(dtype);
   if (dtype == DType::tf32) return 1e-3;
   if (dtype == DType::f16) return 5e-3;
   const bool adds_in_bf16 =
@@ -165,7 +197,7 @@ TEST_P(Conformance, GivesTheAnswersOfReference) {
   const auto& [device, reason] = devices->of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
   const auto reference = family<ComputeBackend>().find("reference")->open({});
-  const Layer layer = make_layer(layer_case.kind, layer_case.inputs);
+  const Layer layer = layer_case.layer();
   const OperationSpec spec = spec_of(*device, layer, GetParam());
   const auto operation = device->create(spec);
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
@@ -186,7 +218,7 @@ TEST_P(Conformance, GivesThemByEveryAlgorithm) {
   const auto& [device, reason] = devices->of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
   const auto reference = family<ComputeBackend>().find("reference")->open({});
-  const Layer layer = make_layer(layer_case.kind, layer_case.inputs);
+  const Layer layer = layer_case.layer();
   const OperationSpec spec = spec_of(*device, layer, GetParam());
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
     for (const Algorithm& algorithm : device->algorithms(spec, pass)) {

@@ -16,7 +16,14 @@ struct Case {
   std::string name;
   LayerKind kind;
   std::vector<ImageShape> inputs;
+  bool relu = false;
 };
+
+Layer layer_of(const Case& layer_case) {
+  Layer layer = make_layer(layer_case.kind, layer_case.inputs);
+  layer.relu = layer_case.relu;
+  return layer;
+}
 
 std::ostream& operator<<(std::ostream& out, const Case& shown) {
   return out << shown.name;
@@ -28,7 +35,7 @@ class Slope {
  public:
   explicit Slope(const Case& layer_case)
       : device_(family<ComputeBackend>().find("reference")->open({})),
-        spec_(plain_spec(*device_, make_layer(layer_case.kind, layer_case.inputs), 2, DType::f32)),
+        spec_(plain_spec(*device_, layer_of(layer_case), 2, DType::f32)),
         operation_(device_->create(spec_)),
         memory_(*device_, spec_, *operation_) {
     unsigned seed = 0;
@@ -45,10 +52,12 @@ class Slope {
   /// The gradients of all inputs, then of all parameters, by the backward passes.
   std::vector<Tensor> differentiate() {
     run(Pass::forward);
-    for (const Pass pass : {Pass::backward_data, Pass::backward_filter}) {
+    for (const Pass pass : {Pass::backward_filter, Pass::backward_data}) {
       if (operation_->has(pass)) run(pass);
     }
-    return joined(memory_.input_gradients(), memory_.parameter_gradients());
+    std::vector<Tensor> gradients = memory_.input_gradients();
+    gradients.resize(memory_.inputs().size(), gradients.front());  // of a sum one for all
+    return joined(gradients, memory_.parameter_gradients());
   }
 
   std::vector<Tensor> variables() { return joined(memory_.inputs(), memory_.parameters()); }
@@ -146,6 +155,11 @@ std::vector<Case> cases() {
           {"FullyConnectedWithoutBias", FullyConnected{.outputs = 5, .bias = false}, {{7, 1, 1}}},
           {"Dropout", Dropout{.probability = 0.4}, {{4, 4, 4}}},
           {"Concat", Concat{}, {{2, 4, 4}, {5, 4, 4}}},
+          {"ConvolutionRelu", plain, {{3, 5, 5}}, true},
+          {"ConvolutionGroupedRelu", grouped, {{4, 5, 5}}, true},
+          {"ConvolutionPointwiseRelu", pointwise, {{3, 4, 4}}, true},
+          {"BatchNormRelu", BatchNorm{.epsilon = 1e-2}, {{4, 4, 4}}, true},
+          {"SumRelu", Sum{}, {{3, 5, 5}, {3, 5, 5}, {3, 5, 5}}, true},
           {"SoftmaxCrossEntropy", SoftmaxCrossEntropy{}, {{6, 1, 1}}},
           {"SoftmaxCrossEntropyWeighted", SoftmaxCrossEntropy{.loss_weight = 0.3}, {{9, 1, 1}}}};
 }

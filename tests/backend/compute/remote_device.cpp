@@ -171,6 +171,8 @@ class RemoteOperation final : public Operation {
       home.output_gradient = bring_home(there.output_gradient);
       home.state = bring_home(there.state);
       home.scratch = bring_home(there.scratch);
+      if (there.seed_memory != nullptr) home.seed = *bring_home(there.seed_memory);
+      home.seed_memory = nullptr;
       real_->run(pass, home);
     });
   }
@@ -179,6 +181,38 @@ class RemoteOperation final : public Operation {
   std::unique_ptr<Operation> real_;
   Stream* stream_;
 };
+
+class RemoteProduct final : public MatrixProduct {
+ public:
+  RemoteProduct(std::unique_ptr<MatrixProduct> real, Stream& stream)
+      : real_(std::move(real)), stream_(&stream) {}
+  [[nodiscard]] std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
+  [[nodiscard]] std::string implementation() const override { return real_->implementation(); }
+  void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) override {
+    stream_->give([this, a, b, c, scratch] {
+      real_->run(bring_home(a), bring_home(b), bring_home(c), bring_home(scratch));
+    });
+  }
+
+ private:
+  std::unique_ptr<MatrixProduct> real_;
+  Stream* stream_;
+};
+
+/// N × H × W × 3 bytes to plain N × 3 × H × W, in the arithmetic of the loader threads.
+void normalise_plainly(const std::byte* pictures, const PictureStatistics& statistics,
+                       const Tensor& to) {
+  const auto [images, channels, height, width] = to.desc.dims;
+  const std::int64_t pixels = height * width;
+  for (std::int64_t i = 0; i < images * pixels * channels; ++i) {
+    const auto c = static_cast<std::size_t>(i % channels);
+    const std::int64_t image = i / channels / pixels;
+    const float scale = 1.0F / (255.0F * statistics.deviation[c]);
+    const float shift = -statistics.mean[c] / statistics.deviation[c];
+    const std::int64_t at = (image * channels + i % channels) * pixels + i / channels % pixels;
+    to.as<float>()[at] = static_cast<float>(pictures[i]) * scale + shift;
+  }
+}
 
 /// Notes what the stream is given, once.
 class RemoteRecording final : public Recording {
@@ -218,6 +252,10 @@ class RemoteDevice final : public ComputeDevice {
   [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
     return std::make_unique<RemoteOperation>(real_->create(spec), stream_);
   }
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    return std::make_unique<RemoteProduct>(real_->matrix_product(shape, dtype), stream_);
+  }
 
   void copy(const Tensor& from, const Tensor& to) override {
     if (is_remote(from.data)) {
@@ -228,6 +266,12 @@ class RemoteDevice final : public ComputeDevice {
     stream_.give([this, desc = from.desc, to,
                   bytes = std::vector<std::byte>(data, data + from.desc.layout.bytes)]() mutable {
       real_->copy({desc, bytes.data()}, bring_home(to));
+    });
+  }
+  void normalise(const std::byte* pictures, const PictureStatistics& statistics,
+                 const Tensor& to) override {
+    stream_.give([pictures, statistics, to] {
+      normalise_plainly(bring_home(pictures), statistics, bring_home(to));
     });
   }
   void accumulate(const Tensor& value, const Tensor& into) override {

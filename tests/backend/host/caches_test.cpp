@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "backend/host/data_caches.hpp"
 #include "backend/host/host.hpp"
 
 namespace dlscale::backend {
@@ -20,39 +21,57 @@ class FakeProcessors : public testing::Test {
   FakeProcessors(const FakeProcessors&) = delete;
   FakeProcessors& operator=(const FakeProcessors&) = delete;
   ~FakeProcessors() override { std::filesystem::remove_all(root_); }
-  void add(const std::string& index, const std::string& level, const std::string& size) {
+  void add(const std::string& index, const std::string& level, const std::string& size,
+           const std::string& type = "Data") {
     const auto folder = root_ / "cpu0" / "cache" / index;
     std::filesystem::create_directories(folder);
     std::ofstream(folder / "level") << level << "\n";
     std::ofstream(folder / "size") << size << "\n";
+    std::ofstream(folder / "type") << type << "\n";
+    std::ofstream(folder / "coherency_line_size") << "64\n";
   }
   std::filesystem::path root_;
 };
 
-TEST_F(FakeProcessors, LastLevelIsTheHighestNotTheLargestOrLast) {
+TEST_F(FakeProcessors, CachesOfDataAreToldNearestFirst) {
   add("index0", "1", "48K");
-  add("index1", "3", "32768K");
-  add("index2", "2", "64M");
-  EXPECT_EQ(last_level_cache_below(root_), 32_MiB);
+  add("index1", "1", "32K", "Instruction");
+  add("index2", "3", "32768K", "Unified");
+  add("index3", "2", "64M", "Unified");
+  const std::vector<DataCache> caches = data_caches_below(root_);
+  ASSERT_EQ(caches.size(), 3U);
+  EXPECT_EQ(caches[0].size, 48_KiB);
+  EXPECT_EQ(caches[1].size, 64_MiB);
+  EXPECT_EQ(caches[2].size, 32_MiB);
+  EXPECT_EQ(caches[2].level, 3);
+  EXPECT_EQ(caches[2].line, Bytes(64));
 }
 
 TEST_F(FakeProcessors, SizeMayBeInMebibytes) {
   add("index0", "3", "36M");
-  EXPECT_EQ(last_level_cache_below(root_), 36_MiB);
+  EXPECT_EQ(data_caches_below(root_).at(0).size, 36_MiB);
 }
 
 TEST_F(FakeProcessors, UnknownSizesAreNotGuessed) {
-  EXPECT_EQ(last_level_cache_below(root_), Bytes(0));
+  EXPECT_TRUE(data_caches_below(root_).empty());
   add("index0", "3", "much");
   add("index1", "x", "64K");
-  EXPECT_EQ(last_level_cache_below(root_), Bytes(0));
+  EXPECT_TRUE(data_caches_below(root_).empty());
 }
 
 TEST(LastLevelCache, IsKnownWhereLinuxTellsIt) {
-  if (last_level_cache_below("/sys/devices/system/cpu") == Bytes(0)) {
+  if (data_caches_below("/sys/devices/system/cpu").empty()) {
     GTEST_SKIP() << "Linux does not tell the size of the last-level cache here";
   }
   EXPECT_GT(last_level_cache(), Bytes(0));
+}
+
+TEST(DataCachesOfThisMachine, GrowTowardsMemory) {
+  const DataCaches caches = data_caches();
+  for (std::size_t i = 1; i < caches.levels.size(); ++i) {
+    EXPECT_GT(caches.levels[i].level, caches.levels[i - 1].level);
+  }
+  EXPECT_FALSE(caches.source.empty());
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "backend/host/bound_thread.hpp"
 #include "backend/host/topology.hpp"
 #include "core/error.hpp"
 
@@ -69,6 +70,19 @@ TEST(BindToCores, HoldsForThreadsStartedLater) {
     bind_to_cores(static_cast<int>(cores.size()) - 1, 1);
     on_thread([&] { EXPECT_EQ(affinity(), std::set<int>{cores.back()}); });
   });
+}
+
+TEST(BoundThread, RunsOnOneCoreWhileItIsBound) {
+  const std::set<int> before = affinity();
+  for (const int core : usable_cores()) {
+    const BoundThread bound(core);
+    EXPECT_EQ(affinity(), std::set<int>{core});
+  }
+  EXPECT_EQ(affinity(), before);
+}
+
+TEST(BoundThread, RefusesACoreThatThereIsNot) {
+  EXPECT_THROW(BoundThread(8000), LibraryError);
 }
 
 TEST(BindToCores, RefusesMoreCoresThanThereAre) {

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 
 namespace dlscale::bench {
@@ -92,21 +94,55 @@ TEST(BenchConv, ComparesTheAlgorithmsThatADeviceKnows) {
     EXPECT_EQ(by.at("gone").status, Status::unsupported) << kernel;
     EXPECT_EQ(by.at("gone").reason, "no longer here");
     EXPECT_GT(by.at("gone").work->flops.si(), 0.0);
+    for (const char* measured : {"chosen", "good"}) {
+      const Measurement& row = by.at(measured);
+      EXPECT_TRUE(row.workspace) << kernel;
+      ASSERT_TRUE(row.mean_relative_error && row.max_relative_error) << kernel;
+      EXPECT_LE(*row.mean_relative_error, *row.max_relative_error);
+      EXPECT_FALSE(row.algorithmic_work) << "of an algorithm that nobody knows";
+    }
+    ASSERT_TRUE(by.at("good").creation);
+    EXPECT_GE(by.at("good").creation->si(), 0);
+    EXPECT_FALSE(by.at("chosen").creation) << "created with its network";
+    EXPECT_GT(*by.at("off").max_relative_error, *by.at("off").mean_relative_error);
   }
-  EXPECT_EQ(kernels, (std::vector<std::string>{"conv1 backward_filter", "conv1 forward",
-                                               "conv2 backward_data", "conv2 backward_filter",
-                                               "conv2 forward"}));
+  EXPECT_EQ(kernels,
+            (std::vector<std::string>{"conv1 backward_filter", "conv1 forward",
+                                      "conv2 backward_data", "conv2 backward_filter",
+                                      "conv2 forward", "relu1 backward_data", "relu1 forward"}));
 }
 
-TEST(BenchConv, RefusesToCompareAlgorithmsOfOtherLayers) {
+TEST(BenchConv, ComparesTheAlgorithmsOfConvolutionsFirst) {
   LayerSelection selection = everything();
   selection.algorithms = Algorithms::all;
-  selection.layers = {"relu1"};
+  const auto group = backend::local_group(1);
+  const std::vector networks{tiny()};
+  const auto cells = layer_cells(workbench(Fault::none), networks, selection, *group.front());
+  const auto is_relu = [](const Cell& cell) { return cell.axes.at("layer") == "relu1"; };
+  const auto first = std::ranges::find_if(cells, is_relu);
+  EXPECT_NE(first, cells.begin());
+  EXPECT_EQ(std::count_if(first, cells.end(), is_relu), cells.end() - first);
+}
+
+TEST(BenchConv, SaysOfEveryKernelThatItsNetworkCannotRun) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  selection.passes = {Pass::forward};
+  for (const auto& [kernel, measurement] : measure(Fault::unsupported, selection)) {
+    EXPECT_EQ(measurement.status, Status::unsupported) << kernel;
+    EXPECT_NE(measurement.reason.find("no ReLU today"), std::string::npos) << measurement.reason;
+  }
+}
+
+TEST(BenchConv, RefusesToCompareAlgorithmsWhereNoneHasAny) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  selection.layers = {"sum"};
   try {
     measure(Fault::none, selection);
     FAIL() << "measured something";
   } catch (const ConfigError& error) {
-    EXPECT_NE(std::string(error.what()).find("of which there is none"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("nothing to compare"), std::string::npos)
         << error.what();
   }
 }
@@ -317,6 +353,31 @@ class BenchConvCommandLine : public testing::Test {
 TEST_F(BenchConvCommandLine, MakesCellsForEachValueOfAnAxis) {
   const auto made = cells({{"batch", "1,2,4"}, {"passes", "forward"}, {"cache", "hot,cold"}});
   EXPECT_EQ(made.size(), 4U * 3U * 2U);
+}
+
+TEST_F(BenchConvCommandLine, MeasuresFusedLayersApart) {
+  std::set<std::string> kernels;
+  for (const Cell& cell : cells({{"fuse", "relu"}})) {
+    EXPECT_EQ(cell.axes.at("fuse"), "relu");
+    kernels.insert(cell.axes.at("kernel"));
+  }
+  EXPECT_TRUE(kernels.contains("convolution c3 h8 w8 k4 r3 s3 stride1 pad0 groups1 bias relu"));
+  for (const std::string& kernel : kernels) EXPECT_FALSE(kernel.starts_with("relu ")) << kernel;
+  EXPECT_EQ(cells({}).front().axes.at("fuse"), "none");
+  EXPECT_THROW(cells({{"fuse", "all"}}), ConfigError);
+}
+
+TEST(BenchConv, MeasuresFusedLayersThatAgreeWithTheReference) {
+  const auto group = backend::local_group(1);
+  const std::vector networks{std::make_shared<const Network>(fuse_relu(*tiny()))};
+  for (const Fault fault : {Fault::none, Fault::filter}) {
+    for (const Cell& cell : layer_cells(workbench(fault), networks, everything(), *group.front())) {
+      const Measurement measurement = cell.measure(Sampler(*group.front(), quick));
+      const bool wrong = fault == Fault::filter && cell.axes.at("pass") == "backward_filter";
+      EXPECT_EQ(measurement.status, wrong ? Status::wrong : Status::ok)
+          << cell.axes.at("kernel") << " " << cell.axes.at("pass") << ": " << measurement.reason;
+    }
+  }
 }
 
 TEST_F(BenchConvCommandLine, RefusesUnknownValuesNamingTheOption) {

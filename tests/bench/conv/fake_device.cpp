@@ -43,6 +43,25 @@ class FakeOperation : public Operation {
   Fault fault_;
 };
 
+class FakeProduct : public MatrixProduct {
+ public:
+  FakeProduct(std::unique_ptr<MatrixProduct> real, Fault fault)
+      : real_(std::move(real)), fault_(fault) {}
+  [[nodiscard]] std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
+  [[nodiscard]] std::string implementation() const override {
+    return "fake+" + real_->implementation();
+  }
+  void run(const std::byte* a, const std::byte* b, std::byte* c, std::byte* scratch) override {
+    if (fault_ == Fault::broken) throw LibraryError("the fake is broken");
+    real_->run(a, b, c, scratch);
+    if (fault_ == Fault::output) reinterpret_cast<float*>(c)[0] += 0.5F;
+  }
+
+ private:
+  std::unique_ptr<MatrixProduct> real_;
+  Fault fault_;
+};
+
 class FakeDevice : public HostDevice {
  public:
   explicit FakeDevice(Fault fault) : real_(open_device("reference", 1)), fault_(fault) {}
@@ -58,7 +77,10 @@ class FakeDevice : public HostDevice {
     return std::make_unique<FakeOperation>(real_->create(spec), fault_);
   }
   [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
-    if (!std::holds_alternative<Convolution>(spec.layer.kind)) return {};
+    const LayerKind& kind = spec.layer.kind;
+    const bool knows = std::holds_alternative<Convolution>(kind) ||
+                       (std::holds_alternative<Relu>(kind) && pass != Pass::backward_filter);
+    if (!knows) return {};
     const auto by = [this, spec](Fault fault) {
       return std::make_unique<FakeOperation>(real_->create(spec), fault);
     };
@@ -68,6 +90,11 @@ class FakeDevice : public HostDevice {
     return {{"good", [by] { return by(Fault::none); }},
             {"off", [by, off] { return by(off); }},
             {"gone", []() -> std::unique_ptr<Operation> { throw Unsupported("no longer here"); }}};
+  }
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    if (fault_ == Fault::unsupported) throw Unsupported("no products today");
+    return std::make_unique<FakeProduct>(real_->matrix_product(shape, dtype), fault_);
   }
   void copy(const Tensor& from, const Tensor& to) override { real_->copy(from, to); }
   void accumulate(const Tensor& value, const Tensor& into) override {

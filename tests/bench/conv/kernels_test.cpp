@@ -64,5 +64,25 @@ TEST(Layers, AreOneOrMoreNamesOfTheNetwork) {
   EXPECT_THROW(parse_layers(network, {"all", "conv1"}), ConfigError);
 }
 
+TEST(Layers, AreNamedByTheirKinds) {
+  const Network network = load_network("alexnet");
+  const auto named = parse_layers(network, {"max_pooling", "conv1"});
+  ASSERT_EQ(named.size(), 4U);
+  EXPECT_EQ(network.layer(named.front()).name, "conv1");
+  EXPECT_EQ(parse_layers(network, {"convolution", "conv1"}).size(), 5U);
+  EXPECT_THROW(parse_layers(network, {"batch_norm"}), ConfigError);
+}
+
+TEST(Layers, AreNamedByTheirNamesFirst) {
+  const Network network("tiny", {3, 8, 8},
+                        {{"first", Relu{}, {"input"}},
+                         {"relu", Relu{}, {"first"}},
+                         {"fc", FullyConnected{.outputs = 3}, {"relu"}},
+                         {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const auto named = parse_layers(network, {"relu"});
+  ASSERT_EQ(named.size(), 1U);
+  EXPECT_EQ(network.layer(named.front()).name, "relu");
+}
+
 }  // namespace
 }  // namespace dlscale::bench

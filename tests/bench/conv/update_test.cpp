@@ -67,6 +67,21 @@ TEST(BenchUpdate, StopsAllRanksAtTheBrokenDeviceOfOne) {
             (std::vector<std::string>{"on rank 1: the fake is broken", "the fake is broken"}));
 }
 
+/// The reference, which every answer is checked against, has one thread.
+TEST(BenchThreads, AreThoseOfTheDeviceThatIsMeasured) {
+  if (family<backend::ComputeBackend>().find("onednn") == nullptr) {
+    GTEST_SKIP() << "this build has no backend with several threads";
+  }
+  const auto group = backend::local_group(1);
+  for (const char* name : {"conv", "gemm", "update"}) {
+    const Benchmark& benchmark = *family<Benchmark>().find(name);
+    Context context =
+        make_context(benchmark, {{"threads", "2"}, {"backend", "onednn"}}, *group.front());
+    const std::vector<Cell> cells = benchmark.cells(context);
+    EXPECT_EQ(cells.front().axes.at("threads"), "2") << name;
+  }
+}
+
 TEST(BenchUpdate, RefusesSizesThatHoldNoParameters) {
   const auto group = backend::local_group(1);
   const Benchmark& update = *family<Benchmark>().find("update");

@@ -91,11 +91,35 @@ TEST_F(E2e, SaysWhatRanAndHowMuchWork) {
   const Measurement m = measure(1).front();
   EXPECT_TRUE(contains(m.implementation, "local"));
   EXPECT_EQ(m.axes.at("input_copy"), "on_path");
+  auto group = backend::local_group(1);
+  for (const char* where : {"auto", "host"}) {
+    Context context =
+        context_for(e2e, setting_.values({{"normalise", where}, {"data", "x"}}), *group.front());
+    EXPECT_EQ(e2e.cells(context).at(0).axes.at("normalise"), "host");
+  }
   ASSERT_TRUE(m.work.has_value());
   // conv: 4 x 7 x 7 outputs of 27 products, forward and filter; fc: 196 x 3, forward, filter, data.
   const double macs = 2.0 * 4 * 49 * 27 + 3.0 * 196 * 3;
   EXPECT_GE(m.work->flops.si(), 2 * 2 * macs);
   EXPECT_LE(m.work->flops.si(), 2 * 2 * macs * 1.2);
+}
+
+TEST_F(E2e, TrainsTheSameWithFusedRelus) {
+  const Measurement apart = measure(2).front();
+  const Measurement fused = measure(2, {{"fuse", "relu"}}).front();
+  EXPECT_EQ(fused.at("loss").samples, apart.at("loss").samples);
+  EXPECT_EQ(fused.network, apart.network);  // as it was read
+  EXPECT_LT(fused.work->bytes, apart.work->bytes);
+  EXPECT_EQ(refused({{"fuse", "all"}}).substr(0, 13), "fuse is \"all\"");
+}
+
+TEST_F(E2e, TellsFusedRunsApart) {
+  auto group = backend::local_group(1);
+  for (const char* fusion : {"relu", "none"}) {
+    Context context =
+        context_for(e2e, setting_.values({{"data", "x"}, {"fuse", fusion}}), *group.front());
+    EXPECT_EQ(e2e.cells(context).at(0).axes.at("fuse"), fusion);
+  }
 }
 
 TEST_F(E2e, KeepsTheNameOfANetworkItsFileAndWhatWasInIt) {
@@ -182,6 +206,8 @@ TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
   EXPECT_TRUE(contains(refused({{"trace", "/nowhere/at/all"}}), "/nowhere"));
   EXPECT_TRUE(contains(refused({{"trace", "t"}, {"batch", "1,2"}}), "trace"));
   EXPECT_TRUE(contains(refused({{"launch", "graph"}}), "computes on the host"));
+  EXPECT_TRUE(contains(refused({{"normalise", "device"}}), "--normalise host"));
+  EXPECT_TRUE(contains(refused({{"normalise", "devices"}}), "Did you mean \"device\"?"));
   EXPECT_TRUE(contains(refused({{"launch", "graphs"}}), "Did you mean \"graph\"?"));
 }
 

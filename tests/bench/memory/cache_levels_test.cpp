@@ -10,12 +10,19 @@
 namespace dlscale::bench {
 namespace {
 
-/// Random accesses to a working set of which caches hold what they can: 32 KiB at 30, 1 MiB at
-/// 200, then 700.
+/// The part of the accesses that miss a cache that replaces anything, of a cycle through `bytes`: a
+/// line is there still if none of the misses since then, m of all N accesses, has hit it:
+/// 1 - m = exp(-m N / C).
+double misses(double bytes, double capacity) {
+  if (bytes <= capacity) return 0;
+  double part = 1;
+  for (int i = 0; i < 200; ++i) part = 1 - std::exp(-part * bytes / capacity);
+  return part;
+}
+
+/// Caches of 32 KiB at 30 and of 1 MiB at 200, then 700.
 double mean_latency(double bytes) {
-  const double first = std::min(1.0, 32768.0 / bytes);
-  const double second = std::min(1.0, 1048576.0 / bytes);
-  return 30 * first + 200 * (second - first) + 700 * (1 - second);
+  return 30 + 170 * misses(bytes, 32768) + 500 * misses(bytes, 1048576);
 }
 
 std::vector<SizeLatency> sweep(double (*latency)(double)) {
@@ -39,11 +46,13 @@ TEST(CacheLevels, AreTheStretchesOfOneLatency) {
   EXPECT_DOUBLE_EQ(levels[2].latency, 700);
 }
 
-TEST(CacheLevels, BeginWhereTheFirstMissesShow) {
+TEST(CacheLevels, EndNearTheirCapacityWhereMissesComeSlowly) {
   const auto levels = find_levels(sweep(mean_latency));
   ASSERT_EQ(levels.size(), 3U);
-  EXPECT_EQ(levels[0].bytes, 32768U);
-  EXPECT_EQ(levels[1].bytes, 1048576U);
+  EXPECT_EQ(levels[0].bytes_low, 32768U);
+  EXPECT_NEAR(static_cast<double>(levels[0].bytes), 32768, 0.25 * 32768);
+  EXPECT_GT(levels[0].bytes_high, levels[0].bytes);
+  EXPECT_NEAR(static_cast<double>(levels[1].bytes), 1048576, 0.25 * 1048576);
   EXPECT_DOUBLE_EQ(levels[0].latency, 30);
   EXPECT_NEAR(levels[1].latency, 200, 20);
   EXPECT_NEAR(levels[2].latency, 700, 70);
@@ -57,6 +66,63 @@ TEST(CacheLevels, AreFoundUnderNoise) {
   const auto levels = find_levels(latencies);
   ASSERT_EQ(levels.size(), 2U);
   EXPECT_EQ(levels[0].bytes, 262144U);
+}
+
+/// Caches of which other things take up a part now and then, under normal noise and a few long
+/// interruptions.
+std::vector<SizeLatency> noisy_sweep(std::uint64_t seed, double deviation) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> noise(0.0, deviation);
+  std::uniform_real_distribution<double> part(0.0, 1.0);
+  auto latencies = sweep([](double bytes) {
+    const double over = std::max(0.0, bytes / 1048576.0 - 1);
+    return bytes <= 49152 ? 4.0 : 14 + 50 * std::min(1.0, 2 * over);
+  });
+  for (SizeLatency& each : latencies) {
+    each.latency *= std::exp(noise(random));
+    if (part(random) < 0.03) each.latency *= 1.5;
+  }
+  return latencies;
+}
+
+TEST(CacheLevels, AreFoundInStaircasesOfManyKinds) {
+  for (const double deviation : {0.0, 0.005, 0.02}) {
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      const auto levels = find_levels(noisy_sweep(seed, deviation));
+      ASSERT_GE(levels.size(), 2U) << seed;
+      EXPECT_NEAR(static_cast<double>(levels[0].bytes), 49152, 0.25 * 49152) << seed;
+      EXPECT_NEAR(levels[0].latency, 4, 0.04 + 4 * deviation) << seed;
+      EXPECT_NEAR(static_cast<double>(levels[1].bytes), 1048576, 0.25 * 1048576) << seed;
+      EXPECT_NEAR(levels[1].latency, 14, 0.14 + 14 * deviation) << seed;
+    }
+  }
+}
+
+TEST(CacheLevels, HaveIntervalsAroundWhatTheyAre) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    const auto levels = find_levels(noisy_sweep(seed, 0.02));
+    for (const CacheLevel& level : levels) {
+      EXPECT_LE(level.bytes_low, level.bytes);
+      EXPECT_LE(level.bytes, level.bytes_high);
+      EXPECT_LE(level.latency_low, level.latency);
+      EXPECT_LE(level.latency, level.latency_high);
+    }
+    EXPECT_EQ(levels.back().bytes_high, levels.back().bytes);
+  }
+}
+
+TEST(CacheLevels, GrowAndSlowDown) {
+  std::mt19937_64 random(7);
+  std::lognormal_distribution<double> any(0, 1);
+  for (int round = 0; round < 50; ++round) {
+    auto latencies = sweep([](double bytes) { return bytes; });
+    for (SizeLatency& each : latencies) each.latency = any(random);  // nothing but noise
+    const auto levels = find_levels(latencies);
+    for (std::size_t i = 1; i < levels.size(); ++i) {
+      EXPECT_GT(levels[i].bytes, levels[i - 1].bytes);
+      EXPECT_GT(levels[i].latency, levels[i - 1].latency);
+    }
+  }
 }
 
 TEST(CacheLevels, AreOneWhereNothingChanges) {
@@ -88,6 +154,18 @@ TEST(SweepSizes, GrowByAQuarterOfADoublingInWholeStrides) {
   EXPECT_EQ(std::ranges::adjacent_find(sizes, std::greater_equal<>()), sizes.end());
   EXPECT_EQ(sweep_sizes(128, 256, 128), (std::vector<std::size_t>{128, 256}));
   EXPECT_EQ(sweep_sizes(4096, 4096, 4096), std::vector<std::size_t>{4096});
+}
+
+TEST(SizesBetween, AreFinerWhereALevelEnds) {
+  const std::vector<CacheLevel> levels{
+      {.bytes = 4096, .bytes_low = 4096, .bytes_high = 8192},
+      {.bytes = 1 << 20, .bytes_low = 8192, .bytes_high = 1 << 20}};
+  const auto sizes = sizes_between(levels, 64);
+  EXPECT_EQ(sizes.size(), 15U);
+  EXPECT_GT(sizes.front(), 4096U);
+  EXPECT_LT(sizes.back(), 8192U);
+  for (const std::size_t size : sizes) EXPECT_EQ(size % 64, 0U);
+  EXPECT_TRUE(sizes_between({}, 64).empty());
 }
 
 }  // namespace

@@ -164,6 +164,8 @@ TEST_F(BenchDevice, FindsTheLevelsOfTheMemory) {
       EXPECT_EQ(capacities[0], 262144);
     }
     EXPECT_EQ(capacities[capacities.size() - 2], 4194304);
+    EXPECT_EQ(result.at("level_capacity_low").samples.front(), capacities);
+    EXPECT_EQ(result.at("level_latency_low").samples.front(), latencies);
     EXPECT_GE(capacities.back(), 16 * 4194304);
     EXPECT_EQ(result.at("working_set").samples.front().size(),
               result.at("latency").samples.front().size());

@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
 #include <thread>
 
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/stream.hpp"
+#include "bench/memory/stream_operations.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/train/data/message.hpp"
 
@@ -39,7 +42,7 @@ AxesList cells(std::map<std::string, std::string> values) {
 class Stream : public testing::TestWithParam<const char*> {};
 
 TEST_P(Stream, IsExactAndTimedOnAllRanks) {
-  const StreamOperation& operation = find_stream_operation(GetParam());
+  const StreamOperation operation = stream_operation(GetParam());
   const auto group = backend::local_group(2);
   std::vector<Measurement> results(2);
   {
@@ -60,17 +63,19 @@ TEST_P(Stream, IsExactAndTimedOnAllRanks) {
       for (const double time : samples) EXPECT_GT(time, 0);
     }
     EXPECT_EQ(result.max_relative_error, 0);
-    EXPECT_EQ(result.work->bytes.si(), (operation.inputs + 1) * 64 * 101);
+    EXPECT_EQ(result.work->bytes.si(), (operation.inputs + operation.outputs) * 64 * 101);
     EXPECT_EQ(result.work->flops.si(), operation.flops * 8 * 101);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Operations, Stream, testing::Values("copy", "scale", "add", "triad"));
+INSTANTIATE_TEST_SUITE_P(Operations, Stream,
+                         testing::Values("copy", "scale", "add", "triad", "sum", "fill"));
 
 TEST(Stream, ThatIsWrongGetsNoTime) {
-  StreamOperation broken = find_stream_operation("triad");
+  StreamOperation broken = stream_operation("triad");
   broken.run = [](std::size_t n, const double* a, const double* b, double* out) {
     for (std::size_t i = 0; i + 1 < n; ++i) out[i] = a[i] + 3 * b[i];  // forgets the last
+    return 0.0;
   };
   const auto group = backend::local_group(1);
   const Measurement result =
@@ -80,8 +85,65 @@ TEST(Stream, ThatIsWrongGetsNoTime) {
   EXPECT_TRUE(contains(result.reason, "1 elements"));
 }
 
+TEST(Stream, WhoseSumIsWrongGetsNoTime) {
+  StreamOperation broken = stream_operation("sum");
+  broken.run = [](std::size_t, const double* a, const double*, double*) { return a[0]; };
+  const auto group = backend::local_group(1);
+  EXPECT_EQ(measure_stream(broken, 6400, 2, Sampler(*group.front(), few_samples())).status,
+            Status::wrong);
+}
+
+TEST(Stream, TellsWhatIsReadBecauseItIsWritten) {
+  const auto group = backend::local_group(1);
+  const Sampler sampler(*group.front(), few_samples());
+  const auto has = [&](const char* name) {
+    return measure_stream(stream_operation(name), 6400, 1, sampler)
+        .series.contains("write_allocate");
+  };
+  EXPECT_TRUE(has("triad"));
+  EXPECT_TRUE(has("fill"));
+  EXPECT_FALSE(has("sum"));
+  EXPECT_FALSE(has("copy"));  // the C library decides
+}
+
 TEST(Stream, OfAnotherNameIsRefused) {
-  EXPECT_TRUE(contains(config_error([] { find_stream_operation("dot"); }), "triad"));
+  EXPECT_TRUE(contains(config_error([] { stream_operation("dot"); }), "triad"));
+}
+
+TEST(Stream, IsExactInEveryInstructionSetAndWithStreamingStores) {
+  using backend::simd::Stores;
+  const auto group = backend::local_group(1);
+  const Sampler sampler(*group.front(), few_samples());
+  for (const auto& kernels : backend::simd::array_kernels()) {
+    for (const char* name : {"copy", "scale", "add", "triad", "sum", "fill"}) {
+      for (const Stores stores : {Stores::ordinary, Stores::streaming}) {
+        if (std::string_view(name) == "sum" && stores == Stores::streaming) continue;
+        const StreamOperation operation =
+            stream_operation(name, {.isa = std::string(kernels.isa), .stores = stores});
+        for (const std::size_t lines : {1U, 3U, 37U}) {
+          const Measurement result = measure_stream(operation, 64 * lines, 1, sampler);
+          EXPECT_NE(result.status, Status::wrong) << operation.implementation << " " << name;
+        }
+      }
+    }
+  }
+}
+
+TEST(Stream, RefusesCodeThatThereIsNot) {
+  using backend::simd::Stores;
+  const auto reason = [](const char* name, const StreamCode& code) -> std::string {
+    try {
+      stream_operation(name, code);
+    } catch (const Unsupported& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_TRUE(
+      contains(reason("copy", {.isa = "compiled", .stores = Stores::streaming}), "compiler"));
+  EXPECT_TRUE(contains(reason("sum", {.isa = "avx2", .stores = Stores::streaming}), "nothing"));
+  EXPECT_NE(reason("copy", {.isa = "amx_bf16", .stores = Stores::ordinary}), "");
+  EXPECT_NE(reason("copy", {.isa = "best", .stores = Stores::ordinary}), "");
 }
 
 class InputCopies : public testing::TestWithParam<std::string_view> {
@@ -144,6 +206,33 @@ TEST(BenchMemory, HasACellForEveryOperationSizeAndNumberOfThreads) {
                                                                {"ranks_on_node", "1"}}));
 }
 
+TEST(BenchMemory, NamesTheCodeOnlyWhereItIsNotTheCompilersOwn) {
+  const AxesList found = cells({{"operations", "triad"},
+                                {"sizes", "64 KiB"},
+                                {"isa", "compiled,best"},
+                                {"stores", "ordinary,streaming"}});
+  ASSERT_EQ(found.size(), 4U);
+  EXPECT_FALSE(found[0].contains("isa"));
+  EXPECT_EQ(found[1].at("stores"), "streaming");
+  EXPECT_EQ(found[2].at("isa"), widest_instruction_set());
+  EXPECT_EQ(found[2].at("stores"), "ordinary");
+}
+
+TEST(BenchMemory, HasTheBestCodeOnceWhereItIsNamedToo) {
+  const std::string best = widest_instruction_set();
+  if (best == "best") GTEST_SKIP() << "no loops for an instruction set here";
+  EXPECT_EQ(cells({{"operations", "triad"}, {"sizes", "64 KiB"}, {"isa", "best," + best}}).size(),
+            1U);
+}
+
+TEST(BenchMemory, SweepsFromFourKibibytesByDoublings) {
+  if (backend::last_level_cache() == Bytes(0)) GTEST_SKIP() << "no size of a cache is known here";
+  const AxesList found = cells({{"operations", "copy"}, {"sizes", "sweep"}});
+  ASSERT_GT(found.size(), 5U);
+  EXPECT_EQ(found[0].at("bytes"), "4096");
+  EXPECT_EQ(found[1].at("bytes"), "8192");
+}
+
 TEST(BenchMemory, CopiesTheBatchesOfNetworksOnceEach) {
   const AxesList found =
       cells({{"operations", "h2d"}, {"networks", "googlenet,resnet50"}, {"batch", "2,4"}});
@@ -172,6 +261,8 @@ TEST(BenchMemory, RefusesWhatItCannotMeasure) {
   EXPECT_TRUE(contains(refusal({{"sizes", "0 KiB"}}), "64 bytes"));
   EXPECT_TRUE(contains(refusal({{"sizes", "4000 GiB"}}), "memory"));
   EXPECT_TRUE(contains(refusal({{"threads", "0"}}), "threads"));
+  EXPECT_TRUE(contains(refusal({{"isa", "avx1024"}}), "avx1024"));
+  EXPECT_TRUE(contains(refusal({{"stores", "direct"}}), "streaming"));
   EXPECT_TRUE(contains(refusal({{"dtype", "f64"}}), "f64"));
   EXPECT_TRUE(contains(refusal({{"operations", "h2d"}, {"backend", "abacus"}}), "abacus"));
 }

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <numeric>
+#include <vector>
+
+#include "backend/host/host.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -26,6 +29,24 @@ TEST(Team, ReturnsWhenAllAreDone) {
     team.run([&](int) { ++done; });
     EXPECT_EQ(done, 4 * i);
   }
+}
+
+/// The cores on which the calling thread may run.
+std::vector<int> allowed() {
+  return backend::usable_cores();
+}
+
+TEST(Team, KeepsEachThreadOnACoreOfItsOwn) {
+  const std::vector<int> before = allowed();
+  {
+    Team team(static_cast<int>(before.size()) + 1);
+    std::vector<std::vector<int>> where(before.size() + 1);
+    team.run([&](int thread) { where[static_cast<std::size_t>(thread)] = allowed(); });
+    for (std::size_t thread = 0; thread < where.size(); ++thread) {
+      EXPECT_EQ(where[thread], std::vector<int>{before[thread % before.size()]});
+    }
+  }
+  EXPECT_EQ(allowed(), before);
 }
 
 TEST(Team, EndsWithoutHavingWorked) {

@@ -96,6 +96,49 @@ TEST(Augmenter, MirrorsLeftAndRight) {
   EXPECT_EQ(straight, mirrored);
 }
 
+std::vector<std::uint8_t> run_to_bytes(const Pixels& pixels, const Augmentation& augmentation,
+                                       ImageShape shape) {
+  std::vector<std::uint8_t> out(shape.elements());
+  Augmenter().run(pixels, augmentation, shape, out);
+  return out;
+}
+
+TEST(Augmenter, RoundsBytesToTheNearest) {
+  const Pixels pixels = draw_texture({.width = 60, .height = 44}, 1, 20);
+  const ImageShape shape{3, 9, 13};
+  for (const bool mirrored : {false, true}) {
+    const Augmentation augmentation{{3, 5, 30, 21}, mirrored};
+    const auto floats = run(pixels, augmentation, shape);
+    const auto bytes = run_to_bytes(pixels, augmentation, shape);
+    for (int c = 0; c < 3; ++c) {
+      for (int i = 0; i < shape.height * shape.width; ++i) {
+        const double value = floats[c * shape.height * shape.width + i];
+        EXPECT_NEAR(normalised(bytes[3 * i + c], c), value, 0.5 / 255 / deviation[c] + 1e-5);
+      }
+    }
+  }
+}
+
+TEST(Augmenter, KeepsTheBytesOfAPictureOfTheRightSize) {
+  const Pixels pixels = draw_texture({.width = 40, .height = 32}, 2, 20);
+  const ImageShape shape{3, pixels.height, pixels.width};
+  const auto out = run_to_bytes(pixels, whole(pixels), shape);
+  for (int y = 0; y < shape.height; ++y) {
+    for (int i = 0; i < 3 * shape.width; ++i) {
+      ASSERT_EQ(out[3 * shape.width * y + i], pixels.row(y)[i / 3 * 4 + i % 3]);
+    }
+  }
+}
+
+TEST(Augmenter, KeepsBlackAndWhiteBytes) {
+  for (const std::uint8_t value : std::array<std::uint8_t, 4>{0, 1, 254, 255}) {
+    const Pixels pixels{31, 17, std::vector<std::uint8_t>(std::size_t{4} * 31 * 17, value)};
+    for (const std::uint8_t byte : run_to_bytes(pixels, {{3, 2, 20.5, 11.25}, true}, {3, 23, 8})) {
+      ASSERT_EQ(byte, value);
+    }
+  }
+}
+
 TEST(Augmenter, KeepsAConstantConstant) {
   Pixels pixels{31, 17, std::vector<std::uint8_t>(std::size_t{4} * 31 * 17, 200)};
   const ImageShape shape{3, 23, 8};
@@ -110,6 +153,8 @@ TEST(Augmenter, WantsThreeChannelsAndTheRightRoom) {
   std::vector<float> out(std::size_t{3} * 8 * 8);
   EXPECT_THROW(Augmenter().run(pixels, whole(pixels), {1, 8, 8}, out), std::logic_error);
   EXPECT_THROW(Augmenter().run(pixels, whole(pixels), {3, 8, 9}, out), std::logic_error);
+  std::vector<std::uint8_t> bytes(std::size_t{3} * 8 * 8);
+  EXPECT_THROW(Augmenter().run(pixels, whole(pixels), {3, 8, 9}, bytes), std::logic_error);
 }
 
 /// The mean share of the picture that a crop covers, by integration: shares are uniform between

@@ -22,8 +22,13 @@ struct Content {
   bool operator==(const Content&) const = default;
 };
 
+std::span<const float> floats_of(const Batch& batch) {
+  return std::get<std::span<const float>>(batch.images);
+}
+
 Content copy(const Batch& batch) {
-  return {{batch.images.begin(), batch.images.end()}, {batch.labels.begin(), batch.labels.end()}};
+  const auto images = floats_of(batch);
+  return {{images.begin(), images.end()}, {batch.labels.begin(), batch.labels.end()}};
 }
 
 void append(Content& all, const Content& part) {
@@ -102,9 +107,38 @@ TEST_F(Pipeline, HandsOutWhatLoadPictureGives) {
     for (std::size_t j = 0; j < batch.picks.size(); ++j) {
       const DataSet::Picture& picture = suite_data->pictures[batch.picks[j].picture];
       load_picture(picture, shape, batch.picks[j].seed, image);
-      EXPECT_TRUE(std::ranges::equal(image, batch.images.subspan(j * image.size(), image.size())));
+      EXPECT_TRUE(
+          std::ranges::equal(image, floats_of(batch).subspan(j * image.size(), image.size())));
       EXPECT_EQ(batch.labels[j], picture.label);
       EXPECT_GT(batch.times[j].decode, Seconds(0));
+    }
+  }
+}
+
+TEST_F(Pipeline, HandsOutBytesForADeviceThatNormalises) {
+  std::size_t allocated = 0;
+  const auto allocate = [&](std::size_t bytes) {
+    allocated += bytes;
+    return backend::Buffer(new std::byte[bytes],
+                           backend::FreeBuffer{[](std::byte* p) noexcept { delete[] p; }});
+  };
+  DataPipeline pipeline(*suite_data, {.shape = shape,
+                                      .batch = 4,
+                                      .threads = 3,
+                                      .prefetch = 2,
+                                      .normalisation = Normalisation::device,
+                                      .allocate = allocate});
+  const auto image_size = static_cast<std::size_t>(shape.elements());
+  EXPECT_EQ(allocated, 3 * 4 * image_size);
+  std::vector<std::uint8_t> image(image_size);
+  for (int i = 0; i < 5; ++i) {
+    const Batch& batch = pipeline.next();
+    const auto bytes = std::get<std::span<const std::uint8_t>>(batch.images);
+    ASSERT_EQ(bytes.size(), 4 * image_size);
+    for (std::size_t j = 0; j < batch.picks.size(); ++j) {
+      const DataSet::Picture& picture = suite_data->pictures[batch.picks[j].picture];
+      load_picture(picture, shape, batch.picks[j].seed, image);
+      EXPECT_TRUE(std::ranges::equal(image, bytes.subspan(j * image_size, image_size)));
     }
   }
 }
@@ -112,7 +146,7 @@ TEST_F(Pipeline, HandsOutWhatLoadPictureGives) {
 TEST_F(Pipeline, AlignsBatchesForVectors) {
   DataPipeline pipeline(*suite_data, {.shape = shape, .batch = 3});
   for (int i = 0; i < 5; ++i) {
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pipeline.next().images.data()) % 64, 0U);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(floats_of(pipeline.next()).data()) % 64, 0U);
   }
 }
 
@@ -146,9 +180,7 @@ TEST_F(Pipeline, ThrowsTheErrorOfTheBatchItBelongsTo) {
 
 TEST_F(Pipeline, ThrowsTheFirstErrorOfABatchWhicheverThreadIsFaster) {
   const auto throw_name = [](const DataSet::Picture& picture, ImageShape, std::uint64_t,
-                             std::span<float>) -> LoadTimes {
-    throw ConfigError(picture.path.string());
-  };
+                             ImageRoom) -> LoadTimes { throw ConfigError(picture.path.string()); };
   const PipelineOptions options{.shape = shape, .batch = 8, .threads = 4};
   std::string first;
   for (int i = 0; i < 20; ++i) {
@@ -169,8 +201,8 @@ TEST_F(Pipeline, ThrowsWhatMakingALoaderThrows) {
 class Counter {
  public:
   LoadFunction function() {
-    return [this](const DataSet::Picture&, ImageShape, std::uint64_t, std::span<float> out) {
-      std::ranges::fill(out, 0.0F);
+    return [this](const DataSet::Picture&, ImageShape, std::uint64_t, ImageRoom out) {
+      std::ranges::fill(std::get<std::span<float>>(out), 0.0F);
       const std::lock_guard lock(mutex_);
       ++count_;
       changed_.notify_all();

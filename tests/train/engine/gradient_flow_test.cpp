@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
+#include "core/fuse.hpp"
 #include "tests/train/engine/fixtures.hpp"
 #include "train/program_plan.hpp"
 
@@ -47,7 +49,8 @@ std::size_t count_moves(const GradientFlow& flow, Kind kind) {
 }
 
 /// Gradients as sets of paths: runs the plan symbolically. Each buffer holds how often the gradient
-/// of each loss path reached it; 0 times or twice would show.
+/// of each loss path reached it; 0 times or twice would show. A layer with a ReLU spoils the
+/// gradient of its output, which it may write to, for whoever reads it later.
 class Symbolic {
  public:
   Symbolic(const Network& network, const GradientFlow& flow) : network_(&network), flow_(&flow) {
@@ -61,6 +64,8 @@ class Symbolic {
       for (const auto& move : flow_->moves[i]) apply(move);
       const Layer& layer = network_->layer(steps[i].layer);
       if (steps[i].pass != Pass::accumulate) read_and_write(layer, steps[i].pass);
+      const bool last_of_layer = i + 1 == steps.size() || steps[i + 1].layer != layer.id;
+      if (layer.relu && last_of_layer) held_[flow_->output[layer.id.index()]->index()] = NAN;
     }
     return read_;
   }
@@ -134,6 +139,42 @@ TEST(GradientFlow, DoesSoWhereTheInputsOfASumHaveOtherLayouts) {
   }
 }
 
+/// Sums with ReLUs among them; "conv" and "twice" share the gradient of a sum with other layers.
+Network fused_network() {
+  const Convolution point{.out_channels = 2, .kernel_h = 1, .kernel_w = 1};
+  return fuse_relu({"fused",
+                    {2, 4, 4},
+                    {{"conv", point, {"input"}},
+                     {"conv_relu", Relu{}, {"conv"}},
+                     {"other", point, {"input"}},
+                     {"plain", Sum{}, {"conv_relu", "other"}},
+                     {"norm", BatchNorm{}, {"plain"}},
+                     {"norm_relu", Relu{}, {"norm"}},
+                     {"twice", Sum{}, {"plain", "norm_relu"}},
+                     {"twice_relu", Relu{}, {"twice"}},
+                     {"again", Sum{}, {"other", "twice_relu", "input"}},
+                     {"again_relu", Relu{}, {"again"}},
+                     {"fc", FullyConnected{.outputs = 2}, {"again_relu"}},
+                     {"loss", SoftmaxCrossEntropy{}, {"fc"}},
+                     {"fc2", FullyConnected{.outputs = 2}, {"twice_relu"}},
+                     {"loss2", SoftmaxCrossEntropy{}, {"fc2"}}}});
+}
+
+TEST(GradientFlow, BringsTheGradientOfEveryPathToLayersWithRelus) {
+  expect_every_path_once(fused_network(), {});
+  for (const char* layer : {"conv", "other", "plain", "norm", "twice", "again"}) {
+    expect_every_path_once(fused_network(), {{layer, "blocked"}});
+  }
+}
+
+TEST(GradientFlow, GivesTheInputsOfASumWithAReluOneGradient) {
+  const GradientFlow flow = flow_of(fused_network());
+  const Network network = fused_network();
+  const auto& made = flow.inputs[find(network, "again").index()];
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_NE(flow.output[find(network, "again").index()], made.front());
+}
+
 TEST(GradientFlow, HandsTheGradientOfASumOnWithoutWork) {
   const Network network(
       "residual", {4, 4, 4},
@@ -149,7 +190,8 @@ TEST(GradientFlow, HandsTheGradientOfASumOnWithoutWork) {
 }
 
 TEST(GradientFlow, NeedsABufferFromItsFirstToItsLastUse) {
-  for (const Network& network : {chain_network(), branched_network(), sum_network()}) {
+  for (const Network& network :
+       {chain_network(), branched_network(), sum_network(), fused_network()}) {
     const GradientFlow flow = flow_of(network);
     const auto steps = backward_steps(network);
     const auto covered = [&](BufferId buffer, std::size_t step) {

@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include "core/lowering/spectra.hpp"
+
 /// Fourier transforms of many small planes at once, as convolutions by FFT need them.
 namespace dlscale::backend::native_device::spectral {
 
@@ -31,9 +33,7 @@ struct Spectra {
   std::int64_t stride;  ///< elements from frequency to frequency
 };
 
-constexpr std::int64_t frequencies(std::int64_t L) {
-  return (L / 2 + 1) * L;
-}
+using lowering::frequencies;
 
 /// Two-dimensional transforms of L × L real points. The layout is one that FFTW's guru interface
 /// and MKL's DFTI take as well (split complex numbers, planes as the fastest dimension).
@@ -56,11 +56,9 @@ class FourierTransform {
                        std::byte* workspace) const = 0;
 };
 
-/// The most planes that a transform takes at once.
-inline constexpr std::int64_t max_transform_batch = 16;
-
-/// The largest L of `make_batched_transform`; the smallest is 4.
-inline constexpr std::int64_t max_transform_points = 256;
+/// The smallest L of `make_batched_transform` is 4.
+using lowering::max_transform_batch;
+using lowering::max_transform_points;
 
 /// Our own transform of L × L points, L a power of two: every SIMD lane holds another plane, so
 /// that no transform moves data between lanes [Vasilache et al., arXiv:1412.7580, section 5].

@@ -1,8 +1,7 @@
 #include "backend/compute/native/fft/problem.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
+#include <array>
 
 #include "core/error.hpp"
 
@@ -24,43 +23,9 @@ Interval interval(const Cut& cut, std::int64_t tile) {
   return {first, last - first, first == last ? 0 : cut.at + first - wanted};
 }
 
-/// The cuts of an axis in the three roles: kernel, padded input x and output y, or their gradients.
-struct AxisCuts {
-  Cut w, x, y;
-  std::int64_t tiles;
-};
-
-struct Axis {
-  std::int64_t input, kernel, output, pad;
-};
-
-AxisCuts cut_for_forward(const Axis& axis, std::int64_t L, std::int64_t m) {
-  const auto& [H, R, P, pad] = axis;
-  return {{.extent = R, .span = R},
-          {.extent = H, .step = m, .shift = -pad, .span = L},
-          {.extent = P, .step = m, .span = m},
-          (P + m - 1) / m};
-}
-
-/// dx[h] = Σ_r w[r] dy[h + pad - r]. Whole: point u is dy[u] and dx[u - pad]. Else tile t makes
-/// dx[t·m …] at points R-1 …, the first that all R taps reach.
-AxisCuts cut_for_backward_data(const Axis& axis, std::int64_t L, std::int64_t m, Tiling tiling) {
-  const auto& [H, R, P, pad] = axis;
-  const Cut w{.extent = R, .span = R};
-  if (tiling == Tiling::whole) {
-    return {w, {.extent = H, .at = pad, .span = H}, {.extent = P, .span = P}, 1};
-  }
-  return {w,
-          {.extent = H, .step = m, .at = R - 1, .span = m},
-          {.extent = P, .step = m, .shift = pad - (R - 1), .span = L},
-          (H + m - 1) / m};
-}
-
-AxisCuts cut(const Axis& axis, Pass pass, std::int64_t L, Tiling tiling) {
-  if (pass == Pass::backward_data) {
-    return cut_for_backward_data(axis, L, L - axis.kernel + 1, tiling);
-  }
-  return cut_for_forward(axis, L, tiling == Tiling::whole ? axis.output : L - axis.kernel + 1);
+std::array<image_tiling::Axis, 2> axes_of(const ConvolutionShape& shape) {
+  return {{{shape.height, shape.kernel_h, shape.out_height, shape.pad},
+           {shape.width, shape.kernel_w, shape.out_width, shape.pad}}};
 }
 
 Planes transposed(Planes planes) {
@@ -86,13 +51,6 @@ Window<Float> Planes::window(Float* tensor, std::int64_t row, std::int64_t lane)
 template Window<const float> Planes::window(const float*, std::int64_t, std::int64_t) const;
 template Window<float> Planes::window(float*, std::int64_t, std::int64_t) const;
 
-std::int64_t points_for_whole(const ConvolutionShape& shape) {
-  const std::int64_t points =
-      std::max({std::int64_t{4}, shape.height + shape.pad, shape.width + shape.pad, shape.kernel_h,
-                shape.kernel_w, shape.out_height, shape.out_width});
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(points)));
-}
-
 Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling) {
   EXPECT(shape.stride == 1 && shape.channels % shape.groups == 0);
   EXPECT(shape.out_height == shape.height + 2 * shape.pad - shape.kernel_h + 1);
@@ -102,8 +60,9 @@ Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, T
   const std::int64_t input = shape.height * shape.width;
   const std::int64_t output = shape.out_height * shape.out_width;
   const std::int64_t kernel = shape.kernel_h * shape.kernel_w;
-  const auto v = cut({shape.height, shape.kernel_h, shape.out_height, shape.pad}, pass, L, tiling);
-  const auto h = cut({shape.width, shape.kernel_w, shape.out_width, shape.pad}, pass, L, tiling);
+  const auto [vertical, horizontal] = axes_of(shape);
+  const auto v = image_tiling::cut(vertical, pass, L, tiling);
+  const auto h = image_tiling::cut(horizontal, pass, L, tiling);
   const Tiles tiles{v.tiles, h.tiles};
   const Planes w{C, kernel, K, C * kernel, K * C * kernel, v.w, h.w, {}, {}};     // C × K
   const Planes x{C, input, N, G * C * input, C * input, v.x, h.x, {}, tiles};     // C × tiles·N
@@ -119,16 +78,6 @@ Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, T
       break;
   }
   fail_expectation("pass != Pass::accumulate");
-}
-
-double operations(const Problem& problem) {
-  const auto L = static_cast<double>(problem.L);
-  const auto q = static_cast<double>(problem.a.all_rows());
-  const auto i = static_cast<double>(problem.a.all_lanes());
-  const auto j = static_cast<double>(problem.b.all_lanes());
-  const double transforms = 2.5 * L * L * std::log2(L * L) * (q * i + q * j + i * j);
-  const double products = 8 * static_cast<double>(frequencies(problem.L)) * q * i * j;
-  return static_cast<double>(problem.groups) * (transforms + products);
 }
 
 }  // namespace dlscale::backend::native_device::spectral

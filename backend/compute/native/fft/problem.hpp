@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
 
+#include "backend/compute/image_tiling.hpp"
 #include "backend/compute/native/convolution.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
+#include "core/lowering/spectra.hpp"
 
 /// A pass of a convolution as products of spectra: at every frequency, conj(Â)ᵀ · B̂ (a correlation)
 /// or Âᵀ · B̂ (a convolution), with matrices Â of q × i and B̂ of q × j.
@@ -13,15 +15,7 @@
 ///   backward_filter  tiles × N  K  C          dy  x   correlation   dw
 namespace dlscale::backend::native_device::spectral {
 
-/// How one axis of a tensor is laid into the L points of tile t: plane point at + e holds the
-/// tensor's element t · step + shift + e, for e < span, where the tensor has one (else zero).
-struct Cut {
-  std::int64_t extent;  ///< elements of the tensor
-  std::int64_t step = 0;
-  std::int64_t shift = 0;
-  std::int64_t at = 0;
-  std::int64_t span = 0;
-};
+using image_tiling::Cut, image_tiling::Tiling;
 
 /// The tiles of an image, along a column and along a row.
 struct Tiles {
@@ -52,21 +46,13 @@ struct Problem {
   std::int64_t groups = 1;
   Product product = Product::correlation;
   Planes a{}, b{}, result{};
+  [[nodiscard]] lowering::SpectralSizes sizes() const {
+    return {L, groups, a.all_rows(), a.all_lanes(), b.all_lanes()};
+  }
 };
 
-/// How images are cut. whole: one tile. overlap_save: tiles of m = L - max(R, S) + 1 results each
-/// way (of backward_filter: gradients) whose inputs overlap.
-enum class Tiling { whole, overlap_save };
-
-/// L × L points that hold a whole image: the least power of two, from 4, that is ≥ image + pad and
-/// ≥ kernel and outputs, each way. What wraps around then meets zeros or results that are not
-/// wanted.
-std::int64_t points_for_whole(const ConvolutionShape& shape);
-
-/// `pass` is not accumulate; stride is 1; L is points_for_whole or more, or ≥ the kernel.
+/// `pass` is not accumulate; stride is 1; L is lowering::points_for_whole or more, or ≥ the kernel.
+/// With tiles of overlap_save as many as lowering::spectral_sizes says.
 Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, Tiling tiling);
-
-/// Floating-point operations: 2.5 L² log2 L² a plane and 8 a complex multiply-add.
-double operations(const Problem& problem);
 
 }  // namespace dlscale::backend::native_device::spectral

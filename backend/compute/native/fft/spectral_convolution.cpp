@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
-#include "backend/compute/native/fft/blocks.hpp"
 #include "backend/compute/native/gemm.hpp"
 #include "backend/compute/native/workers.hpp"
+#include "core/lowering/tile_blocks.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 
@@ -20,13 +20,17 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
+using lowering::SpectraShape;
+
 /// Memory for the spectra of a block, and which block lies there.
 struct BlockSpectra {
   float* data;
   std::int64_t batch;
   Block block{};
 
-  [[nodiscard]] SpectraShape shape() const { return {block.rows, round_up(block.lanes, batch)}; }
+  [[nodiscard]] SpectraShape shape() const {
+    return {block.rows, lowering::round_up(block.lanes, batch)};
+  }
   /// Both matrices of frequency f.
   [[nodiscard]] float* matrices(std::int64_t f) const { return data + f * shape().stride(); }
 };
@@ -48,7 +52,7 @@ class SpectralConvolution final : public ConvolutionPass {
                       std::int64_t limit_bytes)
       : problem_(problem),
         transform_(std::move(transform)),
-        blocks_(choose_blocks(problem, transform_->batch(), limit_bytes)),
+        blocks_(lowering::choose_blocks(problem.sizes(), transform_->batch(), limit_bytes)),
         order_(problem.product == Product::correlation ? Order::re_im : Order::im_re),
         threads_(threads),
         implementation_(name + " " + std::to_string(problem.L) + "x" + std::to_string(problem.L) +
@@ -158,7 +162,7 @@ class SpectralConvolution final : public ConvolutionPass {
     return sizeof(float) * static_cast<std::size_t>(frequencies(problem_.L) * blocks_.floats());
   }
   [[nodiscard]] std::size_t rotated_bytes() const {
-    return sizeof(float) * static_cast<std::size_t>(round_up(2 * blocks_.a().im(), 16));
+    return sizeof(float) * static_cast<std::size_t>(round_up(2 * blocks_.a().im()));
   }
   [[nodiscard]] std::byte* workspace(int thread, std::byte* scratch) const {
     return scratch + spectra_bytes() +
@@ -170,7 +174,7 @@ class SpectralConvolution final : public ConvolutionPass {
 
   Problem problem_;
   std::unique_ptr<FourierTransform> transform_;
-  Blocks blocks_;
+  lowering::SpectralBlocks blocks_;
   Order order_;
   int threads_;
   std::string implementation_;

@@ -5,13 +5,14 @@
 #include "backend/compute/native/convolution.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
 #include "backend/compute/native/fft/problem.hpp"
+#include "core/lowering/spectra.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 
 /// The spectra that a pass holds at once take no more than this, whatever the shape, and cut the
 /// pass into blocks if they would. Beside it every thread has the workspace of its transform (L ≤
 /// 32: 0.1 MiB, L = 256: 4.2 MiB) and a copy of Â at one frequency.
-inline constexpr std::int64_t spectra_limit_bytes = std::int64_t{384} << 20;
+using lowering::spectra_limit_bytes;
 
 /// Transforms the planes of both operands, multiplies the matrices of every frequency, transforms
 /// the products back. `name` of the algorithm, for implementation().

@@ -26,8 +26,7 @@ class Workspace {
   Workspace(std::int64_t L, float* memory) : L_(L), memory_(memory) {}
 
   static std::int64_t floats(std::int64_t L) {
-    const std::int64_t used = plane_floats(L) + 4 * line_floats(L) + L * width() + L;
-    return (used + 15) / 16 * 16;  // whole cache lines
+    return lowering::transform_workspace_floats(L, width());
   }
 
   /// Row y of the plane, of L/2 + 1 points.

@@ -88,6 +88,56 @@ TEST_P(CudaDevice, CopiesBetweenAllPrecisionsAndKindsOfMemory) {
   }
 }
 
+TEST_P(CudaDevice, DropsByTheSeedInItsMemoryWhenWorkIsReplayed) {
+  const OperationSpec spec =
+      chained_spec(*device, make_layer(Dropout{.probability = 0.3}, {{32, 20, 20}}), 4, DType::f32);
+  const auto operation = device->create(spec);
+  OperationMemory memory(*device, spec, *operation);
+  write(*device, std::vector<float>(51200, 1.0F), memory.inputs()[0]);
+  const TensorDesc words = device->plain({2, 1, 1, 1}, DType::f32);
+  const Buffer there = device->allocate(words.layout.bytes);
+  const auto send = [&](std::uint64_t seed) {
+    device->copy({words, reinterpret_cast<std::byte*>(&seed)}, {words, there.get()});
+  };
+  Operands operands = memory.operands(99);
+  operands.seed_memory = reinterpret_cast<const std::uint64_t*>(there.get());
+  const auto recording = device->record([&] { operation->run(Pass::forward, operands); });
+  std::vector<std::vector<float>> drawn;
+  for (const std::uint64_t seed : {1U, 2U}) {
+    operation->run(Pass::forward, memory.operands(seed));
+    const std::vector<float> expected = read(*device, memory.output());
+    send(seed);
+    recording->play();
+    send(3);  // does not reach what is under way
+    EXPECT_EQ(read(*device, memory.output()), expected);
+    drawn.push_back(expected);
+  }
+  EXPECT_NE(drawn[0], drawn[1]);
+}
+
+TEST_P(CudaDevice, NormalisesPicturesThatWereCopiedAhead) {
+  const PictureStatistics statistics{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
+  const TensorDesc plain = device->plain({2, 3, 5, 7}, DType::f32);
+  constexpr std::size_t count = std::size_t{2} * 3 * 5 * 7;
+  const Buffer pinned = device->allocate_on_host(count);
+  const Buffer staged = device->allocate(count);
+  const Buffer there = device->allocate(plain.layout.bytes);
+  for (std::size_t round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < count; ++i) pinned[i] = static_cast<std::byte>(i * 37 + round);
+    device->copy_ahead(pinned.get(), staged.get(), count);
+    device->join_copies();
+    device->normalise(staged.get(), statistics, {plain, there.get()});
+    const std::vector<float> got = read(*device, {plain, there.get()});
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t c = i % 3;
+      const std::size_t at = (i / 105 * 3 + c) * 35 + i / 3 % 35;
+      const double value = std::to_integer<int>(pinned[i]) / 255.0;
+      EXPECT_NEAR(got[at], (value - double{statistics.mean[c]}) / double{statistics.deviation[c]},
+                  1e-5);
+    }
+  }
+}
+
 struct Way {
   Convolution kind;
   ImageShape input;
@@ -117,6 +167,72 @@ TEST_P(CudaDevice, AnswersAsTheReferenceInEveryWayItOffers) {
         EXPECT_GT(offered, 0) << pass_name(pass) << " in " << dtype_name(dtype);
       }
     }
+  }
+}
+
+/// Layers that our own kernels or cuDNN may run.
+std::vector<Layer> layers_of_either() {
+  return {make_layer(Pooling{.kernel_h = 3, .kernel_w = 3, .stride = 2}, {{32, 9, 9}}),
+          make_layer(Relu{}, {{32, 9, 9}}), make_layer(BatchNorm{}, {{32, 9, 9}}),
+          make_layer(Lrn{}, {{32, 9, 9}}), make_layer(SoftmaxCrossEntropy{}, {{32, 1, 1}})};
+}
+
+TEST_P(CudaDevice, ChoosesAmongTheWaysThatItNames) {
+  for (const Layer& layer : layers_of_either()) {
+    const OperationSpec spec = chained_spec(*device, layer, 4, DType::bf16);
+    for (const Pass pass : {Pass::forward, Pass::backward_data}) {
+      const std::string chosen = device->create(spec)->implementation(pass);
+      EXPECT_TRUE(chosen.starts_with("own:") || chosen.find("cudnn") != std::string::npos)
+          << chosen;
+      const auto ways = device->algorithms(spec, pass);
+      ASSERT_GE(ways.size(), 2U) << kind_name(layer.kind);
+      EXPECT_EQ(ways.front().name, "own");
+      EXPECT_THAT(ways.front().create()->implementation(pass), HasSubstr("own:"));
+    }
+    EXPECT_TRUE(device->algorithms(spec, Pass::backward_filter).empty());
+  }
+}
+
+TEST_P(CudaDevice, RunsBothPassesOfALayerByTheSameLibrary) {
+  for (const Layer& layer : layers_of_either()) {
+    if (std::holds_alternative<SoftmaxCrossEntropy>(layer.kind)) continue;  // our kernels in both
+    const auto operation = device->create(chained_spec(*device, layer, 4, DType::f32));
+    EXPECT_EQ(operation->implementation(Pass::forward).find("own:"),
+              operation->implementation(Pass::backward_data).find("own:"));
+  }
+}
+
+const Tensor& result_of(const OperationMemory& memory, Pass pass) {
+  if (pass == Pass::forward) return memory.output();
+  return pass == Pass::backward_data ? memory.input_gradients()[0]
+                                     : memory.parameter_gradients()[0];
+}
+
+/// Our own convolutions work with libraries that must not allocate or wait while they are recorded.
+TEST_P(CudaDevice, ReplaysItsOwnConvolutions) {
+  const Convolution kind{.out_channels = 32, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  const OperationSpec spec = chained_spec(*device, make_layer(kind, {{16, 12, 12}}), 3, DType::f32);
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    int replayed = 0;
+    for (const Algorithm& algorithm : device->algorithms(spec, pass)) {
+      if (algorithm.name.rfind("own ", 0) != 0) continue;
+      const auto operation = algorithm.create();
+      const OperationMemory memory(*device, spec, *operation);
+      for (const Tensor& tensor :
+           {memory.inputs()[0], memory.parameters()[0], memory.output_gradient()}) {
+        write(*device, shuffled(tensor.desc.elements(), 1), tensor);
+      }
+      const auto run = [&] { operation->run(pass, memory.operands(0)); };
+      run();
+      const Tensor& result = result_of(memory, pass);
+      const std::vector<float> expected = read(*device, result);
+      const auto recording = device->record(run);
+      device->clear(result.data, result.desc.layout.bytes);
+      recording->play();
+      EXPECT_EQ(read(*device, result), expected) << algorithm.name << ", " << pass_name(pass);
+      ++replayed;
+    }
+    EXPECT_EQ(replayed, 4) << pass_name(pass);
   }
 }
 

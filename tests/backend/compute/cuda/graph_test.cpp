@@ -100,10 +100,24 @@ Pass parse_pass(const std::string& name) {
   throw ConfigError(name + " is no pass");
 }
 
-Golden parse_golden(const std::string& line) {
+std::vector<std::string> split(const std::string& line) {
   std::istringstream in(line);
   std::vector<std::string> words;
   for (std::string word; std::getline(in, word, ',');) words.push_back(word);
+  return words;
+}
+
+/// Of this version of cuDNN.
+std::ifstream golden_file(const std::string& kind) {
+  const std::size_t version = cudnnGetVersion();
+  const std::string name =
+      fmt::format("{}_{}.{}.{}.csv", kind, version / 10000, version / 100 % 100, version % 100);
+  return std::ifstream(std::filesystem::path(DLSCALE_SOURCE_DIR) / "tests/backend/compute/cuda" /
+                       name);
+}
+
+Golden parse_golden(const std::string& line) {
+  const std::vector<std::string> words = split(line);
   EXPECT_EQ(words.size(), 8U) << line;
   return {words.at(0),
           words.at(1),
@@ -116,12 +130,8 @@ Golden parse_golden(const std::string& line) {
 }
 
 TEST(EngineCensus, FindsTheEnginesOfThisVersion) {
-  const std::size_t version = cudnnGetVersion();
-  const std::string name = fmt::format("engine_census_{}.{}.{}.csv", version / 10000,
-                                       version / 100 % 100, version % 100);
-  std::ifstream file(std::filesystem::path(DLSCALE_SOURCE_DIR) / "tests/backend/compute/cuda" /
-                     name);
-  if (!file) GTEST_SKIP() << "no golden counts for this cuDNN: " << name;
+  std::ifstream file = golden_file("engine_census");
+  if (!file) GTEST_SKIP() << "no golden counts for this cuDNN";
   std::string line;
   std::getline(file, line);  // the heading
   int lines = 0;
@@ -135,6 +145,32 @@ TEST(EngineCensus, FindsTheEnginesOfThisVersion) {
     EXPECT_EQ(static_cast<std::ptrdiff_t>(engines.size()), golden.supported) << line;
     EXPECT_EQ(keeping, golden.keep_precision) << line;
     EXPECT_EQ(winograd_engines(engines), golden.winograd) << line;
+  }
+  EXPECT_GT(lines, 100);
+}
+
+/// Forward with bias, or bias and ReLU, in one graph: "gpu,convolution,fusion,dtype,order" and how
+/// many engines support it and keep the precision.
+TEST(EngineCensus, FindsTheEnginesThatFuse) {
+  std::ifstream file = golden_file("fused_engine_census");
+  if (!file) GTEST_SKIP() << "no golden counts for this cuDNN";
+  std::string line;
+  std::getline(file, line);  // the heading
+  int lines = 0;
+  for (; std::getline(file, line); ++lines) {
+    const std::vector<std::string> words = split(line);
+    ASSERT_EQ(words.size(), 7U) << line;
+    ConvolutionProblem asked =
+        problem(words[1], parse_dtype(words[3]), words[4] == "nhwc" ? Order::nhwc : Order::nchw);
+    asked.bias = words[2] != "relu";
+    asked.relu = words[2] != "bias";
+    const Fusion fusion = asked.relu ? Fusion::relu : Fusion::bias;
+    const Target target = described_target(words[0] == "H200" ? h200() : a100());
+    const auto engines = census(Graph(target, asked, {.pass = Pass::forward, .fusion = fusion}));
+    const auto keeping = std::ranges::count_if(
+        engines, [&](const auto& notes) { return keeps_precision(notes, asked.dtype); });
+    EXPECT_EQ(std::to_string(engines.size()), words[5]) << line;
+    EXPECT_EQ(std::to_string(keeping), words[6]) << line;
   }
   EXPECT_GT(lines, 100);
 }
@@ -239,6 +275,9 @@ TEST(Key, TellsProblemsApartThatNeedOtherPlans) {
   ConvolutionProblem without_bias = one;
   without_bias.bias = false;
   EXPECT_NE(key_of(one), key_of(without_bias));
+  ConvolutionProblem with_relu = one;
+  with_relu.relu = true;
+  EXPECT_NE(key_of(one), key_of(with_relu));
 }
 
 }  // namespace

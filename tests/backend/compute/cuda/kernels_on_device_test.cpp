@@ -173,6 +173,10 @@ TEST_P(TensorsOnDevice, TakeABias) {
     launch_bias<Then::relu>(LoopLauncher(), bias.data(), rectified.host.tensor());
     add_bias_relu(nullptr, bias_there.as<float>(), rectified.on_device());
     rectified.expect_equal();
+    const Twin alone(dims, dtype_, order_, 2);
+    launch_rectify(LoopLauncher(), alone.host.tensor(), alone.host.tensor());
+    rectify(nullptr, alone.on_device());
+    alone.expect_equal();
   }
 }
 
@@ -194,21 +198,10 @@ TEST_P(TensorsOnDevice, SumTheGradientOfABiasAlwaysInTheSameOrder) {
   }
 }
 
-TEST_P(TensorsOnDevice, AreSummedAndRectified) {
-  for (const unsigned terms : {1U, 2U, 5U}) {
-    std::vector<Twin> twins;
-    std::vector<Tensor> inputs;
-    std::vector<Tensor> inputs_there;
-    for (unsigned k = 0; k < terms; ++k) {
-      const Twin& twin = twins.emplace_back(Dims{2, 17, 5, 3}, dtype_, order_, k + 1);
-      inputs.push_back(twin.host.tensor());
-      inputs_there.push_back(twin.on_device());
-    }
-    const Twin output({2, 17, 5, 3}, dtype_, order_, 0);
-    launch_sum(LoopLauncher(), "", inputs, output.host.tensor(), AddedAndRectified{}, Rectified{});
-    sum_relu(nullptr, inputs_there, output.on_device());
-    output.expect_equal();
-    const Twin dy({2, 17, 5, 3}, dtype_, order_, 9);
+TEST_P(TensorsOnDevice, LetGradientsThroughWhereTheyArePositive) {
+  for (const Dims& dims : {Dims{2, 17, 5, 3}, Dims{2, 64, 8, 8}}) {
+    const Twin output(dims, dtype_, order_, 1);
+    const Twin dy(dims, dtype_, order_, 9);
     launch_relu_gradient(LoopLauncher(), output.host.tensor(), dy.host.tensor(), dy.host.tensor());
     relu_gradient(nullptr, output.on_device(), dy.on_device(), dy.on_device());
     dy.expect_equal();
@@ -216,8 +209,7 @@ TEST_P(TensorsOnDevice, AreSummedAndRectified) {
 }
 
 TEST_P(TensorsOnDevice, AreMadeOfPictures) {
-  const std::array mean{0.485F, 0.456F, 0.406F};
-  const std::array deviation{0.229F, 0.224F, 0.225F};
+  const PictureStatistics statistics{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   for (const Dims& dims : {Dims{2, 3, 8, 6}, Dims{2, 3, 7, 5}}) {
     std::vector<std::uint8_t> pictures(static_cast<std::size_t>(dims[0] * 3 * dims[2] * dims[3]));
     for (std::size_t i = 0; i < pictures.size(); ++i) {
@@ -225,9 +217,8 @@ TEST_P(TensorsOnDevice, AreMadeOfPictures) {
     }
     const DeviceMemory pictures_there(pictures.data(), pictures.size());
     const Twin to(dims, dtype_, order_, 0);
-    launch_normalisation(LoopLauncher(), pictures.data(), PictureStatistics(mean, deviation),
-                         to.host.tensor());
-    normalise_pictures(nullptr, pictures_there.as<std::uint8_t>(), mean, deviation, to.on_device());
+    launch_normalisation(LoopLauncher(), pictures.data(), statistics, to.host.tensor());
+    normalise_pictures(nullptr, pictures_there.as<std::byte>(), statistics, to.on_device());
     to.expect_near();
   }
 }

@@ -26,6 +26,7 @@ struct Maker {
   Made operator()(const Relu& /*kind*/) const { return make<ReluOperation<LoopLauncher>>(); }
   Made operator()(const Lrn& kind) const { return make<LrnOperation<LoopLauncher>>(kind); }
   Made operator()(const BatchNorm& kind) const {
+    if (spec.layer.relu) return make<BatchNormOperation<LoopLauncher, Then::relu>>(kind);
     return make<BatchNormOperation<LoopLauncher, Then::nothing>>(kind);
   }
   Made operator()(const Dropout& kind) const { return make<DropoutOperation<LoopLauncher>>(kind); }

@@ -196,8 +196,7 @@ TEST_P(OfChannels, SumTermsAndRectify) {
 TEST_P(OfChannels, NormalisePictures) {
   const DType dtype = std::get<DType>(GetParam());
   const Order order = std::get<Order>(GetParam());
-  const std::array mean{0.485F, 0.456F, 0.406F};
-  const std::array deviation{0.229F, 0.224F, 0.225F};
+  const PictureStatistics statistics{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   for (const Dims& dims : {Dims{2, 3, 8, 6}, Dims{2, 3, 7, 5}}) {
     const HostTensor to(dims, dtype, order);
     const std::int64_t pixels = dims[2] * dims[3];
@@ -206,12 +205,13 @@ TEST_P(OfChannels, NormalisePictures) {
     for (std::int64_t i = 0; i < dims[0] * pixels * 3; ++i) {
       memory[i] = static_cast<std::byte>(i * 37 % 256);
     }
-    launch_normalisation(LoopLauncher(), pictures, PictureStatistics(mean, deviation), to.tensor());
+    launch_normalisation(LoopLauncher(), pictures, statistics, to.tensor());
     const Values got = to.get();
     std::size_t at = 0;
     to.for_each([&](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
       const int value = pictures[((n * dims[2] + h) * dims[3] + w) * 3 + c];
-      const double exact = (value / 255.0 - double{mean[c]}) / double{deviation[c]};
+      const double exact =
+          (value / 255.0 - double{statistics.mean[c]}) / double{statistics.deviation[c]};
       const double unit = dtype == DType::bf16 ? 0x1p-8 : dtype == DType::f16 ? 0x1p-11 : 1e-6;
       EXPECT_NEAR(got[at++], exact, std::max(unit * std::abs(exact), 1e-6));
     });

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -7,6 +8,7 @@
 
 #include "backend/compute/check.hpp"
 #include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/operation_memory.hpp"
 #include "tests/backend/compute/cuda/loop_device.hpp"
 #include "tests/backend/compute/layers.hpp"
 
@@ -19,6 +21,7 @@ struct Case {
   LayerKind kind;
   std::vector<ImageShape> inputs;
   int batch = 3;
+  bool relu = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Case& shown) {
@@ -105,9 +108,21 @@ std::vector<Case> others() {
   };
 }
 
+/// Layers that have taken in the ReLU after them.
+std::vector<Case> fused() {
+  std::vector<Case> cases{
+      {"BatchNormRelu", BatchNorm{}, {{64, 7, 7}}},
+      {"BatchNormRelu17Channels", BatchNorm{}, {{17, 6, 6}}},
+      {"SumRelu", Sum{}, {{32, 6, 6}, {32, 6, 6}}},
+      {"SumReluOfThree17Channels", Sum{}, {{17, 5, 5}, {17, 5, 5}, {17, 5, 5}}},
+  };
+  for (Case& each : cases) each.relu = true;
+  return cases;
+}
+
 std::vector<Case> all_cases() {
   std::vector<Case> cases = poolings();
-  for (const auto& more : {normalisations(), others()}) {
+  for (const auto& more : {normalisations(), others(), fused()}) {
     cases.insert(cases.end(), more.begin(), more.end());
   }
   return cases;
@@ -115,7 +130,8 @@ std::vector<Case> all_cases() {
 
 /// In the order of the device, where tensors between operations lie.
 OperationSpec spec_of(const Case& tested, DType dtype, Order order) {
-  const Layer layer = make_layer(tested.kind, tested.inputs);
+  Layer layer = make_layer(tested.kind, tested.inputs);
+  layer.relu = tested.relu;
   OperationSpec spec{layer, tested.batch, dtype, {}};
   for (const ImageShape& shape : layer.input_shapes) {
     spec.inputs.push_back(
@@ -141,6 +157,7 @@ TEST_P(OwnOperations, GiveTheAnswersOfReference) {
   const auto reference = family<ComputeBackend>().find("reference")->open({});
   const OperationSpec spec = spec_of(tested, dtype, order);
   const auto operation = device->create(spec);
+  ASSERT_TRUE(!tested.relu || operation->has(Pass::backward_data));
   EXPECT_EQ(order_of(operation->output()), order);
   for (const Pass pass : {Pass::forward, Pass::backward_data}) {
     if (!operation->has(pass)) continue;
@@ -148,6 +165,42 @@ TEST_P(OwnOperations, GiveTheAnswersOfReference) {
       const OperationCheck check = check_operation(*device, *reference, spec, pass, seed);
       EXPECT_LE(check.max_relative_error, tolerance(dtype))
           << check.worst << " of " << pass_name(pass) << " by " << operation->implementation(pass);
+    }
+  }
+}
+
+/// What a recording reads when it runs counts, not what it was given.
+TEST(OwnDropout, ReadsItsSeedInMemoryWhereThereIsOne) {
+  constexpr std::uint64_t other = 99;
+  for (const DType dtype : all_dtypes) {
+    for (const Order order : {Order::nchw, Order::nhwc}) {
+      for (const ImageShape shape : {ImageShape{32, 5, 5}, ImageShape{17, 4, 4}}) {
+        const auto device = make_loop_device(order);
+        const OperationSpec spec =
+            spec_of({"", Dropout{.probability = 0.3}, {shape}}, dtype, order);
+        const auto operation = device->create(spec);
+        OperationMemory memory(*device, spec, *operation);
+        const auto fill = [](const Tensor& tensor) {
+          std::fill_n(tensor.data, tensor.desc.layout.bytes, std::byte{0x3c});
+        };
+        fill(memory.inputs()[0]);
+        fill(memory.output_gradient());
+        std::uint64_t seed = 0;
+        const auto run = [&](Pass pass, const Tensor& result, std::uint64_t given, bool in_memory) {
+          Operands operands = memory.operands(given);
+          if (in_memory) operands.seed_memory = &seed;
+          operation->run(pass, operands);
+          return std::vector<std::byte>(result.data, result.data + result.desc.layout.bytes);
+        };
+        for (const auto& [pass, result] : {std::pair(Pass::forward, memory.output()),
+                                           {Pass::backward_data, memory.input_gradients()[0]}}) {
+          const auto first = run(pass, result, 1, false);
+          seed = 1;
+          EXPECT_EQ(run(pass, result, other, true), first);
+          seed = 2;
+          EXPECT_NE(run(pass, result, other, true), first);
+        }
+      }
     }
   }
 }

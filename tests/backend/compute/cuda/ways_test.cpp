@@ -5,9 +5,11 @@
 #include <set>
 #include <string>
 
+#include "backend/compute/cuda/convolution_extras.hpp"
 #include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/legacy_convolution.hpp"
 #include "backend/compute/cuda/relayout.hpp"
+#include "backend/compute/cuda/transforms/ways.hpp"
 #include "core/error.hpp"
 
 /// What is decided before a device is asked.
@@ -28,6 +30,37 @@ TEST(Forms, FuseTheBiasIntoForwardOnly) {
     EXPECT_EQ(forms[0].fusion, Fusion::none);
     EXPECT_EQ(forms[0].pass, pass);
   }
+}
+
+TEST(Forms, FuseBiasAndReluTogether) {
+  ConvolutionProblem problem;
+  problem.relu = true;
+  for (const bool bias : {true, false}) {
+    problem.bias = bias;
+    const auto forward = forms_of(problem, Pass::forward);
+    ASSERT_EQ(forward.size(), 2U);
+    EXPECT_EQ(forward[0].fusion, Fusion::none);
+    EXPECT_EQ(forward[1].fusion, Fusion::relu);
+    EXPECT_EQ(forms_of(problem, Pass::backward_filter).size(), 1U);
+  }
+}
+
+TEST(Extras, DoWhatTheFormLeavesOut) {
+  Context context;
+  context.properties.multiProcessorCount = 132;
+  ConvolutionProblem problem;
+  problem.weights = {8, 3, 3, 3};
+  problem.output = {2, 8, 4, 4};
+  problem.bias = problem.relu = true;
+  const auto left = [&](Fusion fusion) {
+    return ConvolutionExtras(context, problem, {.pass = Pass::forward, .fusion = fusion}).name();
+  };
+  EXPECT_EQ(left(Fusion::none), "+bias+relu");
+  EXPECT_EQ(left(Fusion::bias), "+relu");
+  EXPECT_EQ(left(Fusion::relu), "");
+  problem.bias = false;
+  EXPECT_EQ(left(Fusion::none), "+relu");
+  EXPECT_EQ(ConvolutionExtras(context, problem, {.pass = Pass::backward_data}).name(), "");
 }
 
 TEST(Forms, WriteALowWeightGradientOnlyInLowPrecision) {
@@ -69,6 +102,36 @@ TEST(LegacyAlgorithms, HaveDifferentNames) {
     }
     EXPECT_EQ(static_cast<int>(names.size()), legacy_algorithm_count(pass));
   }
+}
+
+std::set<std::string> tried(const ConvolutionProblem& problem) {
+  std::set<std::string> names;
+  for (const transforms::Way& way : transforms::ways()) {
+    if (transforms::is_candidate(way, problem, Pass::forward)) names.emplace(way.name);
+  }
+  return names;
+}
+
+TEST(OwnAlgorithms, AreTriedWhereTheyMayBeFastest) {
+  ConvolutionProblem problem{.what = "a layer",
+                             .input = {32, 256, 14, 14},
+                             .weights = {256, 256, 3, 3},
+                             .output = {32, 256, 14, 14},
+                             .pad = 1};
+  EXPECT_TRUE(tried(problem).contains("winograd_f2"));
+  EXPECT_TRUE(tried(problem).contains("winograd_f4"));
+  problem.dtype = DType::bf16;
+  EXPECT_TRUE(tried(problem).empty());
+  problem.dtype = DType::f32;
+  problem.weights = {256, 256, 1, 1};
+  problem.pad = 0;
+  EXPECT_TRUE(tried(problem).empty());
+  problem.weights = {256, 256, 5, 5};
+  problem.pad = 2;
+  EXPECT_TRUE((tried(problem) == std::set<std::string>{"fft", "fft_tiled"}));
+  problem.stride = 2;
+  problem.output = {32, 256, 7, 7};
+  EXPECT_TRUE(tried(problem).empty());
 }
 
 TEST(Relayout, ReordersInputsOnlyForPassesThatReadThem) {

@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backend/compute/native/im2col_blocks.hpp"
+#include "core/lowering/pixel_blocks.hpp"
+
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
@@ -53,8 +54,8 @@ TEST(PixelBlocks, HoldEveryPixelOnce) {
   for (const std::int64_t columns : {1, 10, 50, 200, 100000}) {
     const ConvolutionShape shape = shape_of(5, 1, 8, 6, 1, 3, 3, 1, 1);
     std::int64_t pixels = 0;
-    PixelBlock before{0, 0, 0, shape.out_height};
-    for (const PixelBlock& block : cut_pixels(shape, columns)) {
+    lowering::PixelBlock before{0, 0, 0, shape.out_height};
+    for (const lowering::PixelBlock& block : lowering::cut_pixels(shape, columns)) {
       pixels += block.columns(shape);
       const bool next_rows =
           block.first_image == before.first_image && block.first_row == before.last_row;

@@ -7,13 +7,15 @@
 #include <random>
 #include <utility>
 
+#include "backend/compute/precision.hpp"
+
 namespace dlscale::backend::native_device {
 namespace {
 
-std::vector<float> normal(std::int64_t elements, std::mt19937& random) {
+std::vector<float> normal(std::int64_t elements, DType dtype, std::mt19937& random) {
   std::normal_distribution<float> distribution;
   std::vector<float> values(static_cast<std::size_t>(elements));
-  std::ranges::generate(values, [&] { return distribution(random); });
+  std::ranges::generate(values, [&] { return rounded(dtype, distribution(random)); });
   return values;
 }
 
@@ -72,12 +74,14 @@ ConvolutionShape shape_of(std::int64_t images, std::int64_t channels, std::int64
           .groups = groups};
 }
 
-PassData pass_data(const ConvolutionShape& shape, Pass pass) {
+PassData pass_data(const ConvolutionShape& shape, Pass pass, DType dtype) {
   std::mt19937 random(1);
-  const auto x = normal(shape.images * shape.channels * shape.height * shape.width, random);
-  const auto w = normal(
-      shape.outputs * (shape.channels / shape.groups) * shape.kernel_h * shape.kernel_w, random);
-  const auto dy = normal(shape.images * shape.outputs * shape.out_height * shape.out_width, random);
+  const auto x = normal(shape.images * shape.channels * shape.height * shape.width, dtype, random);
+  const auto w =
+      normal(shape.outputs * (shape.channels / shape.groups) * shape.kernel_h * shape.kernel_w,
+             dtype, random);
+  const auto dy =
+      normal(shape.images * shape.outputs * shape.out_height * shape.out_width, dtype, random);
   std::vector<double> sums((pass == Pass::forward         ? dy
                             : pass == Pass::backward_data ? x
                                                           : w)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/compute/native/convolution.hpp"
+#include "core/run.hpp"
 
 namespace dlscale::backend::native_device {
 
@@ -43,7 +44,8 @@ struct PassData {
   std::vector<float> first, second;
   std::vector<double> result;
 };
-PassData pass_data(const ConvolutionShape& shape, Pass pass);
+/// The operands are rounded to `dtype` first.
+PassData pass_data(const ConvolutionShape& shape, Pass pass, DType dtype = DType::f32);
 
 /// max |a - b| / rms(b); infinite if a is not finite.
 double relative_error(const std::vector<float>& a, const std::vector<double>& b);

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "backend/compute/native/winograd_matrices.hpp"
+#include "backend/compute/winograd_matrices.hpp"
 #include "core/error.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
@@ -15,7 +15,7 @@ namespace dlscale::backend::native_device {
 namespace {
 
 using Index = std::int64_t;
-using winograd::Rational;
+using minimal_filtering::Rational;
 
 // The matrices
 
@@ -23,9 +23,9 @@ using winograd::Rational;
 template <int m, int r>
 void expect_minimal_filtering() {
   constexpr int alpha = m + r - 1;
-  constexpr auto output = winograd::output_matrix<m, r>();
-  constexpr auto filter = winograd::filter_matrix<m, r>();
-  constexpr auto data = winograd::data_matrix<alpha>();
+  constexpr auto output = minimal_filtering::output_matrix<m, r>();
+  constexpr auto filter = minimal_filtering::filter_matrix<m, r>();
+  constexpr auto data = minimal_filtering::data_matrix<alpha>();
   std::minstd_rand random(m);
   std::uniform_int_distribution<int> integer(-9, 9);
   std::array<Rational, r> g;
@@ -61,12 +61,13 @@ TEST(WinogradMatrices, CorrelateExactlyWithTheTilesAsFilters) {
 }
 
 TEST(WinogradMatrices, AreThoseOfTheLiteratureButForSigns) {
-  const winograd::Table<Rational, 4, 3> filter = winograd::filter_matrix<2, 3>();
+  const minimal_filtering::Table<Rational, 4, 3> filter = minimal_filtering::filter_matrix<2, 3>();
   const Rational half(1, 2);
   EXPECT_TRUE((filter[1] == std::array<Rational, 3>{half, half, half}));
   EXPECT_TRUE((filter[2] == std::array<Rational, 3>{half, Rational(-1, 2), half}));
-  EXPECT_TRUE((winograd::output_matrix<2, 3>()[1] == std::array<Rational, 4>{0, 1, -1, 1}));
-  EXPECT_TRUE((winograd::data_matrix<4>()[3] == std::array<Rational, 4>{0, -1, 0, 1}));
+  EXPECT_TRUE(
+      (minimal_filtering::output_matrix<2, 3>()[1] == std::array<Rational, 4>{0, 1, -1, 1}));
+  EXPECT_TRUE((minimal_filtering::data_matrix<4>()[3] == std::array<Rational, 4>{0, -1, 0, 1}));
 }
 
 // The passes, against plain loops

@@ -1,0 +1,113 @@
+// dlscale choose: the fastest algorithm for every convolution of a network, by prediction.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "app/document_output.hpp"
+#include "app/positive.hpp"
+#include "app/verb.hpp"
+#include "core/quantity_text.hpp"
+#include "core/step.hpp"
+#include "model/roofline/kernel_model.hpp"
+#include "report/roofline_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+struct ChooseOptions {
+  std::string network;
+  std::string kernels;
+  int batch = 8;
+  int threads = 1;
+  std::string cache = "cold";
+  std::string workspace;
+  DocumentOutput output;
+};
+
+model::KernelModels load_models(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    throw ConfigError(fmt::format(
+        "{} cannot be read. Write it first: dlscale roofline fit RESULTS -o {}.", path, path));
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return model::kernel_models_from_json(text, path);
+}
+
+/// Each distinct convolution and pass of an iteration, in the order in which they run.
+std::vector<report::LayerChoice> convolution_steps(const Network& network) {
+  std::vector<Step> steps = forward_steps(network);
+  std::ranges::copy(backward_steps(network), std::back_inserter(steps));
+  std::vector<report::LayerChoice> choices;
+  std::set<std::pair<std::string, Pass>> seen;
+  for (const Step& step : steps) {
+    const Layer& layer = network.layer(step.layer);
+    if (!std::holds_alternative<Convolution>(layer.kind) || step.pass == Pass::accumulate) continue;
+    const std::string key = kernel_key(network, step.layer);
+    if (seen.insert({key, step.pass}).second) choices.push_back({layer.name, key, step.pass, {}});
+  }
+  return choices;
+}
+
+ExitCode choose(const ChooseOptions& options) {
+  const Network network = load_network(options.network);
+  const model::KernelModels models = load_models(options.kernels);
+  std::optional<Bytes> limit;
+  if (!options.workspace.empty()) {
+    limit = parse_quantity<Bytes>(options.workspace, "--workspace");
+  }
+  std::vector<report::LayerChoice> choices = convolution_steps(network);
+  bool any = false;
+  for (report::LayerChoice& choice : choices) {
+    choice.candidates = model::choose(models, choice.kernel, options.batch, choice.pass,
+                                      options.threads, options.cache, limit);
+    any |= !choice.candidates.empty();
+  }
+  if (!any) {
+    throw ConfigError(fmt::format(
+        "{} has no model of any convolution of {} with {} threads and {} caches. Measure them: "
+        "dlscale bench conv --algorithms all --threads {} --cache {}.",
+        options.kernels, network.name(), options.threads, options.cache, options.threads,
+        options.cache));
+  }
+  options.output.write(report::choice_document(network.name(), options.batch, limit, choices));
+  return ExitCode::ok;
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<ChooseOptions>();
+  verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
+      ->required();
+  verb.add_option("--kernels", options->kernels, "Kernel models of dlscale roofline fit")
+      ->required();
+  verb.add_option("--batch", options->batch, "Images per rank")
+      ->check(positive())
+      ->capture_default_str();
+  verb.add_option("--threads", options->threads, "Compute threads per rank")
+      ->check(positive())
+      ->capture_default_str();
+  verb.add_option("--cache", options->cache, "What the caches hold: as of bench conv --cache")
+      ->check(CLI::IsMember({"cold", "producer", "hot"}))
+      ->capture_default_str();
+  verb.add_option("--workspace", options->workspace,
+                  "Most memory an algorithm may take beside the tensors, such as \"64 MiB\"");
+  options->output.declare(verb);
+  verb.footer(
+      "Example: dlscale choose --network vgg16 --batch 8 --kernels kernels.json --workspace \"64 "
+      "MiB\"");
+  verb.callback([options, &result] { result = choose(*options); });
+}
+
+}  // namespace
+
+extern const Verb choose_verb{"choose", "Name the fastest algorithm for each convolution", declare};
+
+}  // namespace dlscale::app

@@ -1,0 +1,205 @@
+// dlscale roofline: models of kernel times, fitted to results of bench conv and judged on others.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "app/document_output.hpp"
+#include "app/output.hpp"
+#include "app/positive.hpp"
+#include "app/result_files.hpp"
+#include "app/verb.hpp"
+#include "core/cluster.hpp"
+#include "core/replaceable.hpp"
+#include "model/roofline/kernel_fit.hpp"
+#include "model/roofline/measured_roofline.hpp"
+#include "report/placed_table.hpp"
+#include "report/roofline_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+struct FitOptions {
+  std::vector<std::string> results;
+  std::string output;
+};
+
+struct ShowOptions {
+  std::vector<std::string> results;
+  int threads = 1;
+  std::string cluster;
+  DocumentOutput output;
+};
+
+struct ValidateOptions {
+  std::vector<std::string> results;
+  report::RooflineLimits limits;
+  DocumentOutput output;
+};
+
+/// The processor of all results, which must be one.
+std::string processor_of(const std::vector<ResultFile>& files) {
+  const std::string& cpu = files.front().header.environment.cpu;
+  const std::string& host = files.front().header.environment.host_hash;
+  for (const ResultFile& file : files) {
+    const Environment& other = file.header.environment;
+    if (other.cpu == cpu && other.host_hash == host) continue;
+    throw ConfigError(fmt::format(
+        "{} and {} were measured on different hosts, whose kernels take different times. Give the "
+        "results of one.",
+        files.front().path.string(), file.path.string()));
+  }
+  return cpu;
+}
+
+std::vector<ResultFile> convolutions_of(const std::vector<std::string>& paths) {
+  std::vector<ResultFile> files = results_of(paths, {"conv"});
+  if (files.empty()) {
+    throw ConfigError(
+        "There are no results of bench conv. Measure first: dlscale bench conv --algorithms all "
+        "-o conv.jsonl.");
+  }
+  return files;
+}
+
+ExitCode fit(const FitOptions& options) {
+  if (options.output != "-") {
+    refuse_foreign_file(options.output, "a file of kernel models", [](std::istream& content) {
+      return opens_with_schema(content, "dlscale.kernels");
+    });
+  }
+  const std::vector<ResultFile> files = convolutions_of(options.results);
+  const std::string cpu = processor_of(files);
+  model::LeftOut left_out;
+  const auto samples = model::kernel_samples(files, left_out);
+  std::vector<std::string> skipped;
+  model::KernelModels models = model::fit_kernels(samples, skipped);
+  models.cpu = cpu;
+  for (const ResultFile& file : files) models.sources.push_back(file.path.string());
+  write_output(options.output, model::kernel_models_json(models));
+  fmt::print(stderr, "{}: {} models from {} times of convolutions\n",
+             options.output == "-" ? "kernel models" : options.output, models.models.size(),
+             samples.size());
+  for (const std::string& way : skipped) {
+    fmt::print(stderr, "no model of {}: it was measured at fewer than 3 shapes\n", way);
+  }
+  return models.models.empty() ? ExitCode::inconclusive : ExitCode::ok;
+}
+
+ExitCode validate(const ValidateOptions& options) {
+  const std::vector<ResultFile> files = convolutions_of(options.results);
+  processor_of(files);
+  model::LeftOut left_out;
+  const auto samples = model::kernel_samples(files, left_out);
+  const model::KernelJudgement judgement = model::judge_kernels(samples);
+  options.output.write(report::roofline_document(judgement, left_out, options.limits));
+  return report::exit_code(judgement, options.limits);
+}
+
+std::optional<FlopsPerSecond> data_sheet_peak(const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  const Cluster cluster = load_cluster(name);
+  const auto peak = cluster.device.peak.find(DType::f32);
+  if (peak != cluster.device.peak.end()) return peak->second;
+  throw ConfigError(fmt::format(
+      "the data sheet of {} gives no peak in f32 (cluster {}), so that there is no share of it. "
+      "Leave --cluster out, or add the peak.",
+      cluster.device.name, cluster.name));
+}
+
+ExitCode show(const ShowOptions& options) {
+  const auto peak = data_sheet_peak(options.cluster);
+  const std::vector<ResultFile> files = results_of(options.results, {"conv", "memory", "gemm"});
+  if (!files.empty()) processor_of(files);
+  model::LeftOut left_out;
+  auto samples = model::kernel_samples(files, left_out);
+  const auto roofline = model::measured_roofline(files, samples, options.threads);
+  std::vector<model::PlacedKernel> placed;
+  placed.reserve(samples.size());
+  for (const model::KernelSample& sample : samples) {
+    if (sample.what.way.threads != options.threads) continue;
+    placed.push_back(model::place(roofline, sample));
+  }
+  if (placed.empty()) {
+    throw ConfigError(fmt::format(
+        "no convolution among the results was measured with {} threads. Choose another number with "
+        "--threads, or measure.",
+        options.threads));
+  }
+  options.output.write(report::placed_document(roofline, placed, peak));
+  return ExitCode::ok;
+}
+
+void declare_show(CLI::App& verb, ExitCode& result) {
+  auto* command = verb.add_subcommand(
+      "show", "Measured convolutions under the ceilings of arithmetic and memory measured beside");
+  auto options = std::make_shared<ShowOptions>();
+  command
+      ->add_option("results", options->results,
+                   "Result files or folders of bench conv and bench memory")
+      ->required();
+  command->add_option("--threads", options->threads, "Those measured with so many threads")
+      ->check(positive())
+      ->capture_default_str();
+  command->add_option(
+      "--cluster", options->cluster,
+      "A name in configs/clusters, or a YAML file: shares of the data sheet's peak");
+  options->output.declare(*command);
+  command->callback([options, &result] { result = show(*options); });
+}
+
+void declare_fit(CLI::App& verb, ExitCode& result) {
+  auto* command =
+      verb.add_subcommand("fit", "Fit models to all shapes measured, for dlscale choose");
+  auto options = std::make_shared<FitOptions>();
+  command->add_option("results", options->results, "Result files or folders of bench conv")
+      ->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "File of kernel models to write, or - for standard output")
+      ->required();
+  command->callback([options, &result] { result = fit(*options); });
+}
+
+void declare_validate(CLI::App& verb, ExitCode& result) {
+  auto* command = verb.add_subcommand(
+      "validate", "Fit to one half of the shapes, chosen by a hash, and judge on the other");
+  auto options = std::make_shared<ValidateOptions>();
+  command->add_option("results", options->results, "Result files or folders of bench conv")
+      ->required();
+  const auto limit = [&](const char* name, double& value, const char* doc) {
+    command->add_option(name, value, doc)->check(positive())->capture_default_str();
+  };
+  limit("--limit-median", options->limits.median,
+        "Largest median error of an algorithm that passes");
+  limit("--limit-p90", options->limits.p90, "The same of its 90 % quantile");
+  limit("--limit-choice", options->limits.choice,
+        "Largest share of time that choosing by prediction may lose");
+  options->output.declare(*command);
+  command->footer(
+      "Exit code 1: a limit is missed. Exit code 3: none is missed, but some measured algorithm "
+      "has "
+      "too few shapes to be judged, or nothing was there to choose from.");
+  command->callback([options, &result] { result = validate(*options); });
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  verb.require_subcommand(1);
+  declare_show(verb, result);
+  declare_fit(verb, result);
+  declare_validate(verb, result);
+  verb.footer(
+      "Example: dlscale roofline show conv.jsonl memory.jsonl\n         dlscale roofline validate "
+      "conv.jsonl\n         dlscale roofline fit conv.jsonl -o "
+      "kernels.json\nwith conv.jsonl of: dlscale bench conv --network vgg16,resnet50 --backend "
+      "onednn,native --algorithms all -o conv.jsonl");
+}
+
+}  // namespace
+
+extern const Verb roofline_verb{"roofline", "Model the time of convolutions by their algorithms",
+                                declare};
+
+}  // namespace dlscale::app

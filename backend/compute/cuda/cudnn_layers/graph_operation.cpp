@@ -1,0 +1,105 @@
+#include "backend/compute/cuda/cudnn_layers/graph_operation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
+#include "backend/compute/cuda/cudnn_layers/layer_operation.hpp"
+#include "backend/compute/cuda/graph_convolution.hpp"
+#include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/tuning.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend::cuda {
+namespace {
+
+class GraphOperation final : public LayerOperation {
+ public:
+  GraphOperation(const Context& context, const OperationSpec& spec,
+                 std::shared_ptr<const GraphLayer> layer, const LayerPlans& plans)
+      : LayerOperation(tensor_desc(output_dims(spec), spec.dtype, context.order)),
+        layer_(std::move(layer)),
+        forward_(plans.forward),
+        backward_(plans.backward) {
+    set_parameters(layer_->parameters());
+    set_state(layer_->state_bytes());
+    set_scratch(std::max(plans.forward->workspace_bytes(), plans.backward->workspace_bytes()));
+  }
+
+  [[nodiscard]] std::string implementation(Pass pass) const override {
+    EXPECT(has(pass));
+    return (pass == Pass::forward ? forward_ : backward_).plan().name();
+  }
+
+  void run(Pass pass, const Operands& operands) override {
+    EXPECT(has(pass));
+    PlanRunner& runner = pass == Pass::forward ? forward_ : backward_;
+    runner.run(layer_->bindings(pass, operands, begin(operands.state)), begin(operands.scratch));
+  }
+
+ private:
+  std::shared_ptr<const GraphLayer> layer_;
+  PlanRunner forward_;
+  PlanRunner backward_;
+};
+
+}  // namespace
+
+bool computes_in_f32(const EngineNotes& notes, DType dtype) {
+  return keeps_precision(notes, dtype == DType::f32 ? DType::tf32 : dtype);
+}
+
+std::vector<Setting> settings(const Graph& graph) {
+  std::vector<Setting> found;
+  for (Descriptor& configuration : recommended(graph)) {
+    if (found.size() == most_settings) break;
+    EngineNotes notes = notes_of(engine_of(configuration));
+    std::string knobs = knobs_of(configuration);
+    found.push_back({std::move(notes), std::move(knobs),
+                     std::make_shared<const Descriptor>(std::move(configuration))});
+  }
+  return found;
+}
+
+std::shared_ptr<const Plan> layer_plan(const Context& context, const OperationSpec& spec, Pass pass,
+                                       const std::shared_ptr<const Graph>& graph,
+                                       const Setting& setting) {
+  if (!computes_in_f32(setting.notes, spec.dtype)) {
+    throw Unsupported(fmt::format("{}: {} computes with less than f32.", describe(spec),
+                                  to_string(setting.notes)));
+  }
+  const std::string key =
+      fmt::format("layer plan {} {} eng{} {}", pass_name(pass), layer_key(spec, context.order),
+                  setting.notes.index, setting.knobs);
+  auto plan = context.choices->find_or_make<Plan>(
+      key, [&] { return std::make_shared<const Plan>(graph, setting.configuration); });
+  if (plan->workspace_bytes() <= workspace_limit) return plan;
+  throw Unsupported(fmt::format("{}: {} works in more than {} MiB.", describe(spec), plan->name(),
+                                workspace_limit >> 20));
+}
+
+std::shared_ptr<const Plan> first_plan(const Context& context, const OperationSpec& spec,
+                                       const GraphLayer& layer, Pass pass) {
+  const auto graph =
+      std::make_shared<const Graph>(layer.graph(Target{.handle = context.cudnn}, pass));
+  std::string reason = "there is none";
+  for (const Setting& setting : settings(*graph)) {
+    try {
+      return layer_plan(context, spec, pass, graph, setting);
+    } catch (const Error& error) {  // what heuristics recommend may still be refused
+      reason = error.what();
+    }
+  }
+  throw Unsupported(fmt::format("{}: cuDNN {} has no engine for {}: {}.", describe(spec),
+                                cudnnGetVersion(), pass_name(pass), reason));
+}
+
+std::unique_ptr<Operation> make_graph_operation(const Context& context, const OperationSpec& spec,
+                                                std::shared_ptr<const GraphLayer> layer,
+                                                const LayerPlans& plans) {
+  return std::make_unique<GraphOperation>(context, spec, std::move(layer), plans);
+}
+
+}  // namespace dlscale::backend::cuda

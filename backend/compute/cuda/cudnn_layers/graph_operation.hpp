@@ -1,0 +1,54 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/cudnn_layers/graph_layer.hpp"
+#include "backend/compute/cuda/plan.hpp"
+
+namespace dlscale::backend::cuda {
+
+/// The most settings of a graph's engines that are listed: those that cuDNN recommends first. An
+/// engine for batch norm has dozens.
+constexpr std::size_t most_settings = 2;
+
+/// Whether an engine computes in f32, whatever the precision of the tensors. That it may use tensor
+/// cores means nothing to layers that multiply no matrices.
+bool computes_in_f32(const EngineNotes& notes, DType dtype);
+
+/// A setting of an engine that a graph can be run by.
+struct Setting {
+  EngineNotes notes;
+  std::string knobs;
+  std::shared_ptr<const Descriptor> configuration;
+};
+
+/// The first most_settings that cuDNN recommends for a graph.
+std::vector<Setting> settings(const Graph& graph);
+
+/// The plan for a pass of a layer by one setting, which is compiled for about a second: once for
+/// layers that do the same work. `graph` is the layer's for the pass on the device of `context`.
+/// Throws Unsupported with the reason if the setting does not compute in f32 or needs more memory
+/// to work in than workspace_limit, and what Plan throws.
+std::shared_ptr<const Plan> layer_plan(const Context& context, const OperationSpec& spec, Pass pass,
+                                       const std::shared_ptr<const Graph>& graph,
+                                       const Setting& setting);
+
+/// The plan by the first setting that gives one. Throws Unsupported with the last one's reason.
+std::shared_ptr<const Plan> first_plan(const Context& context, const OperationSpec& spec,
+                                       const GraphLayer& layer, Pass pass);
+
+/// A plan for each pass of a layer.
+struct LayerPlans {
+  std::shared_ptr<const Plan> forward;
+  std::shared_ptr<const Plan> backward;
+};
+
+/// The layer by these plans. All inputs of `spec` lie in the order of `context`.
+std::unique_ptr<Operation> make_graph_operation(const Context& context, const OperationSpec& spec,
+                                                std::shared_ptr<const GraphLayer> layer,
+                                                const LayerPlans& plans);
+
+}  // namespace dlscale::backend::cuda

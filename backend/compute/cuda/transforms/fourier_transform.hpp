@@ -1,0 +1,46 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "backend/compute/cuda/host_device_code.hpp"
+
+/// Fourier transforms of many planes at once, by a library.
+namespace dlscale::backend::cuda::transforms {
+
+struct alignas(2 * sizeof(float)) Complex {
+  float re;
+  float im;
+};
+
+/// Of half the spectrum of a real plane of L × L points; the other half is its conjugate.
+constexpr std::int64_t frequencies(std::int64_t L) {
+  return L * (L / 2 + 1);
+}
+
+/// Transforms of a number of planes that lie one after the other, planes of L rows of L points,
+/// spectra of L rows of L/2 + 1 numbers.
+class FourierTransform {
+ public:
+  virtual ~FourierTransform() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// X[u, v] = Σ_{y, x} plane[y, x] · exp(-2πi (u·y + v·x) / L). Enqueues, as the next does;
+  /// `scratch` begins on a multiple of 256 bytes.
+  virtual void forward(const float* planes, Complex* spectra, std::byte* scratch) = 0;
+  /// L² times the inverse. May leave anything in `spectra`.
+  virtual void inverse(Complex* spectra, float* planes, std::byte* scratch) = 0;
+};
+
+/// What is to be transformed.
+struct FourierProblem {
+  std::string what;  ///< the layer with its shapes, for messages
+  std::int64_t L;
+  std::int64_t planes;
+};
+
+using MakeFourier = std::function<std::unique_ptr<FourierTransform>(const FourierProblem&)>;
+
+}  // namespace dlscale::backend::cuda::transforms

@@ -1,0 +1,12 @@
+#pragma once
+#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/transforms/fourier_transform.hpp"
+
+namespace dlscale::backend::cuda::transforms {
+
+/// Transforms by cuFFT, planned here and worked in scratch. Throws Unsupported if it does not offer
+/// them. `context` must outlive the transform.
+std::unique_ptr<FourierTransform> make_library_fourier(const Context& context,
+                                                       const FourierProblem& problem);
+
+}  // namespace dlscale::backend::cuda::transforms

@@ -1,0 +1,12 @@
+#pragma once
+#include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/transforms/batched_product.hpp"
+
+namespace dlscale::backend::cuda::transforms {
+
+/// Products by cuBLASLt, with the algorithm that is fastest of those its heuristics recommend, by
+/// trial on the device. Throws Unsupported if it offers none. `context` must outlive the product.
+std::unique_ptr<BatchedProduct> make_library_product(const Context& context,
+                                                     const BatchedProblem& problem);
+
+}  // namespace dlscale::backend::cuda::transforms

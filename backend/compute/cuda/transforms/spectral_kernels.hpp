@@ -1,0 +1,247 @@
+#pragma once
+#include <cstdint>
+
+#include "backend/compute/cuda/transforms/fourier_transform.hpp"
+#include "backend/compute/cuda/transforms/images.hpp"
+#include "backend/compute/image_tiling.hpp"
+
+/// What moves images into the planes that a Fourier transform takes, and its spectra to where
+/// products find them. A team moves a square through its own memory, so that both reading and
+/// writing follow the order in memory.
+namespace dlscale::backend::cuda::transforms {
+
+/// The square of a team: each thread takes one element of it in each of four rounds.
+struct Square {
+  static constexpr std::uint32_t side = 32;
+  static constexpr std::uint32_t rounds = side * side / team_size;
+
+  /// Threads that follow each other have the same `slow` and follow each other in `fast`.
+  struct Element {
+    std::uint32_t slow;
+    std::uint32_t fast;
+  };
+  [[nodiscard]] DLSCALE_HOST_DEVICE static Element element(const Place& place,
+                                                           std::uint32_t round) {
+    return {place.thread / side + round * (team_size / side), place.thread % side};
+  }
+  static std::int64_t count(std::int64_t extent) { return (extent + side - 1) / side; }
+};
+
+/// What a team moves. All that a thread reads is asked for before it waits for any of it.
+template <class T>
+struct SharedSquare {
+  T values[Square::side][Square::side + 1];  // a column lies in different banks
+};
+
+/// An axis of the planes of tiles: point `at` + e of tile t is pixel t · step + shift + e, e <
+/// span.
+struct PlaneAxis {
+  std::int32_t step;
+  std::int32_t shift;
+  std::int32_t at;
+  std::int32_t span;
+
+  explicit PlaneAxis(const image_tiling::Cut& cut)
+      : step(static_cast<std::int32_t>(cut.step)),
+        shift(static_cast<std::int32_t>(cut.shift)),
+        at(static_cast<std::int32_t>(cut.at)),
+        span(static_cast<std::int32_t>(cut.span)) {}
+
+  /// The pixel of a point; -1, which no image has, where there is none.
+  [[nodiscard]] DLSCALE_HOST_DEVICE std::int32_t pixel(std::uint32_t tile,
+                                                       std::uint32_t point) const {
+    const std::int32_t e = static_cast<std::int32_t>(point) - at;
+    return e < 0 || e >= span ? -1 : static_cast<std::int32_t>(tile) * step + shift + e;
+  }
+};
+
+/// Planes first_plane … first_plane + count - 1 of those that begin with tile first_tile.
+struct PlaneRange {
+  std::uint32_t first_tile;
+  std::uint32_t first_plane;
+  std::uint32_t count;
+};
+
+/// The tiles of images as planes of L × L points, channel by channel of tile by tile, tiles counted
+/// over all images. A filter is an image of one tile.
+template <Order order>
+struct Planes {
+  Images<order> images;
+  PlaneAxis y;
+  PlaneAxis x;
+  Divisor channels;
+  Divisor per_image;  ///< tiles
+  Divisor columns;    ///< of tiles
+  Divisor side;       ///< L
+  std::int32_t image_count;
+
+  [[nodiscard]] DLSCALE_HOST_DEVICE std::uint32_t points() const {
+    return side.divisor() * side.divisor();
+  }
+  /// Elements as they follow each other in the tensor: channels if they are together, else points.
+  struct Element {
+    std::uint32_t plane;
+    std::uint32_t point;
+  };
+  [[nodiscard]] DLSCALE_HOST_DEVICE static Element element(const Place& place,
+                                                           std::uint32_t round) {
+    const auto [slow, fast] = Square::element(place, round);
+    if constexpr (order == Order::nhwc) return {fast, slow};
+    return {slow, fast};
+  }
+  /// Where a point of a plane of the range lies in the tensor; -1: nowhere.
+  [[nodiscard]] DLSCALE_HOST_DEVICE std::int64_t find(const PlaneRange& range, std::uint32_t plane,
+                                                      std::uint32_t point) const {
+    if (plane >= range.count || point >= points()) return -1;
+    const auto [tile, channel] = channels.split(range.first_plane + plane);
+    const auto [image, place] = per_image.split(range.first_tile + tile);
+    const auto [i, j] = columns.split(place);
+    const auto [v, h] = side.split(point);
+    const auto n = static_cast<std::int32_t>(image);
+    const std::int32_t row = y.pixel(i, v);
+    const std::int32_t column = x.pixel(j, h);
+    if (n >= image_count || !images.contain(row, column)) return -1;
+    return images.offset(n, static_cast<std::int32_t>(channel), row, column);
+  }
+};
+
+/// Reads images into planes, zeros where there is nothing.
+template <class T, Order order>
+struct PlanesIn {
+  static constexpr int phases = 2;
+  using Shared = SharedSquare<float>;  // [plane][point]
+
+  Planes<order> planes;
+  PlaneRange range;
+  const T* from;
+  float* to;
+
+  [[nodiscard]] std::int64_t teams_x() const { return Square::count(planes.points()); }
+  [[nodiscard]] std::int64_t teams_y() const { return Square::count(range.count); }
+
+  DLSCALE_HOST_DEVICE void run(int phase, const Place& place, Shared& shared) const {
+    if (phase == 0) return read(place, shared);
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = Square::element(place, round);
+      const std::uint32_t p = place.y * Square::side + plane;
+      const std::uint32_t q = place.x * Square::side + point;
+      if (p >= range.count || q >= planes.points()) continue;
+      to[std::int64_t{p} * planes.points() + q] = shared.values[plane][point];
+    }
+  }
+
+ private:
+  DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
+    float held[Square::rounds];
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = planes.element(place, round);
+      const std::int64_t at =
+          planes.find(range, place.y * Square::side + plane, place.x * Square::side + point);
+      held[round] = at < 0 ? 0.0F : to_float(from[at]);
+    }
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = planes.element(place, round);
+      shared.values[plane][point] = held[round];
+    }
+  }
+};
+
+/// The reverse: writes what images have of the planes, multiplied by `scale`.
+template <class T, Order order>
+struct PlanesOut {
+  static constexpr int phases = 2;
+  using Shared = SharedSquare<float>;  // [plane][point]
+
+  Planes<order> planes;
+  PlaneRange range;
+  float scale;
+  const float* from;
+  T* to;
+
+  [[nodiscard]] std::int64_t teams_x() const { return Square::count(planes.points()); }
+  [[nodiscard]] std::int64_t teams_y() const { return Square::count(range.count); }
+
+  DLSCALE_HOST_DEVICE void run(int phase, const Place& place, Shared& shared) const {
+    if (phase == 0) return read(place, shared);
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = planes.element(place, round);
+      const std::int64_t at =
+          planes.find(range, place.y * Square::side + plane, place.x * Square::side + point);
+      if (at >= 0) to[at] = from_float<T>(scale * shared.values[plane][point]);
+    }
+  }
+
+ private:
+  DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
+    float held[Square::rounds];
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = Square::element(place, round);
+      const std::uint32_t p = place.y * Square::side + plane;
+      const std::uint32_t q = place.x * Square::side + point;
+      const bool inside = p < range.count && q < planes.points();
+      held[round] = inside ? from[std::int64_t{p} * planes.points() + q] : 0.0F;
+    }
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [plane, point] = Square::element(place, round);
+      shared.values[plane][point] = held[round];
+    }
+  }
+};
+
+/// to[column][row] = from[row][column] of complex numbers: spectra, frequency by frequency of plane
+/// by plane, to matrices, plane by plane of frequency by frequency, or back.
+struct TransposedSpectra {
+  static constexpr int phases = 2;
+  using Shared = SharedSquare<Complex>;  // [row][column]
+
+  const Complex* from;
+  Complex* to;
+  std::int64_t rows;
+  std::int64_t columns;
+  std::int64_t from_stride;  ///< from row to row of `from`
+  std::int64_t to_stride;    ///< from row to row of `to`
+
+  [[nodiscard]] std::int64_t teams_x() const { return Square::count(columns); }
+  [[nodiscard]] std::int64_t teams_y() const { return Square::count(rows); }
+
+  DLSCALE_HOST_DEVICE void run(int phase, const Place& place, Shared& shared) const {
+    if (phase == 0) return read(place, shared);
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [j, i] = Square::element(place, round);
+      const std::int64_t row = first(place.y) + i;
+      const std::int64_t column = first(place.x) + j;
+      if (row < rows && column < columns) to[column * to_stride + row] = shared.values[i][j];
+    }
+  }
+
+ private:
+  DLSCALE_HOST_DEVICE static std::int64_t first(std::uint32_t square) {
+    return std::int64_t{square} * Square::side;
+  }
+
+  DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
+    Complex held[Square::rounds];
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [i, j] = Square::element(place, round);
+      const std::int64_t row = first(place.y) + i;
+      const std::int64_t column = first(place.x) + j;
+      const bool inside = row < rows && column < columns;
+      held[round] = inside ? from[row * from_stride + column] : Complex{0, 0};
+    }
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [i, j] = Square::element(place, round);
+      shared.values[i][j] = held[round];
+    }
+  }
+};
+
+}  // namespace dlscale::backend::cuda::transforms

@@ -1,0 +1,115 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "backend/compute/cuda/convolution_pass.hpp"
+#include "backend/compute/cuda/convolution_problem.hpp"
+#include "backend/compute/cuda/transforms/batched_product.hpp"
+
+/// Convolutions as products of transforms: Winograd's and Fourier's differ in the transforms only.
+namespace dlscale::backend::cuda::transforms {
+
+/// A block of tiles, which are counted over all images. All blocks of a pass have one size; of the
+/// last, tiles may be beyond the end.
+struct TileBlock {
+  std::int64_t first;
+  std::int64_t size;
+};
+
+/// How transformed channels lie at each point: [tile][channel] or [channel][tile].
+enum class Arrangement { by_tile, by_channel };
+
+/// The transforms of one pass of one convolution. At each of points() points they make a matrix of
+/// the filters, K × C/groups, and one of each block of tiles, tiles × channels. All enqueue.
+class Transforms {
+ public:
+  virtual ~Transforms() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual Number number() const = 0;
+  /// The fastest that keep the precision of the convolution (see allowed_error()).
+  [[nodiscard]] virtual Factors factors() const = 0;
+  [[nodiscard]] virtual Arrangement arrangement() const = 0;
+  [[nodiscard]] virtual std::int64_t points() const = 0;
+  [[nodiscard]] virtual std::int64_t tiles() const = 0;
+  /// Of memory to work in, at most, whichever of the following runs.
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+
+  // forward and backward_data
+  virtual void read_filters(const std::byte* weights, float* to, std::byte* scratch) const = 0;
+  /// Tiles of the input of the pass; of backward_filter those of x.
+  virtual void read_tiles(const std::byte* from, TileBlock block, float* to,
+                          std::byte* scratch) const = 0;
+  virtual void write_tiles(const float* from, TileBlock block, std::byte* to,
+                           std::byte* scratch) const = 0;
+  // backward_filter
+  virtual void read_gradients(const std::byte* dy, TileBlock block, float* to,
+                              std::byte* scratch) const = 0;
+  virtual void write_filters(const float* from, std::byte* gradient, std::byte* scratch) const = 0;
+};
+
+/// About what the transformed tiles of a block may take, of inputs and outputs together, unless
+/// those of four tiles take more.
+constexpr std::size_t block_limit = std::size_t{256} << 20;
+/// The most that the transformed filters may take.
+constexpr std::size_t filter_limit = std::size_t{1} << 30;
+/// The most groups: each has products of its own, one after the other.
+constexpr int most_groups = 32;
+
+/// One pass without its bias, with what goes into the products and comes out of them in scratch:
+///   forward          for each block of tiles, Y = X Wᵀ at each point
+///   backward_data    the same with dY, W and dX
+///   backward_filter  dW = Σ dYᵀ X over the blocks
+/// of complex numbers Wᴴ in forward, and dYᴴ (see image_tiling.hpp for what that makes of them).
+class TransformedConvolution {
+ public:
+  /// Throws Unsupported for what this way cannot do, or if a product is not offered.
+  TransformedConvolution(const ConvolutionProblem& problem, Pass pass,
+                         std::unique_ptr<const Transforms> transforms, const MakeProduct& make,
+                         std::size_t limit = block_limit);
+
+  [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::size_t scratch_bytes() const;
+  /// Enqueues; `scratch` begins on a multiple of 256 bytes.
+  void run(const ConvolutionMemory& memory, std::byte* scratch) const;
+
+ private:
+  struct Sizes {
+    std::int64_t groups, inputs, outputs;  ///< inputs (C), outputs (K): of a group
+    std::int64_t block;                    ///< tiles
+    std::int64_t blocks;
+  };
+  /// Where the transformed tensors lie.
+  struct Places {
+    float* filters;
+    float* inputs;   ///< C channels a tile
+    float* outputs;  ///< K channels a tile
+    std::byte* product;
+    std::byte* transform;
+  };
+  [[nodiscard]] BatchedProblem product_problem(const ConvolutionProblem& problem) const;
+  /// Of groups and of matrices, which begin a number of elements after each other.
+  [[nodiscard]] std::uint32_t alignment_of(const BatchedProblem& problem) const;
+  [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem, std::size_t limit) const;
+  void expect_offered(const ConvolutionProblem& problem) const;
+  [[nodiscard]] std::size_t bytes(std::int64_t elements) const;
+  [[nodiscard]] std::size_t filter_bytes() const;
+  [[nodiscard]] std::size_t tile_bytes(std::int64_t channels) const;
+  [[nodiscard]] Places places(std::byte* scratch) const;
+  [[nodiscard]] TileBlock block(std::int64_t number) const;
+  /// From the first channel of a group to that of the next, in elements of each place.
+  [[nodiscard]] std::int64_t filter_step() const;
+  [[nodiscard]] std::int64_t tile_step(std::int64_t channels) const;
+  void multiply(const Places& places, Sum sum) const;
+  void run_correlation(const std::byte* from, const std::byte* weights, std::byte* to,
+                       const Places& places) const;
+  void run_gradient(const ConvolutionMemory& memory, const Places& places) const;
+
+  Pass pass_;
+  std::unique_ptr<const Transforms> transforms_;
+  Sizes sizes_;
+  std::unique_ptr<BatchedProduct> product_;
+};
+
+}  // namespace dlscale::backend::cuda::transforms

@@ -1,0 +1,15 @@
+#include "backend/compute/cuda/launch.cuh"
+#include "backend/compute/cuda/transforms/on_device.hpp"
+#include "backend/compute/cuda/transforms/winograd.hpp"
+
+namespace dlscale::backend::cuda::transforms {
+
+template <>
+std::unique_ptr<const Transforms> winograd_on_device<2>(const Context& context,
+                                                        const ConvolutionProblem& problem,
+                                                        Pass pass) {
+  const StreamLauncher launcher(context, [what = problem.what] { return what; });
+  return make_winograd<2>(launcher, problem, pass);
+}
+
+}  // namespace dlscale::backend::cuda::transforms

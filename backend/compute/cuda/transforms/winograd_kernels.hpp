@@ -1,0 +1,239 @@
+#pragma once
+#include <cstdint>
+
+#include "backend/compute/cuda/host_device_code.hpp"
+#include "backend/compute/cuda/transforms/images.hpp"
+#include "backend/compute/cuda/transforms/minimal_filter.hpp"
+
+/// The transforms of Winograd convolution. Each thread takes one tile of one channel, or one
+/// filter, and holds it in registers; threads that follow each other take neighbouring channels
+/// (nhwc) or tiles (nchw), and so read and write what lies together. Transformed numbers are f32.
+namespace dlscale::backend::cuda::transforms {
+
+/// The tiles of all images, image by image and row by row, of m × m outputs each: tile (i, j)
+/// begins at row i · m - pad, column j · m - pad of its image.
+struct TileGrid {
+  Divisor per_image;
+  Divisor columns;
+  std::int32_t images;
+  std::int32_t step;  ///< m
+  std::int32_t pad;   ///< may be negative
+};
+
+/// A block of tiles × channels, transformed: matrix e of it has element (tile, channel) at
+/// e · tiles · channels + place, in nhwc order channel by channel, else tile by tile.
+template <Order order>
+struct Block {
+  Divisor fast;  ///< nhwc: channels; nchw: tiles
+  std::int64_t size;
+  std::uint32_t first;  ///< of the tiles
+
+  Block(std::int64_t tiles, std::int64_t channels, std::int64_t first_tile)
+      : fast(order == Order::nhwc ? channels : tiles),
+        size(tiles * channels),
+        first(static_cast<std::uint32_t>(first_tile)) {}
+
+  struct Item {
+    std::uint32_t tile;
+    std::int32_t channel;
+  };
+  [[nodiscard]] DLSCALE_HOST_DEVICE Item item(std::uint32_t place) const {
+    const auto [slow, quick] = fast.split(place);
+    if constexpr (order == Order::nhwc) return {first + slow, static_cast<std::int32_t>(quick)};
+    return {first + quick, static_cast<std::int32_t>(slow)};
+  }
+};
+
+/// Where a tile begins in the images; image may be one that is not there.
+struct Corner {
+  std::int32_t image;
+  std::int32_t row;
+  std::int32_t column;
+
+  DLSCALE_HOST_DEVICE Corner(const TileGrid& grid, std::uint32_t tile) {
+    const auto [n, place] = grid.per_image.split(tile);
+    const auto [i, j] = grid.columns.split(place);
+    image = static_cast<std::int32_t>(n);
+    row = static_cast<std::int32_t>(i) * grid.step - grid.pad;
+    column = static_cast<std::int32_t>(j) * grid.step - grid.pad;
+  }
+};
+
+/// Tiles of n × n pixels to M d Mᵀ, M n columns wide: Bᵀ d B of inputs, G d Gᵀ of the gradients
+/// that backward_filter takes as filters. Beyond the edges, and in tiles beyond the last, are
+/// zeros.
+template <class T, class M, Order order>
+struct TilesIn {
+  static constexpr int n = M::columns;
+
+  Images<order> images;
+  TileGrid grid;
+  Block<order> block;
+  const T* from;
+  float* to;
+
+  [[nodiscard]] std::int64_t threads() const { return block.size; }
+
+  DLSCALE_HOST_DEVICE void operator()(std::uint32_t place) const {
+    const auto [tile, channel] = block.item(place);
+    const Corner corner(grid, tile);
+    float pixels[n][n];
+    DLSCALE_UNROLL
+    for (int i = 0; i < n; ++i) {
+      DLSCALE_UNROLL
+      for (int j = 0; j < n; ++j) pixels[i][j] = pixel(corner, channel, i, j);
+    }
+    float transformed[M::rows][M::rows];
+    both_sides<M>(pixels, transformed);
+    DLSCALE_UNROLL
+    for (int i = 0; i < M::rows; ++i) {
+      DLSCALE_UNROLL
+      for (int j = 0; j < M::rows; ++j) {
+        to[(i * M::rows + j) * block.size + place] = transformed[i][j];
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] DLSCALE_HOST_DEVICE float pixel(const Corner& corner, std::int32_t channel, int i,
+                                                int j) const {
+    const std::int32_t h = corner.row + i;
+    const std::int32_t w = corner.column + j;
+    const bool inside = corner.image < grid.images && images.contain(h, w);
+    return inside ? to_float(from[images.offset(corner.image, channel, h, w)]) : 0.0F;
+  }
+};
+
+/// Products back to tiles of m × m outputs: Aᵀ z A, M = Aᵀ. What lies beyond the edges is left out.
+template <class T, class M, Order order>
+struct TilesOut {
+  static constexpr int n = M::columns;
+  static constexpr int m = M::rows;
+
+  Images<order> images;
+  TileGrid grid;
+  Block<order> block;
+  int together;  ///< pixels written at once: of nchw order, a power of two that divides m and width
+  const float* from;
+  T* to;
+
+  [[nodiscard]] std::int64_t threads() const { return block.size; }
+
+  DLSCALE_HOST_DEVICE void operator()(std::uint32_t place) const {
+    const auto [tile, channel] = block.item(place);
+    const Corner corner(grid, tile);
+    if (corner.image >= grid.images) return;
+    float products[n][n];
+    DLSCALE_UNROLL
+    for (int i = 0; i < n; ++i) {
+      DLSCALE_UNROLL
+      for (int j = 0; j < n; ++j) products[i][j] = from[(i * n + j) * block.size + place];
+    }
+    float outputs[m][m];
+    both_sides<M>(products, outputs);
+    if constexpr (order == Order::nchw) {
+      if (m == 4 && together == 4) return write<m>(corner, channel, outputs);
+      if (together == 2) return write<2>(corner, channel, outputs);
+    }
+    write<1>(corner, channel, outputs);
+  }
+
+ private:
+  template <int width>
+  DLSCALE_HOST_DEVICE void write(const Corner& corner, std::int32_t channel,
+                                 const float (&outputs)[m][m]) const {
+    DLSCALE_UNROLL
+    for (int i = 0; i < m; ++i) {
+      DLSCALE_UNROLL
+      for (int j = 0; j < m; j += width) {
+        const std::int32_t h = corner.row + i;
+        const std::int32_t w = corner.column + j;
+        if (!images.contain(h, w)) continue;
+        Pack<T, width> pixels;
+        DLSCALE_UNROLL
+        for (int k = 0; k < width; ++k) pixels.values[k] = from_float<T>(outputs[i][j + k]);
+        store(pixels, to + images.offset(corner.image, channel, h, w));
+      }
+    }
+  }
+};
+
+/// The filters of 3 × 3, K × C/groups of them, as a tensor of images of that size.
+template <Order order>
+struct Filters {
+  Images<order> images;
+  Divisor inputs;  ///< C/groups
+
+  explicit Filters(std::int64_t inputs_of_group)
+      : images{static_cast<std::int32_t>(inputs_of_group), 3, 3}, inputs(inputs_of_group) {}
+
+  [[nodiscard]] DLSCALE_HOST_DEVICE std::int64_t offset(std::uint32_t filter, int r, int s) const {
+    const auto [k, c] = inputs.split(filter);
+    return images.offset(static_cast<std::int32_t>(k), static_cast<std::int32_t>(c), r, s);
+  }
+};
+
+/// How the filters of a correlation are read: those of its transpose are turned by half.
+enum class Turn { none, half };
+
+/// Filters to G g Gᵀ: matrix e has that of (k, c) at e · K · C/groups + k · C/groups + c.
+template <class T, class M, Order order, Turn turn>
+struct FiltersIn {
+  Filters<order> filters;
+  std::int64_t count;
+  const T* from;
+  float* to;
+
+  [[nodiscard]] std::int64_t threads() const { return count; }
+
+  DLSCALE_HOST_DEVICE void operator()(std::uint32_t filter) const {
+    float taps[3][3];
+    DLSCALE_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      DLSCALE_UNROLL
+      for (int s = 0; s < 3; ++s) {
+        const std::int64_t at = turn == Turn::half ? filters.offset(filter, 2 - r, 2 - s)
+                                                   : filters.offset(filter, r, s);
+        taps[r][s] = to_float(from[at]);
+      }
+    }
+    float transformed[M::rows][M::rows];
+    both_sides<M>(taps, transformed);
+    DLSCALE_UNROLL
+    for (int i = 0; i < M::rows; ++i) {
+      DLSCALE_UNROLL
+      for (int j = 0; j < M::rows; ++j) to[(i * M::rows + j) * count + filter] = transformed[i][j];
+    }
+  }
+};
+
+/// The reverse, for the gradient of the filters: Aᵀ z A of F(3 × 3, m × m), in f32.
+template <class M, Order order>
+struct FiltersOut {
+  static constexpr int n = M::columns;
+
+  Filters<order> filters;
+  std::int64_t count;
+  const float* from;
+  float* to;
+
+  [[nodiscard]] std::int64_t threads() const { return count; }
+
+  DLSCALE_HOST_DEVICE void operator()(std::uint32_t filter) const {
+    float products[n][n];
+    DLSCALE_UNROLL
+    for (int i = 0; i < n; ++i) {
+      DLSCALE_UNROLL
+      for (int j = 0; j < n; ++j) products[i][j] = from[(i * n + j) * count + filter];
+    }
+    float taps[3][3];
+    both_sides<M>(products, taps);
+    DLSCALE_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      DLSCALE_UNROLL
+      for (int s = 0; s < 3; ++s) to[filters.offset(filter, r, s)] = taps[r][s];
+    }
+  }
+};
+
+}  // namespace dlscale::backend::cuda::transforms

@@ -1,0 +1,44 @@
+#include "backend/host/core_clock.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace dlscale::backend {
+namespace {
+
+constexpr int chains = 3;
+constexpr int rounds = 1000;
+constexpr int additions = 16;  // of a round: the loop itself runs beside them
+
+/// The compiler must not know what it adds, nor add several at once. Registers only: some
+/// processors carry out additions of constants before they reach the adders.
+[[gnu::always_inline]] inline void opaque(std::uint64_t& value) {
+  asm volatile("" : "+r"(value));
+}
+
+double chain_seconds() {
+  std::uint64_t sum = 1;
+  std::uint64_t term = 3;
+  opaque(term);
+  const auto start = std::chrono::steady_clock::now();
+  for (int round = 0; round < rounds; ++round) {
+#pragma GCC unroll 16
+    for (int i = 0; i < additions; ++i) {
+      sum += term;
+      opaque(sum);
+    }
+  }
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  return took.count();
+}
+
+}  // namespace
+
+double core_clock_hertz() {
+  double fastest = chain_seconds();
+  for (int chain = 1; chain < chains; ++chain) fastest = std::min(fastest, chain_seconds());
+  return rounds * additions / fastest;
+}
+
+}  // namespace dlscale::backend

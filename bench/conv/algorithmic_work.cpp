@@ -1,0 +1,27 @@
+#include "bench/conv/algorithmic_work.hpp"
+
+#include "core/lowering/work.hpp"
+
+namespace dlscale::bench {
+
+std::optional<Work> algorithmic_work(std::string_view backend, std::string_view implementation,
+                                     const MeasuredKernel& kernel) {
+  if (kernel.dtype != DType::f32 && kernel.dtype != DType::tf32) return std::nullopt;
+  const auto convolution = parse_convolution_key(kernel.key, kernel.batch);
+  const auto method = lowering::method_of(implementation);
+  if (!convolution || !method) return std::nullopt;
+  if (*method != lowering::Method::direct &&
+      !lowering::refusal(*method, convolution->shape).empty()) {
+    return std::nullopt;
+  }
+  const lowering::AlgorithmWork work = lowering::algorithm_work(
+      *method, convolution->shape, kernel.pass,
+      {.blocking = backend == "native" ? lowering::Blocking::ours : lowering::Blocking::whole,
+       .threads = kernel.threads,
+       .vector_floats = lowering::vector_floats(implementation),
+       .bias = convolution->bias,
+       .relu = convolution->relu});
+  return Work{work.flops(), work.bytes()};
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,127 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "bench/benchmark.hpp"
+#include "bench/gemm/product_bench.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using Shapes = std::vector<GemmShape>;
+
+/// What is measured if nothing is named.
+constexpr std::array squares{GemmShape{256, 256, 256}, GemmShape{512, 512, 512},
+                             GemmShape{1024, 1024, 1024}, GemmShape{2048, 2048, 2048}};
+
+Check parse_check(const std::string& text) {
+  if (text == "yes") return Check::reference;
+  if (text == "no") return Check::none;
+  throw ConfigError(
+      fmt::format("--check is \"{}\" (neither yes nor no). Write yes to compare every answer with "
+                  "the reference backend before it is timed.",
+                  text));
+}
+
+/// Lists have shapes in common.
+void add(const Shapes& more, Shapes& shapes) {
+  for (const GemmShape& shape : more) {
+    if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
+  }
+}
+
+Shapes parse_shapes(const Context& context) {
+  Shapes shapes;
+  if (!context.value("list").empty()) {
+    for (const std::string& name : context.list("list")) add(load_gemm_shapes(name), shapes);
+  }
+  if (!context.value("sizes").empty()) {
+    for (const std::string& text : context.list("sizes")) {
+      add({parse_gemm_shape(text, "--sizes")}, shapes);
+    }
+  }
+  if (shapes.empty()) shapes.assign(squares.begin(), squares.end());
+  return shapes;
+}
+
+/// What cells are made of, apart from the backend.
+struct Selection {
+  Shapes shapes;
+  std::vector<DType> dtypes;
+  std::vector<CacheState> caches;
+  Check check;
+};
+
+Selection parse_selection(const Context& context) {
+  Selection selection{parse_shapes(context), {}, {}, parse_check(context.value("check"))};
+  for (const std::string& name : context.list("dtype")) {
+    selection.dtypes.push_back(parse_dtype(name));
+  }
+  for (const std::string& name : context.list("cache")) {
+    selection.caches.push_back(parse_cache_state(name));
+  }
+  return selection;
+}
+
+/// The states of the caches share one check.
+void add_cells(const std::shared_ptr<Workbench>& workbench, const Selection& selection,
+               const backend::Communicator& communicator, std::vector<Cell>& cells) {
+  auto axes = workbench->axes(communicator);
+  for (const GemmShape& shape : selection.shapes) {
+    axes["kernel"] = kernel_key(shape);
+    for (const DType dtype : selection.dtypes) {
+      axes["dtype"] = dtype_name(dtype);
+      const auto bench = std::make_shared<ProductBench>(workbench, shape, dtype, selection.check);
+      for (const CacheState cache : selection.caches) {
+        axes["cache"] = cache_state_name(cache);
+        cells.push_back({axes, [bench, cache](const Sampler& sampler) {
+                           return bench->measure(sampler, cache);
+                         }});
+      }
+    }
+  }
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const Selection selection = parse_selection(context);
+  const int threads = context.integer("threads");
+  std::vector<Cell> cells;
+  for (const std::string& backend : context.list("backend")) {
+    const auto workbench =
+        std::make_shared<Workbench>(open_device(backend, threads, context.communicator->gpu()),
+                                    open_device("reference", 1), threads);
+    add_cells(workbench, selection, *context.communicator, cells);
+  }
+  return cells;
+}
+
+}  // namespace
+
+extern const Benchmark gemm;
+const Benchmark gemm{
+    .name = "gemm",
+    .doc = "Matrix products: DeepBench's, those of transformers, or any sizes.",
+    .axes = {{"list",
+              "lists of shapes, by name (deepbench, deepbench_train, deepbench_inference, "
+              "transformer) or file",
+              ""},
+             {"sizes",
+              "products of row-major matrices, m x n x k: 64x128x256[:nn|:nt|:tn|:tt][:b8], the "
+              "last for 8 at once; squares of 256 to 2048 if neither sizes nor a list is named",
+              ""},
+             {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
+             {"backend", "compute backends", "onednn"},
+             {"threads", "compute threads per rank", "1"},
+             {"cache",
+              "what the caches hold when a product starts: cold, producer (the left operand), hot",
+              "cold"},
+             {"check",
+              "yes: compare each answer with the reference before timing it, of large products "
+              "some rows and columns; no",
+              "yes"}},
+    .cells = make_cells};
+
+}  // namespace dlscale::bench

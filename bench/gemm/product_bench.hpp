@@ -1,0 +1,46 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "bench/benchmark.hpp"
+#include "bench/conv/step_bench.hpp"
+#include "bench/conv/workbench.hpp"
+#include "core/gemm.hpp"
+
+namespace dlscale::bench {
+
+/// Measures one matrix product in one precision. The check against the reference is made once, by
+/// every rank, before the first time is taken. A product that the device does not offer, or whose
+/// matrices no memory is left for, is unsupported, with the reason.
+class ProductBench {
+ public:
+  ProductBench(std::shared_ptr<Workbench> workbench, const GemmShape& shape, DType dtype,
+               Check check);
+  /// The step before a product wrote A: CacheState::producer.
+  Measurement measure(const Sampler& sampler, CacheState cache);
+
+ private:
+  /// What the ranks found together before measuring.
+  struct Finding {
+    std::string unsupported;  ///< why, else empty
+    double error = 0;         ///< against reference, the largest of all ranks
+  };
+
+  Finding find(int ranks_on_node);
+  Finding find_on_all(backend::Communicator& communicator);
+  /// Throws Unsupported.
+  void expect_memory(int ranks_on_node);
+  [[nodiscard]] double compare();
+  [[nodiscard]] std::optional<Measurement> rejected() const;
+  Measurement time(const Sampler& sampler, CacheState cache);
+
+  std::shared_ptr<Workbench> workbench_;
+  GemmShape shape_;
+  DType dtype_;
+  Check check_;
+  std::unique_ptr<backend::MatrixProduct> product_;  ///< from find() on
+  std::optional<Finding> finding_;
+};
+
+}  // namespace dlscale::bench

@@ -1,0 +1,46 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "backend/compute/compute.hpp"
+#include "bench/conv/values.hpp"
+
+namespace dlscale::bench {
+
+/// The matrices of a product in memory of a device: A and B with random values, C with zeros.
+class ProductMemory {
+ public:
+  /// `device` outlives the memory.
+  ProductMemory(backend::ComputeDevice& device, const GemmShape& shape, DType dtype,
+                const NormalValues& values, std::size_t scratch_bytes);
+
+  void run(backend::MatrixProduct& product) {
+    product.run(a_.tensor.data, b_.tensor.data, c_.tensor.data, scratch_.get());
+  }
+  [[nodiscard]] std::span<std::byte> a_bytes() const {
+    return {a_.tensor.data, a_.tensor.desc.layout.bytes};
+  }
+
+  // Copies in f32; they wait for what the device was given.
+  [[nodiscard]] std::vector<float> a() const { return fetch(a_.tensor); }
+  [[nodiscard]] std::vector<float> b() const { return fetch(b_.tensor); }
+  [[nodiscard]] std::vector<float> c() const { return fetch(c_.tensor); }
+
+ private:
+  struct Matrices {
+    backend::Buffer buffer;
+    backend::Tensor tensor;
+  };
+  [[nodiscard]] Matrices allocate(const GemmShape& shape, std::int64_t rows, std::int64_t columns,
+                                  DType dtype) const;
+  void fill(const Matrices& matrices, std::vector<float> values) const;
+  [[nodiscard]] std::vector<float> fetch(const backend::Tensor& tensor) const;
+
+  backend::ComputeDevice* device_;
+  Matrices a_;
+  Matrices b_;
+  Matrices c_;
+  backend::Buffer scratch_;
+};
+
+}  // namespace dlscale::bench

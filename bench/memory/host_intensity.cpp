@@ -1,0 +1,170 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "bench/memory/array.hpp"
+#include "bench/memory/host_peak.hpp"
+#include "bench/memory/host_sweep.hpp"
+#include "bench/memory/stream.hpp"
+#include "bench/memory/team.hpp"
+#include "bench/together.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::simd::ArrayKernels;
+using backend::simd::IntensityLoop;
+using backend::simd::IntensityStep;
+
+/// So many different elements, over and over: few enough to compute each again.
+constexpr std::size_t different = 251;
+
+/// What is done to an element in a pass.
+struct Steps {
+  int multiply_adds = 0;
+  bool addition = false;
+};
+
+template <class Float>
+Float start_value(std::size_t i) {
+  return static_cast<Float>(1) + static_cast<Float>(i % different) / static_cast<Float>(different);
+}
+
+template <class Float>
+Float after(const Steps& steps, Float x) {
+  for (int k = 0; k < steps.multiply_adds; ++k) {
+    x = std::fma(x, IntensityStep<Float>::b, IntensityStep<Float>::c);
+  }
+  return steps.addition ? x + IntensityStep<Float>::c : x;
+}
+
+template <class Float>
+class Passes {
+ public:
+  Passes(IntensityLoop<Float> loop, const Steps& steps, std::size_t n, int threads)
+      : loop_(loop), steps_(steps), n_(n), x_(n), team_(threads) {
+    team_.run([this](int thread) {
+      const Part part = mine(thread);
+      for (std::size_t i = part.first; i < part.first + part.count; ++i) {
+        x_.from(i)[0] = start_value<Float>(i);
+      }
+    });
+  }
+
+  /// The mean time of a pass.
+  Seconds run(int passes) {
+    const Seconds all = team_.run([this, passes](int thread) {
+      const Part part = mine(thread);
+      for (int pass = 0; pass < passes; ++pass) {
+        loop_(part.count, steps_.multiply_adds, steps_.addition, x_.from(part.first));
+      }
+    });
+    return all / passes;
+  }
+
+  /// The largest relative error of an element after the first pass. Without a fused multiply-add
+  /// there is a rounding more in each.
+  [[nodiscard]] double largest_error() const {
+    std::vector<Float> expected(different);
+    for (std::size_t i = 0; i < different; ++i) expected[i] = after(steps_, start_value<Float>(i));
+    double largest = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      const auto right = static_cast<double>(expected[i % different]);
+      const double error = std::abs(static_cast<double>(x_.from(i)[0]) - right) / right;
+      if (!(error <= largest)) largest = error;
+      if (std::isnan(largest)) break;
+    }
+    return largest;
+  }
+  [[nodiscard]] double tolerance() const {
+    return (steps_.multiply_adds + 1) * static_cast<double>(std::numeric_limits<Float>::epsilon());
+  }
+
+ private:
+  /// In whole lines, as part_of() cuts doubles.
+  [[nodiscard]] Part mine(int thread) const {
+    constexpr std::size_t each = sizeof(double) / sizeof(Float);
+    const Part part = part_of(n_ / each, thread, team_.size());
+    return {part.first * each, part.count * each};
+  }
+
+  IntensityLoop<Float> loop_;
+  Steps steps_;
+  std::size_t n_;
+  Array<Float> x_;
+  Team team_;
+};
+
+const ArrayKernels& find_kernels(const std::string& isa) {
+  for (const ArrayKernels& each : backend::simd::array_kernels()) {
+    if (each.isa == isa) return each;
+  }
+  const std::string reason = backend::simd::obstacle(isa);
+  throw Unsupported(reason.empty() ? fmt::format("{} has no loads and stores of its own", isa)
+                                   : reason);
+}
+
+/// Every element is loaded and stored.
+Steps steps_of(const IntensitySpec& spec, std::size_t element) {
+  const double operations = spec.intensity * 2 * static_cast<double>(element);
+  if (operations >= 1 && operations == std::floor(operations)) {
+    const int whole = static_cast<int>(operations);
+    return {.multiply_adds = whole / 2, .addition = whole % 2 != 0};
+  }
+  throw Unsupported(
+      fmt::format("{} operations a byte are {} for an element of {}, not a whole number",
+                  spec.intensity, operations, spec.dtype));
+}
+
+template <class Float>
+Measurement measure(const IntensitySpec& spec, IntensityLoop<Float> loop, int threads,
+                    const Sampler& sampler) {
+  backend::Communicator& communicator = sampler.communicator();
+  const Steps steps = steps_of(spec, sizeof(Float));
+  const std::size_t n = spec.bytes / sizeof(Float);
+  std::optional<Passes<Float>> passes;
+  double error = 0;
+  double wrong = 0;
+  together(communicator, [&] {
+    passes.emplace(loop, steps, n, threads);
+    passes->run(1);
+    error = passes->largest_error();
+    wrong = error <= passes->tolerance() ? 0 : 1;
+  });
+  communicator.all_reduce(std::span(&wrong, 1), backend::Reduction::sum);
+  Measurement measurement;
+  if (wrong > 0) {
+    measurement.status = Status::wrong;
+    measurement.reason = fmt::format("elements differ from the right ones by {:.2g}", error);
+  } else {
+    measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
+                                    return passes->run(passes_for(spec.bytes));
+                                  }});
+    measurement.max_relative_error = error;
+  }
+  const auto elements = static_cast<double>(n);
+  measurement.work = Work{Flops((2 * steps.multiply_adds + (steps.addition ? 1 : 0)) * elements),
+                          Bytes(2 * static_cast<double>(spec.bytes))};
+  measurement.implementation = fmt::format("{} loop", spec.isa);
+  return measurement;
+}
+
+}  // namespace
+
+Measurement measure_intensity(const IntensitySpec& spec, int threads, const Sampler& sampler) {
+  try {
+    const ArrayKernels& kernels = find_kernels(spec.isa);
+    return spec.dtype == "f32" ? measure<float>(spec, kernels.intensity_f32, threads, sampler)
+                               : measure<double>(spec, kernels.intensity_f64, threads, sampler);
+  } catch (const Unsupported& error) {
+    return unsupported(error);
+  }
+}
+
+}  // namespace dlscale::bench

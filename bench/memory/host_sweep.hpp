@@ -1,0 +1,59 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "backend/host/bound_thread.hpp"
+#include "backend/host/pages.hpp"
+#include "bench/memory/cache_levels.hpp"
+#include "core/error.hpp"
+#include "core/measurement.hpp"
+
+namespace dlscale::bench {
+
+/// Pointer chases through many working sets, one thread of each rank at once, which stays on the
+/// first of its cores as long as this lives. Every member function is collective.
+class HostSweep {
+ public:
+  static constexpr int runs_of_each = 9;
+
+  explicit HostSweep(backend::Communicator& communicator);
+
+  /// The median latency of the runs, in seconds, of this rank. Throws on all ranks if it throws on
+  /// one: Unsupported or ConfigError where there is no such memory. `in_a_row`: as `together` of
+  /// HostChase.
+  double visit(std::span<const std::size_t> places, std::size_t in_a_row, backend::PageSize pages);
+
+  /// A measurement without latencies: whether all chases of all ranks were right, and the
+  /// "core_clock" (Hz) after each.
+  [[nodiscard]] Measurement verdict() const;
+
+  /// Adds the values of all ranks as a series.
+  void add_series(Measurement& measurement, const char* name, const char* unit,
+                  const std::vector<double>& mine) const;
+  /// The slowest rank's of each size.
+  [[nodiscard]] std::vector<SizeLatency> slowest(const std::vector<double>& bytes,
+                                                 const std::vector<double>& mine) const;
+  [[nodiscard]] backend::Communicator& communicator() const { return *communicator_; }
+
+ private:
+  backend::Communicator* communicator_;
+  std::optional<backend::BoundThread> bound_;
+  double wrong_ = 0;
+  std::vector<double> clocks_;
+};
+
+/// A row that says why it could not be measured.
+Measurement unsupported(const Unsupported& error);
+/// A row whose chases are wrong at so many places.
+Measurement wrong_chase(double places);
+
+/// An eighth of the memory of the node, shared by its ranks.
+std::size_t memory_share(const backend::Communicator& communicator);
+/// Of a sweep: four times the last-level cache (256 MiB where the system does not tell it), at most
+/// memory_share(); rank 0's, since all ranks make the same sweep. Collective.
+std::size_t largest_set(backend::Communicator& communicator);
+
+}  // namespace dlscale::bench

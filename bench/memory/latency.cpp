@@ -1,0 +1,152 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/host/host.hpp"
+#include "bench/benchmark.hpp"
+#include "bench/memory/host_latency.hpp"
+#include "bench/memory/host_sweep.hpp"
+#include "bench/memory/named.hpp"
+#include "bench/memory/size_axis.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::PageSize;
+using Axes = std::map<std::string, std::string>;
+using Measure = std::function<Measurement(const Sampler&)>;
+
+constexpr std::array page_sizes{Named<PageSize>{"small", PageSize::small},
+                                Named<PageSize>{"huge", PageSize::huge}};
+
+/// What is to be measured. Each operation uses the lists that concern it.
+struct Selection {
+  std::vector<std::size_t> chase_bytes;
+  std::vector<std::size_t> strides;
+  std::vector<PageSize> pages;
+};
+
+/// Collects cells with the axes that all have.
+class Cells {
+ public:
+  explicit Cells(const backend::Communicator& communicator)
+      : ranks_{{"ranks", std::to_string(communicator.size())},
+               {"ranks_on_node", std::to_string(communicator.node_size())}} {}
+  void add(const std::string& operation, PageSize pages, Axes axes, Measure measure) {
+    axes.insert(ranks_.begin(), ranks_.end());
+    axes["operation"] = operation;
+    axes["pages"] = backend::page_size_name(pages);
+    cells_.push_back({std::move(axes), std::move(measure)});
+  }
+  [[nodiscard]] std::vector<Cell> take() { return std::move(cells_); }
+
+ private:
+  Axes ranks_;
+  std::vector<Cell> cells_;
+};
+
+using AddCells = void (*)(Cells&, const std::string& operation, const Selection& selection);
+
+void expect_two_places(std::size_t bytes, std::size_t stride) {
+  if (bytes >= 2 * stride) return;
+  throw ConfigError(
+      fmt::format("--chase-sizes has {} bytes, in which there is no way to go with --strides {} B. "
+                  "Choose at least two strides.",
+                  bytes, stride));
+}
+
+void add_chases(Cells& cells, const std::string& operation, const Selection& selection) {
+  for (const PageSize pages : selection.pages) {
+    for (const std::size_t stride : selection.strides) {
+      for (const std::size_t bytes : selection.chase_bytes) {
+        expect_two_places(bytes, stride);
+        const HostChaseSpec spec{.bytes = bytes, .stride = stride, .pages = pages};
+        cells.add(operation, pages,
+                  {{"bytes", std::to_string(bytes)}, {"stride", std::to_string(stride)}},
+                  [spec](const Sampler& sampler) { return measure_host_chase(spec, sampler); });
+      }
+    }
+  }
+}
+
+void add_levels(Cells& cells, const std::string& operation, const Selection& selection) {
+  for (const PageSize pages : selection.pages) {
+    for (const std::size_t stride : selection.strides) {
+      cells.add(operation, pages, {{"stride", std::to_string(stride)}},
+                [stride, pages](const Sampler& sampler) {
+                  return measure_host_levels(stride, pages, sampler);
+                });
+    }
+  }
+}
+
+template <Measurement (*measure)(PageSize, const Sampler&)>
+void add_pages(Cells& cells, const std::string& operation, const Selection& selection) {
+  for (const PageSize pages : selection.pages) {
+    cells.add(operation, pages, {},
+              [pages](const Sampler& sampler) { return measure(pages, sampler); });
+  }
+}
+
+constexpr std::array operations{Named<AddCells>{"chase", add_chases},
+                                Named<AddCells>{"levels", add_levels},
+                                Named<AddCells>{"line", add_pages<measure_line_size>},
+                                Named<AddCells>{"page_reach", add_pages<measure_page_reach>}};
+
+/// Swapping would be measured otherwise. The list of places takes up to a quarter more.
+void check_memory(const Selection& selection, const backend::Communicator& communicator) {
+  const std::size_t most = 4 * memory_share(communicator);
+  for (const std::size_t bytes : selection.chase_bytes) {
+    if (bytes <= most) continue;
+    throw ConfigError(fmt::format(
+        "--chase-sizes has a working set of {} (the memory of this node leaves {} to "
+        "each rank). Give smaller ones.",
+        to_text(Bytes(static_cast<double>(bytes))), to_text(Bytes(static_cast<double>(most)))));
+  }
+}
+
+std::vector<Cell> make_cells(Context& context) {
+  const std::size_t beyond = beyond_caches(backend::last_level_cache());
+  Selection selection{
+      .chase_bytes = sizes_of(context, "chase_sizes", {.unit = 64, .beyond = beyond}),
+      .strides = sizes_of(context, "strides", {.unit = 8, .beyond = beyond}),
+      .pages = {}};
+  for (const std::string& name : context.list("pages")) {
+    selection.pages.push_back(value_of<PageSize>(name, page_sizes, "--pages"));
+  }
+  check_memory(selection, *context.communicator);
+  Cells cells(*context.communicator);
+  for (const std::string& operation : context.list("operations")) {
+    const AddCells add = value_of<AddCells>(operation, operations, "--operations");
+    add(cells, operation, selection);
+  }
+  return cells.take();
+}
+
+}  // namespace
+
+extern const Benchmark latency;
+const Benchmark latency{
+    .name = "latency",
+    .doc = "Latency of the host's memory and caches, their sizes, lines and pages.",
+    .axes = {{"operations",
+              "chase: latency of a working set; levels: size and latency of each cache; line: size "
+              "of a cache line; page_reach: memory reached without asking where its pages are",
+              "chase,levels,line,page_reach"},
+             {"chase_sizes",
+              "chase: bytes of the working set; beyond_caches: four times the last-level cache; "
+              "sweep: 4 KiB to that by doublings",
+              "16 KiB,256 KiB,4 MiB,beyond_caches"},
+             {"strides", "chase, levels: bytes between two places", "64 B"},
+             {"pages", "small: of the system, mostly 4 KiB; huge: transparent huge ones",
+              "small,huge"}},
+    .cells = make_cells};
+
+}  // namespace dlscale::bench

@@ -1,0 +1,193 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backend/host/host.hpp"
+#include "backend/host/simd/kernels.hpp"
+#include "bench/benchmark.hpp"
+#include "bench/memory/host_peak.hpp"
+#include "bench/memory/host_sweep.hpp"
+#include "bench/memory/isa_axis.hpp"
+#include "bench/memory/named.hpp"
+#include "bench/memory/size_axis.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::simd::PeakKernel;
+using Axes = std::map<std::string, std::string>;
+
+constexpr std::string_view all = "all";
+constexpr std::array dtypes{Named<bool>{"f32", true}, Named<bool>{"f64", true},
+                            Named<bool>{"bf16", false}};  // whether intensities have it
+
+/// An instruction set and a precision, and whether it was asked for by name.
+struct Code {
+  std::string isa;
+  std::string dtype;
+  bool by_name = false;
+};
+
+std::vector<Code> codes_of(const Context& context) {
+  std::vector<Code> codes;
+  const auto add = [&](std::string_view isa, bool by_name) {
+    for (const std::string& dtype : context.list("dtype")) {
+      static_cast<void>(value_of<bool>(dtype, dtypes, "--dtype"));
+      const bool there = std::any_of(codes.begin(), codes.end(), [&](const Code& code) {
+        return code.isa == isa && code.dtype == dtype;
+      });
+      if (there) continue;  // "all" and one of them by name
+      codes.push_back({std::string(isa), dtype, by_name});
+    }
+  };
+  for (const std::string& isa : context.list("isa")) {
+    check_isa(isa, {all});
+    if (isa != all) {
+      add(isa, true);
+      continue;
+    }
+    for (const std::string_view each : backend::simd::known_instruction_sets()) add(each, false);
+  }
+  return codes;
+}
+
+/// Those for bf16 have nothing else, and the others have no bf16.
+bool has_dtype(const Code& code) {
+  return code.isa.ends_with("bf16") == (code.dtype == "bf16");
+}
+
+bool is_of_arrays(const Code& code) {
+  return has_dtype(code) && value_of<bool>(code.dtype, dtypes, "--dtype");
+}
+
+Measurement measure_chains(const Code& code, int threads, const Sampler& sampler) {
+  for (const PeakKernel& kernel : backend::simd::peak_kernels()) {
+    if (kernel.isa == code.isa && kernel.dtype == code.dtype) {
+      return measure_peak(kernel, threads, sampler);
+    }
+  }
+  const std::string reason = backend::simd::obstacle(code.isa);
+  return unsupported(Unsupported(
+      reason.empty() ? fmt::format("{} has no multiply-adds of {}", code.isa, code.dtype)
+                     : reason));
+}
+
+Measurement no_arrays(const IntensitySpec& spec) {
+  return unsupported(
+      Unsupported(fmt::format("{} has no passes over arrays of {}", spec.isa, spec.dtype)));
+}
+
+Axes axes_of(const Context& context, const std::string& operation, const Code& code, int threads) {
+  return {{"operation", operation},
+          {"isa", code.isa},
+          {"dtype", code.dtype},
+          {"threads", std::to_string(threads)},
+          {"ranks", std::to_string(context.communicator->size())},
+          {"ranks_on_node", std::to_string(context.communicator->node_size())}};
+}
+
+void add_chains(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
+  for (const int threads : context.integers("threads")) {
+    for (const Code& code : codes_of(context)) {
+      if (!code.by_name && !has_dtype(code)) continue;
+      cells.push_back(
+          {axes_of(context, operation, code, threads), [code, threads](const Sampler& sampler) {
+             return measure_chains(code, threads, sampler);
+           }});
+    }
+  }
+}
+
+double parse_intensity(const std::string& text) {
+  constexpr double largest = 1024;
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc() && last == end && value > 0 && value <= largest) return value;
+  throw ConfigError(
+      fmt::format("--intensities names \"{}\" (operations a byte are a number above 0, at most "
+                  "{}). Write, for example, 0.25.",
+                  text, largest));
+}
+
+/// The arrays of all ranks must fit in memory, or swapping would be measured.
+void check_memory(std::size_t bytes, const backend::Communicator& communicator) {
+  const std::size_t most = 4 * memory_share(communicator);
+  if (bytes <= most) return;
+  throw ConfigError(fmt::format(
+      "--sizes has an array of {} (the memory of this node leaves {} to each rank). Give smaller "
+      "ones.",
+      to_text(Bytes(static_cast<double>(bytes))), to_text(Bytes(static_cast<double>(most)))));
+}
+
+void add_array(const Context& context, Axes axes, const IntensitySpec& spec, int threads,
+               std::vector<Cell>& cells) {
+  const bool of_arrays = is_of_arrays({spec.isa, spec.dtype});
+  check_memory(spec.bytes, *context.communicator);
+  axes["bytes"] = std::to_string(spec.bytes);
+  axes["intensity"] = fmt::format("{}", spec.intensity);
+  cells.push_back({std::move(axes), [spec, threads, of_arrays](const Sampler& sampler) {
+                     return of_arrays ? measure_intensity(spec, threads, sampler) : no_arrays(spec);
+                   }});
+}
+
+void add_arrays(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
+  const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
+  for (const Code& code : codes_of(context)) {
+    if (!code.by_name && !is_of_arrays(code)) continue;
+    for (const int threads : context.integers("threads")) {
+      const Axes axes = axes_of(context, operation, code, threads);
+      for (const std::size_t bytes : sizes_of(context, "sizes", rule)) {
+        for (const std::string& text : context.list("intensities")) {
+          add_array(context, axes, {code.isa, code.dtype, bytes, parse_intensity(text)}, threads,
+                    cells);
+        }
+      }
+    }
+  }
+}
+
+using AddCells = void (*)(const Context&, const std::string& operation, std::vector<Cell>& cells);
+constexpr std::array operations{Named<AddCells>{"fma", add_chains},
+                                Named<AddCells>{"intensity", add_arrays}};
+
+std::vector<Cell> make_cells(Context& context) {
+  std::vector<Cell> cells;
+  for (const std::string& operation : context.list("operations")) {
+    const AddCells add = value_of<AddCells>(operation, operations, "--operations");
+    add(context, operation, cells);
+  }
+  return cells;
+}
+
+}  // namespace
+
+extern const Benchmark peak;
+const Benchmark peak{
+    .name = "peak",
+    .doc = "Arithmetic that the processor does at most, by instruction set and precision.",
+    .axes =
+        {{"operations",
+          "fma: multiply-adds in registers; intensity: arithmetic between a load and a store of "
+          "every element of an array, for a roofline",
+          "fma"},
+         {"isa", "instruction sets: avx2, avx512, avx512_bf16, ..., or all", "all"},
+         {"dtype", "f32, f64, bf16", "f32,f64,bf16"},
+         {"sizes",
+          "intensity: bytes of the array; beyond_caches: four times the last-level cache; "
+          "sweep: 4 KiB to that by doublings",
+          "16 KiB,512 KiB,8 MiB,beyond_caches"},
+         {"intensities", "intensity: operations for each byte loaded or stored",
+          "0.0625,0.125,0.25,0.5,1,2,4,8,16,32,64"},
+         {"threads", "threads per rank", "1"}},
+    .cells = make_cells};
+
+}  // namespace dlscale::bench

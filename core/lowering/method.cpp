@@ -1,0 +1,134 @@
+#include "core/lowering/method.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/lowering/spectra.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale::lowering {
+namespace {
+
+constexpr std::array methods{Method::direct,      Method::im2col,      Method::winograd_f2,
+                             Method::winograd_f4, Method::winograd_f6, Method::fft,
+                             Method::fft_tiled};
+
+/// What an implementation begins with, reorders left out. The longer of two that begin alike stands
+/// first.
+constexpr std::array<std::pair<std::string_view, Method>, 16> beginnings{{
+    {"winograd F(2x2,3x3)", Method::winograd_f2},
+    {"winograd F(3x3,2x2)", Method::winograd_f2},
+    {"winograd F(4x4,3x3)", Method::winograd_f4},
+    {"winograd F(3x3,4x4)", Method::winograd_f4},
+    {"winograd F(6x6,3x3)", Method::winograd_f6},
+    {"winograd F(3x3,6x6)", Method::winograd_f6},
+    {"fft_tiled ", Method::fft_tiled},
+    {"fft ", Method::fft},
+    {"im2col+gemm", Method::im2col},
+    {"jit_wino_4x3", Method::winograd_f4},
+    {"jit_wino_2x3", Method::winograd_f2},
+    {"gemm:", Method::im2col},
+    {"gemm", Method::im2col},
+    {"jit", Method::direct},
+    {"brg", Method::direct},
+    {"direct", Method::direct},
+}};
+
+std::string whole_refusal(const ConvolutionShape& shape) {
+  const std::int64_t L = points_for_whole(shape);
+  if (L <= max_transform_points) return "";
+  return fmt::format("images need {} points each way, of which there are at most {}", L,
+                     max_transform_points);
+}
+
+}  // namespace
+
+std::span<const Method> all_methods() {
+  return methods;
+}
+
+std::string_view method_name(Method method) {
+  switch (method) {
+    case Method::direct:
+      return "direct";
+    case Method::im2col:
+      return "im2col";
+    case Method::winograd_f2:
+      return "winograd_f2";
+    case Method::winograd_f4:
+      return "winograd_f4";
+    case Method::winograd_f6:
+      return "winograd_f6";
+    case Method::fft:
+      return "fft";
+    case Method::fft_tiled:
+      return "fft_tiled";
+  }
+  fail_expectation("a known Method");
+}
+
+Method parse_method(std::string_view name) {
+  std::vector<std::string> names;
+  names.reserve(methods.size());
+  for (const Method method : methods) {
+    if (method_name(method) == name) return method;
+    names.emplace_back(method_name(method));
+  }
+  throw ConfigError(
+      fmt::format("\"{}\" is no way to compute a convolution. {}", name, suggestion(name, names)));
+}
+
+int winograd_outputs(Method method) {
+  EXPECT(method == Method::winograd_f2 || method == Method::winograd_f4 ||
+         method == Method::winograd_f6);
+  return method == Method::winograd_f2 ? 2 : method == Method::winograd_f4 ? 4 : 6;
+}
+
+std::optional<Method> method_of(std::string_view implementation) {
+  for (const std::string_view before : {"relu+", "reorder+"}) {
+    if (implementation.starts_with(before)) implementation.remove_prefix(before.size());
+  }
+  const auto found = std::find_if(beginnings.begin(), beginnings.end(), [&](const auto& entry) {
+    return implementation.starts_with(entry.first);
+  });
+  if (found == beginnings.end()) return std::nullopt;
+  return found->second;
+}
+
+int vector_floats(std::string_view implementation) {
+  constexpr int widest = 16;
+  constexpr std::array<std::pair<std::string_view, int>, 7> sets{{{" avx3", widest},
+                                                                  {" avx2", 8},
+                                                                  {" sse", 4},
+                                                                  {" ssse3", 4},
+                                                                  {" neon", 4},
+                                                                  {" emu128", 4},
+                                                                  {" scalar", 1}}};
+  const auto found = std::find_if(sets.begin(), sets.end(), [&](const auto& set) {
+    return implementation.find(set.first) != std::string_view::npos;
+  });
+  return found == sets.end() ? widest : found->second;
+}
+
+std::string refusal(Method method, const ConvolutionShape& shape) {
+  if (method == Method::direct) return "our own convolutions are none of them direct";
+  if (method == Method::im2col) return "";
+  if (shape.stride != 1) return fmt::format("stride {}: it needs 1", shape.stride);
+  const std::int64_t kernel = std::max(shape.kernel_h, shape.kernel_w);
+  if (method == Method::fft) return whole_refusal(shape);
+  if (method == Method::fft_tiled) {
+    return kernel <= 32 ? "" : fmt::format("a filter of {}: its tiles have 32 points", kernel);
+  }
+  if (shape.kernel_h != 3 || shape.kernel_w != 3) {
+    return fmt::format("a filter of {} x {}: it is for 3 x 3", shape.kernel_h, shape.kernel_w);
+  }
+  return shape.pad <= 2 ? "" : fmt::format("pad {}: it offers 0 to 2", shape.pad);
+}
+
+}  // namespace dlscale::lowering

@@ -1,0 +1,42 @@
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "core/convolution_shape.hpp"
+#include "core/step.hpp"
+
+namespace dlscale::lowering {
+
+/// What a convolution is computed by.
+enum class Method {
+  direct,  ///< directly, or as a GEMM whose patches are never written: operations of MODEL 4.1
+  im2col,  ///< patches written as a matrix, then GEMM
+  winograd_f2,
+  winograd_f4,
+  winograd_f6,
+  fft,        ///< of whole images
+  fft_tiled,  ///< of overlapping tiles
+};
+std::span<const Method> all_methods();
+/// "winograd_f4": as users write it, and as our own algorithms are called.
+std::string_view method_name(Method method);
+/// Throws ConfigError.
+Method parse_method(std::string_view name);
+
+/// Outputs a tile each way: 2, 4 or 6. Requires a Winograd method.
+int winograd_outputs(Method method);
+
+/// By which method something ran, told from Operation::implementation(): of ours and of oneDNN's.
+/// Nothing for words that are not known, such as a plan of cuDNN.
+std::optional<Method> method_of(std::string_view implementation);
+
+/// Floats of the vectors that ran it, by the instruction set that the implementation names; 16
+/// where it names none.
+int vector_floats(std::string_view implementation);
+
+/// Why our own convolution by that method does not offer the shape; empty if it does.
+std::string refusal(Method method, const ConvolutionShape& shape);
+
+}  // namespace dlscale::lowering

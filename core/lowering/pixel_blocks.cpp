@@ -1,0 +1,37 @@
+#include "core/lowering/pixel_blocks.hpp"
+
+#include <algorithm>
+
+namespace dlscale::lowering {
+namespace {
+
+constexpr std::int64_t matrix_elements = (4 << 20) / 4;
+constexpr std::int64_t least_columns = 128;
+
+}  // namespace
+
+std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t columns) {
+  const std::int64_t rows =
+      std::clamp<std::int64_t>(columns / shape.out_width, 1, shape.out_height);
+  const std::int64_t pixels = shape.out_height * shape.out_width;
+  const std::int64_t images =
+      rows < shape.out_height ? 1 : std::clamp<std::int64_t>(columns / pixels, 1, shape.images);
+  std::vector<PixelBlock> blocks;
+  for (std::int64_t n = 0; n < shape.images; n += images) {
+    for (std::int64_t p = 0; p < shape.out_height; p += rows) {
+      blocks.push_back(
+          {n, std::min(n + images, shape.images), p, std::min(p + rows, shape.out_height)});
+    }
+  }
+  return blocks;
+}
+
+std::int64_t patch_columns(const ConvolutionShape& shape) {
+  return std::max(least_columns, matrix_elements / shape.taps());
+}
+
+bool is_pointwise(const ConvolutionShape& shape) {
+  return shape.kernel_h == 1 && shape.kernel_w == 1 && shape.stride == 1 && shape.pad == 0;
+}
+
+}  // namespace dlscale::lowering

@@ -1,0 +1,31 @@
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "core/convolution_shape.hpp"
+
+/// How convolutions are turned into matrix products: the blocks, tiles and padded sizes that both
+/// our own convolutions and the count of their work follow.
+namespace dlscale::lowering {
+
+/// Output pixels that become one matrix: some rows of one image, or all rows of several.
+struct PixelBlock {
+  std::int64_t first_image, last_image;
+  std::int64_t first_row, last_row;
+  [[nodiscard]] std::int64_t images() const { return last_image - first_image; }
+  [[nodiscard]] std::int64_t columns(const ConvolutionShape& shape) const {
+    return images() * (last_row - first_row) * shape.out_width;
+  }
+};
+
+/// Cuts all output pixels into blocks of about `columns`, at least one row each, in the order of
+/// images and rows.
+std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t columns);
+
+/// About how many columns a matrix of patches has: 4 MiB of them, or 128 where that is more.
+std::int64_t patch_columns(const ConvolutionShape& shape);
+
+/// The patches of an image are the image.
+bool is_pointwise(const ConvolutionShape& shape);
+
+}  // namespace dlscale::lowering

@@ -1,0 +1,113 @@
+#pragma once
+#include <cstdint>
+
+#include "core/convolution_shape.hpp"
+#include "core/step.hpp"
+
+/// How convolution by FFT cuts its work: transforms, products of spectra, blocks.
+namespace dlscale::lowering {
+
+/// How images are cut. whole: one tile. overlap_save: tiles of m = L - max(R, S) + 1 results each
+/// way (of backward_filter: gradients) whose inputs overlap.
+enum class Tiling { whole, overlap_save };
+
+/// The sizes of a pass as products of spectra: per group and frequency one product of q × i with
+/// q × j, to i × j. tiles: of an image, or of its gradient.
+///   pass             q          i  j
+///   forward          C          K  tiles × N
+///   backward_data    K          C  tiles × N
+///   backward_filter  tiles × N  K  C            (C, K: of a group)
+struct SpectralSizes {
+  std::int64_t L = 0;  ///< points each way
+  std::int64_t groups = 1;
+  std::int64_t q = 1, i = 1, j = 1;
+};
+
+/// Complex numbers of half a spectrum of L × L real points; the other half is its conjugate.
+constexpr std::int64_t frequencies(std::int64_t L) {
+  return (L / 2 + 1) * L;
+}
+
+/// The largest L of our transforms, and the most planes that one call takes.
+inline constexpr std::int64_t max_transform_points = 256;
+inline constexpr std::int64_t max_transform_batch = 16;
+
+/// L × L points that hold a whole image: the least power of two, from 4, that is ≥ image + pad and
+/// ≥ kernel and outputs, each way. What wraps around then meets zeros or results that are not
+/// wanted.
+std::int64_t points_for_whole(const ConvolutionShape& shape);
+
+/// Tiles along an axis with `input` elements, `output` results and a filter of `kernel` taps.
+std::int64_t tiles_along(std::int64_t input, std::int64_t kernel, std::int64_t output, Pass pass,
+                         std::int64_t L, Tiling tiling);
+
+/// `pass` is not accumulate; L is points_for_whole or more, or ≥ the kernel.
+SpectralSizes spectral_sizes(const ConvolutionShape& shape, Pass pass, std::int64_t L,
+                             Tiling tiling);
+
+/// Tiles of 8, 16 or 32 points, whichever need the fewest operations; whole where one holds the
+/// image.
+struct TileChoice {
+  std::int64_t L = 0;  ///< 0: the kernel is larger than any tile
+  Tiling tiling = Tiling::overlap_save;
+};
+TileChoice choose_tile(const ConvolutionShape& shape, Pass pass);
+
+/// Operations of one transform: 2.5 L² log2 L²   [MODEL 4, FFT of real points]
+double transform_flops(std::int64_t L);
+/// Floating-point operations: transform_flops() a plane and 8 a complex multiply-add.
+double operations(const SpectralSizes& sizes);
+
+/// Spectra of a block of planes: at every frequency two matrices, re over im, of rows × lanes.
+struct SpectraShape {
+  std::int64_t rows;
+  std::int64_t lanes;  ///< a multiple of the batch of the transform
+
+  [[nodiscard]] std::int64_t im() const { return rows * lanes; }  ///< elements from re to im
+  /// Elements from frequency to frequency. A cache line more than the matrices: at a power of two
+  /// apart, all frequencies that a transform writes would share the sets of the cache.
+  [[nodiscard]] std::int64_t stride() const { return 2 * rows * lanes + 16; }
+};
+
+/// How much of Â (q × i), B̂ (q × j) and the result (i × j) is in memory at once, in planes.
+struct SpectralBlocks {
+  std::int64_t q, i, j;
+  std::int64_t batch;  ///< of the transform: lanes are rounded up to it
+
+  [[nodiscard]] SpectraShape a() const { return {q, rounded(i)}; }
+  [[nodiscard]] SpectraShape b() const { return {q, rounded(j)}; }
+  [[nodiscard]] SpectraShape result() const { return {i, rounded(j)}; }
+  /// Floats that the three take at one frequency.
+  [[nodiscard]] std::int64_t floats() const {
+    return a().stride() + b().stride() + result().stride();
+  }
+
+ private:
+  [[nodiscard]] std::int64_t rounded(std::int64_t n) const {
+    return (n + batch - 1) / batch * batch;
+  }
+};
+
+/// The spectra that a pass holds at once take no more than this, whatever the shape.
+inline constexpr std::int64_t spectra_limit_bytes = std::int64_t{384} << 20;
+
+/// How many planes a pass transforms and how many spectra its products read or write, in units of
+/// one frequency, since blocks are transformed and read again. Â is transformed again for every
+/// block of j, unless it stays because q is in one block; B̂ likewise for every block of i.
+struct SpectralTraffic {
+  std::int64_t planes_a, planes_b, planes_result;  ///< transformed
+  std::int64_t moved;                              ///< complex numbers in products
+  std::int64_t products;                           ///< blocks multiplied
+};
+SpectralTraffic spectral_traffic(const SpectralSizes& sizes, const SpectralBlocks& blocks);
+
+/// The blocks that need the least time by count of elements moved and planes transformed, among
+/// those whose spectra fit into `limit_bytes`, of which there is at least one from 128 MiB up.
+SpectralBlocks choose_blocks(const SpectralSizes& sizes, std::int64_t batch,
+                             std::int64_t limit_bytes);
+
+/// Floats in which a thread makes a transform of `batch` planes: the planes after their row
+/// transforms, four lines, and rows of pixels; whole cache lines.
+std::int64_t transform_workspace_floats(std::int64_t L, std::int64_t batch);
+
+}  // namespace dlscale::lowering

@@ -1,0 +1,25 @@
+#pragma once
+#include "core/lowering/work.hpp"
+
+/// The methods of algorithm_work(), each in a file of its own.
+namespace dlscale::lowering {
+
+AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSetting& setting);
+AlgorithmWork winograd_work(int m, const ConvolutionShape& shape, Pass pass,
+                            const WorkSetting& setting);
+/// `method`: fft or fft_tiled.
+AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass pass,
+                            const WorkSetting& setting);
+
+/// Elements of f32 as bytes.
+constexpr Bytes floats(double count) {
+  return Bytes(4 * count);
+}
+constexpr Bytes floats(std::int64_t count) {
+  return floats(static_cast<double>(count));
+}
+
+/// Products of one size as a stage that reads both operands and writes the result each time.
+Stage product_stage(const std::vector<Products>& products);
+
+}  // namespace dlscale::lowering

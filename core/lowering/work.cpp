@@ -1,0 +1,106 @@
+#include "core/lowering/work.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "core/lowering/stages.hpp"
+
+namespace dlscale::lowering {
+namespace {
+
+AlgorithmWork direct_work(const ConvolutionShape& shape) {
+  const Bytes bytes = least_bytes(shape);
+  return {{{.name = "convolution",
+            .kind = StageKind::direct,
+            .flops = direct_flops(shape),
+            .bytes = bytes,
+            .working_set = bytes}},
+          {}};
+}
+
+/// y += bias and y = max(y, 0) in one pass; dy = 0 where y is not positive, and db = Σ dy.
+void add_output_stages(AlgorithmWork& work, const ConvolutionShape& shape, Pass pass,
+                       const WorkSetting& setting) {
+  const double outputs = shape.output_elements();
+  const auto add = [&](std::string_view name, double operations, double passes) {
+    work.stages.push_back({.name = name,
+                           .kind = StageKind::copy,
+                           .flops = Flops(operations * outputs),
+                           .bytes = floats(passes * outputs),
+                           .working_set = floats(outputs)});
+  };
+  if (pass == Pass::forward && (setting.bias || setting.relu)) {
+    add(setting.relu ? "bias and ReLU" : "bias", setting.bias && setting.relu ? 2 : 1, 2);
+  }
+  if (pass != Pass::backward_filter) return;
+  if (setting.relu) add("ReLU", 1, 3);
+  if (setting.bias) add("bias", 1, 1);
+}
+
+AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
+                      const WorkSetting& setting) {
+  switch (method) {
+    case Method::direct:
+      return direct_work(shape);
+    case Method::im2col:
+      return im2col_work(shape, pass, setting);
+    case Method::winograd_f2:
+    case Method::winograd_f4:
+    case Method::winograd_f6:
+      return winograd_work(winograd_outputs(method), shape, pass, setting);
+    case Method::fft:
+    case Method::fft_tiled:
+      return spectral_work(method, shape, pass, setting);
+  }
+  fail_expectation("a known Method");
+}
+
+}  // namespace
+
+std::string_view stage_kind_name(StageKind kind) {
+  switch (kind) {
+    case StageKind::product:
+      return "product";
+    case StageKind::direct:
+      return "direct";
+    case StageKind::transform:
+      return "transform";
+    case StageKind::copy:
+      return "copy";
+  }
+  fail_expectation("a known StageKind");
+}
+
+Flops AlgorithmWork::flops() const {
+  return std::accumulate(stages.begin(), stages.end(), Flops(),
+                         [](Flops sum, const Stage& stage) { return sum + stage.flops; });
+}
+
+Bytes AlgorithmWork::bytes() const {
+  return std::accumulate(stages.begin(), stages.end(), Bytes(),
+                         [](Bytes sum, const Stage& stage) { return sum + stage.bytes; });
+}
+
+AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
+                             const WorkSetting& setting) {
+  EXPECT(pass != Pass::accumulate);
+  EXPECT(method == Method::direct || refusal(method, shape).empty());
+  AlgorithmWork work = work_of(method, shape, pass, setting);
+  const bool ours = setting.blocking == Blocking::ours && method != Method::direct;
+  if (ours) add_output_stages(work, shape, pass, setting);
+  return work;
+}
+
+Stage product_stage(const std::vector<Products>& products) {
+  Stage stage{.name = "product", .kind = StageKind::product, .products = products};
+  for (const auto& [m, n, k, count] : products) {
+    stage.flops += Flops(2 * m * n * k * count);
+    const double elements = m * k + k * n + m * n;
+    stage.bytes += floats(elements * count);
+    stage.working_set = std::max(stage.working_set, floats(elements));
+  }
+  return stage;
+}
+
+}  // namespace dlscale::lowering

@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/convolution_shape.hpp"
+#include "core/lowering/method.hpp"
+#include "core/step.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::lowering {
+
+/// What a stage does, which decides what its time depends on.
+enum class StageKind {
+  product,    ///< matrix products
+  direct,     ///< a convolution in one piece
+  transform,  ///< tiles or filters to where they are multiplied, or back
+  copy,       ///< bytes moved, with an addition an element at most
+};
+std::string_view stage_kind_name(StageKind kind);
+
+/// Matrix products of one size, all of them alike: m × n = m × k · k × n.
+struct Products {
+  double m = 0;
+  double n = 0;
+  double k = 0;
+  double count = 0;
+};
+
+/// A part of an algorithm that runs before the next begins (on a block, where work is cut).
+struct Stage {
+  std::string_view name;  ///< "input transform"
+  StageKind kind = StageKind::copy;
+  Flops flops = {};
+  Bytes bytes = {};                     ///< read and written, each operand once a block
+  Bytes working_set = {};               ///< what it goes over before it meets the same bytes again
+  std::vector<Products> products = {};  ///< of products alone
+};
+
+/// What an algorithm really does for one pass.
+struct AlgorithmWork {
+  std::vector<Stage> stages;
+  Bytes workspace;  ///< memory beside the tensors
+  [[nodiscard]] Flops flops() const;
+  [[nodiscard]] Bytes bytes() const;
+  /// Operations a byte of that algorithm.
+  [[nodiscard]] FlopsPerByte intensity() const { return flops() / bytes(); }
+};
+
+/// Whose algorithm it is.
+enum class Blocking {
+  ours,   ///< the backend native: blocks, padded sizes and operation counts are its own
+  whole,  ///< as the papers have it: every stage over the whole batch   [MODEL 4]
+};
+
+struct WorkSetting {
+  Blocking blocking = Blocking::ours;
+  int threads = 1;
+  int vector_floats = 16;  ///< FFT: planes that one call transforms
+  bool bias = false;
+  bool relu = false;  ///< Layer::relu
+};
+
+/// Operations and bytes of `method` in f32, stage by stage. `shape` is one that it offers: see
+/// refusal(). Additions and multiplications by other constants than ±1 are operations.
+///
+///   direct    F of MODEL 4.1, bytes of 4.2; also of an implicit GEMM
+///   im2col    F of 4.1; the matrix of patches is written and read: 2 · C R S · N P Q more
+///             elements, but for 1 × 1 filters whose patches are the image
+///   winograd  α² products of K × C by C × tiles, tiles = N ⌈P/m⌉ ⌈Q/m⌉, α = m + 2; transforms of
+///             every tile and filter. backward_data: with C and K exchanged; backward_filter:
+///             K × tiles by tiles × C.
+///   fft       transforms of 2.5 L² log2 L² a plane, 8 operations a complex product at L (L/2 + 1)
+///             frequencies; see spectra.hpp for its blocks
+/// Ours add the bias and apply a fused ReLU in one more pass over the outputs; backward_filter sums
+/// the bias' gradient in one, and clears what the ReLU does not let through in another.
+AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
+                             const WorkSetting& setting = {});
+
+/// Operations of two-dimensional transforms F(m × m, 3 × 3): of a tile of inputs, of a filter, of a
+/// tile of outputs back; of a tile of m × m gradients, and of a filter's gradient back.
+struct TransformFlops {
+  double data, filter, output, gradient, filter_gradient;
+};
+/// Of ours, m = 2, 4 or 6, with the points of backend/compute/winograd_matrices.hpp.
+TransformFlops our_transform_flops(int m);
+/// Of Lavin & Gray, arXiv:1509.09308, section 4, as MODEL 4 quotes them: m = 2 or 4. What the paper
+/// does not count (m = 6, gradients) is taken from ours.
+TransformFlops published_transform_flops(int m);
+
+}  // namespace dlscale::lowering

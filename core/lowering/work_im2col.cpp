@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/lowering/pixel_blocks.hpp"
+#include "core/lowering/stages.hpp"
+#include "core/lowering/tile_blocks.hpp"
+
+namespace dlscale::lowering {
+namespace {
+
+/// Blocks by their number of columns and images: how many there are.
+using Counts = std::map<std::pair<std::int64_t, std::int64_t>, double>;
+
+struct Im2col {
+  const ConvolutionShape& shape;
+  Pass pass;
+  Counts blocks;
+  double rows;     ///< of the matrix of patches: C / groups · R · S
+  double outputs;  ///< K / groups
+  double groups;
+
+  /// Columns of all blocks that `holds` (columns, images) holds for.
+  template <class Holds>
+  [[nodiscard]] double columns(const Holds& holds) const {
+    double sum = 0;
+    for (const auto& [block, count] : blocks) {
+      if (holds(block.second)) sum += static_cast<double>(block.first) * count;
+    }
+    return sum;
+  }
+  /// Whose patches are written out: all, unless they are the image.
+  [[nodiscard]] double written_columns() const {
+    const bool pointwise = is_pointwise(shape);
+    return columns([&](std::int64_t images) { return !pointwise || images > 1; });
+  }
+  /// Blocks of several images, whose outputs are copied to or from a matrix.
+  [[nodiscard]] double gathered_columns() const {
+    return columns([](std::int64_t images) { return images > 1; });
+  }
+  [[nodiscard]] double largest() const {
+    double most = 0;
+    for (const auto& [block, count] : blocks) {
+      most = std::max(most, static_cast<double>(block.first));
+    }
+    return most;
+  }
+};
+
+Counts count_blocks(const ConvolutionShape& shape, Blocking blocking) {
+  Counts counts;
+  if (blocking == Blocking::whole) {
+    counts[{shape.images * shape.out_height * shape.out_width, shape.images}] = 1;
+    return counts;
+  }
+  for (const PixelBlock& block : cut_pixels(shape, patch_columns(shape))) {
+    counts[{block.columns(shape), block.images()}] += 1;
+  }
+  return counts;
+}
+
+Stage products_of(const Im2col& work) {
+  std::vector<Products> products;
+  products.reserve(work.blocks.size());
+  for (const auto& [block, count] : work.blocks) {
+    const auto columns = static_cast<double>(block.first);
+    const double all = count * work.groups;
+    switch (work.pass) {
+      case Pass::forward:
+        products.push_back({work.outputs, columns, work.rows, all});
+        break;
+      case Pass::backward_data:
+        products.push_back({work.rows, columns, work.outputs, all});
+        break;
+      case Pass::backward_filter:
+        products.push_back({work.outputs, work.rows, columns, all});
+        break;
+      case Pass::accumulate:
+        fail_expectation("pass is one of a convolution");
+    }
+  }
+  return product_stage(products);
+}
+
+/// Patches from the image, or gradients of patches added to it, of which it is cleared first.
+Stage patch_stage(const Im2col& work) {
+  const double share = work.written_columns() / work.columns([](std::int64_t) { return true; });
+  const double matrix = work.groups * work.rows * work.written_columns();
+  const double image = share * work.shape.input_elements();
+  const bool back = work.pass == Pass::backward_data;
+  return {.name = back ? "patches back" : "patches",
+          .kind = StageKind::copy,
+          .flops = Flops(back ? matrix : 0),
+          .bytes = floats(matrix + (back ? 3 : 1) * image),
+          .working_set = floats(work.rows * work.largest())};
+}
+
+/// The result of backward_filter is summed over the threads that had a block.
+Stage sum_stage(const Im2col& work, int threads) {
+  double blocks = 0;
+  for (const auto& [block, count] : work.blocks) blocks += count;
+  const double parts = std::min<double>(threads, blocks);
+  const double weights = work.shape.weight_elements();
+  return {.name = "sum of threads",
+          .kind = StageKind::copy,
+          .flops = Flops(parts * weights),
+          .bytes = floats((3 * parts + 1) * weights),
+          .working_set = floats(2 * weights)};
+}
+
+Bytes our_workspace(const Im2col& work, int threads) {
+  const auto whole_lines = [](double elements) {
+    return static_cast<double>(round_up(static_cast<Index>(elements), most_lanes));
+  };
+  const double own =
+      work.pass == Pass::backward_filter ? whole_lines(work.shape.weight_elements()) : 0;
+  return floats(threads * (whole_lines((work.rows + work.outputs) * work.largest()) + own));
+}
+
+}  // namespace
+
+AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSetting& setting) {
+  const auto groups = static_cast<double>(shape.groups);
+  const Im2col work{.shape = shape,
+                    .pass = pass,
+                    .blocks = count_blocks(shape, setting.blocking),
+                    .rows = static_cast<double>(shape.taps()),
+                    .outputs = static_cast<double>(shape.outputs) / groups,
+                    .groups = groups};
+  const bool ours = setting.blocking == Blocking::ours;
+  AlgorithmWork result;
+  if (work.written_columns() > 0) result.stages.push_back(patch_stage(work));
+  if (ours && work.gathered_columns() > 0) {
+    const double elements = groups * work.outputs * work.gathered_columns();
+    result.stages.push_back({.name = "outputs of several images",
+                             .kind = StageKind::copy,
+                             .flops = Flops(),
+                             .bytes = floats(2 * elements),
+                             .working_set = floats(work.outputs * work.largest())});
+  }
+  result.stages.push_back(products_of(work));
+  if (ours && pass == Pass::backward_filter) {
+    result.stages.push_back(sum_stage(work, setting.threads));
+  }
+  const double matrix = is_pointwise(shape) ? 0 : work.rows * work.largest();
+  result.workspace = ours ? our_workspace(work, setting.threads) : floats(matrix);
+  return result;
+}
+
+}  // namespace dlscale::lowering

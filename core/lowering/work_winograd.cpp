@@ -1,0 +1,192 @@
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/lowering/stages.hpp"
+#include "core/lowering/tile_blocks.hpp"
+
+namespace dlscale::lowering {
+namespace {
+
+/// A pass by its planes: of `inputs` channels it makes `outputs` (of backward_filter: C and K), of
+/// a group.
+struct Sizes {
+  Index m, alpha;
+  Index groups, inputs, outputs;
+  Index tiles;           ///< of all images
+  double read, written;  ///< elements of a channel: of the input, of the output
+  Blocks tile_blocks;
+  Blocks channel_blocks;  ///< of the outputs
+  Index longest_row;      ///< tiles that are transformed in one go
+  TransformFlops flops;
+  [[nodiscard]] double elements() const { return static_cast<double>(alpha * alpha); }
+};
+
+double as_double(Index value) {
+  return static_cast<double>(value);
+}
+
+Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, Blocking blocking) {
+  const bool back = pass == Pass::backward_data;
+  const double of_input = shape.input_elements() / as_double(shape.channels);
+  const double of_output = shape.output_elements() / as_double(shape.outputs);
+  Index inputs = shape.channels / shape.groups, outputs = shape.outputs / shape.groups;
+  if (back) std::swap(inputs, outputs);
+  const TileGrid grid =
+      tile_grid(m, back ? shape.height : shape.out_height, back ? shape.width : shape.out_width);
+  const Index alpha = m + 2;
+  const Index tiles = shape.images * grid.rows * grid.columns;
+  const bool ours = blocking == Blocking::ours;
+  const Blocks channels =
+      ours ? output_blocks(outputs, alpha, inputs) : Blocks(outputs, outputs, 1, 1);
+  const Index held = inputs + (pass == Pass::backward_filter ? outputs : channels.size);
+  const Blocks blocks =
+      ours ? tile_blocks(grid, shape.images, alpha, held) : Blocks(tiles, tiles, 1, 1);
+  return {m,
+          alpha,
+          shape.groups,
+          inputs,
+          outputs,
+          tiles,
+          back ? of_output : of_input,
+          back ? of_input : of_output,
+          blocks,
+          channels,
+          std::min(grid.columns, blocks.size),
+          ours ? our_transform_flops(static_cast<int>(m))
+               : published_transform_flops(static_cast<int>(m))};
+}
+
+/// From planes or filters of `plain` elements to alpha² elements each, or back.
+Stage transform(const Sizes& sizes, std::string_view name, double count, double plain, double flops,
+                double held) {
+  const double all = as_double(sizes.groups) * count;
+  return {.name = name,
+          .kind = StageKind::transform,
+          .flops = Flops(all * flops),
+          .bytes = floats(as_double(sizes.groups) * plain + all * sizes.elements()),
+          .working_set = floats(held * sizes.elements())};
+}
+
+/// How often each length of block occurs: those of full size, and the last.
+struct Lengths {
+  double size, full, last;
+  explicit Lengths(const Blocks& blocks)
+      : size(as_double(blocks.size)),
+        full(as_double(blocks.total / blocks.size)),
+        last(as_double(blocks.total % blocks.size)) {}
+  template <class Visit>
+  void each(const Visit& visit) const {
+    if (full > 0) visit(size, full);
+    if (last > 0) visit(last, 1.0);
+  }
+};
+
+Stage products_of(const Sizes& sizes, Pass pass, int threads) {
+  std::vector<Products> products;
+  Lengths(sizes.tile_blocks).each([&](double tiles, double tile_count) {
+    Lengths(sizes.channel_blocks).each([&](double outputs, double output_count) {
+      const Blocks parts = product_parts(static_cast<Index>(outputs), sizes.alpha, threads);
+      Lengths(parts).each([&](double rows, double part_count) {
+        const double count =
+            as_double(sizes.groups) * sizes.elements() * tile_count * output_count * part_count;
+        const double inputs = as_double(sizes.inputs);
+        products.push_back(pass == Pass::backward_filter ? Products{rows, inputs, tiles, count}
+                                                         : Products{rows, tiles, inputs, count});
+      });
+    });
+  });
+  return product_stage(products);
+}
+
+std::vector<Stage> correlation_stages(const Sizes& sizes, Pass pass, int threads) {
+  const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
+  const double tiles = as_double(sizes.tiles), held = as_double(sizes.tile_blocks.size);
+  const double filters = inputs * outputs;
+  return {transform(sizes, "filter transform", filters, 9 * filters, sizes.flops.filter,
+                    inputs * as_double(sizes.channel_blocks.size)),
+          transform(sizes, "input transform", inputs * tiles, inputs * sizes.read, sizes.flops.data,
+                    inputs * held),
+          products_of(sizes, pass, threads),
+          transform(sizes, "output transform", outputs * tiles, outputs * sizes.written,
+                    sizes.flops.output, as_double(sizes.channel_blocks.size) * held)};
+}
+
+std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
+  const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
+  const double tiles = as_double(sizes.tiles), held = as_double(sizes.tile_blocks.size);
+  const double filters = inputs * outputs;
+  return {transform(sizes, "input transform", inputs * tiles, inputs * sizes.read, sizes.flops.data,
+                    inputs * held),
+          transform(sizes, "gradient transform", outputs * tiles, outputs * sizes.written,
+                    sizes.flops.gradient, outputs * held),
+          products_of(sizes, pass, threads),
+          transform(sizes, "filter transform", filters, 9 * filters, sizes.flops.filter_gradient,
+                    inputs * as_double(sizes.channel_blocks.size))};
+}
+
+/// The stacks that CorrelationPass and FilterGradientPass of the backend native hold.
+Bytes our_workspace(const Sizes& sizes, Pass pass, int threads) {
+  const Index tiles = sizes.tile_blocks.size, held = sizes.channel_blocks.size;
+  const Index kept = sizes.tile_blocks.count() > 1 ? sizes.channel_blocks.count() : 1;
+  const auto stack = [&](Index rows, Index columns) {
+    return Stack(sizes.alpha, rows, columns).total;
+  };
+  const Index strips = strip_elements(sizes.m, sizes.longest_row) * threads;
+  switch (pass) {
+    case Pass::forward:
+      return floats(kept * stack(held, sizes.inputs) + stack(sizes.inputs, tiles) +
+                    stack(held, tiles) + strips);
+    case Pass::backward_data:
+      return floats(kept * stack(sizes.inputs, held) + stack(sizes.inputs, tiles) +
+                    stack(held, tiles) + strips);
+    case Pass::backward_filter:
+      return floats(kept * stack(held, sizes.inputs) + stack(sizes.inputs, tiles) +
+                    stack(sizes.outputs, tiles) + strips);
+    case Pass::accumulate:
+      break;
+  }
+  fail_expectation("pass is one of a convolution");
+}
+
+/// e α² (T C + K C + T K)   [MODEL 4]
+Bytes whole_workspace(const Sizes& sizes) {
+  const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
+  const double tiles = as_double(sizes.tiles);
+  return floats(sizes.elements() * (tiles * inputs + inputs * outputs + tiles * outputs));
+}
+
+}  // namespace
+
+AlgorithmWork winograd_work(int m, const ConvolutionShape& shape, Pass pass,
+                            const WorkSetting& setting) {
+  const Sizes sizes = sizes_of(m, shape, pass, setting.blocking);
+  const bool ours = setting.blocking == Blocking::ours;
+  const int threads = ours ? setting.threads : 1;
+  return {pass == Pass::backward_filter ? gradient_stages(sizes, pass, threads)
+                                        : correlation_stages(sizes, pass, threads),
+          ours ? our_workspace(sizes, pass, threads) : whole_workspace(sizes)};
+}
+
+TransformFlops our_transform_flops(int m) {
+  switch (m) {
+    case 2:
+      return {32, 42, 24, 24, 28};
+    case 4:
+      return {264, 117, 160, 170, 117};
+    case 6:
+      return {640, 198, 420, 504, 198};
+    default:
+      fail_expectation("m is 2, 4 or 6");
+  }
+}
+
+TransformFlops published_transform_flops(int m) {
+  TransformFlops flops = our_transform_flops(m);
+  if (m == 2) std::tie(flops.data, flops.filter, flops.output) = std::tuple(32, 28, 24);
+  if (m == 4) std::tie(flops.data, flops.filter, flops.output) = std::tuple(144, 72, 100);
+  return flops;
+}
+
+}  // namespace dlscale::lowering

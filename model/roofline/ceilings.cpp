@@ -1,0 +1,91 @@
+#include "model/roofline/ceilings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.hpp"
+
+namespace dlscale::model {
+
+HierarchicalRoofline::HierarchicalRoofline(FlopsPerSecond peak, std::vector<MemoryLevel> levels,
+                                           Seconds launch)
+    : peak_(peak), levels_(std::move(levels)), launch_(launch) {
+  const auto ordered = [](const MemoryLevel& near, const MemoryLevel& far) {
+    return near.capacity < far.capacity && near.bandwidth >= far.bandwidth;
+  };
+  bool valid = !levels_.empty() && peak_.si() > 0 && launch_.si() >= 0;
+  for (std::size_t i = 0; valid && i < levels_.size(); ++i) {
+    valid = levels_[i].bandwidth.si() > 0 && (i == 0 || ordered(levels_[i - 1], levels_[i]));
+  }
+  if (!valid) {
+    throw ConfigError(
+        "a roofline needs a peak and levels of memory, each larger and no faster than the one "
+        "before. Measure them again: dlscale bench memory.");
+  }
+}
+
+Seconds HierarchicalRoofline::time(Flops flops, std::span<const Bytes> traffic) const {
+  EXPECT(traffic.size() == levels_.size());
+  Seconds longest = flops / peak_;
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    longest = std::max(longest, traffic[i] / levels_[i].bandwidth);
+  }
+  return longest;
+}
+
+FlopsPerSecond HierarchicalRoofline::attainable(std::size_t level, FlopsPerByte intensity) const {
+  return std::min(peak_, levels_.at(level).bandwidth * intensity);
+}
+
+std::size_t HierarchicalRoofline::level_of(Bytes working_set) const {
+  const auto found = std::find_if(levels_.begin(), levels_.end(), [&](const MemoryLevel& level) {
+    return working_set <= level.capacity;
+  });
+  return found == levels_.end() ? levels_.size() - 1
+                                : static_cast<std::size_t>(found - levels_.begin());
+}
+
+Seconds HierarchicalRoofline::time_based(const Work& work, Bytes working_set) const {
+  const MemoryLevel& level = levels_[level_of(working_set)];
+  return Roofline{peak_, level.bandwidth}.time(work) + launch_;
+}
+
+Bytes HierarchicalRoofline::least_bytes(std::size_t level) const {
+  return levels_.at(level).bandwidth * launch_;
+}
+
+std::vector<MemoryLevel> levels_of(std::vector<MeasuredBandwidth> measured, double tolerance) {
+  std::map<double, double> highest;
+  for (const MeasuredBandwidth& point : measured) {
+    double& best = highest[point.working_set.si()];
+    best = std::max(best, point.bandwidth.si());
+  }
+  // What a larger working set still reaches, a smaller one could.
+  double reached = 0;
+  for (auto point = highest.rbegin(); point != highest.rend(); ++point) {
+    reached = point->second = std::max(point->second, reached);
+  }
+  std::vector<MemoryLevel> levels;
+  for (auto first = highest.begin(); first != highest.end();) {
+    const auto last = std::find_if(first, highest.end(), [&](const auto& point) {
+      return point.second < (1 - tolerance) * first->second;
+    });
+    const double end = std::prev(last)->first;
+    const bool is_last = last == highest.end();
+    if (end >= 2 * first->first || is_last) {
+      levels.push_back(
+          {fmt::format("level {}", levels.size() + 1), Bytes(end), BytesPerSecond(first->second)});
+    }
+    first = last;
+  }
+  if (levels.empty()) {
+    throw ConfigError(
+        "no bandwidth was measured over a range of working sets, so that the levels of the memory "
+        "are unknown. Measure them: dlscale bench memory.");
+  }
+  return levels;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,155 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "model/roofline/kernel_model.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view schema = "dlscale.kernels";
+constexpr int version = 1;
+
+double finite(double value) {
+  EXPECT(std::isfinite(value));
+  return value;
+}
+
+Json to_json(const CaseSizes& sizes) {
+  Json json = Json::object();
+  for (std::size_t i = 0; i < sizes.values.size(); ++i) {
+    json[std::string(CaseSizes::names.at(i))] = finite(sizes.values.at(i));
+  }
+  return json;
+}
+
+Json to_json(const KernelModel& model) {
+  Json parameters = Json::object();
+  for (std::size_t i = 0; i < term_count; ++i) {
+    const double value = finite(model.parameters.at(i));
+    if (value > 0) parameters[std::string(term_name(static_cast<Term>(i)))] = value;
+  }
+  return {{"backend", model.way.backend},
+          {"algorithm", lowering::method_name(model.way.method)},
+          {"pass", pass_name(model.way.pass)},
+          {"threads", model.way.threads},
+          {"cache", model.way.cache},
+          {"parameters", std::move(parameters)},
+          {"near_bytes", finite(model.near.si())},
+          {"least", to_json(model.least)},
+          {"greatest", to_json(model.greatest)},
+          {"ratio_low", finite(model.ratio_low)},
+          {"ratio_high", finite(model.ratio_high)},
+          {"naive_flops_per_s", finite(model.naive.peak.si())},
+          {"naive_bytes_per_s", finite(model.naive.bandwidth.si())},
+          {"kernels", model.kernels},
+          {"samples", model.samples}};
+}
+
+/// A number of [least, 1e30]: JSON may hold any.
+double number(const Json& json, const char* key, double least) {
+  const double value = json.at(key).get<double>();
+  if (value >= least && value <= 1e30) return value;
+  throw ConfigError(fmt::format("{} is {}, out of range", key, value));
+}
+
+int count(const Json& json, const char* key) {
+  const double value = number(json, key, 1);
+  if (value == std::floor(value) && value <= 1e9) return static_cast<int>(value);
+  throw ConfigError(fmt::format("{} is {}, which is no count", key, value));
+}
+
+Pass parse_pass(const std::string& name) {
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    if (pass_name(pass) == name) return pass;
+  }
+  throw ConfigError(fmt::format("\"{}\" is no pass of a convolution", name));
+}
+
+CaseSizes parse_sizes(const Json& json) {
+  CaseSizes sizes;
+  for (std::size_t i = 0; i < sizes.values.size(); ++i) {
+    sizes.values.at(i) = number(json, std::string(CaseSizes::names.at(i)).c_str(), 0);
+  }
+  return sizes;
+}
+
+Amounts parse_parameters(const Json& json) {
+  Amounts parameters{};
+  for (const auto& [name, value] : json.items()) {
+    std::size_t place = 0;
+    while (place < term_count && term_name(static_cast<Term>(place)) != name) ++place;
+    if (place == term_count) throw ConfigError(fmt::format("\"{}\" is no parameter", name));
+    parameters.at(place) = number(json, name.c_str(), 0);
+  }
+  return parameters;
+}
+
+KernelModel parse_model(const Json& json) {
+  KernelModel model;
+  model.way = {json.at("backend"), lowering::parse_method(json.at("algorithm").get<std::string>()),
+               parse_pass(json.at("pass")), count(json, "threads"), json.at("cache")};
+  model.parameters = parse_parameters(json.at("parameters"));
+  model.near = Bytes(number(json, "near_bytes", 1));
+  model.least = parse_sizes(json.at("least"));
+  model.greatest = parse_sizes(json.at("greatest"));
+  model.ratio_low = number(json, "ratio_low", 0);
+  model.ratio_high = number(json, "ratio_high", 1);
+  if (model.ratio_low > 1) throw ConfigError("ratio_low is greater than 1");
+  model.naive = {FlopsPerSecond(number(json, "naive_flops_per_s", 1)),
+                 BytesPerSecond(number(json, "naive_bytes_per_s", 1))};
+  model.kernels = count(json, "kernels");
+  model.samples = count(json, "samples");
+  return model;
+}
+
+KernelModels parse(std::string_view text) {
+  const Json json = Json::parse(text);
+  if (!json.is_object() || json.value("schema", "") != schema) {
+    throw ConfigError(fmt::format("it has no \"schema\": \"{}\"", schema));
+  }
+  if (json.at("version") != version) {
+    throw ConfigError(
+        fmt::format("it is of version {}, not {}", json.at("version").dump(), version));
+  }
+  KernelModels models;
+  models.cpu = json.at("cpu");
+  models.sources = json.at("sources").get<std::vector<std::string>>();
+  for (const Json& model : json.at("models")) models.models.push_back(parse_model(model));
+  return models;
+}
+
+}  // namespace
+
+std::string kernel_models_json(const KernelModels& models) {
+  Json list = Json::array();
+  for (const KernelModel& model : models.models) list.push_back(to_json(model));
+  const nlohmann::ordered_json json{{"schema", schema},
+                                    {"version", version},
+                                    {"cpu", models.cpu},
+                                    {"sources", models.sources},
+                                    {"models", std::move(list)}};
+  return json.dump(1) + "\n";
+}
+
+KernelModels kernel_models_from_json(std::string_view text, std::string_view where) {
+  std::string problem;
+  try {
+    return parse(text);
+  } catch (const Json::exception& error) {
+    problem = error.what();
+  } catch (const ConfigError& error) {
+    problem = error.what();
+  }
+  throw ConfigError(fmt::format(
+      "{} is no file of kernel models that can be read: {}. Write it again: dlscale roofline fit.",
+      where, problem));
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,57 @@
+#pragma once
+#include <span>
+
+#include "model/roofline/kernel_model.hpp"
+
+namespace dlscale::model {
+
+/// Fits one model a way to what was measured of it: robust least squares on relative error with
+/// parameters ≥ 0 (least_squares.hpp). Which side of each stage's maximum counts is found by turns:
+/// parameters from the sides that count, sides from the parameters, up to 15 times; the best of
+/// them is kept. `near` is the best of 256 KiB … 16 MiB. Intervals come from leaving out one tenth
+/// of the shapes at a time, by fold_of(), and predicting them by a fit to the others.
+/// Ways of fewer than 3 shapes get no model: `skipped` names them.
+KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std::string>& skipped);
+
+/// How good a fit is at shapes that it has not seen.
+struct AlgorithmErrors {
+  std::string algorithm;  ///< "native winograd_f4"; "all"
+  int kernels = 0;
+  int samples = 0;
+  int extrapolated = 0;
+  double bias = 0;    ///< median of (predicted - measured) / measured
+  double median = 0;  ///< of its absolute value
+  double p90 = 0;     ///< its 90 % quantile
+  double within = 0;  ///< share of measurements inside their interval
+  double naive_median = 0, naive_p90 = 0;
+};
+
+/// What the choice among measured ways loses, over all shapes, batches and passes that were
+/// measured by two ways or more.
+struct ChoiceLoss {
+  int choices = 0;
+  int best = 0;  ///< choices that were the fastest measured
+  Seconds chosen, least;
+  [[nodiscard]] double loss() const { return chosen / least - 1; }
+};
+
+/// A predicted and a measured time.
+struct JudgedSample {
+  KernelSample sample;
+  KernelPrediction prediction;
+  [[nodiscard]] double error() const { return (prediction.time.value - sample.time) / sample.time; }
+};
+
+struct KernelJudgement {
+  std::vector<JudgedSample> samples;
+  std::vector<AlgorithmErrors> algorithms;  ///< sorted by name; the last is of all
+  ChoiceLoss choice;
+  int training_kernels = 0;
+  int not_judged = 0;  ///< samples of ways without a model
+};
+
+/// Fits to the training half and judges on the other: half_of(). Throws ConfigError where a half is
+/// empty.
+KernelJudgement judge_kernels(std::span<const KernelSample> samples);
+
+}  // namespace dlscale::model

@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+#include "model/roofline/kernel_fit.hpp"
+#include "model/roofline/split.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using Judged = std::vector<const JudgedSample*>;
+
+AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
+  AlgorithmErrors result{.algorithm = algorithm, .samples = static_cast<int>(samples.size())};
+  std::vector<double> errors;
+  std::vector<double> sizes;
+  std::vector<double> naive;
+  std::map<std::string, int> kernels;
+  double within = 0;
+  for (const JudgedSample* judged : samples) {
+    const Seconds measured = judged->sample.time;
+    const KernelPrediction& predicted = judged->prediction;
+    errors.push_back(judged->error());
+    sizes.push_back(std::abs(errors.back()));
+    naive.push_back(std::abs(predicted.naive / measured - 1));
+    ++kernels[judged->sample.what.kernel];
+    result.extrapolated += predicted.extrapolated() ? 1 : 0;
+    if (predicted.time.low <= measured && measured <= predicted.time.high) ++within;
+  }
+  result.kernels = static_cast<int>(kernels.size());
+  result.bias = median(errors);
+  result.median = median(sizes);
+  result.p90 = quantile(sizes, 0.9);
+  result.within = within / static_cast<double>(samples.size());
+  result.naive_median = median(naive);
+  result.naive_p90 = quantile(naive, 0.9);
+  return result;
+}
+
+std::vector<AlgorithmErrors> errors_by_algorithm(const std::vector<JudgedSample>& samples) {
+  std::map<std::string, Judged> groups;
+  Judged all;
+  for (const JudgedSample& judged : samples) {
+    groups[judged.sample.what.way.algorithm()].push_back(&judged);
+    all.push_back(&judged);
+  }
+  std::vector<AlgorithmErrors> errors;
+  errors.reserve(groups.size() + 1);
+  for (const auto& [algorithm, group] : groups) errors.push_back(errors_of(algorithm, group));
+  errors.push_back(errors_of("all", all));
+  return errors;
+}
+
+/// Of the ways that were measured and have a model, what the fastest by prediction took.
+ChoiceLoss loss_of_choice(const std::vector<JudgedSample>& samples) {
+  std::map<std::tuple<std::string, int, Pass, int, std::string>, Judged> rivals;
+  for (const JudgedSample& judged : samples) {
+    const auto& [way, kernel, batch, shape, work] = judged.sample.what;
+    rivals[{kernel, batch, way.pass, way.threads, way.cache}].push_back(&judged);
+  }
+  ChoiceLoss loss;
+  for (const auto& [question, group] : rivals) {
+    if (group.size() < 2) continue;
+    const auto* chosen = *std::ranges::min_element(
+        group, {}, [](const auto* judged) { return judged->prediction.time.value; });
+    const auto* fastest = *std::ranges::min_element(
+        group, {}, [](const auto* judged) { return judged->sample.time; });
+    ++loss.choices;
+    loss.best += chosen == fastest ? 1 : 0;
+    loss.chosen += chosen->sample.time;
+    loss.least += fastest->sample.time;
+  }
+  return loss;
+}
+
+}  // namespace
+
+KernelJudgement judge_kernels(std::span<const KernelSample> samples) {
+  std::vector<KernelSample> training;
+  std::vector<KernelSample> judging;
+  std::map<std::string, int> kernels;
+  for (const KernelSample& sample : samples) {
+    const bool trains = half_of(sample.what.kernel) == Half::training;
+    (trains ? training : judging).push_back(sample);
+    if (trains) ++kernels[sample.what.kernel];
+  }
+  if (training.empty() || judging.empty()) {
+    throw ConfigError(
+        fmt::format("all {} measured convolutions stand on one side of the split, so that no fit "
+                    "can be judged on what it has not seen. Measure more shapes: dlscale bench "
+                    "conv --network resnet50,googlenet,vgg16,alexnet --algorithms all.",
+                    samples.size()));
+  }
+  std::vector<std::string> skipped;
+  const KernelModels models = fit_kernels(training, skipped);
+  KernelJudgement judgement;
+  judgement.training_kernels = static_cast<int>(kernels.size());
+  for (const KernelSample& sample : judging) {
+    if (const KernelModel* model = models.find(sample.what.way)) {
+      judgement.samples.push_back({sample, model->predict(sample.what)});
+    } else {
+      ++judgement.not_judged;
+    }
+  }
+  if (judgement.samples.empty()) {
+    throw ConfigError(
+        "no algorithm was measured at 3 shapes or more of the training half, so that none has a "
+        "model to judge. Measure more layers or networks: dlscale bench conv --algorithms all.");
+  }
+  judgement.algorithms = errors_by_algorithm(judgement.samples);
+  judgement.choice = loss_of_choice(judgement.samples);
+  return judgement;
+}
+
+}  // namespace dlscale::model

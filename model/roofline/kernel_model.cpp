@@ -1,0 +1,67 @@
+#include "model/roofline/kernel_model.hpp"
+
+#include <algorithm>
+
+namespace dlscale::model {
+
+CaseSizes sizes_of(const KernelCase& what) {
+  const ConvolutionShape& shape = what.shape;
+  lowering::Products largest{
+      .m = static_cast<double>(shape.outputs) / static_cast<double>(shape.groups),
+      .n = static_cast<double>(shape.images * shape.out_height * shape.out_width),
+      .k = static_cast<double>(shape.taps())};
+  double most = 0;
+  for (const lowering::Stage& stage : what.work.stages) {
+    for (const lowering::Products& products : stage.products) {
+      const double operations = products.m * products.n * products.k;
+      if (operations <= most) continue;
+      most = operations;
+      largest = products;
+    }
+  }
+  return {{what.work.flops().si(), what.work.bytes().si(), largest.m, largest.n, largest.k}};
+}
+
+KernelPrediction KernelModel::predict(const KernelCase& what) const {
+  const Seconds time = time_of(terms_of(what, near), parameters);
+  KernelPrediction prediction{{time, ratio_low * time, ratio_high * time},
+                              {},
+                              naive.time({what.work.flops(), what.work.bytes()})};
+  const CaseSizes sizes = sizes_of(what);
+  for (std::size_t i = 0; i < sizes.values.size(); ++i) {
+    const double size = sizes.values.at(i);
+    if (size >= least.values.at(i) && size <= greatest.values.at(i)) continue;
+    prediction.beyond.emplace_back(CaseSizes::names.at(i));
+  }
+  return prediction;
+}
+
+const KernelModel* KernelModels::find(const Way& way) const {
+  const auto found = std::find_if(models.begin(), models.end(),
+                                  [&](const KernelModel& model) { return model.way == way; });
+  return found == models.end() ? nullptr : &*found;
+}
+
+std::vector<Candidate> choose(const KernelModels& models, const std::string& kernel, int batch,
+                              Pass pass, int threads, const std::string& cache,
+                              std::optional<Bytes> workspace_limit) {
+  const auto convolution = parse_convolution_key(kernel, batch);
+  if (!convolution) return {};
+  std::vector<Candidate> all;
+  for (const KernelModel& model : models.models) {
+    const Way& way = model.way;
+    const bool wanted = way.pass == pass && way.threads == threads && way.cache == cache;
+    if (!wanted || !refusal(way, convolution->shape).empty()) continue;
+    const KernelCase what = make_case(way, kernel, batch);
+    const Bytes workspace = what.work.workspace;
+    const bool fits = !workspace_limit || workspace <= *workspace_limit;
+    all.push_back({way, model.predict(what), workspace, fits});
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.fits != b.fits) return a.fits;
+    return a.prediction.time.value < b.prediction.time.value;
+  });
+  return all;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,79 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/machine.hpp"
+#include "model/roofline/kernel_terms.hpp"
+#include "model/roofline/roofline.hpp"
+
+namespace dlscale::model {
+
+/// Sizes of a case that say whether a model has seen the like of it: operations, bytes, and m, n, k
+/// of its largest matrix product (direct: K, N P Q, C R S of a group).
+struct CaseSizes {
+  static constexpr std::array<std::string_view, 5> names{"flops", "bytes", "m", "n", "k"};
+  std::array<double, names.size()> values{};
+};
+CaseSizes sizes_of(const KernelCase& what);
+
+/// A predicted time.
+struct KernelPrediction {
+  Estimate<Seconds> time;           ///< 95 % interval by cross-validation: see KernelModel
+  std::vector<std::string> beyond;  ///< sizes outside of the range fitted; empty: interpolated
+  Seconds naive;  ///< KernelModel::naive: the algorithm's work at the highest rates seen
+  [[nodiscard]] bool extrapolated() const { return !beyond.empty(); }
+};
+
+/// The time of convolutions by one way:
+///   t = start + tensors + Σ over stages max(compute, memory)   [MODEL 4.6]
+/// with a few parameters ≥ 0 a kind of stage and none a shape. Matrix products take, each,
+///   2 m n k / π + a m n + b m k + c k n + d,
+/// which is an efficiency of 1 / (1 + π/2 (a/k + b/n + c/m + d/(m n k))): products that are thin
+/// in any direction are slow. Bytes of a working set W count once more, W / (W + near), where they
+/// leave the near caches. [D: our own form; MODEL 4.6 leaves the efficiency open.]
+/// Wrong where a library changes its kernel from shape to shape, which no size here tells.
+struct KernelModel {
+  Way way;
+  Amounts parameters{};
+  Bytes near;                 ///< see terms_of()
+  CaseSizes least, greatest;  ///< of what it was fitted to
+  double ratio_low = 1;       ///< measured / predicted of shapes left out of a fit: its 2.5 %
+  double ratio_high = 1;      ///< and 97.5 % quantiles, so that 95 % of new ones lie between
+  Roofline naive{};           ///< highest rates that any way reached, by its algorithm's work
+  int kernels = 0;            ///< fitted to so many shapes
+  int samples = 0;            ///< and times: shapes by batches
+  [[nodiscard]] KernelPrediction predict(const KernelCase& what) const;
+};
+
+/// Models of all ways that were measured.
+struct KernelModels {
+  std::vector<KernelModel> models;
+  std::string cpu = "unknown";
+  std::vector<std::string> sources;  ///< result files
+  /// None if there is none.
+  [[nodiscard]] const KernelModel* find(const Way& way) const;
+};
+
+/// A way to run a layer, and what it would cost.
+struct Candidate {
+  Way way;
+  KernelPrediction prediction;
+  Bytes workspace;
+  bool fits = true;  ///< into the limit of workspace
+};
+
+/// All ways the models know for a convolution, those that fit first, the fastest first; empty if
+/// none offers it.
+std::vector<Candidate> choose(const KernelModels& models, const std::string& kernel, int batch,
+                              Pass pass, int threads, const std::string& cache,
+                              std::optional<Bytes> workspace_limit = {});
+
+/// JSON {"schema": "dlscale.kernels", "version": 1, …}, SI, unit in the key.
+std::string kernel_models_json(const KernelModels& models);
+/// Throws ConfigError that names `where` and what is wrong there.
+KernelModels kernel_models_from_json(std::string_view text, std::string_view where);
+
+}  // namespace dlscale::model

@@ -1,0 +1,144 @@
+#include "model/roofline/kernel_sample.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include "core/error.hpp"
+#include "model/calibrate/pool.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
+
+std::optional<Pass> parse_pass(const Sourced& one) {
+  const auto found = std::find_if(passes.begin(), passes.end(),
+                                  [&](Pass pass) { return pass_name(pass) == one.axis("pass"); });
+  if (found == passes.end()) return std::nullopt;
+  return *found;
+}
+
+/// Measurements of one case, with what they have in common.
+struct Found {
+  KernelCase what;
+  Group group;
+  std::set<std::string> layers;
+};
+
+class Sorter {
+ public:
+  explicit Sorter(LeftOut& left_out) : left_out_(&left_out) {}
+
+  void add(const Sourced& one) {
+    const auto pass = parse_pass(one);
+    const auto method = lowering::method_of(one.measurement->implementation);
+    if (!pass || !method || !one.axis("kernel").starts_with("convolution ")) {
+      ++left_out_->other_kernels;
+    } else if (one.axis("dtype") != dtype_name(DType::f32)) {
+      ++left_out_->other_precisions;
+    } else if (one.count("ranks_on_node") != 1) {
+      ++left_out_->beside_others;
+    } else {
+      add(one, {one.axis("backend"), *method, *pass, one.count("threads"), one.axis("cache")});
+    }
+  }
+
+  [[nodiscard]] std::vector<KernelSample> samples() const {
+    std::vector<KernelSample> all;
+    all.reserve(found_.size());
+    for (const auto& [key, found] : found_) {
+      const Estimate<Seconds> time = pool(found.group, "time", Range::positive, Ranks::slowest);
+      all.push_back({found.what, time.value, {found.layers.begin(), found.layers.end()}});
+    }
+    return all;
+  }
+
+ private:
+  void add(const Sourced& one, const Way& way) {
+    const std::string& kernel = one.axis("kernel");
+    const int batch = one.count("batch");
+    const std::tuple key(way, kernel, batch);
+    auto place = found_.find(key);
+    if (place == found_.end()) {
+      place = found_.emplace(key, Found{read(one, way, kernel, batch), {}, {}}).first;
+    }
+    place->second.group.push_back(one);
+    place->second.layers.insert(fmt::format("{} {}", one.axis("network"), one.axis("layer")));
+  }
+
+  static KernelCase read(const Sourced& one, const Way& way, const std::string& kernel, int batch) {
+    try {
+      return make_case(way, kernel, batch,
+                       lowering::vector_floats(one.measurement->implementation));
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{}: {}", one.file, error.what()));
+    }
+  }
+
+  LeftOut* left_out_;
+  std::map<std::tuple<Way, std::string, int>, Found> found_;
+};
+
+bool usable(const Measurement& measurement) {
+  return measurement.benchmark == "conv" &&
+         (measurement.status == Status::ok || measurement.status == Status::unstable);
+}
+
+}  // namespace
+
+std::string Way::algorithm() const {
+  return fmt::format("{} {}", backend, lowering::method_name(method));
+}
+
+std::string refusal(const Way& way, const ConvolutionShape& shape) {
+  if (way.method == lowering::Method::direct) return "";
+  std::string why = lowering::refusal(way.method, shape);
+  if (!why.empty() || way.backend == "native" || way.method == lowering::Method::im2col) {
+    return why;
+  }
+  if (shape.groups > 1) return fmt::format("{} groups: it offers one", shape.groups);
+  return shape.pad > 1 ? fmt::format("pad {}: it offers 0 and 1", shape.pad) : "";
+}
+
+KernelCase make_case(const Way& way, const std::string& kernel, int batch, int vector_floats) {
+  const auto convolution = parse_convolution_key(kernel, batch);
+  EXPECT(convolution.has_value());
+  if (way.method != lowering::Method::direct) {
+    if (const std::string why = lowering::refusal(way.method, convolution->shape); !why.empty()) {
+      throw ConfigError(
+          fmt::format("\"{}\" cannot have run by {}: {}. Measure it again with this version.",
+                      kernel, lowering::method_name(way.method), why));
+    }
+  }
+  const auto blocking =
+      way.backend == "native" ? lowering::Blocking::ours : lowering::Blocking::whole;
+  return {way, kernel, batch, convolution->shape,
+          lowering::algorithm_work(way.method, convolution->shape, way.pass,
+                                   {.blocking = blocking,
+                                    .threads = way.threads,
+                                    .vector_floats = vector_floats,
+                                    .bias = convolution->bias,
+                                    .relu = convolution->relu})};
+}
+
+std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, LeftOut& left_out) {
+  Sorter sorter(left_out);
+  for (const ResultFile& file : results) {
+    for (const Measurement& measurement : file.measurements) {
+      if (usable(measurement)) sorter.add({&measurement, file.path.string()});
+    }
+  }
+  std::vector<KernelSample> samples = sorter.samples();
+  if (samples.empty()) {
+    throw ConfigError(
+        "there is no convolution in f32 on a rank alone among these results, so that there is "
+        "nothing to model. Measure some: dlscale bench conv --algorithms all.");
+  }
+  return samples;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,61 @@
+#pragma once
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "core/lowering/work.hpp"
+#include "core/measurement.hpp"
+
+namespace dlscale::model {
+
+/// What decides which model speaks for a convolution: an algorithm of a backend for one pass, under
+/// one condition.
+struct Way {
+  std::string backend;
+  lowering::Method method = lowering::Method::direct;
+  Pass pass = Pass::forward;
+  int threads = 1;
+  std::string cache = "cold";  ///< axis "cache" of bench conv
+  auto operator<=>(const Way&) const = default;
+  /// "native winograd_f4", as tables name it.
+  [[nodiscard]] std::string algorithm() const;
+};
+
+/// A convolution by one way, ready to be timed or predicted.
+struct KernelCase {
+  Way way;
+  std::string kernel;  ///< kernel_key()
+  int batch = 1;
+  ConvolutionShape shape;
+  lowering::AlgorithmWork work;
+};
+
+/// Why that backend does not offer the shape by that method, as far as is known; empty if it does.
+/// oneDNN's Winograd: filters of 3 x 3, stride 1, one group, pad of at most 1.
+std::string refusal(const Way& way, const ConvolutionShape& shape);
+
+/// Requires a key that parse_convolution_key() reads, and no refusal.
+KernelCase make_case(const Way& way, const std::string& kernel, int batch, int vector_floats = 16);
+
+/// One that was measured.
+struct KernelSample {
+  KernelCase what;
+  Seconds time;                     ///< median of the medians of all its measurements
+  std::vector<std::string> layers;  ///< "vgg16 conv1_2": where it was met
+};
+
+/// What results were left out, and why.
+struct LeftOut {
+  int other_kernels = 0;     ///< no convolutions, or none whose algorithm is known
+  int other_precisions = 0;  ///< not f32
+  int beside_others = 0;     ///< on a rank beside others
+};
+
+/// All convolutions among results of bench conv with status ok or unstable, f32, on a rank alone.
+/// The algorithm is what ran, not what was asked for: "chosen" counts with the algorithm that it
+/// was. Throws ConfigError that names file and key for what cannot be read, and where nothing is
+/// left.
+std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, LeftOut& left_out);
+
+}  // namespace dlscale::model

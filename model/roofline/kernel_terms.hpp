@@ -1,0 +1,62 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include "model/roofline/kernel_sample.hpp"
+
+namespace dlscale::model {
+
+/// What a stage's time is made of: amounts that a model multiplies by its parameters, all ≥ 0.
+enum class Term : std::size_t {
+  start,             ///< 1: what a run costs before it does anything
+  tensors,           ///< bytes of input, weights and output, which start in memory
+  multiply,          ///< operations of matrix products
+  product_result,    ///< elements of results, m n: loaded and stored once a panel of k
+  product_left,      ///< elements of left operands, m k: packed and read
+  product_right,     ///< elements of right operands, k n
+  product_call,      ///< products
+  product_memory,    ///< bytes of products whose operands leave the near caches
+  transform_flops,   ///< operations of transforms
+  transform_bytes,   ///< bytes they read and write
+  transform_memory,  ///< the same where they leave the near caches
+  copy_bytes,
+  copy_memory,
+  direct_flops,     ///< operations of a direct convolution, channels padded to vectors
+  direct_result,    ///< results, once a vector of input channels: loaded and stored
+  direct_call,      ///< rows of outputs of a vector of channels: calls of the inner kernel
+  direct_memory,    ///< bytes of its tensors
+  pointwise_flops,  ///< the same four of 1 × 1 filters, for which libraries have other kernels
+  pointwise_result,
+  pointwise_call,
+  pointwise_memory,
+};
+inline constexpr std::size_t term_count = 21;
+/// "multiply_s_per_flop": name and unit of the parameter of a term, as files have it.
+std::string_view term_name(Term term);
+
+using Amounts = std::array<double, term_count>;
+
+/// The two sides of a roofline of one stage.
+struct StageTerms {
+  Amounts compute{};
+  Amounts memory{};
+};
+
+/// t = θ · always + Σ over stages max(θ · compute, θ · memory)   [MODEL 4.6]
+struct KernelTerms {
+  Amounts always{};
+  std::vector<StageTerms> stages;
+};
+
+/// `near`: the size at which half of a working set's bytes count as leaving the near caches; of a
+/// working set W the share W / (W + near) does.
+KernelTerms terms_of(const KernelCase& what, Bytes near);
+
+/// With parameters θ ≥ 0, one a term.
+Seconds time_of(const KernelTerms& terms, const Amounts& parameters);
+
+double dot(const Amounts& a, const Amounts& b);
+
+}  // namespace dlscale::model

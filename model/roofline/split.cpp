@@ -1,0 +1,34 @@
+#include "model/roofline/split.hpp"
+
+#include "core/error.hpp"
+
+namespace dlscale::model {
+namespace {
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t value = 14695981039346656037U;
+  for (const char letter : text) {
+    value = (value ^ static_cast<unsigned char>(letter)) * 1099511628211U;
+  }
+  return value;
+}
+
+/// Every bit of the result depends on every bit of x; FNV's last bits depend on few letters.
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 33)) * 0xFF51AFD7ED558CCDU;
+  x = (x ^ (x >> 33)) * 0xC4CEB9FE1A85EC53U;
+  return x ^ (x >> 33);
+}
+
+}  // namespace
+
+int fold_of(std::string_view kernel, int folds, std::uint64_t salt) {
+  EXPECT(folds >= 1);
+  return static_cast<int>(mixed(fnv1a(kernel) + salt) % static_cast<std::uint64_t>(folds));
+}
+
+Half half_of(std::string_view kernel) {
+  return fold_of(kernel, 2) == 0 ? Half::training : Half::judging;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,104 @@
+#include "report/json/fields.hpp"
+#include "report/roofline_table.hpp"
+
+namespace dlscale::report {
+namespace {
+
+Json errors_fields(const model::AlgorithmErrors& errors) {
+  return {{"algorithm", errors.algorithm},
+          {"kernels", errors.kernels},
+          {"samples", errors.samples},
+          {"extrapolated", errors.extrapolated},
+          {"bias", number(errors.bias)},
+          {"median_abs", number(errors.median)},
+          {"p90_abs", number(errors.p90)},
+          {"in_interval", number(errors.within)},
+          {"naive_median_abs", number(errors.naive_median)},
+          {"naive_p90_abs", number(errors.naive_p90)}};
+}
+
+Json way_fields(const model::Way& way) {
+  return {{"backend", way.backend},
+          {"algorithm", lowering::method_name(way.method)},
+          {"pass", pass_name(way.pass)},
+          {"threads", way.threads},
+          {"cache", way.cache}};
+}
+
+Json prediction_fields(const model::KernelPrediction& prediction) {
+  return {{"time_s", number(prediction.time.value)},
+          {"low_s", number(prediction.time.low)},
+          {"high_s", number(prediction.time.high)},
+          {"naive_s", number(prediction.naive)},
+          {"beyond", prediction.beyond}};
+}
+
+Json sample_fields(const model::JudgedSample& judged) {
+  const model::KernelCase& what = judged.sample.what;
+  return {{"way", way_fields(what.way)},
+          {"kernel", what.kernel},
+          {"batch", what.batch},
+          {"layers", judged.sample.layers},
+          {"measured_s", number(judged.sample.time)},
+          {"predicted", prediction_fields(judged.prediction)},
+          {"error", number(judged.error())}};
+}
+
+Json candidate_fields(const model::Candidate& candidate) {
+  return {{"way", way_fields(candidate.way)},
+          {"predicted", prediction_fields(candidate.prediction)},
+          {"workspace_bytes", number(candidate.workspace.si())},
+          {"fits", candidate.fits}};
+}
+
+std::string_view verdict(ExitCode code) {
+  if (code == ExitCode::ok) return "passed";
+  return code == ExitCode::inconclusive ? "inconclusive" : "failed";
+}
+
+}  // namespace
+
+std::string roofline_json(const model::KernelJudgement& judgement, const RooflineLimits& limits) {
+  Json json{{"schema", "dlscale.roofline_validation"}, {"version", 1}};
+  json["verdict"] = verdict(exit_code(judgement, limits));
+  json["limits"] = {{"median_abs", number(limits.median)},
+                    {"p90_abs", number(limits.p90)},
+                    {"choice_loss", number(limits.choice)}};
+  json["training_kernels"] = judgement.training_kernels;
+  json["not_judged"] = judgement.not_judged;
+  json["algorithms"] = Json::array();
+  for (const auto& errors : judgement.algorithms) {
+    json["algorithms"].push_back(errors_fields(errors));
+  }
+  const model::ChoiceLoss& choice = judgement.choice;
+  json["choice"] = {{"choices", choice.choices},
+                    {"fastest_chosen", choice.best},
+                    {"chosen_s", number(choice.chosen)},
+                    {"fastest_s", number(choice.least)},
+                    {"loss", choice.choices > 0 ? number(choice.loss()) : Json(nullptr)}};
+  json["samples"] = Json::array();
+  for (const auto& judged : judgement.samples) json["samples"].push_back(sample_fields(judged));
+  return dump(json);
+}
+
+std::string choice_json(const std::string& network, int batch, std::optional<Bytes> limit,
+                        const std::vector<LayerChoice>& choices) {
+  Json json{{"schema", "dlscale.choice"}, {"version", 1}};
+  json["network"] = network;
+  json["batch"] = batch;
+  json["workspace_limit_bytes"] = limit ? number(limit->si()) : Json(nullptr);
+  json["layers"] = Json::array();
+  for (const LayerChoice& choice : choices) {
+    Json layer{{"layer", choice.layer},
+               {"kernel", choice.kernel},
+               {"pass", pass_name(choice.pass)},
+               {"candidates", Json::array()}};
+    for (const auto& candidate : choice.candidates) {
+      layer["candidates"].push_back(candidate_fields(candidate));
+    }
+    json["layers"].push_back(std::move(layer));
+  }
+  return dump(json);
+}
+
+}  // namespace dlscale::report

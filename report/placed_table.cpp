@@ -1,0 +1,149 @@
+#include "report/placed_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/quantity_text.hpp"
+#include "core/statistics.hpp"
+#include "report/json/fields.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::HierarchicalRoofline;
+using model::PlacedKernel;
+
+std::string giga(FlopsPerSecond rate) {
+  return significant(rate.si() * 1e-9, 4);
+}
+
+Table ceilings_table(const HierarchicalRoofline& roofline) {
+  Table table;
+  table.title = fmt::format("Measured ceilings: {}, and of memory", to_text(roofline.peak()));
+  table.columns = {{"level", Align::left}, {"up to"}, {"bandwidth"}, {"ridge FLOP/B"}};
+  for (const model::MemoryLevel& level : roofline.levels()) {
+    table.rows.push_back({{level.name},
+                          {to_text(level.capacity)},
+                          {to_text(level.bandwidth)},
+                          {significant((roofline.peak() / level.bandwidth).si(), 3)}});
+  }
+  table.notes = {
+      "peak: the highest rate of operations really executed among the results given; the last "
+      "level holds all that is larger"};
+  return table;
+}
+
+Table kernels_table(std::span<const PlacedKernel> kernels, std::optional<FlopsPerSecond> peak) {
+  Table table;
+  table.title = "Convolutions under them";
+  table.columns = {{"algorithm", Align::left},
+                   {"pass", Align::left},
+                   {"kernel", Align::left},
+                   {"batch"},
+                   {"FLOP/B"},
+                   {"executed GFLOP/s"},
+                   {"effective GFLOP/s"},
+                   {"of roofline"},
+                   {"bound by", Align::left}};
+  if (peak) table.columns.push_back({"of data sheet"});
+  for (const PlacedKernel& kernel : kernels) {
+    const model::KernelCase& what = kernel.sample->what;
+    table.rows.push_back({{what.way.algorithm()},
+                          {std::string(pass_name(what.way.pass))},
+                          {what.kernel},
+                          {std::to_string(what.batch)},
+                          {significant(kernel.intensity.si(), 3)},
+                          {giga(kernel.executed)},
+                          {giga(kernel.effective)},
+                          {percent(kernel.share())},
+                          {kernel.bound_by_memory ? "memory" : "arithmetic"}});
+    if (peak) table.rows.back().push_back({percent(kernel.executed / *peak)});
+  }
+  table.notes = {
+      "effective counts the operations of a direct convolution, executed those of the algorithm",
+      "of roofline: the least time that the ceilings allow the algorithm's stages, over the time "
+      "measured"};
+  return table;
+}
+
+Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> peak) {
+  const model::KernelCase& what = kernel.sample->what;
+  return {{"backend", what.way.backend},
+          {"algorithm", lowering::method_name(what.way.method)},
+          {"pass", pass_name(what.way.pass)},
+          {"kernel", what.kernel},
+          {"layers", kernel.sample->layers},
+          {"batch", what.batch},
+          {"threads", what.way.threads},
+          {"cache", what.way.cache},
+          {"time_s", number(kernel.sample->time)},
+          {"intensity_flops_per_byte", number(kernel.intensity.si())},
+          {"executed_flops_per_s", number(kernel.executed.si())},
+          {"effective_flops_per_s", number(kernel.effective.si())},
+          {"bound_s", number(kernel.bound)},
+          {"share_of_roofline", number(kernel.share())},
+          {"bound_by", kernel.bound_by_memory ? "memory" : "arithmetic"},
+          {"share_of_data_sheet", peak ? number(kernel.executed / *peak) : Json(nullptr)}};
+}
+
+std::string to_json(const HierarchicalRoofline& roofline, std::span<const PlacedKernel> kernels,
+                    std::optional<FlopsPerSecond> peak) {
+  Json json{{"schema", "dlscale.roofline"}, {"version", 1}};
+  json["peak_flops_per_s"] = number(roofline.peak().si());
+  json["data_sheet_flops_per_s"] = peak ? number(peak->si()) : Json(nullptr);
+  json["levels"] = Json::array();
+  for (const model::MemoryLevel& level : roofline.levels()) {
+    json["levels"].push_back({{"name", level.name},
+                              {"capacity_bytes", number(level.capacity.si())},
+                              {"bandwidth_bytes_per_s", number(level.bandwidth.si())}});
+  }
+  json["kernels"] = Json::array();
+  for (const PlacedKernel& kernel : kernels) json["kernels"].push_back(kernel_fields(kernel, peak));
+  return dump(json);
+}
+
+Table records(std::span<const PlacedKernel> kernels) {
+  Table table;
+  for (const char* key : {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache",
+                          "time_s", "intensity_flops_per_byte", "executed_flops_per_s",
+                          "effective_flops_per_s", "bound_s", "share_of_roofline"}) {
+    table.columns.push_back({key});
+  }
+  for (const PlacedKernel& kernel : kernels) {
+    const model::KernelCase& what = kernel.sample->what;
+    table.rows.push_back({{what.way.backend},
+                          {std::string(lowering::method_name(what.way.method))},
+                          {std::string(pass_name(what.way.pass))},
+                          {what.kernel},
+                          {std::to_string(what.batch)},
+                          {std::to_string(what.way.threads)},
+                          {what.way.cache},
+                          {exact(kernel.sample->time.si())},
+                          {exact(kernel.intensity.si())},
+                          {exact(kernel.executed.si())},
+                          {exact(kernel.effective.si())},
+                          {exact(kernel.bound.si())},
+                          {exact(kernel.share())}});
+  }
+  return table;
+}
+
+}  // namespace
+
+Document placed_document(const HierarchicalRoofline& roofline,
+                         std::span<const PlacedKernel> kernels,
+                         std::optional<FlopsPerSecond> data_sheet_peak) {
+  std::vector<double> shares;
+  shares.reserve(kernels.size());
+  for (const PlacedKernel& kernel : kernels) shares.push_back(kernel.share());
+  return {fmt::format("{} reach {} of the measured roofline in the median.",
+                      counted(static_cast<long long>(kernels.size()), "measured convolution"),
+                      percent(median(shares))),
+          {ceilings_table(roofline), kernels_table(kernels, data_sheet_peak)},
+          records(kernels),
+          to_json(roofline, kernels, data_sheet_peak)};
+}
+
+}  // namespace dlscale::report

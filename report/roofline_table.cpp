@@ -1,0 +1,207 @@
+#include "report/roofline_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::AlgorithmErrors;
+using model::JudgedSample;
+using model::KernelJudgement;
+
+bool passes(const AlgorithmErrors& errors, const RooflineLimits& limits) {
+  return errors.median <= limits.median && errors.p90 <= limits.p90;
+}
+
+/// Those that limits speak of: all but the last, which is of all together.
+std::vector<const AlgorithmErrors*> judged_algorithms(const KernelJudgement& judgement) {
+  std::vector<const AlgorithmErrors*> all;
+  for (const AlgorithmErrors& errors : judgement.algorithms) {
+    if (&errors != &judgement.algorithms.back()) all.push_back(&errors);
+  }
+  return all;
+}
+
+std::string sentence(const KernelJudgement& judgement, const RooflineLimits& limits) {
+  const auto all = judged_algorithms(judgement);
+  const auto kept = std::ranges::count_if(
+      all, [&](const AlgorithmErrors* errors) { return passes(*errors, limits); });
+  const AlgorithmErrors& sum = judgement.algorithms.back();
+  std::string text = fmt::format(
+      "Of {} at shapes not fitted, the times of {} of {} algorithms are predicted within the "
+      "limits (median error {}, 90 % within {}); all together: median {}, 90 % within {} (naive "
+      "roofline: {}).",
+      counted(sum.samples, "time"), kept, all.size(), percent(limits.median), percent(limits.p90),
+      percent(sum.median), percent(sum.p90), percent(sum.naive_median));
+  if (judgement.choice.choices > 0) {
+    text += fmt::format(" Choosing by prediction loses {} of time (limit {}).",
+                        percent(judgement.choice.loss()), percent(limits.choice));
+  }
+  return text;
+}
+
+Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_out,
+                   const RooflineLimits& limits) {
+  Table table;
+  table.title = "Error of predicted kernel times at shapes that were not fitted";
+  table.columns = {{"algorithm", Align::left},
+                   {"shapes"},
+                   {"times"},
+                   {"bias"},
+                   {"median"},
+                   {"90 % within"},
+                   {"in interval"},
+                   {"extrapolated"},
+                   {"naive median"},
+                   {"naive 90 %"},
+                   {"verdict", Align::left}};
+  for (const AlgorithmErrors& errors : judgement.algorithms) {
+    const bool is_sum = &errors == &judgement.algorithms.back();
+    const bool passed = passes(errors, limits);
+    table.rows.push_back(
+        {{errors.algorithm},
+         {std::to_string(errors.kernels)},
+         {std::to_string(errors.samples)},
+         {signed_percent(errors.bias)},
+         {percent(errors.median)},
+         {percent(errors.p90)},
+         {percent(errors.within)},
+         {std::to_string(errors.extrapolated)},
+         {percent(errors.naive_median)},
+         {percent(errors.naive_p90)},
+         is_sum ? Cell{"–"} : Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
+  }
+  table.notes = {
+      "bias is the median of (predicted − measured) / measured; median and 90 % are of its "
+      "absolute "
+      "value",
+      "naive: the algorithm's own work at the highest rates that any algorithm reached",
+      fmt::format("fitted to {} other shapes, told apart by a hash of their names",
+                  judgement.training_kernels)};
+  if (judgement.not_judged > 0) {
+    table.notes.push_back(fmt::format(
+        "{} not judged: too few shapes of that algorithm and pass are in the training half",
+        counted(judgement.not_judged, "time")));
+  }
+  const int others = left_out.other_kernels + left_out.other_precisions + left_out.beside_others;
+  if (others > 0) {
+    table.notes.push_back(fmt::format(
+        "{} left out: {} no convolution by a known algorithm, {} not in f32, {} beside other ranks",
+        counted(others, "result"), left_out.other_kernels, left_out.other_precisions,
+        left_out.beside_others));
+  }
+  return table;
+}
+
+Table choice_table(const model::ChoiceLoss& choice, const RooflineLimits& limits) {
+  Table table;
+  table.title = "Choosing the algorithm by prediction";
+  table.columns = {{"choices"}, {"fastest chosen"}, {"chosen ms"},           {"fastest ms"},
+                   {"loss"},    {"limit"},          {"verdict", Align::left}};
+  if (choice.choices == 0) {
+    table.notes = {"no shape outside of the fit was measured by two algorithms"};
+    return table;
+  }
+  const bool passed = choice.loss() <= limits.choice;
+  table.rows.push_back({{std::to_string(choice.choices)},
+                        {std::to_string(choice.best)},
+                        {milliseconds(choice.chosen)},
+                        {milliseconds(choice.least)},
+                        {percent(choice.loss())},
+                        {percent(limits.choice)},
+                        {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
+  return table;
+}
+
+Table records(const KernelJudgement& judgement) {
+  Table table;
+  for (const char* key : {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache",
+                          "measured_s", "predicted_s", "low_s", "high_s", "naive_s", "error",
+                          "beyond", "algorithm_flops", "algorithm_bytes"}) {
+    table.columns.push_back({key});
+  }
+  for (const JudgedSample& judged : judgement.samples) {
+    const auto& [what, time, layers] = judged.sample;
+    const auto& predicted = judged.prediction;
+    table.rows.push_back({{what.way.backend},
+                          {std::string(lowering::method_name(what.way.method))},
+                          {std::string(pass_name(what.way.pass))},
+                          {what.kernel},
+                          {std::to_string(what.batch)},
+                          {std::to_string(what.way.threads)},
+                          {what.way.cache},
+                          {exact(time.si())},
+                          {exact(predicted.time.value.si())},
+                          {exact(predicted.time.low.si())},
+                          {exact(predicted.time.high.si())},
+                          {exact(predicted.naive.si())},
+                          {exact(judged.error())},
+                          {fmt::format("{}", fmt::join(predicted.beyond, " "))},
+                          {exact(what.work.flops().si())},
+                          {exact(what.work.bytes().si())}});
+  }
+  return table;
+}
+
+/// The worst predictions, to see what the model does not know.
+Table worst_table(const KernelJudgement& judgement) {
+  constexpr std::size_t shown = 10;
+  std::vector<const JudgedSample*> worst;
+  worst.reserve(judgement.samples.size());
+  for (const JudgedSample& judged : judgement.samples) worst.push_back(&judged);
+  std::ranges::stable_sort(worst, std::greater{},
+                           [](const JudgedSample* judged) { return std::abs(judged->error()); });
+  worst.resize(std::min(shown, worst.size()));
+  Table table;
+  table.title = "Largest errors";
+  table.columns = {{"algorithm", Align::left},
+                   {"pass", Align::left},
+                   {"kernel", Align::left},
+                   {"batch"},
+                   {"measured ms"},
+                   {"predicted ms"},
+                   {"error"},
+                   {"beyond", Align::left}};
+  for (const JudgedSample* judged : worst) {
+    const auto& [what, time, layers] = judged->sample;
+    table.rows.push_back({{what.way.algorithm()},
+                          {std::string(pass_name(what.way.pass))},
+                          {what.kernel},
+                          {std::to_string(what.batch)},
+                          {milliseconds(time)},
+                          {milliseconds(judged->prediction.time.value)},
+                          {signed_percent(judged->error())},
+                          {fmt::format("{}", fmt::join(judged->prediction.beyond, ", "))}});
+  }
+  table.notes = {"beyond: sizes outside of the range fitted, so that the time is extrapolated"};
+  return table;
+}
+
+}  // namespace
+
+ExitCode exit_code(const KernelJudgement& judgement, const RooflineLimits& limits) {
+  const auto all = judged_algorithms(judgement);
+  const bool kept = std::ranges::all_of(
+      all, [&](const AlgorithmErrors* errors) { return passes(*errors, limits); });
+  const bool chooses = judgement.choice.choices > 0;
+  if (!kept || (chooses && judgement.choice.loss() > limits.choice)) return ExitCode::regression;
+  return chooses && judgement.not_judged == 0 ? ExitCode::ok : ExitCode::inconclusive;
+}
+
+Document roofline_document(const KernelJudgement& judgement, const model::LeftOut& left_out,
+                           const RooflineLimits& limits) {
+  return {sentence(judgement, limits),
+          {errors_table(judgement, left_out, limits), choice_table(judgement.choice, limits),
+           worst_table(judgement)},
+          records(judgement),
+          roofline_json(judgement, limits)};
+}
+
+}  // namespace dlscale::report

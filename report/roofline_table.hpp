@@ -1,0 +1,48 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/step.hpp"
+#include "model/roofline/kernel_fit.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// What a model of kernels must reach to pass.
+struct RooflineLimits {
+  double median = 0.10;  ///< of the absolute error, of every algorithm
+  double p90 = 0.25;     ///< its 90 % quantile
+  double choice = 0.05;  ///< of the time lost by choosing by prediction
+};
+
+/// Errors at shapes that were not fitted, by algorithm, beside the naive roofline's; what choosing
+/// by prediction loses; and the errors one by one.
+Document roofline_document(const model::KernelJudgement& judgement, const model::LeftOut& left_out,
+                           const RooflineLimits& limits);
+
+/// ok: every limit is kept; regression: one is missed; inconclusive: some measured ways had no
+/// model, or no shape was measured by two ways.
+ExitCode exit_code(const model::KernelJudgement& judgement, const RooflineLimits& limits);
+
+/// The ways to run one step of a network, best first.
+struct LayerChoice {
+  std::string layer;
+  std::string kernel;
+  Pass pass = Pass::forward;
+  std::vector<model::Candidate> candidates;
+};
+
+/// The fastest algorithm of every layer that fits, with its interval, and the one after it.
+Document choice_document(const std::string& network, int batch, std::optional<Bytes> limit,
+                         const std::vector<LayerChoice>& choices);
+
+/// {"schema": "dlscale.roofline_validation", "version": 1, …}
+std::string roofline_json(const model::KernelJudgement& judgement, const RooflineLimits& limits);
+
+/// {"schema": "dlscale.choice", "version": 1, …}; every candidate, best first.
+std::string choice_json(const std::string& network, int batch, std::optional<Bytes> limit,
+                        const std::vector<LayerChoice>& choices);
+
+}  // namespace dlscale::report

@@ -1,0 +1,185 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/benchmark.hpp"
+#include "bench/gemm/product_bench.hpp"
+#include "core/error.hpp"
+#include "tests/backend/compute/remote_device.hpp"
+#include "tests/bench/conv/fake_device.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+constexpr StoppingCriterion quick{.relative_half_width = 100,
+                                  .min_samples = 2,
+                                  .max_samples = 2,
+                                  .max_time = Seconds(0),
+                                  .min_warmup = Seconds(0),
+                                  .min_warmups = 1};
+
+constexpr GemmShape shape{17, 19, 23, false, true};
+
+std::shared_ptr<Workbench> workbench(std::unique_ptr<backend::ComputeDevice> device) {
+  return std::make_shared<Workbench>(std::move(device), open_device("reference", 1), 1);
+}
+
+Measurement measure(std::unique_ptr<backend::ComputeDevice> device, const GemmShape& measured,
+                    Check check = Check::reference, CacheState cache = CacheState::hot,
+                    DType dtype = DType::f32) {
+  const auto group = backend::local_group(1);
+  const Sampler sampler(*group.front(), quick);
+  return ProductBench(workbench(std::move(device)), measured, dtype, check).measure(sampler, cache);
+}
+
+bool warns_of_no_check(const Measurement& result) {
+  return std::ranges::any_of(result.warnings, [](const std::string& warning) {
+    return warning.find("--check yes") != std::string::npos;
+  });
+}
+
+TEST(BenchGemm, ChecksAndTimesAProduct) {
+  const Measurement result = measure(make_fake_device(Fault::none), shape);
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  ASSERT_TRUE(result.max_relative_error);
+  EXPECT_LE(*result.max_relative_error, 1e-5);
+  EXPECT_EQ(result.implementation, "fake+loops");
+  EXPECT_EQ(result.work->flops, Flops(2 * 17 * 19 * 23));
+  EXPECT_EQ(result.work->bytes, Bytes(4 * (17 * 23 + 23 * 19 + 17 * 19)));
+  EXPECT_EQ(result.at("time").samples.front().size(), 2U);
+  EXPECT_FALSE(warns_of_no_check(result));
+}
+
+TEST(BenchGemm, GivesNoTimeOfAWrongAnswer) {
+  const Measurement result = measure(make_fake_device(Fault::output), shape);
+  EXPECT_EQ(result.status, Status::wrong);
+  EXPECT_TRUE(result.series.empty());
+  EXPECT_NE(result.reason.find("differs from the reference"), std::string::npos);
+  EXPECT_GT(*result.max_relative_error, 0.1);
+}
+
+TEST(BenchGemm, TimesWhatWasNotCheckedWithAWarning) {
+  const Measurement result = measure(make_fake_device(Fault::output), shape, Check::none);
+  EXPECT_EQ(result.status, Status::ok);
+  EXPECT_FALSE(result.max_relative_error);
+  EXPECT_TRUE(warns_of_no_check(result));
+}
+
+TEST(BenchGemm, GivesTheReasonOfWhatIsNotOffered) {
+  const Measurement none = measure(make_fake_device(Fault::unsupported), shape);
+  EXPECT_EQ(none.status, Status::unsupported);
+  EXPECT_EQ(none.reason, "no products today");
+  EXPECT_TRUE(none.series.empty());
+  const Measurement low =
+      measure(make_fake_device(Fault::none), shape, Check::reference, CacheState::hot, DType::bf16);
+  EXPECT_EQ(low.status, Status::unsupported);
+  EXPECT_NE(low.reason.find("bf16"), std::string::npos);
+}
+
+TEST(BenchGemm, AllocatesNoMatricesThatTheMemoryCannotHold) {
+  const GemmShape huge{1 << 20, 1 << 20, 1 << 20, false, false, 1 << 20};
+  const Measurement host = measure(make_fake_device(Fault::none), huge);
+  EXPECT_EQ(host.status, Status::unsupported);
+  EXPECT_NE(host.reason.find("of the host's memory are free"), std::string::npos) << host.reason;
+  const Measurement device = measure(backend::make_remote_device(), huge, Check::none);
+  EXPECT_NE(device.reason.find("of the device's memory are free"), std::string::npos)
+      << device.reason;
+}
+
+TEST(BenchGemm, WorksOnADeviceWithMemoryOfItsOwnInEveryStateOfTheCaches) {
+  for (const CacheState cache : {CacheState::cold, CacheState::producer, CacheState::hot}) {
+    const Measurement result =
+        measure(backend::make_remote_device(), {5, 6, 7, true, true, 2}, Check::reference, cache);
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_LT(*result.max_relative_error, 1e-5);
+    EXPECT_TRUE(result.series.contains("give"));
+  }
+}
+
+TEST(BenchGemm, StopsAllRanksAtTheBrokenDeviceOfOne) {
+  const auto group = backend::local_group(2);
+  std::vector<std::string> thrown(2);
+  std::vector<std::jthread> ranks;
+  ranks.reserve(thrown.size());
+  for (std::size_t i = 0; i < thrown.size(); ++i) {
+    ranks.emplace_back([&, i] {
+      ProductBench bench(workbench(make_fake_device(i == 1 ? Fault::broken : Fault::none)), shape,
+                         DType::f32, Check::reference);
+      try {
+        static_cast<void>(bench.measure(Sampler(*group[i], quick), CacheState::hot));
+      } catch (const Error& error) {
+        thrown[i] = error.what();
+      }
+    });
+  }
+  ranks.clear();
+  EXPECT_EQ(thrown,
+            (std::vector<std::string>{"on rank 1: the fake is broken", "the fake is broken"}));
+}
+
+TEST(BenchGemm, GivesARowOnAllRanksIfOneCannot) {
+  const auto group = backend::local_group(2);
+  std::vector<Measurement> results(2);
+  std::vector<std::jthread> ranks;
+  ranks.reserve(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ranks.emplace_back([&, i] {
+      ProductBench bench(workbench(make_fake_device(i == 1 ? Fault::unsupported : Fault::none)),
+                         shape, DType::f32, Check::reference);
+      results[i] = bench.measure(Sampler(*group[i], quick), CacheState::hot);
+    });
+  }
+  ranks.clear();
+  for (const Measurement& result : results) EXPECT_EQ(result.status, Status::unsupported);
+}
+
+std::vector<Cell> cells(std::map<std::string, std::string> values) {
+  const auto group = backend::local_group(1);
+  const Benchmark& gemm = *family<Benchmark>().find("gemm");
+  values.try_emplace("backend", "reference");
+  Context context = make_context(gemm, std::move(values), *group.front());
+  return gemm.cells(context);
+}
+
+TEST(BenchGemm, HasACellForEveryShapePrecisionAndStateOfTheCaches) {
+  const auto found =
+      cells({{"sizes", "2x3x4:nt, 5x6x7"}, {"dtype", "f32,bf16"}, {"cache", "cold,producer,hot"}});
+  EXPECT_EQ(found.size(), 12U);
+  const std::map<std::string, std::string> first{{"kernel", "gemm m2 n3 k4 ta0 tb1"},
+                                                 {"dtype", "f32"},
+                                                 {"cache", "cold"},
+                                                 {"backend", "reference"},
+                                                 {"threads", "1"},
+                                                 {"ranks", "1"},
+                                                 {"ranks_on_node", "1"}};
+  EXPECT_EQ(found.front().axes, first);
+}
+
+TEST(BenchGemm, MeasuresShapesOfSeveralListsOnce) {
+  EXPECT_EQ(cells({{"list", "deepbench_train,deepbench"}}).size(), 243U);
+  EXPECT_EQ(cells({{"list", "transformer"}, {"sizes", "1x1x1,1x1x1:nn"}}).size(), 43U);
+  EXPECT_EQ(cells({}).size(), 4U);
+}
+
+TEST(BenchGemm, RefusesWhatItCannotRead) {
+  for (const auto& [name, value] :
+       std::vector<std::pair<std::string, std::string>>{{"sizes", "64x64"},
+                                                        {"sizes", "64x64x64,"},
+                                                        {"sizes", "1x1x1,1x1x1"},
+                                                        {"list", "deepbnch"},
+                                                        {"list", "no/such/file.yaml"},
+                                                        {"dtype", "f64"},
+                                                        {"cache", "warm"},
+                                                        {"check", "maybe"},
+                                                        {"threads", "0"},
+                                                        {"backend", "onednnn"}}) {
+    EXPECT_THROW(static_cast<void>(cells({{name, value}})), ConfigError) << name << " " << value;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::bench

@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "bench/benchmark.hpp"
+#include "bench/memory/host_latency.hpp"
+#include "tests/train/data/message.hpp"
+
+/// The benchmark of the host's latencies.
+namespace dlscale::bench {
+namespace {
+
+using backend::PageSize;
+using train::config_error;
+using train::contains;
+
+constexpr StoppingCriterion quick{.relative_half_width = 100,
+                                  .min_samples = 3,
+                                  .max_samples = 3,
+                                  .max_time = Seconds(0),
+                                  .min_warmup = Seconds(0),
+                                  .min_warmups = 2};
+
+std::vector<Cell> cells(std::map<std::string, std::string> values) {
+  const auto group = backend::local_group(1);
+  const Benchmark* benchmark = family<Benchmark>().find("latency");
+  Context context = make_context(*benchmark, std::move(values), *group.front());
+  return benchmark->cells(context);
+}
+
+TEST(BenchLatency, HasACellForEveryCombinationThatConcernsAnOperation) {
+  EXPECT_EQ(
+      cells({{"operations", "chase"}, {"chase_sizes", "4 KiB,8 KiB"}, {"strides", "64 B,128 B"}})
+          .size(),
+      2U * 2 * 2);
+  EXPECT_EQ(cells({{"operations", "levels"}, {"pages", "small"}}).size(), 1U);
+  EXPECT_EQ(cells({{"operations", "line,page_reach"}}).size(), 4U);
+}
+
+TEST(BenchLatency, NamesWhatACellIs) {
+  const auto found = cells({{"operations", "chase"}, {"chase_sizes", "4 KiB"}, {"pages", "small"}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].axes, (std::map<std::string, std::string>{{"operation", "chase"},
+                                                               {"bytes", "4096"},
+                                                               {"stride", "64"},
+                                                               {"pages", "small"},
+                                                               {"ranks", "1"},
+                                                               {"ranks_on_node", "1"}}));
+}
+
+TEST(BenchLatency, RefusesWhatItCannotMeasure) {
+  const auto refusal = [](const std::map<std::string, std::string>& values) {
+    return config_error([&] { cells(values); });
+  };
+  EXPECT_TRUE(contains(refusal({{"operations", "chases"}}), "chase"));
+  EXPECT_TRUE(contains(refusal({{"pages", "gigantic"}}), "huge"));
+  EXPECT_TRUE(contains(refusal({{"strides", "4 B"}}), "8 bytes"));
+  EXPECT_TRUE(contains(refusal({{"strides", "0 B"}}), "8 bytes"));
+  EXPECT_TRUE(contains(refusal({{"chase_sizes", "100 B"}}), "64 bytes"));
+  EXPECT_TRUE(contains(refusal({{"chase_sizes", "64 B"}}), "two strides"));
+  EXPECT_TRUE(contains(refusal({{"chase_sizes", "9000 GiB"}}), "memory"));
+}
+
+TEST(BenchLatency, KeepsTheCyclesAndTheClockOfEverySample) {
+  const auto group = backend::local_group(2);
+  std::vector<Measurement> results(2);
+  {
+    std::vector<std::jthread> ranks;
+    ranks.reserve(2);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank] {
+        results[rank] =
+            measure_host_chase({.bytes = 8192, .stride = 64}, Sampler(*group[rank], quick));
+      });
+    }
+  }
+  for (const Measurement& result : results) {
+    EXPECT_EQ(result.max_relative_error, 0);
+    for (const char* name : {"time", "cycles", "core_clock"}) {
+      ASSERT_EQ(result.at(name).samples.size(), 2U) << name;
+      EXPECT_EQ(result.at(name).samples[1].size(), 3U) << name;
+      for (const double value : result.at(name).samples[1]) EXPECT_GT(value, 0) << name;
+    }
+    const double cycles = result.at("time").samples[0][2] * result.at("core_clock").samples[0][2];
+    EXPECT_DOUBLE_EQ(result.at("cycles").samples[0][2], cycles);
+  }
+}
+
+TEST(BenchLatency, LooksForTheLineByDistances) {
+  const auto group = backend::local_group(1);
+  const Measurement result = measure_line_size(PageSize::small, Sampler(*group.front(), quick));
+  EXPECT_EQ(result.status, Status::ok);
+  EXPECT_EQ(result.at("distance").samples.front(),
+            (std::vector<double>{8, 16, 32, 64, 128, 256, 512}));
+  EXPECT_EQ(result.at("latency").samples.front().size(), 7U);
+}
+
+TEST(BenchLatency, SaysWhyThereAreNoHugePages) {
+  const auto group = backend::local_group(1);
+  const Measurement result = measure_host_chase(
+      {.bytes = 8192, .stride = 64, .pages = PageSize::huge}, Sampler(*group.front(), quick));
+  EXPECT_TRUE(result.status != Status::unsupported || contains(result.reason, "huge"));
+}
+
+}  // namespace
+}  // namespace dlscale::bench

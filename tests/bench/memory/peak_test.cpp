@@ -1,0 +1,144 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+#include "backend/host/simd/kernels.hpp"
+#include "bench/benchmark.hpp"
+#include "bench/memory/host_peak.hpp"
+#include "tests/train/data/message.hpp"
+
+/// The benchmark of the processor's arithmetic.
+namespace dlscale::bench {
+namespace {
+
+using backend::simd::PeakKernel;
+using train::config_error;
+using train::contains;
+
+constexpr StoppingCriterion quick{.relative_half_width = 100,
+                                  .min_samples = 2,
+                                  .max_samples = 2,
+                                  .max_time = Seconds(0),
+                                  .min_warmup = Seconds(0),
+                                  .min_warmups = 1};
+
+std::vector<Cell> cells(std::map<std::string, std::string> values) {
+  const auto group = backend::local_group(1);
+  const Benchmark* benchmark = family<Benchmark>().find("peak");
+  Context context = make_context(*benchmark, std::move(values), *group.front());
+  return benchmark->cells(context);
+}
+
+Measurement measured(const Cell& cell) {
+  const auto group = backend::local_group(1);
+  return cell.measure(Sampler(*group.front(), quick));
+}
+
+TEST(BenchPeak, IsRightOrSaysWhyItCannot) {
+  const auto found = cells({});
+  EXPECT_FALSE(found.empty());
+  for (const Cell& cell : found) {
+    const Measurement result = measured(cell);
+    EXPECT_NE(result.status, Status::wrong) << result.reason;
+    if (result.status == Status::unsupported) {
+      EXPECT_FALSE(result.reason.empty());
+      continue;
+    }
+    EXPECT_GT(result.work->flops.si(), 65536);
+    EXPECT_EQ(result.at("time").samples.front().size(), 2U);
+  }
+}
+
+TEST(BenchPeak, CountsTheOperationsOfAllThreads) {
+  for (const PeakKernel& kernel : backend::simd::peak_kernels()) {
+    const auto group = backend::local_group(1);
+    const Measurement result = measure_peak(kernel, 2, Sampler(*group.front(), quick));
+    EXPECT_EQ(result.work->flops.si(), 2 * 65536 * kernel.flops);
+  }
+}
+
+TEST(BenchPeak, GivesNoTimeToWhatIsWrong) {
+  const auto group = backend::local_group(1);
+  const Sampler sampler(*group.front(), quick);
+  PeakKernel kernel{"none", "f32", 4, [](std::int64_t) { return 0.5; }, 1e-7};
+  EXPECT_EQ(measure_peak(kernel, 1, sampler).status, Status::wrong);
+  EXPECT_TRUE(measure_peak(kernel, 1, sampler).series.empty());
+  kernel.run = [](std::int64_t) { return std::nan(""); };
+  EXPECT_EQ(measure_peak(kernel, 1, sampler).status, Status::wrong);
+  kernel.run = [](std::int64_t rounds) { return rounds > 1000 ? 1.0 : 0.0; };  // only when timed
+  EXPECT_EQ(measure_peak(kernel, 1, sampler).status, Status::wrong);
+}
+
+TEST(PeakKernels, HaveResultsThatTellOneRoundFromTwo) {
+  for (const PeakKernel& kernel : backend::simd::peak_kernels()) {
+    for (const std::int64_t rounds : {1, 2, 1000}) {
+      EXPECT_LE(kernel.run(rounds), kernel.rounding * static_cast<double>(rounds)) << kernel.isa;
+    }
+  }
+}
+
+TEST(BenchPeak, ComputesBetweenLoadsAndStores) {
+  for (const auto& kernels : backend::simd::array_kernels()) {
+    for (const char* dtype : {"f32", "f64"}) {
+      for (const double intensity : {0.0625, 0.1875, 4.0}) {
+        for (const std::size_t bytes : {64U, 8000U}) {
+          const auto group = backend::local_group(1);
+          const Measurement result =
+              measure_intensity({std::string(kernels.isa), dtype, bytes, intensity},
+                                bytes > 64 ? 2 : 1, Sampler(*group.front(), quick));
+          const double each = intensity * 2 * (dtype == std::string("f32") ? 4 : 8);
+          if (each != std::floor(each)) {
+            EXPECT_EQ(result.status, Status::unsupported);
+            continue;
+          }
+          ASSERT_NE(result.status, Status::wrong) << result.reason << " " << kernels.isa;
+          EXPECT_DOUBLE_EQ(result.work->flops.si() / result.work->bytes.si(), intensity);
+        }
+      }
+    }
+  }
+}
+
+TEST(BenchPeak, HasRowsForWhatWasNamed) {
+  const std::string isa(backend::simd::known_instruction_sets().front());
+  const auto found = cells({{"isa", isa}, {"dtype", "bf16,f32"}});
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(measured(found[0]).status, Status::unsupported);
+  const auto arrays = cells({{"operations", "intensity"},
+                             {"isa", isa},
+                             {"dtype", "bf16"},
+                             {"sizes", "4 KiB"},
+                             {"intensities", "1"}});
+  ASSERT_EQ(arrays.size(), 1U);
+  EXPECT_EQ(measured(arrays[0]).status, Status::unsupported);
+}
+
+TEST(BenchPeak, HasNoCellTwice) {
+  const std::string isa(backend::simd::known_instruction_sets().front());
+  std::set<std::map<std::string, std::string>> axes;
+  const auto found = cells({{"operations", "fma,intensity"},
+                            {"isa", "all," + isa},
+                            {"sizes", "4 KiB,8 KiB"},
+                            {"threads", "1,2"}});
+  for (const Cell& cell : found) axes.insert(cell.axes);
+  EXPECT_EQ(axes.size(), found.size());
+}
+
+TEST(BenchPeak, RefusesWhatItCannotMeasure) {
+  const auto refusal = [](const std::map<std::string, std::string>& values) {
+    return config_error([&] { cells(values); });
+  };
+  const auto of_arrays = [&](const std::string& intensities) {
+    return refusal({{"operations", "intensity"}, {"intensities", intensities}, {"sizes", "4 KiB"}});
+  };
+  EXPECT_TRUE(contains(refusal({{"operations", "gemm"}}), "fma"));
+  EXPECT_TRUE(contains(refusal({{"isa", "mmx"}}), "mmx"));
+  EXPECT_TRUE(contains(refusal({{"dtype", "f8"}}), "bf16"));
+  for (const char* bad : {"0", "-1", "2000", "nan", "one", "1x"}) {
+    EXPECT_TRUE(contains(of_arrays(bad), "intensities")) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::bench

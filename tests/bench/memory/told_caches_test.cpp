@@ -1,0 +1,45 @@
+#include "bench/memory/told_caches.hpp"
+
+#include <gtest/gtest.h>
+
+namespace dlscale::bench {
+namespace {
+
+const std::vector<backend::DataCache> told{
+    {1, 48_KiB, Bytes(64)}, {2, 1_MiB, Bytes(64)}, {3, 32_MiB, Bytes(64)}};
+
+CacheLevel level(std::size_t bytes, std::size_t above) {
+  return {.bytes = bytes, .latency = 1, .bytes_low = bytes, .bytes_high = above};
+}
+
+TEST(ToldCaches, ArePutBesideTheNearestLevel) {
+  const std::vector<CacheLevel> measured{level(46000, 50000), level(900000, 1000000),
+                                         level(4000000, 5000000), level(1 << 27, 1 << 27)};
+  const auto caches = match(told, measured);
+  ASSERT_EQ(caches.size(), 3U);
+  EXPECT_EQ(caches[0].measured, 46000U);
+  EXPECT_EQ(caches[1].measured, 900000U);
+  EXPECT_EQ(caches[2].measured, 0U);
+  EXPECT_EQ(comparison(caches),
+            "L1 48.0 KiB measured 44.9 KiB, L2 1.00 MiB measured 879 KiB, L3 32.0 MiB not seen");
+}
+
+TEST(ToldCaches, AreNotMemoryWhoseEndWasNotSeen) {
+  EXPECT_EQ(match(told, std::vector<CacheLevel>{level(32 << 20, 32 << 20)})[2].measured, 0U);
+}
+
+TEST(ToldCaches, ShareNoLevel) {
+  const std::vector<backend::DataCache> two{{1, 48_KiB, Bytes(0)}, {2, 64_KiB, Bytes(0)}};
+  const auto caches = match(two, std::vector<CacheLevel>{level(50000, 60000)});
+  EXPECT_EQ(caches[0].measured, 50000U);
+  EXPECT_EQ(caches[1].measured, 0U);
+}
+
+TEST(ToldCaches, MayBeNone) {
+  EXPECT_TRUE(match({}, {}).empty());
+  EXPECT_EQ(comparison({}), "");
+  EXPECT_EQ(match(told, {}).size(), 3U);
+}
+
+}  // namespace
+}  // namespace dlscale::bench

@@ -1,0 +1,263 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/convolution_shape.hpp"
+#include "core/error.hpp"
+#include "core/lowering/method.hpp"
+#include "core/lowering/spectra.hpp"
+#include "core/lowering/work.hpp"
+
+namespace dlscale::lowering {
+namespace {
+
+constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
+
+ConvolutionShape shape_of(std::string_view key, int batch) {
+  return parse_convolution_key(key, batch)->shape;
+}
+
+const Stage& stage(const AlgorithmWork& work, std::string_view name) {
+  for (const Stage& each : work.stages) {
+    if (each.name == name) return each;
+  }
+  throw std::out_of_range(std::string(name));
+}
+
+double products_flops(const AlgorithmWork& work) {
+  return stage(work, "product").flops.si();
+}
+
+// ------------------------------------------------------------------------------- convolution keys
+
+TEST(ConvolutionKey, GivesTheShapeBack) {
+  const auto found = parse_convolution_key(
+      "convolution c3 h227 w227 k96 r11 s11 stride4 pad0 groups1 bias consumers2", 8);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->bias);
+  EXPECT_EQ(found->shape, (ConvolutionShape{.images = 8,
+                                            .channels = 3,
+                                            .height = 227,
+                                            .width = 227,
+                                            .outputs = 96,
+                                            .out_height = 55,
+                                            .out_width = 55,
+                                            .kernel_h = 11,
+                                            .kernel_w = 11,
+                                            .stride = 4,
+                                            .pad = 0,
+                                            .groups = 1}));
+}
+
+TEST(ConvolutionKey, OfAnotherLayerIsNone) {
+  EXPECT_FALSE(parse_convolution_key("relu c3 h2 w2", 1));
+  EXPECT_FALSE(parse_convolution_key("", 1));
+}
+
+TEST(ConvolutionKey, WithSizesThatLackOrContradictIsRefused) {
+  for (const char* key : {"convolution c3 h8 w8 k4 r3 s3 stride1 pad1",           // groups
+                          "convolution c3 h8 w8 k4 r3 s3 stride0 pad1 groups1",   // stride
+                          "convolution c3 h8 w8 k4 r9 s9 stride1 pad0 groups1",   // filter
+                          "convolution c3 h8 w8 k4 r3 s3 stride1 pad1 groups2",   // channels
+                          "convolution c3 h8 w8 k4 r3 s3 stride1 pad1 groups1x",  // text
+                          "convolution c99999999 h8 w8 k4 r3 s3 stride1 pad1 groups1"}) {
+    EXPECT_THROW((void)parse_convolution_key(key, 1), ConfigError) << key;
+  }
+}
+
+// ------------------------------------------------------------------------- known counts (MODEL 4)
+
+TEST(DirectWork, IsTheNumberOfTheConvnetBenchmarks) {
+  // L1 … L5 of convnet-benchmarks, forward, stride 1, no pad, in GFLOP   [checks.csv C093–C097]
+  const std::pair<const char*, double> layers[] = {
+      {"convolution c3 h128 w128 k96 r11 s11 stride1 pad0 groups1", 124.217},
+      {"convolution c64 h64 w64 k128 r9 s9 stride1 pad0 groups1", 532.710},
+      {"convolution c128 h32 w32 k128 r9 s9 stride1 pad0 groups1", 195.689},
+      {"convolution c128 h16 w16 k128 r7 s7 stride1 pad0 groups1", 20.552},
+      {"convolution c384 h13 w13 k384 r3 s3 stride1 pad0 groups1", 41.108}};
+  for (const auto& [key, gflop] : layers) {
+    const AlgorithmWork work = algorithm_work(Method::direct, shape_of(key, 128), Pass::forward);
+    EXPECT_NEAR(work.flops().si() * 1e-9, gflop, 1e-3 * gflop) << key;
+    EXPECT_EQ(work.workspace, Bytes(0));
+  }
+  // A published one: 3 x 3, pad 1, batch 8   [checks.csv C103]
+  EXPECT_NEAR(
+      direct_flops(shape_of("convolution c64 h112 w112 k128 r3 s3 stride1 pad1 groups1", 8)).si(),
+      14.7975e9, 1e5);
+}
+
+TEST(WinogradWork, MultipliesLessByWhatThePaperSays) {
+  // (m r / α)² where tiles fit the outputs exactly   [MODEL 4.4; checks.csv C105, C107]
+  const ConvolutionShape shape =
+      shape_of("convolution c64 h48 w48 k64 r3 s3 stride1 pad1 groups1", 4);
+  const double direct = direct_flops(shape).si();
+  const std::pair<Method, double> reductions[] = {
+      {Method::winograd_f2, 2.25}, {Method::winograd_f4, 4.0}, {Method::winograd_f6, 5.0625}};
+  for (const auto& [method, reduction] : reductions) {
+    for (const Pass pass : passes) {
+      const double done = products_flops(algorithm_work(method, shape, pass));
+      EXPECT_NEAR(direct / done, reduction, 1e-12) << method_name(method) << pass_name(pass);
+    }
+  }
+}
+
+TEST(WinogradWork, TransformsAsManyTilesAndFiltersAsThePaperSays) {
+  // F(2,3) 32 / 28 / 24 and F(4,3) 144 / 72 / 100 a tile or filter   [checks.csv C105, C107]
+  const ConvolutionShape shape = shape_of("convolution c5 h9 w7 k3 r3 s3 stride1 pad1 groups1", 2);
+  const WorkSetting whole{.blocking = Blocking::whole};
+  const AlgorithmWork f2 = algorithm_work(Method::winograd_f2, shape, Pass::forward, whole);
+  const double tiles2 = 2 * 5 * 4;
+  EXPECT_EQ(stage(f2, "input transform").flops.si(), 32 * 5 * tiles2);
+  EXPECT_EQ(stage(f2, "filter transform").flops.si(), 28 * 5 * 3);
+  EXPECT_EQ(stage(f2, "output transform").flops.si(), 24 * 3 * tiles2);
+  EXPECT_EQ(f2.workspace.si(), 4 * 16 * (tiles2 * 5 + 15 + tiles2 * 3));
+  const AlgorithmWork f4 = algorithm_work(Method::winograd_f4, shape, Pass::forward, whole);
+  const double tiles4 = 2 * 3 * 2;
+  EXPECT_EQ(stage(f4, "input transform").flops.si(), 144 * 5 * tiles4);
+  EXPECT_EQ(stage(f4, "filter transform").flops.si(), 72 * 5 * 3);
+  EXPECT_EQ(stage(f4, "output transform").flops.si(), 100 * 3 * tiles4);
+}
+
+TEST(WinogradWork, NeedsFewerOperationsInTotalByThesePublishedRatios) {
+  // Direct over Winograd with transforms, batch 64   [MEASURING b3]
+  const WorkSetting whole{.blocking = Blocking::whole};
+  const auto ratio = [&](const char* key, Method method) {
+    const ConvolutionShape shape = shape_of(key, 64);
+    return direct_flops(shape).si() /
+           algorithm_work(method, shape, Pass::forward, whole).flops().si();
+  };
+  const char* conv1_2 = "convolution c64 h224 w224 k64 r3 s3 stride1 pad1 groups1";
+  EXPECT_NEAR(ratio(conv1_2, Method::winograd_f2), 2.19, 5e-3);
+  EXPECT_NEAR(ratio(conv1_2, Method::winograd_f4), 3.80, 5e-3);
+  const char* res5b = "convolution c512 h7 w7 k512 r3 s3 stride1 pad1 groups1";
+  EXPECT_NEAR(ratio(res5b, Method::winograd_f2), 1.72, 5e-3);
+  EXPECT_NEAR(ratio(res5b, Method::winograd_f4), 3.03, 5e-3);
+}
+
+TEST(SpectralWork, IsTransformsAndComplexProducts) {
+  // 2.5 L² lg L² (NC + KC + NK) + 8 L (L/2 + 1) N C K   [MODEL 4]
+  const ConvolutionShape shape =
+      shape_of("convolution c3 h13 w13 k5 r5 s5 stride1 pad1 groups1", 2);
+  const double L = 16;
+  const double transforms = 2.5 * L * L * 8 * (6 + 15 + 10);
+  const double products = 8 * L * (L / 2 + 1) * 30;
+  for (const Pass pass : passes) {
+    const AlgorithmWork work =
+        algorithm_work(Method::fft, shape, pass, {.blocking = Blocking::whole});
+    EXPECT_DOUBLE_EQ(work.flops().si(), transforms + products) << pass_name(pass);
+    EXPECT_EQ(work.workspace.si(), 8 * L * (L / 2 + 1) * (6 + 15 + 10));
+  }
+}
+
+TEST(SpectralWork, OfOneBlockIsThatOfThePaper) {
+  const ConvolutionShape shape =
+      shape_of("convolution c32 h27 w27 k48 r5 s5 stride1 pad2 groups1", 4);
+  for (const Method method : {Method::fft, Method::fft_tiled}) {
+    for (const Pass pass : passes) {
+      EXPECT_DOUBLE_EQ(
+          algorithm_work(method, shape, pass).flops().si(),
+          algorithm_work(method, shape, pass, {.blocking = Blocking::whole}).flops().si());
+    }
+  }
+}
+
+TEST(Im2colWork, MultipliesAsMuchAsTheDirectConvolution) {
+  for (const char* key : {"convolution c16 h20 w20 k24 r3 s3 stride1 pad1 groups1",
+                          "convolution c16 h20 w20 k24 r3 s3 stride2 pad1 groups2",
+                          "convolution c16 h20 w20 k24 r1 s1 stride1 pad0 groups1",
+                          "convolution c256 h6 w6 k24 r5 s3 stride1 pad2 groups1"}) {
+    const ConvolutionShape shape = shape_of(key, 5);
+    for (const Pass pass : passes) {
+      EXPECT_DOUBLE_EQ(products_flops(algorithm_work(Method::im2col, shape, pass)),
+                       direct_flops(shape).si())
+          << key << " " << pass_name(pass);
+    }
+  }
+}
+
+TEST(Im2colWork, WritesNoPatchesOfOneByOneFilters) {
+  const ConvolutionShape pointwise =
+      shape_of("convolution c64 h56 w56 k64 r1 s1 stride1 pad0 groups1", 1);
+  EXPECT_EQ(algorithm_work(Method::im2col, pointwise, Pass::forward).stages.size(), 1);
+  const ConvolutionShape padded =
+      shape_of("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 1);
+  const AlgorithmWork work = algorithm_work(Method::im2col, padded, Pass::forward);
+  const double matrix = 64.0 * 9 * 56 * 56;
+  EXPECT_EQ(stage(work, "patches").bytes.si(), 4 * (matrix + 64 * 56 * 56));
+}
+
+// ----------------------------------------------------------------------------------------- methods
+
+TEST(Method, IsToldFromWhatRan) {
+  const std::pair<const char*, Method> words[] = {
+      {"winograd F(4x4,3x3) avx3+gemm", Method::winograd_f4},
+      {"winograd F(3x3,6x6) avx2+gemm", Method::winograd_f6},
+      {"reorder+jit:avx512_core", Method::direct},
+      {"relu+reorder+im2col+gemm", Method::im2col},
+      {"winograd F(4x4,3x3) avx3+gemm+relu", Method::winograd_f4},
+      {"jit_wino_4x3:avx512_core", Method::winograd_f4},
+      {"brgconv:avx512_core", Method::direct},
+      {"im2col+gemm", Method::im2col},
+      {"gemm", Method::im2col},
+      {"gemm:jit", Method::im2col},
+      {"fft 32x32 avx3+gemm", Method::fft},
+      {"fft_tiled 16x16 avx3+gemm", Method::fft_tiled}};
+  for (const auto& [implementation, method] : words) {
+    EXPECT_EQ(method_of(implementation), method) << implementation;
+  }
+  EXPECT_FALSE(method_of("cudnn engine 12"));
+  EXPECT_FALSE(method_of(""));
+  EXPECT_EQ(vector_floats("fft 32x32 avx2+gemm"), 8);
+  EXPECT_EQ(vector_floats("fft 32x32 avx3_zen4+gemm"), 16);
+}
+
+TEST(Method, IsCalledByItsNameAndNoOther) {
+  for (const Method method : all_methods()) EXPECT_EQ(parse_method(method_name(method)), method);
+  EXPECT_THROW((void)parse_method("winograd_f3"), ConfigError);
+}
+
+TEST(AlgorithmWork, HasAPassMoreForBiasAndFusedReLU) {
+  const auto found =
+      parse_convolution_key("convolution c8 h8 w8 k8 r3 s3 stride1 pad1 groups1 bias relu", 2);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->bias && found->relu);
+  const double outputs = 2 * 8 * 8 * 8;
+  const auto more = [&](Pass pass, bool bias, bool relu) {
+    const auto with =
+        algorithm_work(Method::im2col, found->shape, pass, {.bias = bias, .relu = relu});
+    return (with.bytes() - algorithm_work(Method::im2col, found->shape, pass).bytes()).si() /
+           (4 * outputs);
+  };
+  EXPECT_EQ(more(Pass::forward, true, false), 2);
+  EXPECT_EQ(more(Pass::forward, true, true), 2);
+  EXPECT_EQ(more(Pass::forward, false, true), 2);
+  EXPECT_EQ(more(Pass::backward_filter, true, true), 4);
+  EXPECT_EQ(more(Pass::backward_data, true, true), 0);
+}
+
+TEST(AlgorithmWork, GrowsWithTheBatchInEveryMethodAndPass) {
+  for (const Method method : all_methods()) {
+    for (const Pass pass : passes) {
+      Flops before;
+      for (const int batch : {1, 2, 3, 8, 32}) {
+        const ConvolutionShape shape =
+            shape_of("convolution c48 h13 w13 k64 r3 s3 stride1 pad1 groups2 bias", batch);
+        const AlgorithmWork work = algorithm_work(method, shape, pass, {.bias = true});
+        EXPECT_GT(work.flops(), before) << method_name(method) << " " << batch;
+        before = work.flops();
+        for (const Stage& each : work.stages) {
+          EXPECT_GE(each.flops.si(), 0) << each.name;
+          EXPECT_GT(each.bytes.si(), 0) << each.name;
+          EXPECT_GT(each.working_set.si(), 0) << each.name;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::lowering

@@ -1,0 +1,94 @@
+#include "model/roofline/measured_roofline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr const char* kernel = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
+
+Measurement memory(const std::string& operation, double bytes, double bandwidth) {
+  Measurement measurement =
+      synthetic::measured("memory",
+                          {{"operation", operation},
+                           {"bytes", std::to_string(static_cast<long>(bytes / 2))},
+                           {"threads", "1"},
+                           {"ranks", "1"},
+                           {"ranks_on_node", "1"}},
+                          bytes / bandwidth);
+  measurement.work = Work{Flops(0), Bytes(bytes)};
+  return measurement;
+}
+
+std::vector<ResultFile> two_levels() {
+  Measurement product = synthetic::measured(
+      "gemm", {{"threads", "1"}, {"ranks_on_node", "1"}, {"dtype", "f32"}}, 1e-3);
+  product.work = Work{Flops(1e8), Bytes(1e3)};  // 100 GFLOP/s
+  Measurement low = product;  // of another precision, whose peak is not that of f32
+  low.axes["dtype"] = "bf16";
+  low.work = Work{Flops(1e9), Bytes(1e3)};
+  return {synthetic::file("memory.jsonl", {memory("copy", 1e5, 1e11), memory("copy", 1e6, 1e11),
+                                           memory("triad", 1e8, 1e10), memory("copy", 1e9, 1e10),
+                                           memory("h2d", 1e9, 1e13)}),
+          synthetic::file("gemm.jsonl", {product, low})};
+}
+
+KernelSample sample(lowering::Method method, double seconds) {
+  return {make_case({.backend = "native", .method = method}, kernel, 4), Seconds(seconds), {}};
+}
+
+TEST(MeasuredRoofline, IsOfTheFastestProductsAndThePlateausOfMemory) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  EXPECT_DOUBLE_EQ(roofline.peak().si(), 1e11);
+  ASSERT_EQ(roofline.levels().size(), 2);
+  EXPECT_DOUBLE_EQ(roofline.levels().front().bandwidth.si(), 1e11);
+  EXPECT_DOUBLE_EQ(roofline.levels().back().bandwidth.si(), 1e10);
+}
+
+TEST(MeasuredRoofline, RisesWithAnAlgorithmThatIsFasterStill) {
+  const std::vector fast{sample(lowering::Method::direct, 1e-6)};
+  EXPECT_GT(measured_roofline(two_levels(), fast, 1).peak().si(), 1e12);
+}
+
+TEST(MeasuredRoofline, SaysWhatIsMissing) {
+  const auto lacks = [](std::vector<ResultFile> files, int threads, const std::string& word) {
+    try {
+      (void)measured_roofline(files, {}, threads);
+      ADD_FAILURE() << word;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+    }
+  };
+  lacks(two_levels(), 2, "bench memory --threads 2");
+  lacks({two_levels().front()}, 1, "bench conv");
+  lacks({}, 1, "bench memory");
+}
+
+TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  const KernelSample direct = sample(lowering::Method::direct, 1);
+  const PlacedKernel slow = place(roofline, direct);
+  EXPECT_DOUBLE_EQ(slow.bound.si(), direct_flops(direct.what.shape).si() / 1e11);
+  EXPECT_FALSE(slow.bound_by_memory);
+  const KernelSample fast = sample(lowering::Method::direct, slow.bound.si());
+  const PlacedKernel best = place(roofline, fast);
+  EXPECT_DOUBLE_EQ(best.share(), 1);
+  EXPECT_DOUBLE_EQ(best.executed.si(), 1e11);
+}
+
+TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {
+  const KernelSample measured = sample(lowering::Method::winograd_f4, 1e-1);
+  const PlacedKernel winograd = place(measured_roofline(two_levels(), {}, 1), measured);
+  EXPECT_GT(winograd.effective, 2 * winograd.executed);
+  EXPECT_LT(winograd.share(), 1);
+  EXPECT_GT(winograd.share(), 0);
+}
+
+}  // namespace
+}  // namespace dlscale::model

@@ -1,0 +1,124 @@
+#include <gtest/gtest.h>
+
+#include "core/fuse.hpp"
+#include "tests/backend/compute/devices.hpp"
+#include "tests/backend/compute/remote_device.hpp"
+#include "tests/train/engine/fixtures.hpp"
+
+/// Training of networks whose ReLUs are part of the layers before them, against the same with the
+/// ReLUs apart.
+namespace dlscale::train {
+namespace {
+
+/// ReLUs of every kind that can be taken in, some read by several layers, one by a sum whose
+/// gradient others share, and one that must stay.
+Network network_with_relus() {
+  const Convolution same{.out_channels = 4, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  const Convolution point{.out_channels = 4, .kernel_h = 1, .kernel_w = 1, .bias = false};
+  return {"relus",
+          {3, 9, 9},
+          {{"stem", same, {"input"}},
+           {"norm", BatchNorm{}, {"stem"}},
+           {"norm_relu", Relu{}, {"norm"}},
+           {"left", same, {"norm_relu"}},
+           {"left_relu", Relu{}, {"left"}},
+           {"right", point, {"norm_relu"}},
+           {"sum1", Sum{}, {"left_relu", "right", "norm_relu"}},
+           {"sum1_relu", Relu{}, {"sum1"}},
+           {"next", same, {"sum1_relu"}},
+           {"next_norm", BatchNorm{}, {"next"}},
+           {"next_relu", Relu{}, {"next_norm"}},
+           {"sum2", Sum{}, {"next_relu", "sum1_relu"}},
+           {"sum2_relu", Relu{}, {"sum2"}},
+           {"both", Sum{}, {"sum2_relu", "sum1_relu"}},
+           {"kept", Relu{}, {"next"}},
+           {"concat", Concat{}, {"both", "kept"}},
+           {"last", same, {"concat"}},
+           {"last_relu", Relu{}, {"last"}},
+           {"pool", Pooling{.kernel_h = 3, .kernel_w = 3, .stride = 2}, {"last_relu"}},
+           {"fc", FullyConnected{.outputs = 5}, {"pool"}},
+           {"fc_relu", Relu{}, {"fc"}},
+           {"fc2", FullyConnected{.outputs = 5}, {"fc_relu"}},
+           {"loss", SoftmaxCrossEntropy{}, {"fc2"}}}};
+}
+
+/// What some iterations of training leave, layer by layer with parameters.
+struct Trained {
+  std::vector<double> losses;
+  std::vector<std::vector<float>> gradients;
+  std::vector<std::vector<float>> parameters;
+};
+
+Trained train(const Network& network, backend::ComputeDevice& device, int iterations) {
+  Program program(network, device, 3, DType::f32);
+  program.initialise(4);
+  MadeData data(network, 3);
+  Trained trained;
+  for (int i = 0; i < iterations; ++i) {
+    trained.losses.push_back(run_once(program, data.next(), static_cast<std::uint64_t>(i)));
+    trained.gradients.clear();
+    for (const Layer& layer : network.layers()) {
+      if (layer.parameter_count() > 0)
+        trained.gradients.push_back(program.plain_gradient(layer.id));
+    }
+    program.update({.rate = 0.05F});
+  }
+  for (const Layer& layer : network.layers()) {
+    if (layer.parameter_count() > 0)
+      trained.parameters.push_back(program.plain_parameters(layer.id));
+  }
+  return trained;
+}
+
+TEST(FusedTraining, IsTheSameOnReferenceToTheLastBit) {
+  for (const Network& network : {chain_network(), network_with_relus()}) {
+    const Network fused = fuse_relu(network);
+    ASSERT_LT(fused.layers().size(), network.layers().size());
+    const auto device = open_backend("reference");
+    const Trained apart = train(network, *device, 4);
+    const Trained together = train(fused, *device, 4);
+    EXPECT_EQ(together.losses, apart.losses);
+    EXPECT_EQ(together.gradients, apart.gradients);
+    EXPECT_EQ(together.parameters, apart.parameters);
+  }
+}
+
+TEST(FusedTraining, IsTheSameOnADeviceWithMemoryOfItsOwn) {
+  const Network fused = fuse_relu(network_with_relus());
+  const auto reference = open_backend("reference");
+  const auto remote = backend::make_remote_device();
+  const Trained here = train(fused, *reference, 2);
+  const Trained there = train(fused, *remote, 2);
+  EXPECT_EQ(there.losses, here.losses);
+  EXPECT_EQ(there.gradients, here.gradients);
+}
+
+TEST(FusedTraining, AgreesWithTheReferenceOnEveryBackend) {
+  for (const Network& network : {chain_network(), network_with_relus()}) {
+    const Network fused = fuse_relu(network);
+    const auto reference = open_backend("reference");
+    const Trained expected = train(network, *reference, 1);
+    for (const auto* backend : backend::backends_with_devices()) {
+      const auto device = backend->open({});
+      const Trained got = train(fused, *device, 1);
+      EXPECT_NEAR(got.losses.front(), expected.losses.front(), 1e-5 * expected.losses.front())
+          << backend->name;
+      ASSERT_EQ(got.gradients.size(), expected.gradients.size());
+      for (std::size_t i = 0; i < got.gradients.size(); ++i) {
+        EXPECT_LT(relative_difference(got.gradients[i], expected.gradients[i]), 1e-4)
+            << backend->name << ", layer with parameters " << i;
+      }
+    }
+  }
+}
+
+TEST(FusedTraining, NeedsLessMemory) {
+  const auto device = open_backend("reference");
+  const Network network = network_with_relus();
+  const Program apart(network, *device, 8, DType::f32);
+  const Program together(fuse_relu(network), *device, 8, DType::f32);
+  EXPECT_LT(together.memory(), apart.memory());
+}
+
+}  // namespace
+}  // namespace dlscale::train
