@@ -158,10 +158,10 @@ def _pair(network, batch, dtype, turn, launch="graph", fuse="relu"):
     ready = SET_UP[network]
     return [
         Step(f"conv-{cell}", "every kernel", f"conv-{network}", ready + 20, 240, kernels, NEEDS,
-             f"conv-{dtype}", turn),
+             f"conv-{dtype}-{fuse}", turn),
         Step(f"train-{cell}", "training", f"train-{network}", ready + 10, 180,
-             train(network, batch, dtype, 40, launch=launch, fuse=fuse), NEEDS, f"train-{dtype}",
-             turn),
+             train(network, batch, dtype, 40, launch=launch, fuse=fuse), NEEDS,
+             f"train-{dtype}-{launch}", turn),
     ]  # fmt: skip
 
 
@@ -172,4 +172,11 @@ def _without():
         for network in NETWORKS:
             found += _pair(network, batch, dtype, 1, "eager", "none")
     fit = models.fit_and_judge("gpu", "parts.jsonl", "training.jsonl", "cuda", cluster(), 1)
-    return [*found, Step("fit-plain", "calibrate, validate", "fit", 3, 60, fit, NEEDS, turn=1)]
+    found.append(Step("fit-plain", "calibrate, validate", "fit", 3, 60, fit, NEEDS, turn=1))
+    words = "--network resnet50 --batch 256 --dtype bf16 --backend cuda --max-time 2"
+    found.append(
+        Step("overhead", "what training adds to the kernels' own times", "overhead",
+             SET_UP["resnet50"] + 15, 180, bench("overhead", words, "training.jsonl"), NEEDS,
+             "train-bf16", 1)
+    )  # fmt: skip
+    return found

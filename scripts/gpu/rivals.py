@@ -36,9 +36,12 @@ def _seconds(row):
     return row["series"]["time"]["summary"]["median"]
 
 
+def _measured(rows):
+    return [row for row in rows if row["status"] in HAVE_TIMES]
+
+
 def _best(rows):
-    measured = [row for row in rows if row["status"] in HAVE_TIMES]
-    return min(measured, key=_seconds, default=None)
+    return min(_measured(rows), key=_seconds, default=None)
 
 
 def _own_flops(row):
@@ -53,13 +56,19 @@ def _own_flops(row):
     return row["work"]["flops"] * (m + r - 1) ** 2 / (m * r) ** 2
 
 
-def _own_least(ceilings, dtype, row):
+def _least_of(ceilings, dtype, row):
     """(seconds, what bounds them) that our algorithm takes at least, or None if nobody knows."""
     flops = _own_flops(row)
     if flops is None:
         return None
     moved = (row.get("algorithmic_work") or row["work"])["bytes"]
     return sheet.least_seconds(ceilings, dtype, flops, max(moved, row["work"]["bytes"]))
+
+
+def _own_least(ceilings, dtype, rows):
+    """Of the algorithm of ours that could be fastest; None unless it is known of all of them."""
+    known = [_least_of(ceilings, dtype, row) for row in _measured(rows)]
+    return None if None in known else min(known, default=None)
 
 
 def _milliseconds(seconds):
@@ -78,11 +87,11 @@ def _word(own, library, roofline, least):
     if own is None:
         return "behind: no algorithm of ours"
     if least and least[0] >= theirs:
-        return f"cannot: its own work takes {_milliseconds(least[0])} ms at least ({least[1]})"
+        return f"cannot: our work takes {_milliseconds(least[0])} ms at least ({least[1]})"
     if not least and roofline and theirs <= (1 + NEAR) * roofline[0]:
         return f"cuDNN within {max(0, theirs / roofline[0] - 1):.0%} of the arithmetic's bound"
     if least:
-        return f"behind: its own work takes {_milliseconds(least[0])} ms at least"
+        return f"behind: our work takes {_milliseconds(least[0])} ms at least"
     return "behind"
 
 
@@ -102,8 +111,8 @@ def compare(record, ceilings):
         if ceilings:
             work = _work(some)
             roofline = sheet.least_seconds(ceilings, key[3], work["flops"], work["bytes"])
-            least = _own_least(ceilings, key[3], own) if own else None
-        timed = sum(row["status"] in HAVE_TIMES for row in rows.get("library", []))
+            least = _own_least(ceilings, key[3], rows.get("own", []))
+        timed = len(_measured(rows.get("library", [])))
         network, layer, batch, dtype, computed, cache = key
         table.append(
             [
@@ -137,12 +146,13 @@ def told(table, ceilings):
         lines += [
             "The roofline is the larger of the operations of a direct convolution over the peak of its "
             "precision and the tensors'",
-            f"bytes, each moved once, over the bandwidth of memory (data sheet, cluster "
+            "bytes, each moved once, over the bandwidth of memory (data sheet, cluster "
             f"{ceilings['cluster']}). Another algorithm than a direct one",
-            "may be faster than its arithmetic, none than its memory. What our algorithm's own work "
-            "takes at least is by its operations",
-            "as recorded with the result; where they are not, by Winograd's multiplications alone; of "
-            "an FFT then it is not known.",
+            "may be faster than its arithmetic, none than its memory. What our work takes at least is of "
+            "the algorithm of ours that could be",
+            "fastest, by its operations as recorded with the result; where they are not, by Winograd's "
+            "multiplications alone; with an FFT among",
+            "those timed it is not known then.",
         ]
     else:
         lines.append("No data sheet of this GPU is described, so there is no roofline.")

@@ -109,7 +109,8 @@ def _watched_step(tool, name):
     mixed = name == "conformance_test"  # cuDNN's plans are compiled beside our own kernels
     return Step(f"sanitizer-{tool}-{name}", f"own kernels under compute-sanitizer's {tool}",
                 f"sanitizer-{name}", 150 if mixed else 45, 300 if mixed else 180,
-                _sanitized(tool, name), ("sanitizer", "cuda"), turn=1 if mixed else 0)  # fmt: skip
+                _sanitized(tool, name), ("sanitizer", "cuda"),
+                turn=1 if mixed or tool == "racecheck" else 0)  # fmt: skip
 
 
 def steps(programs):
