@@ -18,8 +18,9 @@ PICTURE = "--width 256 --height 256 --picture-size 20kB"
 DATA = "--data {work}/pictures-256"
 NEEDS = ("cuda",)
 RATE = "--rate 0.001"  # no network's loss grows without bound in the few iterations that are timed
+ALONE = 9  # repeat of trainings that no training by PyTorch alternates with
 # Batches copied to the device, as f32: a quarter of each batch trained is as many bytes as the
-# batch itself is when its pictures travel as bytes, which is what training does unless told otherwise.
+# batch itself is when its pictures travel as bytes, as they do unless told otherwise.
 COPIED = sorted({batch // 4 for batch in BATCHES} | set(BATCHES))
 
 
@@ -118,8 +119,8 @@ def _checked(dtype):
 
 
 def quick_steps():
-    """Each part of an iteration once, with the answers of ResNet-50's kernels checked, and the GPU's
-    memory, launches and copies."""
+    """Each part of an iteration once, with the answers of ResNet-50's kernels checked, and the
+    GPU's memory, launches and copies."""
     device = bench("device", "--backend cuda --max-time 0.05")
     return [
         data_step(),
@@ -160,7 +161,7 @@ def _pair(network, batch, dtype, turn, launch="graph", fuse="relu"):
         Step(f"conv-{cell}", "every kernel", f"conv-{network}", ready + 20, 240, kernels, NEEDS,
              f"conv-{dtype}-{fuse}", turn),
         Step(f"train-{cell}", "training", f"train-{network}", ready + 10, 180,
-             train(network, batch, dtype, 40, launch=launch, fuse=fuse), NEEDS,
+             train(network, batch, dtype, 40, ALONE, launch, fuse), NEEDS,
              f"train-{dtype}-{launch}", turn),
     ]  # fmt: skip
 

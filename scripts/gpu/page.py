@@ -2,6 +2,7 @@
 
 import statistics
 
+import gpu_plan
 import rivals
 from record import FILES
 
@@ -79,11 +80,14 @@ def _computing(series):
 
 
 def _ours(record):
-    """(batch, dtype) → column → medians of the trainings of ResNet-50."""
+    """(batch, dtype) → column → medians of the trainings of ResNet-50 that alternated with
+    PyTorch's."""
     found = {}
     for row in record.lines("training.jsonl"):
         axes, series = row.get("axes", {}), row.get("series", {})
         if axes.get("network") != "resnet50" or "t_iter" not in series:
+            continue
+        if int(axes.get("repeat", 1)) == gpu_plan.ALONE:
             continue
         columns = found.setdefault((int(axes["batch"]), axes["dtype"]), {})
         columns.setdefault(_way(axes), []).append(_median_of(series["t_iter"]))
@@ -124,9 +128,9 @@ def _peer_lines(record):
     return [
         "## ResNet-50 beside PyTorch",
         "",
-        "Medians of all trainings of that batch and precision, which were taken in turn with PyTorch's.",
-        "Ours reads and decodes JPEG pictures, copies them and normalises them on the device within the",
-        "iteration; computing is forward, backward and update of the same iterations.",
+        "Medians over rounds taken in turn. Ours reads and decodes JPEG pictures, copies them and",
+        "normalises them on the device within the iteration; computing is forward, backward and",
+        "update of the same iterations.",
         "",
         *_table(head, rows),
         "",

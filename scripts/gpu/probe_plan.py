@@ -11,7 +11,7 @@ GOOGLENET = "inception_3a/5x5,inception_3b/5x5,inception_4e/5x5,inception_5b/5x5
 ALEXNET = "conv2,conv3,conv4,conv5"
 RESNET50 = "res2a_branch2b,res3a_branch2b,res4a_branch2b,res5a_branch2b,res4a_branch2c"
 # (name, what is compared, estimated seconds). Of most worth: the precision in which cuDNN has no
-# tensor cores to use, and filters so large that other algorithms than direct ones were made for them.
+# tensor cores to use, and filters so large that algorithms were made for them.
 COMPARED = [
     ("convnet-f32", "--list convnet --dtype f32", 100),
     ("vgg16-f32", f"--network vgg16 --batch 32 --dtype f32 --layers {VGG16}", 130),

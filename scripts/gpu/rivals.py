@@ -16,8 +16,8 @@ def _kind(algorithm):
 
 
 def _rows(record):
-    """(network, layer, batch, dtype, pass, cache) → kind → results, of convolutions whose algorithms
-    were compared."""
+    """(network, layer, batch, dtype, pass, cache) → kind → results, of convolutions whose
+    algorithms were compared."""
     found = {}
     for row in record.lines("parts.jsonl"):
         axes = row.get("axes", {})
@@ -76,7 +76,8 @@ def _milliseconds(seconds):
 
 
 def _word(own, library, roofline, least):
-    """Whether ours is ahead; else whether it can be. `roofline`, `least`: (seconds, bound) or None."""
+    """Whether ours is ahead; else whether it can be. `roofline`, `least`: (seconds, bound) or
+    None."""
     if library is None:
         return "cuDNN has no plan" if own is not None else "neither has an algorithm"
     theirs = _seconds(library)
@@ -138,21 +139,18 @@ def told(table, ceilings):
     ahead = sum(row[-1] == "ahead" for row in table)
     cannot = sum(row[-1].startswith("cannot") for row in table)
     lines = [
-        f"Ours is ahead of every plan of cuDNN that was timed in {ahead} of {len(table)} passes, and "
-        f"cannot be in {cannot}.",
+        f"Ours is ahead of every plan of cuDNN that was timed in {ahead} of {len(table)} passes, "
+        f"and cannot be in {cannot}.",
         "Answers were not checked beside these times; the device tests check the same algorithms.",
     ]
     if ceilings:
         lines += [
-            "The roofline is the larger of the operations of a direct convolution over the peak of its "
-            "precision and the tensors'",
-            "bytes, each moved once, over the bandwidth of memory (data sheet, cluster "
-            f"{ceilings['cluster']}). Another algorithm than a direct one",
-            "may be faster than its arithmetic, none than its memory. What our work takes at least is of "
-            "the algorithm of ours that could be",
-            "fastest, by its operations as recorded with the result; where they are not, by Winograd's "
-            "multiplications alone; with an FFT among",
-            "those timed it is not known then.",
+            "The roofline is the larger of a direct convolution's operations over the peak of its",
+            "precision and the tensors' bytes, each moved once, over the bandwidth of memory (data",
+            f"sheet, cluster {ceilings['cluster']}). An algorithm that is not direct may be faster than",
+            "its arithmetic, none than its memory. What our work takes at least is of the algorithm of",
+            "ours that could be fastest, by its operations as recorded with the result; where they are",
+            "not, by Winograd's multiplications alone, and not known with an FFT among those timed.",
         ]
     else:
         lines.append("No data sheet of this GPU is described, so there is no roofline.")

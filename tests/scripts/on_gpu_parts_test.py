@@ -12,6 +12,7 @@ from on_gpu_support import ON_GPU, ROOT, FolderTest
 # isort: split
 import ceilings
 import cpu_plan
+import gpu_plan
 import libraries
 import machine
 import models
@@ -226,8 +227,7 @@ class Plans(unittest.TestCase):
         names = [step.name for step in runner.plan(options, fake)]
         self.assertEqual(len(set(names)), len(names))
         self.assertEqual(names[0], "test-conformance_test")
-        counts = [len([name for name in names if name == each]) for each in ("data", "io", "h2d-f32")]
-        self.assertEqual(counts, [1, 1, 1])
+        self.assertLessEqual({"data", "io", "h2d-f32"}, set(names))
 
 
 def run_of(ranks, predicted, measured):
@@ -263,7 +263,9 @@ class Judgement(FolderTest):
 
     def test_the_page_compares_with_pytorch(self):
         made = record.Record(self.folder / "out")
-        for launch, fuse, seconds in [("eager", "none", 0.01), ("graph", "relu", 0.005)]:
+        runs = [("eager", "none", 1, 0.01), ("graph", "relu", 2, 0.005)]
+        runs.append(("graph", "relu", gpu_plan.ALONE, 1))
+        for launch, fuse, repeat, seconds in runs:
             made.line(
                 "training.jsonl",
                 {
@@ -273,10 +275,13 @@ class Judgement(FolderTest):
                         "dtype": "bf16",
                         "launch": launch,
                         "fuse": fuse,
+                        "repeat": str(repeat),
                     },
                     "series": {
                         name: {"samples": [[share * seconds, share * seconds, 0.03]]}
-                        for name, share in [("t_iter", 1), ("t_f", 0.25), ("t_b", 0.125), ("t_u", 0.125)]
+                        for name, share in zip(
+                            ["t_iter", "t_f", "t_b", "t_u"], [1, 0.25, 0.125, 0.125], strict=True
+                        )
                     },
                 },
             )
@@ -285,7 +290,7 @@ class Judgement(FolderTest):
             {"batch": 64, "dtype": "bf16", "mode": "eager", "input": "device", "median_s": 0.02},
         )
         text = page.text(made, "t", "s")
-        self.assertIn("ours: eager | ratio | ours: eager, computing | ratio | ours: graph, ReLUs", text)
+        self.assertIn("ours: eager | ratio | ours: eager, computing | ratio | ours: graph, ", text)
         self.assertIn(
             "| 64 | bf16 | eager, input on the device | 3200 | 6400 | 2.000 | 12800 | 4.000 "
             "| 12800 | 4.000 | 25600 | 8.000 |",
@@ -349,9 +354,11 @@ class Rivals(FolderTest):
 
     def test_an_algorithm_is_judged_by_its_own_work(self):
         own = timed("own fft", 4e-3, algorithmic_work={"flops": 201e9, "bytes": 1e9})
-        self.assertIn("cannot: our work takes 3 ms at least", self.word(own, timed("eng1", 2e-3))[0])
+        word, _ = self.word(own, timed("eng1", 2e-3))
+        self.assertEqual(word, "cannot: our work takes 3 ms at least (arithmetic)")
         winograd = timed("own winograd_f4", 4e-3, implementation="own winograd_f4 F(4x4,3x3) x")
-        self.assertIn("behind: our work takes 0.25 ms", self.word(winograd, timed("eng1", 2e-3))[0])
+        word, _ = self.word(winograd, timed("eng1", 2e-3))
+        self.assertEqual(word, "behind: our work takes 0.25 ms at least")
         fft = timed("own fft", 4e-3, implementation="own fft 64x64 cufft")
         self.assertEqual(self.word(own, fft, timed("eng1", 2e-3))[0], "behind")
         self.assertEqual(self.word(fft, timed("eng1", 2e-3))[0], "behind")

@@ -200,8 +200,8 @@ class Probes(unittest.TestCase):
             for layer in value(words, "--layers").split(","):
                 self.assertIn(f"{{name: {layer}, kind: convolution", text)
             compared.add((name, value(words, "--dtype")))
-        for wanted in ["convnet f32", "vgg16 f32", "googlenet tf32", "alexnet tf32", "resnet50 bf16"]:
-            self.assertIn(tuple(wanted.split()), compared)
+        wanted = {("convnet", "f32"), ("vgg16", "f32"), ("googlenet", "tf32"), ("alexnet", "tf32")}
+        self.assertLessEqual(wanted, compared)
 
 
 class Training(unittest.TestCase):
@@ -261,7 +261,7 @@ class Peer(FolderTest):
         said = []
         session.programs.command = lambda words, ranks=0: words
         session.execute = lambda words, limit, output: said.append(words) or Outcome("ok")
-        action = peer_plan._in_turn(sys.executable, 64, "bf16", [("eager", "device")], 2)
+        action = peer_plan._in_turn(sys.executable, 64, "bf16", [("eager", "device")], peer_plan.OURS)
         self.assertEqual(action(session, 60).status, "ok")
         rounds = [row["round"] for row in session.record.lines("pytorch.jsonl")]
         self.assertEqual(rounds, [1, 2, 3])
@@ -277,7 +277,8 @@ class Peer(FolderTest):
             session.execute = lambda words, limit, output, refused=refused: Outcome(
                 "refused" if value(words, "--launch") in refused else "ok", "no"
             )
-            action = peer_plan._in_turn(sys.executable, 64, "bf16", [("eager", "device")], 1)
+            rounds = [[("graph", "none"), ("eager", "none")]]
+            action = peer_plan._in_turn(sys.executable, 64, "bf16", [("eager", "device")], rounds)
             outcome = action(session, 60)
             self.assertEqual((outcome.status, "no" in outcome.reason), (status, True))
 
