@@ -11,6 +11,7 @@
 
 #include "bench/conv/workbench.hpp"
 #include "bench/e2e/jointly.hpp"
+#include "bench/e2e/training_watch.hpp"
 #include "bench/sampler_warnings.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
@@ -138,7 +139,7 @@ struct Outcome {
 };
 
 Outcome train_together(Communicator& communicator, const TrainingSettings& settings, Worker& worker,
-                       JointEnd ending) {
+                       TrainingWatch& watch, JointEnd ending) {
   train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
   Outcome outcome;
   outcome.ending = std::move(ending);
@@ -148,8 +149,12 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
     // What ranks tell each other here counts as `other` of the next iteration.
     outcome.ending =
         run_jointly(communicator, [&] { outcome.records.push_back(trainer.iterate()); });
-    if (std::ssize(outcome.records) == settings.warmup) std::ignore = trainer.take_spans();
+    if (std::ssize(outcome.records) == settings.warmup) {
+      std::ignore = trainer.take_spans();
+      watch.warmed_up();
+    }
   }
+  watch.stop();
   outcome.spans = trainer.take_spans();
   return outcome;
 }
@@ -268,8 +273,10 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   // As the trainer decides it.
   const bool ahead = worker->device->own_memory().has_value();
   measurement.axes["input_copy"] = input_copy_name(ahead ? InputCopy::ahead : InputCopy::on_path);
-  const Outcome outcome = train_together(communicator, settings, *worker, ready);
+  TrainingWatch watch(witness_of(*worker->device));
+  const Outcome outcome = train_together(communicator, settings, *worker, watch, ready);
   finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);
+  watch.add_to(measurement, communicator);
   write_traces(measurement, communicator, settings, outcome);
   return measurement;
 }
