@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <iterator>
@@ -112,6 +113,13 @@ class CudaDevice final : public ComputeDevice {
     return OwnMemory{.total = Bytes(static_cast<double>(total)),
                      .free = Bytes(static_cast<double>(free)),
                      .last_level_cache = Bytes(context_.properties.l2CacheSize)};
+  }
+
+  [[nodiscard]] std::string bus_id() const override {
+    std::array<char, 32> text{};
+    check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), context_.device),
+          "cudaDeviceGetPCIBusId", context_.properties.name);
+    return text.data();
   }
 
   [[nodiscard]] Buffer allocate(std::size_t bytes) override {
