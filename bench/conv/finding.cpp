@@ -4,10 +4,13 @@
 
 #include <array>
 #include <cmath>
+#include <string_view>
 
 #include "backend/compute/check.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "train/free_memory.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -15,6 +18,12 @@ namespace {
 /// What is not a number is larger than any.
 double comparable(double error) {
   return std::isnan(error) ? HUGE_VAL : error;
+}
+
+void expect_free(Bytes needed, Bytes free, std::string_view where) {
+  if (needed <= free) return;
+  throw Unsupported(fmt::format("its tensors take {}, and {} of {} are free", to_text(needed),
+                                to_text(free), where));
 }
 
 }  // namespace
@@ -26,6 +35,15 @@ Check parse_check(const std::string& text) {
       fmt::format("--check is \"{}\" (neither yes nor no). Write yes to compare every answer with "
                   "the reference backend before it is timed.",
                   text));
+}
+
+void expect_memory(const backend::ComputeDevice& device, Bytes tensors, Bytes copies,
+                   int ranks_on_node) {
+  const auto own = device.own_memory();
+  if (own) expect_free(tensors, own->free, "the device's memory");
+  const std::optional<Bytes> free = train::free_memory();
+  const Bytes on_host = copies + (own ? Bytes(0) : tensors);
+  if (free) expect_free(ranks_on_node * on_host, *free, "the host's memory");
 }
 
 Finding find_on_all(backend::Communicator& communicator, const std::function<Finding()>& find) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/compute/compute.hpp"
 #include "core/measurement.hpp"
 #include "core/run.hpp"
 
@@ -21,6 +22,12 @@ struct Finding {
   std::string worst = {};                 ///< what it belongs to
   std::optional<double> mean_error = {};  ///< on average, where all was compared
 };
+
+/// Throws Unsupported if `tensors`, in the memory of the device, or those of all ranks of a node
+/// that lie on the host and `copies` beside them, take more than is free: a process that takes more
+/// than there is may be ended by the system, with the results so far.
+void expect_memory(const backend::ComputeDevice& device, Bytes tensors, Bytes copies,
+                   int ranks_on_node);
 
 /// What `find` says on all ranks: the largest errors, and unsupported if it is so on one of them.
 /// All ranks must go the same way: whoever measures alone waits for the others for ever.

@@ -22,7 +22,9 @@ StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const
       algorithm_(std::move(algorithm)) {}
 
 Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
-  if (!finding_) finding_ = find_on_all(sampler.communicator(), [this] { return find(); });
+  if (!finding_)
+    finding_ = find_on_all(sampler.communicator(),
+                           [&] { return find(sampler.communicator().node_size()); });
   Measurement measurement = rejected(*finding_, dtype_).value_or(Measurement{});
   if (measurement.status == Status::ok) measurement = time(sampler, cache);
   measurement.work = work(*network_, kernel_.step, batch_, dtype_);
@@ -30,8 +32,11 @@ Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
   return measurement;
 }
 
-Finding StepBench::find() {
+Finding StepBench::find(int ranks_on_node) {
   try {
+    // Of the step, and as much for the gradients of what it reads and writes.
+    const Bytes tensors = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
+    expect_memory(workbench_->device(), tensors, Bytes(), ranks_on_node);
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
     if (algorithm_) {
       const auto start = std::chrono::steady_clock::now();

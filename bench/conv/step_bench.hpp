@@ -22,7 +22,7 @@ class StepBench {
   Measurement measure(const Sampler& sampler, CacheState cache);
 
  private:
-  Finding find();
+  Finding find(int ranks_on_node);
   void describe(Measurement& measurement);
   Measurement time(const Sampler& sampler, CacheState cache);
   std::unique_ptr<StepRun> prepare();

@@ -1,7 +1,5 @@
 #include "bench/gemm/product_bench.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <span>
 #include <utility>
@@ -11,19 +9,8 @@
 #include "bench/gemm/product_memory.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
-#include "core/quantity_text.hpp"
-#include "train/free_memory.hpp"
 
 namespace dlscale::bench {
-namespace {
-
-void expect_free(Bytes needed, Bytes free, std::string_view where) {
-  if (needed <= free) return;
-  throw Unsupported(fmt::format("its matrices take {}, and {} of {} are free", to_text(needed),
-                                to_text(free), where));
-}
-
-}  // namespace
 
 ProductBench::ProductBench(std::shared_ptr<Workbench> workbench, const GemmShape& shape,
                            DType dtype, Check check)
@@ -41,25 +28,15 @@ Measurement ProductBench::measure(const Sampler& sampler, CacheState cache) {
 
 Finding ProductBench::find(int ranks_on_node) {
   try {
-    expect_memory(ranks_on_node);
+    // The check adds a copy in f32 on the host.
+    const Bytes copies = check_ == Check::none ? Bytes(0) : work(shape_, DType::f32).bytes;
+    expect_memory(workbench_->device(), work(shape_, dtype_).bytes, copies, ranks_on_node);
     product_ = workbench_->device().matrix_product(shape_, dtype_);
     if (check_ == Check::none) return {};
     return {.error = compare(), .worst = "the product"};
   } catch (const Unsupported& error) {
     return {.unsupported = error.what()};
   }
-}
-
-/// A process that takes more than there is may be ended by the system, with the results so far. The
-/// check adds a copy in f32 on the host.
-void ProductBench::expect_memory(int ranks_on_node) {
-  const Bytes matrices = work(shape_, dtype_).bytes;
-  const Bytes copies = check_ == Check::none ? Bytes(0) : work(shape_, DType::f32).bytes;
-  const auto own = workbench_->device().own_memory();
-  if (own) expect_free(matrices, own->free, "the device's memory");
-  const std::optional<Bytes> free = train::free_memory();
-  const Bytes on_host = copies + (own ? Bytes(0) : matrices);
-  if (free) expect_free(ranks_on_node * on_host, *free, "the host's memory");
 }
 
 double ProductBench::compare() {

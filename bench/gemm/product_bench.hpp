@@ -22,8 +22,6 @@ class ProductBench {
 
  private:
   Finding find(int ranks_on_node);
-  /// Throws Unsupported.
-  void expect_memory(int ranks_on_node);
   [[nodiscard]] double compare();
   Measurement time(const Sampler& sampler, CacheState cache);
 
