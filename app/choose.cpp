@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -34,7 +35,7 @@ struct ChooseOptions {
 
 model::KernelModels load_models(const std::string& path) {
   std::ifstream file(path);
-  if (!file) {
+  if (!file || std::filesystem::is_directory(path)) {
     throw ConfigError(fmt::format(
         "{} cannot be read. Write it first: dlscale roofline fit RESULTS -o {}.", path, path));
   }
@@ -59,10 +60,19 @@ std::vector<report::LayerChoice> convolution_steps(const Network& network) {
 
 ExitCode choose(const ChooseOptions& options) {
   const Network network = load_network(options.network);
+  Run run;
+  run.network = network.name();
+  run.batch = options.batch;
+  check(run);
   const model::KernelModels models = load_models(options.kernels);
   std::optional<Bytes> limit;
   if (!options.workspace.empty()) {
     limit = parse_quantity<Bytes>(options.workspace, "--workspace");
+    if (*limit < Bytes()) {
+      throw ConfigError(fmt::format(
+          "--workspace is {} (no algorithm takes less than nothing). Write 0 B or more.",
+          options.workspace));
+    }
   }
   std::vector<report::LayerChoice> choices = convolution_steps(network);
   bool any = false;
@@ -88,7 +98,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->required();
   verb.add_option("--kernels", options->kernels, "Kernel models of dlscale roofline fit")
       ->required();
-  verb.add_option("--batch", options->batch, "Images per rank")
+  verb.add_option("--batch", options->batch, "Images per rank, up to 65536")
       ->check(positive())
       ->capture_default_str();
   verb.add_option("--threads", options->threads, "Compute threads per rank")

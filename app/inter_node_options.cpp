@@ -28,6 +28,13 @@ void InterNodeOptions::apply(Cluster& cluster) const {
         "like that). Write, for example, 10Gb/s and 50us.");
   }
   link.source = "stated on the command line, not measured";
+  if (!cluster.nccl) return;
+  if (!latency.empty() && cluster.all_reduce == AllReduceRule::nccl) {
+    throw ConfigError(
+        "--inter-node-latency has no part in NCCL's cost model, which has latencies of its own. "
+        "Leave it out, or ask for --all-reduce ring or hierarchical.");
+  }
+  cluster.nccl->adapter_bandwidth = link.bandwidth / cluster.nccl->adapters;
 }
 
 }  // namespace dlscale::app

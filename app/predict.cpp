@@ -102,8 +102,8 @@ ExitCode predict(const PredictOptions& options) {
   }
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
-  options.inter_node.apply(machine.cluster);
   choose_all_reduce(options, machine.cluster);
+  options.inter_node.apply(machine.cluster);
   Run run = options.run;
   run.network = network.name();
   run.cluster = machine.cluster.name;

@@ -14,6 +14,11 @@ DeviceWitness open_witness(const std::string& bus_id) {
   }
 }
 
+std::optional<DeviceWitness> witness_of(const backend::ComputeDevice& device) {
+  if (!device.own_memory()) return std::nullopt;
+  return open_witness(device.bus_id());
+}
+
 DeviceWatch::DeviceWatch(backend::DeviceMonitor& monitor, std::chrono::milliseconds period)
     : monitor_(&monitor),
       states_{monitor.read()},
@@ -22,10 +27,22 @@ DeviceWatch::DeviceWatch(backend::DeviceMonitor& monitor, std::chrono::milliseco
 void DeviceWatch::keep_reading(const std::stop_token& stop, std::chrono::milliseconds period) {
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait_for(lock, stop, period, [] { return false; });
-    if (stop.stop_requested()) return;
+    wake_.wait_for(lock, stop, period, [this] { return anew_; });
+    const bool anew = std::exchange(anew_, false);
+    if (stop.stop_requested() && !anew) return;
+    lock.unlock();
+    if (anew) states_.clear();
     states_.push_back(monitor_->read());
+    lock.lock();
   }
+}
+
+void DeviceWatch::start_anew() {
+  {
+    const std::scoped_lock lock(mutex_);
+    anew_ = true;
+  }
+  wake_.notify_one();
 }
 
 std::vector<backend::DeviceState> DeviceWatch::stop() {
@@ -33,6 +50,14 @@ std::vector<backend::DeviceState> DeviceWatch::stop() {
   thread_.join();
   states_.push_back(monitor_->read());
   return std::move(states_);
+}
+
+void add_witnessed(Measurement& measurement, const DeviceWitness& witness,
+                   std::span<const backend::DeviceState> mine, std::size_t runs,
+                   backend::Communicator& communicator) {
+  if (measurement.series.empty()) return;  // so on all ranks
+  if (!witness.monitor) measurement.warnings.push_back(witness.absent_because);
+  add_conditions(measurement, mine, runs, communicator);
 }
 
 Measurement with_conditions(const DeviceWitness& witness, backend::Communicator& communicator,
@@ -47,9 +72,7 @@ Measurement with_conditions(const DeviceWitness& witness, backend::Communicator&
   } else {
     measurement = measure(runs);
   }
-  if (measurement.series.empty()) return measurement;  // so on all ranks
-  if (!witness.monitor) measurement.warnings.push_back(witness.absent_because);
-  add_conditions(measurement, states, runs, communicator);
+  add_witnessed(measurement, witness, states, runs, communicator);
   return measurement;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/compute/compute.hpp"
 #include "backend/power/device_monitor.hpp"
 #include "core/measurement.hpp"
 #include "core/units.hpp"
@@ -28,6 +29,10 @@ struct DeviceWitness {
 /// By NVML; never throws for want of it.
 DeviceWitness open_witness(const std::string& bus_id);
 
+/// Of a device with memory of its own; nothing for one that computes in the host's, of which there
+/// is nothing to read.
+std::optional<DeviceWitness> witness_of(const backend::ComputeDevice& device);
+
 /// Reads the state of a device while something is measured: at the start, at the end and, by a
 /// thread, every `period` between them.
 class DeviceWatch {
@@ -37,6 +42,8 @@ class DeviceWatch {
 
   explicit DeviceWatch(backend::DeviceMonitor& monitor,
                        std::chrono::milliseconds period = usual_period);
+  /// Forgets what was read and reads anew, by the thread: the caller goes on at once.
+  void start_anew();
   /// Ends watching; the readings in order, at least two.
   std::vector<backend::DeviceState> stop();
 
@@ -44,9 +51,10 @@ class DeviceWatch {
   void keep_reading(const std::stop_token& stop, std::chrono::milliseconds period);
 
   backend::DeviceMonitor* monitor_;
-  std::vector<backend::DeviceState> states_;
-  std::mutex mutex_;
+  std::vector<backend::DeviceState> states_;  ///< while it runs, the thread's
+  std::mutex mutex_;                          ///< of anew_; not held while reading
   std::condition_variable_any wake_;
+  bool anew_ = false;
   std::jthread thread_;  ///< the last member: it uses the others
 };
 
@@ -57,6 +65,12 @@ class DeviceWatch {
 /// on a rank without a monitor.
 void add_conditions(Measurement& measurement, std::span<const backend::DeviceState> mine,
                     std::size_t runs, backend::Communicator& communicator);
+
+/// Collective: adds the conditions, as add_conditions(); on a rank without a monitor a warning that
+/// says why. Nothing to a measurement without series, which all ranks or none must have.
+void add_witnessed(Measurement& measurement, const DeviceWitness& witness,
+                   std::span<const backend::DeviceState> mine, std::size_t runs,
+                   backend::Communicator& communicator);
 
 /// Collective: runs `measure`, which adds to `runs` what it did, while this rank's device is
 /// watched, and adds what was read. Without a monitor the measurement has a warning that says why,

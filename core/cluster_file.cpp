@@ -106,6 +106,11 @@ NcclFacts read_nccl(const ConfigMap& map) {
 /// Who states NCCL's facts means NCCL, unless another rule is named.
 void read_all_reduce(const ConfigMap& map, Cluster& cluster) {
   if (map.has("nccl")) {
+    if (cluster.device.kind != DeviceKind::gpu) {
+      throw ConfigError(fmt::format(
+          "{} describes NCCL, which joins GPUs, but the device is a processor. Leave it out.",
+          map.where("nccl")));
+    }
     cluster.nccl = read_nccl(map.map("nccl"));
     cluster.all_reduce = AllReduceRule::nccl;
   }

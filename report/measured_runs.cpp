@@ -25,6 +25,7 @@ void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("launch", "eager");
   axes.try_emplace("fuse", "none");
   axes.try_emplace("normalise", "host");
+  axes.try_emplace("phases", "yes");
 }
 
 int integer_axis(const Measurement& measurement, std::string_view name) {
@@ -131,6 +132,18 @@ void leave_out(MeasuredRuns& collected, const std::string& objection) {
   ++collected.not_judged;
 }
 
+bool has_phases(const Measurement& measurement) {
+  const auto phases = measurement.axes.find("phases");
+  return phases == measurement.axes.end() || phases->second != "no";
+}
+
+/// It was measured for its own sake, so that nothing is missing.
+void leave_out_whole(MeasuredRuns& collected, const Measurement& measurement) {
+  collected.notes.push_back(fmt::format(
+      "left out: {} was timed as a whole (--phases no), and predictions are judged phase by phase",
+      measurement.key()));
+}
+
 void check_complete(MeasuredRuns& collected, const ResultFile& file) {
   if (file.complete || file.header.benchmark != "e2e") return;
   collected.notes.push_back(
@@ -159,6 +172,8 @@ MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& 
       const std::string problem = objection ? objection(file, measurement) : "";
       if (!has_times(measurement)) {
         leave_out(collected, measurement);
+      } else if (!has_phases(measurement)) {
+        leave_out_whole(collected, measurement);
       } else if (!problem.empty()) {
         leave_out(collected, problem);
       } else {

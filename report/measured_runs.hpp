@@ -34,9 +34,9 @@ struct MeasuredRuns {
 using Objection = std::function<std::string(const ResultFile& file, const Measurement& measured)>;
 
 /// The "e2e" measurements of the results; those with a status other than ok or unstable are left
-/// out, as are those that meet an objection and what came after the end of a file that ends early.
-/// Throws ConfigError if an axis or a
-/// series is missing or no number.
+/// out, as are those that meet an objection, those whose phases were not timed and what came after
+/// the end of a file that ends early. Throws ConfigError if an axis or a series is missing or no
+/// number.
 MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection = {});
 
 /// The key of a measurement without the axes named; axes that older files lack have the value that

@@ -173,6 +173,7 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
       messages(plan_messages(the_program, the_options.schedule)),
       copies_ahead(the_program.device().own_memory().has_value()) {
   check_launch(*program, options);
+  EXPECT(options.timing == Timing::phases || !options.record_spans);
   options.sgd.gradient_scale = 1.0F / static_cast<float>(communicator->size());
   if (options.launch == Launch::graph) replay.emplace(program->device(), messages.size() + 3);
   if (options.record_spans) timeline.emplace(steady_clock::now());
@@ -224,7 +225,8 @@ IterationRecord Trainer::Impl::iterate() {
   phase("update", [&] { run_update(); });
   if (copies_ahead) phase(input_phase, [&] { stage_next(); });
   // The loss comes from the device: when it is here all is done.
-  phase(other_phase, [&] { loss = program->loss(); });
+  loss = program->loss();
+  phases->end(other_phase, program->device().mark());
   const auto end = phases->last();
   end->wait();
   const Instant when = steady_clock::now();
@@ -264,20 +266,25 @@ void Trainer::Impl::take_staged() {
   if (!staged && !staging_failure) phase(input_phase, [&] { stage_next(); });
   if (staging_failure) std::rethrow_exception(std::exchange(staging_failure, nullptr));
   phase("copy of the batch", [&] { program->use_staged_input(); });
-  input_used = phases->last();
+  const bool marked = options.timing == Timing::phases;
+  input_used = marked ? phases->last() : program->device().mark();
   current = std::move(*staged);
   staged.reset();
 }
 
-/// Runs a phase. It begins where the last one ended: there is no time between phases.
+/// Runs a phase. It begins where the last one ended: there is no time between phases that are
+/// timed.
 template <class Work>
 void Trainer::Impl::phase(std::string_view name, const Work& work) {
   work();
-  phases->end(name, program->device().mark());
+  if (options.timing == Timing::phases) phases->end(name, program->device().mark());
 }
 
 IterationRecord Trainer::Impl::make_record(const std::vector<Transfer>& transfers) const {
   IterationRecord record;
+  record.total = phases->total();
+  record.load = load_time(current);
+  if (options.timing == Timing::iteration) return record;
   record.io = phases->duration(input_phase);
   record.h2d = phases->duration("copy of the batch");
   record.forward = phases->duration("forward");
@@ -285,13 +292,11 @@ IterationRecord Trainer::Impl::make_record(const std::vector<Transfer>& transfer
   record.exposed_comm = phases->duration("wait for gradients");
   record.update = phases->duration("update");
   record.other = phases->duration(other_phase);
-  record.total = phases->total();
   // The two clocks differ by as long as the thread was held up between reading them; that must not
   // look like overlap where there can be none.
   if (options.schedule != Schedule::sequential) {
     record.hidden_comm = busy_before(transfers, phases->end_of("backward"));
   }
-  record.load = load_time(current);
   return record;
 }
 

@@ -19,7 +19,8 @@ namespace dlscale::train {
 /// device: io + h2d + forward + backward + exposed_comm + update + other = total. What the caller
 /// does between two calls of iterate() is `other` of the second. Where the device has memory of its
 /// own and computes beside the host, io and h2d are what the device waits for them: each batch is
-/// fetched and copied while the iteration before computes.
+/// fetched and copied while the iteration before computes. With Timing::iteration there are but
+/// total, load and loss.
 struct IterationRecord {
   Seconds io;   ///< waiting for a decoded batch
   Seconds h2d;  ///< copy of the batch into device memory
@@ -44,11 +45,19 @@ struct Span {
   double bytes = 0;  ///< of a message
 };
 
+/// What of an iteration is timed.
+enum class Timing {
+  phases,    ///< by a mark of the device at the end of each
+  iteration  ///< by the mark at its end alone, beside what copies and messages need: shows what
+             ///< the others cost
+};
+
 struct TrainOptions {
   Schedule schedule = Schedule::wait_free;
   backend::SgdStep sgd;  ///< gradient_scale is set by the trainer
   backend::Waiting waiting = backend::Waiting::sleep;
-  bool record_spans = false;
+  bool record_spans = false;  ///< needs Timing::phases
+  Timing timing = Timing::phases;
   /// graph: forward, backward from message to message, and the update are each recorded in the
   /// second iteration and replayed from then on. Dropout draws what it does with eager.
   Launch launch = Launch::eager;

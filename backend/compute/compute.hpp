@@ -216,6 +216,9 @@ class ComputeDevice {
   [[nodiscard]] virtual std::map<std::string, std::string> libraries() const = 0;
   /// Nothing if it computes in host memory.
   [[nodiscard]] virtual std::optional<OwnMemory> own_memory() const = 0;
+  /// PCI address, "00000000:3B:00.0", by which its monitor finds it (backend/power); empty if it
+  /// has none, as one that computes in host memory.
+  [[nodiscard]] virtual std::string bus_id() const { return {}; }
 
   /// Zeroed memory to compute in. Throws ConfigError saying how much is free if a device of its own
   /// has too little, std::bad_alloc on the host.

@@ -13,15 +13,6 @@
 namespace dlscale::bench {
 namespace {
 
-Check parse_check(const std::string& text) {
-  if (text == "yes") return Check::reference;
-  if (text == "no") return Check::none;
-  throw ConfigError(
-      fmt::format("--check is \"{}\" (neither yes nor no). Write yes to compare every answer with "
-                  "the reference backend before it is timed.",
-                  text));
-}
-
 Algorithms parse_algorithms(const std::string& text) {
   if (text == "chosen") return Algorithms::chosen;
   if (text == "all") return Algorithms::all;

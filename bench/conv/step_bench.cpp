@@ -1,11 +1,6 @@
 #include "bench/conv/step_bench.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 #include "backend/compute/check.hpp"
@@ -27,23 +22,21 @@ StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const
       algorithm_(std::move(algorithm)) {}
 
 Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
-  if (!finding_) finding_ = find_on_all(sampler.communicator());
-  Measurement measurement = rejected().value_or(Measurement{});
+  if (!finding_)
+    finding_ = find_on_all(sampler.communicator(),
+                           [&] { return find(sampler.communicator().node_size()); });
+  Measurement measurement = rejected(*finding_, dtype_).value_or(Measurement{});
   if (measurement.status == Status::ok) measurement = time(sampler, cache);
   measurement.work = work(*network_, kernel_.step, batch_, dtype_);
-  if (check_ == Check::none) {
-    measurement.warnings.emplace_back(
-        "the answer was not checked against the reference. Measure with --check yes before you "
-        "trust the speed.");
-  } else if (finding_->unsupported.empty() && std::isfinite(finding_->error)) {
-    measurement.max_relative_error = finding_->error;
-    measurement.mean_relative_error = finding_->mean_error;
-  }
+  add_check(*finding_, check_, measurement);
   return measurement;
 }
 
-StepBench::Finding StepBench::find() {
+Finding StepBench::find(int ranks_on_node) {
   try {
+    // Of the step, and as much for the gradients of what it reads and writes.
+    const Bytes tensors = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
+    expect_memory(workbench_->device(), tensors, Bytes(), ranks_on_node);
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
     if (algorithm_) {
       const auto start = std::chrono::steady_clock::now();
@@ -54,49 +47,19 @@ StepBench::Finding StepBench::find() {
     if (check_ == Check::none) return {};
     const std::size_t layer = kernel_.step.layer.index();
     if (kernel_.step.pass == Pass::accumulate) {
-      return {"", accumulate_error(workbench_->device(), plan.outputs[layer], workbench_->values()),
-              "sum of gradients", 0};
+      return {.error =
+                  accumulate_error(workbench_->device(), plan.outputs[layer], workbench_->values()),
+              .worst = "sum of gradients"};
     }
     const backend::OperationCheck check =
         backend::check_operation(workbench_->device(), workbench_->reference(), plan.specs[layer],
                                  operation(plan), kernel_.step.pass, 1);
-    return {"", check.max_relative_error, check.worst, check.mean_relative_error};
+    return {.error = check.max_relative_error,
+            .worst = check.worst,
+            .mean_error = check.mean_relative_error};
   } catch (const Unsupported& error) {
-    return {error.what(), 0, "", 0};
+    return {.unsupported = error.what()};
   }
-}
-
-/// All ranks must go the same way: whoever measures alone waits for the others for ever.
-StepBench::Finding StepBench::find_on_all(backend::Communicator& communicator) {
-  Finding mine;
-  together(communicator, [&] { mine = find(); });
-  const double error = std::isnan(mine.error) ? HUGE_VAL : mine.error;
-  const double mean = std::isnan(mine.mean_error) ? HUGE_VAL : mine.mean_error;
-  std::array<double, 3> worst{mine.unsupported.empty() ? 0.0 : 1.0, error, mean};
-  communicator.all_reduce(worst, backend::Reduction::max);
-  if (worst[0] > 0 && mine.unsupported.empty()) mine.unsupported = "another rank cannot run it";
-  if (worst[1] > error) mine.worst = "a result on another rank";
-  mine.error = worst[1];
-  mine.mean_error = worst[2];
-  return mine;
-}
-
-std::optional<Measurement> StepBench::rejected() const {
-  Measurement measurement;
-  const double allowed = backend::allowed_error(dtype_);
-  if (!finding_->unsupported.empty()) {
-    measurement.status = Status::unsupported;
-    measurement.reason = finding_->unsupported;
-  } else if (finding_->error > allowed) {
-    measurement.status = Status::wrong;
-    measurement.reason = fmt::format(
-        "{} differs from the reference by {:.1e}, relative ({:.0e} is "
-        "allowed for {})",
-        finding_->worst, finding_->error, allowed, dtype_name(dtype_));
-  } else {
-    return std::nullopt;
-  }
-  return measurement;
 }
 
 Measurement StepBench::time(const Sampler& sampler, CacheState cache) {

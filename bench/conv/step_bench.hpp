@@ -4,14 +4,12 @@
 #include <string>
 
 #include "bench/benchmark.hpp"
+#include "bench/conv/finding.hpp"
 #include "bench/conv/kernels.hpp"
 #include "bench/conv/step_run.hpp"
 #include "bench/conv/workbench.hpp"
 
 namespace dlscale::bench {
-
-/// What a kernel is checked against before it is timed.
-enum class Check { reference, none };
 
 /// Measures one kernel of a network at one batch and precision. The check against the reference is
 /// made once, by every rank, before the first time is taken.
@@ -24,17 +22,7 @@ class StepBench {
   Measurement measure(const Sampler& sampler, CacheState cache);
 
  private:
-  /// What the ranks found together before measuring.
-  struct Finding {
-    std::string unsupported;  ///< why, else empty
-    double error = 0;         ///< against reference, the largest of all ranks
-    std::string worst;        ///< the tensor it belongs to
-    double mean_error = 0;    ///< on average; of the rank with the largest
-  };
-
-  Finding find();
-  Finding find_on_all(backend::Communicator& communicator);
-  [[nodiscard]] std::optional<Measurement> rejected() const;
+  Finding find(int ranks_on_node);
   void describe(Measurement& measurement);
   Measurement time(const Sampler& sampler, CacheState cache);
   std::unique_ptr<StepRun> prepare();

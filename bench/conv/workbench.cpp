@@ -44,7 +44,15 @@ Workbench::Workbench(std::unique_ptr<backend::ComputeDevice> device,
     : device_(std::move(device)),
       reference_(std::move(reference)),
       threads_(threads),
+      witness_(witness_of(*device_)),
       last_level_(last_level_cache_of(*device_)) {}
+
+Workbench::Workbench(std::unique_ptr<backend::ComputeDevice> device,
+                     std::unique_ptr<backend::ComputeDevice> reference, int threads,
+                     DeviceWitness witness)
+    : Workbench(std::move(device), std::move(reference), threads) {
+  witness_ = std::move(witness);
+}
 
 std::map<std::string, std::string> Workbench::axes(
     const backend::Communicator& communicator) const {
@@ -67,18 +75,31 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
                               std::span<const std::span<std::byte>> produced,
                               const std::function<void()>& work) {
   std::vector<double> given;
-  Measurement measurement = sampler.sample({.set_up = [&] { set_caches(state, produced); },
-                                            .meeting = backend::Waiting::spin,
-                                            .once =
-                                                [&] {
-                                                  const backend::Timed timed = device_->time(work);
-                                                  given.push_back(timed.host.si());
-                                                  return timed.device;
-                                                }});
+  const auto measure = [&](std::size_t& runs) {
+    Measurement taken = take_samples(sampler, state, produced, work, given);
+    runs = given.size();
+    return taken;
+  };
+  std::size_t runs = 0;
+  Measurement measurement =
+      witness_ ? with_conditions(*witness_, sampler.communicator(), measure) : measure(runs);
   if (device_->own_memory()) add_given(measurement, sampler.communicator(), given);
   const std::vector<std::string> doubts = cache_warnings(state);
   measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
   return measurement;
+}
+
+Measurement Workbench::take_samples(const Sampler& sampler, CacheState state,
+                                    std::span<const std::span<std::byte>> produced,
+                                    const std::function<void()>& work, std::vector<double>& given) {
+  return sampler.sample({.set_up = [&] { set_caches(state, produced); },
+                         .meeting = backend::Waiting::spin,
+                         .once =
+                             [&] {
+                               const backend::Timed timed = device_->time(work);
+                               given.push_back(timed.host.si());
+                               return timed.device;
+                             }});
 }
 
 /// Of the samples that were kept, which are the last.

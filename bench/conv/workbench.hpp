@@ -15,6 +15,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
 #include "bench/conv/values.hpp"
+#include "bench/device_watch.hpp"
 #include "core/network.hpp"
 #include "core/units.hpp"
 #include "train/program_plan.hpp"
@@ -33,6 +34,10 @@ class Workbench {
   Workbench(std::unique_ptr<backend::ComputeDevice> device,
             std::unique_ptr<backend::ComputeDevice> reference, int threads);
 
+  /// With another witness than NVML.
+  Workbench(std::unique_ptr<backend::ComputeDevice> device,
+            std::unique_ptr<backend::ComputeDevice> reference, int threads, DeviceWitness witness);
+
   [[nodiscard]] backend::ComputeDevice& device() { return *device_; }
   [[nodiscard]] backend::ComputeDevice& reference() { return *reference_; }
   [[nodiscard]] const NormalValues& values() const { return values_; }
@@ -48,12 +53,18 @@ class Workbench {
   /// Samples of `work`, which is local to a rank, may throw and need not wait for the device: it is
   /// timed by ComputeDevice::time(). Before each the caches of the device are brought into `state`
   /// and the ranks meet. `produced`: what the step before has just written. On a device that runs
-  /// beside the host there is a second series, "give": the host's time to give it the work.
+  /// beside the host there is a second series, "give": the host's time to give it the work; and of
+  /// one with memory of its own the conditions, read meanwhile (bench/device_watch.hpp).
   [[nodiscard]] Measurement sample(const Sampler& sampler, CacheState state,
                                    std::span<const std::span<std::byte>> produced,
                                    const std::function<void()>& work);
 
  private:
+  /// `given`: what each sample, the warm-up's first, took the host.
+  [[nodiscard]] Measurement take_samples(const Sampler& sampler, CacheState state,
+                                         std::span<const std::span<std::byte>> produced,
+                                         const std::function<void()>& work,
+                                         std::vector<double>& given);
   static void add_given(Measurement& measurement, backend::Communicator& communicator,
                         std::span<const double> given);
   void set_caches(CacheState state, std::span<const std::span<std::byte>> produced);
@@ -64,6 +75,7 @@ class Workbench {
   std::unique_ptr<backend::ComputeDevice> device_;
   std::unique_ptr<backend::ComputeDevice> reference_;
   int threads_;
+  std::optional<DeviceWitness> witness_;  ///< if the device has memory of its own
   NormalValues values_;
   Bytes last_level_;
   std::optional<CacheFlusher> flusher_;  ///< of the host, made at first use

@@ -36,6 +36,20 @@ std::string waiting_name(backend::Waiting waiting) {
   return waiting == backend::Waiting::sleep ? "sleep" : "spin";
 }
 
+/// A trace is made of phases.
+train::Timing parse_timing(const std::string& phases, const std::string& trace) {
+  if (phases == "yes") return train::Timing::phases;
+  if (phases != "no") {
+    throw ConfigError(fmt::format(
+        "--phases is \"{}\" (neither yes nor no). Write no to time iterations as a whole.",
+        phases));
+  }
+  if (trace.empty()) return train::Timing::iteration;
+  throw ConfigError(
+      "--trace is made of the phases of each iteration, which --phases no does not time. Leave out "
+      "one of them.");
+}
+
 /// Unless told otherwise, where fewest bytes travel: by a device that has memory of its own.
 Normalisation normalisation(const Context& context) {
   const std::string& text = context.value("normalise");
@@ -66,6 +80,7 @@ TrainingSettings common_settings(const Context& context) {
   settings.run.fuse_relu = parse_fusion(context.value("fuse"));
   settings.waiting = parse_waiting(context.value("waiting"));
   settings.trace = context.value("trace");
+  settings.timing = parse_timing(context.value("phases"), settings.trace);
   return settings;
 }
 
@@ -87,6 +102,7 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
           {"launch", std::string(launch_name(run.launch))},
           {"fuse", std::string(fusion_name(run))},
           {"waiting", waiting_name(settings.waiting)},
+          {"phases", settings.timing == train::Timing::phases ? "yes" : "no"},
           {"repeat", repeat}};
 }
 
@@ -165,6 +181,8 @@ extern const Benchmark e2e{
              {"repeat", "number of this launch, to tell repeated ones apart", "1"},
              {"seed", "of weights, crops and the order of pictures", "1"},
              {"waiting", "how a rank waits for the others: sleep or spin", "sleep"},
+             {"phases", "yes; no: time iterations as a whole, which shows what timing phases costs",
+              "yes"},
              {"trace", "write a trace for Perfetto to TRACE-rank<r>.json", ""}},
     .cells = make_cells,
     .stopping = Benchmark::Stopping::axes};

@@ -11,6 +11,7 @@
 
 #include "bench/conv/workbench.hpp"
 #include "bench/e2e/jointly.hpp"
+#include "bench/e2e/training_watch.hpp"
 #include "bench/sampler_warnings.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
@@ -25,26 +26,31 @@ namespace {
 
 using backend::Communicator;
 using train::IterationRecord;
+using train::Timing;
 
-/// A number of a record and the series it fills.
+/// A number of a record, the series it fills, and what must be timed for it.
 struct Column {
   const char* series;
   const char* unit;
+  Timing timing;
   double (*value)(const IterationRecord&);
 };
 
+constexpr Timing always = Timing::iteration;
 constexpr std::array columns{
-    Column{"t_iter", "s", [](const IterationRecord& r) { return r.total.si(); }},
-    Column{"t_io", "s", [](const IterationRecord& r) { return r.io.si(); }},
-    Column{"t_h2d", "s", [](const IterationRecord& r) { return r.h2d.si(); }},
-    Column{"t_f", "s", [](const IterationRecord& r) { return r.forward.si(); }},
-    Column{"t_b", "s", [](const IterationRecord& r) { return r.backward.si(); }},
-    Column{"t_comm_exposed", "s", [](const IterationRecord& r) { return r.exposed_comm.si(); }},
-    Column{"t_comm_hidden", "s", [](const IterationRecord& r) { return r.hidden_comm.si(); }},
-    Column{"t_u", "s", [](const IterationRecord& r) { return r.update.si(); }},
-    Column{"t_other", "s", [](const IterationRecord& r) { return r.other.si(); }},
-    Column{"t_load", "s", [](const IterationRecord& r) { return r.load.si(); }},
-    Column{"loss", "1", [](const IterationRecord& r) { return r.loss; }}};
+    Column{"t_iter", "s", always, [](const IterationRecord& r) { return r.total.si(); }},
+    Column{"t_io", "s", Timing::phases, [](const IterationRecord& r) { return r.io.si(); }},
+    Column{"t_h2d", "s", Timing::phases, [](const IterationRecord& r) { return r.h2d.si(); }},
+    Column{"t_f", "s", Timing::phases, [](const IterationRecord& r) { return r.forward.si(); }},
+    Column{"t_b", "s", Timing::phases, [](const IterationRecord& r) { return r.backward.si(); }},
+    Column{"t_comm_exposed", "s", Timing::phases,
+           [](const IterationRecord& r) { return r.exposed_comm.si(); }},
+    Column{"t_comm_hidden", "s", Timing::phases,
+           [](const IterationRecord& r) { return r.hidden_comm.si(); }},
+    Column{"t_u", "s", Timing::phases, [](const IterationRecord& r) { return r.update.si(); }},
+    Column{"t_other", "s", Timing::phases, [](const IterationRecord& r) { return r.other.si(); }},
+    Column{"t_load", "s", always, [](const IterationRecord& r) { return r.load.si(); }},
+    Column{"loss", "1", always, [](const IterationRecord& r) { return r.loss; }}};
 
 /// By rank: what `mine` is there. All ranks give equally many.
 std::vector<std::vector<double>> gather(Communicator& communicator,
@@ -127,6 +133,7 @@ train::TrainOptions train_options(const TrainingSettings& settings) {
   options.waiting = settings.waiting;
   options.launch = settings.run.launch;
   options.record_spans = !settings.trace.empty();
+  options.timing = settings.timing;
   return options;
 }
 
@@ -138,7 +145,7 @@ struct Outcome {
 };
 
 Outcome train_together(Communicator& communicator, const TrainingSettings& settings, Worker& worker,
-                       JointEnd ending) {
+                       TrainingWatch& watch, JointEnd ending) {
   train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
   Outcome outcome;
   outcome.ending = std::move(ending);
@@ -148,8 +155,12 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
     // What ranks tell each other here counts as `other` of the next iteration.
     outcome.ending =
         run_jointly(communicator, [&] { outcome.records.push_back(trainer.iterate()); });
-    if (std::ssize(outcome.records) == settings.warmup) std::ignore = trainer.take_spans();
+    if (std::ssize(outcome.records) == settings.warmup) {
+      std::ignore = trainer.take_spans();
+      watch.warmed_up();
+    }
   }
+  watch.stop();
   outcome.spans = trainer.take_spans();
   return outcome;
 }
@@ -175,9 +186,10 @@ std::string describe(const Communicator& communicator, const Worker& worker) {
                      worker.program.memory().si() / 1e9);
 }
 
-void fill_series(Measurement& measurement, Communicator& communicator,
+void fill_series(Measurement& measurement, Communicator& communicator, Timing timing,
                  std::span<const IterationRecord> records) {
   for (const Column& column : columns) {
+    if (column.timing != always && column.timing != timing) continue;
     measurement.series[column.series] =
         make_series(column.unit, gather(communicator, column, records));
   }
@@ -205,7 +217,8 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
   }
   const auto warmup = static_cast<std::size_t>(settings.warmup);
   if (outcome.records.size() > warmup) {
-    fill_series(measurement, communicator, std::span(outcome.records).subspan(warmup));
+    fill_series(measurement, communicator, settings.timing,
+                std::span(outcome.records).subspan(warmup));
   }
   if (!outcome.records.empty()) {
     measurement.warnings = loss_warnings(gather(communicator, columns.back(), outcome.records));
@@ -268,8 +281,10 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   // As the trainer decides it.
   const bool ahead = worker->device->own_memory().has_value();
   measurement.axes["input_copy"] = input_copy_name(ahead ? InputCopy::ahead : InputCopy::on_path);
-  const Outcome outcome = train_together(communicator, settings, *worker, ready);
+  TrainingWatch watch(witness_of(*worker->device));
+  const Outcome outcome = train_together(communicator, settings, *worker, watch, ready);
   finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);
+  watch.add_to(measurement, communicator);
   write_traces(measurement, communicator, settings, outcome);
   return measurement;
 }

@@ -26,10 +26,12 @@ struct TrainingSettings {
   float rate = 0.01F;
   std::uint64_t seed = 1;
   backend::Waiting waiting = backend::Waiting::sleep;
-  std::filesystem::path trace;  ///< prefix of the trace files; empty: none
+  train::Timing timing = train::Timing::phases;  ///< phases if there is a trace
+  std::filesystem::path trace;                   ///< prefix of the trace files; empty: none
 };
 
-/// Trains on all ranks and measures every iteration after the warm-up, every phase as a series.
+/// Trains on all ranks and measures every iteration after the warm-up, every phase as a series
+/// if they are timed.
 /// Collective; the ranks stop together. A signal keeps the samples so far (status interrupted); a
 /// loss that is not finite gives status wrong. Of the sampler's criterion only the width counts: an
 /// interval of the median iteration wider than that gives status unstable. Throws ConfigError if

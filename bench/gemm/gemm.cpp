@@ -17,15 +17,6 @@ using Shapes = std::vector<GemmShape>;
 constexpr std::array squares{GemmShape{256, 256, 256}, GemmShape{512, 512, 512},
                              GemmShape{1024, 1024, 1024}, GemmShape{2048, 2048, 2048}};
 
-Check parse_check(const std::string& text) {
-  if (text == "yes") return Check::reference;
-  if (text == "no") return Check::none;
-  throw ConfigError(
-      fmt::format("--check is \"{}\" (neither yes nor no). Write yes to compare every answer with "
-                  "the reference backend before it is timed.",
-                  text));
-}
-
 /// Lists have shapes in common.
 void add(const Shapes& more, Shapes& shapes) {
   for (const GemmShape& shape : more) {

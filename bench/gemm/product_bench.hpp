@@ -4,7 +4,7 @@
 #include <string>
 
 #include "bench/benchmark.hpp"
-#include "bench/conv/step_bench.hpp"
+#include "bench/conv/finding.hpp"
 #include "bench/conv/workbench.hpp"
 #include "core/gemm.hpp"
 
@@ -21,18 +21,8 @@ class ProductBench {
   Measurement measure(const Sampler& sampler, CacheState cache);
 
  private:
-  /// What the ranks found together before measuring.
-  struct Finding {
-    std::string unsupported;  ///< why, else empty
-    double error = 0;         ///< against reference, the largest of all ranks
-  };
-
   Finding find(int ranks_on_node);
-  Finding find_on_all(backend::Communicator& communicator);
-  /// Throws Unsupported.
-  void expect_memory(int ranks_on_node);
   [[nodiscard]] double compare();
-  [[nodiscard]] std::optional<Measurement> rejected() const;
   Measurement time(const Sampler& sampler, CacheState cache);
 
   std::shared_ptr<Workbench> workbench_;

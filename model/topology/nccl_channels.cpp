@@ -85,12 +85,11 @@ Rings doubled(Rings rings, Gpu gpu) {
 NcclChannels ring_channels(const NcclFacts& facts, const Placement& placement) {
   const Rings rings = doubled(search(facts, placement.nodes() > 1), facts.gpu);
   const BytesPerSecond each(rings.speed * 1e9);
-  // A way slower than the slowest of the list is one channel as fast as it is.
+  // A way slower than the slowest of the list is a channel as fast as it is.
   if (rings.count > 0) return {rings.count, each, each};
-  const BytesPerSecond way = placement.nodes() > 1
-                                 ? std::min(facts.gpu_bandwidth, facts.adapter_bandwidth)
-                                 : facts.gpu_bandwidth;
-  return {1, way, way};
+  if (placement.nodes() == 1) return {1, facts.gpu_bandwidth, facts.gpu_bandwidth};
+  const BytesPerSecond way = std::min(facts.gpu_bandwidth, facts.adapter_bandwidth);
+  return {facts.adapters, way, way};
 }
 
 NcclChannels multicast_channels(const NcclFacts& facts, const Placement& placement) {

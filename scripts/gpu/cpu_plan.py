@@ -1,5 +1,6 @@
 """Steps on the processor's cores: data-parallel training on 1, 2, 4, … ranks, and predictions."""
 
+import dataclasses
 import shlex
 
 import machine
@@ -80,7 +81,8 @@ def _training(network, batch, ranks, iterations):
 
 
 def steps(networks, iterations, pictures):
-    """`networks`: (name or file, batch), in the order of value; none: those of NETWORKS."""
+    """`networks`: (name or file, batch), in the order of value; none: those of NETWORKS. They leave
+    the GPU idle, so its turns come first."""
     networks = networks or NETWORKS
     ranks = rank_counts(machine.usable_cores())
     data = make_data(f"--out {{work}}/pictures-cpu --pictures {pictures}")
@@ -95,4 +97,4 @@ def steps(networks, iterations, pictures):
         found.append(
             Step(f"cpu-fit-{_name(network)}", "calibrate, validate", "cpu-fit", 3, 60, fit, NEEDS)
         )
-    return found
+    return [dataclasses.replace(step, turn=1) for step in found]

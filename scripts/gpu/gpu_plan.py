@@ -7,6 +7,9 @@ import models
 from session import Step
 
 NETWORKS = ["resnet50", "googlenet", "alexnet", "vgg16"]
+# Seconds until a process has chosen its kernels, roughly: cuDNN compiles a plan for about a second,
+# for each way to do a layer of NHWC tensors that it is asked about.
+SET_UP = {"resnet50": 30, "googlenet": 30, "alexnet": 10, "vgg16": 10}
 DTYPES = ["bf16", "tf32", "f32"]
 BATCHES = [64, 256, 16, 128, 32]  # the most telling first: time may end the list anywhere
 PICTURES = 4096
@@ -14,8 +17,11 @@ PICTURES = 4096
 PICTURE = "--width 256 --height 256 --picture-size 20kB"
 DATA = "--data {work}/pictures-256"
 NEEDS = ("cuda",)
-OTHERS = "batch_norm,relu,max_pooling,average_pooling,softmax_cross_entropy"
 RATE = "--rate 0.001"  # no network's loss grows without bound in the few iterations that are timed
+ALONE = 9  # repeat of trainings that no training by PyTorch alternates with
+# Batches copied to the device, as f32: a quarter of each batch trained is as many bytes as the
+# batch itself is when its pictures travel as bytes, as they do unless told otherwise.
+COPIED = sorted({batch // 4 for batch in BATCHES} | set(BATCHES))
 
 
 def words_of(session, text):
@@ -50,12 +56,13 @@ def feeding():
     return f"{DATA} --loader-threads {max(1, machine.usable_cores() - 2)} --prefetch 4"
 
 
-def train(network, batch, dtype, iterations, repeat=1, launch="eager"):
+def train(network, batch, dtype, iterations, repeat=1, launch="eager", fuse="none"):
     """An action: training, every iteration timed."""
     return bench(
         "e2e",
         f"--network {network} --batch {batch} --dtype {dtype} --backend cuda {feeding()} "
-        f"--iterations {iterations} --warmup 5 --repeat {repeat} --launch {launch} {RATE}",
+        f"--iterations {iterations} --warmup 5 --repeat {repeat} --launch {launch} --fuse {fuse} "
+        f"{RATE}",
         "training.jsonl",
     )
 
@@ -65,35 +72,38 @@ def cluster():
     return "h200x8" if "H200" in machine.output_of(["nvidia-smi", "-L"]) else "local"
 
 
-def _quick_of(dtype):
+def _shared_of(dtype, turn):
+    batches = ",".join(map(str, COPIED))
     cells = [
         ("h2d", "copies of batches to the device", 10, "memory",
-         f"--operations h2d --networks {','.join(NETWORKS)} --batch 16,32,64,128,256"),
+         f"--operations h2d --networks {','.join(NETWORKS)} --batch {batches}"),
         ("update", "SGD update", 8, "update", ""),
     ]  # fmt: skip
     return [
         Step(f"{name}-{dtype}", doc, name, seconds, 60,
              bench(benchmark, f"{words} --backend cuda --dtype {dtype} --max-time 0.2"), NEEDS,
-             f"{name}-{dtype}")
+             f"{name}-{dtype}", turn)
         for name, doc, seconds, benchmark, words in cells
     ]  # fmt: skip
 
 
-def _checked(dtype):
-    words = f"--network resnet50 --batch 32 --dtype {dtype} --backend cuda --max-time 0.05"
-    return Step(f"conv-resnet50-{dtype}-checked", "every kernel of ResNet-50, answers checked",
-                "checked", 40, 150, bench("conv", words), NEEDS, f"conv-{dtype}")  # fmt: skip
+def _turn_of(dtype):
+    """Training is f32 last."""
+    return 0 if dtype in DTYPES[:2] else 1
 
 
-def quick_steps():
-    """Each part of an iteration once, with the answers of ResNet-50's kernels checked."""
-    data = make_data(f"--out {{work}}/pictures-256 --pictures {PICTURES} {PICTURE}")
+def data_step():
+    """What whatever trains reads."""
+    action = make_data(f"--out {{work}}/pictures-256 --pictures {PICTURES} {PICTURE}")
+    doc = f"write {PICTURES} pictures of 256 x 256"
+    return Step("data", doc, "data", 15, 90, action, NEEDS)
+
+
+def shared_steps():
+    """What predictions of every network are made of, beside its kernels."""
     memory = bench("memory", "--operations copy,triad --max-time 0.3")
     pictures = f"{feeding()} --networks {','.join(NETWORKS)} --batch 64 --max-time 1"
-    found = [Step("data", f"write {PICTURES} pictures of 256 x 256", "data", 15, 90, data, NEEDS)]
-    found += [_checked(dtype) for dtype in DTYPES]
-    for dtype in DTYPES:
-        found += _quick_of(dtype)
+    found = [step for dtype in DTYPES for step in _shared_of(dtype, _turn_of(dtype))]
     return [
         *found,
         Step("memory", "bandwidth of the host's memory", "memory", 8, 30, memory, NEEDS),
@@ -101,67 +111,73 @@ def quick_steps():
     ]
 
 
-# A product of each kind: one that starting takes longer than, one of the caches, one of the peak.
-PRODUCTS = "512x512x512,2048x2048x2048,8192x8192x8192"
+def _checked(dtype):
+    words = f"--network resnet50 --batch 32 --dtype {dtype} --backend cuda --max-time 0.05"
+    return Step(f"conv-resnet50-{dtype}-checked", "every kernel of ResNet-50, answers checked",
+                "checked", 90, 300, bench("conv", words), NEEDS, f"conv-{dtype}",
+                0 if dtype == DTYPES[0] else 1)  # fmt: skip
 
 
-def _products():
-    squares = f"--sizes {PRODUCTS} --dtype bf16,tf32,f32,f16 --cache cold,hot --max-time 0.1"
-    transformer = "--list transformer --max-time 0.05 --dtype"
+def quick_steps():
+    """Each part of an iteration once, with the answers of ResNet-50's kernels checked, and the
+    GPU's memory, launches and copies."""
+    device = bench("device", "--backend cuda --max-time 0.05")
     return [
-        Step("gemm-squares", "square matrix products in every precision", "gemm-squares", 25, 90,
-             bench("gemm", f"--backend cuda {squares}"), NEEDS, "gemm"),
-    ] + [
-        Step(f"gemm-transformer-{dtype}", "matrix products of GPT-2 and BERT", "gemm-transformer",
-             80, 180, bench("gemm", f"--backend cuda {transformer} {dtype}"), NEEDS, "gemm")
-        for dtype in DTYPES[:2]
-    ]  # fmt: skip
-
-
-def probe_steps():
-    """The GPU itself, its matrix products, and how far each algorithm that cuDNN still has gets."""
-    device = bench("device", "--backend cuda --max-time 0.1")
-    found = [Step("device", "memory, launches and copies", "device", 90, 240, device, NEEDS, "device")]
-    for dtype in DTYPES[:2]:
-        words = f"--network resnet50 --dtype {dtype} --backend cuda --algorithms all --batch"
-        found.append(
-            Step(f"layers-{dtype}", "cuDNN beside our own kernels for ResNet-50's other layers",
-                 "layers", 90, 240, bench("conv", f"{words} 32 --layers {OTHERS} --max-time 0.02"),
-                 NEEDS, f"conv-{dtype}")
-        )  # fmt: skip
-        words += " 64 --layers convolution"
-        found.append(
-            Step(f"algorithms-{dtype}", "every algorithm for ResNet-50's convolutions", "algorithms",
-                 120, 300, bench("conv", f"{words} --max-time 0.02"), NEEDS, f"conv-{dtype}")
-        )  # fmt: skip
-    products = _products()
-    return [found[0], products[0], *found[1:], *products[1:]]
+        data_step(),
+        *[_checked(dtype) for dtype in DTYPES],
+        *shared_steps(),
+        Step("device", "memory, launches and copies", "device", 60, 240, device, NEEDS, "device"),
+    ]
 
 
 def training_steps():
-    """For each network, batch and precision: its kernels, then training; predictions in between."""
-    found = []
+    """For each network, batch and precision: its kernels, then training; predictions in between.
+    Without the other groups, with the parts that they would have measured."""
+    found = [data_step(), *shared_steps()]
     fit = models.fit_and_judge("gpu", "parts.jsonl", "training.jsonl", "cuda", cluster(), 1)
     for batch in BATCHES:
         for dtype in DTYPES:
+            turn = 0 if (batch, dtype) == (BATCHES[0], DTYPES[0]) else 1
             for network in NETWORKS:
-                found += _pair(network, batch, dtype)
+                found += _pair(network, batch, dtype, turn)
+            name = f"fit-{batch}-{dtype}"
             found.append(
-                Step(f"fit-{batch}-{dtype}", "calibrate, validate", "fit", 3, 60, fit, NEEDS)
+                Step(name, "calibrate, validate", "fit", 3, 60, fit, NEEDS, turn=turn)
             )
-    return found
+    return found + _without()
 
 
-def _pair(network, batch, dtype):
-    cell = f"{network}-{batch}-{dtype}"
+def _pair(network, batch, dtype, turn, launch="graph", fuse="relu"):
+    """All networks can be graphs, those with dropout too."""
+    plain = fuse == "none"
+    cell = f"{network}-{batch}-{dtype}" + ("-plain" if plain else "")
     kernels = bench(
         "conv",
-        f"--network {network} --batch {batch} --dtype {dtype} --backend cuda --check no "
-        "--max-time 0.05",
+        f"--network {network} --batch {batch} --dtype {dtype} --backend cuda --fuse {fuse} "
+        "--check no --max-time 0.05",
     )
+    ready = SET_UP[network]
     return [
-        Step(f"conv-{cell}", "every kernel", f"conv-{network}", 25, 120, kernels, NEEDS,
-             f"conv-{dtype}"),
-        Step(f"train-{cell}", "training", f"train-{network}", 15, 90,
-             train(network, batch, dtype, 40), NEEDS, f"train-{dtype}"),
+        Step(f"conv-{cell}", "every kernel", f"conv-{network}", ready + 20, 240, kernels, NEEDS,
+             f"conv-{dtype}-{fuse}", turn),
+        Step(f"train-{cell}", "training", f"train-{network}", ready + 10, 180,
+             train(network, batch, dtype, 40, ALONE, launch, fuse), NEEDS,
+             f"train-{dtype}-{launch}", turn),
     ]  # fmt: skip
+
+
+def _without():
+    """The same with ReLUs that are layers and kernels launched one by one, where it tells most."""
+    found = []
+    for batch, dtype in [(256, "bf16"), (16, "bf16"), (256, "tf32")]:
+        for network in NETWORKS:
+            found += _pair(network, batch, dtype, 1, "eager", "none")
+    fit = models.fit_and_judge("gpu", "parts.jsonl", "training.jsonl", "cuda", cluster(), 1)
+    found.append(Step("fit-plain", "calibrate, validate", "fit", 3, 60, fit, NEEDS, turn=1))
+    words = "--network resnet50 --batch 256 --dtype bf16 --backend cuda --max-time 2"
+    found.append(
+        Step("overhead", "what training adds to the kernels' own times", "overhead",
+             SET_UP["resnet50"] + 15, 180, bench("overhead", words, "training.jsonl"), NEEDS,
+             "train-bf16", 1)
+    )  # fmt: skip
+    return found

@@ -2,6 +2,8 @@
 
 import statistics
 
+import gpu_plan
+import rivals
 from record import FILES
 
 
@@ -60,61 +62,87 @@ def _median_of(series):
     return statistics.median(max(times) for times in zip(*series["samples"], strict=True))
 
 
+COMPUTING = ["t_f", "t_b", "t_u"]
+
+
+def _way(axes):
+    """How training launched its kernels, for the head of a column."""
+    fused = ", ReLUs fused" if axes.get("fuse") == "relu" else ""
+    return ("graph" if axes.get("launch") == "graph" else "eager") + fused
+
+
+def _computing(series):
+    """Median of what the device computes in an iteration."""
+    phases = [series[name]["samples"] for name in COMPUTING]
+    ranks = zip(*phases, strict=True)
+    sums = [[sum(parts) for parts in zip(*rank, strict=True)] for rank in ranks]
+    return _median_of({"samples": sums})
+
+
 def _ours(record):
-    """(batch, dtype) → medians of each launch, of whole iterations, of those launched as graphs and
-    of computation alone."""
+    """(batch, dtype) → column → medians of the trainings of ResNet-50 that alternated with
+    PyTorch's."""
     found = {}
     for row in record.lines("training.jsonl"):
         axes, series = row.get("axes", {}), row.get("series", {})
-        if axes.get("network") != "resnet50":
+        if axes.get("network") != "resnet50" or "t_iter" not in series:
             continue
-        key = (int(axes["batch"]), axes["dtype"])
-        for name in ["t_iter", "compute"]:
-            if name in series:
-                column = "graph" if axes.get("launch") == "graph" else name
-                found.setdefault(key, {}).setdefault(column, []).append(_median_of(series[name]))
+        if int(axes.get("repeat", 1)) == gpu_plan.ALONE:
+            continue
+        columns = found.setdefault((int(axes["batch"]), axes["dtype"]), {})
+        columns.setdefault(_way(axes), []).append(_median_of(series["t_iter"]))
+        if all(name in series for name in COMPUTING):
+            columns.setdefault(_way(axes) + ", computing", []).append(_computing(series))
     return found
 
 
-def _peer_lines(record):
-    theirs = {}
+def _theirs(record):
+    """(batch, dtype, mode, input) → medians."""
+    found = {}
     for row in record.lines("pytorch.jsonl"):
         if "median_s" in row:
-            theirs.setdefault((row["batch"], row["dtype"], row["mode"], row["input"]), []).append(
-                row["median_s"]
-            )
+            key = (row["batch"], row["dtype"], row["mode"], row["input"])
+            found.setdefault(key, []).append(row["median_s"])
+    return found
+
+
+def _peer_row(key, medians, own, columns):
+    batch, dtype, mode, source = key
+    rate = batch / statistics.median(medians)
+    cells = [batch, dtype, f"{mode}, input on the {source}", f"{rate:.0f}"]
+    for name in columns:
+        own_rate = batch / statistics.median(own[name]) if name in own else None
+        cells += [f"{own_rate:.0f}", f"{own_rate / rate:.3f}"] if own_rate else ["-", "-"]
+    return cells
+
+
+def _peer_lines(record):
+    theirs, ours = _theirs(record), _ours(record)
     if not theirs:
         return []
-    ours, rows = _ours(record), []
-    for (batch, dtype, mode, source), medians in theirs.items():
-        rate = batch / statistics.median(medians)
-        cells = [batch, dtype, f"{mode}, input on the {source}", f"{rate:.0f}"]
-        for name in ["t_iter", "graph", "compute"]:
-            own = ours.get((batch, dtype), {}).get(name)
-            own_rate = batch / statistics.median(own) if own else None
-            cells += [f"{own_rate:.0f}" if own else "-", f"{own_rate / rate:.3f}" if own else "-"]
-        rows.append(cells)
-    head = [
-        "batch",
-        "dtype",
-        "PyTorch",
-        "images/s",
-        "ours: whole iteration",
-        "ratio",
-        "ours: launched as graphs",
-        "ratio",
-        "ours: computation",
-        "ratio",
-    ]
+    columns = sorted({name for key in theirs for name in ours.get(key[:2], {})})
+    rows = [_peer_row(key, all_, ours.get(key[:2], {}), columns) for key, all_ in theirs.items()]
+    head = ["batch", "dtype", "PyTorch", "images/s"]
+    for name in columns:
+        head += [f"ours: {name}", "ratio"]
     return [
         "## ResNet-50 beside PyTorch",
         "",
-        "Medians over rounds taken in turn. Ours reads and decodes JPEG pictures beside the whole",
-        "iteration; the computation alone is forward, backward and update.",
+        "Medians over rounds taken in turn. Ours reads and decodes JPEG pictures, copies them and",
+        "normalises them on the device within the iteration; computing is forward, backward and",
+        "update of the same iterations.",
         "",
         *_table(head, rows),
         "",
     ]
+
+
+def _rival_lines(record, ceilings):
+    table = rivals.compare(record, ceilings)
+    if not table:
+        return []
+    said = rivals.told(table, ceilings)
+    return ["## Our convolutions beside cuDNN's", "", *said, "", *_table(rivals.HEAD, table), ""]
 
 
 def _steps_lines(steps):
@@ -160,7 +188,9 @@ def text(record, title, state):
     machine = next((line["machine"] for line in lines if "machine" in line), {})
     steps = [line for line in lines if "step" in line]
     found = [f"# {title}", "", state, ""]
-    found += _models_lines(steps) + _peer_lines(record) + _steps_lines(steps)
+    ceilings = next((line["ceilings"] for line in lines if "ceilings" in line), None)
+    found += _models_lines(steps) + _peer_lines(record) + _rival_lines(record, ceilings)
+    found += _steps_lines(steps)
     found += _machine_lines(machine)
     files = [(f"`{name}`", what) for name, what in FILES.items() if record.path(name).exists()]
     found += ["## Files", "", *_table(["file", "holds"], files), ""]

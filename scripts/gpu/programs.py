@@ -72,6 +72,10 @@ class Programs:
     def test(self, name):
         return self.root / "bin" / name
 
+    def configs(self):
+        """The folder of networks and clusters."""
+        return self.root / "share" / "dlscale" / "configs"
+
     def environment(self):
         """Of every program: its libraries, its configurations, Open MPI."""
         folders = [self.root / "lib", *self._folders]
@@ -87,7 +91,7 @@ class Programs:
             | open_mpi.variables(self.root)
             | {
                 "LD_LIBRARY_PATH": ":".join(map(str, folders)),
-                "DLSCALE_CONFIGS": str(self.root / "share" / "dlscale" / "configs"),
+                "DLSCALE_CONFIGS": str(self.configs()),
             }
         )
 

@@ -7,11 +7,13 @@ import sys
 import tempfile
 import time
 
+import ceilings
 import cpu_plan
 import gpu_plan
 import machine
 import page
 import peer_plan
+import probe_plan
 import tests_plan
 from needs import Needs
 from programs import Programs
@@ -21,9 +23,9 @@ from session import Outcome, Session
 RESERVE = 8  # seconds kept for stopping the last step and writing the page
 GROUPS = {
     "tests": "device tests, and own kernels under compute-sanitizer",
-    "quick": "each part of an iteration once",
+    "quick": "each part of an iteration once, and the GPU's memory, launches and copies",
     "pytorch": "ResNet-50 beside PyTorch, in turn",
-    "probes": "memory, launches and copies of the GPU, matrix products, and every algorithm of cuDNN",
+    "probes": "our own convolutions beside every algorithm of cuDNN, and matrix products",
     "train": "training of all networks, with the parts that predictions are made of",
     "cpu": "data-parallel training on the processor's cores",
 }
@@ -44,18 +46,23 @@ class Options:
 
 
 def plan(options, programs):
-    """All steps of the groups asked for, in the order of value."""
+    """All steps of the groups asked for, in the order of value: what is worth most of each group,
+    then the rest. What several groups need is done once."""
     made = {
         "tests": lambda: tests_plan.steps(programs),
         "quick": gpu_plan.quick_steps,
         "pytorch": lambda: peer_plan.steps(options.python),
-        "probes": gpu_plan.probe_steps,
+        "probes": probe_plan.steps,
         "train": gpu_plan.training_steps,
         "cpu": lambda: cpu_plan.steps(
             options.cpu_networks, options.cpu_iterations, options.cpu_pictures
         ),
     }
-    return [step for group in options.groups for step in made[group]()]
+    steps = {}
+    for group in options.groups:
+        for step in made[group]():
+            steps.setdefault(step.name, step)
+    return sorted(steps.values(), key=lambda step: step.turn)
 
 
 class Run:
@@ -148,7 +155,8 @@ def run(options):
             "steps.jsonl",
             {
                 "machine": machine.describe()
-                | {"programs": programs.manifest["program"], "gpu_problem": programs.gpu_problem}
+                | {"programs": programs.manifest["program"], "gpu_problem": programs.gpu_problem},
+                "ceilings": ceilings.of(programs.configs(), gpu_plan.cluster()),
             },
         )
         made = Run(options, session, Needs(programs, options.python))

@@ -29,7 +29,7 @@ class Outcome:
 class Step:
     """One thing to do. `seconds` is an estimate, `limit` what it gets at most; `kind` names steps
     whose times are alike; `needs` what it is skipped without; `feature` what is not tried again
-    once the program has refused it."""
+    once the program has refused it; `turn` 1 waits until all groups have done their turn 0."""
 
     name: str
     doc: str
@@ -39,6 +39,7 @@ class Step:
     action: Callable
     needs: tuple = ()
     feature: str = ""
+    turn: int = 0
 
 
 def _die_with_parent():

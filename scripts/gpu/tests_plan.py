@@ -8,6 +8,8 @@ from session import Outcome, Step
 # Other backends were tested where this was built.
 ON_THE_DEVICE = "-*/onednn*:*/reference*:*/mpi*:*/local*"
 # Our own kernels: every access is watched, which takes 10 to 100 times as long.
+# A process compiles plans of cuDNN one after the other, for minutes if it has all the tests.
+MOST_SHARDS = 12
 WATCHED = {
     "kernels_on_device_test": "*",
     "transforms_on_device_test": "*",
@@ -64,7 +66,7 @@ def _judged(outcome, counts):
 
 def _device_test(name):
     def action(session, limit):
-        count = min(4, usable_cores()) if name == "conformance_test" else 1
+        count = min(MOST_SHARDS, usable_cores()) if name == "conformance_test" else 1
         outcome, reports = _shards(session, name, count, limit)
         return _judged(outcome, _counted(reports))
 
@@ -96,30 +98,26 @@ def _sanitized(tool, name):
     return action
 
 
+def _test_step(name):
+    # conformance_test: about 500 plans of cuDNN in all, a second each.
+    seconds = 90 if name == "conformance_test" else 30
+    return Step(f"test-{name}", f"device tests of {name}", f"test-{name}", seconds, 300,
+                _device_test(name), ("gpu",))  # fmt: skip
+
+
+def _watched_step(tool, name):
+    mixed = name == "conformance_test"  # cuDNN's plans are compiled beside our own kernels
+    return Step(f"sanitizer-{tool}-{name}", f"own kernels under compute-sanitizer's {tool}",
+                f"sanitizer-{name}", 150 if mixed else 45, 300 if mixed else 180,
+                _sanitized(tool, name), ("sanitizer", "cuda"),
+                turn=1 if mixed or tool == "racecheck" else 0)  # fmt: skip
+
+
 def steps(programs):
     """Tests first: a speed of wrong answers is worth nothing."""
-    found = [
-        Step(
-            f"test-{name}",
-            f"device tests of {name}",
-            f"test-{name}",
-            20,
-            200,
-            _device_test(name),
-            ("gpu",),
-        )
-        for name in sorted(programs.tests, key=lambda name: name != "conformance_test")
-    ]
-    return found + [
-        Step(
-            f"sanitizer-{tool}-{name}",
-            f"own kernels under compute-sanitizer's {tool}",
-            f"sanitizer-{name}",
-            45,
-            120,
-            _sanitized(tool, name),
-            ("sanitizer", "cuda"),
-        )
+    names = sorted(programs.tests, key=lambda name: name != "conformance_test")
+    return [_test_step(name) for name in names] + [
+        _watched_step(tool, name)
         for name in WATCHED
         if name in programs.tests
         for tool in ["memcheck", "racecheck"]

@@ -1,5 +1,6 @@
 """Bad input: one clear sentence, exit code 2, nothing lost."""
 
+import json
 import pathlib
 
 from program import BACKEND, MPIEXEC, ProgramTest, main, run, start
@@ -102,6 +103,20 @@ class BadInput(ProgramTest):
         value = line.split("bandwidth:")[1].split("#")[0].strip().strip("'\"").rstrip("}").strip()
         cluster = self.cluster(value, value.split()[0])
         self.assert_refused(self.predict(cluster), 2, "cluster.yaml", "no unit", "GB/s")
+
+    def test_a_latency_that_nccl_s_model_does_not_know_is_refused(self):
+        words = ["predict", "--network", "alexnet", "--cluster", "h200x8", "--ranks", "16",
+                 "--inter-node-bandwidth", "10Gb/s"]
+        self.assert_refused(run(*words, "--inter-node-latency", "5us"), 2, "--inter-node-latency", "--all-reduce ring")
+        slow = json.loads(run(*words, "--format", "json").stdout)
+        fast = json.loads(run(*words[:-2], "--format", "json").stdout)
+        time = lambda document: document["predictions"][0]["time"]["t_iter_s"]
+        self.assertGreater(time(slow), time(fast))
+
+    def test_choose_refuses_what_cannot_be(self):
+        words = ["choose", "--network", "alexnet", "--kernels", self.folder]
+        self.assert_refused(run(*words), 2, "cannot be read", "roofline fit")
+        self.assert_refused(run(*words, "--batch", "99999999"), 2, "batch", "65536")
 
     def test_input_copied_in_a_way_there_is_not(self):
         words = ["predict", "--network", "alexnet", "--ranks", "1", "--input-copy"]

@@ -96,9 +96,14 @@ constexpr std::string_view nccl_keys = R"(nccl:
   source: NCCL
 )";
 
+/// `small_cluster` with GPUs in place of processors.
+std::string of_gpus() {
+  return test::replaced(small_cluster, "kind: cpu", "kind: gpu\n  launch: 4 us");
+}
+
 TEST(ClusterFile, FactsForNcclMeanItsAllReduce) {
   EXPECT_EQ(load_text(small_cluster).all_reduce, AllReduceRule::ring);
-  const std::string with_nccl = std::string(small_cluster).append(nccl_keys);
+  const std::string with_nccl = of_gpus().append(nccl_keys);
   const Cluster cluster = load_text(with_nccl);
   EXPECT_EQ(cluster.all_reduce, AllReduceRule::nccl);
   ASSERT_TRUE(cluster.nccl);
@@ -113,8 +118,11 @@ TEST(ClusterFile, FactsForNcclMeanItsAllReduce) {
 
 TEST(ClusterFile, WrongAllReduceIsRefusedByName) {
   const auto error = [](const std::string& more) {
-    return test::config_error([&] { (void)load_text(std::string(small_cluster).append(more)); });
+    return test::config_error([&] { (void)load_text(of_gpus().append(more)); });
   };
+  expect_contains(
+      test::config_error([] { (void)load_text(std::string(small_cluster).append(nccl_keys)); }),
+      "/nccl describes NCCL, which joins GPUs");
   expect_contains(error("all_reduce: nccl\n"), "Add the key nccl");
   expect_contains(error("all_reduce: tree\n"), "/all_reduce: \"tree\" is not a rule");
   expect_contains(error(test::replaced(nccl_keys, "ampere", "amper")), "Did you mean \"ampere\"?");

@@ -188,6 +188,22 @@ TEST(Validate, PassesNothingWhereAMeasurementCouldNotBeJudged) {
   }
 }
 
+TEST(Validate, LeavesOutWhatWasTimedAsAWhole) {
+  const Measurement good = e2e({"alexnet", 1, Schedule::wait_free, 0}, scaled(0.96));
+  Measurement told = e2e({"alexnet", 1, Schedule::wait_free, 1}, scaled(0.96));
+  told.axes["phases"] = std::string("yes");
+  Measurement whole = told;
+  whole.axes["phases"] = std::string("no");
+  const Series iterations = whole.at("t_iter");
+  whole.series = {{"t_iter", iterations}};
+  const Validation validation = validate_measured({good, told, whole});
+  ASSERT_EQ(validation.runs.size(), 1U);
+  EXPECT_EQ(validation.runs.front().repeats, 2);  // older files have phases without saying so
+  ASSERT_EQ(validation.notes.size(), 1U);
+  EXPECT_NE(validation.notes.front().find("--phases no"), std::string::npos);
+  EXPECT_EQ(exit_code(validation, {}), ExitCode::ok);
+}
+
 TEST(Validate, PassesNothingWhereAFileEndsEarly) {
   ResultFile file = samples::file("e2e", {e2e({}, scaled(0.96))});
   file.complete = false;

@@ -7,10 +7,12 @@ import sys
 import types
 import unittest
 
-from on_gpu_support import ON_GPU, FolderTest
+from on_gpu_support import ON_GPU, ROOT, FolderTest
 
 # isort: split
+import ceilings
 import cpu_plan
+import gpu_plan
 import libraries
 import machine
 import models
@@ -18,6 +20,7 @@ import needs
 import pack
 import page
 import record
+import rivals
 import runner
 import tests_plan
 from session import Outcome
@@ -224,6 +227,7 @@ class Plans(unittest.TestCase):
         names = [step.name for step in runner.plan(options, fake)]
         self.assertEqual(len(set(names)), len(names))
         self.assertEqual(names[0], "test-conformance_test")
+        self.assertLessEqual({"data", "io", "h2d-f32"}, set(names))
 
 
 def run_of(ranks, predicted, measured):
@@ -259,7 +263,9 @@ class Judgement(FolderTest):
 
     def test_the_page_compares_with_pytorch(self):
         made = record.Record(self.folder / "out")
-        for launch, seconds in [("eager", 0.01), ("graph", 0.005)]:
+        runs = [("eager", "none", 1, 0.01), ("graph", "relu", 2, 0.005)]
+        runs.append(("graph", "relu", gpu_plan.ALONE, 1))
+        for launch, fuse, repeat, seconds in runs:
             made.line(
                 "training.jsonl",
                 {
@@ -268,18 +274,112 @@ class Judgement(FolderTest):
                         "batch": "64",
                         "dtype": "bf16",
                         "launch": launch,
+                        "fuse": fuse,
+                        "repeat": str(repeat),
                     },
-                    "series": {"t_iter": {"samples": [[seconds, seconds, 0.03]]}},
+                    "series": {
+                        name: {"samples": [[share * seconds, share * seconds, 0.03]]}
+                        for name, share in zip(
+                            ["t_iter", "t_f", "t_b", "t_u"], [1, 0.25, 0.125, 0.125], strict=True
+                        )
+                    },
                 },
             )
         made.line(
             "pytorch.jsonl",
             {"batch": 64, "dtype": "bf16", "mode": "eager", "input": "device", "median_s": 0.02},
         )
+        text = page.text(made, "t", "s")
+        self.assertIn("ours: eager | ratio | ours: eager, computing | ratio | ours: graph, ", text)
         self.assertIn(
-            "| 64 | bf16 | eager, input on the device | 3200 | 6400 | 2.000 | 12800 | 4.000 | - | - |",
-            page.text(made, "t", "s"),
+            "| 64 | bf16 | eager, input on the device | 3200 | 6400 | 2.000 | 12800 | 4.000 "
+            "| 12800 | 4.000 | 25600 | 8.000 |",
+            text,
         )
+
+
+def timed(algorithm, seconds, status="ok", computed="forward", **more):
+    """A result of bench conv --algorithms all."""
+    axes = {
+        "network": "vgg16",
+        "layer": "conv3_2",
+        "batch": "32",
+        "dtype": "f32",
+        "cache": "cold",
+        "fuse": "none",
+        "kernel": "convolution c256 h56 w56 k256 r3 s3 stride1 pad1 groups1 bias",
+        "pass": computed,
+        "algorithm": algorithm,
+    }
+    row = {"benchmark": "conv", "axes": axes, "status": status}
+    row["series"] = {"time": {"summary": {"median": seconds}}} if status == "ok" else {}
+    return row | {"work": {"flops": 67e9, "bytes": 0.48e9}} | more
+
+
+class Rivals(FolderTest):
+    H200 = ceilings.of(ROOT / "configs", "h200x8")
+
+    def word(self, *rows, sheet=H200):
+        made = record.Record(self.folder / f"out{len(list(self.folder.iterdir()))}")
+        for row in rows:
+            made.line("parts.jsonl", row)
+        (found,) = rivals.compare(made, sheet)
+        return found[-1], found
+
+    def test_ceilings_are_those_of_the_data_sheet(self):
+        self.assertEqual(self.H200["peak"]["tf32"], 494.5e12)
+        self.assertEqual(self.H200["bandwidth"], 4.8e12)
+        self.assertIsNone(ceilings.of(ROOT / "configs", "local"))
+        self.assertEqual(ceilings.least_seconds(self.H200, "f32", 67e9, 1), (1e-3, "arithmetic"))
+        self.assertEqual(ceilings.least_seconds(self.H200, "f32", 1, 4.8e9), (1e-3, "memory"))
+        self.assertIsNone(ceilings.least_seconds(self.H200, "f64", 1, 1))
+
+    def test_the_best_of_each_is_compared(self):
+        rows = [timed("own winograd_f4", 1e-3), timed("own fft", 5e-3), timed("eng1 k0", 2e-3)]
+        rows += [timed("legacy 1 GEMM", 3e-3), timed("eng2 k0", 0, "unsupported")]
+        word, row = self.word(*rows, timed("chosen", 1e-6))
+        self.assertEqual(word, "ahead")
+        self.assertEqual(
+            row[:-1],
+            ["vgg16 conv3_2", "forward", "32", "f32", "1", "winograd_f4", "2", 2, "2.00",
+             "1 (arithmetic)"],
+        )  # fmt: skip
+
+    def test_nobody_is_faster_than_memory(self):
+        work = {"flops": 1e6, "bytes": 4.8e9}
+        word, _ = self.word(
+            timed("own fft", 2e-3, work=work), timed("eng1", 1.05e-3, work=work)
+        )
+        self.assertEqual(word, "cannot: cuDNN within 5% of the memory's bound")
+
+    def test_an_algorithm_is_judged_by_its_own_work(self):
+        own = timed("own fft", 4e-3, algorithmic_work={"flops": 201e9, "bytes": 1e9})
+        word, _ = self.word(own, timed("eng1", 2e-3))
+        self.assertEqual(word, "cannot: our work takes 3 ms at least (arithmetic)")
+        winograd = timed("own winograd_f4", 4e-3, implementation="own winograd_f4 F(4x4,3x3) x")
+        word, _ = self.word(winograd, timed("eng1", 2e-3))
+        self.assertEqual(word, "behind: our work takes 0.25 ms at least")
+        fft = timed("own fft", 4e-3, implementation="own fft 64x64 cufft")
+        self.assertEqual(self.word(own, fft, timed("eng1", 2e-3))[0], "behind")
+        self.assertEqual(self.word(fft, timed("eng1", 2e-3))[0], "behind")
+        self.assertIn("5% of the arithmetic's bound", self.word(fft, timed("eng1", 1.05e-3))[0])
+
+    def test_what_is_missing_is_told(self):
+        refused = timed("own fft", 0, "unsupported")
+        self.assertIn("no algorithm of ours", self.word(refused, timed("eng1", 5e-3))[0])
+        self.assertEqual(self.word(timed("own fft", 1e-3))[0], "cuDNN has no plan")
+        word, row = self.word(timed("own fft", 5e-3), timed("eng1", 1e-3), sheet=None)
+        self.assertEqual((word, row[-2]), ("behind", "-"))
+
+    def test_the_page_has_a_table(self):
+        made = record.Record(self.folder / "out")
+        made.line("steps.jsonl", {"machine": {}, "ceilings": self.H200})
+        for computed in ["forward", "backward_data"]:
+            made.line("parts.jsonl", timed("own fft", 1e-3, computed=computed))
+            made.line("parts.jsonl", timed("eng1", 2e-3, computed=computed))
+        text = page.text(made, "t", "s")
+        self.assertIn("ahead of every plan of cuDNN that was timed in 2 of 2 passes", text)
+        self.assertIn("| vgg16 conv3_2 | backward_data | 32 | f32 | 1 | fft | 2 | 1 | 2.00 |", text)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from on_gpu_support import ROOT, FolderTest
 # isort: split
 import gpu_plan
 import peer_plan
+import probe_plan
 import runner
 from session import Outcome, Session, Step
 
@@ -117,6 +118,22 @@ class Order(FolderTest):
         rows, _ = self.run_steps(steps, 60)
         self.assertEqual([rows[name]["status"] for name in "abc"], ["refused", "skipped", "ok"])
 
+    def test_what_is_worth_most_of_each_group_comes_first(self):
+        made = runner.GROUPS.keys()
+        options = types.SimpleNamespace(
+            groups=list(made), python="", cpu_networks=[], cpu_iterations=1, cpu_pictures=1
+        )
+        steps = runner.plan(options, types.SimpleNamespace(tests=["conformance_test"]))
+        names = [step.name for step in steps]
+        for earlier, later in [
+            ("data", "pytorch-256-bf16"),
+            ("pytorch-256-tf32", "algorithms-convnet-f32"),
+            ("algorithms-convnet-f32", "train-resnet50-64-bf16"),
+            ("train-resnet50-64-bf16", "pytorch-64-bf16"),
+            ("fit-64-bf16", "sanitizer-memcheck-conformance_test"),
+        ]:
+            self.assertLess(names.index(earlier), names.index(later))
+
     def test_what_a_step_needs_is_told(self):
         rows, _ = self.run_steps(
             [self.step("a", 1, step_needs=("gpu",))], 60, lambda need: f"no {need}"
@@ -129,29 +146,88 @@ class Order(FolderTest):
         self.assertEqual([rows[name]["status"] for name in "ab"], ["failed", "ok"])
 
 
-class Products(unittest.TestCase):
-    def commands(self):
-        """The command line of each step with matrix products."""
-        said = []
-        programs = types.SimpleNamespace(command=lambda words, ranks: words)
-        record = types.SimpleNamespace(has_room=lambda output: True)
-        session = types.SimpleNamespace(
-            programs=programs, record=record, work=ROOT, execute=lambda *words: said.append(words)
-        )
-        for step in gpu_plan.probe_steps():
-            if step.name.startswith("gemm"):
-                self.assertEqual(step.needs, ("cuda",))
-                step.action(session, 1)
-        return [words for words, _, output in said if output == "parts.jsonl"]
+def commands_of(steps, folder=ROOT, code="ok"):
+    """(step, words, file) of the programs that these steps would start."""
+    said = []
 
-    def test_are_measured_on_the_gpu_by_lists_that_there_are(self):
-        commands = self.commands()
+    def execute(words, limit, output="log.txt"):
+        said.append((words, output))
+        return Outcome(code)
+
+    programs = types.SimpleNamespace(command=lambda words, ranks=0: list(map(str, words)))
+    record = types.SimpleNamespace(has_room=lambda output: True)
+    session = types.SimpleNamespace(
+        programs=programs, record=record, work=folder, execute=execute
+    )
+    found = []
+    for step in steps:
+        said.clear()
+        step.action(session, 1)
+        found += [(step, words, output) for words, output in said]
+    return found
+
+
+def value(words, option):
+    return words[words.index(option) + 1]
+
+
+class Probes(unittest.TestCase):
+    def test_products_are_measured_on_the_gpu_by_lists_that_there_are(self):
+        steps = [step for step in probe_plan.steps() if step.name.startswith("gemm")]
+        commands = commands_of(steps)
         self.assertEqual(len(commands), 3)
-        for words in commands:
+        for step, words, output in commands:
+            self.assertEqual((step.needs, output), (("cuda",), "parts.jsonl"))
             self.assertEqual(words[:4], ["bench", "gemm", "--backend", "cuda"])
             if "--list" in words:
-                name = words[words.index("--list") + 1]
-                self.assertTrue((ROOT / "configs" / "shapes" / f"{name}.yaml").is_file(), name)
+                self.assert_list(value(words, "--list"))
+
+    def assert_list(self, name):
+        self.assertTrue((ROOT / "configs" / "shapes" / f"{name}.yaml").is_file(), name)
+
+    def test_convolutions_are_compared_in_layers_that_there_are(self):
+        steps = [step for step in probe_plan.steps() if step.name.startswith("algorithms")]
+        compared = set()
+        for _, words, output in commands_of(steps):
+            self.assertEqual(output, "parts.jsonl")
+            self.assertEqual(value(words, "--algorithms"), "all")
+            if "--list" in words:
+                self.assert_list(value(words, "--list"))
+                compared.add((value(words, "--list"), value(words, "--dtype")))
+                continue
+            name = value(words, "--network")
+            text = (ROOT / "configs" / "networks" / f"{name}.yaml").read_text(encoding="utf-8")
+            for layer in value(words, "--layers").split(","):
+                self.assertIn(f"{{name: {layer}, kind: convolution", text)
+            compared.add((name, value(words, "--dtype")))
+        wanted = {("convnet", "f32"), ("vgg16", "f32"), ("googlenet", "tf32"), ("alexnet", "tf32")}
+        self.assertLessEqual(wanted, compared)
+
+
+class Training(unittest.TestCase):
+    def test_kernels_are_measured_as_they_are_trained(self):
+        steps = [
+            step for step in gpu_plan.training_steps() if step.name.startswith(("conv-", "train-"))
+        ]
+        seen = set()
+        for (_, kernels, _), (_, trained, _) in zip(*[iter(commands_of(steps))] * 2, strict=True):
+            for option in ["--network", "--batch", "--dtype", "--fuse"]:
+                self.assertEqual(value(kernels, option), value(trained, option))
+            self.assertNotIn("--normalise", trained)  # on GPUs: on the device
+            seen.add((value(trained, "--network"), value(trained, "--launch")))
+        for network in gpu_plan.NETWORKS:
+            self.assertLessEqual({(network, "graph"), (network, "eager")}, seen)
+
+    def test_copies_are_measured_of_as_many_bytes_as_travel(self):
+        for batch in gpu_plan.BATCHES:
+            self.assertIn(batch // 4, gpu_plan.COPIED)
+
+    def test_there_is_time_to_compile_plans(self):
+        for step in gpu_plan.training_steps():
+            if step.name.startswith("train-"):
+                ready = gpu_plan.SET_UP[step.name.split("-")[1]]
+                self.assertGreater(step.limit, 3 * ready)
+                self.assertGreater(step.seconds, ready)
 
 
 class Peer(FolderTest):
@@ -179,6 +255,32 @@ class Peer(FolderTest):
         self.assertEqual(
             [row["mode"] for row in session.record.lines("pytorch.jsonl")], ["eager", "graph"]
         )
+
+    def test_ours_trains_between_two_of_theirs(self):
+        session = self.session()
+        said = []
+        session.programs.command = lambda words, ranks=0: words
+        session.execute = lambda words, limit, output: said.append(words) or Outcome("ok")
+        action = peer_plan._in_turn(sys.executable, 64, "bf16", [("eager", "device")], peer_plan.OURS)
+        self.assertEqual(action(session, 60).status, "ok")
+        rounds = [row["round"] for row in session.record.lines("pytorch.jsonl")]
+        self.assertEqual(rounds, [1, 2, 3])
+        ways = [tuple(value(words, name) for name in ("--launch", "--fuse")) for words in said]
+        self.assertEqual(
+            ways, [("graph", "relu"), ("eager", "none"), ("graph", "relu"), ("graph", "none")]
+        )
+
+    def test_one_way_that_cannot_be_gone_ends_nothing_and_all_do(self):
+        session = self.session()
+        session.programs.command = lambda words, ranks=0: words
+        for refused, status in [({"graph"}, "ok"), ({"graph", "eager"}, "refused")]:
+            session.execute = lambda words, limit, output, refused=refused: Outcome(
+                "refused" if value(words, "--launch") in refused else "ok", "no"
+            )
+            rounds = [[("graph", "none"), ("eager", "none")]]
+            action = peer_plan._in_turn(sys.executable, 64, "bf16", [("eager", "device")], rounds)
+            outcome = action(session, 60)
+            self.assertEqual((outcome.status, "no" in outcome.reason), (status, True))
 
     def test_silence_and_an_end_are_told(self):
         session = self.session()

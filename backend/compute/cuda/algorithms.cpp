@@ -10,6 +10,7 @@
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/legacy_convolution.hpp"
+#include "backend/compute/cuda/offered.hpp"
 #include "backend/compute/cuda/transforms/ways.hpp"
 #include "core/error.hpp"
 
@@ -36,7 +37,8 @@ class Lister {
     all_.push_back({std::move(name),
                     [context = context_, problem = problem_, pass = pass_, make = std::move(make)] {
                       const auto way = [&](Pass each) {
-                        return each == pass ? make() : make_tuned_pass(*context, problem, each);
+                        return each == pass ? offered(make)
+                                            : make_tuned_pass(*context, problem, each);
                       };
                       return make_convolution(*context, problem, way(Pass::forward),
                                               way(Pass::backward_data), way(Pass::backward_filter));
@@ -58,16 +60,17 @@ class Lister {
   }
 
   void add_form(const GraphForm& form) {
-    std::shared_ptr<const Graph> graph;
     try {
-      graph = std::make_shared<const Graph>(Target{.handle = context_->cudnn}, problem_, form);
-    } catch (const Unsupported& refusal) {
+      add_plans(std::make_shared<const Graph>(Target{.handle = context_->cudnn}, problem_, form));
+    } catch (const Error& refusal) {
       add("graph" + suffix(form),
           [reason = std::string(refusal.what())]() -> std::unique_ptr<ConvolutionPass> {
             throw Unsupported(reason);
           });
-      return;
     }
+  }
+
+  void add_plans(const std::shared_ptr<const Graph>& graph) {
     std::set<std::int64_t> seen;
     for (Descriptor& configuration : recommended(*graph)) {
       const EngineNotes notes = notes_of(engine_of(configuration));

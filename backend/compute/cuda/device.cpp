@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <iterator>
@@ -22,6 +23,7 @@
 #include "backend/compute/cuda/operations.hpp"
 #include "backend/compute/cuda/recording.hpp"
 #include "backend/compute/cuda/relayout.hpp"
+#include "backend/compute/cuda/transforms/library_fourier.hpp"
 #include "backend/compute/cuda/tuning.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/error.hpp"
@@ -77,9 +79,6 @@ std::string clock(int device, cudaDeviceAttr attribute) {
   return fmt::format("{} MHz", kilohertz / 1000);
 }
 
-/// How long the host may take to give the device the work of one time().
-constexpr Seconds longest_head_start = 20.0_ms;
-
 class CudaDevice final : public ComputeDevice {
  public:
   CudaDevice(std::string_view name, const Situation& situation, Order order)
@@ -101,6 +100,7 @@ class CudaDevice final : public ComputeDevice {
             {"CUDA driver", cuda_version(situation_.driver_version)},
             {"cuDNN", library_version(cudnnGetVersion())},
             {"cuBLASLt", library_version(cublasLtGetVersion())},
+            {"cuFFT", transforms::fourier_library_version()},
             {"GPU", context_.properties.name},
             {"GPU compute capability", situation_.compute_capability},
             {"GPU multiprocessors", std::to_string(context_.properties.multiProcessorCount)},
@@ -113,6 +113,13 @@ class CudaDevice final : public ComputeDevice {
     return OwnMemory{.total = Bytes(static_cast<double>(total)),
                      .free = Bytes(static_cast<double>(free)),
                      .last_level_cache = Bytes(context_.properties.l2CacheSize)};
+  }
+
+  [[nodiscard]] std::string bus_id() const override {
+    std::array<char, 32> text{};
+    check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), context_.device),
+          "cudaDeviceGetPCIBusId", context_.properties.name);
+    return text.data();
   }
 
   [[nodiscard]] Buffer allocate(std::size_t bytes) override {
@@ -250,7 +257,7 @@ class CudaDevice final : public ComputeDevice {
     const std::chrono::duration<double> given = std::chrono::steady_clock::now() - start;
     cuda::record(after_, context_.stream);
     const Seconds time = elapsed(before_, after_);
-    head_start_ = std::min(longest_head_start, 50.0_us + Seconds(2 * given.count()));
+    head_start_ = head_start(Seconds(given.count()));
     return {.device = time, .host = Seconds(given.count())};
   }
 

@@ -77,6 +77,10 @@ bool EngineNotes::has(cudnnBackendNumericalNote_t note) const {
   return std::find(numerical.begin(), numerical.end(), note) != numerical.end();
 }
 
+bool EngineNotes::is_deterministic() const {
+  return !has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
+}
+
 std::string to_string(const EngineNotes& notes) {
   std::vector<std::string> words;
   for (const auto note : notes.numerical) words.push_back(name_of(note));

@@ -96,6 +96,8 @@ struct EngineNotes {
   std::vector<cudnnBackendNumericalNote_t> numerical;
   std::vector<cudnnBackendBehaviorNote_t> behavior;
   [[nodiscard]] bool has(cudnnBackendNumericalNote_t note) const;
+  /// Whether the same tensors give the same answer each time, to the bit.
+  [[nodiscard]] bool is_deterministic() const;
 };
 
 /// "eng45 [TENSOR_CORE RUNTIME_COMPILATION]"

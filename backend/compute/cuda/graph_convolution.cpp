@@ -98,7 +98,7 @@ std::vector<std::shared_ptr<const Plan>> all_candidates(const Context& context,
       const auto graph =
           std::make_shared<const Graph>(Target{.handle = context.cudnn}, problem, form);
       for (auto& plan : candidates(graph, problem)) all.push_back(std::move(plan));
-    } catch (const Unsupported&) {  // another form may do
+    } catch (const Error&) {  // another form may do
     }
   }
   return all;
@@ -114,7 +114,7 @@ std::unique_ptr<ConvolutionPass> make_pass(const Context& context,
                                            const ConvolutionProblem& problem, Pass pass,
                                            const Choice& choice) {
   if (choice.plan != nullptr) return make_graph_pass(context, problem, choice.plan);
-  return transforms::make_transform_pass(context, problem, pass, *choice.way);
+  return transforms::make_transform_pass(context, problem, pass, *choice.way, workspace_limit);
 }
 
 std::vector<Choice> all_choices(const Context& context, const ConvolutionProblem& problem,
@@ -139,7 +139,6 @@ std::vector<Trial> all_trials(const Context& context, const ConvolutionProblem& 
   for (Choice& each : all_choices(context, problem, pass)) {
     try {
       auto made = make_pass(context, problem, pass, each);
-      if (each.way != nullptr && made->scratch_bytes() > workspace_limit) continue;
       trials.push_back({std::move(each), std::move(made)});
     } catch (const Error&) {  // a library refuses its part of ours, or there is no room to try it
     }
@@ -189,8 +188,7 @@ std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
   for (Descriptor& configuration : configurations(graph)) {
     const EngineNotes notes = notes_of(engine_of(configuration));
     if (!keeps_precision(notes, dtype)) continue;
-    const bool repeats = !notes.has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
-    (repeats ? repeatable : others).push_back(std::move(configuration));
+    (notes.is_deterministic() ? repeatable : others).push_back(std::move(configuration));
   }
   return repeatable.empty() ? std::move(others) : std::move(repeatable);
 }

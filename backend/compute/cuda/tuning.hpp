@@ -13,12 +13,24 @@
 
 namespace dlscale::backend::cuda {
 
-/// The median time of several runs of what `work` enqueues on `stream`, after one run that is not
-/// counted. The device is kept waiting until all is enqueued. Waits for the end.
+/// How long to hold a device so that it does not run out of work that the host took `given` to
+/// enqueue last time: twice that and 50 us, but no more than 20 ms.
+Seconds head_start(Seconds given);
+
+/// The median time of several runs of what `work` enqueues on `stream`, after two runs that are not
+/// counted: one that may compile, and one that shows how long the host takes to enqueue it. The
+/// device is held meanwhile, as head_start() says. Waits for the end.
 Seconds median_time(cudaStream_t stream, const std::function<void()>& work);
 
-/// The index of the candidate with the least median time. One that a library refuses to run is left
-/// out; nothing if all are.
+/// The time that candidate `i` takes; nothing if it cannot run.
+using TimeOfCandidate = std::function<std::optional<Seconds>(std::size_t i)>;
+
+/// The index of the candidate that takes the least time, the first of equal ones; nothing if none
+/// can run. All are timed twice, in the same order, and the shorter time counts: the first ones
+/// find a device whose clock has gone down while the host compiled. Who cannot run once is out.
+std::optional<std::size_t> fastest(std::size_t count, const TimeOfCandidate& time);
+
+/// The same by median_time(). What throws an Error cannot run, unless the device itself is broken.
 std::optional<std::size_t> fastest(cudaStream_t stream,
                                    const std::vector<std::function<void()>>& candidates);
 

@@ -54,7 +54,8 @@ constexpr int lanes = 16;    // each a sum of two products
     for (auto& each : sums) each = _mm512_dpbf16_ps(each, ones, back);
   }
   alignas(64) std::array<float, static_cast<std::size_t>(vectors * lanes)> values{};
-  for (int v = 0; v < vectors; ++v) _mm512_store_ps(values.data() + v * lanes, sums[v]);
+  for (int v = 0; v < vectors; ++v)
+    _mm512_store_ps(values.data() + std::ptrdiff_t{v} * lanes, sums[v]);
   return largest_error(values.data(), values.size(), rounds);
 }
 

@@ -159,6 +159,27 @@ TEST_F(E2e, TellsWaysOfWaitingApart) {
   }
 }
 
+TEST_F(E2e, TimesIterationsAsAWholeIfToldTo) {
+  const Measurement in_phases = measure(2).front();
+  const Measurement whole = measure(2, {{"phases", "no"}}).front();
+  EXPECT_EQ(whole.series.size(), 3U);
+  EXPECT_EQ(whole.at("t_iter").samples.front().size(), 4U);
+  EXPECT_GT(whole.at("t_iter").summary.min, 0);
+  EXPECT_GT(whole.at("t_load").summary.min, 0);
+  EXPECT_EQ(whole.at("loss").samples, in_phases.at("loss").samples);
+}
+
+TEST_F(E2e, TellsRunsTimedInPhasesApart) {
+  auto group = backend::local_group(1);
+  for (const char* phases : {"yes", "no"}) {
+    Context context =
+        context_for(e2e, setting_.values({{"data", "x"}, {"phases", phases}}), *group.front());
+    EXPECT_EQ(e2e.cells(context).at(0).axes.at("phases"), phases);
+  }
+  EXPECT_TRUE(contains(refused({{"phases", "some"}}), "neither yes nor no"));
+  EXPECT_TRUE(contains(refused({{"phases", "no"}, {"trace", "t"}}), "--trace is made of"));
+}
+
 TEST_F(E2e, WritesATraceForEveryRank) {
   const fs::path prefix = setting_.path("trace");
   std::ignore = measure(2, {{"trace", prefix.string()}});

@@ -2,35 +2,15 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <thread>
 
 #include "core/error.hpp"
+#include "tests/bench/engine/fake_monitor.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 using backend::DeviceState;
-
-/// A device whose clock falls and whose energy counter goes on by 3 J with each reading.
-class FakeMonitor final : public backend::DeviceMonitor {
- public:
-  explicit FakeMonitor(std::uint64_t reasons = 0) : reasons_(reasons) {}
-  [[nodiscard]] DeviceState read() override {
-    const double n = readings_++;  // by one thread at a time
-    return {.processor_clock_hz = 1e9 - n,
-            .memory_clock_hz = 2e9,
-            .power_w = 300,
-            .temperature_c = {},
-            .energy_j = 100 + 3 * n,
-            .throttle_reasons = reasons_};
-  }
-  [[nodiscard]] int readings() const { return readings_; }
-
- private:
-  std::uint64_t reasons_;
-  std::atomic<int> readings_ = 0;
-};
 
 std::vector<DeviceState> readings(FakeMonitor& monitor, int count) {
   std::vector<DeviceState> states;
@@ -63,6 +43,28 @@ TEST(DeviceWatch, KeepsReadingInBetween) {
   for (std::size_t i = 0; i < states.size(); ++i) {
     EXPECT_DOUBLE_EQ(states[i].energy_j.value(), 100 + 3 * static_cast<double>(i));
   }
+}
+
+TEST(DeviceWatch, ForgetsWhatWasReadBeforeItStartsAnew) {
+  FakeMonitor monitor;
+  DeviceWatch watch(monitor, std::chrono::hours(1));
+  watch.start_anew();
+  const auto states = watch.stop();  // at once: the reading is made up for
+  ASSERT_EQ(states.size(), 2U);
+  EXPECT_DOUBLE_EQ(states[0].energy_j.value(), 103);
+  EXPECT_DOUBLE_EQ(states[1].energy_j.value(), 106);
+}
+
+TEST(DeviceWatch, KeepsReadingAfterItStartsAnew) {
+  FakeMonitor monitor;
+  DeviceWatch watch(monitor, std::chrono::milliseconds(0));
+  while (monitor.readings() < 4) std::this_thread::yield();
+  watch.start_anew();
+  while (monitor.readings() < 9) std::this_thread::yield();
+  const auto states = watch.stop();
+  ASSERT_GE(states.size(), 2U);
+  EXPECT_LE(static_cast<int>(states.size()), monitor.readings() - 4);
+  EXPECT_DOUBLE_EQ(states.back().energy_j.value(), 100 + 3.0 * (monitor.readings() - 1));
 }
 
 TEST(DeviceWatch, EndsWithTheWorkThatFails) {
@@ -210,6 +212,11 @@ TEST(ConditionsOfRanks, AreLeftOutForAllWhereOneHasNone) {
     }
   }
   for (const Measurement& result : results) EXPECT_EQ(result.series.size(), 1U);
+}
+
+TEST(Witness, IsNotLookedForWhereTheHostComputes) {
+  const auto host = family<backend::ComputeBackend>().find("reference")->open({});
+  EXPECT_FALSE(witness_of(*host));
 }
 
 TEST(Witness, SaysWhyThereIsNone) {

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/conv/fake_device.hpp"
+#include "tests/bench/engine/fake_monitor.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -98,6 +99,17 @@ TEST(BenchGemm, WorksOnADeviceWithMemoryOfItsOwnInEveryStateOfTheCaches) {
     EXPECT_LT(*result.max_relative_error, 1e-5);
     EXPECT_TRUE(result.series.contains("give"));
   }
+}
+
+TEST(BenchGemm, ReadsTheConditionsOfADeviceMeanwhile) {
+  const auto group = backend::local_group(1);
+  const auto watched =
+      std::make_shared<Workbench>(backend::make_remote_device(), open_device("reference", 1), 1,
+                                  DeviceWitness{std::make_shared<FakeMonitor>(), {}});
+  const Measurement result = ProductBench(watched, shape, DType::f32, Check::reference)
+                                 .measure(Sampler(*group.front(), quick), CacheState::hot);
+  EXPECT_EQ(result.at("memory_clock").summary.median, 2e9);
+  EXPECT_EQ(result.at("power").unit, "W");
 }
 
 TEST(BenchGemm, StopsAllRanksAtTheBrokenDeviceOfOne) {

@@ -116,6 +116,29 @@ TEST(TrainingOnARemoteDevice, TellsPhasesThatAddUp) {
   });
 }
 
+TEST(TrainingOnARemoteDevice, ComputesTheSameTimedAsAWhole) {
+  for (const Make make : {Make(make_reference), Make(backend::make_remote_device)}) {
+    TrainOptions options = with(Schedule::wait_free);
+    const Trained expected = train_on(make, branched_network(), 2, options);
+    options.timing = Timing::iteration;
+    const Trained whole = train_on(make, branched_network(), 2, options);
+    EXPECT_EQ(whole.losses, expected.losses);
+    EXPECT_EQ(whole.parameters, expected.parameters);
+  }
+}
+
+TEST(TrainingOnARemoteDevice, TellsTheWholeWithoutItsPhases) {
+  const auto alone = backend::local_group(1);
+  TrainOptions options;
+  options.timing = Timing::iteration;
+  Worker worker(branched_network(), *alone.front(), 2, options, 1, backend::make_remote_device());
+  for (int i = 0; i < 3; ++i) {
+    const IterationRecord r = worker.trainer->iterate();
+    EXPECT_GT(r.total, Seconds(0));
+    EXPECT_EQ(r.forward + r.backward + r.update + r.other + r.io, Seconds(0));
+  }
+}
+
 TEST(TrainingOnARemoteDevice, RecordsTheStepsInsideTheirPhases) {
   const auto alone = backend::local_group(1);
   TrainOptions options;

@@ -45,6 +45,14 @@ class GraphOperation final : public LayerOperation {
   PlanRunner backward_;
 };
 
+void expect_admitted(const OperationSpec& spec, const EngineNotes& notes) {
+  const auto refuse = [&](const char* why) {
+    throw Unsupported(fmt::format("{}: {} {}.", describe(spec), to_string(notes), why));
+  };
+  if (!computes_in_f32(notes, spec.dtype)) refuse("computes with less than f32");
+  if (!notes.is_deterministic()) refuse("may answer otherwise the next time");
+}
+
 }  // namespace
 
 bool computes_in_f32(const EngineNotes& notes, DType dtype) {
@@ -66,10 +74,7 @@ std::vector<Setting> settings(const Graph& graph) {
 std::shared_ptr<const Plan> layer_plan(const Context& context, const OperationSpec& spec, Pass pass,
                                        const std::shared_ptr<const Graph>& graph,
                                        const Setting& setting) {
-  if (!computes_in_f32(setting.notes, spec.dtype)) {
-    throw Unsupported(fmt::format("{}: {} computes with less than f32.", describe(spec),
-                                  to_string(setting.notes)));
-  }
+  expect_admitted(spec, setting.notes);
   const std::string key =
       fmt::format("layer plan {} {} eng{} {}", pass_name(pass), layer_key(spec, context.order),
                   setting.notes.index, setting.knobs);

@@ -30,8 +30,8 @@ std::vector<Setting> settings(const Graph& graph);
 
 /// The plan for a pass of a layer by one setting, which is compiled for about a second: once for
 /// layers that do the same work. `graph` is the layer's for the pass on the device of `context`.
-/// Throws Unsupported with the reason if the setting does not compute in f32 or needs more memory
-/// to work in than workspace_limit, and what Plan throws.
+/// Throws Unsupported with the reason if the setting does not compute in f32, is not deterministic
+/// or needs more memory to work in than workspace_limit, and what Plan throws.
 std::shared_ptr<const Plan> layer_plan(const Context& context, const OperationSpec& spec, Pass pass,
                                        const std::shared_ptr<const Graph>& graph,
                                        const Setting& setting);

@@ -1,8 +1,6 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
-#include <array>
-
 #include "backend/compute/compute.hpp"
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/open.hpp"
@@ -13,13 +11,6 @@
 namespace dlscale::backend {
 namespace cuda {
 namespace {
-
-std::string bus_id(int device) {
-  std::array<char, 32> text{};
-  check(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), device),
-        "cudaDeviceGetPCIBusId", [device] { return fmt::format("GPU {}", device); });
-  return text.data();
-}
 
 class CudaProbes final : public DeviceProbes {
  public:
@@ -33,7 +24,7 @@ class CudaProbes final : public DeviceProbes {
     const auto memory = opened_->own_memory();
     EXPECT(memory.has_value());
     device_ = {.name = properties.name,
-               .bus_id = cuda::bus_id(place),
+               .bus_id = opened_->bus_id(),
                .memory = memory->free,
                .last_level_cache = memory->last_level_cache,
                .multiprocessors = properties.multiProcessorCount};

@@ -120,4 +120,10 @@ std::unique_ptr<FourierTransform> make_library_fourier(const Context& context,
   return std::make_unique<LibraryFourier>(context, problem);
 }
 
+std::string fourier_library_version() {
+  int version = 0;  // 12.0.1 is 12001
+  check_fourier(cufftGetVersion(&version), "cufftGetVersion", "cuFFT");
+  return fmt::format("{}.{}.{}", version / 1000, version / 100 % 10, version % 100);
+}
+
 }  // namespace dlscale::backend::cuda::transforms

@@ -1,4 +1,7 @@
 #pragma once
+#include <memory>
+#include <string>
+
 #include "backend/compute/cuda/context.hpp"
 #include "backend/compute/cuda/transforms/fourier_transform.hpp"
 
@@ -8,5 +11,8 @@ namespace dlscale::backend::cuda::transforms {
 /// them. `context` must outlive the transform.
 std::unique_ptr<FourierTransform> make_library_fourier(const Context& context,
                                                        const FourierProblem& problem);
+
+/// Of the cuFFT that runs: "12.0.0".
+std::string fourier_library_version();
 
 }  // namespace dlscale::backend::cuda::transforms

@@ -11,8 +11,9 @@
 #include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 
 /// Convolution as a product of spectra [Mathieu, Henaff, LeCun, arXiv:1312.5851; Vasilache et al.,
-/// arXiv:1412.7580]: any kernel, padding, batch and groups; stride 1. Rounding errors grow with the
-/// largest result, not with each.
+/// arXiv:1412.7580], for stride 1. Any padding and batch; kernels that fit into a transform, which
+/// has most_points at most, or a tile of 32 points; most_groups at most; transformed filters up to
+/// filter_limit. Rounding errors grow with the largest result, not with each.
 namespace dlscale::backend::cuda::transforms {
 
 /// About what the planes and spectra take that are transformed together, so that they are still in

@@ -25,12 +25,20 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 
 TransformedConvolution::TransformedConvolution(const ConvolutionProblem& problem, Pass pass,
                                                std::unique_ptr<const Transforms> transforms,
-                                               const MakeProduct& make, std::size_t limit)
+                                               const MakeProduct& make, const Limits& limits)
     : pass_(pass),
       transforms_(std::move(transforms)),
-      sizes_(sizes_of(problem, limit)),
-      product_(make(product_problem(problem))) {
+      sizes_(sizes_of(problem, limits.block)),
+      product_(make_product(problem, make, limits.scratch)) {
   EXPECT(pass != Pass::accumulate);
+}
+
+std::unique_ptr<BatchedProduct> TransformedConvolution::make_product(
+    const ConvolutionProblem& problem, const MakeProduct& make, std::size_t most_scratch) const {
+  if (transformed_bytes() <= most_scratch) return make(product_problem(problem));
+  throw Unsupported(fmt::format("{}: {} works in {} MiB: it gets {}.", problem.what,
+                                transforms_->name(), transformed_bytes() >> 20,
+                                most_scratch >> 20));
 }
 
 void TransformedConvolution::expect_offered(const ConvolutionProblem& problem) const {
@@ -78,9 +86,13 @@ std::string TransformedConvolution::name() const {
   return transforms_->name() + " " + product_->name();
 }
 
-std::size_t TransformedConvolution::scratch_bytes() const {
+std::size_t TransformedConvolution::transformed_bytes() const {
   return filter_bytes() + tile_bytes(sizes_.inputs) + tile_bytes(sizes_.outputs) +
-         aligned(product_->scratch_bytes()) + transforms_->scratch_bytes();
+         transforms_->scratch_bytes();
+}
+
+std::size_t TransformedConvolution::scratch_bytes() const {
+  return transformed_bytes() + aligned(product_->scratch_bytes());
 }
 
 TransformedConvolution::Places TransformedConvolution::places(std::byte* scratch) const {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -54,8 +55,16 @@ class Transforms {
 constexpr std::size_t block_limit = std::size_t{256} << 20;
 /// The most that the transformed filters may take.
 constexpr std::size_t filter_limit = std::size_t{1} << 30;
+/// Of scratch: no limit.
+constexpr std::size_t any_scratch = std::numeric_limits<std::size_t>::max();
 /// The most groups: each has products of its own, one after the other.
 constexpr int most_groups = 32;
+
+/// How many bytes a convolution may work in.
+struct Limits {
+  std::size_t block = block_limit;    ///< see block_limit
+  std::size_t scratch = any_scratch;  ///< all that is transformed, without what the products need
+};
 
 /// One pass without its bias, with what goes into the products and comes out of them in scratch:
 ///   forward          for each block of tiles, Y = X Wᵀ at each point
@@ -64,10 +73,11 @@ constexpr int most_groups = 32;
 /// of complex numbers Wᴴ in forward, and dYᴴ (see image_tiling.hpp for what that makes of them).
 class TransformedConvolution {
  public:
-  /// Throws Unsupported for what this way cannot do, or if a product is not offered.
+  /// Throws Unsupported for what this way cannot do, and if it takes more than `limits`, before it
+  /// makes a product; then if that is not offered.
   TransformedConvolution(const ConvolutionProblem& problem, Pass pass,
                          std::unique_ptr<const Transforms> transforms, const MakeProduct& make,
-                         std::size_t limit = block_limit);
+                         const Limits& limits = {});
 
   [[nodiscard]] std::string name() const;
   [[nodiscard]] std::size_t scratch_bytes() const;
@@ -92,8 +102,12 @@ class TransformedConvolution {
   /// Of groups and of matrices, which begin a number of elements after each other.
   [[nodiscard]] std::uint32_t alignment_of(const BatchedProblem& problem) const;
   [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem, std::size_t limit) const;
+  [[nodiscard]] std::unique_ptr<BatchedProduct> make_product(const ConvolutionProblem& problem,
+                                                             const MakeProduct& make,
+                                                             std::size_t most_scratch) const;
   void expect_offered(const ConvolutionProblem& problem) const;
   [[nodiscard]] std::size_t bytes(std::int64_t elements) const;
+  [[nodiscard]] std::size_t transformed_bytes() const;
   [[nodiscard]] std::size_t filter_bytes() const;
   [[nodiscard]] std::size_t tile_bytes(std::int64_t channels) const;
   [[nodiscard]] Places places(std::byte* scratch) const;

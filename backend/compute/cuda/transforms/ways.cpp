@@ -53,12 +53,13 @@ constexpr std::array all_ways{
 class TransformPass final : public ConvolutionPass {
  public:
   TransformPass(const Context& context, const ConvolutionProblem& problem, Pass pass,
-                const Way& way)
+                const Way& way, std::size_t most_scratch)
       : extras_(context, problem, {.pass = pass}),
         convolution_(problem, pass, way.make(context, problem, pass),
                      [&context](const BatchedProblem& products) {
                        return make_library_product(context, products);
-                     }) {}
+                     },
+                     {.scratch = most_scratch}) {}
 
   [[nodiscard]] std::string name() const override {
     return "own " + convolution_.name() + extras_.name();
@@ -84,8 +85,8 @@ std::span<const Way> ways() {
 
 std::unique_ptr<ConvolutionPass> make_transform_pass(const Context& context,
                                                      const ConvolutionProblem& problem, Pass pass,
-                                                     const Way& way) {
-  return std::make_unique<TransformPass>(context, problem, pass, way);
+                                                     const Way& way, std::size_t most_scratch) {
+  return std::make_unique<TransformPass>(context, problem, pass, way, most_scratch);
 }
 
 bool is_candidate(const Way& way, const ConvolutionProblem& problem, Pass pass) {

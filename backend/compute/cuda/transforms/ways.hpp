@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -24,10 +25,12 @@ struct Way {
 std::span<const Way> ways();
 
 /// A pass by such an algorithm, with the bias by our own kernels. Throws Unsupported as Way does,
-/// and where a library refuses its part.
+/// where a library refuses its part, and if what is transformed takes more than `most_scratch`
+/// bytes: before the fastest product is looked for.
 std::unique_ptr<ConvolutionPass> make_transform_pass(const Context& context,
                                                      const ConvolutionProblem& problem, Pass pass,
-                                                     const Way& way);
+                                                     const Way& way,
+                                                     std::size_t most_scratch = any_scratch);
 
 /// Whether an algorithm may be faster than the definition of the convolution, so that it is tried
 /// when the fastest is chosen: it needs fewer operations; below f32, four times fewer, as tensor

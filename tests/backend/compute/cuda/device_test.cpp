@@ -7,6 +7,7 @@
 
 #include "backend/compute/check.hpp"
 #include "core/error.hpp"
+#include "tests/backend/compute/cuda/equal_elements.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
 
@@ -66,7 +67,8 @@ TEST_P(CudaDevice, GivesARankBeyondTheGpusNone) {
 
 TEST_P(CudaDevice, NamesItsLibrariesAndTheGpu) {
   const auto libraries = device->libraries();
-  for (const std::string name : {"CUDA driver", "CUDA runtime", "cuDNN", "cuBLASLt", "GPU"}) {
+  for (const std::string name :
+       {"CUDA driver", "CUDA runtime", "cuDNN", "cuBLASLt", "cuFFT", "GPU"}) {
     EXPECT_FALSE(libraries.at(name).empty()) << name;
   }
 }
@@ -170,7 +172,7 @@ TEST_P(CudaDevice, AnswersAsTheReferenceInEveryWayItOffers) {
   }
 }
 
-/// Layers that our own kernels or cuDNN may run.
+/// Layers that our own kernels or cuDNN can run.
 std::vector<Layer> layers_of_either() {
   return {make_layer(Pooling{.kernel_h = 3, .kernel_w = 3, .stride = 2}, {{32, 9, 9}}),
           make_layer(Relu{}, {{32, 9, 9}}), make_layer(BatchNorm{}, {{32, 9, 9}}),
@@ -190,6 +192,20 @@ TEST_P(CudaDevice, ChoosesAmongTheWaysThatItNames) {
       EXPECT_THAT(ways.front().create()->implementation(pass), HasSubstr("own:"));
     }
     EXPECT_TRUE(device->algorithms(spec, Pass::backward_filter).empty());
+  }
+}
+
+/// In 16 bits several elements of a window are often the largest; training depends on whose the
+/// gradient is.
+TEST_P(CudaDevice, GivesTheGradientOfAMaximumToTheFirstOfEqualElements) {
+  const auto reference = backend_called("reference").open({});
+  for (const Layer& layer : max_poolings()) {
+    const std::vector<float> expected =
+        gradient_of_equal_elements(*reference, plain_spec(*reference, layer, 3, DType::f32));
+    for (const DType dtype : all_dtypes) {
+      const OperationSpec spec = chained_spec(*device, layer, 3, dtype);
+      EXPECT_EQ(gradient_of_equal_elements(*device, spec), expected) << dtype_name(dtype);
+    }
   }
 }
 

@@ -9,6 +9,7 @@
 #include "backend/compute/check.hpp"
 #include "backend/compute/cuda/layout.hpp"
 #include "backend/compute/operation_memory.hpp"
+#include "tests/backend/compute/cuda/equal_elements.hpp"
 #include "tests/backend/compute/cuda/loop_device.hpp"
 #include "tests/backend/compute/layers.hpp"
 
@@ -165,6 +166,22 @@ TEST_P(OwnOperations, GiveTheAnswersOfReference) {
       const OperationCheck check = check_operation(*device, *reference, spec, pass, seed);
       EXPECT_LE(check.max_relative_error, tolerance(dtype))
           << check.worst << " of " << pass_name(pass) << " by " << operation->implementation(pass);
+    }
+  }
+}
+
+TEST(OwnMaxPooling, GivesTheGradientToTheFirstOfEqualElements) {
+  const auto reference = family<ComputeBackend>().find("reference")->open({});
+  for (const Layer& layer : max_poolings()) {
+    const std::vector<float> expected =
+        gradient_of_equal_elements(*reference, plain_spec(*reference, layer, 3, DType::f32));
+    for (const DType dtype : all_dtypes) {
+      for (const Order order : {Order::nchw, Order::nhwc}) {
+        const auto device = make_loop_device(order);
+        OperationSpec spec = plain_spec(*device, layer, 3, dtype);
+        spec.inputs[0] = tensor_desc(spec.inputs[0].dims, dtype, order);
+        EXPECT_EQ(gradient_of_equal_elements(*device, spec), expected) << dtype_name(dtype);
+      }
     }
   }
 }

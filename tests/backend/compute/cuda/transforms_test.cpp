@@ -31,16 +31,21 @@ constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_f
 
 template <int m, std::size_t limit = block_limit>
 TransformedConvolution winograd(const ConvolutionProblem& problem, Pass pass) {
-  return {problem, pass, make_winograd<m>(LoopLauncher(), problem, pass), products_on_host(),
-          limit};
+  return {problem,
+          pass,
+          make_winograd<m>(LoopLauncher(), problem, pass),
+          products_on_host(),
+          {.block = limit}};
 }
 
 /// `batch`: bytes of planes that are transformed together.
 template <Tiling tiling, std::size_t limit = block_limit, std::size_t batch = batch_limit>
 TransformedConvolution fourier(const ConvolutionProblem& problem, Pass pass) {
-  return {problem, pass,
+  return {problem,
+          pass,
           make_spectral(LoopLauncher(), problem, pass, tiling, fourier_on_host(), batch),
-          products_on_host(), limit};
+          products_on_host(),
+          {.block = limit}};
 }
 
 ConvolutionProblem problem_of(const ConvolutionShape& shape, DType dtype, Order order) {
@@ -215,6 +220,26 @@ TEST(CudaTransforms, RefuseOtherConvolutionsByTheirProperty) {
   expect_refusal(fourier<Tiling::whole>, three(1, 3, 299, 299, 4, 1), "300 points");
   expect_refusal(fourier<Tiling::overlap_save>, large, "kernel 33 x 33");
   expect_refusal(fourier<Tiling::whole>, three(1, 1024, 62, 62, 1024, 1), "the filters");
+}
+
+/// To find the fastest product takes longer than to find that there is no room for it.
+TEST(CudaTransforms, RefuseTooMuchScratchBeforeTheyMakeProducts) {
+  const auto problem = problem_of(three(1, 256, 28, 28, 256, 1), DType::f32, Order::nhwc);
+  const std::size_t needed = winograd<4>(problem, Pass::forward).scratch_bytes();
+  int made = 0;
+  const auto make = [&](const BatchedProblem& products) {
+    ++made;
+    return products_on_host()(products);
+  };
+  const auto with_limit = [&](std::size_t most) {
+    return TransformedConvolution(problem, Pass::forward,
+                                  make_winograd<4>(LoopLauncher(), problem, Pass::forward), make,
+                                  {.scratch = most});
+  };
+  EXPECT_THROW(with_limit(needed / 2), Unsupported);
+  EXPECT_EQ(made, 0);
+  EXPECT_LE(with_limit(needed).scratch_bytes(), needed);
+  EXPECT_EQ(made, 1);
 }
 
 TEST(CudaTransforms, SayWhatRuns) {

@@ -1,0 +1,91 @@
+#include "bench/conv/finding.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "backend/compute/check.hpp"
+#include "bench/together.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "train/free_memory.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+/// What is not a number is larger than any.
+double comparable(double error) {
+  return std::isnan(error) ? HUGE_VAL : error;
+}
+
+void expect_free(Bytes needed, Bytes free, std::string_view where) {
+  if (needed <= free) return;
+  throw Unsupported(fmt::format("its tensors take {}, and {} of {} are free", to_text(needed),
+                                to_text(free), where));
+}
+
+}  // namespace
+
+Check parse_check(const std::string& text) {
+  if (text == "yes") return Check::reference;
+  if (text == "no") return Check::none;
+  throw ConfigError(
+      fmt::format("--check is \"{}\" (neither yes nor no). Write yes to compare every answer with "
+                  "the reference backend before it is timed.",
+                  text));
+}
+
+void expect_memory(const backend::ComputeDevice& device, Bytes tensors, Bytes copies,
+                   int ranks_on_node) {
+  const auto own = device.own_memory();
+  if (own) expect_free(tensors, own->free, "the device's memory");
+  const std::optional<Bytes> free = train::free_memory();
+  const Bytes on_host = copies + (own ? Bytes(0) : tensors);
+  if (free) expect_free(ranks_on_node * on_host, *free, "the host's memory");
+}
+
+Finding find_on_all(backend::Communicator& communicator, const std::function<Finding()>& find) {
+  Finding mine;
+  together(communicator, [&] { mine = find(); });
+  const double error = comparable(mine.error);
+  std::array<double, 3> worst{mine.unsupported.empty() ? 0.0 : 1.0, error,
+                              comparable(mine.mean_error.value_or(0))};
+  communicator.all_reduce(worst, backend::Reduction::max);
+  if (worst[0] > 0 && mine.unsupported.empty()) mine.unsupported = "another rank cannot run it";
+  if (worst[1] > error) mine.worst = "a result on another rank";
+  mine.error = worst[1];
+  if (mine.mean_error) mine.mean_error = worst[2];
+  return mine;
+}
+
+std::optional<Measurement> rejected(const Finding& finding, DType dtype) {
+  Measurement measurement;
+  const double allowed = backend::allowed_error(dtype);
+  if (!finding.unsupported.empty()) {
+    measurement.status = Status::unsupported;
+    measurement.reason = finding.unsupported;
+  } else if (finding.error > allowed) {
+    measurement.status = Status::wrong;
+    measurement.reason =
+        fmt::format("{} differs from the reference by {:.1e}, relative ({:.0e} is allowed for {})",
+                    finding.worst, finding.error, allowed, dtype_name(dtype));
+  } else {
+    return std::nullopt;
+  }
+  return measurement;
+}
+
+void add_check(const Finding& finding, Check check, Measurement& measurement) {
+  if (check == Check::none) {
+    measurement.warnings.emplace_back(
+        "the answer was not checked against the reference. Measure with --check yes before you "
+        "trust the speed.");
+  } else if (finding.unsupported.empty() && std::isfinite(finding.error)) {
+    measurement.max_relative_error = finding.error;
+    measurement.mean_relative_error = finding.mean_error;
+  }
+}
+
+}  // namespace dlscale::bench
