@@ -37,6 +37,13 @@ macro(dlscale_spare_optimiser)
   endif()
 endmacro()
 
+# The same for single files of a folder whose other files do compute.
+function(dlscale_spare_optimiser_in)
+  if(DLSCALE_SANITIZE)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O0)
+  endif()
+endfunction()
+
 find_program(DLSCALE_CCACHE ccache)
 if(DLSCALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${DLSCALE_CCACHE})

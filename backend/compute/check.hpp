@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/compute/compute.hpp"
+#include "backend/compute/reference_answers.hpp"
 
 namespace dlscale::backend {
 
@@ -36,10 +37,12 @@ struct OperationCheck {
 OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
                                const OperationSpec& spec, Pass pass, std::uint64_t seed);
 
-/// The same for an operation that was made another way than by `device.create(spec)`.
+/// The same for an operation that was made another way than by `device.create(spec)`. `answers`:
+/// where the reference's to convolutions are kept for the next check of one; they must all be of
+/// this reference.
 OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
                                const OperationSpec& spec, Operation& operation, Pass pass,
-                               std::uint64_t seed);
+                               std::uint64_t seed, ReferenceAnswers* answers = nullptr);
 
 /// What `max_relative_error` may be for an answer that is right, whatever the layer. f32: 2e-4, for
 /// sums of up to a million terms (n terms added one after the other in f32 are off by about

@@ -77,11 +77,13 @@ std::vector<Cell> make_cells(Context& context) {
   const auto networks =
       listed ? std::vector<std::shared_ptr<const Network>>() : load_networks(context);
   const int threads = context.integer("threads");
+  const auto answers = std::make_shared<backend::ReferenceAnswers>();
   std::vector<Cell> cells;
   for (const std::string& backend : context.list("backend")) {
     const auto workbench =
         std::make_shared<Workbench>(open_device(backend, threads, context.communicator->gpu()),
                                     open_device("reference", 1), threads);
+    workbench->share_answers(answers);
     backend::Communicator& communicator = *context.communicator;
     std::ranges::move(listed ? listed_cells(workbench, convolutions, selection, communicator)
                              : layer_cells(workbench, networks, selection, communicator),

@@ -51,9 +51,9 @@ Finding StepBench::find(int ranks_on_node) {
                   accumulate_error(workbench_->device(), plan.outputs[layer], workbench_->values()),
               .worst = "sum of gradients"};
     }
-    const backend::OperationCheck check =
-        backend::check_operation(workbench_->device(), workbench_->reference(), plan.specs[layer],
-                                 operation(plan), kernel_.step.pass, 1);
+    const backend::OperationCheck check = backend::check_operation(
+        workbench_->device(), workbench_->reference(), plan.specs[layer], operation(plan),
+        kernel_.step.pass, 1, workbench_->answers().get());
     return {.error = check.max_relative_error,
             .worst = check.worst,
             .mean_error = check.mean_relative_error};

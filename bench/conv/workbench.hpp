@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
+#include "backend/compute/reference_answers.hpp"
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
@@ -40,6 +42,11 @@ class Workbench {
 
   [[nodiscard]] backend::ComputeDevice& device() { return *device_; }
   [[nodiscard]] backend::ComputeDevice& reference() { return *reference_; }
+  /// What the reference has answered; other workbenches may share it.
+  [[nodiscard]] const std::shared_ptr<backend::ReferenceAnswers>& answers() { return answers_; }
+  void share_answers(std::shared_ptr<backend::ReferenceAnswers> answers) {
+    answers_ = std::move(answers);
+  }
   [[nodiscard]] const NormalValues& values() const { return values_; }
   [[nodiscard]] int threads() const { return threads_; }
   /// backend, threads, ranks and ranks_on_node of every measurement here.
@@ -74,6 +81,8 @@ class Workbench {
 
   std::unique_ptr<backend::ComputeDevice> device_;
   std::unique_ptr<backend::ComputeDevice> reference_;
+  std::shared_ptr<backend::ReferenceAnswers> answers_ =
+      std::make_shared<backend::ReferenceAnswers>();
   int threads_;
   std::optional<DeviceWitness> witness_;  ///< if the device has memory of its own
   NormalValues values_;

@@ -3,7 +3,11 @@
 #include "backend/compute/winograd_matrices.hpp"
 
 // Compiles this file once for each instruction set. Arrays of vectors need a size known here.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#ifndef DLSCALE_SPARED_TARGETS
+#define DLSCALE_SPARED_TARGETS 0
+#endif
+#define HWY_DISABLED_TARGETS \
+  (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV | DLSCALE_SPARED_TARGETS)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/compute/native/winograd_kernels.cpp"
 #include <hwy/foreach_target.h>

@@ -158,6 +158,56 @@ TEST(CheckOperation, FindsASumThatLacksAnImage) {
   EXPECT_GT(check.max_relative_error, allowed_error(DType::f32));
 }
 
+/// Checks a convolution of 3 x `size` x `size`, whose reference counts its runs in `asked`.
+OperationCheck check_remembering(ReferenceAnswers& answers, int& asked, Pass pass,
+                                 const Damage& damage, int size = 5) {
+  CrookedDevice device(open_reference(), damage);
+  CrookedDevice reference(open_reference(), [&](Pass, const Operands&) { ++asked; });
+  const OperationSpec spec =
+      plain_spec(device, make_layer(convolution, {{3, size, size}}), 6, DType::f32);
+  return check_operation(device, reference, spec, *device.create(spec), pass, 1, &answers);
+}
+
+TEST(CheckOperation, AsksTheReferenceOnceForOneAnswerAndStillFindsWhatIsWrong) {
+  ReferenceAnswers answers;
+  int asked = 0;
+  const Damage none = [](Pass, const Operands&) {};
+  const Damage wrong = [](Pass, const Operands& operands) {
+    operands.output.as<float>()[0] += 0.5F;
+  };
+  EXPECT_EQ(check_remembering(answers, asked, Pass::forward, none).max_relative_error, 0);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(check_remembering(answers, asked, Pass::forward, none).max_relative_error, 0);
+  EXPECT_GT(check_remembering(answers, asked, Pass::forward, wrong).max_relative_error,
+            allowed_error(DType::f32));
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(check_remembering(answers, asked, Pass::forward, none, 6).max_relative_error, 0);
+  EXPECT_EQ(asked, 2) << "another size";
+  EXPECT_EQ(check_remembering(answers, asked, Pass::backward_data, none).max_relative_error, 0);
+  EXPECT_EQ(asked, 4) << "another pass: forward and backward";
+}
+
+TEST(ReferenceAnswers, KeepsThoseAskedForLast) {
+  ReferenceAnswers answers(Bytes(8));  // two values
+  int computed = 0;
+  const auto get = [&](const std::string& key) {
+    const auto one = [&]() -> ReferenceAnswers::Answer {
+      ++computed;
+      return {{key, ReferenceAnswers::Tensor::Extent::batch, {1.0F}}};
+    };
+    return answers.get(key, one).front().name;
+  };
+  EXPECT_EQ(get("a"), "a");
+  EXPECT_EQ(get("b"), "b");
+  EXPECT_EQ(get("a"), "a");
+  EXPECT_EQ(computed, 2);
+  EXPECT_EQ(get("c"), "c");  // b has to go
+  EXPECT_EQ(get("a"), "a");
+  EXPECT_EQ(computed, 3);
+  EXPECT_EQ(get("b"), "b");
+  EXPECT_EQ(computed, 4);
+}
+
 TEST(CheckOperation, FindsAWrongGradientOfTheInput) {
   const OperationCheck check =
       check_crooked(Pass::backward_data, [](Pass pass, const Operands& operands) {

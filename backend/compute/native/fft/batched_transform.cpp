@@ -1,3 +1,6 @@
+#ifdef DLSCALE_SPARED_TARGETS
+#define HWY_DISABLED_TARGETS DLSCALE_SPARED_TARGETS
+#endif
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/compute/native/fft/batched_transform.cpp"
 #include <hwy/foreach_target.h>  // reads this file once for every instruction set
