@@ -212,6 +212,21 @@ bool are_kin(const Way& a, const Way& b) {
          a.cache == b.cache;
 }
 
+/// left_out_ratios() of the ways that have a model.
+using Ratios = std::map<Way, std::vector<double>>;
+
+/// The ratios of a way; of fewer than 39, whose extremes hold less than 95 % of what comes next,
+/// with those of its kin.
+std::vector<double> ratios_for(const Way& way, const Ratios& ratios) {
+  constexpr std::size_t enough = 39;
+  std::vector<double> result = ratios.at(way);
+  if (result.size() >= enough) return result;
+  for (const auto& [other, others] : ratios) {
+    if (are_kin(way, other)) std::ranges::copy(others, std::back_inserter(result));
+  }
+  return result;
+}
+
 KernelModel make_model(const Way& way, const Evidence& evidence, const Roofline& naive) {
   const Samples& samples = evidence.own;
   const Fit found = fit(evidence);
@@ -219,7 +234,6 @@ KernelModel make_model(const Way& way, const Evidence& evidence, const Roofline&
   model.way = way;
   model.parameters = found.parameters;
   model.near = found.near;
-  set_interval(left_out_ratios(evidence, found.near), model);
   set_ranges(samples, model);
   model.naive = naive;
   model.kernels = static_cast<int>(kernels_of(samples).size());
@@ -233,6 +247,7 @@ KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std:
   std::map<Way, Samples> by_way;
   for (const KernelSample& sample : samples) by_way[sample.what.way].push_back(&sample);
   KernelModels models;
+  Ratios ratios;
   for (const auto& [way, own] : by_way) {
     if (static_cast<int>(kernels_of(own).size()) < least_kernels) {
       skipped.push_back(way.algorithm() + " " + std::string(pass_name(way.pass)));
@@ -243,7 +258,9 @@ KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std:
       if (are_kin(way, other)) std::ranges::copy(others, std::back_inserter(evidence.kin));
     }
     models.models.push_back(make_model(way, evidence, highest_rates(samples, way.threads)));
+    ratios[way] = left_out_ratios(evidence, models.models.back().near);
   }
+  for (KernelModel& model : models.models) set_interval(ratios_for(model.way, ratios), model);
   return models;
 }
 

@@ -13,8 +13,8 @@ namespace dlscale::model {
 /// each stage's maximum counts is found by turns: parameters from the sides that count, sides from
 /// the parameters, up to 15 times; the best of them is kept. `near` is the best of 256 KiB … 16
 /// MiB. Intervals come from leaving out one tenth of the shapes at a time, by fold_of(), and
-/// predicting them by a fit to the others. Ways of fewer than 3 shapes get no model: `skipped`
-/// names them.
+/// predicting them by a fit to the others; a way with fewer than 39 such predictions counts those
+/// of its kin, too. Ways of fewer than 3 shapes get no model: `skipped` names them.
 KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std::string>& skipped);
 
 /// How good a fit is at shapes that it has not seen.
