@@ -111,7 +111,8 @@ std::optional<FlopsPerSecond> data_sheet_peak(const std::string& name) {
 
 ExitCode show(const ShowOptions& options) {
   const auto peak = data_sheet_peak(options.cluster);
-  const std::vector<ResultFile> files = results_of(options.results, {"conv", "memory", "gemm"});
+  const std::vector<ResultFile> files =
+      results_of(options.results, {"conv", "memory", "gemm", "peak"});
   if (!files.empty()) processor_of(files);
   model::LeftOut left_out;
   auto samples = model::kernel_samples(files, left_out);
@@ -138,7 +139,8 @@ void declare_show(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ShowOptions>();
   command
       ->add_option("results", options->results,
-                   "Result files or folders of bench conv and bench memory")
+                   "Result files or folders of bench conv and bench memory, and of bench peak and "
+                   "bench gemm where there are some")
       ->required();
   command->add_option("--threads", options->threads, "Those measured with so many threads")
       ->check(positive())
@@ -191,7 +193,8 @@ void declare(CLI::App& verb, ExitCode& result) {
   declare_fit(verb, result);
   declare_validate(verb, result);
   verb.footer(
-      "Example: dlscale roofline show conv.jsonl memory.jsonl\n         dlscale roofline validate "
+      "Example: dlscale roofline show conv.jsonl memory.jsonl peak.jsonl\n         dlscale "
+      "roofline validate "
       "conv.jsonl\n         dlscale roofline fit conv.jsonl -o "
       "kernels.json\nwith conv.jsonl of: dlscale bench conv --network vgg16,resnet50 --backend "
       "onednn,native --algorithms all -o conv.jsonl");

@@ -35,7 +35,20 @@ Table ceilings_table(const HierarchicalRoofline& roofline) {
   return table;
 }
 
-Table kernels_table(std::span<const PlacedKernel> kernels, std::optional<FlopsPerSecond> peak) {
+Table arithmetic_table(const HierarchicalRoofline& roofline) {
+  Table table;
+  table.title = "Ceilings of arithmetic below the peak";
+  table.columns = {{"of", Align::left}, {"GFLOP/s"}, {"of peak"}};
+  for (const model::ArithmeticCeiling& ceiling : roofline.ceilings()) {
+    table.rows.push_back(
+        {{ceiling.name}, {giga(ceiling.rate)}, {percent(ceiling.rate / roofline.peak())}});
+  }
+  if (table.rows.empty()) table.notes = {"bench peak was not among the results"};
+  return table;
+}
+
+Table kernels_table(const HierarchicalRoofline& roofline, std::span<const PlacedKernel> kernels,
+                    std::optional<FlopsPerSecond> peak) {
   Table table;
   table.title = "Convolutions under them";
   table.columns = {{"algorithm", Align::left},
@@ -46,7 +59,9 @@ Table kernels_table(std::span<const PlacedKernel> kernels, std::optional<FlopsPe
                    {"executed GFLOP/s"},
                    {"effective GFLOP/s"},
                    {"of roofline"},
-                   {"bound by", Align::left}};
+                   {"if stages overlapped"},
+                   {"bound by", Align::left},
+                   {"data from", Align::left}};
   if (peak) table.columns.push_back({"of data sheet"});
   for (const PlacedKernel& kernel : kernels) {
     const model::KernelCase& what = kernel.sample->what;
@@ -58,13 +73,18 @@ Table kernels_table(std::span<const PlacedKernel> kernels, std::optional<FlopsPe
                           {giga(kernel.executed)},
                           {giga(kernel.effective)},
                           {percent(kernel.share())},
-                          {kernel.bound_by_memory ? "memory" : "arithmetic"}});
+                          {percent(kernel.overlapped_bound / kernel.sample->time)},
+                          {kernel.bound_by_memory ? "memory" : "arithmetic"},
+                          {roofline.levels().at(kernel.source).name}});
     if (peak) table.rows.back().push_back({percent(kernel.executed / *peak)});
   }
   table.notes = {
       "effective counts the operations of a direct convolution, executed those of the algorithm",
-      "of roofline: the least time that the ceilings allow the algorithm's stages, over the time "
-      "measured"};
+      "of roofline: the least time that the ceilings allow the algorithm's stages one after the "
+      "other (time-based roofline), over the time measured; if stages overlapped: the same of the "
+      "hierarchical roofline, where the slowest level or the arithmetic of all stages bounds",
+      "data from: the farthest level whose cache-aware roof is above the executed GFLOP/s; were "
+      "all bytes from farther away, it could not be as fast"};
   return table;
 }
 
@@ -84,6 +104,8 @@ Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> pea
           {"effective_flops_per_s", number(kernel.effective.si())},
           {"bound_s", number(kernel.bound)},
           {"share_of_roofline", number(kernel.share())},
+          {"overlapped_bound_s", number(kernel.overlapped_bound)},
+          {"source_level", kernel.source},
           {"bound_by", kernel.bound_by_memory ? "memory" : "arithmetic"},
           {"share_of_data_sheet", peak ? number(kernel.executed / *peak) : Json(nullptr)}};
 }
@@ -93,6 +115,11 @@ std::string to_json(const HierarchicalRoofline& roofline, std::span<const Placed
   Json json{{"schema", "dlscale.roofline"}, {"version", 1}};
   json["peak_flops_per_s"] = number(roofline.peak().si());
   json["data_sheet_flops_per_s"] = peak ? number(peak->si()) : Json(nullptr);
+  json["arithmetic_ceilings"] = Json::array();
+  for (const model::ArithmeticCeiling& ceiling : roofline.ceilings()) {
+    json["arithmetic_ceilings"].push_back(
+        {{"name", ceiling.name}, {"flops_per_s", number(ceiling.rate.si())}});
+  }
   json["levels"] = Json::array();
   for (const model::MemoryLevel& level : roofline.levels()) {
     json["levels"].push_back({{"name", level.name},
@@ -106,9 +133,10 @@ std::string to_json(const HierarchicalRoofline& roofline, std::span<const Placed
 
 Table records(std::span<const PlacedKernel> kernels) {
   Table table;
-  for (const char* key : {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache",
-                          "time_s", "intensity_flops_per_byte", "executed_flops_per_s",
-                          "effective_flops_per_s", "bound_s", "share_of_roofline"}) {
+  for (const char* key :
+       {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache", "time_s",
+        "intensity_flops_per_byte", "executed_flops_per_s", "effective_flops_per_s", "bound_s",
+        "share_of_roofline", "overlapped_bound_s", "source_level"}) {
     table.columns.push_back({key});
   }
   for (const PlacedKernel& kernel : kernels) {
@@ -125,7 +153,9 @@ Table records(std::span<const PlacedKernel> kernels) {
                           {exact(kernel.executed.si())},
                           {exact(kernel.effective.si())},
                           {exact(kernel.bound.si())},
-                          {exact(kernel.share())}});
+                          {exact(kernel.share())},
+                          {exact(kernel.overlapped_bound.si())},
+                          {std::to_string(kernel.source)}});
   }
   return table;
 }
@@ -141,7 +171,8 @@ Document placed_document(const HierarchicalRoofline& roofline,
   return {fmt::format("{} reach {} of the measured roofline in the median.",
                       counted(static_cast<long long>(kernels.size()), "measured convolution"),
                       percent(median(shares))),
-          {ceilings_table(roofline), kernels_table(kernels, data_sheet_peak)},
+          {ceilings_table(roofline), arithmetic_table(roofline),
+           kernels_table(roofline, kernels, data_sheet_peak)},
           records(kernels),
           to_json(roofline, kernels, data_sheet_peak)};
 }

@@ -37,9 +37,9 @@ std::string sentence(const KernelJudgement& judgement, const RooflineLimits& lim
   std::string text = fmt::format(
       "Of {} at shapes not fitted, the times of {} of {} algorithms are predicted within the "
       "limits (median error {}, 90 % within {}); all together: median {}, 90 % within {} (naive "
-      "roofline: {}).",
+      "roofline: {}), and {} of them lie in their 95 % intervals.",
       counted(sum.samples, "time"), kept, all.size(), percent(limits.median), percent(limits.p90),
-      percent(sum.median), percent(sum.p90), percent(sum.naive_median));
+      percent(sum.median), percent(sum.p90), percent(sum.naive_median), percent(sum.within));
   if (judgement.choice.choices > 0) {
     text += fmt::format(" Choosing by prediction loses {} of time (limit {}).",
                         percent(judgement.choice.loss()), percent(limits.choice));
@@ -61,6 +61,7 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
                    {"extrapolated"},
                    {"naive median"},
                    {"naive 90 %"},
+                   {"repeats differ"},
                    {"verdict", Align::left}};
   for (const AlgorithmErrors& errors : judgement.algorithms) {
     const bool is_sum = &errors == &judgement.algorithms.back();
@@ -76,6 +77,7 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
          {std::to_string(errors.extrapolated)},
          {percent(errors.naive_median)},
          {percent(errors.naive_p90)},
+         {errors.repeats ? percent(*errors.repeats) : "–"},
          is_sum ? Cell{"–"} : Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
   }
   table.notes = {
@@ -83,6 +85,8 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
       "absolute "
       "value",
       "naive: the algorithm's own work at the highest rates that any algorithm reached",
+      "repeats differ: the longest over the shortest time of what was measured several times, in "
+      "the median; – : nothing was",
       fmt::format("fitted to {} other shapes, told apart by a hash of their names",
                   judgement.training_kernels)};
   if (judgement.not_judged > 0) {
@@ -128,7 +132,7 @@ Table records(const KernelJudgement& judgement) {
     table.columns.push_back({key});
   }
   for (const JudgedSample& judged : judgement.samples) {
-    const auto& [what, time, layers] = judged.sample;
+    const auto& [what, time, layers, measurements, ratio] = judged.sample;
     const auto& predicted = judged.prediction;
     table.rows.push_back({{what.way.backend},
                           {std::string(lowering::method_name(what.way.method))},
@@ -170,7 +174,7 @@ Table worst_table(const KernelJudgement& judgement) {
                    {"error"},
                    {"beyond", Align::left}};
   for (const JudgedSample* judged : worst) {
-    const auto& [what, time, layers] = judged->sample;
+    const auto& [what, time, layers, measurements, ratio] = judged->sample;
     table.rows.push_back({{what.way.algorithm()},
                           {std::string(pass_name(what.way.pass))},
                           {what.kernel},

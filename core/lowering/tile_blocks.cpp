@@ -7,6 +7,19 @@ Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channe
   return {images * grid.rows * grid.columns, block_bytes / tile_bytes, fewest_tiles, most_lanes};
 }
 
+TileRuns tile_runs(const TileGrid& grid, const Blocks& blocks, Index lanes) {
+  TileRuns result{0, 0};
+  for (Index first = 0; first < blocks.total;) {
+    const Index row_end = (first / grid.columns + 1) * grid.columns;
+    const Index block_end = std::min((first / blocks.size + 1) * blocks.size, blocks.total);
+    const Index last = std::min(row_end, block_end);
+    ++result.runs;
+    result.vectors += (last - first + lanes - 1) / lanes;
+    first = last;
+  }
+  return result;
+}
+
 Blocks output_blocks(Index outputs, Index alpha, Index inputs) {
   const Index bytes = alpha * alpha * inputs * static_cast<Index>(sizeof(float));
   return {outputs, filter_bytes / bytes, fewest_channels, most_lanes};

@@ -74,6 +74,13 @@ constexpr TileGrid tile_grid(Index m, Index out_height, Index out_width) {
 /// once.
 Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels);
 
+/// What the tiles of all images become when they are transformed row by row and block by block.
+struct TileRuns {
+  Index runs;     ///< neighbouring tiles of a row of a block
+  Index vectors;  ///< of `lanes` tiles of a run
+};
+TileRuns tile_runs(const TileGrid& grid, const Blocks& blocks, Index lanes);
+
 /// The outputs of a group in blocks whose transformed filters, of `inputs` channels, are held at
 /// once.
 Blocks output_blocks(Index outputs, Index alpha, Index inputs);

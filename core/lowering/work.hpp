@@ -35,6 +35,11 @@ struct Stage {
   Bytes bytes = {};                     ///< read and written, each operand once a block
   Bytes working_set = {};               ///< what it goes over before it meets the same bytes again
   std::vector<Products> products = {};  ///< of products alone
+  /// Of transforms: operations as vectors execute them, those of idle lanes counted, those on rows
+  /// of zeros, which are skipped, left out.
+  Flops vector_flops = {};
+  double runs = 0;      ///< rows of tiles or pixels, filters or batches of planes, each begun anew
+  double gathered = 0;  ///< elements that are copied one by one, as they do not lie side by side
 };
 
 /// What an algorithm really does for one pass.
@@ -56,7 +61,7 @@ enum class Blocking {
 struct WorkSetting {
   Blocking blocking = Blocking::ours;
   int threads = 1;
-  int vector_floats = 16;  ///< FFT: planes that one call transforms
+  int vector_floats = 16;  ///< tiles, filters or (FFT) planes that are transformed at once
   bool bias = false;
   bool relu = false;  ///< Layer::relu
 };
@@ -71,7 +76,8 @@ struct WorkSetting {
 ///             every tile and filter. backward_data: with C and K exchanged; backward_filter:
 ///             K × tiles by tiles × C.
 ///   fft       transforms of 2.5 L² log2 L² a plane, 8 operations a complex product at L (L/2 + 1)
-///             frequencies; see spectra.hpp for its blocks
+///             frequencies; see spectra.hpp for its blocks. Ours write [-Âi; Âr] beside Â for the
+///             products.
 /// Ours add the bias and apply a fused ReLU in one more pass over the outputs; backward_filter sums
 /// the bias' gradient in one, and clears what the ReLU does not let through in another.
 AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,

@@ -93,7 +93,9 @@ Stage patch_stage(const Im2col& work) {
           .kind = StageKind::copy,
           .flops = Flops(back ? matrix : 0),
           .bytes = floats(matrix + (back ? 3 : 1) * image),
-          .working_set = floats(work.rows * work.largest())};
+          .working_set = floats(work.rows * work.largest()),
+          .runs = matrix / static_cast<double>(work.shape.out_width),
+          .gathered = work.shape.stride > 1 ? matrix : 0};
 }
 
 /// The result of backward_filter is summed over the threads that had a block.
@@ -133,11 +135,13 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
   if (work.written_columns() > 0) result.stages.push_back(patch_stage(work));
   if (ours && work.gathered_columns() > 0) {
     const double elements = groups * work.outputs * work.gathered_columns();
+    const auto pixels = static_cast<double>(shape.out_height * shape.out_width);
     result.stages.push_back({.name = "outputs of several images",
                              .kind = StageKind::copy,
                              .flops = Flops(),
                              .bytes = floats(2 * elements),
-                             .working_set = floats(work.outputs * work.largest())});
+                             .working_set = floats(work.outputs * work.largest()),
+                             .runs = elements / pixels});
   }
   result.stages.push_back(products_of(work));
   if (ours && pass == Pass::backward_filter) {

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <utility>
+
 #include "core/lowering/spectra.hpp"
 #include "core/lowering/stages.hpp"
 #include "core/lowering/tile_blocks.hpp"
@@ -13,15 +16,53 @@ struct Spectral {
   double frequencies;
 };
 
-/// `planes` of L × L points, of which `pixels` elements in all are read or written.
-Stage transform(const Spectral& work, std::string_view name, std::int64_t planes, double pixels,
-                std::int64_t held) {
-  const auto count = static_cast<double>(planes);
+/// An operand or the result: rows × lanes of planes, transformed in blocks of so many lanes.
+struct Operand {
+  std::int64_t planes;  ///< transformed, again and again where blocks are
+  double pixels;        ///< elements of the tensor that all of them are read from or written to
+  std::int64_t rows;    ///< of a plane with such elements: of the others none is transformed
+  std::int64_t lanes, block;
+  std::int64_t held;  ///< planes whose spectra are in memory at once
+};
+
+/// Planes that vectors transform, a plane: lanes of a block are filled up to whole batches.
+double filling(const Operand& operand, std::int64_t batch) {
+  const auto [all, block] = std::pair(operand.lanes, operand.block);
+  const std::int64_t filled = all / block * round_up(block, batch) + round_up(all % block, batch);
+  return static_cast<double>(filled) / static_cast<double>(all);
+}
+
+/// Operations of the transform of a plane: of a row with elements half as many as of a column,
+/// which is complex, of half as many columns.
+double vector_flops(const Spectral& work, std::int64_t rows) {
+  const auto L = static_cast<double>(work.sizes.L);
+  const double share = static_cast<double>(std::min(round_up(rows, 2), work.sizes.L)) / L;
+  return 0.5 * transform_flops(work.sizes.L) * (share + (L + 2) / L);
+}
+
+Stage transform(const Spectral& work, std::string_view name, const Operand& operand) {
+  const double count = work.groups * static_cast<double>(operand.planes);
+  const double filled = count * filling(operand, work.blocks.batch);
   return {.name = name,
           .kind = StageKind::transform,
-          .flops = Flops(work.groups * count * transform_flops(work.sizes.L)),
-          .bytes = floats(pixels + work.groups * count * 2 * work.frequencies),
-          .working_set = floats(2 * work.frequencies * static_cast<double>(held))};
+          .flops = Flops(count * transform_flops(work.sizes.L)),
+          .bytes = floats(operand.pixels + count * 2 * work.frequencies),
+          .working_set = floats(2 * work.frequencies * static_cast<double>(operand.held)),
+          .vector_flops = Flops(filled * vector_flops(work, operand.rows)),
+          .runs = filled / static_cast<double>(work.blocks.batch)};
+}
+
+/// [-Âi; Âr] beside Â, at every frequency before its products.
+Stage rotation(const Spectral& work) {
+  const auto [L, groups, q, i, j] = work.sizes;
+  const auto blocks_of_j = static_cast<double>((j + work.blocks.j - 1) / work.blocks.j);
+  const double elements = work.groups * work.frequencies * 2 * static_cast<double>(q * i);
+  return {.name = "rotated spectra",
+          .kind = StageKind::copy,
+          .flops = Flops(),
+          .bytes = floats(2 * elements * blocks_of_j),
+          .working_set = floats(4 * static_cast<double>(work.blocks.q * work.blocks.i)),
+          .runs = work.groups * work.frequencies * static_cast<double>(work.traffic.products)};
 }
 
 /// Each complex product by two real ones: m × n × 2k.
@@ -61,16 +102,31 @@ SpectralBlocks blocks_of(const SpectralSizes& sizes, const WorkSetting& setting)
   return choose_blocks(sizes, setting.vector_floats, spectra_limit_bytes);
 }
 
-/// Elements of the tensors that Â, B̂ and the result are transforms of.
-struct Elements {
-  double a, b, result;
+/// Elements of a tensor, and rows of its planes that have some of them.
+struct Tensor {
+  double elements;
+  std::int64_t rows;
 };
 
-Elements elements_of(const ConvolutionShape& shape, Pass pass) {
-  const double x = shape.input_elements(), w = shape.weight_elements();
-  const double y = shape.output_elements();
+/// Those that Â, B̂ and the result are transforms of.
+struct Tensors {
+  Tensor a, b, result;
+};
+
+/// Tiles of overlap_save that are not at the edge have rows of what overlaps, all L, and of what
+/// does not.
+Tensors tensors_of(const ConvolutionShape& shape, Pass pass, const TileChoice& tile) {
+  const std::int64_t step = tile.L - shape.kernel_h + 1;
+  const bool back = pass == Pass::backward_data;
+  const auto rows = [&](std::int64_t height, bool overlaps) {
+    if (tile.tiling == Tiling::whole) return height;
+    return std::min(height, overlaps ? tile.L : step);
+  };
+  const Tensor w{shape.weight_elements(), shape.kernel_h};
+  const Tensor x{shape.input_elements(), rows(shape.height, !back)};
+  const Tensor y{shape.output_elements(), rows(shape.out_height, back)};
   if (pass == Pass::forward) return {w, x, y};
-  return pass == Pass::backward_data ? Elements{w, y, x} : Elements{y, x, w};
+  return back ? Tensors{w, y, x} : Tensors{y, x, w};
 }
 
 }  // namespace
@@ -86,16 +142,22 @@ AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass p
                       .traffic = spectral_traffic(sizes, blocks),
                       .groups = static_cast<double>(sizes.groups),
                       .frequencies = static_cast<double>(frequencies(sizes.L))};
-  const Elements elements = elements_of(shape, pass);
+  const auto [a, b, c] = tensors_of(shape, pass, tile);
   const auto& [planes_a, planes_b, planes_result, moved, count] = work.traffic;
   AlgorithmWork result;
   result.stages = {
-      transform(work, "transform of Â", planes_a, pixels(elements.a, planes_a, sizes.q * sizes.i),
-                blocks.q * blocks.i),
-      transform(work, "transform of B̂", planes_b, pixels(elements.b, planes_b, sizes.q * sizes.j),
-                blocks.q * blocks.j),
+      transform(work, "transform of Â",
+                {planes_a, pixels(a.elements, planes_a, sizes.q * sizes.i), a.rows, sizes.i,
+                 blocks.i, blocks.q * blocks.i}),
+      transform(work, "transform of B̂",
+                {planes_b, pixels(b.elements, planes_b, sizes.q * sizes.j), b.rows, sizes.j,
+                 blocks.j, blocks.q * blocks.j}),
       products_of(work),
-      transform(work, "inverse transform", planes_result, elements.result, blocks.i * blocks.j)};
+      transform(work, "inverse transform",
+                {planes_result, c.elements, c.rows, sizes.j, blocks.j, blocks.i * blocks.j})};
+  if (setting.blocking == Blocking::ours) {
+    result.stages.insert(result.stages.begin() + 2, rotation(work));
+  }
   const double whole = static_cast<double>(planes_a + planes_b + planes_result);
   result.workspace = setting.blocking == Blocking::ours
                          ? our_workspace(work, setting.threads)

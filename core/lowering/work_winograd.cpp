@@ -19,6 +19,8 @@ struct Sizes {
   Blocks tile_blocks;
   Blocks channel_blocks;  ///< of the outputs
   Index longest_row;      ///< tiles that are transformed in one go
+  TileRuns tile_runs;     ///< of a channel
+  Index lanes;            ///< tiles or filters of a vector
   TransformFlops flops;
   [[nodiscard]] double elements() const { return static_cast<double>(alpha * alpha); }
 };
@@ -27,7 +29,7 @@ double as_double(Index value) {
   return static_cast<double>(value);
 }
 
-Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, Blocking blocking) {
+Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, const WorkSetting& setting) {
   const bool back = pass == Pass::backward_data;
   const double of_input = shape.input_elements() / as_double(shape.channels);
   const double of_output = shape.output_elements() / as_double(shape.outputs);
@@ -37,7 +39,8 @@ Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, Blocking block
       tile_grid(m, back ? shape.height : shape.out_height, back ? shape.width : shape.out_width);
   const Index alpha = m + 2;
   const Index tiles = shape.images * grid.rows * grid.columns;
-  const bool ours = blocking == Blocking::ours;
+  const bool ours = setting.blocking == Blocking::ours;
+  const Index lanes = ours ? setting.vector_floats : 1;
   const Blocks channels =
       ours ? output_blocks(outputs, alpha, inputs) : Blocks(outputs, outputs, 1, 1);
   const Index held = inputs + (pass == Pass::backward_filter ? outputs : channels.size);
@@ -54,19 +57,40 @@ Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, Blocking block
           blocks,
           channels,
           std::min(grid.columns, blocks.size),
+          lowering::tile_runs(grid, blocks, lanes),
+          lanes,
           ours ? our_transform_flops(static_cast<int>(m))
                : published_transform_flops(static_cast<int>(m))};
 }
 
+/// `count` tiles or filters: in how many runs, and how many places of vectors they take.
+struct Runs {
+  double count, places, runs;
+};
+
+Runs tiles_of(const Sizes& sizes, double channels) {
+  const auto& [runs, vectors] = sizes.tile_runs;
+  return {channels * as_double(sizes.tiles), channels * as_double(vectors * sizes.lanes),
+          channels * as_double(runs)};
+}
+
+/// `rows` of `length` filters.
+Runs filters_of(const Sizes& sizes, Index rows, Index length) {
+  return {as_double(rows * length), as_double(rows * round_up(length, sizes.lanes)),
+          as_double(rows)};
+}
+
 /// From planes or filters of `plain` elements to alpha² elements each, or back.
-Stage transform(const Sizes& sizes, std::string_view name, double count, double plain, double flops,
-                double held) {
-  const double all = as_double(sizes.groups) * count;
+Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, double plain,
+                double flops, double held) {
+  const double groups = as_double(sizes.groups);
   return {.name = name,
           .kind = StageKind::transform,
-          .flops = Flops(all * flops),
-          .bytes = floats(as_double(sizes.groups) * plain + all * sizes.elements()),
-          .working_set = floats(held * sizes.elements())};
+          .flops = Flops(groups * runs.count * flops),
+          .bytes = floats(groups * (plain + runs.count * sizes.elements())),
+          .working_set = floats(held * sizes.elements()),
+          .vector_flops = Flops(groups * runs.places * flops),
+          .runs = groups * runs.runs};
 }
 
 /// How often each length of block occurs: those of full size, and the last.
@@ -102,28 +126,30 @@ Stage products_of(const Sizes& sizes, Pass pass, int threads) {
 
 std::vector<Stage> correlation_stages(const Sizes& sizes, Pass pass, int threads) {
   const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
-  const double tiles = as_double(sizes.tiles), held = as_double(sizes.tile_blocks.size);
-  const double filters = inputs * outputs;
-  return {transform(sizes, "filter transform", filters, 9 * filters, sizes.flops.filter,
-                    inputs * as_double(sizes.channel_blocks.size)),
-          transform(sizes, "input transform", inputs * tiles, inputs * sizes.read, sizes.flops.data,
-                    inputs * held),
+  const double held = as_double(sizes.tile_blocks.size);
+  const double channels = as_double(sizes.channel_blocks.size);
+  const Runs filters = pass == Pass::forward ? filters_of(sizes, sizes.outputs, sizes.inputs)
+                                             : filters_of(sizes, sizes.inputs, sizes.outputs);
+  return {transform(sizes, "filter transform", filters, 9 * filters.count, sizes.flops.filter,
+                    inputs * channels),
+          transform(sizes, "input transform", tiles_of(sizes, inputs), inputs * sizes.read,
+                    sizes.flops.data, inputs * held),
           products_of(sizes, pass, threads),
-          transform(sizes, "output transform", outputs * tiles, outputs * sizes.written,
-                    sizes.flops.output, as_double(sizes.channel_blocks.size) * held)};
+          transform(sizes, "output transform", tiles_of(sizes, outputs), outputs * sizes.written,
+                    sizes.flops.output, channels * held)};
 }
 
 std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
   const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
-  const double tiles = as_double(sizes.tiles), held = as_double(sizes.tile_blocks.size);
-  const double filters = inputs * outputs;
-  return {transform(sizes, "input transform", inputs * tiles, inputs * sizes.read, sizes.flops.data,
-                    inputs * held),
-          transform(sizes, "gradient transform", outputs * tiles, outputs * sizes.written,
+  const double held = as_double(sizes.tile_blocks.size);
+  const Runs filters = filters_of(sizes, sizes.outputs, sizes.inputs);
+  return {transform(sizes, "input transform", tiles_of(sizes, inputs), inputs * sizes.read,
+                    sizes.flops.data, inputs * held),
+          transform(sizes, "gradient transform", tiles_of(sizes, outputs), outputs * sizes.written,
                     sizes.flops.gradient, outputs * held),
           products_of(sizes, pass, threads),
-          transform(sizes, "filter transform", filters, 9 * filters, sizes.flops.filter_gradient,
-                    inputs * as_double(sizes.channel_blocks.size))};
+          transform(sizes, "filter transform", filters, 9 * filters.count,
+                    sizes.flops.filter_gradient, inputs * as_double(sizes.channel_blocks.size))};
 }
 
 /// The stacks that CorrelationPass and FilterGradientPass of the backend native hold.
@@ -161,7 +187,7 @@ Bytes whole_workspace(const Sizes& sizes) {
 
 AlgorithmWork winograd_work(int m, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting) {
-  const Sizes sizes = sizes_of(m, shape, pass, setting.blocking);
+  const Sizes sizes = sizes_of(m, shape, pass, setting);
   const bool ours = setting.blocking == Blocking::ours;
   const int threads = ours ? setting.threads : 1;
   return {pass == Pass::backward_filter ? gradient_stages(sizes, pass, threads)

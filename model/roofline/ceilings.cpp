@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "core/error.hpp"
@@ -10,8 +11,8 @@
 namespace dlscale::model {
 
 HierarchicalRoofline::HierarchicalRoofline(FlopsPerSecond peak, std::vector<MemoryLevel> levels,
-                                           Seconds launch)
-    : peak_(peak), levels_(std::move(levels)), launch_(launch) {
+                                           Seconds launch, std::vector<ArithmeticCeiling> ceilings)
+    : peak_(peak), levels_(std::move(levels)), launch_(launch), ceilings_(std::move(ceilings)) {
   const auto ordered = [](const MemoryLevel& near, const MemoryLevel& far) {
     return near.capacity < far.capacity && near.bandwidth >= far.bandwidth;
   };
@@ -19,6 +20,10 @@ HierarchicalRoofline::HierarchicalRoofline(FlopsPerSecond peak, std::vector<Memo
   for (std::size_t i = 0; valid && i < levels_.size(); ++i) {
     valid = levels_[i].bandwidth.si() > 0 && (i == 0 || ordered(levels_[i - 1], levels_[i]));
   }
+  valid = valid && std::ranges::all_of(ceilings_, [&](const ArithmeticCeiling& ceiling) {
+            return ceiling.rate.si() > 0 && ceiling.rate <= peak_;
+          });
+  std::ranges::stable_sort(ceilings_, std::greater{}, &ArithmeticCeiling::rate);
   if (!valid) {
     throw ConfigError(
         "a roofline needs a peak and levels of memory, each larger and no faster than the one "
@@ -37,6 +42,13 @@ Seconds HierarchicalRoofline::time(Flops flops, std::span<const Bytes> traffic) 
 
 FlopsPerSecond HierarchicalRoofline::attainable(std::size_t level, FlopsPerByte intensity) const {
   return std::min(peak_, levels_.at(level).bandwidth * intensity);
+}
+
+std::size_t HierarchicalRoofline::farthest_source(FlopsPerSecond executed,
+                                                  FlopsPerByte intensity) const {
+  std::size_t level = levels_.size() - 1;
+  while (level > 0 && executed > attainable(level, intensity)) --level;
+  return level;
 }
 
 std::size_t HierarchicalRoofline::level_of(Bytes working_set) const {

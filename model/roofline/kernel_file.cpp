@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view schema = "dlscale.kernels";
-constexpr int version = 1;
+constexpr int version = 2;
 
 double finite(double value) {
   EXPECT(std::isfinite(value));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -19,29 +21,50 @@ using Samples = std::vector<const KernelSample*>;
 constexpr int least_kernels = 3;
 constexpr int folds = 10;
 constexpr std::uint64_t fold_salt = 1;
+constexpr double kin_importance = 0.2;
+
+/// What a fit is made to: a way's own samples, and those of its kin.
+struct Evidence {
+  Samples own;
+  Samples kin;
+};
+
+/// Those for which `holds`.
+template <class Holds>
+Evidence selected(const Evidence& evidence, const Holds& holds) {
+  Evidence result;
+  std::ranges::copy_if(evidence.own, std::back_inserter(result.own), holds);
+  std::ranges::copy_if(evidence.kin, std::back_inserter(result.kin), holds);
+  return result;
+}
 
 /// Samples as what their time is made of.
 struct Timed {
   std::vector<KernelTerms> terms;
   std::vector<double> times;
+  std::vector<double> importance;
 };
 
-Timed timed(const Samples& samples, Bytes near) {
+Timed timed(const Evidence& evidence, Bytes near) {
   Timed result;
-  result.terms.reserve(samples.size());
-  result.times.reserve(samples.size());
-  for (const KernelSample* sample : samples) {
-    result.terms.push_back(terms_of(sample->what, near));
-    result.times.push_back(sample->time.si());
-  }
+  const auto add = [&](const Samples& samples, double importance) {
+    for (const KernelSample* sample : samples) {
+      result.terms.push_back(terms_of(sample->what, near));
+      result.times.push_back(sample->time.si());
+      result.importance.push_back(importance);
+    }
+  };
+  add(evidence.own, 1);
+  add(evidence.kin, kin_importance);
   return result;
 }
 
 enum class Sides { both, greater };
 
-/// One equation a sample, divided by its time: residuals are relative errors.
-Equations equations(const Timed& timed, const Amounts& parameters, Sides sides) {
-  Equations result{.unknowns = term_count, .coefficients = {}, .values = {}};
+/// One row a sample, divided by its time, so that residuals are relative errors.
+std::vector<Amounts> rows_of(const Timed& timed, const Amounts& parameters, Sides sides) {
+  std::vector<Amounts> rows;
+  rows.reserve(timed.terms.size());
   for (std::size_t i = 0; i < timed.terms.size(); ++i) {
     Amounts row = timed.terms[i].always;
     for (const StageTerms& stage : timed.terms[i].stages) {
@@ -53,27 +76,35 @@ Equations equations(const Timed& timed, const Amounts& parameters, Sides sides) 
       }
     }
     for (double& amount : row) amount /= timed.times[i];
-    result.add(row, 1);
+    rows.push_back(row);
   }
-  return result;
+  return rows;
 }
 
 /// Parameters of terms that do not occur keep their value, so that their side may count again.
-void update(const Equations& equations, Amounts& parameters) {
-  const std::vector<double> fitted = robust_non_negative(equations);
+void update(const Timed& timed, Sides sides, Amounts& parameters) {
+  const std::vector<Amounts> rows = rows_of(timed, parameters, sides);
+  std::vector<std::size_t> occurring;
   for (std::size_t j = 0; j < term_count; ++j) {
-    bool occurs = false;
-    for (std::size_t i = 0; i < equations.size(); ++i) occurs |= equations.row(i)[j] > 0;
-    if (occurs) parameters.at(j) = fitted[j];
+    const auto occurs = [j](const Amounts& row) { return row.at(j) > 0; };
+    if (std::ranges::any_of(rows, occurs)) occurring.push_back(j);
   }
+  Equations equations{.unknowns = occurring.size(), .coefficients = {}, .values = {}};
+  for (const Amounts& row : rows) {
+    std::vector<double> amounts;
+    for (const std::size_t j : occurring) amounts.push_back(row.at(j));
+    equations.add(amounts, 1);
+  }
+  const std::vector<double> fitted = robust_non_negative(equations, timed.importance);
+  for (std::size_t k = 0; k < occurring.size(); ++k) parameters.at(occurring[k]) = fitted[k];
 }
 
-/// Σ min(|r|, 0.5): what a wild sample adds is bounded.
+/// Σ min(|r|, 0.5), each by its importance: what a wild sample adds is bounded.
 double loss(const Timed& timed, const Amounts& parameters) {
   double sum = 0;
   for (std::size_t i = 0; i < timed.terms.size(); ++i) {
     const double ratio = time_of(timed.terms[i], parameters).si() / timed.times[i];
-    sum += std::min(std::abs(ratio - 1), 0.5);
+    sum += timed.importance[i] * std::min(std::abs(ratio - 1), 0.5);
   }
   return sum;
 }
@@ -84,15 +115,15 @@ struct Fit {
   double loss = std::numeric_limits<double>::infinity();
 };
 
-Fit fit_at(const Samples& samples, Bytes near) {
+Fit fit_at(const Evidence& evidence, Bytes near) {
   constexpr int turns = 15;
-  const Timed measured = timed(samples, near);
+  const Timed measured = timed(evidence, near);
   Amounts parameters{};
-  update(equations(measured, parameters, Sides::both), parameters);
+  update(measured, Sides::both, parameters);
   Fit best{parameters, near, loss(measured, parameters)};
   for (int turn = 0; turn < turns; ++turn) {
     const Amounts before = parameters;
-    update(equations(measured, parameters, Sides::greater), parameters);
+    update(measured, Sides::greater, parameters);
     const double reached = loss(measured, parameters);
     if (reached < best.loss) best = {parameters, near, reached};
     if (parameters == before) break;
@@ -100,10 +131,10 @@ Fit fit_at(const Samples& samples, Bytes near) {
   return best;
 }
 
-Fit fit(const Samples& samples) {
+Fit fit(const Evidence& evidence) {
   Fit best;
   for (const double kibibytes : {256.0, 1024.0, 4096.0, 16384.0}) {
-    Fit found = fit_at(samples, Bytes(1024 * kibibytes));
+    Fit found = fit_at(evidence, Bytes(1024 * kibibytes));
     if (found.loss < best.loss) best = found;
   }
   return best;
@@ -116,18 +147,17 @@ std::set<std::string> kernels_of(const Samples& samples) {
 }
 
 /// measured / predicted of each sample by a fit to the shapes of other folds.
-std::vector<double> left_out_ratios(const Samples& samples, Bytes near) {
+std::vector<double> left_out_ratios(const Evidence& evidence, Bytes near) {
   std::vector<double> ratios;
   for (int fold = 0; fold < folds; ++fold) {
-    Samples inside;
-    Samples outside;
-    for (const KernelSample* sample : samples) {
-      const bool out = fold_of(sample->what.kernel, folds, fold_salt) == fold;
-      (out ? outside : inside).push_back(sample);
-    }
-    if (outside.empty() || inside.empty()) continue;
+    const auto is_out = [fold](const KernelSample* sample) {
+      return fold_of(sample->what.kernel, folds, fold_salt) == fold;
+    };
+    const Evidence inside = selected(evidence, std::not_fn(is_out));
+    const Evidence outside = selected(evidence, is_out);
+    if (outside.own.empty() || inside.own.empty()) continue;
     const Fit found = fit_at(inside, near);
-    for (const KernelSample* sample : outside) {
+    for (const KernelSample* sample : outside.own) {
       const Seconds predicted = time_of(terms_of(sample->what, near), found.parameters);
       if (predicted.si() > 0) ratios.push_back(sample->time / predicted);
     }
@@ -172,13 +202,38 @@ Roofline highest_rates(std::span<const KernelSample> samples, int threads) {
   return roofline;
 }
 
-KernelModel make_model(const Way& way, const Samples& samples, const Roofline& naive) {
-  const Fit found = fit(samples);
+/// The same backend, family of methods, threads and caches: other passes, tiles of other sizes.
+bool are_kin(const Way& a, const Way& b) {
+  const auto family = [](const Way& way) {
+    const std::string_view name = lowering::method_name(way.method);
+    return name.substr(0, name.find('_'));
+  };
+  return a != b && a.backend == b.backend && family(a) == family(b) && a.threads == b.threads &&
+         a.cache == b.cache;
+}
+
+/// left_out_ratios() of the ways that have a model.
+using Ratios = std::map<Way, std::vector<double>>;
+
+/// The ratios of a way; of fewer than 39, whose extremes hold less than 95 % of what comes next,
+/// with those of its kin.
+std::vector<double> ratios_for(const Way& way, const Ratios& ratios) {
+  constexpr std::size_t enough = 39;
+  std::vector<double> result = ratios.at(way);
+  if (result.size() >= enough) return result;
+  for (const auto& [other, others] : ratios) {
+    if (are_kin(way, other)) std::ranges::copy(others, std::back_inserter(result));
+  }
+  return result;
+}
+
+KernelModel make_model(const Way& way, const Evidence& evidence, const Roofline& naive) {
+  const Samples& samples = evidence.own;
+  const Fit found = fit(evidence);
   KernelModel model;
   model.way = way;
   model.parameters = found.parameters;
   model.near = found.near;
-  set_interval(left_out_ratios(samples, found.near), model);
   set_ranges(samples, model);
   model.naive = naive;
   model.kernels = static_cast<int>(kernels_of(samples).size());
@@ -192,13 +247,20 @@ KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std:
   std::map<Way, Samples> by_way;
   for (const KernelSample& sample : samples) by_way[sample.what.way].push_back(&sample);
   KernelModels models;
+  Ratios ratios;
   for (const auto& [way, own] : by_way) {
     if (static_cast<int>(kernels_of(own).size()) < least_kernels) {
       skipped.push_back(way.algorithm() + " " + std::string(pass_name(way.pass)));
       continue;
     }
-    models.models.push_back(make_model(way, own, highest_rates(samples, way.threads)));
+    Evidence evidence{own, {}};
+    for (const auto& [other, others] : by_way) {
+      if (are_kin(way, other)) std::ranges::copy(others, std::back_inserter(evidence.kin));
+    }
+    models.models.push_back(make_model(way, evidence, highest_rates(samples, way.threads)));
+    ratios[way] = left_out_ratios(evidence, models.models.back().near);
   }
+  for (KernelModel& model : models.models) set_interval(ratios_for(model.way, ratios), model);
   return models;
 }
 

@@ -20,6 +20,7 @@ AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
   std::vector<double> errors;
   std::vector<double> sizes;
   std::vector<double> naive;
+  std::vector<double> repeats;
   std::map<std::string, int> kernels;
   double within = 0;
   for (const JudgedSample* judged : samples) {
@@ -28,6 +29,7 @@ AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
     errors.push_back(judged->error());
     sizes.push_back(std::abs(errors.back()));
     naive.push_back(std::abs(predicted.naive / measured - 1));
+    if (judged->sample.measurements > 1) repeats.push_back(judged->sample.repeat_ratio - 1);
     ++kernels[judged->sample.what.kernel];
     result.extrapolated += predicted.extrapolated() ? 1 : 0;
     if (predicted.time.low <= measured && measured <= predicted.time.high) ++within;
@@ -39,6 +41,7 @@ AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
   result.within = within / static_cast<double>(samples.size());
   result.naive_median = median(naive);
   result.naive_p90 = quantile(naive, 0.9);
+  if (!repeats.empty()) result.repeats = median(repeats);
   return result;
 }
 

@@ -29,6 +29,17 @@ struct Found {
   std::set<std::string> layers;
 };
 
+/// Of what pool() takes the median. Requires that pool() takes it.
+double repeat_ratio(const Group& group) {
+  std::vector<double> medians;
+  medians.reserve(group.size());
+  for (const Sourced& one : group) {
+    medians.push_back(one.measurement->series.at("time").summary.median);
+  }
+  const auto [shortest, longest] = std::ranges::minmax(medians);
+  return longest / shortest;
+}
+
 class Sorter {
  public:
   explicit Sorter(LeftOut& left_out) : left_out_(&left_out) {}
@@ -52,7 +63,11 @@ class Sorter {
     all.reserve(found_.size());
     for (const auto& [key, found] : found_) {
       const Estimate<Seconds> time = pool(found.group, "time", Range::positive, Ranks::slowest);
-      all.push_back({found.what, time.value, {found.layers.begin(), found.layers.end()}});
+      all.push_back({found.what,
+                     time.value,
+                     {found.layers.begin(), found.layers.end()},
+                     static_cast<int>(found.group.size()),
+                     repeat_ratio(found.group)});
     }
     return all;
   }

@@ -43,6 +43,8 @@ struct KernelSample {
   KernelCase what;
   Seconds time;                     ///< median of the medians of all its measurements
   std::vector<std::string> layers;  ///< "vgg16 conv1_2": where it was met
+  int measurements = 1;
+  double repeat_ratio = 1;  ///< the longest of their medians over the shortest
 };
 
 /// What results were left out, and why.

@@ -28,6 +28,32 @@ void add_products(const Stage& stage, Amounts& compute) {
   }
 }
 
+constexpr double element_bytes = 4;  ///< f32
+
+/// Bytes of input, weights and output; of the input only pixels that some filter meets, unless it
+/// is the result and the others are set to zero.
+Bytes touched_bytes(const ConvolutionShape& shape, Pass pass) {
+  const auto share = [&](std::int64_t filter, std::int64_t outputs, std::int64_t inputs) {
+    const std::int64_t met = (outputs - 1) * std::min(filter, shape.stride) + filter;
+    return std::min(1.0, static_cast<double>(met) / static_cast<double>(inputs));
+  };
+  const double met = pass == Pass::backward_data
+                         ? 1
+                         : share(shape.kernel_h, shape.out_height, shape.height) *
+                               share(shape.kernel_w, shape.out_width, shape.width);
+  return Bytes(element_bytes *
+               (met * shape.input_elements() + shape.weight_elements() + shape.output_elements()));
+}
+
+/// See Term::pointwise_strided.
+Bytes strided_bytes(const ConvolutionShape& shape, Pass pass) {
+  if (shape.kernel_h * shape.kernel_w != 1 || shape.stride == 1) return {};
+  const auto pixels = static_cast<double>(shape.out_height * shape.out_width);
+  const double apart = static_cast<double>(shape.images * shape.channels) * pixels;
+  return Bytes(element_bytes *
+               (apart + (pass == Pass::backward_data ? shape.input_elements() : 0)));
+}
+
 /// The terms of a direct convolution.
 struct DirectTerms {
   Term flops, result, call, memory;
@@ -59,7 +85,8 @@ void add_direct(const ConvolutionShape& shape, const DirectTerms& terms, Amounts
   at(compute, terms.call) = groups * rows * vectors(outputs) * vectors(channels) * height;
 }
 
-StageTerms stage_terms(const Stage& stage, const ConvolutionShape& shape, Bytes near) {
+StageTerms stage_terms(const Stage& stage, const KernelCase& what, Bytes near) {
+  const ConvolutionShape& shape = what.shape;
   StageTerms terms;
   switch (stage.kind) {
     case StageKind::product:
@@ -68,16 +95,19 @@ StageTerms stage_terms(const Stage& stage, const ConvolutionShape& shape, Bytes 
       break;
     case StageKind::direct:
       add_direct(shape, direct_terms(shape), terms.compute);
-      at(terms.memory, direct_terms(shape).memory) = stage.bytes.si();
+      at(terms.memory, direct_terms(shape).memory) = touched_bytes(shape, what.way.pass).si();
       break;
     case StageKind::transform:
-      at(terms.compute, Term::transform_flops) = stage.flops.si();
+      at(terms.compute, Term::transform_flops) = stage.vector_flops.si();
+      at(terms.compute, Term::transform_runs) = stage.runs;
       at(terms.memory, Term::transform_bytes) = stage.bytes.si();
       at(terms.memory, Term::transform_memory) = far_bytes(stage, near);
       break;
     case StageKind::copy:
       at(terms.memory, Term::copy_bytes) = stage.bytes.si();
       at(terms.memory, Term::copy_memory) = far_bytes(stage, near);
+      at(terms.memory, Term::copy_runs) = stage.runs;
+      at(terms.memory, Term::copy_gathered) = stage.gathered;
       break;
   }
   return terms;
@@ -88,6 +118,7 @@ StageTerms stage_terms(const Stage& stage, const ConvolutionShape& shape, Bytes 
 std::string_view term_name(Term term) {
   constexpr std::array<std::string_view, term_count> names{"start_s",
                                                            "tensors_s_per_byte",
+                                                           "workspace_s_per_byte",
                                                            "multiply_s_per_flop",
                                                            "product_result_s_per_element",
                                                            "product_left_s_per_element",
@@ -95,10 +126,13 @@ std::string_view term_name(Term term) {
                                                            "product_call_s",
                                                            "product_memory_s_per_byte",
                                                            "transform_s_per_flop",
+                                                           "transform_run_s",
                                                            "transform_s_per_byte",
                                                            "transform_memory_s_per_byte",
                                                            "copy_s_per_byte",
                                                            "copy_memory_s_per_byte",
+                                                           "copy_run_s",
+                                                           "copy_gathered_s_per_element",
                                                            "direct_s_per_flop",
                                                            "direct_result_s_per_element",
                                                            "direct_call_s",
@@ -106,17 +140,22 @@ std::string_view term_name(Term term) {
                                                            "pointwise_s_per_flop",
                                                            "pointwise_result_s_per_element",
                                                            "pointwise_call_s",
-                                                           "pointwise_memory_s_per_byte"};
+                                                           "pointwise_memory_s_per_byte",
+                                                           "pointwise_strided_s_per_byte"};
   return names.at(static_cast<std::size_t>(term));
 }
 
 KernelTerms terms_of(const KernelCase& what, Bytes near) {
   KernelTerms terms;
   at(terms.always, Term::start) = 1;
-  at(terms.always, Term::tensors) = least_bytes(what.shape).si();
+  at(terms.always, Term::tensors) = touched_bytes(what.shape, what.way.pass).si();
+  at(terms.always, Term::workspace) = what.work.workspace.si();
   terms.stages.reserve(what.work.stages.size());
   for (const Stage& stage : what.work.stages) {
-    terms.stages.push_back(stage_terms(stage, what.shape, near));
+    terms.stages.push_back(stage_terms(stage, what, near));
+    if (stage.kind == StageKind::direct) {
+      at(terms.always, Term::pointwise_strided) = strided_bytes(what.shape, what.way.pass).si();
+    }
   }
   return terms;
 }

@@ -11,18 +11,22 @@ namespace dlscale::model {
 /// What a stage's time is made of: amounts that a model multiplies by its parameters, all ≥ 0.
 enum class Term : std::size_t {
   start,             ///< 1: what a run costs before it does anything
-  tensors,           ///< bytes of input, weights and output, which start in memory
+  tensors,           ///< bytes of input, weights and output that are touched, all in memory
+  workspace,         ///< bytes of memory beside them, which starts there, too
   multiply,          ///< operations of matrix products
   product_result,    ///< elements of results, m n: loaded and stored once a panel of k
   product_left,      ///< elements of left operands, m k: packed and read
   product_right,     ///< elements of right operands, k n
   product_call,      ///< products
   product_memory,    ///< bytes of products whose operands leave the near caches
-  transform_flops,   ///< operations of transforms
+  transform_flops,   ///< operations of transforms, by whole vectors
+  transform_runs,    ///< rows of tiles, filters or batches of planes that they begin
   transform_bytes,   ///< bytes they read and write
   transform_memory,  ///< the same where they leave the near caches
   copy_bytes,
   copy_memory,
+  copy_runs,        ///< rows that copies begin
+  copy_gathered,    ///< elements copied one by one
   direct_flops,     ///< operations of a direct convolution, channels padded to vectors
   direct_result,    ///< results, once a vector of input channels: loaded and stored
   direct_call,      ///< rows of outputs of a vector of channels: calls of the inner kernel
@@ -31,8 +35,11 @@ enum class Term : std::size_t {
   pointwise_result,
   pointwise_call,
   pointwise_memory,
+  /// Bytes of the image without the pixels that a stride leaves out, which libraries copy apart,
+  /// and of those set to zero on the way back.
+  pointwise_strided,
 };
-inline constexpr std::size_t term_count = 21;
+inline constexpr std::size_t term_count = 26;
 /// "multiply_s_per_flop": name and unit of the parameter of a term, as files have it.
 std::string_view term_name(Term term);
 

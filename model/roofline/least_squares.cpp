@@ -134,9 +134,10 @@ std::vector<double> non_negative_least_squares(const Equations& equations,
   return x;
 }
 
-std::vector<double> robust_non_negative(const Equations& equations) {
+std::vector<double> robust_non_negative(const Equations& equations,
+                                        std::span<const double> importance) {
   constexpr int rounds = 12;
-  Vector weights(equations.size(), 1.0);
+  Vector weights(importance.begin(), importance.end());
   Vector x;
   for (int round = 0; round < rounds; ++round) {
     x = non_negative_least_squares(equations, weights);
@@ -148,8 +149,8 @@ std::vector<double> robust_non_negative(const Equations& equations) {
       residuals.push_back(std::abs(fitted - equations.values[i]));
     }
     const double bound = 1.345 * std::max(1.4826 * median(residuals), 1e-6);
-    std::transform(residuals.begin(), residuals.end(), weights.begin(),
-                   [bound](double r) { return r <= bound ? 1.0 : bound / r; });
+    std::transform(residuals.begin(), residuals.end(), importance.begin(), weights.begin(),
+                   [bound](double r, double w) { return r <= bound ? w : w * bound / r; });
   }
   return x;
 }

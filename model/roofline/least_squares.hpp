@@ -24,7 +24,9 @@ std::vector<double> non_negative_least_squares(const Equations& equations,
 
 /// The same with the weights of P. J. Huber's estimator, found by repeated fits: residuals beyond
 /// 1.345 robust standard deviations (1.4826 times the median of |r|) count linearly instead of
-/// squared, so that a few bad measurements do not bend the fit.
-std::vector<double> robust_non_negative(const Equations& equations);
+/// squared, so that a few bad measurements do not bend the fit. `importance` ≥ 0, one a row,
+/// multiplies those weights.
+std::vector<double> robust_non_negative(const Equations& equations,
+                                        std::span<const double> importance);
 
 }  // namespace dlscale::model

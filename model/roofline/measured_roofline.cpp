@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <map>
 #include <string>
 
 #include "core/error.hpp"
@@ -14,6 +16,10 @@ namespace {
 bool has(const Measurement& measurement, const std::string& axis, const std::string& value) {
   const auto found = measurement.axes.find(axis);
   return found != measurement.axes.end() && found->second == value;
+}
+
+bool is_f32(const Measurement& measurement) {
+  return has(measurement, "dtype", std::string(dtype_name(DType::f32)));
 }
 
 /// Rows with a time of a rank alone with these threads, and declared work.
@@ -32,20 +38,35 @@ void for_each_row(std::span<const ResultFile> results, std::string_view benchmar
   }
 }
 
-}  // namespace
+/// The fastest chains of multiply-adds of each instruction set.
+std::map<std::string, FlopsPerSecond> chains(std::span<const ResultFile> results, int threads) {
+  std::map<std::string, FlopsPerSecond> fastest;
+  for_each_row(results, "peak", threads, [&](const Measurement& measurement, Seconds time) {
+    const auto isa = measurement.axes.find("isa");
+    const bool counts = has(measurement, "operation", "fma") && is_f32(measurement);
+    if (!counts || isa == measurement.axes.end()) return;
+    FlopsPerSecond& rate = fastest[isa->second];
+    rate = std::max(rate, measurement.work->flops / time);
+  });
+  return fastest;
+}
 
-HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
-                                       std::span<const KernelSample> samples, int threads) {
-  constexpr std::array passes{"copy", "scale", "add", "triad"};
-  FlopsPerSecond peak;
+/// The fastest of products and convolutions.
+FlopsPerSecond fastest_kernel(std::span<const ResultFile> results,
+                              std::span<const KernelSample> samples, int threads) {
+  FlopsPerSecond fastest;
   for (const KernelSample& sample : samples) {
     if (sample.what.way.threads != threads) continue;
-    peak = std::max(peak, sample.what.work.flops() / sample.time);
+    fastest = std::max(fastest, sample.what.work.flops() / sample.time);
   }
   for_each_row(results, "gemm", threads, [&](const Measurement& measurement, Seconds time) {
-    if (!has(measurement, "dtype", std::string(dtype_name(DType::f32)))) return;
-    peak = std::max(peak, measurement.work->flops / time);
+    if (is_f32(measurement)) fastest = std::max(fastest, measurement.work->flops / time);
   });
+  return fastest;
+}
+
+std::vector<MeasuredBandwidth> bandwidths(std::span<const ResultFile> results, int threads) {
+  constexpr std::array passes{"copy", "scale", "add", "triad"};
   std::vector<MeasuredBandwidth> measured;
   for_each_row(results, "memory", threads, [&](const Measurement& measurement, Seconds time) {
     const bool is_pass = std::ranges::any_of(
@@ -53,7 +74,27 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
     const Bytes bytes = measurement.work->bytes;
     if (is_pass) measured.push_back({bytes, bytes / time});
   });
-  if (measured.empty() || peak.si() <= 0) {
+  return measured;
+}
+
+/// What arithmetic reaches: the highest is the peak.
+std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
+                                          std::span<const KernelSample> samples, int threads) {
+  std::vector<ArithmeticCeiling> ceilings;
+  for (const auto& [isa, rate] : chains(results, threads)) ceilings.push_back({isa, rate});
+  const FlopsPerSecond kernel = fastest_kernel(results, samples, threads);
+  if (kernel.si() > 0) ceilings.push_back({"products and convolutions", kernel});
+  std::ranges::stable_sort(ceilings, std::greater{}, &ArithmeticCeiling::rate);
+  return ceilings;
+}
+
+}  // namespace
+
+HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
+                                       std::span<const KernelSample> samples, int threads) {
+  std::vector<ArithmeticCeiling> ceilings = arithmetic(results, samples, threads);
+  std::vector<MeasuredBandwidth> measured = bandwidths(results, threads);
+  if (measured.empty() || ceilings.empty()) {
     throw ConfigError(fmt::format(
         "the results hold no {} with --threads {} on a rank alone, so that the roofline is "
         "unknown. "
@@ -61,7 +102,20 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
         measured.empty() ? "passes over memory" : "convolutions", threads,
         measured.empty() ? "memory" : "conv", threads));
   }
-  return {peak, levels_of(std::move(measured))};
+  const FlopsPerSecond peak = ceilings.front().rate;
+  ceilings.erase(ceilings.begin());
+  return {peak, levels_of(std::move(measured)), {}, std::move(ceilings)};
+}
+
+std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
+                              const lowering::AlgorithmWork& work, Bytes tensors) {
+  std::vector<Bytes> traffic(roofline.levels().size());
+  for (const lowering::Stage& stage : work.stages) {
+    const std::size_t holds = roofline.level_of(stage.working_set);
+    for (std::size_t level = 0; level <= holds; ++level) traffic[level] += stage.bytes;
+  }
+  for (Bytes& bytes : traffic) bytes = std::max(bytes, tensors);
+  return traffic;
 }
 
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample) {
@@ -73,11 +127,15 @@ PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sam
     bound += time;
     if (time > stage.flops / roofline.peak()) of_memory += time;
   }
+  const FlopsPerSecond executed = work.flops() / sample.time;
+  const Bytes tensors = sample.what.way.cache == "hot" ? Bytes() : least_bytes(sample.what.shape);
   return {.sample = &sample,
           .intensity = work.intensity(),
-          .executed = work.flops() / sample.time,
+          .executed = executed,
           .effective = direct_flops(sample.what.shape) / sample.time,
           .bound = bound,
+          .overlapped_bound = roofline.time(work.flops(), traffic_of(roofline, work, tensors)),
+          .source = roofline.farthest_source(executed, work.intensity()),
           .bound_by_memory = of_memory > 0.5 * bound};
 }
 

@@ -8,12 +8,20 @@
 
 namespace dlscale::model {
 
-/// The ceilings that `threads` threads of a rank alone reached: the levels of bench memory (copy,
-/// scale, add, triad), and as peak the highest rate of operations really executed, of bench gemm or
-/// of the algorithms among `samples`. Throws ConfigError that says what to measure where one is
-/// missing.
+/// The ceilings that `threads` threads of a rank alone reached in f32: the levels of bench memory
+/// (copy, scale, add, triad), and as peak the highest rate of operations really executed, of bench
+/// peak, of bench gemm or of the algorithms among `samples`. Below it stand the ceilings of bench
+/// peak for other instruction sets, and that of the products and convolutions. Throws ConfigError
+/// that says what to measure where one is missing.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads);
+
+/// Q_l of MODEL 5.2: bytes that an algorithm moves between level l and the next nearer one (of the
+/// nearest, the core). A stage's bytes cross all levels up to the one that holds what it works on;
+/// all are crossed at least once by what does not lie in the caches yet: `tensors`, least_bytes()
+/// unless the caches are hot. One a level, in order.
+std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
+                              const lowering::AlgorithmWork& work, Bytes tensors);
 
 /// A measured convolution under the rooflines.
 struct PlacedKernel {
@@ -22,8 +30,13 @@ struct PlacedKernel {
   FlopsPerSecond executed;   ///< operations of its algorithm over time
   FlopsPerSecond effective;  ///< MODEL 4.1 over time; may exceed the peak
   /// The least time that the ceilings allow the algorithm, Σ over stages max( F/π, Q/β ), β of the
-  /// level that holds what the stage works on.
+  /// level that holds what the stage works on: the time-based roofline, of stages one after the
+  /// other.
   Seconds bound;
+  /// The same of the hierarchical roofline, as if all stages overlapped: max( F/π, Q_l/β_l ).
+  Seconds overlapped_bound;
+  /// Of the cache-aware roofline: the farthest level whose roof is above `executed`.
+  std::size_t source;
   bool bound_by_memory;  ///< more than half of that time
   /// Share of the measured roofline: 1 is on it.
   [[nodiscard]] double share() const { return bound / sample->time; }

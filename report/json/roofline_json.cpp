@@ -14,7 +14,8 @@ Json errors_fields(const model::AlgorithmErrors& errors) {
           {"p90_abs", number(errors.p90)},
           {"in_interval", number(errors.within)},
           {"naive_median_abs", number(errors.naive_median)},
-          {"naive_p90_abs", number(errors.naive_p90)}};
+          {"naive_p90_abs", number(errors.naive_p90)},
+          {"repeats_differ", errors.repeats ? number(*errors.repeats) : Json(nullptr)}};
 }
 
 Json way_fields(const model::Way& way) {

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/lowering/method.hpp"
 #include "core/lowering/spectra.hpp"
+#include "core/lowering/tile_blocks.hpp"
 #include "core/lowering/work.hpp"
 
 namespace dlscale::lowering {
@@ -136,6 +137,64 @@ TEST(WinogradWork, NeedsFewerOperationsInTotalByThesePublishedRatios) {
   const char* res5b = "convolution c512 h7 w7 k512 r3 s3 stride1 pad1 groups1";
   EXPECT_NEAR(ratio(res5b, Method::winograd_f2), 1.72, 5e-3);
   EXPECT_NEAR(ratio(res5b, Method::winograd_f4), 3.03, 5e-3);
+}
+
+TEST(TileRuns, EndWithRowsAndBlocks) {
+  const TileGrid grid{3, 20};  // of two images: 6 rows of 20 tiles
+  const auto runs = [&](Index block, Index lanes) {
+    const auto [count, vectors] = tile_runs(grid, Blocks(120, block, 1, 1), lanes);
+    return std::pair(count, vectors);
+  };
+  EXPECT_EQ(runs(120, 16), std::pair(Index{6}, Index{12}));
+  EXPECT_EQ(runs(120, 1), std::pair(Index{6}, Index{120}));
+  EXPECT_EQ(runs(40, 16), std::pair(Index{6}, Index{12}));
+  EXPECT_EQ(runs(30, 16), std::pair(Index{8}, Index{12}));  // 20, 10 | 10, 20 | …
+}
+
+TEST(WinogradWork, FillsVectorsWithTheTilesOfARow) {
+  // Rows of 7 tiles take as long as of 16; filters lie side by side for all 5 channels.
+  const ConvolutionShape shape =
+      shape_of("convolution c5 h28 w28 k3 r3 s3 stride1 pad1 groups1", 2);
+  const AlgorithmWork work =
+      algorithm_work(Method::winograd_f4, shape, Pass::forward, {.vector_floats = 16});
+  const Stage& input = stage(work, "input transform");
+  EXPECT_DOUBLE_EQ(input.vector_flops / input.flops, 16.0 / 7);
+  EXPECT_EQ(input.runs, 5 * 2 * 7);
+  const Stage& filter = stage(work, "filter transform");
+  EXPECT_DOUBLE_EQ(filter.vector_flops / filter.flops, 16.0 / 5);
+  EXPECT_EQ(filter.runs, 3);
+  const AlgorithmWork narrow =
+      algorithm_work(Method::winograd_f4, shape, Pass::forward, {.vector_floats = 1});
+  for (const char* name : {"filter transform", "input transform", "output transform"}) {
+    EXPECT_EQ(stage(narrow, name).vector_flops, stage(narrow, name).flops) << name;
+  }
+}
+
+TEST(SpectralWork, FillsVectorsWithPlanesAndSkipsRowsOfZeros) {
+  // 16 × 16 points: 3 rows of filters, so 4 as they go in pairs; 12 of images; 9 columns of 16.
+  const ConvolutionShape shape =
+      shape_of("convolution c32 h12 w12 k48 r3 s3 stride1 pad1 groups1", 4);
+  const AlgorithmWork work =
+      algorithm_work(Method::fft, shape, Pass::forward, {.vector_floats = 16});
+  const double half = 0.5 * transform_flops(16);
+  const Stage& filters = stage(work, "transform of Â");
+  EXPECT_DOUBLE_EQ(filters.vector_flops.si(), 32 * 48 * half * (4.0 + 18) / 16);
+  EXPECT_EQ(filters.runs, 32 * 3);
+  const Stage& images = stage(work, "transform of B̂");
+  EXPECT_DOUBLE_EQ(images.vector_flops.si(), 32 * 16 * half * (12.0 + 18) / 16);  // 4 of 16 lanes
+  EXPECT_EQ(images.runs, 32);
+  EXPECT_EQ(stage(work, "rotated spectra").bytes.si(), 4 * 2 * 2 * 32 * 48 * 16 * 9);
+}
+
+TEST(Im2colWork, CopiesRowByRowAndWithAStrideOneByOne) {
+  const char* padded = "convolution c6 h20 w20 k8 r3 s3 stride1 pad1 groups1";
+  const AlgorithmWork near = algorithm_work(Method::im2col, shape_of(padded, 1), Pass::forward);
+  EXPECT_EQ(stage(near, "patches").runs, 6 * 9 * 20);
+  EXPECT_EQ(stage(near, "patches").gathered, 0);
+  const char* strided = "convolution c6 h20 w20 k8 r3 s3 stride2 pad1 groups1";
+  const AlgorithmWork far = algorithm_work(Method::im2col, shape_of(strided, 1), Pass::forward);
+  EXPECT_EQ(stage(far, "patches").runs, 6 * 9 * 10);
+  EXPECT_EQ(stage(far, "patches").gathered, 6 * 9 * 10 * 10);
 }
 
 TEST(SpectralWork, IsTransformsAndComplexProducts) {

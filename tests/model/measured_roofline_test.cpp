@@ -56,6 +56,47 @@ TEST(MeasuredRoofline, RisesWithAnAlgorithmThatIsFasterStill) {
   EXPECT_GT(measured_roofline(two_levels(), fast, 1).peak().si(), 1e12);
 }
 
+Measurement chains(const std::string& isa, const std::string& dtype, double rate) {
+  Measurement measurement = synthetic::measured("peak",
+                                                {{"operation", "fma"},
+                                                 {"isa", isa},
+                                                 {"dtype", dtype},
+                                                 {"threads", "1"},
+                                                 {"ranks_on_node", "1"}},
+                                                1e-3);
+  measurement.work = Work{Flops(1e-3 * rate), Bytes(0)};
+  return measurement;
+}
+
+TEST(MeasuredRoofline, HasTheCeilingsOfInstructionSetsBelowItsPeak) {
+  auto results = two_levels();
+  results.push_back(
+      synthetic::file("peak.jsonl", {chains("avx2", "f32", 6e10), chains("avx512", "f32", 1.2e11),
+                                     chains("avx512", "f64", 9e11), chains("avx2", "f32", 5e10)}));
+  const auto roofline = measured_roofline(results, {}, 1);
+  EXPECT_DOUBLE_EQ(roofline.peak().si(), 1.2e11);
+  ASSERT_EQ(roofline.ceilings().size(), 2);
+  EXPECT_EQ(roofline.ceilings()[0].name, "products and convolutions");
+  EXPECT_DOUBLE_EQ(roofline.ceilings()[0].rate.si(), 1e11);
+  EXPECT_EQ(roofline.ceilings()[1].name, "avx2");
+  EXPECT_DOUBLE_EQ(roofline.ceilings()[1].rate.si(), 6e10);
+}
+
+TEST(Traffic, CrossesEveryLevelUpToTheOneThatHoldsIt) {
+  const HierarchicalRoofline roofline(FlopsPerSecond(1e11),
+                                      {{"near", Bytes(1e5), BytesPerSecond(1e11)},
+                                       {"middle", Bytes(1e7), BytesPerSecond(3e10)},
+                                       {"far", Bytes(1e10), BytesPerSecond(1e10)}});
+  lowering::AlgorithmWork work;
+  work.stages = {{.name = "a", .bytes = Bytes(1e6), .working_set = Bytes(5e4)},
+                 {.name = "b", .bytes = Bytes(2e6), .working_set = Bytes(1e6)},
+                 {.name = "c", .bytes = Bytes(4e6), .working_set = Bytes(1e8)}};
+  EXPECT_EQ(traffic_of(roofline, work, Bytes()),
+            (std::vector<Bytes>{Bytes(7e6), Bytes(6e6), Bytes(4e6)}));
+  EXPECT_EQ(traffic_of(roofline, work, Bytes(5e6)),
+            (std::vector<Bytes>{Bytes(7e6), Bytes(6e6), Bytes(5e6)}));
+}
+
 TEST(MeasuredRoofline, SaysWhatIsMissing) {
   const auto lacks = [](std::vector<ResultFile> files, int threads, const std::string& word) {
     try {
@@ -80,6 +121,15 @@ TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
   const PlacedKernel best = place(roofline, fast);
   EXPECT_DOUBLE_EQ(best.share(), 1);
   EXPECT_DOUBLE_EQ(best.executed.si(), 1e11);
+}
+
+TEST(PlacedKernel, IsBoundLessWhereItsStagesCouldOverlap) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  const KernelSample measured = sample(lowering::Method::im2col, 1e-1);
+  const PlacedKernel placed = place(roofline, measured);
+  EXPECT_LT(placed.overlapped_bound, placed.bound);
+  EXPECT_GE(placed.overlapped_bound, measured.what.work.flops() / roofline.peak());
+  EXPECT_EQ(placed.source, 1);
 }
 
 TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {
