@@ -7,6 +7,7 @@
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
 #include "report/json/fields.hpp"
+#include "report/kernel_cells.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::report {
@@ -38,34 +39,32 @@ Table ceilings_table(const HierarchicalRoofline& roofline) {
 Table kernels_table(std::span<const PlacedKernel> kernels, std::optional<FlopsPerSecond> peak) {
   Table table;
   table.title = "Convolutions under them";
-  table.columns = {{"algorithm", Align::left},
-                   {"pass", Align::left},
-                   {"kernel", Align::left},
-                   {"batch"},
-                   {"FLOP/B"},
-                   {"executed GFLOP/s"},
-                   {"effective GFLOP/s"},
-                   {"of roofline"},
-                   {"bound by", Align::left}};
+  table.columns = kernel_columns();
+  for (const char* heading : {"FLOP/B", "executed GFLOP/s", "effective GFLOP/s", "of roofline"}) {
+    table.columns.push_back({heading});
+  }
+  table.columns.push_back({"bound by", Align::left});
   if (peak) table.columns.push_back({"of data sheet"});
   for (const PlacedKernel& kernel : kernels) {
-    const model::KernelCase& what = kernel.sample->what;
-    table.rows.push_back({{what.way.algorithm()},
-                          {std::string(pass_name(what.way.pass))},
-                          {what.kernel},
-                          {std::to_string(what.batch)},
-                          {significant(kernel.intensity.si(), 3)},
-                          {giga(kernel.executed)},
-                          {giga(kernel.effective)},
-                          {percent(kernel.share())},
-                          {kernel.bound_by_memory ? "memory" : "arithmetic"}});
-    if (peak) table.rows.back().push_back({percent(kernel.executed / *peak)});
+    std::vector<Cell> cells = kernel_cells(kernel.sample->what);
+    cells.insert(cells.end(), {{significant(kernel.intensity.si(), 3)},
+                               {giga(kernel.executed)},
+                               {giga(kernel.effective)},
+                               {percent(kernel.share())},
+                               {kernel.bound_by_memory ? "memory" : "arithmetic"}});
+    if (peak) cells.push_back({percent(kernel.executed / *peak)});
+    table.rows.push_back(std::move(cells));
   }
   table.notes = {
       "effective counts the operations of a direct convolution, executed those of the algorithm",
       "of roofline: the least time that the ceilings allow the algorithm's stages, over the time "
       "measured"};
   return table;
+}
+
+/// Of a direct convolution that moves every tensor once   [MODEL 4.1, 4.2].
+FlopsPerByte effective_intensity(const ConvolutionShape& shape) {
+  return direct_flops(shape) / least_bytes(shape);
 }
 
 Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> peak) {
@@ -80,6 +79,7 @@ Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> pea
           {"cache", what.way.cache},
           {"time_s", number(kernel.sample->time)},
           {"intensity_flops_per_byte", number(kernel.intensity.si())},
+          {"effective_intensity_flops_per_byte", number(effective_intensity(what.shape).si())},
           {"executed_flops_per_s", number(kernel.executed.si())},
           {"effective_flops_per_s", number(kernel.effective.si())},
           {"bound_s", number(kernel.bound)},
@@ -106,26 +106,20 @@ std::string to_json(const HierarchicalRoofline& roofline, std::span<const Placed
 
 Table records(std::span<const PlacedKernel> kernels) {
   Table table;
-  for (const char* key : {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache",
-                          "time_s", "intensity_flops_per_byte", "executed_flops_per_s",
+  table.columns = kernel_record_columns();
+  for (const char* key : {"time_s", "intensity_flops_per_byte", "executed_flops_per_s",
                           "effective_flops_per_s", "bound_s", "share_of_roofline"}) {
     table.columns.push_back({key});
   }
   for (const PlacedKernel& kernel : kernels) {
-    const model::KernelCase& what = kernel.sample->what;
-    table.rows.push_back({{what.way.backend},
-                          {std::string(lowering::method_name(what.way.method))},
-                          {std::string(pass_name(what.way.pass))},
-                          {what.kernel},
-                          {std::to_string(what.batch)},
-                          {std::to_string(what.way.threads)},
-                          {what.way.cache},
-                          {exact(kernel.sample->time.si())},
-                          {exact(kernel.intensity.si())},
-                          {exact(kernel.executed.si())},
-                          {exact(kernel.effective.si())},
-                          {exact(kernel.bound.si())},
-                          {exact(kernel.share())}});
+    std::vector<Cell> cells = kernel_record_cells(kernel.sample->what);
+    cells.insert(cells.end(), {{exact(kernel.sample->time.si())},
+                               {exact(kernel.intensity.si())},
+                               {exact(kernel.executed.si())},
+                               {exact(kernel.effective.si())},
+                               {exact(kernel.bound.si())},
+                               {exact(kernel.share())}});
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }

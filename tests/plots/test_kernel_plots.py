@@ -151,7 +151,8 @@ class CrossoverTest(plot_case.PlotCase):
         others = [("cuda", f"plan_{index}") for index in range(30)]
         styles = algorithms.styles([*algorithms.KNOWN, *others]).values()
         same_word = {("onednn", "winograd_f4"), ("onednn", "winograd")}  # of one backend, one way
-        self.assertEqual(len({(s.colour, s.mark) for s in styles}), len(styles) - len(same_word) + 1)
+        looks = {(style.colour, style.mark) for style in styles}
+        self.assertEqual(len(looks), len(styles) - len(same_word) + 1)
         self.assertEqual(len({style.name for style in styles}), len(styles))
         self.assertEqual(algorithms.word_of("winograd_f4_fused"), "F(4,3) fused")
 

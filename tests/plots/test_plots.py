@@ -145,7 +145,8 @@ def sample_results():
                 "series": {"time": {"unit": "s", "samples": samples}},
             }
         )
-    return plot_case.lines_of("comm", lines) + '{"benchmark": "comm", "axes": {"coll'  # stopped in the middle of a line
+    text = plot_case.lines_of("comm", lines)
+    return text + '{"benchmark": "comm", "axes": {"coll'  # stopped in the middle of a line
 
 
 class PlotsTest(plot_case.PlotCase):
