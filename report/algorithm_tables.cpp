@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
@@ -150,12 +151,20 @@ std::vector<Cell> overview_cells(const Case& what, const ByAlgorithm& all,
   return cells;
 }
 
-Table overview(const Axes& condition, const Rows& rows, const KernelStudy& study) {
-  std::map<Case, Rows> cases;
+using Conditions = std::map<Axes, std::map<Case, Rows>>;
+
+Conditions by_condition(std::span<const ResultFile> results) {
+  Conditions conditions;
+  for (const Measurement* row : rows_of(results)) {
+    conditions[condition_of(*row)][case_of(*row)].push_back(row);
+  }
+  return conditions;
+}
+
+Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const KernelStudy& study) {
   std::set<std::string> algorithms;
-  for (const Measurement* row : rows) {
-    cases[case_of(*row)].push_back(row);
-    algorithms.insert(algorithm_of(*row));
+  for (const auto& [what, rows] : cases) {
+    for (const Measurement* row : rows) algorithms.insert(algorithm_of(*row));
   }
   Table table;
   table.title = "The fastest algorithm of each layer: " + constant_axes(std::span(&condition, 1));
@@ -202,8 +211,10 @@ std::string intensity_text(const Measurement& measurement) {
 
 std::string what_ran(const Measurement& measurement) {
   if (measurement.status == Status::ok) return measurement.implementation;
+  const std::string what =
+      measurement.implementation.empty() ? "" : measurement.implementation + "; ";
   const std::string why = measurement.reason.empty() ? "" : ": " + measurement.reason;
-  return std::string(status_name(measurement.status)) + why;
+  return what + std::string(status_name(measurement.status)) + why;
 }
 
 std::vector<Field> axis_fields(const Rows& rows) {
@@ -286,13 +297,35 @@ Table details(const std::string& title, Rows rows, const KernelStudy& study) {
 
 }  // namespace
 
+std::string fastest_sentence(std::span<const ResultFile> results) {
+  std::map<std::string, long long> wins;
+  long long all = 0;
+  for (const auto& [condition, cases] : by_condition(results)) {
+    for (const auto& [what, rows] : cases) {
+      const Rows ranked = ranking(by_algorithm(rows));
+      if (ranked.empty()) continue;
+      ++wins[algorithm_of(*ranked.front())];
+      ++all;
+    }
+  }
+  std::vector<std::pair<long long, std::string>> ordered;
+  ordered.reserve(wins.size());
+  for (const auto& [algorithm, count] : wins) ordered.emplace_back(count, algorithm);
+  std::ranges::stable_sort(ordered, std::greater{}, [](const auto& win) { return win.first; });
+  std::vector<std::string> parts;
+  parts.reserve(ordered.size());
+  for (const auto& [count, algorithm] : ordered) {
+    parts.push_back(fmt::format("{} at {}", algorithm, count));
+  }
+  return fmt::format("The fastest algorithm of {}: {}.",
+                     counted(all, "measured case") + " (layer, pass and batch)",
+                     parts.empty() ? "none ran" : fmt::format("{}", fmt::join(parts, ", ")));
+}
+
 std::vector<Table> fastest_tables(std::span<const ResultFile> results, const KernelStudy& study) {
-  std::map<Axes, Rows> conditions;
-  for (const Measurement* row : rows_of(results)) conditions[condition_of(*row)].push_back(row);
   std::vector<Table> tables;
-  tables.reserve(conditions.size());
-  for (const auto& [condition, rows] : conditions) {
-    tables.push_back(overview(condition, rows, study));
+  for (const auto& [condition, cases] : by_condition(results)) {
+    tables.push_back(overview(condition, cases, study));
   }
   return tables;
 }

@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/measurement.hpp"
@@ -7,6 +8,9 @@
 #include "report/table.hpp"
 
 namespace dlscale::report {
+
+/// At how many layers, passes and batches each algorithm is the fastest, in a sentence.
+std::string fastest_sentence(std::span<const ResultFile> results);
 
 /// Which algorithm is fastest: a row a layer and pass, all algorithms side by side in ms; a table a
 /// network, batch and whatever else they were measured under. Only rows that name an algorithm:

@@ -6,6 +6,7 @@ namespace dlscale::report {
 Section convolution_section(const ReportInput& input) {
   const KernelStudy& study = *input.kernels;
   Section section{"convolutions", "Convolutions by algorithm", {}};
+  section.blocks.emplace_back(Paragraph{fastest_sentence(input.results)});
   section.blocks.emplace_back(FigureSlot{"crossover"});
   section.blocks.emplace_back(FigureSlot{"roofline"});
   if (!study.obstacle().empty()) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -83,7 +84,11 @@ Table peaks_table(std::span<const ResultFile> results) {
                    {"ranks at once"},
                    {"GFLOP/s"},
                    {"95 %"}};
-  for (const Measurement* row : rows_of(results, "peak")) {
+  Rows rows = rows_of(results, "peak");
+  std::ranges::stable_sort(rows, {}, [](const Measurement* row) {
+    return std::pair(axis(*row, "dtype"), axis(*row, "isa"));
+  });
+  for (const Measurement* row : rows) {
     const auto rate = rates(*row).flops;
     if (axis(*row, "operation") != "fma" || !rate) continue;
     table.rows.push_back({{axis(*row, "isa")},

@@ -205,7 +205,10 @@ Table speedups_table(const ReportInput& input) {
 
 Document parts_document(const ReportInput& input) {
   Document document;
-  if (input.kernels) document.tables = fastest_tables(input.results, *input.kernels);
+  if (input.kernels) {
+    document.lead = fastest_sentence(input.results);
+    document.tables = fastest_tables(input.results, *input.kernels);
+  }
   for (Table& table : processor_tables(input.results)) document.tables.push_back(std::move(table));
   document.records = result_records(input.results);
   document.json = results_json(input.results);

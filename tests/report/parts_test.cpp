@@ -52,6 +52,13 @@ TEST(FastestTables, HaveAlgorithmsSideBySideAndTheLeadOfTheFastest) {
   EXPECT_FALSE(has_column(table, "onednn chosen ms"));
 }
 
+TEST(FastestSentence, CountsWhereAnAlgorithmIsFastest) {
+  EXPECT_EQ(fastest_sentence(std::vector{samples::algorithms()}),
+            "The fastest algorithm of 2 measured cases (layer, pass and batch): native winograd_f4 "
+            "at 2.");
+  EXPECT_TRUE(contains(fastest_sentence({}), "none ran"));
+}
+
 TEST(FastestTables, TakeTheMiddleOfRepeats) {
   std::vector<Measurement> rows;
   for (const double seconds : {0.5, 0.1, 0.3}) {
@@ -91,6 +98,15 @@ TEST(LayerTables, HaveSpeedWorkspaceErrorsAndReasons) {
   EXPECT_EQ(cell(table, 0, "executed FLOP/B"), "10.0");
   EXPECT_EQ(cell(table, 3, "ran"), "unsupported: images need 256 points each way");
   EXPECT_EQ(cell(table, 4, "pass"), "backward_data");
+}
+
+TEST(LayerTables, NameWhatRanWhereTheTimeIsUnstable) {
+  Measurement row = samples::algorithm({});
+  row.status = Status::unstable;
+  row.reason = "still wide";
+  const std::vector<ResultFile> results{samples::file("conv", {row})};
+  const auto tables = layer_tables(results, KernelStudy(results));
+  EXPECT_EQ(cell(tables.front(), 0, "ran"), "im2col+gemm; unstable: still wide");
 }
 
 TEST(KernelStudy, GivesTheShareOfTheMeasuredRoofline) {
