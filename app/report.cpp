@@ -1,5 +1,6 @@
 // dlscale report: one page that says how fast, what bounds it, and how far the predictions were
-// off.
+// off; of results without training runs, which convolution is fastest and what the processor can
+// do.
 #include "report/report.hpp"
 
 #include <fmt/format.h>
@@ -70,15 +71,19 @@ bool is_page(std::istream& content) {
   content.read(start.data(), static_cast<std::streamsize>(start.size()));
   start.resize(static_cast<std::size_t>(content.gcount()));
   const std::size_t title = start.find("<title>");
-  return start.starts_with("# dlscale: training on ") ||
-         (title != std::string::npos &&
-          start.substr(title).starts_with("<title>dlscale: training on "));
+  const auto has_title = [](std::string_view text, const std::string& before) {
+    return text.starts_with(before + "dlscale: training on ") ||
+           text.starts_with(before + "dlscale: measured on ");
+  };
+  return has_title(start, "# ") ||
+         (title != std::string::npos && has_title(start.substr(title), "<title>"));
 }
 
 /// Figures don't say who drew them: they are ours where another file of the report lies beside
 /// them.
 void refuse_foreign_figures(const fs::path& folder) {
-  for (const char* ours : {"index.html", "README.md", "validation.json", "predictions.json"}) {
+  for (const char* ours :
+       {"index.html", "README.md", "validation.json", "predictions.json", "roofline.json"}) {
     if (fs::exists(folder / ours)) return;
   }
   for (const std::string& figure : report::figure_files()) {
@@ -94,7 +99,8 @@ void refuse_foreign_files(const fs::path& folder) {
   }
   const std::map<std::string, std::string> schemas{{"validation.json", "dlscale.validation"},
                                                    {"predictions.json", "dlscale.prediction"},
-                                                   {"machine.json", "dlscale.machine"}};
+                                                   {"machine.json", "dlscale.machine"},
+                                                   {"roofline.json", "dlscale.roofline"}};
   for (const auto& [name, schema] : schemas) {
     refuse_foreign_file(folder / name, "a " + schema, [&schema = schema](std::istream& content) {
       return opens_with_schema(content, schema);
@@ -102,23 +108,38 @@ void refuse_foreign_files(const fs::path& folder) {
   }
 }
 
+void add_training(report::ReportInput& input, const ReportOptions& options) {
+  input.machine = model::load_machine(machine_file(options));
+  options.inter_node.apply(input.machine.cluster);
+  input.limits = options.limits;
+  input.validation = report::validate(input.machine, results_of(options.results, {"e2e"}));
+  input.curves = curves(input.validation, input.machine, options.ranks);
+}
+
+/// Results without training runs can still tell of convolutions and the processor.
+report::ReportInput read_input(const ReportOptions& options) {
+  report::ReportInput input;
+  input.results = all_results(options.results);
+  input.trained =
+      report::has_benchmark(input.results, {"e2e"}) || !report::tells_of_parts(input.results);
+  if (input.trained) add_training(input, options);
+  if (report::compares_algorithms(input.results)) {
+    input.kernels = std::make_shared<report::KernelStudy>(input.results);
+  }
+  return input;
+}
+
 ExitCode write_report(const ReportOptions& options) {
   const fs::path out(options.out);
   refuse_foreign_files(out);
   refuse_foreign_figures(out);
-  report::ReportInput input;
-  input.machine = model::load_machine(machine_file(options));
-  options.inter_node.apply(input.machine.cluster);
-  input.limits = options.limits;
-  input.results = all_results(options.results);
-  input.validation = report::validate(input.machine, results_of(options.results, {"e2e"}));
-  input.curves = curves(input.validation, input.machine, options.ranks);
+  const report::ReportInput input = read_input(options);
   const report::Figures figures = report::run_plots(input, out);
   for (const std::string& trouble : figures.troubles) fmt::print(stderr, "report: {}\n", trouble);
   write_output((out / "index.html").string(), report::html(input, figures));
   write_output((out / "README.md").string(), report::markdown(input, figures));
   const DocumentOutput on_screen;
-  on_screen.write(report::summary_document(input));
+  on_screen.write(input.trained ? report::summary_document(input) : report::parts_document(input));
   fmt::print("\nreport: {}\n", fs::absolute(out / "index.html").lexically_normal().string());
   return ExitCode::ok;
 }
@@ -126,7 +147,8 @@ ExitCode write_report(const ReportOptions& options) {
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   verb.add_option("results", options->results,
-                  "Result files and folders, of bench e2e and of what was measured")
+                  "Result files and folders, of bench e2e and of what was measured; without e2e a "
+                  "page of convolutions by algorithms, caches, memory and arithmetic")
       ->required();
   verb.add_option("--machine", options->machine,
                   "Machine file (default: machine.json in a folder of results)");

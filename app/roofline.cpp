@@ -15,6 +15,7 @@
 #include "core/replaceable.hpp"
 #include "model/roofline/kernel_fit.hpp"
 #include "model/roofline/measured_roofline.hpp"
+#include "report/kernel_study.hpp"
 #include "report/placed_table.hpp"
 #include "report/roofline_table.hpp"
 
@@ -39,21 +40,6 @@ struct ValidateOptions {
   DocumentOutput output;
 };
 
-/// The processor of all results, which must be one.
-std::string processor_of(const std::vector<ResultFile>& files) {
-  const std::string& cpu = files.front().header.environment.cpu;
-  const std::string& host = files.front().header.environment.host_hash;
-  for (const ResultFile& file : files) {
-    const Environment& other = file.header.environment;
-    if (other.cpu == cpu && other.host_hash == host) continue;
-    throw ConfigError(fmt::format(
-        "{} and {} were measured on different hosts, whose kernels take different times. Give the "
-        "results of one.",
-        files.front().path.string(), file.path.string()));
-  }
-  return cpu;
-}
-
 std::vector<ResultFile> convolutions_of(const std::vector<std::string>& paths) {
   std::vector<ResultFile> files = results_of(paths, {"conv"});
   if (files.empty()) {
@@ -71,7 +57,7 @@ ExitCode fit(const FitOptions& options) {
     });
   }
   const std::vector<ResultFile> files = convolutions_of(options.results);
-  const std::string cpu = processor_of(files);
+  const std::string cpu = report::processor_of(files);
   model::LeftOut left_out;
   const auto samples = model::kernel_samples(files, left_out);
   std::vector<std::string> skipped;
@@ -90,7 +76,7 @@ ExitCode fit(const FitOptions& options) {
 
 ExitCode validate(const ValidateOptions& options) {
   const std::vector<ResultFile> files = convolutions_of(options.results);
-  processor_of(files);
+  report::processor_of(files);
   model::LeftOut left_out;
   const auto samples = model::kernel_samples(files, left_out);
   const model::KernelJudgement judgement = model::judge_kernels(samples);
@@ -113,7 +99,7 @@ ExitCode show(const ShowOptions& options) {
   const auto peak = data_sheet_peak(options.cluster);
   const std::vector<ResultFile> files =
       results_of(options.results, {"conv", "memory", "gemm", "peak"});
-  if (!files.empty()) processor_of(files);
+  if (!files.empty()) report::processor_of(files);
   model::LeftOut left_out;
   auto samples = model::kernel_samples(files, left_out);
   const auto roofline = model::measured_roofline(files, samples, options.threads);

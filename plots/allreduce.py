@@ -5,21 +5,11 @@ Reads machine files (the fit) and result files of "dlscale bench comm" (the poin
 Example: plots/allreduce.py --machine machine.json results/comm.jsonl -o allreduce
 """
 
-import argparse
 import statistics
 
 import matplotlib.pyplot as plt
 
 import figure_io
-
-SIZES = [("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30)]
-
-
-def size_text(size):
-    """A message size for a tick: 64 KiB."""
-    unit, scale = [pair for pair in SIZES if size >= pair[1] or pair[1] == 1][-1]
-    return f"{size / scale:g} {unit}"
-
 
 def slowest_rank(samples):
     """Per repetition, the time of the last rank."""
@@ -97,15 +87,9 @@ def name_of(key):
     return f"{ranks} ranks" if ranks == on_node else f"{ranks} ranks, {on_node} on a node"
 
 
-def set_size_axis(axes, smallest, largest):
-    axes.set_xscale("log", base=2)
-    axes.set_yscale("log")
-    first = max(0, (int(smallest)).bit_length() - 1)
-    last = (int(largest)).bit_length()
-    step = max(2, 2 * ((last - first) // 14))
-    ticks = [2**power for power in range(first - first % 2, last + 1, step)]
-    axes.set_xticks(ticks, [size_text(tick) for tick in ticks], rotation=35, ha="right")
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+def set_axes(axes, smallest, largest):
+    figure_io.set_size_ticks(axes, smallest, largest)
+    figure_io.set_plain_log(axes.yaxis)
     axes.minorticks_off()
     axes.grid()
     axes.set_xlabel("message size")
@@ -126,19 +110,16 @@ def draw(fits, points):
             draw_fit(axes, fits[key], colour, name_of(key))
             sizes += [segment["from_bytes"] for segment in fits[key]]
             sizes += [segment["to_bytes"] for segment in fits[key]]
-    set_size_axis(axes, max(1, min(sizes)), max(sizes))
+    set_axes(axes, max(1, min(sizes)), max(sizes))
     axes.legend(fontsize=8, loc="upper left")
     figure.tight_layout()
     return figure
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = figure_io.parser_of(__doc__)
     parser.add_argument("results", nargs="*", help="result files of dlscale bench comm")
     parser.add_argument("--machine", help="machine file of dlscale calibrate: the fitted line")
-    figure_io.add_output_option(parser)
     arguments = parser.parse_args()
     fits = {}
     if arguments.machine:

@@ -1,10 +1,12 @@
-"""What the figures share: reading results, colours, sizes and writing SVG and PNG."""
+"""What the figures share: reading results, colours, sizes, legends and writing SVG and PNG."""
 
+import argparse
 import json
 import pathlib
 import sys
 
 import matplotlib
+import matplotlib.ticker
 
 matplotlib.use("Agg")
 matplotlib.rcParams.update(
@@ -32,6 +34,7 @@ PHASES = [
     ("t_u", "update", "#009e73"),
     ("t_other", "anything else", "#cc79a7"),
 ]
+GREY = "#6b7480"  # what is told or ideal, beside what was measured
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
 
 
@@ -79,10 +82,59 @@ def label(text):
     return str(text).replace("$", r"\$")
 
 
-def add_output_option(parser):
+SIZES = [("B", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", 2**30)]
+
+
+def size_text(size):
+    """Bytes for a tick or a label: 64 KiB."""
+    unit, scale = [pair for pair in SIZES if size >= pair[1] or pair[1] == 1][-1]
+    number = size / scale
+    return f"{number:.3g} {unit}" if number < 999.5 else f"{number:.0f} {unit}"
+
+
+def set_size_ticks(axes, smallest, largest, most=14):
+    """A logarithmic x axis of bytes with ticks at powers of two; `most` ticks, or a few more."""
+    axes.set_xscale("log", base=2)
+    first = max(0, int(smallest).bit_length() - 1)
+    last = int(largest).bit_length()
+    step = max(2, 2 * ((last - first) // most))
+    ticks = [2**power for power in range(first - first % 2, last + 1, step)]
+    axes.set_xticks(ticks, [size_text(tick) for tick in ticks], rotation=35, ha="right")
+
+
+def set_plain_log(axis):
+    """A logarithmic axis with numbers as they are, not as powers of ten."""
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.set_major_locator(matplotlib.ticker.LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_locator(matplotlib.ticker.NullLocator())
+
+
+def add_legend(figure, columns=5):
+    """One legend for all panels, below them; a name that several panels have stands there once."""
+    entries = {}
+    for axes in figure.axes:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(name, handle)
+    figure.legend(
+        entries.values(),
+        entries.keys(),
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        ncols=max(1, min(columns, len(entries))),
+        fontsize=8,
+    )
+
+
+def parser_of(doc):
+    """A parser with the option that every figure has; `doc` is that of the script."""
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "-o", "--output", required=True, type=pathlib.Path, help="writes OUTPUT.svg and OUTPUT.png"
     )
+    return parser
 
 
 def save(figure, stem):

@@ -5,8 +5,6 @@ Reads the JSON of "dlscale validate --format json".
 Example: plots/phases.py validation.json -o phases
 """
 
-import argparse
-
 import matplotlib.pyplot as plt
 
 import figure_io
@@ -131,11 +129,8 @@ def draw(validation):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = figure_io.parser_of(__doc__)
     parser.add_argument("validation", help="JSON of dlscale validate")
-    figure_io.add_output_option(parser)
     arguments = parser.parse_args()
     validation = figure_io.read_json(arguments.validation, "dlscale.validation")
     figure_io.save(draw(validation), arguments.output)

@@ -6,8 +6,6 @@ Reads the JSON of "dlscale predict --format json" and, for the measured points, 
 Example: plots/speedup.py predictions.json --validation validation.json -o speedup
 """
 
-import argparse
-
 import matplotlib.pyplot as plt
 
 import figure_io
@@ -76,7 +74,7 @@ def draw_network(axes, network, curves, points):
         colour = figure_io.COLOURS[index % len(figure_io.COLOURS)]
         ranks.update(draw_curve(axes, curve, colour, len(curves) > 1))
     ideal = sorted(ranks)
-    axes.plot(ideal, ideal, color="#6b7480", linestyle="--", linewidth=0.9, label="ideal")
+    axes.plot(ideal, ideal, color=figure_io.GREY, linestyle="--", linewidth=0.9, label="ideal")
     for schedule in sorted({point[0] for point in points}):
         mine = [point for point in points if point[0] == schedule]
         axes.plot(
@@ -98,22 +96,6 @@ def draw_network(axes, network, curves, points):
     axes.set_title(figure_io.label(network), loc="left", fontsize=9.5)
 
 
-def add_legend(figure):
-    """One legend for all panels, below them."""
-    entries = {}
-    for axes in figure.axes:
-        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(name, handle)
-    figure.legend(
-        entries.values(),
-        entries.keys(),
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        ncols=min(5, len(entries)),
-        fontsize=8,
-    )
-
-
 def draw(predictions, validation):
     networks = curves_of(predictions)
     if not networks:
@@ -131,17 +113,14 @@ def draw(predictions, validation):
     for axes in grid[:, 0]:
         axes.set_ylabel("speed-up over 1 worker")
     figure.tight_layout()
-    add_legend(figure)
+    figure_io.add_legend(figure)
     return figure
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = figure_io.parser_of(__doc__)
     parser.add_argument("predictions", help="JSON of dlscale predict")
     parser.add_argument("--validation", help="JSON of dlscale validate: the measured points")
-    figure_io.add_output_option(parser)
     arguments = parser.parse_args()
     predictions = figure_io.read_json(arguments.predictions, "dlscale.prediction")
     validation = None

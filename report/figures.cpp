@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -11,9 +12,11 @@
 #include <fmt/ranges.h>
 
 #include "core/error.hpp"
+#include "report/axes.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/page/svg_text.hpp"
+#include "report/placed_table.hpp"
 #include "report/process.hpp"
 #include "report/report.hpp"
 
@@ -67,15 +70,13 @@ std::string all_predictions(const ReportInput& input) {
   return prediction_json(all);
 }
 
-/// Result files with all-reduce times that are still where they were read.
-std::vector<std::string> collective_files(const ReportInput& input) {
-  std::vector<std::string> files;
+/// Adds the result files of a benchmark that are still where they were read.
+void append_files(Plot& plot, const ReportInput& input, std::string_view benchmark) {
   for (const ResultFile& file : input.results) {
-    if (file.header.benchmark == "comm" && fs::exists(file.path)) {
-      files.push_back(file.path.string());
+    if (file.header.benchmark == benchmark && fs::exists(file.path)) {
+      plot.arguments.push_back(file.path.string());
     }
   }
-  return files;
 }
 
 std::string networks(const ReportInput& input) {
@@ -115,17 +116,101 @@ Plot allreduce_plot(const ReportInput& input, const fs::path& folder) {
              "table of collectives has the fitted values.",
              "", ""},
             {"--machine", (folder / "machine.json").string()}};
-  for (const std::string& file : collective_files(input)) plot.arguments.push_back(file);
+  append_files(plot, input, "comm");
   return plot;
 }
 
-std::vector<Plot> wanted_plots(const ReportInput& input, const fs::path& folder) {
-  std::vector<Plot> plots{phases_plot(input, folder)};
+/// A figure of the result files of one benchmark alone.
+Plot results_plot(const ReportInput& input, std::string_view benchmark, Figure figure) {
+  Plot plot{std::move(figure), {}};
+  append_files(plot, input, benchmark);
+  return plot;
+}
+
+Plot crossover_plot(const ReportInput& input) {
+  return results_plot(
+      input, "conv",
+      {"crossover", "The fastest algorithm, by the size of filter and image",
+       "Maps of the fastest convolution algorithm, a map a pass: filter sizes from bottom to top, "
+       "image sizes from left to right; each cell has the name and its lead. The tables of the "
+       "fastest algorithms have the numbers.",
+       "", ""});
+}
+
+Plot batch_plot(const ReportInput& input) {
+  return results_plot(
+      input, "conv",
+      {"batch_speed", "Speed against the batch",
+       "Effective speed of convolutions against the number of images, a panel a layer and a line "
+       "an algorithm, with 95 % intervals. The tables by layer have the numbers.",
+       "", ""});
+}
+
+Plot latency_plot(const ReportInput& input) {
+  return results_plot(
+      input, "latency",
+      {"latency", "Latency of a pointer chase, and what asking for pages adds",
+       "Latency of an access against the working set, both axes logarithmic, with the sizes of "
+       "caches as measured and as the system tells them. The table of levels has the numbers.",
+       "", ""});
+}
+
+Plot roofline_plot(const ReportInput& input, const fs::path& folder) {
+  write_text(folder / "roofline.json",
+             placed_document(*input.kernels->roofline(), input.kernels->placed(), {}).json);
+  Plot plot{{"roofline", "Layers under the measured ceilings: a mark a layer and algorithm",
+             "Rooflines with logarithmic axes, a row a network and a panel a pass: operations a "
+             "second that algorithms execute against their operations a byte, below the ceilings "
+             "of memory levels and arithmetic. The tables have the numbers.",
+             "", ""},
+            {(folder / "roofline.json").string()}};
+  append_files(plot, input, "peak");
+  return plot;
+}
+
+/// Whether a convolution was measured by an algorithm with two batches.
+bool has_two_batches(const ReportInput& input) {
+  std::map<std::vector<std::string>, std::string> batches;
+  for (const ResultFile& file : input.results) {
+    for (const Measurement& each : file.measurements) {
+      if (!names_algorithm(each)) continue;
+      const std::string batch = axis_or_empty(each.axes, "batch");
+      const auto [place, added] = batches.try_emplace(
+          {axis_or_empty(each.axes, "kernel"), axis_or_empty(each.axes, "pass")}, batch);
+      if (!added && place->second != batch) return true;
+    }
+  }
+  return false;
+}
+
+bool has_sweep_of_latencies(const ReportInput& input) {
+  const auto is_sweep = [](const Measurement& each) {
+    return each.benchmark == "latency" && each.series.contains("working_set");
+  };
+  return std::ranges::any_of(input.results, [&](const ResultFile& file) {
+    return std::ranges::any_of(file.measurements, is_sweep);
+  });
+}
+
+void append_plots_of_training(std::vector<Plot>& plots, const ReportInput& input,
+                              const fs::path& folder) {
+  plots.push_back(phases_plot(input, folder));
   const auto has_points = [](const auto& curve) { return curve.size() > 1; };
   if (std::ranges::any_of(input.curves, has_points)) {
     plots.push_back(speedup_plot(input, folder));
   }
   if (!input.machine.collectives.empty()) plots.push_back(allreduce_plot(input, folder));
+}
+
+std::vector<Plot> wanted_plots(const ReportInput& input, const fs::path& folder) {
+  std::vector<Plot> plots;
+  if (input.trained) append_plots_of_training(plots, input, folder);
+  if (input.kernels) {
+    plots.push_back(crossover_plot(input));
+    if (input.kernels->roofline()) plots.push_back(roofline_plot(input, folder));
+    if (has_two_batches(input)) plots.push_back(batch_plot(input));
+  }
+  if (has_sweep_of_latencies(input)) plots.push_back(latency_plot(input));
   return plots;
 }
 
@@ -187,7 +272,8 @@ Figures run_plots(const ReportInput& input, const std::filesystem::path& folder)
 
 std::vector<std::string> figure_files() {
   std::vector<std::string> files;
-  for (const char* stem : {"phases", "speedup", "allreduce"}) {
+  for (const char* stem :
+       {"phases", "speedup", "allreduce", "crossover", "roofline", "batch_speed", "latency"}) {
     for (const char* ending : {".svg", ".png"}) files.push_back(std::string(stem) + ending);
   }
   return files;

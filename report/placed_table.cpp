@@ -7,6 +7,7 @@
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
 #include "report/json/fields.hpp"
+#include "report/kernel_cells.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::report {
@@ -51,32 +52,25 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
                     std::optional<FlopsPerSecond> peak) {
   Table table;
   table.title = "Convolutions under them";
-  table.columns = {{"algorithm", Align::left},
-                   {"pass", Align::left},
-                   {"kernel", Align::left},
-                   {"batch"},
-                   {"FLOP/B"},
-                   {"executed GFLOP/s"},
-                   {"effective GFLOP/s"},
-                   {"of roofline"},
-                   {"if stages overlapped"},
-                   {"bound by", Align::left},
-                   {"data from", Align::left}};
+  table.columns = kernel_columns();
+  for (const char* heading :
+       {"FLOP/B", "executed GFLOP/s", "effective GFLOP/s", "of roofline", "if stages overlapped"}) {
+    table.columns.push_back({heading});
+  }
+  table.columns.push_back({"bound by", Align::left});
+  table.columns.push_back({"data from", Align::left});
   if (peak) table.columns.push_back({"of data sheet"});
   for (const PlacedKernel& kernel : kernels) {
-    const model::KernelCase& what = kernel.sample->what;
-    table.rows.push_back({{what.way.algorithm()},
-                          {std::string(pass_name(what.way.pass))},
-                          {what.kernel},
-                          {std::to_string(what.batch)},
-                          {significant(kernel.intensity.si(), 3)},
-                          {giga(kernel.executed)},
-                          {giga(kernel.effective)},
-                          {percent(kernel.share())},
-                          {percent(kernel.overlapped_bound / kernel.sample->time)},
-                          {kernel.bound_by_memory ? "memory" : "arithmetic"},
-                          {roofline.levels().at(kernel.source).name}});
-    if (peak) table.rows.back().push_back({percent(kernel.executed / *peak)});
+    std::vector<Cell> cells = kernel_cells(kernel.sample->what);
+    cells.insert(cells.end(), {{significant(kernel.intensity.si(), 3)},
+                               {giga(kernel.executed)},
+                               {giga(kernel.effective)},
+                               {percent(kernel.share())},
+                               {percent(kernel.overlapped_bound / kernel.sample->time)},
+                               {kernel.bound_by_memory ? "memory" : "arithmetic"},
+                               {roofline.levels().at(kernel.source).name}});
+    if (peak) cells.push_back({percent(kernel.executed / *peak)});
+    table.rows.push_back(std::move(cells));
   }
   table.notes = {
       "effective counts the operations of a direct convolution, executed those of the algorithm",
@@ -86,6 +80,11 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
       "data from: the farthest level whose cache-aware roof is above the executed GFLOP/s; were "
       "all bytes from farther away, it could not be as fast"};
   return table;
+}
+
+/// Of a direct convolution that moves every tensor once   [MODEL 4.1, 4.2].
+FlopsPerByte effective_intensity(const ConvolutionShape& shape) {
+  return direct_flops(shape) / least_bytes(shape);
 }
 
 Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> peak) {
@@ -100,6 +99,7 @@ Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> pea
           {"cache", what.way.cache},
           {"time_s", number(kernel.sample->time)},
           {"intensity_flops_per_byte", number(kernel.intensity.si())},
+          {"effective_intensity_flops_per_byte", number(effective_intensity(what.shape).si())},
           {"executed_flops_per_s", number(kernel.executed.si())},
           {"effective_flops_per_s", number(kernel.effective.si())},
           {"bound_s", number(kernel.bound)},
@@ -133,29 +133,23 @@ std::string to_json(const HierarchicalRoofline& roofline, std::span<const Placed
 
 Table records(std::span<const PlacedKernel> kernels) {
   Table table;
+  table.columns = kernel_record_columns();
   for (const char* key :
-       {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache", "time_s",
-        "intensity_flops_per_byte", "executed_flops_per_s", "effective_flops_per_s", "bound_s",
-        "share_of_roofline", "overlapped_bound_s", "source_level"}) {
+       {"time_s", "intensity_flops_per_byte", "executed_flops_per_s", "effective_flops_per_s",
+        "bound_s", "share_of_roofline", "overlapped_bound_s", "source_level"}) {
     table.columns.push_back({key});
   }
   for (const PlacedKernel& kernel : kernels) {
-    const model::KernelCase& what = kernel.sample->what;
-    table.rows.push_back({{what.way.backend},
-                          {std::string(lowering::method_name(what.way.method))},
-                          {std::string(pass_name(what.way.pass))},
-                          {what.kernel},
-                          {std::to_string(what.batch)},
-                          {std::to_string(what.way.threads)},
-                          {what.way.cache},
-                          {exact(kernel.sample->time.si())},
-                          {exact(kernel.intensity.si())},
-                          {exact(kernel.executed.si())},
-                          {exact(kernel.effective.si())},
-                          {exact(kernel.bound.si())},
-                          {exact(kernel.share())},
-                          {exact(kernel.overlapped_bound.si())},
-                          {std::to_string(kernel.source)}});
+    std::vector<Cell> cells = kernel_record_cells(kernel.sample->what);
+    cells.insert(cells.end(), {{exact(kernel.sample->time.si())},
+                               {exact(kernel.intensity.si())},
+                               {exact(kernel.executed.si())},
+                               {exact(kernel.effective.si())},
+                               {exact(kernel.bound.si())},
+                               {exact(kernel.share())},
+                               {exact(kernel.overlapped_bound.si())},
+                               {std::to_string(kernel.source)}});
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }

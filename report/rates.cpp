@@ -37,6 +37,9 @@ Rates rates(const Measurement& measurement) {
   if (measurement.work && measurement.work->flops > Flops{}) {
     rates.flops = measurement.work->flops / time;
   }
+  if (measurement.algorithmic_work && measurement.algorithmic_work->flops > Flops{}) {
+    rates.algorithmic = measurement.algorithmic_work->flops / time;
+  }
   if (measurement.work && measurement.work->bytes > Bytes{}) {
     rates.bytes = measurement.work->bytes / time;
   }

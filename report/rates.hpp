@@ -11,6 +11,7 @@ namespace dlscale::report {
 /// time or no such work.
 struct Rates {
   std::optional<FlopsPerSecond> flops;
+  std::optional<FlopsPerSecond> algorithmic;  ///< by the operations that the algorithm executes
   std::optional<BytesPerSecond> bytes;
   std::optional<BytesPerSecond> algbw;  ///< of collectives: size of the message / time
   /// algbw · 2(n-1)/n for all-reduce on n ranks [nccl-tests doc/PERFORMANCE.md]: what each link

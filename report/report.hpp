@@ -1,24 +1,39 @@
 #pragma once
 #include <filesystem>
+#include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/measurement.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/figures.hpp"
+#include "report/kernel_study.hpp"
 #include "report/validate.hpp"
 
 namespace dlscale::report {
 
+/// Whether any result file is of one of these benchmarks.
+bool has_benchmark(std::span<const ResultFile> results,
+                   std::initializer_list<std::string_view> benchmarks);
+
+/// Whether results tell something without a training run and a machine: convolutions by algorithms,
+/// or what a processor can do.
+bool tells_of_parts(std::span<const ResultFile> results);
+
 /// Everything the report tells of.
 struct ReportInput {
+  bool trained = true;  ///< there are training runs; without, the next four members are not read
   Validation validation;
   Limits limits;
   /// Speed-up curves: predictions of one run for ascending numbers of ranks, one for each network.
   std::vector<std::vector<model::Prediction>> curves;
   model::Machine machine;
+  /// Convolutions by their algorithms; none where results compare none.
+  std::shared_ptr<const KernelStudy> kernels;
   std::vector<ResultFile> results;  ///< all files, of "e2e" and of what the machine was fitted to
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "report/kernel_cells.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::report {
@@ -126,30 +127,25 @@ Table choice_table(const model::ChoiceLoss& choice, const RooflineLimits& limits
 
 Table records(const KernelJudgement& judgement) {
   Table table;
-  for (const char* key : {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache",
-                          "measured_s", "predicted_s", "low_s", "high_s", "naive_s", "error",
+  table.columns = kernel_record_columns();
+  for (const char* key : {"measured_s", "predicted_s", "low_s", "high_s", "naive_s", "error",
                           "beyond", "algorithm_flops", "algorithm_bytes"}) {
     table.columns.push_back({key});
   }
   for (const JudgedSample& judged : judgement.samples) {
     const auto& [what, time, layers, measurements, ratio] = judged.sample;
     const auto& predicted = judged.prediction;
-    table.rows.push_back({{what.way.backend},
-                          {std::string(lowering::method_name(what.way.method))},
-                          {std::string(pass_name(what.way.pass))},
-                          {what.kernel},
-                          {std::to_string(what.batch)},
-                          {std::to_string(what.way.threads)},
-                          {what.way.cache},
-                          {exact(time.si())},
-                          {exact(predicted.time.value.si())},
-                          {exact(predicted.time.low.si())},
-                          {exact(predicted.time.high.si())},
-                          {exact(predicted.naive.si())},
-                          {exact(judged.error())},
-                          {fmt::format("{}", fmt::join(predicted.beyond, " "))},
-                          {exact(what.work.flops().si())},
-                          {exact(what.work.bytes().si())}});
+    std::vector<Cell> cells = kernel_record_cells(what);
+    cells.insert(cells.end(), {{exact(time.si())},
+                               {exact(predicted.time.value.si())},
+                               {exact(predicted.time.low.si())},
+                               {exact(predicted.time.high.si())},
+                               {exact(predicted.naive.si())},
+                               {exact(judged.error())},
+                               {fmt::format("{}", fmt::join(predicted.beyond, " "))},
+                               {exact(what.work.flops().si())},
+                               {exact(what.work.bytes().si())}});
+    table.rows.push_back(std::move(cells));
   }
   return table;
 }
@@ -165,24 +161,19 @@ Table worst_table(const KernelJudgement& judgement) {
   worst.resize(std::min(shown, worst.size()));
   Table table;
   table.title = "Largest errors";
-  table.columns = {{"algorithm", Align::left},
-                   {"pass", Align::left},
-                   {"kernel", Align::left},
-                   {"batch"},
-                   {"measured ms"},
-                   {"predicted ms"},
-                   {"error"},
-                   {"beyond", Align::left}};
+  table.columns = kernel_columns();
+  for (const char* heading : {"measured ms", "predicted ms", "error"}) {
+    table.columns.push_back({heading});
+  }
+  table.columns.push_back({"beyond", Align::left});
   for (const JudgedSample* judged : worst) {
     const auto& [what, time, layers, measurements, ratio] = judged->sample;
-    table.rows.push_back({{what.way.algorithm()},
-                          {std::string(pass_name(what.way.pass))},
-                          {what.kernel},
-                          {std::to_string(what.batch)},
-                          {milliseconds(time)},
-                          {milliseconds(judged->prediction.time.value)},
-                          {signed_percent(judged->error())},
-                          {fmt::format("{}", fmt::join(judged->prediction.beyond, ", "))}});
+    std::vector<Cell> cells = kernel_cells(what);
+    cells.insert(cells.end(), {{milliseconds(time)},
+                               {milliseconds(judged->prediction.time.value)},
+                               {signed_percent(judged->error())},
+                               {fmt::format("{}", fmt::join(judged->prediction.beyond, ", "))}});
+    table.rows.push_back(std::move(cells));
   }
   table.notes = {"beyond: sizes outside of the range fitted, so that the time is extrapolated"};
   return table;

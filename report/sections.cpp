@@ -11,6 +11,7 @@
 #include "report/environment_rows.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/processor_tables.hpp"
 #include "report/remarks.hpp"
 #include "report/summary.hpp"
 #include "report/validation_table.hpp"
@@ -122,6 +123,11 @@ Table files_table(std::span<const ResultFile> results) {
 }  // namespace
 
 std::string report_title(const ReportInput& input) {
+  if (!input.trained) {
+    const std::string cpu =
+        input.results.empty() ? "" : input.results.front().header.environment.cpu;
+    return fmt::format("dlscale: measured on {}", cpu.empty() ? "this machine" : cpu);
+  }
   const std::string& cluster = input.machine.cluster.name;
   return fmt::format("dlscale: training on {}, predicted and measured",
                      cluster.empty() ? "this machine" : cluster);
@@ -204,11 +210,38 @@ Section warnings_section(const ReportInput& input, const Figures& figures) {
   return {"warnings", "Warnings", {std::move(items)}};
 }
 
+bool has_benchmark(std::span<const ResultFile> results,
+                   std::initializer_list<std::string_view> benchmarks) {
+  return std::ranges::any_of(results, [&](const ResultFile& file) {
+    return std::ranges::find(benchmarks, file.header.benchmark) != benchmarks.end();
+  });
+}
+
+bool tells_of_parts(std::span<const ResultFile> results) {
+  return compares_algorithms(results) || has_benchmark(results, {"latency", "peak"});
+}
+
+Section processor_section(const ReportInput& input) {
+  Section section{"processor", "Caches, memory and arithmetic", {FigureSlot{"latency"}}};
+  for (Table& table : processor_tables(input.results)) {
+    section.blocks.emplace_back(std::move(table));
+  }
+  return section;
+}
+
 std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
-  return {verdict_section(input),          validation_section(input),
-          speedup_section(input),          bounds_section(input),
-          machine_section(input.machine),  environment_section(input),
-          warnings_section(input, figures)};
+  std::vector<Section> sections;
+  if (input.trained) {
+    sections = {verdict_section(input), validation_section(input), speedup_section(input),
+                bounds_section(input), machine_section(input.machine)};
+  }
+  if (input.kernels) sections.push_back(convolution_section(input));
+  if (input.kernels || has_benchmark(input.results, {"latency", "peak"})) {
+    sections.push_back(processor_section(input));
+  }
+  sections.push_back(environment_section(input));
+  sections.push_back(warnings_section(input, figures));
+  return sections;
 }
 
 }  // namespace dlscale::report

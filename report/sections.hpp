@@ -19,7 +19,11 @@ struct Items {
 struct FigureSlot {
   std::string name;
 };
-using Block = std::variant<Paragraph, Items, Table, FigureSlot>;
+/// A table of which only the title shows until it is opened.
+struct Folded {
+  Table table;
+};
+using Block = std::variant<Paragraph, Items, Table, Folded, FigureSlot>;
 
 struct Section {
   std::string id;  ///< lower-case word, for links
@@ -30,7 +34,8 @@ struct Section {
 /// The report in the order in which it is read, without a form: what html() and markdown() write.
 std::vector<Section> report_sections(const ReportInput& input, const Figures& figures);
 
-/// "dlscale on AMD … : predicted and measured".
+/// "dlscale: training on local, predicted and measured" or, where nothing was trained, "dlscale:
+/// measured on AMD …".
 std::string report_title(const ReportInput& input);
 
 // The sections, one function each.
@@ -39,6 +44,8 @@ Section validation_section(const ReportInput& input);
 Section speedup_section(const ReportInput& input);
 Section bounds_section(const ReportInput& input);
 Section machine_section(const model::Machine& machine);
+Section convolution_section(const ReportInput& input);  ///< requires input.kernels
+Section processor_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
 Section warnings_section(const ReportInput& input, const Figures& figures);
 

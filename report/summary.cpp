@@ -8,7 +8,11 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.hpp"
+#include "report/algorithm_tables.hpp"
+#include "report/json/json.hpp"
 #include "report/numbers.hpp"
+#include "report/processor_tables.hpp"
+#include "report/result_records.hpp"
 #include "report/validation_table.hpp"
 
 namespace dlscale::report {
@@ -197,6 +201,18 @@ Table speedups_table(const ReportInput& input) {
                     to_text(cluster.inter_node.latency)));
   }
   return table;
+}
+
+Document parts_document(const ReportInput& input) {
+  Document document;
+  if (input.kernels) {
+    document.lead = fastest_sentence(input.results);
+    document.tables = fastest_tables(input.results, *input.kernels);
+  }
+  for (Table& table : processor_tables(input.results)) document.tables.push_back(std::move(table));
+  document.records = result_records(input.results);
+  document.json = results_json(input.results);
+  return document;
 }
 
 Document summary_document(const ReportInput& input) {

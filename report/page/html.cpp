@@ -26,6 +26,10 @@ struct HtmlBlock {
   }
   std::string operator()(const Items& items) const { return list(items.lines); }
   std::string operator()(const Table& table) const { return html_table(table); }
+  std::string operator()(const Folded& folded) const {
+    return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n",
+                       escape_html(folded.table.title), html_table(folded.table));
+  }
   std::string operator()(const FigureSlot& slot) const {
     const auto found = std::ranges::find(figures->drawn, slot.name, &Figure::name);
     if (found == figures->drawn.end()) return "";

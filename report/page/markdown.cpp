@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "report/format/markdown_text.hpp"
+#include "report/page/html_text.hpp"
 #include "report/report.hpp"
 #include "report/sections.hpp"
 
@@ -24,6 +25,10 @@ struct MarkdownBlock {
     return out;
   }
   std::string operator()(const Table& table) const { return format::markdown_table(table); }
+  std::string operator()(const Folded& folded) const {
+    return fmt::format("<details>\n<summary>{}</summary>\n\n{}\n</details>\n",
+                       escape_html(folded.table.title), format::markdown_table(folded.table));
+  }
   std::string operator()(const FigureSlot& slot) const {
     const auto found = std::ranges::find(figures->drawn, slot.name, &Figure::name);
     if (found == figures->drawn.end()) return "";

@@ -1,21 +1,12 @@
 #!/usr/bin/env python3
-"""Every figure is drawn from sample files, and bad input is told in one sentence.
+"""Figures of training and communication are drawn from sample files; bad input is refused.
 
 Usage: test_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
 """
 
-import importlib.util
-import json
-import pathlib
-import subprocess
-import sys
-import tempfile
-import unittest
-import xml.etree.ElementTree
+import plot_case
 
-PLOTS = pathlib.Path(__file__).resolve().parents[2] / "plots"
 PHASES = ["t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"]
-SVG = "{http://www.w3.org/2000/svg}"
 
 
 def sample_run(network, ranks, schedule="wait_free", batch=8):
@@ -134,7 +125,7 @@ def sample_machine():
 
 
 def sample_results():
-    lines = [{"schema": "dlscale.result", "version": 1, "benchmark": "comm"}]
+    lines = []
     for power in range(2, 28):
         size = 2**power
         time = 2e-6 + 4e-10 * size if size < 65536 else 1.5e-5 + 2.2e-10 * size
@@ -154,48 +145,11 @@ def sample_results():
                 "series": {"time": {"unit": "s", "samples": samples}},
             }
         )
-    text = "".join(json.dumps(line) + "\n" for line in lines)
+    text = plot_case.lines_of("comm", lines)
     return text + '{"benchmark": "comm", "axes": {"coll'  # stopped in the middle of a line
 
 
-class PlotsTest(unittest.TestCase):
-    folder = None
-
-    def setUp(self):
-        if self.folder is None:
-            temporary = tempfile.TemporaryDirectory()
-            self.addCleanup(temporary.cleanup)
-            self.where = pathlib.Path(temporary.name)
-        else:
-            self.where = self.folder
-            self.where.mkdir(parents=True, exist_ok=True)
-
-    def write(self, name, document):
-        path = self.where / name
-        text = document if isinstance(document, str) else json.dumps(document)
-        path.write_text(text, encoding="utf-8")
-        return str(path)
-
-    def run_plot(self, name, *arguments):
-        command = [sys.executable, str(PLOTS / f"{name}.py"), *arguments]
-        command += ["--output", str(self.where / name)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    def draw(self, name, *arguments):
-        """Draws; returns all text in the SVG."""
-        finished = self.run_plot(name, *arguments)
-        self.assertEqual(finished.returncode, 0, finished.stderr)
-        self.assertTrue((self.where / f"{name}.png").read_bytes().startswith(b"\x89PNG"))
-        root = xml.etree.ElementTree.parse(self.where / f"{name}.svg").getroot()
-        self.assertEqual(root.tag, SVG + "svg")
-        return " ".join("".join(text.itertext()) for text in root.iter(SVG + "text"))
-
-    def assert_refused(self, finished, *words):
-        self.assertEqual(finished.returncode, 2, finished.stderr)
-        self.assertEqual(len(finished.stderr.strip().splitlines()), 1, finished.stderr)
-        for word in words:
-            self.assertIn(word, finished.stderr)
-
+class PlotsTest(plot_case.PlotCase):
     def test_phases_show_every_run_with_its_error_and_unit(self):
         networks = ["alexnet", "googlenet", "resnet50"]
         text = self.draw("phases", self.write("validation.json", sample_validation(networks)))
@@ -265,9 +219,4 @@ class PlotsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if importlib.util.find_spec("matplotlib") is None:
-        print("skipped: this Python has no matplotlib (apt install python3-matplotlib)")
-        sys.exit(77)
-    if len(sys.argv) > 1:
-        PlotsTest.folder = pathlib.Path(sys.argv.pop(1))
-    unittest.main()
+    plot_case.main()

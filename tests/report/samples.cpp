@@ -164,4 +164,108 @@ ReportInput report_input() {
   return input;
 }
 
+Measurement algorithm(const AlgorithmSpec& spec) {
+  Measurement row =
+      timed("conv",
+            {{"network", "vgg16"},
+             {"layer", "conv1_2"},
+             {"kernel", "convolution c64 h224 w224 k64 r3 s3 stride1 pad1 groups1 bias"},
+             {"pass", spec.pass},
+             {"batch", "4"},
+             {"dtype", "f32"},
+             {"backend", spec.backend},
+             {"algorithm", spec.algorithm},
+             {"threads", "1"},
+             {"ranks", "1"},
+             {"ranks_on_node", "1"},
+             {"cache", "cold"}},
+            std::vector<double>(8, spec.seconds));
+  row.implementation = spec.implementation;
+  row.work = Work{Flops(1.48e10), Bytes(1.03e8)};
+  row.algorithmic_work = Work{Flops(5e9), Bytes(5e8)};
+  row.workspace = Bytes(3.0 * 1024 * 1024);
+  row.creation = Seconds(1.5e-3);
+  row.max_relative_error = 2e-5;
+  row.mean_relative_error = 3e-7;
+  return row;
+}
+
+ResultFile algorithms() {
+  std::vector<Measurement> rows;
+  for (const char* pass : {"forward", "backward_data"}) {
+    rows.push_back(algorithm({"onednn", "direct", "jit:avx512_core", pass, 0.2}));
+    rows.push_back(algorithm({"native", "im2col", "im2col+gemm", pass, 0.3}));
+    rows.push_back(algorithm({"native", "winograd_f4", "winograd F(4x4,3x3) avx3", pass, 0.1}));
+    rows.push_back(algorithm({"onednn", "chosen", "jit:avx512_core", pass, 0.19}));
+    Measurement refused = algorithm({"native", "fft", "", pass, 1});
+    refused.status = Status::unsupported;
+    refused.reason = "images need 256 points each way";
+    refused.series.clear();
+    rows.push_back(refused);
+  }
+  return file("conv", std::move(rows));
+}
+
+ResultFile memory() {
+  std::vector<Measurement> rows;
+  for (const auto& [bytes, seconds] : {std::pair{32768.0, 1e-6}, std::pair{3.2e7, 1e-2}}) {
+    rows.push_back(timed("memory",
+                         {{"operation", "triad"},
+                          {"bytes", std::to_string(static_cast<long>(bytes))},
+                          {"threads", "1"},
+                          {"ranks", "1"},
+                          {"ranks_on_node", "1"}},
+                         std::vector<double>(8, seconds)));
+    rows.back().work = Work{Flops(bytes / 4), Bytes(3 * bytes)};
+  }
+  return file("memory", std::move(rows));
+}
+
+ResultFile latency() {
+  Measurement row;
+  row.benchmark = "latency";
+  row.axes = {{"operation", "levels"},
+              {"pages", "small"},
+              {"stride", "64"},
+              {"ranks", "1"},
+              {"ranks_on_node", "1"}};
+  const auto add = [&row](const char* name, const char* unit, std::vector<double> values) {
+    row.series[name] = make_series(unit, {std::move(values)});
+  };
+  add("working_set", "B", {4096, 16384, 65536, 262144});
+  add("latency", "s", {1e-9, 1e-9, 9e-9, 9e-9});
+  add("level_capacity", "B", {47104, 262144});
+  add("level_capacity_low", "B", {45056, 262144});
+  add("level_capacity_high", "B", {49152, 262144});
+  add("level_latency", "s", {1.25e-9, 9e-9});
+  add("level_cycles", "cycles", {4.5, 33});
+  add("told_capacity", "B", {49152});
+  row.implementation = "pointer chases; hwloc: L1 48.0 KiB measured 46.0 KiB";
+  return file("latency", {row});
+}
+
+ResultFile peaks() {
+  std::vector<Measurement> rows;
+  for (const auto& [isa, flops] : {std::pair{"avx2", 9e10}, std::pair{"avx512", 1.8e11}}) {
+    rows.push_back(timed("peak",
+                         {{"operation", "fma"},
+                          {"isa", isa},
+                          {"dtype", "f32"},
+                          {"threads", "1"},
+                          {"ranks", "1"},
+                          {"ranks_on_node", "1"}},
+                         std::vector<double>(8, 1.0)));
+    rows.back().work = Work{Flops(flops), Bytes(0)};
+  }
+  return file("peak", std::move(rows));
+}
+
+ReportInput parts_input() {
+  ReportInput input;
+  input.trained = false;
+  input.results = {algorithms(), memory(), latency(), peaks()};
+  input.kernels = std::make_shared<KernelStudy>(input.results);
+  return input;
+}
+
 }  // namespace dlscale::report::samples

@@ -51,4 +51,29 @@ model::Machine machine();
 /// A report with two networks, 1 and 2 ranks, two schedules.
 ReportInput report_input();
 
+/// A convolution of VGG-16's conv1_2 by an algorithm, in f32 on one rank and thread.
+struct AlgorithmSpec {
+  std::string backend = "native";
+  std::string algorithm = "im2col";
+  std::string implementation = "im2col+gemm";
+  std::string pass = "forward";
+  double seconds = 1e-2;
+};
+Measurement algorithm(const AlgorithmSpec& spec);
+
+/// conv1_2 by four algorithms in two passes; the transform of 112 points is refused.
+ResultFile algorithms();
+
+/// Passes over arrays of two sizes.
+ResultFile memory();
+
+/// A chase that shows two levels.
+ResultFile latency();
+
+/// Multiply-adds of two instruction sets.
+ResultFile peaks();
+
+/// A report without training runs: all four.
+ReportInput parts_input();
+
 }  // namespace dlscale::report::samples

@@ -4,12 +4,33 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <stdexcept>
 
+#include "core/measurement.hpp"
 #include "report/report.hpp"
 #include "report/validation_table.hpp"
 #include "tests/report/samples.hpp"
 
 namespace {
+
+/// Of convolutions and the processor. Figures read result files.
+void write_parts(const std::filesystem::path& folder) {
+  namespace report = dlscale::report;
+  report::ReportInput input = report::samples::parts_input();
+  for (dlscale::ResultFile& file : input.results) {
+    file.header.environment.cpu = "<b>Hostile & \"quoted\" | name</b>";
+    file.path = folder / (file.header.benchmark + ".jsonl");
+    dlscale::ResultWriter writer(file.path, file.header);
+    for (const dlscale::Measurement& row : file.measurements) writer.write(row);
+    writer.finish();
+  }
+  const report::Figures figures = report::run_plots(input, folder);
+  for (const std::string& trouble : figures.troubles) {
+    if (trouble.find("matplotlib") == std::string::npos) throw std::runtime_error(trouble);
+  }
+  std::ofstream(folder / "parts.html") << report::html(input, figures);
+  std::ofstream(folder / "parts.md") << report::markdown(input, figures);
+}
 
 void write_samples(const std::filesystem::path& folder) {
   namespace report = dlscale::report;
@@ -19,6 +40,7 @@ void write_samples(const std::filesystem::path& folder) {
   const report::Figures figures = report::run_plots(input, folder);
   std::ofstream(folder / "report.html") << report::html(input, figures);
   std::ofstream(folder / "report.md") << report::markdown(input, figures);
+  write_parts(folder);
 }
 
 }  // namespace

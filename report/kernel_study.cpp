@@ -1,0 +1,109 @@
+#include "report/kernel_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "core/error.hpp"
+#include "report/axes.hpp"
+#include "report/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Key = std::vector<std::string>;
+
+Key key_of(const model::KernelCase& what) {
+  return {what.way.backend,
+          std::string(lowering::method_name(what.way.method)),
+          std::string(pass_name(what.way.pass)),
+          std::to_string(what.way.threads),
+          what.way.cache,
+          what.kernel,
+          std::to_string(what.batch)};
+}
+
+/// Nothing where it is not a convolution that a model knows.
+std::optional<Key> key_of(const Measurement& measurement) {
+  const auto method = lowering::method_of(measurement.implementation);
+  const auto axis = [&](const char* name) { return axis_or_empty(measurement.axes, name); };
+  const bool known = measurement.benchmark == "conv" && method &&
+                     axis("dtype") == dtype_name(DType::f32) && axis("ranks_on_node") == "1";
+  if (!known) return std::nullopt;
+  return Key{axis("backend"), std::string(lowering::method_name(*method)),
+             axis("pass"),    axis("threads"),
+             axis("cache"),   axis("kernel"),
+             axis("batch")};
+}
+
+/// The number of threads that most samples were measured with; of several the smallest.
+int usual_threads(std::span<const model::KernelSample> samples) {
+  std::map<int, int> counts;
+  for (const model::KernelSample& sample : samples) ++counts[sample.what.way.threads];
+  const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return std::ranges::max_element(counts, fewer)->first;
+}
+
+}  // namespace
+
+bool names_algorithm(const Measurement& measurement) {
+  const std::string algorithm = axis_or_empty(measurement.axes, "algorithm");
+  return measurement.benchmark == "conv" && !algorithm.empty() && algorithm != "chosen";
+}
+
+bool compares_algorithms(std::span<const ResultFile> results) {
+  return std::ranges::any_of(results, [](const ResultFile& file) {
+    return std::ranges::any_of(file.measurements, names_algorithm);
+  });
+}
+
+std::string processor_of(std::span<const ResultFile> results) {
+  EXPECT(!results.empty());
+  const std::string& cpu = results.front().header.environment.cpu;
+  const std::string& host = results.front().header.environment.host_hash;
+  for (const ResultFile& file : results) {
+    const Environment& other = file.header.environment;
+    if (other.cpu == cpu && other.host_hash == host) continue;
+    throw ConfigError(fmt::format(
+        "{} and {} were measured on different hosts, whose kernels take different times. Give the "
+        "results of one.",
+        results.front().path.string(), file.path.string()));
+  }
+  return cpu;
+}
+
+KernelStudy::KernelStudy(std::span<const ResultFile> results) {
+  try {
+    processor_of(results);
+    model::LeftOut left_out;
+    samples_ = model::kernel_samples(results, left_out);
+    const int threads = usual_threads(samples_);
+    roofline_ = model::measured_roofline(results, samples_, threads);
+    std::erase_if(samples_, [threads](const model::KernelSample& sample) {
+      return sample.what.way.threads != threads;
+    });
+    place_all();
+  } catch (const ConfigError& error) {
+    obstacle_ = error.what();
+  }
+}
+
+void KernelStudy::place_all() {
+  placed_.reserve(samples_.size());
+  for (const model::KernelSample& sample : samples_) {
+    placed_.push_back(model::place(*roofline_, sample));
+    bounds_[key_of(sample.what)] = placed_.back().bound;
+  }
+}
+
+std::optional<double> KernelStudy::share(const Measurement& measurement) const {
+  const auto key = key_of(measurement);
+  const auto* time = main_series(measurement);
+  if (!key || time == nullptr || !(time->second.summary.median > 0)) return std::nullopt;
+  const auto bound = bounds_.find(*key);
+  if (bound == bounds_.end()) return std::nullopt;
+  return bound->second / Seconds(time->second.summary.median);
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,55 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "model/roofline/measured_roofline.hpp"
+
+namespace dlscale::report {
+
+/// A convolution measured by an algorithm that was asked for by its name: what `bench conv
+/// --algorithms` adds to what training runs.
+bool names_algorithm(const Measurement& measurement);
+
+/// Whether any of the results does.
+bool compares_algorithms(std::span<const ResultFile> results);
+
+/// The processor that all results were measured on. Requires at least one; throws ConfigError if
+/// they name two hosts.
+std::string processor_of(std::span<const ResultFile> results);
+
+/// Convolutions among results under the ceilings that were measured beside them.
+class KernelStudy {
+ public:
+  /// Never throws ConfigError: where there is no roofline, obstacle() says why.
+  explicit KernelStudy(std::span<const ResultFile> results);
+  KernelStudy(const KernelStudy&) = delete;  // placed() points into it
+  KernelStudy& operator=(const KernelStudy&) = delete;
+  KernelStudy(KernelStudy&&) = delete;
+  KernelStudy& operator=(KernelStudy&&) = delete;
+  ~KernelStudy() = default;
+
+  [[nodiscard]] const std::optional<model::HierarchicalRoofline>& roofline() const {
+    return roofline_;
+  }
+  /// Those with the number of threads that most were measured with; none without a roofline.
+  [[nodiscard]] std::span<const model::PlacedKernel> placed() const { return placed_; }
+  /// One sentence; empty where there is a roofline.
+  [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
+  /// The share of the measured roofline that a measured convolution reached; nothing where that is
+  /// not known.
+  [[nodiscard]] std::optional<double> share(const Measurement& measurement) const;
+
+ private:
+  void place_all();
+  std::vector<model::KernelSample> samples_;
+  std::optional<model::HierarchicalRoofline> roofline_;
+  std::vector<model::PlacedKernel> placed_;
+  std::map<std::vector<std::string>, Seconds> bounds_;  ///< by what is computed, and how
+  std::string obstacle_;
+};
+
+}  // namespace dlscale::report

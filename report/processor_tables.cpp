@@ -1,0 +1,156 @@
+#include "report/processor_tables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/quantity_text.hpp"
+#include "core/statistics.hpp"
+#include "report/axes.hpp"
+#include "report/numbers.hpp"
+#include "report/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Rows = std::vector<const Measurement*>;
+
+std::string axis(const Measurement& measurement, const char* name) {
+  return axis_or_empty(measurement.axes, name);
+}
+
+/// Rows of a benchmark that have numbers.
+Rows rows_of(std::span<const ResultFile> results, std::string_view benchmark) {
+  Rows rows;
+  for (const ResultFile& file : results) {
+    for (const Measurement& each : file.measurements) {
+      const bool usable = each.status == Status::ok || each.status == Status::unstable;
+      if (each.benchmark == benchmark && usable) rows.push_back(&each);
+    }
+  }
+  return rows;
+}
+
+/// One value a level; nothing where the row has no such series.
+std::vector<double> values(const Measurement& measurement, const std::string& series) {
+  const auto found = measurement.series.find(series);
+  return found == measurement.series.end() ? std::vector<double>{} : found->second.samples.front();
+}
+
+/// "46.0 KiB (44.0 KiB – 48.0 KiB)", or that it goes on.
+std::string capacity_text(double value, double low, double high) {
+  if (!(high > value)) return fmt::format("beyond {}", to_text(Bytes(value)));
+  return fmt::format("{} ({} – {})", to_text(Bytes(value)), to_text(Bytes(low)),
+                     to_text(Bytes(high)));
+}
+
+void append_levels(Table& table, const Measurement& row) {
+  const std::vector<double> capacity = values(row, "level_capacity");
+  const std::vector<double> low = values(row, "level_capacity_low");
+  const std::vector<double> high = values(row, "level_capacity_high");
+  const std::vector<double> latency = values(row, "level_latency");
+  const std::vector<double> cycles = values(row, "level_cycles");
+  for (std::size_t i = 0; i < capacity.size(); ++i) {
+    table.rows.push_back({{axis(row, "pages")},
+                          {std::to_string(i + 1)},
+                          {capacity_text(capacity[i], low.at(i), high.at(i))},
+                          {significant(1e9 * latency.at(i), 3)},
+                          {i < cycles.size() ? significant(cycles[i], 3) : ""}});
+  }
+}
+
+Table levels_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "Levels of the memory, by the latency of a pointer chase";
+  table.columns = {{"pages", Align::left}, {"level"}, {"capacity"}, {"latency ns"}, {"cycles"}};
+  for (const Measurement* row : rows_of(results, "latency")) {
+    if (axis(*row, "operation") != "levels") continue;
+    append_levels(table, *row);
+    table.notes.push_back(axis(*row, "pages") + " pages: " + row->implementation);
+  }
+  return table;
+}
+
+Table peaks_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "Arithmetic: multiply-adds in registers";
+  table.columns = {{"instruction set", Align::left},
+                   {"precision", Align::left},
+                   {"threads"},
+                   {"ranks at once"},
+                   {"GFLOP/s"},
+                   {"95 %"}};
+  Rows rows = rows_of(results, "peak");
+  std::ranges::stable_sort(rows, {}, [](const Measurement* row) {
+    return std::pair(axis(*row, "dtype"), axis(*row, "isa"));
+  });
+  for (const Measurement* row : rows) {
+    const auto rate = rates(*row).flops;
+    if (axis(*row, "operation") != "fma" || !rate) continue;
+    table.rows.push_back({{axis(*row, "isa")},
+                          {axis(*row, "dtype")},
+                          {axis(*row, "threads")},
+                          {axis(*row, "ranks_on_node")},
+                          {significant(1e-9 * rate->si(), 4)},
+                          {"±" + percent(relative_half_width(main_series(*row)->second.summary))}});
+  }
+  return table;
+}
+
+bool passes_over_arrays(const Measurement& measurement) {
+  constexpr std::array operations{"copy", "scale", "add", "triad", "sum", "fill"};
+  return std::ranges::find(operations, axis(measurement, "operation")) != operations.end();
+}
+
+/// What a row of bandwidths is of: everything but the size of the arrays.
+std::vector<std::string> pass_key(const Measurement& measurement) {
+  const std::string isa = axis(measurement, "isa");
+  const std::string stores = axis(measurement, "stores");
+  return {axis(measurement, "operation"), isa.empty() ? "as compiled" : isa,
+          stores.empty() ? "ordinary" : stores, axis(measurement, "threads"),
+          axis(measurement, "ranks_on_node")};
+}
+
+Table bandwidths_table(std::span<const ResultFile> results) {
+  std::map<std::vector<std::string>, std::map<double, BytesPerSecond>> passes;
+  std::set<double> sizes;
+  for (const Measurement* row : rows_of(results, "memory")) {
+    const auto rate = rates(*row).bytes;
+    if (!passes_over_arrays(*row) || !rate) continue;
+    const double bytes = std::stod(axis(*row, "bytes"));
+    passes[pass_key(*row)][bytes] = *rate;
+    sizes.insert(bytes);
+  }
+  Table table;
+  table.title = "Bandwidth in GB/s, by the size of each array";
+  table.columns = {{"operation", Align::left},
+                   {"loop", Align::left},
+                   {"stores", Align::left},
+                   {"threads"},
+                   {"ranks at once"}};
+  for (const double bytes : sizes) table.columns.push_back({to_text(Bytes(bytes))});
+  for (const auto& [key, by_size] : passes) {
+    std::vector<Cell> cells;
+    for (const std::string& each : key) cells.push_back({each});
+    for (const double bytes : sizes) {
+      const auto found = by_size.find(bytes);
+      cells.push_back({found == by_size.end() ? "" : significant(1e-9 * found->second.si(), 4)});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> processor_tables(std::span<const ResultFile> results) {
+  std::vector<Table> tables{levels_table(results), peaks_table(results), bandwidths_table(results)};
+  std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
+  return tables;
+}
+
+}  // namespace dlscale::report

@@ -1,0 +1,15 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// What a processor can do, of results of bench latency, peak and memory: levels of its caches with
+/// their sizes and latencies, multiply-adds a second by instruction set and precision, bandwidth by
+/// the size of arrays. Tables without a row are left out.
+std::vector<Table> processor_tables(std::span<const ResultFile> results);
+
+}  // namespace dlscale::report
