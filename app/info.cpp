@@ -6,6 +6,7 @@
 #include "app/verb.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
+#include "backend/compute/plan_cache.hpp"
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "core/collective/all_reduce.hpp"
@@ -62,6 +63,14 @@ void print_machine() {
              environment.memory_bytes / 1073741824.0, environment.kernel);
 }
 
+/// Where choices by trial on a GPU are kept between processes.
+void print_plan_cache() {
+  const auto folder = backend::plan_cache_folder();
+  fmt::print("choices of plans by trial on GPUs\n  {}\n",
+             folder ? fmt::format("kept in {}", folder->string())
+                    : "not kept (DLSCALE_PLAN_CACHE names a folder to keep them in)");
+}
+
 ExitCode info() {
   const Environment environment = capture_environment();
   fmt::print("dlscale {} (commit {}{}), {}, {}\n", DLSCALE_VERSION, environment.commit,
@@ -69,6 +78,7 @@ ExitCode info() {
              environment.flags);
   print_machine();
   print_family<backend::ComputeBackend>("compute backends");
+  print_plan_cache();
   print_family<backend::CommBackend>("communicators");
   print_family<bench::Benchmark>("benchmarks");
   print_family<collective::AllReduceAlgorithm>("all-reduce algorithms of the model");

@@ -1,16 +1,18 @@
 #include "backend/compute/operation_memory.hpp"
 
+#include <algorithm>
+
 #include "backend/compute/specification.hpp"
 
 namespace dlscale::backend {
 
 OperationMemory::OperationMemory(ComputeDevice& device, const OperationSpec& spec,
-                                 const Operation& operation)
+                                 const Operation& operation, const WorkingBytes& least)
     : device_(&device),
       output_(allocate(operation.output())),
       output_gradient_(allocate(operation.output())),
-      state_(allocate(operation.state_bytes())),
-      scratch_(allocate(operation.scratch_bytes())),
+      state_(allocate(std::max(operation.state_bytes(), least.state))),
+      scratch_(allocate(std::max(operation.scratch_bytes(), least.scratch))),
       labels_(static_cast<std::size_t>(spec.batch)) {
   for (const TensorDesc& input : spec.inputs) inputs_.push_back(allocate(input));
   for (std::size_t i = 0; i < input_gradient_count(spec.layer); ++i) {

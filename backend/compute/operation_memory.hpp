@@ -5,11 +5,19 @@
 
 namespace dlscale::backend {
 
+/// Bytes that an operation keeps and works in, beside its tensors.
+struct WorkingBytes {
+  std::size_t state = 0;
+  std::size_t scratch = 0;
+};
+
 /// All the memory that one operation works on, zeroed: for checks and for measurements of a single
-/// operation. `device` must outlive it.
+/// operation, or of several that do the same layer. `device` must outlive it.
 class OperationMemory {
  public:
-  OperationMemory(ComputeDevice& device, const OperationSpec& spec, const Operation& operation);
+  /// `least`: what another operation of the layer needs that is to work on it, too.
+  OperationMemory(ComputeDevice& device, const OperationSpec& spec, const Operation& operation,
+                  const WorkingBytes& least = {});
 
   [[nodiscard]] const std::vector<Tensor>& inputs() const { return inputs_; }
   [[nodiscard]] const Tensor& output() const { return output_; }

@@ -10,17 +10,18 @@ std::optional<Work> algorithmic_work(std::string_view backend, std::string_view 
   const auto convolution = parse_convolution_key(kernel.key, kernel.batch);
   const auto method = lowering::method_of(implementation);
   if (!convolution || !method) return std::nullopt;
+  const lowering::Blocking blocking = lowering::blocking_of(backend);
   if (*method != lowering::Method::direct &&
-      !lowering::refusal(*method, convolution->shape).empty()) {
+      !lowering::refusal(*method, convolution->shape, blocking).empty()) {
     return std::nullopt;
   }
-  const lowering::AlgorithmWork work = lowering::algorithm_work(
-      *method, convolution->shape, kernel.pass,
-      {.blocking = backend == "native" ? lowering::Blocking::ours : lowering::Blocking::whole,
-       .threads = kernel.threads,
-       .vector_floats = lowering::vector_floats(implementation),
-       .bias = convolution->bias,
-       .relu = convolution->relu});
+  const lowering::AlgorithmWork work =
+      lowering::algorithm_work(*method, convolution->shape, kernel.pass,
+                               {.blocking = blocking,
+                                .threads = kernel.threads,
+                                .vector_floats = lowering::vector_floats(implementation),
+                                .bias = convolution->bias,
+                                .relu = convolution->relu});
   return Work{work.flops(), work.bytes()};
 }
 

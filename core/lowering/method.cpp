@@ -21,7 +21,11 @@ constexpr std::array methods{Method::direct,      Method::im2col,      Method::w
 
 /// What an implementation begins with, reorders left out. The longer of two that begin alike stands
 /// first.
-constexpr std::array<std::pair<std::string_view, Method>, 16> beginnings{{
+constexpr std::array<std::pair<std::string_view, Method>, 20> beginnings{{
+    {"own winograd_f2 ", Method::winograd_f2},
+    {"own winograd_f4 ", Method::winograd_f4},
+    {"own fft_tiled ", Method::fft_tiled},
+    {"own fft ", Method::fft},
     {"winograd F(2x2,3x3)", Method::winograd_f2},
     {"winograd F(3x3,2x2)", Method::winograd_f2},
     {"winograd F(4x4,3x3)", Method::winograd_f4},
@@ -91,8 +95,12 @@ int winograd_outputs(Method method) {
 }
 
 std::optional<Method> method_of(std::string_view implementation) {
-  for (const std::string_view before : {"relu+", "reorder+"}) {
-    if (implementation.starts_with(before)) implementation.remove_prefix(before.size());
+  const auto drop = [&](std::string_view word) {
+    if (!implementation.starts_with(word)) return false;
+    implementation.remove_prefix(word.size());
+    return true;
+  };
+  while (drop("relu+") || drop("reorder+")) {
   }
   const auto found = std::find_if(beginnings.begin(), beginnings.end(), [&](const auto& entry) {
     return implementation.starts_with(entry.first);
@@ -116,18 +124,31 @@ int vector_floats(std::string_view implementation) {
   return found == sets.end() ? widest : found->second;
 }
 
-std::string refusal(Method method, const ConvolutionShape& shape) {
+Blocking blocking_of(std::string_view backend) {
+  if (backend == "native") return Blocking::ours;
+  return backend == "cuda" || backend == "cuda_nchw" ? Blocking::device : Blocking::whole;
+}
+
+std::string refusal(Method method, const ConvolutionShape& shape, Blocking blocking) {
+  const bool device = blocking == Blocking::device;
   if (method == Method::direct) return "our own convolutions are none of them direct";
-  if (method == Method::im2col) return "";
+  if (method == Method::im2col) return device ? "none of ours on GPUs writes out patches" : "";
   if (shape.stride != 1) return fmt::format("stride {}: it needs 1", shape.stride);
+  if (device && shape.groups > most_device_groups) {
+    return fmt::format("{} groups: it offers up to {}", shape.groups, most_device_groups);
+  }
   const std::int64_t kernel = std::max(shape.kernel_h, shape.kernel_w);
   if (method == Method::fft) return whole_refusal(shape);
   if (method == Method::fft_tiled) {
-    return kernel <= 32 ? "" : fmt::format("a filter of {}: its tiles have 32 points", kernel);
+    constexpr std::int64_t largest = tile_points.back();
+    return kernel <= largest
+               ? ""
+               : fmt::format("a filter of {}: its tiles have {} points", kernel, largest);
   }
   if (shape.kernel_h != 3 || shape.kernel_w != 3) {
     return fmt::format("a filter of {} x {}: it is for 3 x 3", shape.kernel_h, shape.kernel_w);
   }
+  if (device) return method == Method::winograd_f6 ? "tiles of 6 x 6: GPUs have 2 and 4" : "";
   return shape.pad <= 2 ? "" : fmt::format("pad {}: it offers 0 to 2", shape.pad);
 }
 

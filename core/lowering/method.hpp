@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,15 +29,29 @@ Method parse_method(std::string_view name);
 /// Outputs a tile each way: 2, 4 or 6. Requires a Winograd method.
 int winograd_outputs(Method method);
 
-/// By which method something ran, told from Operation::implementation(): of ours and of oneDNN's.
-/// Nothing for words that are not known, such as a plan of cuDNN.
+/// Whose algorithm it is.
+enum class Blocking {
+  ours,    ///< the backend native: blocks, padded sizes and operation counts are its own
+  device,  ///< the backends cuda and cuda_nchw, likewise
+  whole,   ///< as the papers have it: every stage over the whole batch   [MODEL 4]
+};
+/// By the name of a backend: of those that are not ours, as the papers have it.
+Blocking blocking_of(std::string_view backend);
+
+/// By which method something ran, told from Operation::implementation(): of ours, on processors and
+/// GPUs, and of oneDNN's. Nothing for words that are not known, such as a plan of cuDNN.
 std::optional<Method> method_of(std::string_view implementation);
 
 /// Floats of the vectors that ran it, by the instruction set that the implementation names; 16
 /// where it names none.
 int vector_floats(std::string_view implementation);
 
-/// Why our own convolution by that method does not offer the shape; empty if it does.
-std::string refusal(Method method, const ConvolutionShape& shape);
+/// The most groups of our convolutions on GPUs: each has products of its own, one after the other.
+inline constexpr std::int64_t most_device_groups = 32;
+
+/// Why a convolution of that kind by that method does not offer the shape; empty if it does. Of
+/// `whole`, as far as ours on processors do not. On GPUs memory may be another reason.
+std::string refusal(Method method, const ConvolutionShape& shape,
+                    Blocking blocking = Blocking::ours);
 
 }  // namespace dlscale::lowering

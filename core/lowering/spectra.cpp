@@ -35,13 +35,30 @@ double cost(const SpectralSizes& sizes, const SpectralBlocks& blocks) {
          static_cast<double>(2 * traffic.moved) + call * static_cast<double>(2 * traffic.products);
 }
 
+bool is_fast(std::int64_t L) {
+  for (const std::int64_t prime : {2, 3, 5, 7}) {
+    while (L % prime == 0) L /= prime;
+  }
+  return L == 1;
+}
+
 }  // namespace
 
+std::int64_t least_points(const ConvolutionShape& shape) {
+  return std::max({shape.height + shape.pad, shape.width + shape.pad, shape.kernel_h,
+                   shape.kernel_w, shape.out_height, shape.out_width});
+}
+
 std::int64_t points_for_whole(const ConvolutionShape& shape) {
-  const std::int64_t points =
-      std::max({std::int64_t{4}, shape.height + shape.pad, shape.width + shape.pad, shape.kernel_h,
-                shape.kernel_w, shape.out_height, shape.out_width});
+  const std::int64_t points = std::max(std::int64_t{4}, least_points(shape));
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(points)));
+}
+
+std::int64_t points_for_whole_on_device(const ConvolutionShape& shape) {
+  const std::int64_t least = least_points(shape);
+  std::int64_t L = std::max<std::int64_t>(4, least + least % 2);
+  while (!is_fast(L)) L += 2;
+  return L;
 }
 
 std::int64_t tiles_along(std::int64_t input, std::int64_t kernel, std::int64_t output, Pass pass,
@@ -73,7 +90,7 @@ SpectralSizes spectral_sizes(const ConvolutionShape& shape, Pass pass, std::int6
 TileChoice choose_tile(const ConvolutionShape& shape, Pass pass) {
   TileChoice best;
   double least = std::numeric_limits<double>::infinity();
-  for (const std::int64_t L : {8, 16, 32}) {
+  for (const std::int64_t L : tile_points) {
     if (L < std::max(shape.kernel_h, shape.kernel_w)) continue;
     const Tiling tiling = L < points_for_whole(shape) ? Tiling::overlap_save : Tiling::whole;
     const double needed = operations(spectral_sizes(shape, pass, L, tiling));
@@ -82,6 +99,12 @@ TileChoice choose_tile(const ConvolutionShape& shape, Pass pass) {
     least = needed;
   }
   return best;
+}
+
+std::int64_t planes_together(std::int64_t L, std::int64_t planes, std::int64_t limit_bytes) {
+  const std::int64_t floats = L * L + 2 * frequencies(L);
+  const auto bytes = floats * static_cast<std::int64_t>(sizeof(float));
+  return std::clamp<std::int64_t>(limit_bytes / bytes, 1, planes);
 }
 
 double transform_flops(std::int64_t L) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 
 #include "core/convolution_shape.hpp"
@@ -28,14 +29,22 @@ constexpr std::int64_t frequencies(std::int64_t L) {
   return (L / 2 + 1) * L;
 }
 
-/// The largest L of our transforms, and the most planes that one call takes.
+/// The largest L of a transform of whole images, and the most planes that one call takes on a
+/// processor.
 inline constexpr std::int64_t max_transform_points = 256;
 inline constexpr std::int64_t max_transform_batch = 16;
 
-/// L × L points that hold a whole image: the least power of two, from 4, that is ≥ image + pad and
-/// ≥ kernel and outputs, each way. What wraps around then meets zeros or results that are not
-/// wanted.
+/// The fewest points each way that hold a whole image: ≥ image + pad and ≥ kernel and outputs. What
+/// wraps around then meets zeros or results that are not wanted.
+std::int64_t least_points(const ConvolutionShape& shape);
+
+/// L for a whole image on a processor: the least power of two, from 4, that is least_points() or
+/// more.
 std::int64_t points_for_whole(const ConvolutionShape& shape);
+
+/// L for a whole image on a GPU: the least even number, from 4, that is least_points() or more and
+/// a product of 2, 3, 5 and 7, for which cuFFT is fastest (its manual, "Accuracy and Performance").
+std::int64_t points_for_whole_on_device(const ConvolutionShape& shape);
 
 /// Tiles along an axis with `input` elements, `output` results and a filter of `kernel` taps.
 std::int64_t tiles_along(std::int64_t input, std::int64_t kernel, std::int64_t output, Pass pass,
@@ -45,13 +54,25 @@ std::int64_t tiles_along(std::int64_t input, std::int64_t kernel, std::int64_t o
 SpectralSizes spectral_sizes(const ConvolutionShape& shape, Pass pass, std::int64_t L,
                              Tiling tiling);
 
-/// Tiles of 8, 16 or 32 points, whichever need the fewest operations; whole where one holds the
-/// image.
+/// Points each way of the tiles there are.
+inline constexpr std::array<std::int64_t, 3> tile_points{8, 16, 32};
+
+/// Tiles of tile_points, whichever need the fewest operations, on processors and GPUs alike; whole
+/// where one holds the image.
 struct TileChoice {
   std::int64_t L = 0;  ///< 0: the kernel is larger than any tile
   Tiling tiling = Tiling::overlap_save;
 };
 TileChoice choose_tile(const ConvolutionShape& shape, Pass pass);
+
+/// How many of `planes` a GPU transforms in one call: about as many as `limit_bytes` hold, planes
+/// and spectra together, at least one. Each call transforms so many, whether they are wanted or
+/// not.
+std::int64_t planes_together(std::int64_t L, std::int64_t planes, std::int64_t limit_bytes);
+
+/// So that planes and spectra are still in the cache of the device (50 MB on an H100 or H200) when
+/// the next kernel reads them.
+inline constexpr std::int64_t device_batch_bytes = std::int64_t{32} << 20;
 
 /// Operations of one transform: 2.5 L² log2 L²   [MODEL 4, FFT of real points]
 double transform_flops(std::int64_t L);

@@ -11,6 +11,9 @@ AlgorithmWork winograd_work(int m, const ConvolutionShape& shape, Pass pass,
 AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting);
 
+/// Of the backend cuda. `method`: one that it has, of Winograd or FFT.
+AlgorithmWork device_work(Method method, const ConvolutionShape& shape, Pass pass);
+
 /// Elements of f32 as bytes.
 constexpr Bytes floats(double count) {
   return Bytes(4 * count);

@@ -25,6 +25,13 @@ Blocks output_blocks(Index outputs, Index alpha, Index inputs) {
   return {outputs, filter_bytes / bytes, fewest_channels, most_lanes};
 }
 
+EvenBlocks even_blocks(Index tiles, Index tile_bytes, Index unit, Index limit) {
+  const Index most = std::max(unit, limit / tile_bytes);
+  const Index blocks = (tiles + most - 1) / most;
+  const Index size = round_up((tiles + blocks - 1) / blocks, unit);
+  return {size, (tiles + size - 1) / size};
+}
+
 Blocks product_parts(Index rows, Index alpha, int threads) {
   const Index products = alpha * alpha;
   const Index parts = std::min((Index{4} * threads + products - 1) / products, (rows + 7) / 8);

@@ -85,6 +85,19 @@ TileRuns tile_runs(const TileGrid& grid, const Blocks& blocks, Index lanes);
 /// once.
 Blocks output_blocks(Index outputs, Index alpha, Index inputs);
 
+/// About what the transformed tiles of a block take on a GPU, of inputs and outputs together.
+inline constexpr Index device_block_bytes = Index{256} << 20;
+
+/// Tiles in blocks of one size; of the last, tiles may be beyond the end.
+struct EvenBlocks {
+  Index size;
+  Index count;
+};
+
+/// The fewest blocks whose tiles of `tile_bytes` take no more than `limit`, or `unit` tiles where
+/// those take more; sizes are multiples of `unit`.
+EvenBlocks even_blocks(Index tiles, Index tile_bytes, Index unit, Index limit);
+
 /// Floats from one row of a strip of tiles to the next, for runs of up to `longest` tiles.
 constexpr Index strip_stride(Index m, Index longest) {
   return ((longest + most_lanes - 1) / most_lanes * most_lanes + 1) * m;

@@ -40,9 +40,11 @@ void add_output_stages(AlgorithmWork& work, const ConvolutionShape& shape, Pass 
 
 AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
                       const WorkSetting& setting) {
+  if (method == Method::direct) return direct_work(shape);
+  if (setting.blocking == Blocking::device) return device_work(method, shape, pass);
   switch (method) {
     case Method::direct:
-      return direct_work(shape);
+      break;
     case Method::im2col:
       return im2col_work(shape, pass, setting);
     case Method::winograd_f2:
@@ -85,9 +87,9 @@ Bytes AlgorithmWork::bytes() const {
 AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
                              const WorkSetting& setting) {
   EXPECT(pass != Pass::accumulate);
-  EXPECT(method == Method::direct || refusal(method, shape).empty());
+  EXPECT(method == Method::direct || refusal(method, shape, setting.blocking).empty());
   AlgorithmWork work = work_of(method, shape, pass, setting);
-  const bool ours = setting.blocking == Blocking::ours && method != Method::direct;
+  const bool ours = setting.blocking != Blocking::whole && method != Method::direct;
   if (ours) add_output_stages(work, shape, pass, setting);
   return work;
 }

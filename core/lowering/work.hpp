@@ -52,12 +52,6 @@ struct AlgorithmWork {
   [[nodiscard]] FlopsPerByte intensity() const { return flops() / bytes(); }
 };
 
-/// Whose algorithm it is.
-enum class Blocking {
-  ours,   ///< the backend native: blocks, padded sizes and operation counts are its own
-  whole,  ///< as the papers have it: every stage over the whole batch   [MODEL 4]
-};
-
 struct WorkSetting {
   Blocking blocking = Blocking::ours;
   int threads = 1;
@@ -78,6 +72,8 @@ struct WorkSetting {
 ///   fft       transforms of 2.5 L² log2 L² a plane, 8 operations a complex product at L (L/2 + 1)
 ///             frequencies; see spectra.hpp for its blocks. Ours write [-Âi; Âr] beside Â for the
 ///             products.
+/// On a GPU planes are filled and emptied, and spectra brought to where they are multiplied and
+/// back, by kernels of their own.
 /// Ours add the bias and apply a fused ReLU in one more pass over the outputs; backward_filter sums
 /// the bias' gradient in one, and clears what the ReLU does not let through in another.
 AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
@@ -90,6 +86,8 @@ struct TransformFlops {
 };
 /// Of ours, m = 2, 4 or 6, with the points of backend/compute/winograd_matrices.hpp.
 TransformFlops our_transform_flops(int m);
+/// Of the kernels on GPUs, m = 2 or 4, where each sum is computed on its own.
+TransformFlops device_transform_flops(int m);
 /// Of Lavin & Gray, arXiv:1509.09308, section 4, as MODEL 4 quotes them: m = 2 or 4. What the paper
 /// does not count (m = 6, gradients) is taken from ours.
 TransformFlops published_transform_flops(int m);

@@ -208,6 +208,12 @@ TransformFlops our_transform_flops(int m) {
   }
 }
 
+TransformFlops device_transform_flops(int m) {
+  EXPECT(m == 2 || m == 4);
+  if (m == 2) return {32, 70, 24, 36, 35};
+  return {384, 189, 260, 290, 171};
+}
+
 TransformFlops published_transform_flops(int m) {
   TransformFlops flops = our_transform_flops(m);
   if (m == 2) std::tie(flops.data, flops.filter, flops.output) = std::tuple(32, 28, 24);

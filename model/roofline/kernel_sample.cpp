@@ -111,8 +111,10 @@ std::string Way::algorithm() const {
 
 std::string refusal(const Way& way, const ConvolutionShape& shape) {
   if (way.method == lowering::Method::direct) return "";
-  std::string why = lowering::refusal(way.method, shape);
-  if (!why.empty() || way.backend == "native" || way.method == lowering::Method::im2col) {
+  const lowering::Blocking blocking = lowering::blocking_of(way.backend);
+  std::string why = lowering::refusal(way.method, shape, blocking);
+  if (!why.empty() || blocking != lowering::Blocking::whole ||
+      way.method == lowering::Method::im2col) {
     return why;
   }
   if (shape.groups > 1) return fmt::format("{} groups: it offers one", shape.groups);
@@ -122,15 +124,15 @@ std::string refusal(const Way& way, const ConvolutionShape& shape) {
 KernelCase make_case(const Way& way, const std::string& kernel, int batch, int vector_floats) {
   const auto convolution = parse_convolution_key(kernel, batch);
   EXPECT(convolution.has_value());
+  const lowering::Blocking blocking = lowering::blocking_of(way.backend);
   if (way.method != lowering::Method::direct) {
-    if (const std::string why = lowering::refusal(way.method, convolution->shape); !why.empty()) {
+    const std::string why = lowering::refusal(way.method, convolution->shape, blocking);
+    if (!why.empty()) {
       throw ConfigError(
           fmt::format("\"{}\" cannot have run by {}: {}. Measure it again with this version.",
                       kernel, lowering::method_name(way.method), why));
     }
   }
-  const auto blocking =
-      way.backend == "native" ? lowering::Blocking::ours : lowering::Blocking::whole;
   return {way, kernel, batch, convolution->shape,
           lowering::algorithm_work(way.method, convolution->shape, way.pass,
                                    {.blocking = blocking,

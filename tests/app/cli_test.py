@@ -22,6 +22,11 @@ class Cli(ProgramTest):
             self.assertEqual(result.returncode, 0, benchmark)
             self.assertIn("Example: dlscale bench " + benchmark, result.stdout)
 
+    def test_info_says_where_choices_of_plans_are_kept(self):
+        for value, said in [("/somewhere/plans", "kept in /somewhere/plans"), ("off", "not kept")]:
+            result = run("info", variables={"DLSCALE_PLAN_CACHE": value})
+            self.assertIn(said, result.stdout)
+
     def test_info_lists_backends_and_configurations(self):
         result = run("info")
         self.assertEqual(result.returncode, 0)

@@ -249,6 +249,74 @@ TEST(Im2colWork, WritesNoPatchesOfOneByOneFilters) {
   EXPECT_EQ(stage(work, "patches").bytes.si(), 4 * (matrix + 64 * 56 * 56));
 }
 
+TEST(DeviceWork, TransformsMoreThanThePaperAndMultipliesAsMuch) {
+  const ConvolutionShape shape =
+      shape_of("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 32);
+  for (const Pass pass : passes) {
+    const auto with = [&](Method method, Blocking blocking) {
+      return algorithm_work(method, shape, pass, {.blocking = blocking});
+    };
+    for (const Method method : {Method::winograd_f2, Method::winograd_f4}) {
+      const AlgorithmWork device = with(method, Blocking::device);
+      const AlgorithmWork paper = with(method, Blocking::whole);
+      EXPECT_DOUBLE_EQ(products_flops(device), products_flops(paper));
+      EXPECT_GT(device.flops(), paper.flops()) << method_name(method) << pass_name(pass);
+      EXPECT_EQ(device.workspace, paper.workspace) << "one block";
+    }
+    // 57 points are 64 on a processor and 60 on a GPU.
+    EXPECT_LT(with(Method::fft, Blocking::device).flops(),
+              with(Method::fft, Blocking::whole).flops());
+    EXPECT_GT(with(Method::fft_tiled, Blocking::device).bytes(),
+              with(Method::fft_tiled, Blocking::whole).bytes())
+        << "planes and spectra are moved by kernels of their own";
+  }
+}
+
+TEST(DeviceWork, HasTransformsOfTheSizesThatCufftIsFastestFor) {
+  const auto points = [](int size) {
+    return points_for_whole_on_device({.height = size, .width = 3});
+  };
+  EXPECT_EQ(points(1), 4);
+  EXPECT_EQ(points(5), 6);
+  EXPECT_EQ(points(11), 12);
+  EXPECT_EQ(points(57), 60);
+  EXPECT_EQ(points(113), 120);
+  EXPECT_EQ(points(226), 240);
+  EXPECT_EQ(points(256), 256);
+}
+
+TEST(DeviceWork, IsThatOfTheBackendsCuda) {
+  EXPECT_EQ(blocking_of("cuda"), Blocking::device);
+  EXPECT_EQ(blocking_of("cuda_nchw"), Blocking::device);
+  EXPECT_EQ(blocking_of("native"), Blocking::ours);
+  EXPECT_EQ(blocking_of("onednn"), Blocking::whole);
+}
+
+TEST(DeviceWork, IsOfShapesThatGpusAreOffered) {
+  const ConvolutionShape wide = shape_of("convolution c8 h9 w9 k8 r3 s3 stride1 pad3 groups1", 1);
+  EXPECT_NE(refusal(Method::winograd_f4, wide), "");
+  EXPECT_EQ(refusal(Method::winograd_f4, wide, Blocking::device), "");
+  EXPECT_NE(refusal(Method::winograd_f6, wide, Blocking::device), "");
+  EXPECT_NE(refusal(Method::im2col, wide, Blocking::device), "");
+  const ConvolutionShape many =
+      shape_of("convolution c64 h9 w9 k64 r3 s3 stride1 pad1 groups64", 1);
+  EXPECT_NE(refusal(Method::winograd_f4, many, Blocking::device), "");
+  EXPECT_EQ(refusal(Method::winograd_f4, many), "");
+}
+
+TEST(EvenBlocks, CoverAllTilesWithinTheLimit) {
+  for (const Index tiles : {1, 5, 64, 1000, 12345}) {
+    for (const Index unit : {1, 4}) {
+      const EvenBlocks blocks = even_blocks(tiles, 1000, unit, 100000);
+      EXPECT_GE(blocks.size * blocks.count, tiles);
+      EXPECT_LT(blocks.size * (blocks.count - 1), tiles);
+      EXPECT_LE(blocks.size, 100 + unit);
+      EXPECT_EQ(blocks.size % unit, 0);
+    }
+  }
+  EXPECT_EQ(even_blocks(9, 1000, 4, 1).size, 4) << "less would leave nothing to run";
+}
+
 // ----------------------------------------------------------------------------------------- methods
 
 TEST(Method, IsToldFromWhatRan) {
@@ -257,6 +325,7 @@ TEST(Method, IsToldFromWhatRan) {
       {"winograd F(3x3,6x6) avx2+gemm", Method::winograd_f6},
       {"reorder+jit:avx512_core", Method::direct},
       {"relu+reorder+im2col+gemm", Method::im2col},
+      {"reorder+relu+im2col+gemm", Method::im2col},
       {"winograd F(4x4,3x3) avx3+gemm+relu", Method::winograd_f4},
       {"jit_wino_4x3:avx512_core", Method::winograd_f4},
       {"brgconv:avx512_core", Method::direct},
@@ -264,11 +333,18 @@ TEST(Method, IsToldFromWhatRan) {
       {"gemm", Method::im2col},
       {"gemm:jit", Method::im2col},
       {"fft 32x32 avx3+gemm", Method::fft},
-      {"fft_tiled 16x16 avx3+gemm", Method::fft_tiled}};
+      {"fft_tiled 16x16 avx3+gemm", Method::fft_tiled},
+      {"own winograd_f2 F(2x2,3x3) cublasLt algo=6", Method::winograd_f2},
+      {"relu+own winograd_f4 F(3x3,4x4) cublasLt algo=6+bias", Method::winograd_f4},
+      {"reorder+own fft 30x30 cufft cublasLt algo=6", Method::fft},
+      {"own fft_tiled 16x16 cufft cublasLt algo=6", Method::fft_tiled}};
   for (const auto& [implementation, method] : words) {
     EXPECT_EQ(method_of(implementation), method) << implementation;
   }
-  EXPECT_FALSE(method_of("cudnn engine 12"));
+  for (const char* unknown : {"cudnn engine 12", "cudnn 9.19 eng45 k2=4 [WINOGRAD] ws=0.0MB",
+                              "cudnn legacy 6 WINOGRAD", "own:relu", "own"}) {
+    EXPECT_FALSE(method_of(unknown)) << unknown;
+  }
   EXPECT_FALSE(method_of(""));
   EXPECT_EQ(vector_floats("fft 32x32 avx2+gemm"), 8);
   EXPECT_EQ(vector_floats("fft 32x32 avx3_zen4+gemm"), 16);

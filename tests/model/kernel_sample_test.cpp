@@ -53,6 +53,22 @@ TEST(KernelSamples, CountWithTheAlgorithmThatRan) {
   EXPECT_EQ(samples[1].what.work.stages.back().name, "bias");
 }
 
+TEST(KernelSamples, CountOurKernelsOnGpusAsTheyRun) {
+  Measurement fft = measured_by("reorder+own fft 30x30 cufft cublasLt algo=6+bias", 1e-3);
+  fft.axes["backend"] = "cuda";
+  Measurement wide = measured_by("own winograd_f4 F(4x4,3x3) cublasLt algo=6+bias", 1e-3);
+  wide.axes["backend"] = "cuda";
+  wide.axes["kernel"] = "convolution c64 h28 w28 k64 r3 s3 stride1 pad3 groups1 bias";
+  const std::vector files{synthetic::file("a.jsonl", {fft, wide})};
+  LeftOut left_out;
+  const auto samples = kernel_samples(files, left_out);
+  ASSERT_EQ(samples.size(), 2);
+  EXPECT_EQ(samples[0].what.way.algorithm(), "cuda winograd_f4");
+  EXPECT_EQ(samples[1].what.way.algorithm(), "cuda fft");
+  EXPECT_EQ(samples[1].what.work.stages.front().name, "tensors to planes");
+  EXPECT_EQ(refusal(samples[0].what.way, samples[0].what.shape), "") << "any pad";
+}
+
 TEST(KernelSamples, LeaveOutWhatTheyCannotJudge) {
   Measurement half = measured_by("im2col+gemm", 1e-3);
   half.axes["dtype"] = "bf16";

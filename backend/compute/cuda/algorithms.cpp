@@ -63,7 +63,7 @@ class Lister {
     try {
       add_plans(std::make_shared<const Graph>(Target{.handle = context_->cudnn}, problem_, form));
     } catch (const Error& refusal) {
-      add("graph" + suffix(form),
+      add("graph" + words_of(form),
           [reason = std::string(refusal.what())]() -> std::unique_ptr<ConvolutionPass> {
             throw Unsupported(reason);
           });
@@ -86,7 +86,7 @@ class Lister {
   /// `configuration` is null for the default one.
   void add_plan(const std::shared_ptr<const Graph>& graph, const EngineNotes& notes,
                 const std::string& knobs, std::shared_ptr<const Descriptor> configuration) {
-    add(fmt::format("eng{} {}{}", notes.index, knobs, suffix(graph->form())),
+    add(fmt::format("eng{} {}{}", notes.index, knobs, words_of(graph->form())),
         [context = context_, problem = problem_, graph, notes,
          configuration = std::move(configuration)] {
           if (!keeps_precision(notes, problem.dtype)) refuse_precision(problem, notes);
@@ -109,14 +109,6 @@ class Lister {
                                             const EngineNotes& notes) {
     throw Unsupported(fmt::format("{}: {} computes with less than {} and sums in f32.",
                                   problem.what, to_string(notes), dtype_name(problem.dtype)));
-  }
-
-  static std::string suffix(const GraphForm& form) {
-    std::string words;
-    if (form.fusion == Fusion::bias) words += " fused-bias";
-    if (form.fusion == Fusion::relu) words += " fused-relu";
-    if (form.weight_gradient == GradientPrecision::low) words += " low-gradient";
-    return words;
   }
 
   const Context* context_;

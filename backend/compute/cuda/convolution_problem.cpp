@@ -19,6 +19,21 @@ ConvolutionProblem problem_of(const OperationSpec& spec, const Convolution& kind
           .order = order};
 }
 
+ConvolutionShape shape_of(const ConvolutionProblem& problem) {
+  return {.images = problem.input[0],
+          .channels = problem.input[1],
+          .height = problem.input[2],
+          .width = problem.input[3],
+          .outputs = problem.output[1],
+          .out_height = problem.output[2],
+          .out_width = problem.output[3],
+          .kernel_h = problem.weights[2],
+          .kernel_w = problem.weights[3],
+          .stride = problem.stride,
+          .pad = problem.pad,
+          .groups = problem.groups};
+}
+
 std::string key_of(const ConvolutionProblem& problem) {
   return fmt::format("{} {} {} stride{} pad{} groups{} bias{} relu{} {} {}",
                      fmt::join(problem.input, "x"), fmt::join(problem.weights, "x"),

@@ -4,6 +4,7 @@
 
 #include "backend/compute/cuda/order.hpp"
 #include "backend/compute/specification.hpp"
+#include "core/convolution_shape.hpp"
 
 namespace dlscale::backend::cuda {
 
@@ -24,6 +25,9 @@ struct ConvolutionProblem {
 };
 
 ConvolutionProblem problem_of(const OperationSpec& spec, const Convolution& kind, Order order);
+
+/// The sizes of the convolution alone.
+ConvolutionShape shape_of(const ConvolutionProblem& problem);
 
 /// Equal for problems that are the same but for `what`.
 std::string key_of(const ConvolutionProblem& problem);

@@ -48,6 +48,18 @@ std::int64_t Descriptor::get(cudnnBackendAttributeName_t name, cudnnBackendAttri
   return std::min(count, most);
 }
 
+std::string Descriptor::text(cudnnBackendAttributeName_t name) const {
+  const auto ask = [&](std::int64_t most, char* to) {
+    std::int64_t count = 0;
+    check(cudnnBackendGetAttribute(raw_.get(), name, CUDNN_TYPE_CHAR, most, &count, to),
+          fmt::format("cudnnBackendGetAttribute({})", static_cast<int>(name)), *what_);
+    return static_cast<std::size_t>(count);
+  };
+  std::string text(ask(0, nullptr), '\0');
+  text.resize(std::min(text.size(), ask(static_cast<std::int64_t>(text.size()), text.data())));
+  return text;
+}
+
 std::vector<Descriptor> Descriptor::descriptors(cudnnBackendAttributeName_t name,
                                                 cudnnBackendDescriptorType_t type,
                                                 std::int64_t most) const {

@@ -63,6 +63,8 @@ class Descriptor {
     get(name, attribute_type<T>(), 1, &value);
     return value;
   }
+  /// Text of any length.
+  [[nodiscard]] std::string text(cudnnBackendAttributeName_t name) const;
   /// At most `most` values.
   template <class T>
   [[nodiscard]] std::vector<T> list(cudnnBackendAttributeName_t name, std::int64_t most) const {

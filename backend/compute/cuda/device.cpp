@@ -25,7 +25,9 @@
 #include "backend/compute/cuda/relayout.hpp"
 #include "backend/compute/cuda/transforms/library_fourier.hpp"
 #include "backend/compute/cuda/tuning.hpp"
+#include "backend/compute/plan_cache.hpp"
 #include "backend/compute/specification.hpp"
+#include "core/build_info.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
@@ -84,10 +86,11 @@ class CudaDevice final : public ComputeDevice {
   CudaDevice(std::string_view name, const Situation& situation, Order order)
       : name_(name),
         situation_(situation),
-        context_{.device = situation.place, .order = order, .choices = &choices_} {
+        context_{.opened = this, .device = situation.place, .order = order, .choices = &choices_} {
     check(cudaGetDeviceProperties(&context_.properties, context_.device), "cudaGetDeviceProperties",
           fmt::format("GPU {}", context_.device));
     open_libraries();
+    choices_ = Choices(PlanCache(plan_cache_folder(), conditions()));
   }
   CudaDevice(const CudaDevice&) = delete;
   CudaDevice& operator=(const CudaDevice&) = delete;
@@ -282,6 +285,15 @@ class CudaDevice final : public ComputeDevice {
     lane_.emplace(context_);
     before_ = make_event();
     after_ = make_event();
+  }
+
+  /// Under which a choice by trial holds: another build may have faster kernels.
+  [[nodiscard]] std::map<std::string, std::string> conditions() const {
+    std::map<std::string, std::string> all = CudaDevice::libraries();
+    const BuildInfo build = build_info();
+    all["dlscale"] = build.version;
+    all["commit"] = build.commit + (build.dirty ? " with changes" : "");
+    return all;
   }
 
   /// By our own kernels what they do, the rest by libraries.

@@ -1,28 +1,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <functional>
+#include <memory>
+#include <optional>
 #include <utility>
 
-#include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/convolution_pass.hpp"
-#include "backend/compute/cuda/handles.hpp"
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
 #include "backend/compute/cuda/matrix_product.hpp"
 #include "backend/compute/cuda/operations.hpp"
-#include "backend/compute/cuda/tuning.hpp"
+#include "backend/compute/cuda/product_tuning.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
 
+constexpr int most_algorithms = 16;
+
 /// One algorithm for a product, with or without the bias in its epilogue.
 struct Choice {
   Epilogue epilogue = Epilogue::none;
-  cublasLtMatmulAlgo_t algorithm{};
-  std::size_t workspace_bytes = 0;
+  ProductAlgorithm algorithm{};
 };
 
 /// The sizes of the three products. An image is a vector of `inputs` numbers, in the order in which
@@ -50,43 +49,39 @@ ProductProblem product_of(const std::string& what, const Sizes& sizes, DType dty
   return {what, x, Transposed::no, y, Transposed::yes, gradient, epilogue};
 }
 
-/// The pointers of a product and its bias.
-struct ProductMemory {
-  const std::byte* left = nullptr;
-  const std::byte* right = nullptr;
-  std::byte* result = nullptr;
-  float* bias = nullptr;
-};
-
 /// One pass with one choice.
 class ProductPass {
  public:
+  /// `remark`: where the choice comes from.
   ProductPass(const Context& context, const OperationSpec& spec, const Sizes& sizes, Pass pass,
-              const Choice& choice, bool has_bias)
+              const Choice& choice, bool has_bias, std::string remark = {})
       : context_(&context),
         pass_(pass),
         choice_(choice),
+        remark_(std::move(remark)),
         y_(tensor_desc(output_dims(spec), spec.dtype, context.order)),
         bias_apart_(has_bias && pass != Pass::backward_data && choice.epilogue == Epilogue::none),
-        product_(std::make_unique<Product>(
-            context, product_of(describe(spec), sizes, spec.dtype, pass, choice.epilogue))) {}
+        product_(context, product_of(describe(spec), sizes, spec.dtype, pass, choice.epilogue)) {}
 
   [[nodiscard]] std::string name() const {
-    return cuda::describe(choice_.algorithm, choice_.workspace_bytes) +
-           (choice_.epilogue == Epilogue::none ? "" : " fused-bias") + (bias_apart_ ? "+bias" : "");
+    return cuda::describe(choice_.algorithm) +
+           (choice_.epilogue == Epilogue::none ? "" : " fused-bias") +
+           (bias_apart_ ? "+bias" : "") + remark_;
   }
 
-  [[nodiscard]] std::size_t scratch_bytes() const { return sum_bytes() + choice_.workspace_bytes; }
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    return sum_bytes() + choice_.algorithm.workspace_bytes;
+  }
 
   void run(const ProductMemory& memory, std::byte* scratch) const {
-    product_->run(choice_.algorithm, memory.left, memory.right, memory.result, memory.bias,
-                  scratch + sum_bytes(), choice_.workspace_bytes);
+    product_.run(choice_.algorithm, memory, scratch + sum_bytes());
     if (!bias_apart_) return;
     if (pass_ == Pass::forward) {
-      add_bias(context_->stream, memory.bias, {y_, memory.result});
+      add_bias(context_->stream, memory.bias, {y_, static_cast<std::byte*>(memory.result)});
     } else {
       // The right matrix of this product is the gradient of the output; it is only read.
-      bias_gradient(*context_, {y_, const_cast<std::byte*>(memory.right)}, memory.bias, scratch);
+      auto* const gradient = static_cast<std::byte*>(const_cast<void*>(memory.right));
+      bias_gradient(*context_, {y_, gradient}, memory.bias, scratch);
     }
   }
 
@@ -100,9 +95,10 @@ class ProductPass {
   const Context* context_;
   Pass pass_;
   Choice choice_;
+  std::string remark_;
   TensorDesc y_;
   bool bias_apart_;
-  std::unique_ptr<Product> product_;
+  Product product_;
 };
 
 std::vector<Epilogue> epilogues_of(Pass pass, bool has_bias) {
@@ -117,18 +113,30 @@ class Tuner {
       : context_(context), spec_(spec), sizes_(sizes), has_bias_(has_bias) {}
 
   [[nodiscard]] ProductPass make(Pass pass) const {
-    const std::string key =
-        fmt::format("product {} {} {} {} {} bias{} {}", pass_name(pass), sizes_.images,
-                    sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype), has_bias_ ? 1 : 0,
-                    context_.order == Order::nhwc ? "nhwc" : "nchw");
-    const auto choice = context_.choices->find_or_make<Choice>(
-        key, [&] { return std::make_shared<const Choice>(tune(pass)); });
-    return pass_with(pass, *choice);
+    const std::string key = fmt::format(
+        "fully connected {} {} {} {} {} bias{} {} of {} in {}", pass_name(pass), sizes_.images,
+        sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype), has_bias_ ? 1 : 0,
+        context_.order == Order::nhwc ? "nhwc" : "nchw", most_algorithms, product_workspace_limit);
+    const auto recall = [&](const KeptChoice& kept) -> std::optional<Choice> {
+      for (const Choice& each : choices(pass)) {
+        if (name_of(each) == kept.name) return each;
+      }
+      return std::nullopt;
+    };
+    const auto chosen =
+        context_.choices->recall_or_choose<Choice>(key, recall, [&] { return tune(pass); });
+    return pass_with(pass, chosen->choice, chosen->remark());
   }
 
  private:
-  [[nodiscard]] ProductPass pass_with(Pass pass, const Choice& choice) const {
-    return {context_, spec_, sizes_, pass, choice, has_bias_};
+  static std::string name_of(const Choice& choice) {
+    return fmt::format("{}{}", digits_of(choice.algorithm),
+                       choice.epilogue == Epilogue::none ? "" : " fused-bias");
+  }
+
+  [[nodiscard]] ProductPass pass_with(Pass pass, const Choice& choice,
+                                      std::string remark = {}) const {
+    return {context_, spec_, sizes_, pass, choice, has_bias_, std::move(remark)};
   }
 
   [[nodiscard]] std::vector<Choice> choices(Pass pass) const {
@@ -136,52 +144,29 @@ class Tuner {
     for (const Epilogue epilogue : epilogues_of(pass, has_bias_)) {
       const Product product(context_,
                             product_of(describe(spec_), sizes_, spec_.dtype, pass, epilogue));
-      for (const auto& result : product.recommended()) {
-        all.push_back({epilogue, result.algo, result.workspaceSize});
+      for (const ProductAlgorithm& each : product.recommended(most_algorithms)) {
+        all.push_back({epilogue, each});
       }
     }
     return all;
   }
 
-  [[nodiscard]] Choice tune(Pass pass) const {
+  [[nodiscard]] Trialled<Choice> tune(Pass pass) const {
     const std::vector<Choice> all = choices(pass);
-    std::vector<ProductPass> passes;
-    std::size_t scratch_bytes = 0;
+    std::vector<ProductTrial> trials;
+    trials.reserve(all.size());
     for (const Choice& choice : all) {
-      passes.push_back(pass_with(pass, choice));
-      scratch_bytes = std::max(scratch_bytes, passes.back().scratch_bytes());
+      const auto made = std::make_shared<const ProductPass>(pass_with(pass, choice));
+      trials.push_back(
+          {made->scratch_bytes(), [made](const ProductMemory& memory, std::byte* scratch) {
+             made->run(memory, scratch);
+           }});
     }
-    const DeviceMemory left(most_bytes());
-    const DeviceMemory right(most_bytes());
-    const DeviceMemory result(most_bytes());
-    const DeviceMemory bias(static_cast<std::size_t>(sizes_.outputs) * sizeof(float));
-    const DeviceMemory scratch(scratch_bytes);
-    for (const DeviceMemory* memory : {&left, &right, &result, &bias}) fill(*memory);
-    const ProductMemory memory{left.get(), right.get(), result.get(),
-                               reinterpret_cast<float*>(bias.get())};
-    std::vector<std::function<void()>> runs;
-    runs.reserve(passes.size());
-    for (const ProductPass& each : passes) {
-      runs.emplace_back([&] { each.run(memory, scratch.get()); });
-    }
-    const auto best = fastest(context_.stream, runs);
-    if (best) return all[*best];
-    throw Unsupported(fmt::format("{}: cuBLASLt {} has no algorithm for {}.", describe(spec_),
-                                  cublasLtGetVersion(), pass_name(pass)));
-  }
-
-  /// Of the largest of the three matrices.
-  [[nodiscard]] std::size_t most_bytes() const {
-    const auto& [images, inputs, outputs] = sizes_;
-    return static_cast<std::size_t>(
-               std::max({images * inputs, images * outputs, inputs * outputs})) *
-           sizeof(float);
-  }
-
-  /// With small numbers: zeros would cost less power, so that the clock would be another.
-  void fill(const DeviceMemory& memory) const {
-    check(cudaMemsetAsync(memory.get(), 0x3C, memory.bytes(), context_.stream), "cudaMemsetAsync",
-          describe(spec_));
+    const ProductProblem problem =
+        product_of(fmt::format("{} {}", describe(spec_), pass_name(pass)), sizes_, spec_.dtype,
+                   pass, Epilogue::none);
+    const auto [best, time] = fastest_product(context_, problem, trials);
+    return {all[best], name_of(all[best]), time};
   }
 
   const Context& context_;

@@ -217,6 +217,14 @@ cudnnDataType_t data_type(DType dtype) {
   fail_expectation("a known DType");
 }
 
+std::string words_of(const GraphForm& form) {
+  std::string words;
+  if (form.fusion == Fusion::bias) words += " fused-bias";
+  if (form.fusion == Fusion::relu) words += " fused-relu";
+  if (form.weight_gradient == GradientPrecision::low) words += " low-gradient";
+  return words;
+}
+
 Target described_target(const std::string& json) {
   auto description = std::make_shared<Descriptor>(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR,
                                                   std::make_shared<const std::string>("a device"));

@@ -66,6 +66,9 @@ struct GraphForm {
   GradientPrecision weight_gradient = GradientPrecision::f32;
 };
 
+/// " fused-bias", " fused-relu", " low-gradient": what tells forms of a pass apart.
+std::string words_of(const GraphForm& form);
+
 /// A finalized operation graph of cuDNN.
 class Graph {
  public:

@@ -117,6 +117,11 @@ std::unique_ptr<ConvolutionPass> make_pass(const Context& context,
   return transforms::make_transform_pass(context, problem, pass, *choice.way, workspace_limit);
 }
 
+std::string name_of(const Choice& choice) {
+  if (choice.plan == nullptr) return fmt::format("own {}", choice.way->name);
+  return setting_name(choice.plan->configuration(), choice.plan->graph().form());
+}
+
 std::vector<Choice> all_choices(const Context& context, const ConvolutionProblem& problem,
                                 Pass pass) {
   std::vector<Choice> all;
@@ -146,7 +151,7 @@ std::vector<Trial> all_trials(const Context& context, const ConvolutionProblem& 
   return trials;
 }
 
-Choice tune(const Context& context, const ConvolutionProblem& problem, Pass pass) {
+Trialled<Choice> tune(const Context& context, const ConvolutionProblem& problem, Pass pass) {
   std::vector<Trial> trials = all_trials(context, problem, pass);
   std::size_t scratch = 0;
   for (const Trial& each : trials) scratch = std::max(scratch, each.pass->scratch_bytes());
@@ -162,7 +167,10 @@ Choice tune(const Context& context, const ConvolutionProblem& problem, Pass pass
         "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB.",
         problem.what, cudnnGetVersion(), pass_name(pass), workspace_limit >> 20));
   }
-  return std::move(trials[*best].choice);
+  Choice& choice = trials[best->index].choice;
+  std::string name = name_of(choice);
+  std::string data = choice.plan == nullptr ? "" : choice.plan->serialized();
+  return {std::move(choice), std::move(name), best->time, std::move(data)};
 }
 
 /// What the heuristics recommend, and after it all other engines with default settings, of which
@@ -192,6 +200,65 @@ std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
   }
   return repeatable.empty() ? std::move(others) : std::move(repeatable);
 }
+
+/// A plan as it was, if a configuration that is admitted still makes it.
+std::shared_ptr<const Plan> recall_plan(const std::shared_ptr<const Graph>& graph,
+                                        const ConvolutionProblem& problem, const KeptChoice& kept) {
+  for (Descriptor& each : admitted(*graph, problem.dtype)) {
+    if (setting_name(each, graph->form()) != kept.name) continue;
+    auto plan =
+        restored_plan(graph, std::make_shared<const Descriptor>(std::move(each)), kept.data);
+    return plan->workspace_bytes() <= workspace_limit ? plan : nullptr;
+  }
+  return nullptr;
+}
+
+/// Among the same choices as when they were tried: none that tune() would not try is recalled.
+std::optional<Choice> find_choice(const Context& context, const ConvolutionProblem& problem,
+                                  Pass pass, const KeptChoice& kept) {
+  for (const transforms::Way& way : transforms::ways()) {
+    const Choice choice{nullptr, &way};
+    if (name_of(choice) == kept.name && transforms::is_candidate(way, problem, pass)) return choice;
+  }
+  for (const GraphForm& form : forms_of(problem, pass)) {
+    try {
+      const auto graph =
+          std::make_shared<const Graph>(Target{.handle = context.cudnn}, problem, form);
+      if (auto plan = recall_plan(graph, problem, kept)) return Choice{std::move(plan), {}};
+    } catch (const Error&) {  // it may be of another form
+    }
+  }
+  return std::nullopt;
+}
+
+/// One that runs, too.
+std::optional<Choice> recall_choice(const Context& context, const ConvolutionProblem& problem,
+                                    Pass pass, const KeptChoice& kept) {
+  std::optional<Choice> choice = find_choice(context, problem, pass, kept);
+  if (!choice) return std::nullopt;
+  const auto made = make_pass(context, problem, pass, *choice);
+  const TrialMemory memory(context, problem, made->scratch_bytes());
+  made->run(memory.memory(), memory.scratch());
+  check(cudaStreamSynchronize(context.stream), "cudaStreamSynchronize", problem.what);
+  return choice;
+}
+
+/// A pass that says where its choice comes from.
+class ChosenPass final : public ConvolutionPass {
+ public:
+  ChosenPass(std::unique_ptr<ConvolutionPass> pass, std::string remark)
+      : pass_(std::move(pass)), remark_(std::move(remark)) {}
+
+  [[nodiscard]] std::string name() const override { return pass_->name() + remark_; }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return pass_->scratch_bytes(); }
+  void run(const ConvolutionMemory& memory, std::byte* scratch) override {
+    pass_->run(memory, scratch);
+  }
+
+ private:
+  std::unique_ptr<ConvolutionPass> pass_;
+  std::string remark_;
+};
 
 }  // namespace
 
@@ -229,10 +296,15 @@ std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
 
 std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
                                                  const ConvolutionProblem& problem, Pass pass) {
-  const std::string key = fmt::format("convolution {} {}", pass_name(pass), key_of(problem));
-  const auto choice = context.choices->find_or_make<Choice>(
-      key, [&] { return std::make_shared<const Choice>(tune(context, problem, pass)); });
-  return make_pass(context, problem, pass, *choice);
+  const std::string key = fmt::format("convolution {} {} {} of a form in {}", pass_name(pass),
+                                      key_of(problem), most_candidates, workspace_limit);
+  const auto recall = [&](const KeptChoice& kept) {
+    return recall_choice(context, problem, pass, kept);
+  };
+  const auto chosen = context.choices->recall_or_choose<Choice>(
+      key, recall, [&] { return tune(context, problem, pass); });
+  return std::make_unique<ChosenPass>(make_pass(context, problem, pass, chosen->choice),
+                                      chosen->remark());
 }
 
 }  // namespace dlscale::backend::cuda

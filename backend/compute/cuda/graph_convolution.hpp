@@ -32,8 +32,8 @@ std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
                                                  const ConvolutionProblem& problem,
                                                  std::shared_ptr<const Plan> plan);
 
-/// The fastest way to run a pass, by trial on the device: a plan of cuDNN or an algorithm of ours,
-/// if it may be faster. Throws Unsupported if there is none.
+/// The fastest way to run a pass, by trial on the device, in this process or an earlier one: a plan
+/// of cuDNN or an algorithm of ours, if it may be faster. Throws Unsupported if there is none.
 std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
                                                  const ConvolutionProblem& problem, Pass pass);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -12,17 +13,12 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-/// NVIDIA recommends 32 MiB for Hopper (the cuBLAS manual, cublasSetWorkspace).
-constexpr std::size_t workspace_limit = std::size_t{32} << 20;
-constexpr int most_algorithms = 16;
-/// Buffers begin on at least such a boundary.
-constexpr std::uint32_t buffer_alignment = 16;
-
 using MatrixLayout = Owner<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
 using ProductDescriptor = Owner<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
 using Preference = Owner<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
-cudaDataType_t data_type(DType dtype) {
+cudaDataType_t data_type(DType dtype, Number number) {
+  if (number == Number::complex) return CUDA_C_32F;
   switch (dtype) {
     case DType::f32:
     case DType::tf32:
@@ -37,6 +33,18 @@ cudaDataType_t data_type(DType dtype) {
 
 cublasComputeType_t compute_type(DType dtype) {
   return dtype == DType::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+}
+
+cublasOperation_t library_operation(Transposed transposed) {
+  switch (transposed) {
+    case Transposed::no:
+      return CUBLAS_OP_N;
+    case Transposed::yes:
+      return CUBLAS_OP_T;
+    case Transposed::conjugated:
+      return CUBLAS_OP_C;
+  }
+  fail_expectation("a known Transposed");
 }
 
 cublasLtEpilogue_t library_epilogue(Epilogue epilogue) {
@@ -58,16 +66,17 @@ void set(const MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, 
         "cublasLtMatrixLayoutSetAttribute", what);
 }
 
-MatrixLayout make_layout(const Matrix& matrix, const std::string& what) {
+MatrixLayout make_layout(const Matrix& matrix, const ProductProblem& problem) {
+  const std::string& what = problem.what;
   cublasLtMatrixLayout_t raw = nullptr;
-  check(cublasLtMatrixLayoutCreate(&raw, data_type(matrix.dtype),
+  check(cublasLtMatrixLayoutCreate(&raw, data_type(matrix.dtype, problem.number),
                                    static_cast<std::uint64_t>(matrix.rows),
-                                   static_cast<std::uint64_t>(matrix.columns), matrix.rows),
+                                   static_cast<std::uint64_t>(matrix.columns), matrix.leading),
         "cublasLtMatrixLayoutCreate", what);
   MatrixLayout layout(raw);
   if (matrix.batch == 1) return layout;
   set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(matrix.batch), what);
-  set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.rows * matrix.columns, what);
+  set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.distance, what);
   return layout;
 }
 
@@ -80,14 +89,14 @@ void set(const ProductDescriptor& product, cublasLtMatmulDescAttributes_t attrib
 
 ProductDescriptor make_product(const ProductProblem& problem) {
   cublasLtMatmulDesc_t raw = nullptr;
-  check(cublasLtMatmulDescCreate(&raw, compute_type(problem.left.dtype), CUDA_R_32F),
+  check(cublasLtMatmulDescCreate(&raw, compute_type(problem.left.dtype),
+                                 data_type(DType::f32, problem.number)),
         "cublasLtMatmulDescCreate", problem.what);
   ProductDescriptor product(raw);
-  const auto operation = [](Transposed transposed) {
-    return transposed == Transposed::yes ? CUBLAS_OP_T : CUBLAS_OP_N;
-  };
-  set(product, CUBLASLT_MATMUL_DESC_TRANSA, operation(problem.left_transposed), problem.what);
-  set(product, CUBLASLT_MATMUL_DESC_TRANSB, operation(problem.right_transposed), problem.what);
+  set(product, CUBLASLT_MATMUL_DESC_TRANSA, library_operation(problem.left_transposed),
+      problem.what);
+  set(product, CUBLASLT_MATMUL_DESC_TRANSB, library_operation(problem.right_transposed),
+      problem.what);
   set(product, CUBLASLT_MATMUL_DESC_EPILOGUE, library_epilogue(problem.epilogue), problem.what);
   if (problem.epilogue != Epilogue::none) {
     set(product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F, problem.what);
@@ -107,7 +116,7 @@ Preference make_preference(const ProductProblem& problem) {
   cublasLtMatmulPreference_t raw = nullptr;
   check(cublasLtMatmulPreferenceCreate(&raw), "cublasLtMatmulPreferenceCreate", what);
   Preference preference(raw);
-  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, workspace_limit, what);
+  set(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, product_workspace_limit, what);
   // Parts of a sum that are split among blocks are added in f32 and in a fixed order.
   set(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE}, what);
@@ -116,7 +125,7 @@ Preference make_preference(const ProductProblem& problem) {
         std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, problem.right),
         std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, problem.result),
         std::pair(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, problem.result)}) {
-    set(preference, attribute, alignment_of(matrix), what);
+    set(preference, attribute, alignment_of(matrix, problem.number, problem.alignment), what);
   }
   return preference;
 }
@@ -146,11 +155,12 @@ ProductProblem problem_of(const GemmShape& shape, DType dtype) {
           .result = matrix(m, n)};
 }
 
-std::uint32_t alignment_of(const Matrix& matrix) {
-  if (matrix.batch == 1) return buffer_alignment;
-  const auto bytes =
-      static_cast<std::uint64_t>(matrix.rows * matrix.columns) * element_bytes(matrix.dtype);
-  return static_cast<std::uint32_t>(std::gcd(bytes, std::uint64_t{buffer_alignment}));
+std::uint32_t alignment_of(const Matrix& matrix, Number number, std::uint32_t first_alignment) {
+  if (matrix.batch == 1) return first_alignment;
+  const std::size_t element =
+      number == Number::complex ? number_bytes(number) : element_bytes(matrix.dtype);
+  const auto bytes = static_cast<std::uint64_t>(matrix.distance) * element;
+  return static_cast<std::uint32_t>(std::gcd(bytes, std::uint64_t{first_alignment}));
 }
 
 struct Product::Descriptors {
@@ -164,48 +174,59 @@ Product::Product(const Context& context, const ProductProblem& problem)
     : context_(&context),
       problem_(problem),
       descriptors_(std::make_unique<Descriptors>(Descriptors{
-          make_product(problem), make_layout(problem.left, problem.what),
-          make_layout(problem.right, problem.what), make_layout(problem.result, problem.what)})) {}
+          make_product(problem), make_layout(problem.left, problem),
+          make_layout(problem.right, problem), make_layout(problem.result, problem)})) {}
 
 Product::~Product() = default;
+Product::Product(Product&&) noexcept = default;
 
-std::vector<cublasLtMatmulHeuristicResult_t> Product::recommended() const {
+std::vector<ProductAlgorithm> Product::recommended(int most) const {
   const Preference preference = make_preference(problem_);
-  std::vector<cublasLtMatmulHeuristicResult_t> results(most_algorithms);
+  std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
   int found = 0;
   const auto& [product, left, right, result] = *descriptors_;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       context_->blas, product.get(), left.get(), right.get(), result.get(), result.get(),
-      preference.get(), most_algorithms, results.data(), &found);
+      preference.get(), most, results.data(), &found);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   check(status, "cublasLtMatmulAlgoGetHeuristic", problem_.what);
   results.resize(static_cast<std::size_t>(found));
-  std::erase_if(results, [](const auto& each) { return each.state != CUBLAS_STATUS_SUCCESS; });
-  return results;
+  std::vector<ProductAlgorithm> algorithms;
+  for (const auto& each : results) {
+    if (each.state == CUBLAS_STATUS_SUCCESS) algorithms.push_back({each.algo, each.workspaceSize});
+  }
+  return algorithms;
 }
 
-void Product::run(const cublasLtMatmulAlgo_t& algorithm, const void* left, const void* right,
-                  void* result, float* bias, std::byte* workspace,
-                  std::size_t workspace_bytes) const {
-  constexpr float alpha = 1;
-  constexpr float beta = 0;
+void Product::run(const ProductAlgorithm& algorithm, const ProductMemory& memory,
+                  std::byte* workspace, transforms::Sum sum) const {
+  constexpr std::array one{1.0F, 0.0F};  // of real numbers, its first part
+  constexpr std::array zero{0.0F, 0.0F};
   const Descriptors& used = *descriptors_;
   if (problem_.epilogue != Epilogue::none) {
-    set(used.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, problem_.what);
+    set(used.product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, memory.bias, problem_.what);
   }
-  check(cublasLtMatmul(context_->blas, used.product.get(), &alpha, left, used.left.get(), right,
-                       used.right.get(), &beta, result, used.result.get(), result,
-                       used.result.get(), &algorithm, workspace, workspace_bytes, context_->stream),
+  check(cublasLtMatmul(context_->blas, used.product.get(), one.data(), memory.left, used.left.get(),
+                       memory.right, used.right.get(),
+                       (sum == transforms::Sum::add ? one : zero).data(), memory.result,
+                       used.result.get(), memory.result, used.result.get(), &algorithm.algorithm,
+                       workspace, algorithm.workspace_bytes, context_->stream),
         "cublasLtMatmul", problem_.what);
 }
 
-std::string describe(const cublasLtMatmulAlgo_t& algorithm, std::size_t workspace_bytes) {
+std::string digits_of(const ProductAlgorithm& algorithm) {
+  std::string digits;
+  for (const std::uint64_t word : algorithm.algorithm.data) digits += fmt::format("{:016x}", word);
+  return digits;
+}
+
+std::string describe(const ProductAlgorithm& algorithm) {
   return fmt::format("cublasLt algo={} tile={} stages={} splitk={} ws={:.1f}MB",
-                     setting(algorithm, CUBLASLT_ALGO_CONFIG_ID),
-                     setting(algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
-                     setting(algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
-                     setting(algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
-                     static_cast<double>(workspace_bytes) * 1e-6);
+                     setting(algorithm.algorithm, CUBLASLT_ALGO_CONFIG_ID),
+                     setting(algorithm.algorithm, CUBLASLT_ALGO_CONFIG_TILE_ID),
+                     setting(algorithm.algorithm, CUBLASLT_ALGO_CONFIG_STAGES_ID),
+                     setting(algorithm.algorithm, CUBLASLT_ALGO_CONFIG_SPLITK_NUM),
+                     static_cast<double>(algorithm.workspace_bytes) * 1e-6);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -8,19 +8,31 @@
 #include <vector>
 
 #include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/transforms/batched_product.hpp"
 
 namespace dlscale::backend::cuda {
 
-/// A matrix of `rows` × `columns` in column-major order without gaps, as cuBLAS has them, or
-/// `batch` of them one after the other.
+using transforms::Number;
+
+/// `batch` matrices of `rows` × `columns` in column-major order, as cuBLAS has them, without gaps
+/// unless told otherwise. Distances are in elements.
 struct Matrix {
   std::int64_t rows;
   std::int64_t columns;
   DType dtype;
   std::int64_t batch = 1;
+  std::int64_t leading = rows;             ///< from column to column
+  std::int64_t distance = rows * columns;  ///< from matrix to matrix
 };
 
-enum class Transposed { no, yes };
+enum class Transposed {
+  no,
+  yes,
+  conjugated,  ///< transposed and conjugated, of complex numbers
+};
+
+/// Buffers begin on at least such a boundary.
+constexpr std::uint32_t buffer_alignment = 16;
 
 /// What cuBLAS does to the result beside multiplying.
 enum class Epilogue {
@@ -29,7 +41,7 @@ enum class Epilogue {
   sum_right_columns,  ///< bias[j] = Σ_k op(B)[k, j], in f32, beside D
 };
 
-/// D = op(A) · op(B), sums in f32.
+/// D = op(A) · op(B), sums in f32; tf32: of factors rounded to that.
 struct ProductProblem {
   std::string what;  ///< the layer with its shapes, for messages
   Matrix left;
@@ -38,30 +50,53 @@ struct ProductProblem {
   Transposed right_transposed = Transposed::no;
   Matrix result;
   Epilogue epilogue = Epilogue::none;
+  Number number = Number::real;                ///< complex: of pairs of f32
+  std::uint32_t alignment = buffer_alignment;  ///< bytes, of the addresses that run() gets
 };
 
 /// A product of row-major matrices as cuBLAS does it: a row-major matrix is its transpose to it,
 /// and Cᵀ = op(B)ᵀ · op(A)ᵀ. So B is `left` and A is `right`.
 ProductProblem problem_of(const GemmShape& shape, DType dtype);
 
-/// The boundary in bytes, at most that of a buffer, on which every matrix of a batch begins.
-std::uint32_t alignment_of(const Matrix& matrix);
+/// The boundary in bytes on which every matrix of a batch begins, if the first begins on
+/// `first_alignment`.
+std::uint32_t alignment_of(const Matrix& matrix, Number number = Number::real,
+                           std::uint32_t first_alignment = buffer_alignment);
+
+/// The most memory an algorithm may ask for to work in. NVIDIA recommends 32 MiB for Hopper (the
+/// cuBLAS manual, cublasSetWorkspace).
+constexpr std::size_t product_workspace_limit = std::size_t{32} << 20;
+
+/// One algorithm of cuBLASLt for a product.
+struct ProductAlgorithm {
+  cublasLtMatmulAlgo_t algorithm{};
+  std::size_t workspace_bytes = 0;
+};
+
+/// Where the operands of a product lie.
+struct ProductMemory {
+  const void* left = nullptr;
+  const void* right = nullptr;
+  void* result = nullptr;
+  float* bias = nullptr;  ///< null without an epilogue
+};
 
 /// A problem with the descriptors that cuBLASLt needs for it.
 class Product {
  public:
   Product(const Context& context, const ProductProblem& problem);
   ~Product();
-  Product(const Product&) = delete;
-  Product& operator=(const Product&) = delete;
+  Product(Product&&) noexcept;
+  Product& operator=(Product&&) = delete;
 
-  /// What the heuristics of cuBLASLt recommend, best first; empty if it does not offer the problem.
-  [[nodiscard]] std::vector<cublasLtMatmulHeuristicResult_t> recommended() const;
+  [[nodiscard]] const ProductProblem& problem() const { return problem_; }
+  /// What the heuristics of cuBLASLt recommend, best first, at most `most`; empty if it does not
+  /// offer the problem.
+  [[nodiscard]] std::vector<ProductAlgorithm> recommended(int most) const;
 
-  /// Enqueues. `workspace` has as many bytes as the algorithm was recommended with; `bias` is null
-  /// without an epilogue.
-  void run(const cublasLtMatmulAlgo_t& algorithm, const void* left, const void* right, void* result,
-           float* bias, std::byte* workspace, std::size_t workspace_bytes) const;
+  /// Enqueues. `workspace` has as many bytes as the algorithm asks for.
+  void run(const ProductAlgorithm& algorithm, const ProductMemory& memory, std::byte* workspace,
+           transforms::Sum sum = transforms::Sum::set) const;
 
  private:
   struct Descriptors;
@@ -70,7 +105,10 @@ class Product {
   std::unique_ptr<Descriptors> descriptors_;
 };
 
+/// The whole of the algorithm, which the same version of cuBLASLt takes again, in hexadecimal.
+std::string digits_of(const ProductAlgorithm& algorithm);
+
 /// "cublasLt algo=66 tile=20 stages=13 splitk=1 ws=0.0MB"
-std::string describe(const cublasLtMatmulAlgo_t& algorithm, std::size_t workspace_bytes);
+std::string describe(const ProductAlgorithm& algorithm);
 
 }  // namespace dlscale::backend::cuda

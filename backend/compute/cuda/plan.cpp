@@ -10,13 +10,17 @@
 namespace dlscale::backend::cuda {
 namespace {
 
-Descriptor make_plan(const Graph& graph, const Descriptor& configuration) {
+Descriptor make_plan(const Graph& graph, const Descriptor& configuration,
+                     const std::string& serialized) {
   Descriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, graph.descriptor().what());
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
+  if (serialized.empty()) plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, configuration);
   const Target& target = graph.target();
   if (target.handle != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, target.handle);
   if (target.description != nullptr) {
     plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *target.description);
+  }
+  if (!serialized.empty()) {
+    plan.set_list<char>(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, serialized);
   }
   plan.finalize();
   return plan;
@@ -38,14 +42,23 @@ std::string name_of(const EngineNotes& notes, const std::string& knobs, std::siz
 
 }  // namespace
 
-Plan::Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor> configuration)
+Plan::Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor> configuration,
+           const std::string& serialized)
     : graph_(std::move(graph)),
       configuration_(std::move(configuration)),
-      plan_(make_plan(*graph_, *configuration_)),
+      plan_(make_plan(*graph_, *configuration_, serialized)),
       notes_(notes_of(engine_of(*configuration_))),
       workspace_bytes_(static_cast<std::size_t>(
           plan_.get<std::int64_t>(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE))),
       name_(name_of(notes_, knobs_of(*configuration_), workspace_bytes_)) {}
+
+std::string Plan::serialized() const {
+  try {
+    return plan_.text(CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
+  } catch (const Error&) {  // an engine that compiles nothing
+    return "";
+  }
+}
 
 void PlanRunner::run(const std::vector<Binding>& bindings, std::byte* workspace) {
   auto* const handle = plan_->graph().target().handle;
@@ -73,6 +86,22 @@ void PlanRunner::bind(const std::vector<Binding>& bindings, std::byte* workspace
   pack_ = std::move(pack);
   bindings_ = bindings;
   workspace_ = workspace;
+}
+
+std::shared_ptr<const Plan> restored_plan(const std::shared_ptr<const Graph>& graph,
+                                          const std::shared_ptr<const Descriptor>& configuration,
+                                          const std::string& serialized) {
+  try {
+    return std::make_shared<const Plan>(graph, configuration, serialized);
+  } catch (const Error&) {
+    if (serialized.empty()) throw;
+    return std::make_shared<const Plan>(graph, configuration);
+  }
+}
+
+std::string setting_name(const Descriptor& configuration, const GraphForm& form) {
+  return fmt::format("eng{} {}{}", notes_of(engine_of(configuration)).index,
+                     knobs_of(configuration), words_of(form));
 }
 
 std::optional<Descriptor> default_configuration(const Graph& graph, const Descriptor& engine) {

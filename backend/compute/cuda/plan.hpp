@@ -22,15 +22,21 @@ struct Binding {
 class Plan {
  public:
   /// Throws Unsupported or LibraryError if the engine cannot do it after all. `graph` has an open
-  /// device or a described one.
-  Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor> configuration);
+  /// device or a described one. `serialized`: what serialized() gave for the same graph and
+  /// configuration, on the same kind of device, with the same library; empty: it is made anew.
+  Plan(std::shared_ptr<const Graph> graph, std::shared_ptr<const Descriptor> configuration,
+       const std::string& serialized = {});
 
   [[nodiscard]] const Graph& graph() const { return *graph_; }
   [[nodiscard]] const EngineNotes& notes() const { return notes_; }
+  [[nodiscard]] const Descriptor& configuration() const { return *configuration_; }
   [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
   /// "cudnn 9.19 eng45 k2=4 k5=3 [TENSOR_CORE] ws=12.6MB"
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Descriptor& descriptor() const { return plan_; }
+  /// The plan with what was compiled for it, as cuDNN writes it; empty for engines of which it
+  /// writes none: those that compile nothing.
+  [[nodiscard]] std::string serialized() const;
 
  private:
   std::shared_ptr<const Graph> graph_;
@@ -57,6 +63,14 @@ class PlanRunner {
   std::byte* workspace_ = nullptr;
   std::unique_ptr<Descriptor> pack_;
 };
+
+/// A plan from what it serialized to; made anew where that is empty, or cuDNN does not read it.
+std::shared_ptr<const Plan> restored_plan(const std::shared_ptr<const Graph>& graph,
+                                          const std::shared_ptr<const Descriptor>& configuration,
+                                          const std::string& serialized);
+
+/// "eng45 k2=4 k5=3 fused-bias": what tells the plans for a pass apart.
+std::string setting_name(const Descriptor& configuration, const GraphForm& form);
 
 /// The configuration of an engine with all its knobs at their defaults; nothing if it does not
 /// support the graph after all.

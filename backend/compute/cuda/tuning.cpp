@@ -52,7 +52,7 @@ Seconds median_time(cudaStream_t stream, const std::function<void()>& work) {
   return times[runs / 2];
 }
 
-std::optional<std::size_t> fastest(std::size_t count, const TimeOfCandidate& time) {
+std::optional<Fastest> fastest(std::size_t count, const TimeOfCandidate& time) {
   std::vector<std::optional<Seconds>> least(count);
   for (int round = 0; round < rounds; ++round) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -61,15 +61,15 @@ std::optional<std::size_t> fastest(std::size_t count, const TimeOfCandidate& tim
       least[i] = taken && least[i] ? std::min(*taken, *least[i]) : taken;
     }
   }
-  std::optional<std::size_t> best;
+  std::optional<Fastest> best;
   for (std::size_t i = 0; i < count; ++i) {
-    if (least[i] && (!best || *least[i] < *least[*best])) best = i;
+    if (least[i] && (!best || *least[i] < best->time)) best = Fastest{i, *least[i]};
   }
   return best;
 }
 
-std::optional<std::size_t> fastest(cudaStream_t stream,
-                                   const std::vector<std::function<void()>>& candidates) {
+std::optional<Fastest> fastest(cudaStream_t stream,
+                               const std::vector<std::function<void()>>& candidates) {
   return fastest(candidates.size(), [&](std::size_t i) -> std::optional<Seconds> {
     try {
       return median_time(stream, candidates[i]);

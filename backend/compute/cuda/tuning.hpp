@@ -7,8 +7,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "backend/compute/plan_cache.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::backend::cuda {
@@ -25,18 +27,28 @@ Seconds median_time(cudaStream_t stream, const std::function<void()>& work);
 /// The time that candidate `i` takes; nothing if it cannot run.
 using TimeOfCandidate = std::function<std::optional<Seconds>(std::size_t i)>;
 
-/// The index of the candidate that takes the least time, the first of equal ones; nothing if none
-/// can run. All are timed twice, in the same order, and the shorter time counts: the first ones
-/// find a device whose clock has gone down while the host compiled. Who cannot run once is out.
-std::optional<std::size_t> fastest(std::size_t count, const TimeOfCandidate& time);
+/// Who takes the least time of several candidates.
+struct Fastest {
+  std::size_t index;
+  Seconds time;
+};
+
+/// The candidate that takes the least time, the first of equal ones; nothing if none can run. All
+/// are timed twice, in the same order, and the shorter time counts: the first ones find a device
+/// whose clock has gone down while the host compiled. Who cannot run once is out.
+std::optional<Fastest> fastest(std::size_t count, const TimeOfCandidate& time);
 
 /// The same by median_time(). What throws an Error cannot run, unless the device itself is broken.
-std::optional<std::size_t> fastest(cudaStream_t stream,
-                                   const std::vector<std::function<void()>>& candidates);
+std::optional<Fastest> fastest(cudaStream_t stream,
+                               const std::vector<std::function<void()>>& candidates);
 
-/// What was chosen on a device, so that layers that do the same work are tuned once.
+/// What was chosen on a device, so that layers that do the same work are tuned once: in a process,
+/// and where a cache keeps choices, at all.
 class Choices {
  public:
+  Choices() = default;
+  explicit Choices(PlanCache cache) : cache_(std::move(cache)) {}
+
   /// The choice for `key`, made by `choose` if there is none yet. A key begins with a word for the
   /// type of the choice.
   template <class Choice, class Choose>
@@ -48,7 +60,20 @@ class Choices {
     return made;
   }
 
+  /// The same of a choice by trial, which another process may have made: see
+  /// backend/compute/plan_cache.hpp for `recall` and `choose`.
+  template <class Choice, class Recall, class Choose>
+  std::shared_ptr<const Chosen<Choice>> recall_or_choose(const std::string& key,
+                                                         const Recall& recall,
+                                                         const Choose& choose) {
+    return find_or_make<Chosen<Choice>>(key, [&] {
+      return std::make_shared<const Chosen<Choice>>(
+          backend::recall_or_choose<Choice>(cache_, key, recall, choose));
+    });
+  }
+
  private:
+  PlanCache cache_;
   std::map<std::string, std::shared_ptr<const void>> made_;
 };
 

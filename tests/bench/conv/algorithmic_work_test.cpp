@@ -21,6 +21,23 @@ TEST(AlgorithmicWork, IsThatOfTheAlgorithmThatRan) {
   EXPECT_NE(fft->flops, direct->flops);
 }
 
+TEST(AlgorithmicWork, IsThatOfOurKernelsOnGpus) {
+  MeasuredKernel kernel{.key = key, .batch = 4};
+  for (const char* words :
+       {"own winograd_f4 F(4x4,3x3) cublasLt algo=6 tile=20", "own fft 60x60 cufft cublasLt algo=6",
+        "own fft_tiled 16x16 cufft cublasLt algo=6"}) {
+    const auto ours = algorithmic_work("cuda", words, kernel);
+    ASSERT_TRUE(ours) << words;
+    EXPECT_GT(ours->flops.si(), 0) << words;
+    EXPECT_EQ(ours->bytes, algorithmic_work("cuda_nchw", words, kernel)->bytes);
+  }
+  kernel.batch = 32;
+  const auto here = algorithmic_work("native", "fft 64x64 avx3+gemm", kernel);
+  EXPECT_LT(algorithmic_work("cuda", "own fft 60x60 cufft", kernel)->flops, here->flops);
+  kernel.dtype = DType::tf32;
+  EXPECT_TRUE(algorithmic_work("cuda", "own winograd_f2 F(2x2,3x3) cublasLt", kernel));
+}
+
 TEST(AlgorithmicWork, IsUnknownWhereTheAlgorithmIs) {
   const MeasuredKernel kernel{.key = key, .batch = 4};
   EXPECT_FALSE(algorithmic_work("cuda", "engine 34", kernel));

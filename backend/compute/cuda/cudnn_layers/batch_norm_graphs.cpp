@@ -69,13 +69,29 @@ class BatchNormGraphs final : public GraphLayer {
                       "nchw ones. Our own kernels do it.");
   }
 
+  /// What both passes read or make: the input, and a number a channel each.
+  struct Shared {
+    std::size_t input;
+    std::size_t scale;
+    std::size_t mean;
+    std::size_t inverse;  ///< of the deviation
+  };
+
+  [[nodiscard]] std::size_t tensor(GraphParts& parts, TensorId id) const {
+    return parts.tensor(id, dims_, type_);
+  }
+  [[nodiscard]] std::size_t vector(GraphParts& parts, TensorId id) const {
+    return parts.channel_vector(id, channels());
+  }
+  [[nodiscard]] Shared shared(GraphParts& parts) const {
+    return {tensor(parts, TensorId::input), vector(parts, TensorId::scale),
+            vector(parts, TensorId::mean), vector(parts, TensorId::inverse_deviation)};
+  }
+
   void forward(GraphParts& parts) const {
-    const std::size_t input = parts.tensor(TensorId::input, dims_, type_);
-    const std::size_t output = parts.tensor(TensorId::output, dims_, type_);
-    const std::size_t scale = parts.channel_vector(TensorId::scale, channels());
-    const std::size_t shift = parts.channel_vector(TensorId::shift, channels());
-    const std::size_t mean = parts.channel_vector(TensorId::mean, channels());
-    const std::size_t inverse = parts.channel_vector(TensorId::inverse_deviation, channels());
+    const auto [input, scale, mean, inverse] = shared(parts);
+    const std::size_t output = tensor(parts, TensorId::output);
+    const std::size_t shift = vector(parts, TensorId::shift);
     const std::size_t epsilon = parts.host_number(TensorId::epsilon);
     Descriptor part = parts.descriptor(CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR);
     part.set(CUDNN_ATTR_OPERATION_NORM_FWD_MODE, CUDNN_BATCH_NORM);
@@ -91,14 +107,11 @@ class BatchNormGraphs final : public GraphLayer {
   }
 
   void backward(GraphParts& parts) const {
-    const std::size_t input = parts.tensor(TensorId::input, dims_, type_);
-    const std::size_t dy = parts.tensor(TensorId::output_gradient, dims_, type_);
-    const std::size_t dx = parts.tensor(TensorId::input_gradient, dims_, type_);
-    const std::size_t scale = parts.channel_vector(TensorId::scale, channels());
-    const std::size_t mean = parts.channel_vector(TensorId::mean, channels());
-    const std::size_t inverse = parts.channel_vector(TensorId::inverse_deviation, channels());
-    const std::size_t dscale = parts.channel_vector(TensorId::scale_gradient, channels());
-    const std::size_t dshift = parts.channel_vector(TensorId::shift_gradient, channels());
+    const auto [input, scale, mean, inverse] = shared(parts);
+    const std::size_t dy = tensor(parts, TensorId::output_gradient);
+    const std::size_t dx = tensor(parts, TensorId::input_gradient);
+    const std::size_t dscale = vector(parts, TensorId::scale_gradient);
+    const std::size_t dshift = vector(parts, TensorId::shift_gradient);
     Descriptor part = parts.descriptor(CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR);
     part.set(CUDNN_ATTR_OPERATION_NORM_BWD_MODE, CUDNN_BATCH_NORM);
     part.set(CUDNN_ATTR_OPERATION_NORM_BWD_XDESC, parts[input]);

@@ -73,26 +73,29 @@ std::vector<Setting> settings(const Graph& graph) {
 
 std::shared_ptr<const Plan> layer_plan(const Context& context, const OperationSpec& spec, Pass pass,
                                        const std::shared_ptr<const Graph>& graph,
-                                       const Setting& setting) {
+                                       const Setting& setting, const WrittenPlan& written) {
   expect_admitted(spec, setting.notes);
   const std::string key =
       fmt::format("layer plan {} {} eng{} {}", pass_name(pass), layer_key(spec, context.order),
                   setting.notes.index, setting.knobs);
-  auto plan = context.choices->find_or_make<Plan>(
-      key, [&] { return std::make_shared<const Plan>(graph, setting.configuration); });
+  auto plan = context.choices->find_or_make<Plan>(key, [&] {
+    const bool known = setting_name(*setting.configuration, graph->form()) == written.setting;
+    return restored_plan(graph, setting.configuration, known ? written.text : "");
+  });
   if (plan->workspace_bytes() <= workspace_limit) return plan;
   throw Unsupported(fmt::format("{}: {} works in more than {} MiB.", describe(spec), plan->name(),
                                 workspace_limit >> 20));
 }
 
 std::shared_ptr<const Plan> first_plan(const Context& context, const OperationSpec& spec,
-                                       const GraphLayer& layer, Pass pass) {
+                                       const GraphLayer& layer, Pass pass,
+                                       const WrittenPlan& written) {
   const auto graph =
       std::make_shared<const Graph>(layer.graph(Target{.handle = context.cudnn}, pass));
   std::string reason = "there is none";
   for (const Setting& setting : settings(*graph)) {
     try {
-      return layer_plan(context, spec, pass, graph, setting);
+      return layer_plan(context, spec, pass, graph, setting, written);
     } catch (const Error& error) {  // what heuristics recommend may still be refused
       reason = error.what();
     }

@@ -28,17 +28,25 @@ struct Setting {
 /// The first most_settings that cuDNN recommends for a graph.
 std::vector<Setting> settings(const Graph& graph);
 
+/// A plan as an earlier process wrote it down.
+struct WrittenPlan {
+  std::string setting;  ///< setting_name()
+  std::string text;     ///< Plan::serialized()
+};
+
 /// The plan for a pass of a layer by one setting, which is compiled for about a second: once for
-/// layers that do the same work. `graph` is the layer's for the pass on the device of `context`.
-/// Throws Unsupported with the reason if the setting does not compute in f32, is not deterministic
-/// or needs more memory to work in than workspace_limit, and what Plan throws.
+/// layers that do the same work, and not if `written` is of that setting. `graph` is the layer's
+/// for the pass on the device of `context`. Throws Unsupported with the reason if the setting does
+/// not compute in f32, is not deterministic or needs more memory to work in than workspace_limit,
+/// and what Plan throws.
 std::shared_ptr<const Plan> layer_plan(const Context& context, const OperationSpec& spec, Pass pass,
                                        const std::shared_ptr<const Graph>& graph,
-                                       const Setting& setting);
+                                       const Setting& setting, const WrittenPlan& written = {});
 
 /// The plan by the first setting that gives one. Throws Unsupported with the last one's reason.
 std::shared_ptr<const Plan> first_plan(const Context& context, const OperationSpec& spec,
-                                       const GraphLayer& layer, Pass pass);
+                                       const GraphLayer& layer, Pass pass,
+                                       const WrittenPlan& written = {});
 
 /// A plan for each pass of a layer.
 struct LayerPlans {

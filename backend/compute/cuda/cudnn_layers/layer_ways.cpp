@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -11,6 +11,8 @@
 #include "backend/compute/cuda/cudnn_layers/graph_operation.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_trial.hpp"
+#include "backend/compute/cuda/cudnn_layers/pooling_ties.hpp"
+#include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/offered.hpp"
 #include "backend/compute/cuda/tuning.hpp"
 #include "backend/compute/specification.hpp"
@@ -23,10 +25,14 @@ bool cudnn_may_do(const OperationSpec& spec, Order order) {
   return graph_layer(spec, order) != nullptr || has_function(spec.layer.kind);
 }
 
+bool is_max_pooling(const LayerKind& kind) {
+  const auto* pooling = std::get_if<Pooling>(&kind);
+  return pooling != nullptr && pooling->kind == PoolingKind::max;
+}
+
 /// When the fastest is chosen; make_fastest() says why others are ours.
 bool is_tried(const LayerKind& kind) {
-  if (const auto* pooling = std::get_if<Pooling>(&kind)) return pooling->kind != PoolingKind::max;
-  return !std::holds_alternative<Relu>(kind);
+  return !is_max_pooling(kind) && !std::holds_alternative<Relu>(kind);
 }
 
 bool is_timed(Pass pass) {
@@ -46,55 +52,140 @@ std::unique_ptr<Operation> make_chosen(const Context& context, const OperationSp
   return make_graph_operation(context, spec, std::move(layer), choice.plans);
 }
 
+std::string name_of(const Choice& choice) {
+  if (choice.own) return "own";
+  if (choice.plans.forward == nullptr) return "cudnn function";
+  return fmt::format("{}, {}", choice.plans.forward->name(), choice.plans.backward->name());
+}
+
+/// The plans of a choice, as they are kept.
+struct WrittenPlans {
+  WrittenPlan forward{};
+  WrittenPlan backward{};
+};
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const Plan& plan) {
+  return {{"setting", setting_name(plan.configuration(), plan.graph().form())},
+          {"plan", plan.serialized()}};
+}
+
+std::string written(const Choice& choice) {
+  if (choice.plans.forward == nullptr) return "";
+  return Json{{"forward", to_json(*choice.plans.forward)},
+              {"backward", to_json(*choice.plans.backward)}}
+      .dump();
+}
+
+WrittenPlan parse_plan(const Json& json) {
+  return {json.at("setting").get<std::string>(), json.at("plan").get<std::string>()};
+}
+
+/// Nothing if it cannot be read: the plans are compiled then.
+WrittenPlans parse_plans(const std::string& text) {
+  if (text.empty()) return {};
+  try {
+    const Json json = Json::parse(text);
+    return {parse_plan(json.at("forward")), parse_plan(json.at("backward"))};
+  } catch (const Json::exception&) {
+    return {};
+  }
+}
+
 /// What cuDNN can do; nothing where it refuses, by whatever code: ours can do it without.
-std::optional<Choice> choice_of_cudnn(const Context& context, const OperationSpec& spec) {
+std::optional<Choice> choice_of_cudnn(const Context& context, const OperationSpec& spec,
+                                      const WrittenPlans& plans = {}) {
   try {
     const auto layer = graph_layer(spec, context.order);
     if (layer == nullptr) {  // a function, which may refuse, too
       static_cast<void>(make_function_operation(context, spec));
       return Choice{.own = false};
     }
-    return Choice{.own = false,
-                  .plans = {.forward = first_plan(context, spec, *layer, Pass::forward),
-                            .backward = first_plan(context, spec, *layer, Pass::backward_data)}};
+    return Choice{
+        .own = false,
+        .plans = {
+            .forward = first_plan(context, spec, *layer, Pass::forward, plans.forward),
+            .backward = first_plan(context, spec, *layer, Pass::backward_data, plans.backward)}};
   } catch (const Error&) {  // layer_algorithms() tells the reason
     return std::nullopt;
   }
 }
 
-/// Whether cuDNN's operation takes no more time than ours; not if it cannot run after all, or there
-/// is no memory to try it in.
-bool is_as_fast(const Context& context, const OperationSpec& spec, Operation& cudnn,
-                Operation& own) {
+/// Which takes less time, cuDNN's operation (0) or ours (1); nothing if cuDNN's cannot run after
+/// all, or there is no memory to try them in.
+std::optional<Fastest> faster(const Context& context, const OperationSpec& spec, Operation& cudnn,
+                              Operation& own) {
   try {
-    const LayerTrial trial(context, spec, own, std::max(own.state_bytes(), cudnn.state_bytes()),
-                           std::max(own.scratch_bytes(), cudnn.scratch_bytes()));
-    trial.expect_runs(context, cudnn);
-    return fastest(context.stream, {[&] { trial.run(cudnn); }, [&] { trial.run(own); }}) == 0;
+    const LayerTrial trial(context, spec, own, {cudnn.state_bytes(), cudnn.scratch_bytes()});
+    trial.expect_runs(cudnn);
+    return fastest(context.stream, {[&] { trial.run(cudnn); }, [&] { trial.run(own); }});
   } catch (const Error&) {  // layer_algorithms() tells the reason, unless the device is broken
     check(cudaStreamSynchronize(context.stream), "cudaStreamSynchronize", describe(spec));
-    return false;
+    return std::nullopt;
   }
 }
 
-std::shared_ptr<const Choice> choose(const Context& context, const OperationSpec& spec,
-                                     const MakeOperation& make_own) {
-  auto ours = std::make_shared<const Choice>();
-  const auto theirs = choice_of_cudnn(context, spec);
-  if (!theirs) return ours;
+/// Without a time where nothing was tried.
+Trialled<Choice> choose(const Context& context, const OperationSpec& spec,
+                        const MakeOperation& make_own) {
+  const Choice ours;
+  auto theirs = choice_of_cudnn(context, spec);
+  if (!theirs) return {ours, name_of(ours)};
   const auto own = make_own();
   const auto other = make_chosen(context, spec, *theirs);
-  return is_as_fast(context, spec, *other, *own) ? std::make_shared<const Choice>(*theirs) : ours;
+  const auto best = faster(context, spec, *other, *own);
+  const Choice& choice = best && best->index == 0 ? *theirs : ours;
+  return {choice, name_of(choice), best ? best->time : Seconds(), written(choice)};
 }
+
+/// Ours, which is made without a compilation; or cuDNN's, if it still runs by the same plans.
+std::optional<Choice> recall_choice(const Context& context, const OperationSpec& spec,
+                                    const KeptChoice& kept) {
+  const Choice ours;
+  if (kept.name == name_of(ours)) return ours;
+  auto theirs = choice_of_cudnn(context, spec, parse_plans(kept.data));
+  if (!theirs || name_of(*theirs) != kept.name) return std::nullopt;
+  const auto made = make_chosen(context, spec, *theirs);
+  LayerTrial(context, spec, *made).expect_runs(*made);
+  return theirs;
+}
+
+/// An operation that says where its choice comes from.
+class ChosenOperation final : public Operation {
+ public:
+  ChosenOperation(std::unique_ptr<Operation> operation, std::string remark)
+      : operation_(std::move(operation)), remark_(std::move(remark)) {}
+
+  [[nodiscard]] const TensorDesc& output() const override { return operation_->output(); }
+  [[nodiscard]] const std::vector<Parameter>& parameters() const override {
+    return operation_->parameters();
+  }
+  [[nodiscard]] std::size_t state_bytes() const override { return operation_->state_bytes(); }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return operation_->scratch_bytes(); }
+  [[nodiscard]] bool has(Pass pass) const override { return operation_->has(pass); }
+  [[nodiscard]] std::string implementation(Pass pass) const override {
+    return operation_->implementation(pass) + remark_;
+  }
+  void run(Pass pass, const Operands& operands) override { operation_->run(pass, operands); }
+
+ private:
+  std::unique_ptr<Operation> operation_;
+  std::string remark_;
+};
 
 /// Makes the list for one pass of one layer.
 class Lister {
  public:
-  Lister(const Context& context, const OperationSpec& spec, Pass pass)
-      : context_(&context), spec_(spec), pass_(pass), layer_(graph_layer(spec, context.order)) {}
+  Lister(const Context& context, const OperationSpec& spec, Pass pass, const MakeOperation& own)
+      : context_(&context),
+        spec_(spec),
+        pass_(pass),
+        own_(own),
+        layer_(graph_layer(spec, context.order)) {}
 
-  std::vector<Algorithm> list(const MakeOperation& own) && {
-    all_.push_back({"own", own});
+  std::vector<Algorithm> list() && {
+    all_.push_back({"own", own_});
     if (layer_ == nullptr) {
       add_function();
     } else {
@@ -128,12 +219,14 @@ class Lister {
 
   /// What is made is tried: some of what cuDNN refuses shows only then.
   void add(std::string name, MakeOperation make) {
-    all_.push_back({std::move(name), [context = context_, spec = spec_, make = std::move(make)] {
+    all_.push_back({std::move(name), [context = context_, spec = spec_, pass = pass_, own = own_,
+                                      make = std::move(make)] {
                       return offered([&] {
                         auto made = make();
-                        const LayerTrial trial(*context, spec, *made, made->state_bytes(),
-                                               made->scratch_bytes());
-                        trial.expect_runs(*context, *made);
+                        LayerTrial(*context, spec, *made).expect_runs(*made);
+                        if (pass == Pass::backward_data && is_max_pooling(spec.layer.kind)) {
+                          expect_same_ties(*context->opened, spec, *own(), *made);
+                        }
                         return made;
                       });
                     }});
@@ -155,6 +248,7 @@ class Lister {
   const Context* context_;
   OperationSpec spec_;
   Pass pass_;
+  MakeOperation own_;
   std::shared_ptr<const GraphLayer> layer_;
   std::vector<Algorithm> all_;
 };
@@ -164,15 +258,19 @@ class Lister {
 std::unique_ptr<Operation> make_fastest(const Context& context, const OperationSpec& spec,
                                         const MakeOperation& own) {
   if (!is_tried(spec.layer.kind) || !cudnn_may_do(spec, context.order)) return own();
-  const auto choice = context.choices->find_or_make<Choice>(
-      "layer " + layer_key(spec, context.order), [&] { return choose(context, spec, own); });
-  return choice->own ? own() : make_chosen(context, spec, *choice);
+  const auto recall = [&](const KeptChoice& kept) { return recall_choice(context, spec, kept); };
+  const auto chosen = context.choices->recall_or_choose<Choice>(
+      fmt::format("layer {} in {}", layer_key(spec, context.order), workspace_limit), recall,
+      [&] { return choose(context, spec, own); });
+  auto made = chosen->choice.own ? own() : make_chosen(context, spec, chosen->choice);
+  if (chosen->origin.empty()) return made;
+  return std::make_unique<ChosenOperation>(std::move(made), chosen->remark());
 }
 
 std::vector<Algorithm> layer_algorithms(const Context& context, const OperationSpec& spec,
                                         Pass pass, const MakeOperation& own) {
   if (!is_timed(pass) || !cudnn_may_do(spec, context.order)) return {};
-  return Lister(context, spec, pass).list(own);
+  return Lister(context, spec, pass, own).list();
 }
 
 }  // namespace dlscale::backend::cuda

@@ -16,7 +16,7 @@ using MakeOperation = std::function<std::unique_ptr<Operation>()>;
 /// backward differs: by the one whose passes together take less time on the device, cuDNN where
 /// they take the same, and ours where cuDNN refuses. cuDNN's graphs run by the setting of an engine
 /// that it recommends first: it takes longer to compile others than they can save. Layers that do
-/// the same work are timed once, by `context.choices`.
+/// the same work are timed once, by `context.choices`; what an earlier process chose is recalled.
 ///
 /// Ours without a trial are other kinds, layers that have taken in a ReLU, and
 ///   - max pooling: where several elements of a window are the largest, which 16 bits make likely,
@@ -32,7 +32,9 @@ std::unique_ptr<Operation> make_fastest(const Context& context, const OperationS
 /// The ways to run a pass of such a layer, max pooling and ReLU among them, apart: "own", then the
 /// first most_settings that cuDNN recommends for the pass's graph (the other pass by the first of
 /// its settings that gives a plan), or its function. Their create() tries them; it throws
-/// Unsupported with the reason where cuDNN refuses, or where there is no memory to try them in.
+/// Unsupported with the reason where cuDNN refuses, where there is no memory to try them in, or
+/// where the backward pass of a max pooling gives the gradient of equal elements to others than the
+/// first, which tells it apart from a wrong one.
 /// Nothing for layers that cuDNN has not, and for passes that the layer does not have. `context`
 /// must outlive the list.
 std::vector<Algorithm> layer_algorithms(const Context& context, const OperationSpec& spec,

@@ -100,17 +100,26 @@ class PoolingGraphs final : public GraphLayer {
     return part;
   }
 
+  [[nodiscard]] std::size_t input(GraphParts& parts) const {
+    return parts.tensor(TensorId::input, input_, type_);
+  }
+  [[nodiscard]] std::size_t output(GraphParts& parts) const {
+    return parts.tensor(TensorId::output, output_, type_);
+  }
+  /// Names the places to an operation, where they are kept.
+  void add_places(GraphParts& parts, Descriptor& part, cudnnBackendAttributeName_t name) const {
+    if (!keeps_places()) return;
+    part.set(name, parts[parts.tensor(TensorId::places, output_, CUDNN_DATA_INT8)]);
+  }
+
   void forward(GraphParts& parts, std::size_t resample) const {
-    const std::size_t input = parts.tensor(TensorId::input, input_, type_);
-    const std::size_t output = parts.tensor(TensorId::output, output_, type_);
+    const std::size_t x = input(parts);
+    const std::size_t y = output(parts);
     Descriptor part = parts.descriptor(CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR);
     part.set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_DESC, parts[resample]);
-    part.set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC, parts[input]);
-    part.set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC, parts[output]);
-    if (keeps_places()) {
-      const std::size_t places = parts.tensor(TensorId::places, output_, CUDNN_DATA_INT8);
-      part.set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_IDXDESC, parts[places]);
-    }
+    part.set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC, parts[x]);
+    part.set(CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC, parts[y]);
+    add_places(parts, part, CUDNN_ATTR_OPERATION_RESAMPLE_FWD_IDXDESC);
     parts.operate(std::move(part));
   }
 
@@ -122,15 +131,10 @@ class PoolingGraphs final : public GraphLayer {
     part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DXDESC, parts[dx]);
     part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DYDESC, parts[dy]);
     // One of the two: without places cuDNN 9.19 crashes over a max pooling in nhwc order.
-    if (keeps_places()) {
-      const std::size_t places = parts.tensor(TensorId::places, output_, CUDNN_DATA_INT8);
-      part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_IDXDESC, parts[places]);
-    }
+    add_places(parts, part, CUDNN_ATTR_OPERATION_RESAMPLE_BWD_IDXDESC);
     if (compares()) {
-      const std::size_t input = parts.tensor(TensorId::input, input_, type_);
-      const std::size_t output = parts.tensor(TensorId::output, output_, type_);
-      part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_XDESC, parts[input]);
-      part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_YDESC, parts[output]);
+      part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_XDESC, parts[input(parts)]);
+      part.set(CUDNN_ATTR_OPERATION_RESAMPLE_BWD_YDESC, parts[output(parts)]);
     }
     parts.operate(std::move(part));
   }

@@ -43,35 +43,35 @@ class ReluGraphs final : public GraphLayer {
   }
 
  private:
-  static std::size_t function(GraphParts& parts, cudnnPointwiseMode_t mode) {
-    Descriptor part = parts.descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    part.set(CUDNN_ATTR_POINTWISE_MODE, mode);
-    part.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
-    return parts.keep(std::move(part));
+  [[nodiscard]] std::size_t tensor(GraphParts& parts, TensorId id) const {
+    return parts.tensor(id, dims_, type_);
+  }
+
+  /// An operation by a function, to be filled with the tensors it reads and makes.
+  static Descriptor operation(GraphParts& parts, cudnnPointwiseMode_t mode) {
+    Descriptor function = parts.descriptor(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
+    function.set(CUDNN_ATTR_POINTWISE_MODE, mode);
+    function.set(CUDNN_ATTR_POINTWISE_MATH_PREC, CUDNN_DATA_FLOAT);
+    const std::size_t kept = parts.keep(std::move(function));
+    Descriptor part = parts.descriptor(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, parts[kept]);
+    return part;
   }
 
   void forward(GraphParts& parts) const {
-    const std::size_t relu = function(parts, CUDNN_POINTWISE_RELU_FWD);
-    const std::size_t input = parts.tensor(TensorId::input, dims_, type_);
-    const std::size_t output = parts.tensor(TensorId::output, dims_, type_);
-    Descriptor part = parts.descriptor(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    part.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, parts[relu]);
-    part.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, parts[input]);
-    part.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, parts[output]);
+    Descriptor part = operation(parts, CUDNN_POINTWISE_RELU_FWD);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, parts[tensor(parts, TensorId::input)]);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_YDESC, parts[tensor(parts, TensorId::output)]);
     parts.operate(std::move(part));
   }
 
   /// The output is positive where the input is, and stands for it.
   void backward(GraphParts& parts) const {
-    const std::size_t relu = function(parts, CUDNN_POINTWISE_RELU_BWD);
-    const std::size_t output = parts.tensor(TensorId::output, dims_, type_);
-    const std::size_t dy = parts.tensor(TensorId::output_gradient, dims_, type_);
-    const std::size_t dx = parts.tensor(TensorId::input_gradient, dims_, type_);
-    Descriptor part = parts.descriptor(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    part.set(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, parts[relu]);
-    part.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, parts[output]);
-    part.set(CUDNN_ATTR_OPERATION_POINTWISE_DYDESC, parts[dy]);
-    part.set(CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, parts[dx]);
+    Descriptor part = operation(parts, CUDNN_POINTWISE_RELU_BWD);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_XDESC, parts[tensor(parts, TensorId::output)]);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_DYDESC,
+             parts[tensor(parts, TensorId::output_gradient)]);
+    part.set(CUDNN_ATTR_OPERATION_POINTWISE_DXDESC, parts[tensor(parts, TensorId::input_gradient)]);
     parts.operate(std::move(part));
   }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/compute/cuda/host_device_code.hpp"
+#include "core/lowering/spectra.hpp"
 
 /// Fourier transforms of many planes at once, by a library.
 namespace dlscale::backend::cuda::transforms {
@@ -15,10 +16,7 @@ struct alignas(2 * sizeof(float)) Complex {
   float im;
 };
 
-/// Of half the spectrum of a real plane of L × L points; the other half is its conjugate.
-constexpr std::int64_t frequencies(std::int64_t L) {
-  return L * (L / 2 + 1);
-}
+using lowering::frequencies;
 
 /// Transforms of a number of planes that lie one after the other, planes of L rows of L points,
 /// spectra of L rows of L/2 + 1 numbers.

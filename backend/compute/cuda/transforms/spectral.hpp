@@ -11,20 +11,17 @@
 #include "backend/compute/cuda/transforms/transformed_convolution.hpp"
 
 /// Convolution as a product of spectra [Mathieu, Henaff, LeCun, arXiv:1312.5851; Vasilache et al.,
-/// arXiv:1412.7580], for stride 1. Any padding and batch; kernels that fit into a transform, which
-/// has most_points at most, or a tile of 32 points; most_groups at most; transformed filters up to
-/// filter_limit. Rounding errors grow with the largest result, not with each.
+/// arXiv:1412.7580], for stride 1. Any padding and batch; kernels that fit into a transform of a
+/// whole image or into a tile (core/lowering/spectra.hpp has their sizes); groups up to
+/// most_device_groups; transformed filters up to filter_limit. Rounding errors grow with the
+/// largest result, not with each.
 namespace dlscale::backend::cuda::transforms {
-
-/// About what the planes and spectra take that are transformed together, so that they are still in
-/// the cache of the device (50 MB on an H100 or H200) when the next kernel reads them.
-constexpr std::size_t batch_limit = std::size_t{32} << 20;
 
 template <class Launcher, class T, Order order>
 class SpectralTransforms final : public Transforms {
  public:
   SpectralTransforms(Launcher launcher, std::string name, const std::string& what,
-                     const SpectralShape& shape, const MakeFourier& make, std::size_t limit)
+                     const SpectralShape& shape, const MakeFourier& make, std::int64_t limit)
       : launcher_(std::move(launcher)),
         name_(std::move(name)),
         shape_(shape),
@@ -67,13 +64,11 @@ class SpectralTransforms final : public Transforms {
 
  private:
   /// The transforms take so many planes at once, of whatever tensor.
-  static std::int64_t batch_of(const SpectralShape& shape, std::size_t limit) {
-    const auto bytes = static_cast<std::size_t>(shape.L * shape.L) * sizeof(float) +
-                       static_cast<std::size_t>(frequencies(shape.L)) * sizeof(Complex);
+  static std::int64_t batch_of(const SpectralShape& shape, std::int64_t limit) {
     const std::int64_t planes =
-        std::max({shape.weights.dims[0] * shape.weights.dims[1],
-                  shape.tiles() * std::max(shape.input.dims[1], shape.output.dims[1])});
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(limit / bytes), 1, planes);
+        std::max(shape.weights.dims[0] * shape.weights.dims[1],
+                 shape.tiles() * std::max(shape.input.dims[1], shape.output.dims[1]));
+    return lowering::planes_together(shape.L, planes, limit);
   }
   [[nodiscard]] std::size_t plane_bytes() const {
     return aligned(static_cast<std::size_t>(batch_ * shape_.L * shape_.L) * sizeof(float));
@@ -165,7 +160,7 @@ std::unique_ptr<const Transforms> make_spectral(const Launcher& launcher,
                                                 const ConvolutionProblem& problem, Pass pass,
                                                 image_tiling::Tiling tiling,
                                                 const MakeFourier& make,
-                                                std::size_t limit = batch_limit) {
+                                                std::int64_t limit = lowering::device_batch_bytes) {
   const bool whole = tiling == image_tiling::Tiling::whole;
   const SpectralShape shape = whole ? whole_shape(problem, pass) : tiled_shape(problem, pass);
   const char* const name = whole ? "fft" : "fft_tiled";

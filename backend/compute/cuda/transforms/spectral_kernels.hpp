@@ -27,10 +27,27 @@ struct Square {
   static std::int64_t count(std::int64_t extent) { return (extent + side - 1) / side; }
 };
 
-/// What a team moves. All that a thread reads is asked for before it waits for any of it.
+/// What a team moves.
 template <class T>
 struct SharedSquare {
   T values[Square::side][Square::side + 1];  // a column lies in different banks
+
+  /// Puts read(i, j) at [i][j], for the elements (i, j) = element(round) of a thread. All that it
+  /// reads is asked for before it waits for any of it.
+  template <class ElementOf, class Read>
+  DLSCALE_HOST_DEVICE void fill(const ElementOf& element, const Read& read) {
+    T held[Square::rounds];
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [i, j] = element(round);
+      held[round] = read(i, j);
+    }
+    DLSCALE_UNROLL
+    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
+      const auto [i, j] = element(round);
+      values[i][j] = held[round];
+    }
+  }
 };
 
 /// An axis of the planes of tiles: point `at` + e of tile t is pixel t · step + shift + e, e <
@@ -133,19 +150,12 @@ struct PlanesIn {
 
  private:
   DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
-    float held[Square::rounds];
-    DLSCALE_UNROLL
-    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
-      const auto [plane, point] = planes.element(place, round);
+    const auto element = [&](std::uint32_t round) { return planes.element(place, round); };
+    shared.fill(element, [&](std::uint32_t plane, std::uint32_t point) {
       const std::int64_t at =
           planes.find(range, place.y * Square::side + plane, place.x * Square::side + point);
-      held[round] = at < 0 ? 0.0F : to_float(from[at]);
-    }
-    DLSCALE_UNROLL
-    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
-      const auto [plane, point] = planes.element(place, round);
-      shared.values[plane][point] = held[round];
-    }
+      return at < 0 ? 0.0F : to_float(from[at]);
+    });
   }
 };
 
@@ -177,20 +187,13 @@ struct PlanesOut {
 
  private:
   DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
-    float held[Square::rounds];
-    DLSCALE_UNROLL
-    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
-      const auto [plane, point] = Square::element(place, round);
+    const auto element = [&](std::uint32_t round) { return Square::element(place, round); };
+    shared.fill(element, [&](std::uint32_t plane, std::uint32_t point) {
       const std::uint32_t p = place.y * Square::side + plane;
       const std::uint32_t q = place.x * Square::side + point;
       const bool inside = p < range.count && q < planes.points();
-      held[round] = inside ? from[std::int64_t{p} * planes.points() + q] : 0.0F;
-    }
-    DLSCALE_UNROLL
-    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
-      const auto [plane, point] = Square::element(place, round);
-      shared.values[plane][point] = held[round];
-    }
+      return inside ? from[std::int64_t{p} * planes.points() + q] : 0.0F;
+    });
   }
 };
 
@@ -227,20 +230,13 @@ struct TransposedSpectra {
   }
 
   DLSCALE_HOST_DEVICE void read(const Place& place, Shared& shared) const {
-    Complex held[Square::rounds];
-    DLSCALE_UNROLL
-    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
-      const auto [i, j] = Square::element(place, round);
+    const auto element = [&](std::uint32_t round) { return Square::element(place, round); };
+    shared.fill(element, [&](std::uint32_t i, std::uint32_t j) {
       const std::int64_t row = first(place.y) + i;
       const std::int64_t column = first(place.x) + j;
       const bool inside = row < rows && column < columns;
-      held[round] = inside ? from[row * from_stride + column] : Complex{0, 0};
-    }
-    DLSCALE_UNROLL
-    for (std::uint32_t round = 0; round < Square::rounds; ++round) {
-      const auto [i, j] = Square::element(place, round);
-      shared.values[i][j] = held[round];
-    }
+      return inside ? from[row * from_stride + column] : Complex{0, 0};
+    });
   }
 };
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/lowering/method.hpp"
 
 namespace dlscale::backend::cuda::transforms {
 namespace {
@@ -15,10 +16,6 @@ namespace {
 /// library can load four numbers at once.
 constexpr std::int64_t tile_unit(Arrangement arrangement) {
   return arrangement == Arrangement::by_tile ? 1 : 4;
-}
-
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-  return (value + unit - 1) / unit * unit;
 }
 
 }  // namespace
@@ -42,10 +39,10 @@ std::unique_ptr<BatchedProduct> TransformedConvolution::make_product(
 }
 
 void TransformedConvolution::expect_offered(const ConvolutionProblem& problem) const {
-  if (problem.groups > most_groups) {
+  if (problem.groups > lowering::most_device_groups) {
     throw Unsupported(fmt::format(
         "{}: {} groups: our transforms multiply group by group and take up to {} of them.",
-        problem.what, problem.groups, most_groups));
+        problem.what, problem.groups, lowering::most_device_groups));
   }
   const std::size_t filters = bytes(problem.weights[0] * problem.weights[1]);
   if (filters <= filter_limit) return;
@@ -55,18 +52,15 @@ void TransformedConvolution::expect_offered(const ConvolutionProblem& problem) c
 }
 
 TransformedConvolution::Sizes TransformedConvolution::sizes_of(const ConvolutionProblem& problem,
-                                                               std::size_t limit) const {
+                                                               std::int64_t limit) const {
   expect_offered(problem);
   const std::int64_t groups = problem.groups;
   const std::int64_t inputs = problem.input[1] / groups;
   const std::int64_t outputs = problem.output[1] / groups;
-  const std::int64_t tiles = transforms_->tiles();
   const auto bytes_of_tile = static_cast<std::int64_t>(bytes(groups * (inputs + outputs)));
-  const std::int64_t unit = tile_unit(transforms_->arrangement());
-  const std::int64_t most = std::max(unit, static_cast<std::int64_t>(limit) / bytes_of_tile);
-  const std::int64_t blocks = (tiles + most - 1) / most;
-  const std::int64_t block = round_up((tiles + blocks - 1) / blocks, unit);
-  return {groups, inputs, outputs, block, (tiles + block - 1) / block};
+  const auto [size, count] = lowering::even_blocks(transforms_->tiles(), bytes_of_tile,
+                                                   tile_unit(transforms_->arrangement()), limit);
+  return {groups, inputs, outputs, size, count};
 }
 
 std::size_t TransformedConvolution::bytes(std::int64_t elements) const {

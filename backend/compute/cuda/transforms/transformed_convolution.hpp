@@ -8,6 +8,7 @@
 #include "backend/compute/cuda/convolution_pass.hpp"
 #include "backend/compute/cuda/convolution_problem.hpp"
 #include "backend/compute/cuda/transforms/batched_product.hpp"
+#include "core/lowering/tile_blocks.hpp"
 
 /// Convolutions as products of transforms: Winograd's and Fourier's differ in the transforms only.
 namespace dlscale::backend::cuda::transforms {
@@ -50,19 +51,14 @@ class Transforms {
   virtual void write_filters(const float* from, std::byte* gradient, std::byte* scratch) const = 0;
 };
 
-/// About what the transformed tiles of a block may take, of inputs and outputs together, unless
-/// those of four tiles take more.
-constexpr std::size_t block_limit = std::size_t{256} << 20;
 /// The most that the transformed filters may take.
 constexpr std::size_t filter_limit = std::size_t{1} << 30;
 /// Of scratch: no limit.
 constexpr std::size_t any_scratch = std::numeric_limits<std::size_t>::max();
-/// The most groups: each has products of its own, one after the other.
-constexpr int most_groups = 32;
-
 /// How many bytes a convolution may work in.
 struct Limits {
-  std::size_t block = block_limit;    ///< see block_limit
+  /// About what the transformed tiles of a block may take, of inputs and outputs together.
+  std::int64_t block = lowering::device_block_bytes;
   std::size_t scratch = any_scratch;  ///< all that is transformed, without what the products need
 };
 
@@ -101,7 +97,7 @@ class TransformedConvolution {
   [[nodiscard]] BatchedProblem product_problem(const ConvolutionProblem& problem) const;
   /// Of groups and of matrices, which begin a number of elements after each other.
   [[nodiscard]] std::uint32_t alignment_of(const BatchedProblem& problem) const;
-  [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem, std::size_t limit) const;
+  [[nodiscard]] Sizes sizes_of(const ConvolutionProblem& problem, std::int64_t limit) const;
   [[nodiscard]] std::unique_ptr<BatchedProduct> make_product(const ConvolutionProblem& problem,
                                                              const MakeProduct& make,
                                                              std::size_t most_scratch) const;

@@ -23,11 +23,11 @@ double operations_of_winograd(const ConvolutionProblem& problem, Pass pass) {
 }
 
 double operations_of_fft(const ConvolutionProblem& problem, Pass pass) {
-  return spectral_operations(whole_shape(problem, pass));
+  return spectral_operations(problem, whole_shape(problem, pass));
 }
 
 double operations_of_fft_tiled(const ConvolutionProblem& problem, Pass pass) {
-  return spectral_operations(tiled_shape(problem, pass));
+  return spectral_operations(problem, tiled_shape(problem, pass));
 }
 
 template <int m>

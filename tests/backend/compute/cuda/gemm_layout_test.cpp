@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "backend/compute/cuda/matrix_product.hpp"
+#include "backend/compute/cuda/product_tuning.hpp"
 
 /// What cuBLAS is told of row-major matrices, carried out on the host as its manual defines it.
 namespace dlscale::backend::cuda {
@@ -25,12 +27,12 @@ double element(const Values& values, const Matrix& matrix, Transposed transposed
   if (transposed == Transposed::yes) std::swap(row, column);
   EXPECT_LT(row, matrix.rows);
   EXPECT_LT(column, matrix.columns);
-  return values[which * matrix.rows * matrix.columns + column * matrix.rows + row];
+  return values[which * matrix.distance + column * matrix.leading + row];
 }
 
 /// D = op(left) · op(right), all column-major.
 Values cublas(const ProductProblem& problem, const Values& left, const Values& right) {
-  const auto& [rows, columns, dtype, batch] = problem.result;
+  const auto& [rows, columns, dtype, batch, leading, distance] = problem.result;
   const bool turned = problem.left_transposed == Transposed::yes;
   const std::int64_t depth = turned ? problem.left.rows : problem.left.columns;
   Values result(static_cast<std::size_t>(rows * columns * batch));
@@ -42,7 +44,7 @@ Values cublas(const ProductProblem& problem, const Values& left, const Values& r
           sum += element(left, problem.left, problem.left_transposed, which, i, p) *
                  element(right, problem.right, problem.right_transposed, which, p, j);
         }
-        result[which * rows * columns + j * rows + i] = sum;
+        result[which * distance + j * leading + i] = sum;
       }
     }
   }
@@ -99,6 +101,31 @@ TEST(MatricesOfABatch, BeginWhereTheOnesBeforeThemEnd) {
   EXPECT_EQ(alignment_of({3, 5, DType::bf16, 2}), 2U);
   EXPECT_EQ(alignment_of({2, 2, DType::bf16, 2}), 8U);
   EXPECT_EQ(alignment_of({64, 64, DType::bf16, 2}), 16U);
+  EXPECT_EQ(alignment_of({3, 5, DType::f32, 2}, Number::complex), 8U);
+  EXPECT_EQ(alignment_of({64, 64, DType::f32, 2}, Number::real, 4), 4U) << "the first is no better";
+  const Matrix apart{3, 5, DType::f32, 2, 8, 48};
+  EXPECT_EQ(alignment_of(apart), 16U) << "gaps count";
+}
+
+TEST(ProductKey, TellsProductsApartThatNeedOtherAlgorithms) {
+  const ProductProblem one = problem_of({4, 6, 8, false, false, 3}, DType::f32);
+  std::set<std::string> keys{key_of(one)};
+  ProductProblem renamed = one;
+  renamed.what = "another layer";
+  EXPECT_TRUE(keys.contains(key_of(renamed)));
+  const auto with = [&](const auto& change) {
+    ProductProblem other = one;
+    change(other);
+    EXPECT_TRUE(keys.insert(key_of(other)).second) << key_of(other);
+  };
+  with([](ProductProblem& p) { p.left.rows = 5; });
+  with([](ProductProblem& p) { p.left_transposed = Transposed::conjugated; });
+  with([](ProductProblem& p) { p.right.distance += 1; });
+  with([](ProductProblem& p) { p.right.leading += 1; });
+  with([](ProductProblem& p) { p.result.dtype = DType::bf16; });
+  with([](ProductProblem& p) { p.epilogue = Epilogue::add_bias; });
+  with([](ProductProblem& p) { p.number = Number::complex; });
+  with([](ProductProblem& p) { p.alignment = 4; });
 }
 
 }  // namespace

@@ -246,6 +246,32 @@ TEST(Plan, IsNamedByItsEngineItsKnobsAndItsNotes) {
   EXPECT_NE(plan->name().find(" ws="), std::string::npos) << plan->name();
 }
 
+TEST(Plan, IsNotMadeFromWordsThatAreNone) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  const auto graph = std::make_shared<const Graph>(
+      described_target(h200()), problem("vgg16_conv3_2", DType::bf16, Order::nhwc), GraphForm{});
+  const auto configuration =
+      std::make_shared<const Descriptor>(std::move(recommended(*graph).front()));
+  for (const std::string text : {"{", "{}", "no plan"}) {
+    EXPECT_THROW(Plan(graph, configuration, text), Error) << text;
+  }
+}
+
+TEST(SettingName, TellsThePlansForAPassApart) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  std::vector<std::string> names;
+  for (const Fusion fusion : {Fusion::none, Fusion::bias}) {
+    const Graph graph(described_target(h200()), problem("vgg16_conv3_2", DType::bf16, Order::nhwc),
+                      {.pass = Pass::forward, .fusion = fusion});
+    for (const Descriptor& each : recommended(graph)) {
+      names.push_back(setting_name(each, graph.form()));
+    }
+  }
+  EXPECT_GE(names.size(), 4U);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
 TEST(Precision, IsKeptByEnginesThatDoNotRound) {
   const EngineNotes plain{.index = 1, .numerical = {}, .behavior = {}};
   const EngineNotes tensor{

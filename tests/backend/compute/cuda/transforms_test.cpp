@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -13,6 +14,9 @@
 #include "backend/compute/cuda/transforms/spectral.hpp"
 #include "backend/compute/cuda/transforms/winograd.hpp"
 #include "core/error.hpp"
+#include "core/lowering/spectra.hpp"
+#include "core/lowering/tile_blocks.hpp"
+#include "core/lowering/work.hpp"
 #include "tests/backend/compute/cuda/host_tensor.hpp"
 #include "tests/backend/compute/cuda/host_transforms.hpp"
 #include "tests/backend/compute/cuda/loop_launcher.hpp"
@@ -29,7 +33,7 @@ using Way = TransformedConvolution (*)(const ConvolutionProblem&, Pass);
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-template <int m, std::size_t limit = block_limit>
+template <int m, std::int64_t limit = lowering::device_block_bytes>
 TransformedConvolution winograd(const ConvolutionProblem& problem, Pass pass) {
   return {problem,
           pass,
@@ -39,7 +43,8 @@ TransformedConvolution winograd(const ConvolutionProblem& problem, Pass pass) {
 }
 
 /// `batch`: bytes of planes that are transformed together.
-template <Tiling tiling, std::size_t limit = block_limit, std::size_t batch = batch_limit>
+template <Tiling tiling, std::int64_t limit = lowering::device_block_bytes,
+          std::int64_t batch = lowering::device_batch_bytes>
 TransformedConvolution fourier(const ConvolutionProblem& problem, Pass pass) {
   return {problem,
           pass,
@@ -260,13 +265,177 @@ TEST(CudaTransforms, SaveOperationsWhereTheyShould) {
     return winograd_operations(winograd_shape(problem, Pass::forward, 4), 4);
   };
   const auto fft = [](const ConvolutionProblem& problem) {
-    return spectral_operations(whole_shape(problem, Pass::forward));
+    return spectral_operations(problem, whole_shape(problem, Pass::forward));
   };
   const ConvolutionShape deep = three(64, 512, 28, 28, 512, 1);
   EXPECT_NEAR(saving(deep, f4), 4, 0.4);
   EXPECT_LT(saving(three(64, 3, 224, 224, 4, 1), f4), 1);
   EXPECT_GT(saving(shape_of(64, 96, 27, 27, 256, 5, 5, 1, 2), fft), 4);
   EXPECT_LT(saving(shape_of(64, 64, 56, 56, 64, 1, 1, 1, 0), fft), 1);
+}
+
+// ------------------------------------------------------------------- what core/lowering says of
+// them
+
+/// What the libraries are given to do in a run.
+struct Given {
+  double products = 0;    ///< operations
+  double transforms = 0;  ///< planes
+};
+
+class CountedProduct final : public BatchedProduct {
+ public:
+  CountedProduct(const BatchedProblem& problem, Given& given)
+      : made_(products_on_host()(problem)), given_(&given) {
+    const std::int64_t depth =
+        problem.left.form == Form::plain ? problem.left.columns : problem.left.rows;
+    operations_ =
+        (problem.number == Number::real ? 2.0 : 8.0) *
+        static_cast<double>(problem.count * problem.result.rows * problem.result.columns * depth);
+  }
+  [[nodiscard]] std::string name() const override { return made_->name(); }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return made_->scratch_bytes(); }
+  void run(const float* left, const float* right, float* result, Sum sum,
+           std::byte* scratch) const override {
+    given_->products += operations_;
+    made_->run(left, right, result, sum, scratch);
+  }
+
+ private:
+  std::unique_ptr<BatchedProduct> made_;
+  Given* given_;
+  double operations_;
+};
+
+class CountedFourier final : public FourierTransform {
+ public:
+  CountedFourier(const FourierProblem& problem, Given& given)
+      : made_(fourier_on_host()(problem)), planes_(problem.planes), given_(&given) {}
+  [[nodiscard]] std::string name() const override { return made_->name(); }
+  [[nodiscard]] std::size_t scratch_bytes() const override { return made_->scratch_bytes(); }
+  void forward(const float* planes, Complex* spectra, std::byte* scratch) override {
+    given_->transforms += static_cast<double>(planes_);
+    made_->forward(planes, spectra, scratch);
+  }
+  void inverse(Complex* spectra, float* planes, std::byte* scratch) override {
+    given_->transforms += static_cast<double>(planes_);
+    made_->inverse(spectra, planes, scratch);
+  }
+
+ private:
+  std::unique_ptr<FourierTransform> made_;
+  std::int64_t planes_;
+  Given* given_;
+};
+
+TransformedConvolution counted(lowering::Method method, const ConvolutionProblem& problem,
+                               Pass pass, Given& given) {
+  const auto transforms = [&]() -> std::unique_ptr<const Transforms> {
+    if (method == lowering::Method::winograd_f2) {
+      return make_winograd<2>(LoopLauncher(), problem, pass);
+    }
+    if (method == lowering::Method::winograd_f4) {
+      return make_winograd<4>(LoopLauncher(), problem, pass);
+    }
+    const auto make = [&given](const FourierProblem& fourier) {
+      return std::make_unique<CountedFourier>(fourier, given);
+    };
+    return make_spectral(LoopLauncher(), problem, pass,
+                         method == lowering::Method::fft ? Tiling::whole : Tiling::overlap_save,
+                         make);
+  };
+  return {problem, pass, transforms(), [&given](const BatchedProblem& products) {
+            return std::make_unique<CountedProduct>(products, given);
+          }};
+}
+
+double flops_of(const lowering::AlgorithmWork& work, std::string_view word) {
+  double sum = 0;
+  for (const lowering::Stage& stage : work.stages) {
+    if (stage.name.find(word) != std::string_view::npos) sum += stage.flops.si();
+  }
+  return sum;
+}
+
+constexpr std::array methods_on_device{lowering::Method::winograd_f2, lowering::Method::winograd_f4,
+                                       lowering::Method::fft, lowering::Method::fft_tiled};
+
+TEST(DeclaredDeviceWork, IsWhatRuns) {
+  for (const ConvolutionShape& shape :
+       {three(2, 5, 9, 7, 3, 1), three(3, 6, 12, 8, 4, 0, 2), three(1, 4, 37, 6, 2, 3)}) {
+    const ConvolutionProblem problem = problem_of(shape, DType::f32, Order::nhwc);
+    for (const lowering::Method method : methods_on_device) {
+      for (const Pass pass : passes) {
+        const auto work =
+            lowering::algorithm_work(method, shape, pass, {.blocking = lowering::Blocking::device});
+        Given given;
+        const TransformedConvolution made = counted(method, problem, pass, given);
+        const std::string what = made.name() + " " + std::string(pass_name(pass));
+        EXPECT_EQ(lowering::method_of("own " + made.name()), method) << what;
+        EXPECT_EQ(work.workspace.si(), static_cast<double>(made.scratch_bytes())) << what;
+        HostTensor input(problem.input, DType::f32, problem.order);
+        HostTensor weights(problem.weights, DType::f32, problem.order);
+        HostTensor output(problem.output, DType::f32, problem.order);
+        Guarded scratch(made.scratch_bytes());
+        made.run({input.tensor().data, weights.tensor().data, output.tensor().data},
+                 scratch.data());
+        EXPECT_DOUBLE_EQ(flops_of(work, "product"), given.products) << what;
+        if (given.transforms == 0) continue;
+        const std::int64_t L = method == lowering::Method::fft ? whole_shape(problem, pass).L
+                                                               : tiled_shape(problem, pass).L;
+        EXPECT_DOUBLE_EQ(flops_of(work, "transforms"),
+                         given.transforms * lowering::transform_flops(L))
+            << what;
+      }
+    }
+  }
+}
+
+TEST(DeclaredDeviceWork, CutsBatchesIntoBlocksAsTheyAreRun) {
+  // 3.6 GB of transformed tiles a pass: only counted, not run.
+  const ConvolutionShape shape = three(64, 256, 56, 56, 256, 1);
+  const ConvolutionProblem problem = problem_of(shape, DType::f32, Order::nhwc);
+  for (const lowering::Method method : methods_on_device) {
+    for (const Pass pass : passes) {
+      const auto work =
+          lowering::algorithm_work(method, shape, pass, {.blocking = lowering::Blocking::device});
+      Given given;
+      EXPECT_EQ(work.workspace.si(),
+                static_cast<double>(counted(method, problem, pass, given).scratch_bytes()));
+    }
+  }
+}
+
+/// Additions, and products with other numbers than ±1, of M x and then of M X Mᵀ.
+template <class M>
+double operations_of() {
+  double sum = 0;
+  for (int row = 0; row < M::rows; ++row) {
+    int terms = 0;
+    for (int column = 0; column < M::columns; ++column) {
+      const float c = M::at(row, column);
+      if (c == 0) continue;
+      ++terms;
+      if (c != 1 && c != -1) sum += 1;
+    }
+    sum += terms - 1;
+  }
+  return sum * (M::rows + M::columns);
+}
+
+template <int m>
+void expect_counts() {
+  const lowering::TransformFlops flops = lowering::device_transform_flops(m);
+  EXPECT_EQ(flops.data, operations_of<DataMatrix<m + 2>>()) << m;
+  EXPECT_EQ(flops.filter, (operations_of<FilterMatrix<m, 3>>())) << m;
+  EXPECT_EQ(flops.output, (operations_of<OutputMatrix<m, 3>>())) << m;
+  EXPECT_EQ(flops.gradient, (operations_of<FilterMatrix<3, m>>())) << m;
+  EXPECT_EQ(flops.filter_gradient, (operations_of<OutputMatrix<3, m>>())) << m;
+}
+
+TEST(DeclaredDeviceWork, CountsTheOperationsOfTheTransforms) {
+  expect_counts<2>();
+  expect_counts<4>();
 }
 
 void expect_agreement_of_fft(const ConvolutionShape& shape) {

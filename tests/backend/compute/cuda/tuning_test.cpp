@@ -18,10 +18,14 @@ using Times = std::vector<std::vector<double>>;  ///< of each candidate, one aft
 /// A time of 0 stands for a candidate that cannot run.
 std::optional<std::size_t> fastest_of(const Times& times) {
   std::vector<std::size_t> asked(times.size());
-  return fastest(times.size(), [&](std::size_t i) -> std::optional<Seconds> {
+  const auto best = fastest(times.size(), [&](std::size_t i) -> std::optional<Seconds> {
     const double time = times[i].at(asked[i]++);
     return time > 0 ? std::optional(Seconds(time)) : std::nullopt;
   });
+  if (!best) return std::nullopt;
+  EXPECT_EQ(best->time.si(),
+            *std::min_element(times[best->index].begin(), times[best->index].end()));
+  return best->index;
 }
 
 TEST(Fastest, IsWhoeverTakesTheLeastTime) {

@@ -11,6 +11,7 @@
 #include "backend/compute/cuda/relayout.hpp"
 #include "backend/compute/cuda/transforms/ways.hpp"
 #include "core/error.hpp"
+#include "core/lowering/method.hpp"
 
 /// What is decided before a device is asked.
 namespace dlscale::backend::cuda {
@@ -132,6 +133,24 @@ TEST(OwnAlgorithms, AreTriedWhereTheyMayBeFastest) {
   problem.stride = 2;
   problem.output = {32, 256, 7, 7};
   EXPECT_TRUE(tried(problem).empty());
+}
+
+/// So that rows by them tell their work: see core/lowering/method.hpp.
+TEST(OwnAlgorithms, AreKnownByTheirNames) {
+  for (const transforms::Way& way : transforms::ways()) {
+    const std::string ran = "own " + std::string(way.name) + " …";
+    EXPECT_EQ(lowering::method_of(ran), lowering::parse_method(way.name)) << ran;
+    EXPECT_EQ(lowering::method_of("reorder+relu+" + ran), lowering::parse_method(way.name));
+  }
+}
+
+TEST(LegacyAlgorithms, AreNotTakenForOurs) {
+  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+    for (int i = 0; i < legacy_algorithm_count(pass); ++i) {
+      EXPECT_FALSE(lowering::method_of("cudnn legacy " + std::to_string(i) + " " +
+                                       legacy_algorithm_name(pass, i)));
+    }
+  }
 }
 
 TEST(Relayout, ReordersInputsOnlyForPassesThatReadThem) {

@@ -127,6 +127,30 @@ TEST(LayerCensus, FindsTheEnginesOfThisVersion) {
   EXPECT_GT(lines, 80);
 }
 
+/// What is compiled for a graph is written down with its plan.
+TEST(LayerPlans, AreMadeAgainFromWhatTheySerializedTo) {
+  if (!engines_answer()) GTEST_SKIP() << "no cuDNN 9.8, or no library of a driver";
+  const auto graph = std::make_shared<const Graph>(
+      graph_layer(spec_of(cases().at("relu"), DType::bf16, Order::nhwc), Order::nhwc)
+          ->graph(described_target(h200()), Pass::forward));
+  int made = 0;
+  for (const Setting& setting : settings(*graph)) {
+    std::string text;
+    std::string name;
+    try {
+      const Plan plan(graph, setting.configuration);
+      text = plan.serialized();
+      name = plan.name();
+    } catch (const Error&) {  // it cannot be compiled without a driver
+    }
+    if (text.empty()) continue;
+    EXPECT_EQ(Plan(graph, setting.configuration, text).name(), name);
+    EXPECT_EQ(Plan(graph, setting.configuration, text).serialized(), text);
+    ++made;
+  }
+  if (made == 0) GTEST_SKIP() << "this cuDNN writes no plan without a driver";
+}
+
 TEST(LayerGraphs, HaveAnEngineForTheLayersOfResnet50InEveryPrecision) {
   if (!engines_answer()) GTEST_SKIP() << "no cuDNN 9.8, or no library of a driver";
   for (const std::string layer : {"resnet50_pool1", "average_global", "batch_norm_late", "relu"}) {
