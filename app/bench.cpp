@@ -2,14 +2,19 @@
 #include "bench/benchmark.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "app/bench_output.hpp"
+#include "app/bench_suite.hpp"
 #include "app/positive.hpp"
+#include "app/row_shares.hpp"
 #include "app/session.hpp"
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
@@ -24,8 +29,12 @@ struct BenchOptions {
   std::map<std::string, std::string> values;
   SessionOptions session;
   std::string output;
+  bool resume = false;
+  ShareOptions shares;
+  std::string suite;
   bench::RunnerOptions runner;
   double max_time_s = 2.0;
+  std::set<std::string> given;  ///< the axes among them that were named
 };
 
 std::string option_name(std::string_view axis) {
@@ -81,6 +90,14 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
   header.run = options.values;
   header.run["ranks"] = std::to_string(context.communicator->size());
   header.run.insert_or_assign("comm", session.communicator_name());
+  if (options.benchmark->stopping == bench::Benchmark::Stopping::criterion) {
+    header.run["max_time"] = fmt::format("{}", options.max_time_s);
+    header.run["precision"] = fmt::format("{}", options.runner.criterion.relative_half_width);
+  }
+  if (!options.shares.cluster.empty()) header.run["cluster"] = options.shares.cluster;
+  if (!options.shares.ceilings.empty()) {
+    header.run["ceilings"] = fmt::format("{}", fmt::join(options.shares.ceilings, ","));
+  }
   header.environment = capture_environment();
   header.environment.libraries = library_versions(context);
   return header;
@@ -128,31 +145,57 @@ void explain(ExitCode code, const Tally& tally) {
   }
 }
 
+/// What is there already counts like what will be measured.
+void go_on_with(const BenchOutput& output, const BenchOptions& options, Tally& tally) {
+  if (output.kept().empty()) return;
+  for (const Measurement& measurement : output.kept()) tally.count(measurement);
+  fmt::print(stderr, "dlscale: going on with {}: {} measurements are there already\n",
+             options.output, output.kept().size());
+}
+
+std::optional<RowShares> row_shares(BenchOptions& options) {
+  if (options.shares.cluster.empty() && options.shares.ceilings.empty()) return std::nullopt;
+  const bench::Context context{.values = options.values, .communicator = nullptr};
+  options.shares.threads = context.integer("threads");
+  return RowShares(options.shares);
+}
+
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
+  const std::optional<RowShares> shares = row_shares(options);
   options.session.gradients = gradients(options);
   Session session(options.session);
   backend::Communicator& communicator = session.communicator();
   const bool root = communicator.rank() == 0;
-  bench::Context context{.values = options.values, .communicator = &communicator};
+  bench::Context context{
+      .values = options.values, .communicator = &communicator, .given = options.given};
   context.values["cores_per_rank"] = std::to_string(session.cores_per_rank());
   options.values = context.values;
 
   const bool list = lists_only(options.runner.flags);
-  std::optional<ResultWriter> writer;
-  if (root && !options.output.empty() && !list)
-    writer.emplace(options.output, header(options, context, session));
-  if (writer && options.output == "-") {
+  std::optional<BenchOutput> output;
+  if (root && !options.output.empty() && !list) {
+    output.emplace(options.output, header(options, context, session),
+                   options.resume ? Resume::yes : Resume::no);
+  }
+  if (output && options.output == "-") {
     options.runner.display = bench::RunnerOptions::Display::standard_error;
   }
   Tally tally;
+  if (shares) options.runner.complete = [&](Measurement& row) { shares->add(row); };
+  if (options.resume) {
+    if (output) go_on_with(*output, options, tally);
+    options.runner.is_done = [&](const bench::Cell& cell) {
+      return output && output->holds(std::string(options.benchmark->name), cell.axes);
+    };
+  }
   bench::run_benchmark(*options.benchmark, context, options.runner,
                        [&](const Measurement& measurement) {
                          tally.count(measurement);
-                         if (writer) writer->write(measurement);
+                         if (output) output->write(measurement);
                        });
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
-  if (writer) writer->finish();
+  if (output) output->finish();
   const ExitCode code = agree(communicator, list ? ExitCode::ok : tally.exit_code());
   session.close();
   if (root) explain(code, tally);
@@ -179,6 +222,38 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
                   "Stop a cell when the 95 % interval of its median is within this fraction")
       ->check(positive())
       ->capture_default_str();
+}
+
+void declare_shares(CLI::App& command, ShareOptions& options) {
+  command.add_option("--cluster", options.cluster,
+                     "A name in configs/clusters, or a YAML file: each row has its share of the "
+                     "peak of the data sheet");
+  command.add_option("--ceilings", options.ceilings,
+                     "Results of bench memory and of bench gemm or conv on this machine: each row "
+                     "in f32 has its share of their roofline");
+}
+
+/// A training run is measured as a whole, so it has nothing to go on with.
+void declare_resume(CLI::App& command, BenchOptions& options) {
+  command.add_flag("--resume", options.resume,
+                   "Go on with the file of -o: keep what the same build measured on this machine "
+                   "with the same options, and measure what is missing");
+}
+
+void check_resume(const BenchOptions& options) {
+  if (!options.resume) return;
+  if (options.output.empty() || options.output == "-") {
+    throw ConfigError(
+        "--resume has no file to go on with. Name the one of the earlier run with -o FILE, or "
+        "leave --resume out.");
+  }
+  for (const std::string& flag : options.runner.flags) {
+    if (!flag.starts_with("--benchmark_repetitions")) continue;
+    throw ConfigError(
+        fmt::format("{} and --resume do not go together: which of the repetitions a row of the "
+                    "file is, another run cannot tell. Leave one of them out.",
+                    flag));
+  }
 }
 
 void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCode& result) {
@@ -210,6 +285,11 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->check(positive());
   if (benchmark.stopping == bench::Benchmark::Stopping::criterion) {
     declare_criterion(*command, *options);
+    declare_resume(*command, *options);
+  }
+  if (benchmark.rows == bench::Benchmark::Rows::kernels) declare_shares(*command, options->shares);
+  if (benchmark.suites == bench::Benchmark::Suites::named_after_it) {
+    declare_suite(*command, benchmark.name, options->suite);
   }
   command->add_option("--order-seed", options->runner.seed, "Seed of the order of cells")
       ->check(seed())
@@ -219,8 +299,16 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
                   " -o result.jsonl\nFlags of Google Benchmark work too: --benchmark_filter=REGEX, "
                   "--benchmark_list_tests, …");
   command->callback([command, options, &result] {
+    if (!options->suite.empty()) {
+      result = run_bench_suite(*command, options->benchmark->name, options->suite, options->output);
+      return;
+    }
     check_extras(command->remaining());
     options->runner.flags = command->remaining();
+    for (const bench::Axis& axis : options->benchmark->axes) {
+      if (command->count(option_name(axis.name)) > 0) options->given.emplace(axis.name);
+    }
+    check_resume(*options);
     options->runner.criterion.max_time = Seconds(options->max_time_s);
     result = run_bench(*options);
   });

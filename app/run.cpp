@@ -3,13 +3,16 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <span>
 
 #include "app/child_process.hpp"
 #include "app/positive.hpp"
+#include "app/run_suite.hpp"
 #include "app/suite.hpp"
 #include "app/suite_progress.hpp"
 #include "app/verb.hpp"
@@ -23,19 +26,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-struct RunOptions {
-  std::string suite;
-  std::string out = "results/local/run";
-  std::string data;
-  int workers = 2;
-  int cores = 0;
-  bool fresh = false;
-  bool list = false;
-};
-
 /// A worker is an even share of this machine; one of its cores is left to the loader and
 /// communication threads if it has more than one.
-std::map<std::string, std::string> placeholders(const RunOptions& options) {
+std::map<std::string, std::string> placeholders(const SuiteRun& options) {
   const int usable = static_cast<int>(backend::usable_cores().size());
   const int cores = options.cores > 0 ? options.cores : usable / options.workers;
   if (cores * options.workers > usable || cores < 1) {
@@ -51,7 +44,10 @@ std::map<std::string, std::string> placeholders(const RunOptions& options) {
           {"threads", std::to_string(std::max(1, cores - 1))}};
 }
 
-std::vector<std::string> command_line(const SuiteStep& step) {
+/// A step that was not begun before has nothing to go on with.
+enum class Begun { no, yes };
+
+std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
   std::vector<std::string> command;
   if (step.ranks > 1) {
     const std::string launcher = DLSCALE_MPIEXEC;
@@ -64,7 +60,9 @@ std::vector<std::string> command_line(const SuiteStep& step) {
     command = {launcher, DLSCALE_MPIEXEC_RANKS, std::to_string(step.ranks)};
   }
   command.push_back(fs::read_symlink("/proc/self/exe").string());
-  command.insert(command.end(), step.words.begin(), step.words.end());
+  std::ranges::copy_if(step.words, std::back_inserter(command), [&](const std::string& word) {
+    return begun == Begun::yes || word != "--resume";
+  });
   return command;
 }
 
@@ -138,9 +136,9 @@ std::string build_text() {
 }
 
 /// Runs the step in a process of its own. Returns the seconds it took.
-double carry_out(const SuiteStep& step) {
+double carry_out(const SuiteStep& step, Begun begun) {
   const auto start = Clock::now();
-  check_exit(step, run_child(command_line(step), launcher_settings()));
+  check_exit(step, run_child(command_line(step, begun), launcher_settings()));
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -149,32 +147,18 @@ void carry_out_what_is_left(const std::vector<SuiteStep>& steps, const SuiteProg
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const SuiteStep& step = steps[i];
     if (!progress.done(step)) {
+      const Begun begun = progress.begun(step) ? Begun::yes : Begun::no;
       if (!step.always) progress.keep_only(std::span(steps).first(i));
       line.announce(step);
-      progress.mark(step, carry_out(step));
+      progress.mark_begun(step);
+      progress.mark(step, carry_out(step, begun));
     }
     line.finished(step, progress.seconds(step));
   }
 }
 
-ExitCode run_suite(const RunOptions& options) {
-  if (options.out.empty()) {
-    throw ConfigError("--output is empty (results need a folder). Name one.");
-  }
-  const Suite suite = load_suite(options.suite, placeholders(options));
-  if (options.list) {
-    for (const SuiteStep& step : suite.steps)
-      fmt::print("{}: dlscale {}\n", step.name, fmt::join(step.words, " "));
-    return ExitCode::ok;
-  }
-  const SuiteProgress progress(options.out, build_text());
-  if (options.fresh) progress.forget();
-  carry_out_what_is_left(suite.steps, progress);
-  return ExitCode::ok;
-}
-
 void declare(CLI::App& verb, ExitCode& result) {
-  auto options = std::make_shared<RunOptions>();
+  auto options = std::make_shared<SuiteRun>();
   verb.add_option("suite", options->suite, "Name of a suite in configs/suites, or a YAML file")
       ->required();
   verb.add_option("-o,--output", options->out, "Folder for results")->capture_default_str();
@@ -193,6 +177,22 @@ void declare(CLI::App& verb, ExitCode& result) {
 }
 
 }  // namespace
+
+ExitCode run_suite(const SuiteRun& options) {
+  if (options.out.empty()) {
+    throw ConfigError("--output is empty (results need a folder). Name one.");
+  }
+  const Suite suite = load_suite(options.suite, placeholders(options));
+  if (options.list) {
+    for (const SuiteStep& step : suite.steps)
+      fmt::print("{}: dlscale {}\n", step.name, fmt::join(step.words, " "));
+    return ExitCode::ok;
+  }
+  const SuiteProgress progress(options.out, build_text());
+  if (options.fresh) progress.forget();
+  carry_out_what_is_left(suite.steps, progress);
+  return ExitCode::ok;
+}
 
 extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",
                            declare};

@@ -17,6 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The state of a step that was not carried out to its end.
+constexpr const char* only_begun = "begun";
+
 std::string command(const SuiteStep& step) {
   return fmt::format("{}", fmt::join(step.words, " "));
 }
@@ -49,14 +52,26 @@ fs::path SuiteProgress::file(const SuiteStep& step) const {
   return folder_ / name;
 }
 
-bool SuiteProgress::done(const SuiteStep& step) const {
-  if (step.always) return false;
+std::string SuiteProgress::state(const SuiteStep& step) const {
   std::ifstream stream(file(step));
   std::string marked_command;
   std::string marked_build;
-  if (!std::getline(stream, marked_command) || !std::getline(stream, marked_build)) return false;
-  return marked_command == command(step) && marked_build == build_ &&
+  std::string state;
+  std::getline(stream, marked_command);
+  std::getline(stream, marked_build);
+  std::getline(stream, state);
+  return marked_command == command(step) && marked_build == build_ ? state : "";
+}
+
+bool SuiteProgress::done(const SuiteStep& step) const {
+  if (step.always) return false;
+  const std::string found = state(step);
+  return !found.empty() && found != only_begun &&
          std::ranges::all_of(outputs(step), holds_something);
+}
+
+bool SuiteProgress::begun(const SuiteStep& step) const {
+  return state(step) == only_begun;
 }
 
 double SuiteProgress::seconds(const SuiteStep& step) const {
@@ -80,9 +95,16 @@ void SuiteProgress::keep_only(std::span<const SuiteStep> steps) const {
   for (const fs::path& other : others) fs::remove_all(other);
 }
 
+void SuiteProgress::write_mark(const SuiteStep& step, const std::string& state) const {
+  write_output(file(step).string(), fmt::format("{}\n{}\n{}\n", command(step), build_, state));
+}
+
 void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
-  write_output(file(step).string(),
-               fmt::format("{}\n{}\n{:.1f} s\n", command(step), build_, seconds));
+  write_mark(step, fmt::format("{:.1f} s", seconds));
+}
+
+void SuiteProgress::mark_begun(const SuiteStep& step) const {
+  write_mark(step, only_begun);
 }
 
 void SuiteProgress::forget() const {

@@ -23,10 +23,17 @@ class SuiteProgress {
   /// may have read what this one writes anew, and counts as not done from now on.
   void keep_only(std::span<const SuiteStep> steps) const;
   void mark(const SuiteStep& step, double seconds) const;
+  /// To be called before a step is carried out.
+  void mark_begun(const SuiteStep& step) const;
+  /// The step was begun as it is now written, by this build, and not carried out to its end.
+  [[nodiscard]] bool begun(const SuiteStep& step) const;
   void forget() const;
 
  private:
   [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;
+  void write_mark(const SuiteStep& step, const std::string& state) const;
+  /// What the mark says of the step as it is now written, by this build; empty without one.
+  [[nodiscard]] std::string state(const SuiteStep& step) const;
   std::filesystem::path folder_;
   std::string build_;
 };

@@ -91,10 +91,12 @@ Context make_context(const Benchmark& benchmark, std::map<std::string, std::stri
     throw ConfigError(fmt::format("{} is not an axis of bench {}. {}", option(name), benchmark.name,
                                   suggestion(name, names)));
   }
+  std::set<std::string> named;
+  for (const auto& [name, value] : given) named.insert(name);
   for (const Axis& axis : benchmark.axes) {
     given.try_emplace(std::string(axis.name), axis.default_value);
   }
-  return {std::move(given), &communicator};
+  return {std::move(given), &communicator, std::move(named)};
 }
 
 }  // namespace dlscale::bench

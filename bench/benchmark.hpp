@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,7 @@ struct Axis {
 struct Context {
   std::map<std::string, std::string> values;  ///< axis name → text, defaults filled in
   backend::Communicator* communicator = nullptr;
+  std::set<std::string> given = {};  ///< the axes that were named, even with their default
   [[nodiscard]] const std::string& value(std::string_view axis) const;
   /// A whole number ≥ 1; else throws ConfigError.
   [[nodiscard]] int integer(std::string_view axis) const;
@@ -97,6 +99,10 @@ struct Benchmark {
   /// What says when a cell has enough samples: the stopping criterion, or axes of the benchmark.
   /// The command line offers the criterion's options only where they have an effect.
   enum class Stopping { criterion, axes } stopping = Stopping::criterion;
+  /// Whether configs/suites holds suites <name>_<suite>.yaml for the option --suite.
+  enum class Suites { none, named_after_it } suites = Suites::none;
+  /// Whether its rows are times of kernels, which have a share of peak and roofline.
+  enum class Rows { any, kernels } rows = Rows::any;
 };
 
 /// The context for `benchmark` from the values given on the command line; fills in the defaults.
@@ -107,7 +113,7 @@ Context make_context(const Benchmark& benchmark, std::map<std::string, std::stri
 /// Runs all cells (in an order shuffled by `seed`, equal on all ranks) under Google Benchmark,
 /// whose flags (--benchmark_filter, --benchmark_list_tests, --benchmark_out, …) come in `flags`,
 /// and hands each measurement to `sink` on rank 0 as soon as it is done. Returns the number
-/// measured.
+/// measured. Throws Error (nothing_measured) if there is no cell, or none that the filter leaves.
 struct RunnerOptions {
   std::vector<std::string> flags;
   StoppingCriterion criterion;
@@ -115,6 +121,12 @@ struct RunnerOptions {
   /// The table (or what --benchmark_format asks for); where results go to standard output, the
   /// table must not.
   enum class Display { standard_output, standard_error } display = Display::standard_output;
+  /// Cells that need no measuring, since their results are there already: asked on rank 0, but set
+  /// on all ranks or on none. May be empty. Google Benchmark does not see such cells.
+  std::function<bool(const Cell&)> is_done = {};
+  /// Adds to each measurement what follows from its times, before it is reported: on rank 0. May be
+  /// empty.
+  std::function<void(Measurement&)> complete = {};
 };
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
                   const std::function<void(const Measurement&)>& sink);

@@ -1,8 +1,10 @@
 #include "bench/cache.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "core/error.hpp"
@@ -13,7 +15,6 @@ namespace {
 
 constexpr std::size_t line_bytes = 64;
 constexpr Bytes least_flush = 64_MiB;
-constexpr CacheState all_states[] = {CacheState::cold, CacheState::producer, CacheState::hot};
 
 }  // namespace
 
@@ -25,20 +26,31 @@ std::string_view cache_state_name(CacheState state) {
       return "producer";
     case CacheState::hot:
       return "hot";
+    case CacheState::rotating:
+      return "rotating";
   }
   fail_expectation("a known cache state");
 }
 
-CacheState parse_cache_state(std::string_view name) {
-  for (const CacheState state : all_states) {
-    if (cache_state_name(state) == name) return state;
+CacheState parse_cache_state(std::string_view name, std::span<const CacheState> offered) {
+  std::vector<std::string_view> names;
+  for (const CacheState state : offered) {
+    names.push_back(cache_state_name(state));
+    if (names.back() == name) return state;
   }
   throw ConfigError(fmt::format(
-      "--cache is \"{}\" (not a state of the caches). Write cold, producer or hot.", name));
+      "--cache is \"{}\" (not a state of the caches that is offered here). Write one of "
+      "{}.",
+      name, fmt::join(names, ", ")));
 }
 
 Bytes flush_size(Bytes last_level) {
   return std::max(least_flush, 2 * last_level);
+}
+
+int rotation_sets(Bytes last_level, Bytes each) {
+  EXPECT(each > Bytes(0));
+  return 1 + static_cast<int>(std::ceil(flush_size(last_level) / each));
 }
 
 std::vector<std::string> unknown_size_warnings(Bytes last_level) {

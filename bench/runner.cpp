@@ -1,10 +1,12 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <fstream>
 #include <iostream>
 #include <random>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -29,6 +31,7 @@ class Runner {
          const RunnerOptions& options, int repetitions, const Sink& sink)
       : benchmark_(&benchmark),
         sampler_(communicator, options.criterion),
+        complete_(&options.complete),
         repetitions_(repetitions),
         sink_(&sink) {}
 
@@ -56,12 +59,16 @@ class Runner {
     measurement.axes.insert(cell.axes.begin(), cell.axes.end());
     if (repetitions_ > 1) measurement.axes["repeat"] = std::to_string(repetition);
     if (measurement.status == Status::ok || measurement.status == Status::unstable) ++measured_;
-    if (sampler_.communicator().rank() == 0) (*sink_)(measurement);
+    if (sampler_.communicator().rank() == 0) {
+      if (*complete_) (*complete_)(measurement);
+      (*sink_)(measurement);
+    }
     return measurement;
   }
 
   const Benchmark* benchmark_;
   Sampler sampler_;
+  const std::function<void(Measurement&)>* complete_;
   int repetitions_;
   const Sink* sink_;
   int measured_ = 0;
@@ -152,6 +159,25 @@ void shuffle(std::vector<T>& items, std::uint64_t seed) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random() % i]);
 }
 
+/// Takes out, on all ranks, what is done by the word of rank 0.
+void leave_out_done(std::vector<NamedCell>& cells, const std::function<bool(const Cell&)>& is_done,
+                    backend::Communicator& communicator) {
+  if (!is_done) return;
+  std::vector<char> done(cells.size());
+  together(communicator, [&] {
+    if (communicator.rank() != 0) return;
+    std::ranges::transform(cells, done.begin(), [&](const NamedCell& cell) -> char {
+      return is_done(cell.cell) ? 1 : 0;
+    });
+  });
+  communicator.broadcast(std::as_writable_bytes(std::span(done)), 0);
+  std::vector<NamedCell> left;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    if (done[i] == 0) left.push_back(std::move(cells[i]));
+  }
+  cells = std::move(left);
+}
+
 void run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where) {
   const auto display = rank == 0 ? make_reporter(flags.format) : make_silent_reporter();
   if (rank == 0 && where == RunnerOptions::Display::standard_error) {
@@ -179,16 +205,21 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
         ExitCode::nothing_measured,
         fmt::format("bench {} has no cell for these axes. Allow more values.", benchmark.name));
   }
+  leave_out_done(cells, options.is_done, *context.communicator);
+  if (cells.empty()) return 0;
   if (!flags.listing()) shuffle(cells, options.seed);
   Library library;
   Progress progress(rank == 0 ? Progress::Output::standard_error : Progress::Output::none);
   Runner runner(benchmark, *context.communicator, options, flags.repetitions, sink);
-  for (const NamedCell& cell : cells) {
+  for (NamedCell& cell : cells) {
     benchmark::RegisterBenchmark(cell.name.c_str(),
                                  [&, repetition = 0](benchmark::State& state) mutable {
                                    progress.next(cell.name);
                                    runner.run(cell.cell, repetition++, state);
                                    progress.clear();
+                                   // A sweep of thousands of cells cannot keep what each of them
+                                   // prepared.
+                                   if (repetition == flags.repetitions) cell.cell.measure = nullptr;
                                  })
         ->UseManualTime()
         ->Iterations(1);

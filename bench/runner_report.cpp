@@ -31,9 +31,11 @@ constexpr const char* executed_intensity = "algorithmic_flop_per_byte";
 constexpr const char* mean_error = "mean_relative_error";
 constexpr const char* workspace = "workspace_bytes";
 constexpr const char* creation = "creation_s";
-constexpr const char* counter_names[] = {samples,   half_width,    flop_rate,          byte_rate,
-                                         error,     executed_rate, executed_intensity, mean_error,
-                                         workspace, creation};
+constexpr const char* peak_share = "share_of_peak";
+constexpr const char* roofline_share = "share_of_roofline";
+constexpr const char* counter_names[] = {
+    samples,    half_width, flop_rate, byte_rate,  error,         executed_rate, executed_intensity,
+    mean_error, workspace,  creation,  peak_share, roofline_share};
 
 /// The runs that were measured, with the CPU time that nobody measured set to 0.
 Runs cleaned(const Runs& runs) {
@@ -153,6 +155,8 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
   if (measurement.mean_relative_error) set(mean_error, *measurement.mean_relative_error);
   if (measurement.workspace) set(workspace, measurement.workspace->si());
   if (measurement.creation) set(creation, measurement.creation->si());
+  if (measurement.share_of_peak) set(peak_share, *measurement.share_of_peak);
+  if (measurement.share_of_roofline) set(roofline_share, *measurement.share_of_roofline);
   if (const auto& work = measurement.algorithmic_work) {
     set(executed_rate, work->flops.si() / time.median);
     set(executed_intensity, (work->flops / work->bytes).si());

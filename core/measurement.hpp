@@ -55,8 +55,12 @@ struct Measurement {
   /// What the algorithm that ran really does, where that is known: more or less than `work`, which
   /// is what was asked for.
   std::optional<Work> algorithmic_work;
-  std::optional<Bytes> workspace;         ///< memory beside the tensors
-  std::optional<Seconds> creation;        ///< to create the operation, which is not in its time
+  std::optional<Bytes> workspace;   ///< memory beside the tensors
+  std::optional<Seconds> creation;  ///< to create the operation, which is not in its time
+  /// Operations executed a second, over those of the device's data sheet.
+  std::optional<double> share_of_peak;
+  /// The least time that measured ceilings allow, over the time: 1 is on the roofline.
+  std::optional<double> share_of_roofline;
   std::vector<std::string> warnings;      ///< with advice
   std::optional<TrainedNetwork> network;  ///< of "e2e"; older files lack it
 
@@ -80,6 +84,8 @@ struct ResultFile {
   bool complete = false;  ///< closed by a last line; false after a crash or a signal
 };
 
+struct ResumePoint;
+
 /// Result files are JSON Lines: a header {"schema": "dlscale.result", "version": 1, …}, one line a
 /// measurement, and {"end": …}. Each line is on disk before the next cell is measured, so a crash,
 /// a full disk or a signal loses at most the cell under way. Strict JSON, SI, unit in the key.
@@ -88,6 +94,9 @@ class ResultWriter {
   /// Creates the folder and the file (a temporary name is not used: partial results are wanted).
   /// Throws ConfigError if it cannot be written. "-" is standard output.
   ResultWriter(const std::filesystem::path& path, const ResultHeader& header);
+  /// Goes on with a file of the same run (core/result_resume.hpp); what stands after that point is
+  /// cut off. Throws as above.
+  ResultWriter(const std::filesystem::path& path, const ResumePoint& point);
   ~ResultWriter();
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;

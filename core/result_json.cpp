@@ -102,6 +102,8 @@ void add_details(const Measurement& measurement, json& line) {
     if (value && std::isfinite(*value)) line[key] = *value;
   };
   add("mean_relative_error", measurement.mean_relative_error);
+  add("share_of_peak", measurement.share_of_peak);
+  add("share_of_roofline", measurement.share_of_roofline);
   if (measurement.workspace) add("workspace_bytes", measurement.workspace->si());
   if (measurement.creation) add("creation_s", measurement.creation->si());
   if (measurement.algorithmic_work) {
@@ -146,6 +148,8 @@ std::optional<Work> parse_work(const json& value) {
 
 void parse_details(const json& value, Measurement& measurement) {
   measurement.mean_relative_error = number_at(value, "mean_relative_error");
+  measurement.share_of_peak = number_at(value, "share_of_peak");
+  measurement.share_of_roofline = number_at(value, "share_of_roofline");
   if (const auto bytes = number_at(value, "workspace_bytes")) measurement.workspace = Bytes(*bytes);
   if (const auto time = number_at(value, "creation_s")) measurement.creation = Seconds(*time);
   if (value.contains("algorithmic_work")) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <istream>
 #include <string>
@@ -14,6 +15,7 @@
 #include "core/measurement.hpp"
 #include "core/replaceable.hpp"
 #include "core/result_json.hpp"
+#include "core/result_resume.hpp"
 
 namespace dlscale {
 namespace {
@@ -77,7 +79,8 @@ struct ResultWriter::Impl {
   off_t kept = 0;  ///< bytes of whole lines on disk
   std::size_t measurements = 0;
 
-  explicit Impl(const fs::path& where) : path(where), file(open_results(where)) {
+  /// Keeps the first `bytes` of what is there.
+  Impl(const fs::path& where, std::uintmax_t bytes) : path(where), file(open_results(where)) {
     struct stat status = {};
     if (fstat(file.number(), &status) != 0) refuse_place(path, errno);
     is_regular = path != "-" && S_ISREG(status.st_mode);
@@ -88,7 +91,10 @@ struct ResultWriter::Impl {
           "{} is being written by another dlscale. Wait for it, or choose another name with -o.",
           path.string()));
     }
-    if (ftruncate(file.number(), 0) != 0) refuse_place(path, errno);
+    kept = static_cast<off_t>(bytes);
+    if (ftruncate(file.number(), kept) != 0 || lseek(file.number(), kept, SEEK_SET) != kept) {
+      refuse_place(path, errno);
+    }
     sync_folder(path);
   }
 
@@ -117,8 +123,13 @@ struct ResultWriter::Impl {
 };
 
 ResultWriter::ResultWriter(const fs::path& path, const ResultHeader& header)
-    : impl_(std::make_unique<Impl>(path)) {
+    : impl_(std::make_unique<Impl>(path, 0)) {
   impl_->append(header_line(header));
+}
+
+ResultWriter::ResultWriter(const fs::path& path, const ResumePoint& point)
+    : impl_(std::make_unique<Impl>(path, point.bytes)) {
+  impl_->measurements = point.measurements.size();
 }
 
 ResultWriter::~ResultWriter() = default;

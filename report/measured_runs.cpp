@@ -158,7 +158,10 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
   bare.benchmark = measurement.benchmark;
   bare.axes = measurement.axes;
   if (measurement.benchmark == "e2e") add_older(bare.axes);
-  if (measurement.benchmark == "conv") bare.axes.try_emplace("fuse", "none");
+  if (measurement.benchmark == "conv") {
+    bare.axes.try_emplace("fuse", "none");
+    bare.axes.try_emplace("values", "normal");
+  }
   for (const std::string_view name : axes) bare.axes.erase(std::string(name));
   return bare.key();
 }

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <memory>
 
 #include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
 #include "bench/conv/listed_cells.hpp"
+#include "core/config_path.hpp"
 #include "core/error.hpp"
 #include "core/fuse.hpp"
 
@@ -33,10 +35,22 @@ LayerSelection parse_selection(const Context& context) {
   for (const std::string& name : context.list("dtype")) {
     selection.dtypes.push_back(parse_dtype(name));
   }
+  constexpr std::array offered{CacheState::cold, CacheState::producer, CacheState::hot,
+                               CacheState::rotating};
   for (const std::string& name : context.list("cache")) {
-    selection.caches.push_back(parse_cache_state(name));
+    selection.caches.push_back(parse_cache_state(name, offered));
+  }
+  selection.values.clear();
+  for (const std::string& name : context.list("values")) {
+    selection.values.push_back(parse_value_kind(name));
   }
   return selection;
+}
+
+/// "all" stands for every network in configs/networks.
+std::vector<std::string> network_names(const Context& context) {
+  const std::vector<std::string> names = context.list("network");
+  return names == std::vector<std::string>{"all"} ? config_names("networks") : names;
 }
 
 /// As --fuse has them run.
@@ -44,14 +58,26 @@ std::vector<std::shared_ptr<const Network>> load_networks(const Context& context
   Run run;
   run.fuse_relu = parse_fusion(context.value("fuse"));
   std::vector<std::shared_ptr<const Network>> networks;
-  for (const std::string& name : context.list("network")) {
+  for (const std::string& name : network_names(context)) {
     networks.push_back(std::make_shared<const Network>(as_run(load_network(name), run)));
   }
   return networks;
 }
 
+/// A list says itself what is convolved, and how many images at once.
+void refuse_beside_list(const Context& context) {
+  for (const std::string axis : {"network", "layers", "batch"}) {
+    if (!context.given.contains(axis)) continue;
+    throw ConfigError(fmt::format(
+        "--{} has no effect beside --list {}, whose convolutions have shapes and batches of their "
+        "own. Leave out one of the two.",
+        axis, context.value("list")));
+  }
+}
+
 /// A list holds convolutions alone, with no ReLU to take in.
 std::vector<ListedConvolution> load_lists(const Context& context) {
+  refuse_beside_list(context);
   if (parse_fusion(context.value("fuse"))) {
     throw ConfigError(
         "--list measures convolutions alone, which no ReLU follows, so there is nothing to fuse. "
@@ -98,7 +124,10 @@ extern const Benchmark conv;
 const Benchmark conv{
     .name = "conv",
     .doc = "Every distinct kernel of a network: its layers, forward and backward.",
-    .axes = {{"network", "networks, by name or file", "resnet50"},
+    .axes = {{"network",
+              "networks, by name or file; all: those in configs/networks. A kernel that several "
+              "of them run is measured once",
+              "resnet50"},
              {"batch", "images per rank", "8"},
              {"passes", "all, or some of forward,backward_data,backward_filter,accumulate", "all"},
              {"layers", "all, or the kernels that these layers run, or layers of these kinds",
@@ -110,12 +139,18 @@ const Benchmark conv{
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
              {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},
-             {"cache", "what the caches hold when a kernel starts: cold, producer, hot", "cold"},
+             {"cache",
+              "what the caches hold when a kernel starts: cold, producer, hot; rotating: cold by "
+              "taking sets of operands in turn",
+              "cold"},
+             {"values", "numbers to compute with: normal, uniform, zeros", "normal"},
              {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
               "chosen"},
              {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
               "none"},
              {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
-    .cells = make_cells};
+    .cells = make_cells,
+    .suites = Benchmark::Suites::named_after_it,
+    .rows = Benchmark::Rows::kernels};
 
 }  // namespace dlscale::bench

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
 
 namespace dlscale::bench {
 namespace {
-
-using Axes = std::map<std::string, std::string>;
 
 Axes kernel_axes(Axes axes, const Network& network, const Kernel& kernel) {
   axes["network"] = network.name();
@@ -20,14 +20,12 @@ Axes kernel_axes(Axes axes, const Network& network, const Kernel& kernel) {
   return axes;
 }
 
-/// The states of the caches share one check.
+/// The states of the caches and the kinds of values share one check.
 void add_cells(const std::shared_ptr<StepBench>& bench, const Axes& axes,
-               std::span<const CacheState> caches, std::vector<Cell>& cells) {
-  for (const CacheState cache : caches) {
-    Axes with_cache = axes;
-    with_cache["cache"] = cache_state_name(cache);
-    cells.push_back({std::move(with_cache), [bench, cache](const Sampler& sampler) {
-                       return bench->measure(sampler, cache);
+               const LayerSelection& selection, std::vector<Cell>& cells) {
+  for (const auto& [conditions, with_conditions] : in_all_conditions(selection, axes)) {
+    cells.push_back({with_conditions, [bench, conditions](const Sampler& sampler) {
+                       return bench->measure(sampler, conditions);
                      }});
   }
 }
@@ -76,7 +74,7 @@ class Lister {
     const auto add_bench = [&](std::optional<backend::Algorithm> algorithm) {
       const auto bench = std::make_shared<StepBench>(*workbench_, network, kernel, batch, dtype,
                                                      selection_->check, std::move(algorithm));
-      add_cells(bench, axes, selection_->caches, cells_);
+      add_cells(bench, axes, *selection_, cells_);
     };
     if (selection_->algorithms == Algorithms::chosen) return add_bench({});
     const auto algorithms = algorithms_of(**workbench_, *network, kernel.step, batch, dtype);
@@ -111,13 +109,28 @@ std::vector<Kernel> selected_kernels(const Network& network, const LayerSelectio
 
 }  // namespace
 
+std::vector<std::pair<Conditions, Axes>> in_all_conditions(const LayerSelection& selection,
+                                                           Axes axes) {
+  std::vector<std::pair<Conditions, Axes>> all;
+  for (const CacheState cache : selection.caches) {
+    axes["cache"] = cache_state_name(cache);
+    for (const ValueKind values : selection.values) {
+      axes["values"] = value_kind_name(values);
+      all.push_back({{cache, values}, axes});
+    }
+  }
+  return all;
+}
+
 std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
                               std::span<const std::shared_ptr<const Network>> networks,
                               const LayerSelection& selection,
                               const backend::Communicator& communicator) {
   Lister lister(workbench, selection);
+  std::set<std::pair<std::string, Pass>> listed;
   for (const auto& network : networks) {
     for (const Kernel& kernel : selected_kernels(*network, selection)) {
+      if (!listed.emplace(kernel.key, kernel.step.pass).second) continue;
       lister.add(network, kernel, kernel_axes(workbench->axes(communicator), *network, kernel));
     }
   }

@@ -1,7 +1,9 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/conv/step_bench.hpp"
@@ -23,12 +25,20 @@ struct LayerSelection {
   std::vector<CacheState> caches;
   Check check = Check::reference;
   Algorithms algorithms = Algorithms::chosen;
+  std::vector<ValueKind> values = {ValueKind::normal};
 };
 
-/// One cell for each distinct kernel of the networks, batch, precision and state of the caches;
-/// with Algorithms::all of those only that the device knows algorithms for (or says that it cannot
-/// run), convolutions first, one for each algorithm, named by the axis "algorithm" ("chosen" for
-/// training's own). Throws ConfigError if there is no such kernel then.
+using Axes = std::map<std::string, std::string>;
+
+/// Every combination of the states of the caches and the kinds of values, each with its axes beside
+/// the others.
+std::vector<std::pair<Conditions, Axes>> in_all_conditions(const LayerSelection& selection,
+                                                           Axes axes);
+
+/// One cell for each distinct kernel of the networks (of the first that runs it), batch, precision
+/// and state of the caches; with Algorithms::all of those only that the device knows algorithms for
+/// (or says that it cannot run), convolutions first, one for each algorithm, named by the axis
+/// "algorithm" ("chosen" for training's own). Throws ConfigError if there is no such kernel then.
 std::vector<Cell> layer_cells(const std::shared_ptr<Workbench>& workbench,
                               std::span<const std::shared_ptr<const Network>> networks,
                               const LayerSelection& selection,

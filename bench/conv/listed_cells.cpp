@@ -25,9 +25,8 @@ void add_unsupported(const Workbench& workbench, const ListedConvolution& convol
     axes["pass"] = pass_name(pass);
     for (const DType dtype : selection.dtypes) {
       axes["dtype"] = dtype_name(dtype);
-      for (const CacheState cache : selection.caches) {
-        axes["cache"] = cache_state_name(cache);
-        cells.push_back({axes, [row](const Sampler&) { return row; }});
+      for (auto& [conditions, with_conditions] : in_all_conditions(selection, axes)) {
+        cells.push_back({std::move(with_conditions), [row](const Sampler&) { return row; }});
       }
     }
   }

@@ -1,7 +1,10 @@
 #include "bench/conv/step_bench.hpp"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "backend/compute/check.hpp"
 #include "bench/conv/algorithmic_work.hpp"
@@ -21,15 +24,45 @@ StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const
       check_(check),
       algorithm_(std::move(algorithm)) {}
 
-Measurement StepBench::measure(const Sampler& sampler, CacheState cache) {
+Measurement StepBench::measure(const Sampler& sampler, const Conditions& conditions) {
   if (!finding_)
     finding_ = find_on_all(sampler.communicator(),
                            [&] { return find(sampler.communicator().node_size()); });
-  Measurement measurement = rejected(*finding_, dtype_).value_or(Measurement{});
-  if (measurement.status == Status::ok) measurement = time(sampler, cache);
+  Finding finding = *finding_;
+  if (!rejected(finding, dtype_)) {
+    finding.unsupported = find_room(sampler, conditions.cache).unsupported;
+  }
+  Measurement measurement = rejected(finding, dtype_).value_or(Measurement{});
+  if (measurement.status == Status::ok) measurement = time(sampler, conditions);
   measurement.work = work(*network_, kernel_.step, batch_, dtype_);
-  add_check(*finding_, check_, measurement);
+  add_check(finding, check_, measurement);
   return measurement;
+}
+
+int StepBench::sets(CacheState cache) const {
+  if (cache != CacheState::rotating) return 1;
+  return workbench_->rotation_sets(work(*network_, kernel_.step, batch_, dtype_).bytes);
+}
+
+/// Whether all sets of operands fit beside each other; of one, find() has seen to it.
+Finding StepBench::find_room(const Sampler& sampler, CacheState cache) {
+  const int count = sets(cache);
+  if (count == 1) return {};
+  const int ranks_on_node = sampler.communicator().node_size();
+  return find_on_all(sampler.communicator(), [&]() -> Finding {
+    try {
+      Bytes each = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
+      if (kernel_.step.pass != Pass::accumulate) {
+        const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
+        each += Bytes(static_cast<double>(operation(plan).scratch_bytes()));
+      }
+      expect_memory(workbench_->device(), count * each, Bytes(), ranks_on_node);
+      return {};
+    } catch (const Unsupported& error) {
+      return {.unsupported =
+                  fmt::format("of {} sets of operands in rotation: {}", count, error.what())};
+    }
+  });
 }
 
 Finding StepBench::find(int ranks_on_node) {
@@ -62,11 +95,17 @@ Finding StepBench::find(int ranks_on_node) {
   }
 }
 
-Measurement StepBench::time(const Sampler& sampler, CacheState cache) {
+Measurement StepBench::time(const Sampler& sampler, const Conditions& conditions) {
+  backend::Communicator& ranks = sampler.communicator();
   std::unique_ptr<StepRun> run;
-  together(sampler.communicator(), [&] { run = prepare(); });
+  together(ranks, [&] { run = prepare(conditions); });
   Measurement measurement =
-      workbench_->sample(sampler, cache, run->produced(), [&run] { run->run(); });
+      workbench_->sample(sampler, conditions.cache, run->produced(), [&run] { run->run(); });
+  if (conditions.cache == CacheState::rotating) {
+    const std::vector<double> mine{static_cast<double>(sets(conditions.cache))};
+    measurement.series["operand_sets"] =
+        make_series("1", {static_cast<std::size_t>(ranks.size()), mine});
+  }
   measurement.implementation = run->implementation();
   describe(measurement);
   return measurement;
@@ -83,15 +122,24 @@ void StepBench::describe(Measurement& measurement) {
                        {kernel_.key, kernel_.step.pass, batch_, dtype_, workbench_->threads()});
 }
 
-std::unique_ptr<StepRun> StepBench::prepare() {
+std::unique_ptr<StepRun> StepBench::prepare(const Conditions& conditions) {
+  const OperandValues values(conditions.values);
+  const int count = sets(conditions.cache);
+  if (count == 1) return prepare_one(values);
+  std::vector<std::unique_ptr<StepRun>> runs;
+  for (int i = 0; i < count; ++i) runs.push_back(prepare_one(values));
+  return make_rotating_run(std::move(runs));
+}
+
+std::unique_ptr<StepRun> StepBench::prepare_one(const OperandValues& values) {
   const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
   const auto [layer, pass] = kernel_.step;
   if (pass == Pass::accumulate) {
     return make_accumulate_run(workbench_->device(), plan.outputs[layer.index()],
-                               network_->consumers(layer).size(), workbench_->values());
+                               network_->consumers(layer).size(), values);
   }
   return make_operation_run(workbench_->device(), plan.specs[layer.index()], operation(plan), pass,
-                            workbench_->values());
+                            values);
 }
 
 backend::Operation& StepBench::operation(const train::ProgramPlan& plan) {

@@ -7,9 +7,16 @@
 #include "bench/conv/finding.hpp"
 #include "bench/conv/kernels.hpp"
 #include "bench/conv/step_run.hpp"
+#include "bench/conv/values.hpp"
 #include "bench/conv/workbench.hpp"
 
 namespace dlscale::bench {
+
+/// Under what to measure a kernel.
+struct Conditions {
+  CacheState cache = CacheState::cold;
+  ValueKind values = ValueKind::normal;
+};
 
 /// Measures one kernel of a network at one batch and precision. The check against the reference is
 /// made once, by every rank, before the first time is taken.
@@ -19,13 +26,18 @@ class StepBench {
   StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
             Kernel kernel, int batch, DType dtype, Check check,
             std::optional<backend::Algorithm> algorithm = {});
-  Measurement measure(const Sampler& sampler, CacheState cache);
+  /// In rotation there is a series "operand_sets" beside the time.
+  Measurement measure(const Sampler& sampler, const Conditions& conditions);
 
  private:
   Finding find(int ranks_on_node);
+  Finding find_room(const Sampler& sampler, CacheState cache);
   void describe(Measurement& measurement);
-  Measurement time(const Sampler& sampler, CacheState cache);
-  std::unique_ptr<StepRun> prepare();
+  Measurement time(const Sampler& sampler, const Conditions& conditions);
+  std::unique_ptr<StepRun> prepare(const Conditions& conditions);
+  std::unique_ptr<StepRun> prepare_one(const OperandValues& values);
+  /// Of operands; 1 but in rotation.
+  [[nodiscard]] int sets(CacheState cache) const;
   [[nodiscard]] backend::Operation& operation(const train::ProgramPlan& plan);
 
   std::shared_ptr<Workbench> workbench_;

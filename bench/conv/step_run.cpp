@@ -28,7 +28,7 @@ std::span<std::byte> bytes_of(const Tensor& tensor) {
 class OperationRun : public StepRun {
  public:
   OperationRun(ComputeDevice& device, const backend::OperationSpec& spec,
-               backend::Operation& operation, Pass pass, const NormalValues& values)
+               backend::Operation& operation, Pass pass, const OperandValues& values)
       : operation_(&operation),
         pass_(pass),
         reads_gradient_(!std::holds_alternative<SoftmaxCrossEntropy>(spec.layer.kind)),
@@ -85,7 +85,7 @@ OwnedTensor allocate(ComputeDevice& device, const TensorDesc& desc) {
 class AccumulateRun : public StepRun {
  public:
   AccumulateRun(ComputeDevice& device, const TensorDesc& gradient, std::size_t consumers,
-                const NormalValues& values)
+                const OperandValues& values)
       : device_(&device) {
     EXPECT(consumers >= 2);
     for (std::size_t i = 0; i < consumers; ++i) {
@@ -113,6 +113,30 @@ class AccumulateRun : public StepRun {
   std::vector<OwnedTensor> tensors_;
 };
 
+class RotatingRun : public StepRun {
+ public:
+  explicit RotatingRun(std::vector<std::unique_ptr<StepRun>> runs) : runs_(std::move(runs)) {
+    EXPECT(!runs_.empty());
+  }
+
+  void run() override {
+    runs_[next_]->run();
+    next_ = (next_ + 1) % runs_.size();
+  }
+
+  [[nodiscard]] std::vector<std::span<std::byte>> produced() const override {
+    return runs_[next_]->produced();
+  }
+
+  [[nodiscard]] std::string implementation() const override {
+    return runs_.front()->implementation();
+  }
+
+ private:
+  std::vector<std::unique_ptr<StepRun>> runs_;
+  std::size_t next_ = 0;
+};
+
 std::vector<float> plain_values(ComputeDevice& device, const Tensor& from) {
   std::vector<float> values(static_cast<std::size_t>(from.desc.elements()));
   device.copy(from, {device.plain(from.desc.dims, DType::f32),
@@ -126,17 +150,21 @@ std::vector<float> plain_values(ComputeDevice& device, const Tensor& from) {
 std::unique_ptr<StepRun> make_operation_run(ComputeDevice& device,
                                             const backend::OperationSpec& spec,
                                             backend::Operation& operation, Pass pass,
-                                            const NormalValues& values) {
+                                            const OperandValues& values) {
   return std::make_unique<OperationRun>(device, spec, operation, pass, values);
 }
 
 std::unique_ptr<StepRun> make_accumulate_run(ComputeDevice& device, const TensorDesc& gradient,
-                                             std::size_t consumers, const NormalValues& values) {
+                                             std::size_t consumers, const OperandValues& values) {
   return std::make_unique<AccumulateRun>(device, gradient, consumers, values);
 }
 
+std::unique_ptr<StepRun> make_rotating_run(std::vector<std::unique_ptr<StepRun>> runs) {
+  return std::make_unique<RotatingRun>(std::move(runs));
+}
+
 double accumulate_error(ComputeDevice& device, const TensorDesc& gradient,
-                        const NormalValues& values) {
+                        const OperandValues& values) {
   const OwnedTensor value = allocate(device, gradient);
   const OwnedTensor into = allocate(device, gradient);
   values.fill(device, value.tensor, activation_sigma);

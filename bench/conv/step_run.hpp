@@ -29,15 +29,18 @@ class StepRun {
 std::unique_ptr<StepRun> make_operation_run(backend::ComputeDevice& device,
                                             const backend::OperationSpec& spec,
                                             backend::Operation& operation, Pass pass,
-                                            const NormalValues& values);
+                                            const OperandValues& values);
 
 /// into += value for each of `consumers` - 1 gradients of one output.
 std::unique_ptr<StepRun> make_accumulate_run(backend::ComputeDevice& device,
                                              const backend::TensorDesc& gradient,
-                                             std::size_t consumers, const NormalValues& values);
+                                             std::size_t consumers, const OperandValues& values);
+
+/// Runs of the same step, on operands of their own, each in turn. At least one.
+std::unique_ptr<StepRun> make_rotating_run(std::vector<std::unique_ptr<StepRun>> runs);
 
 /// The largest |a - b| / rms(b) of ComputeDevice::accumulate against a sum in double.
 double accumulate_error(backend::ComputeDevice& device, const backend::TensorDesc& gradient,
-                        const NormalValues& values);
+                        const OperandValues& values);
 
 }  // namespace dlscale::bench

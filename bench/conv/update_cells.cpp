@@ -46,7 +46,7 @@ class Arrays {
   /// deviation of weights and momentum; of the low weights to their own precision.
   [[nodiscard]] double error() const {
     workbench_->device().synchronize();
-    const NormalValues& values = workbench_->values();
+    const OperandValues& values = workbench_->values();
     const std::vector<float> weights = fetch<float>(weights_);
     const std::vector<float> momentum = fetch<float>(momentum_);
     const auto low = low_ ? fetch<std::uint16_t>(low_) : std::vector<std::uint16_t>();

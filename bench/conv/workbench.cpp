@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/fingerprint.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale::bench {
@@ -63,7 +64,7 @@ std::map<std::string, std::string> Workbench::axes(
 }
 
 const train::ProgramPlan& Workbench::plan(const Network& network, int batch, DType dtype) {
-  const std::tuple key(network.name(), batch, dtype);
+  const std::tuple key(fingerprint(network), batch, dtype);
   auto found = plans_.find(key);
   if (found == plans_.end()) {
     found = plans_.emplace(key, train::make_plan(network, *device_, batch, dtype)).first;
@@ -122,7 +123,8 @@ void Workbench::add_given(Measurement& measurement, backend::Communicator& commu
 std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
   if (state == CacheState::hot) return {};
   std::vector<std::string> doubts = unknown_size_warnings(last_level_);
-  if (threads_ > 1 && !device_->own_memory()) {
+  const bool emptied = state != CacheState::rotating;
+  if (emptied && threads_ > 1 && !device_->own_memory()) {
     doubts.push_back(fmt::format(
         "one thread emptied the caches, but {} compute: what the others keep in the private caches "
         "of their cores may still be there. For times from cold caches measure with --threads 1.",
@@ -132,7 +134,7 @@ std::vector<std::string> Workbench::cache_warnings(CacheState state) const {
 }
 
 void Workbench::set_caches(CacheState state, std::span<const std::span<std::byte>> produced) {
-  if (state == CacheState::hot) return;
+  if (state == CacheState::hot || state == CacheState::rotating) return;
   empty_caches();
   if (state == CacheState::producer) {
     for (const std::span<std::byte> tensor : produced) {

@@ -47,8 +47,12 @@ class Workbench {
   void share_answers(std::shared_ptr<backend::ReferenceAnswers> answers) {
     answers_ = std::move(answers);
   }
-  [[nodiscard]] const NormalValues& values() const { return values_; }
+  [[nodiscard]] const OperandValues& values() const { return values_; }
   [[nodiscard]] int threads() const { return threads_; }
+  /// How many sets of operands, of which a run moves `each`, CacheState::rotating needs here.
+  [[nodiscard]] int rotation_sets(Bytes each) const {
+    return bench::rotation_sets(last_level_, each);
+  }
   /// backend, threads, ranks and ranks_on_node of every measurement here.
   [[nodiscard]] std::map<std::string, std::string> axes(
       const backend::Communicator& communicator) const;
@@ -59,9 +63,10 @@ class Workbench {
 
   /// Samples of `work`, which is local to a rank, may throw and need not wait for the device: it is
   /// timed by ComputeDevice::time(). Before each the caches of the device are brought into `state`
-  /// and the ranks meet. `produced`: what the step before has just written. On a device that runs
-  /// beside the host there is a second series, "give": the host's time to give it the work; and of
-  /// one with memory of its own the conditions, read meanwhile (bench/device_watch.hpp).
+  /// (of CacheState::rotating `work` takes care itself) and the ranks meet. `produced`: what the
+  /// step before has just written. On a device that runs beside the host there is a second series,
+  /// "give": the host's time to give it the work; and of one with memory of its own the conditions,
+  /// read meanwhile (bench/device_watch.hpp).
   [[nodiscard]] Measurement sample(const Sampler& sampler, CacheState state,
                                    std::span<const std::span<std::byte>> produced,
                                    const std::function<void()>& work);
@@ -85,10 +90,11 @@ class Workbench {
       std::make_shared<backend::ReferenceAnswers>();
   int threads_;
   std::optional<DeviceWitness> witness_;  ///< if the device has memory of its own
-  NormalValues values_;
+  OperandValues values_;
   Bytes last_level_;
   std::optional<CacheFlusher> flusher_;  ///< of the host, made at first use
   backend::Buffer flushed_;              ///< memory of the device, if it has its own; likewise
+  /// By fingerprint(), since several networks may go by one name, batch and precision.
   std::map<std::tuple<std::string, int, DType>, train::ProgramPlan> plans_;
 };
 

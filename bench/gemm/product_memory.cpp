@@ -11,7 +11,7 @@ namespace {
 constexpr float a_sigma = 1.0F;
 constexpr float b_sigma = 0.05F;
 
-std::vector<float> random_values(const NormalValues& normal, std::int64_t count, float sigma) {
+std::vector<float> random_values(const OperandValues& normal, std::int64_t count, float sigma) {
   std::vector<float> values(static_cast<std::size_t>(count));
   normal.fill(values, sigma);
   return values;
@@ -26,7 +26,7 @@ std::vector<float> reversed(std::vector<float> values) {
 }  // namespace
 
 ProductMemory::ProductMemory(backend::ComputeDevice& device, const GemmShape& shape, DType dtype,
-                             const NormalValues& values, std::size_t scratch_bytes)
+                             const OperandValues& values, std::size_t scratch_bytes)
     : device_(&device),
       a_(shape.transpose_a ? allocate(shape, shape.k, shape.m, dtype)
                            : allocate(shape, shape.m, shape.k, dtype)),

@@ -12,7 +12,7 @@ class ProductMemory {
  public:
   /// `device` outlives the memory.
   ProductMemory(backend::ComputeDevice& device, const GemmShape& shape, DType dtype,
-                const NormalValues& values, std::size_t scratch_bytes);
+                const OperandValues& values, std::size_t scratch_bytes);
 
   void run(backend::MatrixProduct& product) {
     product.run(a_.tensor.data, b_.tensor.data, c_.tensor.data, scratch_.get());

@@ -150,12 +150,16 @@ KernelTime kernel_time(const Group& group) {
   return kernel;
 }
 
-/// Without the other algorithms of bench conv --algorithms all, which training does not use.
+/// Without the other algorithms of bench conv --algorithms all, which training does not use, and
+/// without other values than training may have; older results have neither axis.
 Group as_trained(const Group& all) {
   Group kept;
-  std::ranges::copy_if(all, std::back_inserter(kept), [](const Sourced& one) {
-    const auto algorithm = one.measurement->axes.find("algorithm");
-    return algorithm == one.measurement->axes.end() || algorithm->second == "chosen";
+  const auto is_or_lacks = [](const Sourced& one, const char* axis, std::string_view value) {
+    const auto found = one.measurement->axes.find(axis);
+    return found == one.measurement->axes.end() || found->second == value;
+  };
+  std::ranges::copy_if(all, std::back_inserter(kept), [&](const Sourced& one) {
+    return is_or_lacks(one, "algorithm", "chosen") && is_or_lacks(one, "values", "normal");
   });
   return kept;
 }

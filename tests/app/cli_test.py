@@ -8,6 +8,8 @@ import subprocess
 from program import BACKEND, MPIEXEC, ProgramTest, main, run
 
 
+P40_FLOPS = 11.76e12  # f32, configs/clusters/p40x16.yaml
+
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 
@@ -120,6 +122,32 @@ class Cli(ProgramTest):
         self.assertEqual(result.stderr.count("joined by"), 0, "there was nothing to choose")
         self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
         self.assertIn("GFLOP/s", result.stderr)
+
+    def test_bench_conv_tells_the_shares_of_peak_and_roofline(self):
+        memory, gemm, out = (self.folder / name for name in ("memory.jsonl", "gemm.jsonl", "conv.jsonl"))
+        for name, more, path in (("memory", [], memory), ("gemm", ["--sizes", "64x64x64"], gemm)):
+            result = run("bench", name, "--backend", BACKEND, "--max-time", 0.02, *more, "-o", path)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+                 "--passes", "forward", "--cluster", "p40x16"]
+        self.assertEqual(run(*words, "--ceilings", gemm, "-o", out).returncode, 2)
+        result = run(*words, "--ceilings", memory, gemm, "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        header, *rows = [json.loads(line) for line in out.read_text().splitlines()]
+        self.assertEqual(header["run"]["cluster"], "p40x16")
+        for row in rows[:-1]:
+            executed = row.get("algorithmic_work", row["work"])["flops"]
+            time = row["series"]["time"]["summary"]["median"]
+            self.assertAlmostEqual(row["share_of_peak"] / (executed / time / P40_FLOPS), 1, delta=1e-9)
+            self.assertGreater(row["share_of_roofline"], 0)
+        if BACKEND != "onednn":
+            return  # the stages of plain loops are not modelled
+        shown = run("roofline", "show", out, memory, gemm, "--format", "json")
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        (conv,) = [row for row in rows[:-1] if row["axes"]["layer"] == "conv1"]
+        (placed,) = json.loads(shown.stdout)["kernels"]
+        self.assertGreater(placed["share_of_roofline"], 0)
+        self.assertIn("algorithmic_work", conv)
 
     def test_bench_gemm_results_are_checked_and_compared(self):
         out = self.folder / "gemm.jsonl"

@@ -45,6 +45,19 @@ TEST_F(Progress, AStepIsDoneOnlyForTheCommandThatWasRun) {
   EXPECT_FALSE(progress().done(step("net/one")));
 }
 
+TEST_F(Progress, AStepThatWasBegunCanBeGoneOnWith) {
+  EXPECT_FALSE(progress().begun(step("one")));
+  progress().mark_begun(step("one"));
+  EXPECT_TRUE(progress().begun(step("one")));
+  EXPECT_FALSE(progress().done(step("one")));
+  EXPECT_EQ(progress().seconds(step("one")), 0);
+  EXPECT_FALSE(progress().begun(step("one", {"info", "--more"})));
+  EXPECT_FALSE(progress("another build").begun(step("one")));
+  progress().mark(step("one"), 1.0);
+  EXPECT_FALSE(progress().begun(step("one")));
+  EXPECT_TRUE(progress().done(step("one")));
+}
+
 TEST_F(Progress, WhatAnotherBuildMeasuredIsNotDone) {
   progress("commit a").mark(step("one"), 1.0);
   EXPECT_TRUE(progress("commit a").done(step("one")));

@@ -25,12 +25,11 @@ layers:
 )";
 
 Network load_text(std::string_view text) {
-  const test::TemporaryFolder folder;
-  return load_network(folder.write("small.yaml", text).string());
+  return test::load_text(text, load_network);
 }
 
 std::string error_after(std::string_view from, std::string_view to) {
-  return test::config_error([&] { (void)load_text(test::replaced(small_network, from, to)); });
+  return test::error_after(small_network, from, to, load_network);
 }
 
 TEST(NetworkFile, InfersEveryShape) {

@@ -47,6 +47,8 @@ Measurement measurement(double time = 1.5) {
   measurement.algorithmic_work = Work{Flops(3e9), Bytes(5e6)};
   measurement.workspace = Bytes(4096);
   measurement.creation = Seconds(1e-3);
+  measurement.share_of_peak = 0.625;
+  measurement.share_of_roofline = 0.875;
   measurement.warnings = {"clock was low"};
   return measurement;
 }
@@ -58,6 +60,8 @@ void expect_equal(const Measurement& a, const Measurement& b) {
   EXPECT_EQ(a.implementation, b.implementation);
   EXPECT_EQ(a.max_relative_error, b.max_relative_error);
   EXPECT_EQ(a.mean_relative_error, b.mean_relative_error);
+  EXPECT_EQ(a.share_of_peak, b.share_of_peak);
+  EXPECT_EQ(a.share_of_roofline, b.share_of_roofline);
   EXPECT_EQ(a.workspace, b.workspace);
   EXPECT_EQ(a.creation, b.creation);
   ASSERT_EQ(a.algorithmic_work.has_value(), b.algorithmic_work.has_value());

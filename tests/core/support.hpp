@@ -63,6 +63,20 @@ std::string config_error(Action action) {
   return {};
 }
 
+/// What `load` makes of the name of a file small.yaml with this text.
+template <class Load>
+auto load_text(std::string_view text, Load load) {
+  const TemporaryFolder folder;
+  return load(folder.write("small.yaml", text).string());
+}
+
+/// How `load` refuses the text with the first `from` replaced by `to`.
+template <class Load>
+std::string error_after(std::string_view text, std::string_view from, std::string_view to,
+                        Load load) {
+  return config_error([&] { (void)load_text(replaced(text, from, to), load); });
+}
+
 inline void expect_contains(const std::string& text, std::string_view part) {
   EXPECT_NE(text.find(part), std::string::npos) << '"' << text << "\" lacks \"" << part << '"';
 }

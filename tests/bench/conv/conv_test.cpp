@@ -1,10 +1,6 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <set>
 #include <thread>
 
 #include "bench/benchmark.hpp"
@@ -12,16 +8,10 @@
 #include "core/error.hpp"
 #include "core/fuse.hpp"
 #include "tests/bench/conv/fake_device.hpp"
+#include "tests/bench/engine/quick.hpp"
 
 namespace dlscale::bench {
 namespace {
-
-constexpr StoppingCriterion quick{.relative_half_width = 100,
-                                  .min_samples = 2,
-                                  .max_samples = 2,
-                                  .max_time = Seconds(0),
-                                  .min_warmup = Seconds(0),
-                                  .min_warmups = 1};
 
 /// Small, with a fan-out (so that gradients are accumulated) and all passes.
 std::shared_ptr<const Network> tiny() {
@@ -205,6 +195,15 @@ TEST(BenchConv, LeavesOutAnErrorThatIsInfinite) {
   EXPECT_FALSE(wrong.max_relative_error) << "a result file holds no infinity";
 }
 
+TEST(BenchConv, CallsWhatIsNoNumberWrong) {
+  for (const auto& [key, row] : measure(Fault::nan, everything())) {
+    EXPECT_EQ(row.status, Status::wrong) << key;
+    EXPECT_TRUE(row.series.empty()) << key;
+    EXPECT_FALSE(row.max_relative_error) << key;
+    EXPECT_NE(row.reason.find("differs from the reference"), std::string::npos) << row.reason;
+  }
+}
+
 TEST(BenchConv, RecordsThatAnAnswerWasNotChecked) {
   LayerSelection unchecked = everything();
   unchecked.check = Check::none;
@@ -308,68 +307,60 @@ TEST(BenchConv, NamesTheConditionsInTheAxes) {
       {"network", "tiny"}, {"layer", "conv2"},        {"kernel", kernel_key(*tiny(), LayerId(3))},
       {"batch", "2"},      {"pass", "backward_data"}, {"dtype", "f32"},
       {"backend", "fake"}, {"threads", "1"},          {"ranks", "1"},
-      {"cache", "cold"},   {"ranks_on_node", "1"}};
+      {"cache", "cold"},   {"ranks_on_node", "1"},    {"values", "normal"}};
   EXPECT_EQ(cells[0].axes, expected);
   EXPECT_EQ(cells[1].axes.at("cache"), "producer");
   const Sampler sampler(*group.front(), quick);
   for (const Cell& cell : cells) EXPECT_EQ(cell.measure(sampler).status, Status::ok);
 }
 
-class BenchConvCommandLine : public testing::Test {
- protected:
-  BenchConvCommandLine()
-      : file_(std::filesystem::path(testing::TempDir()) /
-              ("dlscale_tiny_" + std::to_string(getpid()) + ".yaml")) {
-    std::ofstream(file_) << "network: tiny\n"
-                            "doc: two layers\n"
-                            "source: a test\n"
-                            "input: {channels: 3, height: 8, width: 8}\n"
-                            "layers:\n"
-                            "  - {name: conv1, kind: convolution, out_channels: 4, kernel: 3}\n"
-                            "  - {name: relu1, kind: relu}\n"
-                            "  - {name: fc, kind: fully_connected, outputs: 3}\n"
-                            "  - {name: loss, kind: softmax_cross_entropy}\n";
-  }
-  BenchConvCommandLine(const BenchConvCommandLine&) = delete;
-  BenchConvCommandLine& operator=(const BenchConvCommandLine&) = delete;
-  ~BenchConvCommandLine() override { std::filesystem::remove(file_); }
-
-  std::vector<Cell> cells(std::map<std::string, std::string> given) {
-    given.try_emplace("network", file_.string());
-    given.try_emplace("backend", "reference");
-    const Benchmark& conv = *family<Benchmark>().find("conv");
-    Context context = make_context(conv, std::move(given), *group_.front());
-    return conv.cells(context);
-  }
-
-  std::string refusal(std::map<std::string, std::string> given) {
-    try {
-      cells(std::move(given));
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "accepted";
-  }
-
-  std::filesystem::path file_;
-  std::vector<std::unique_ptr<backend::Communicator>> group_ = backend::local_group(1);
-};
-
-TEST_F(BenchConvCommandLine, MakesCellsForEachValueOfAnAxis) {
-  const auto made = cells({{"batch", "1,2,4"}, {"passes", "forward"}, {"cache", "hot,cold"}});
-  EXPECT_EQ(made.size(), 4U * 3U * 2U);
+TEST(BenchConv, MeasuresOnceWhatSeveralNetworksRun) {
+  const auto group = backend::local_group(1);
+  const std::vector networks{tiny(), tiny()};
+  const auto twice = layer_cells(workbench(Fault::none), networks, everything(), *group.front());
+  EXPECT_EQ(twice.size(), measure(Fault::none, everything()).size());
 }
 
-TEST_F(BenchConvCommandLine, MeasuresFusedLayersApart) {
-  std::set<std::string> kernels;
-  for (const Cell& cell : cells({{"fuse", "relu"}})) {
-    EXPECT_EQ(cell.axes.at("fuse"), "relu");
-    kernels.insert(cell.axes.at("kernel"));
+TEST(BenchConv, KeepsNetworksOfOneNameApart) {
+  const auto larger = std::make_shared<const Network>(
+      "tiny", ImageShape{3, 6, 6},
+      std::vector<Network::Node>{{"fc", FullyConnected{.outputs = 7}, {"input"}},
+                                 {"loss", SoftmaxCrossEntropy{}, {"fc"}}});
+  const auto bench = workbench(Fault::none);
+  EXPECT_EQ(bench->plan(*tiny(), 2, DType::f32).outputs.size(), 7U);
+  EXPECT_EQ(bench->plan(*larger, 2, DType::f32).outputs.size(), 3U);
+  EXPECT_EQ(&bench->plan(*tiny(), 2, DType::f32), &bench->plan(*tiny(), 2, DType::f32));
+}
+
+TEST(BenchConv, RotatesAmongSetsOfOperandsLargerThanTheCaches) {
+  const std::vector networks{std::make_shared<const Network>(
+      "wide", ImageShape{8, 64, 64},
+      std::vector<Network::Node>{{"fc", FullyConnected{.outputs = 3}, {"input"}},
+                                 {"loss", SoftmaxCrossEntropy{}, {"fc"}}})};
+  LayerSelection selection = everything();
+  selection.caches = {CacheState::rotating, CacheState::hot};
+  selection.layers = {"fc"};
+  const auto group = backend::local_group(1);
+  for (const Cell& cell :
+       layer_cells(workbench(Fault::none), networks, selection, *group.front())) {
+    const Measurement row = cell.measure(Sampler(*group.front(), quick));
+    EXPECT_EQ(row.status, Status::ok) << row.reason;
+    EXPECT_EQ(row.at("time").samples.front().size(), 2U);
+    const bool rotating = cell.axes.at("cache") == "rotating";
+    ASSERT_EQ(row.series.contains("operand_sets"), rotating);
+    if (!rotating) continue;
+    EXPECT_EQ(row.at("operand_sets").unit, "1");
+    EXPECT_GE(row.at("operand_sets").summary.median * row.work->bytes.si(), (64_MiB).si());
   }
-  EXPECT_TRUE(kernels.contains("convolution c3 h8 w8 k4 r3 s3 stride1 pad0 groups1 bias relu"));
-  for (const std::string& kernel : kernels) EXPECT_FALSE(kernel.starts_with("relu ")) << kernel;
-  EXPECT_EQ(cells({}).front().axes.at("fuse"), "none");
-  EXPECT_THROW(cells({{"fuse", "all"}}), ConfigError);
+}
+
+TEST(BenchConv, ChecksAnAnswerWhateverTheValuesItTimes) {
+  LayerSelection selection = everything();
+  selection.values = {ValueKind::zeros};
+  EXPECT_EQ(measure(Fault::output, selection).at("conv1 forward").status, Status::wrong);
+  for (const auto& [key, row] : measure(Fault::none, selection)) {
+    EXPECT_EQ(row.status, Status::ok) << key << ": " << row.reason;
+  }
 }
 
 TEST(BenchConv, MeasuresFusedLayersThatAgreeWithTheReference) {
@@ -383,17 +374,6 @@ TEST(BenchConv, MeasuresFusedLayersThatAgreeWithTheReference) {
           << cell.axes.at("kernel") << " " << cell.axes.at("pass") << ": " << measurement.reason;
     }
   }
-}
-
-TEST_F(BenchConvCommandLine, RefusesUnknownValuesNamingTheOption) {
-  EXPECT_NE(refusal({{"layers", "conv9"}}).find("tiny has no such layer"), std::string::npos);
-  EXPECT_NE(refusal({{"passes", "forwards"}}).find("Did you mean \"forward\""), std::string::npos);
-  EXPECT_NE(refusal({{"backend", "onednm"}}).find("no such compute backend"), std::string::npos);
-  EXPECT_NE(refusal({{"cache", "warm"}}).find("--cache"), std::string::npos);
-  EXPECT_NE(refusal({{"check", "maybe"}}).find("--check"), std::string::npos);
-  EXPECT_NE(refusal({{"batch", "0"}}).find("--batch"), std::string::npos);
-  EXPECT_NE(refusal({{"dtype", "f8"}}), "accepted");
-  EXPECT_NE(refusal({{"network", "resnet51"}}), "accepted");
 }
 
 }  // namespace

@@ -33,12 +33,20 @@ class FakeOperation : public Operation {
     if (fault_ == Fault::gradient && pass == Pass::backward_data) {
       operands.input_gradients[0].as<float>()[0] = HUGE_VALF;
     }
+    if (fault_ == Fault::nan) spoil(pass, operands);
     if (fault_ == Fault::filter && pass == Pass::backward_filter) {
       operands.parameter_gradients[0].as<float>()[0] += 100.0F;
     }
   }
 
  private:
+  static void spoil(Pass pass, const Operands& operands) {
+    const Tensor& written = pass == Pass::forward         ? operands.output
+                            : pass == Pass::backward_data ? operands.input_gradients[0]
+                                                          : operands.parameter_gradients[0];
+    written.as<float>()[0] = std::nanf("");
+  }
+
   std::unique_ptr<Operation> real_;
   Fault fault_;
 };
@@ -55,6 +63,7 @@ class FakeProduct : public MatrixProduct {
     if (fault_ == Fault::broken) throw LibraryError("the fake is broken");
     real_->run(a, b, c, scratch);
     if (fault_ == Fault::output) reinterpret_cast<float*>(c)[0] += 0.5F;
+    if (fault_ == Fault::nan) reinterpret_cast<float*>(c)[0] = std::nanf("");
   }
 
  private:
@@ -100,12 +109,14 @@ class FakeDevice : public HostDevice {
   void accumulate(const Tensor& value, const Tensor& into) override {
     real_->accumulate(value, into);
     if (fault_ == Fault::accumulate) into.as<float>()[0] += 0.5F;
+    if (fault_ == Fault::nan) into.as<float>()[0] = std::nanf("");
   }
   void update(const SgdStep& step, std::size_t n, float* weights, const float* gradients,
               float* momentum, std::uint16_t* low) override {
     if (fault_ == Fault::broken) throw LibraryError("the fake is broken");
     real_->update(step, n, weights, gradients, momentum, low);
     if (fault_ == Fault::update) weights[n - 1] += 1e-3F;
+    if (fault_ == Fault::nan) weights[n - 1] = std::nanf("");
   }
 
  private:

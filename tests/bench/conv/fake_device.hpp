@@ -9,11 +9,12 @@ namespace dlscale::bench {
 /// What a FakeDevice does wrong.
 enum class Fault {
   none,
-  output,       ///< one element of every output and matrix product is off
-  gradient,     ///< one element of every first input gradient is infinite
-  filter,       ///< one element of every first parameter gradient is off
-  accumulate,   ///< one element of every sum is off
-  update,       ///< one weight is off
+  output,      ///< one element of every output and matrix product is off
+  gradient,    ///< one element of every first input gradient is infinite
+  filter,      ///< one element of every first parameter gradient is off
+  accumulate,  ///< one element of every sum is off
+  update,      ///< one weight is off
+  nan,  ///< one element of every output, product, first gradient, sum and weight is no number
   unsupported,  ///< creates no ReLU and no matrix product
   broken,       ///< throws instead of running an operation, a matrix product or an update
 };

@@ -7,19 +7,13 @@
 #include "bench/conv/listed_cells.hpp"
 #include "core/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
+#include "tests/bench/engine/quick.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 using test::expect_contains;
-
-constexpr StoppingCriterion quick{.relative_half_width = 100,
-                                  .min_samples = 2,
-                                  .max_samples = 2,
-                                  .max_time = Seconds(0),
-                                  .min_warmup = Seconds(0),
-                                  .min_warmups = 1};
 
 constexpr std::string_view small_list = R"(shapes: small
 doc: a test
@@ -30,12 +24,11 @@ convolutions:
 )";
 
 std::vector<ListedConvolution> loaded(std::string_view text) {
-  const test::TemporaryFolder folder;
-  return load_convolutions(folder.write("small.yaml", text).string());
+  return test::load_text(text, load_convolutions);
 }
 
 std::string error_after(std::string_view from, std::string_view to) {
-  return test::config_error([&] { (void)loaded(test::replaced(small_list, from, to)); });
+  return test::error_after(small_list, from, to, load_convolutions);
 }
 
 TEST(ListedConvolutions, AreLayersOfNetworksOfTheirOwn) {

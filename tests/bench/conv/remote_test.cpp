@@ -9,17 +9,11 @@
 #include "bench/memory/input_copy.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/engine/fake_monitor.hpp"
+#include "tests/bench/engine/quick.hpp"
 
 /// Measuring on a device with memory and a time line of its own.
 namespace dlscale::bench {
 namespace {
-
-constexpr StoppingCriterion quick{.relative_half_width = 100,
-                                  .min_samples = 2,
-                                  .max_samples = 2,
-                                  .max_time = Seconds(0),
-                                  .min_warmup = Seconds(0),
-                                  .min_warmups = 1};
 
 /// A fan-out, so that gradients are accumulated, and all passes.
 std::shared_ptr<const Network> tiny() {

@@ -9,21 +9,22 @@
 #include "bench/conv/workbench.hpp"
 #include "core/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
+#include "tests/bench/engine/quick.hpp"
 
 namespace dlscale::bench {
 namespace {
-
-constexpr StoppingCriterion quick{.relative_half_width = 100,
-                                  .min_samples = 2,
-                                  .max_samples = 2,
-                                  .max_time = Seconds(0),
-                                  .min_warmup = Seconds(0),
-                                  .min_warmups = 1};
 
 Measurement measure(Fault fault, DType dtype) {
   const auto group = backend::local_group(1);
   Workbench workbench(make_fake_device(fault), open_device("reference", 1), 1);
   return measure_update(workbench, 20000, dtype, Sampler(*group.front(), quick));
+}
+
+TEST(BenchUpdate, CallsWhatIsNoNumberWrong) {
+  const Measurement result = measure(Fault::nan, DType::f32);
+  EXPECT_EQ(result.status, Status::wrong);
+  EXPECT_TRUE(result.series.empty());
+  EXPECT_FALSE(result.max_relative_error);
 }
 
 TEST(BenchUpdate, AgreesWithTheFormulaInDouble) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -28,6 +30,18 @@ TEST(CacheState, HasANameThatParsesBack) {
     EXPECT_EQ(parse_cache_state(cache_state_name(state)), state);
   }
   EXPECT_THROW(parse_cache_state("warm"), ConfigError);
+  EXPECT_THROW(parse_cache_state("rotating"), ConfigError) << "needs several sets of operands";
+  constexpr std::array rotating{CacheState::rotating};
+  EXPECT_EQ(parse_cache_state("rotating", rotating), CacheState::rotating);
+  EXPECT_THROW(parse_cache_state("hot", rotating), ConfigError);
+}
+
+TEST(CacheState, RotatesAmongEnoughSetsThatTheOthersFillTheCaches) {
+  // 80 MiB have to pass: 8 other sets of 10 MiB, or 9 of a little less.
+  EXPECT_EQ(rotation_sets(40_MiB, 10_MiB), 9);
+  EXPECT_EQ(rotation_sets(40_MiB, 10_MiB - Bytes(1)), 10);
+  EXPECT_EQ(rotation_sets(40_MiB, 1000_MiB), 2);
+  EXPECT_EQ(rotation_sets(Bytes(0), 32_MiB), 3);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -138,7 +139,8 @@ class RunnerTest : public testing::Test {
  protected:
   static Outcome run(std::vector<Cell> (*cells)(Context&), std::vector<std::string> flags,
                      std::uint64_t seed = 1,
-                     RunnerOptions::Display display = RunnerOptions::Display::standard_output) {
+                     RunnerOptions::Display display = RunnerOptions::Display::standard_output,
+                     std::function<bool(const Cell&)> is_done = {}) {
     const Benchmark benchmark{.name = "fake", .doc = "", .axes = {}, .cells = cells};
     Context context{{}, &world()};
     const StoppingCriterion quick{.min_samples = 6, .min_warmup = Seconds(0), .min_warmups = 0};
@@ -146,7 +148,7 @@ class RunnerTest : public testing::Test {
     testing::internal::CaptureStdout();
     try {
       outcome.measured = run_benchmark(
-          benchmark, context, {std::move(flags), quick, seed, display},
+          benchmark, context, {std::move(flags), quick, seed, display, std::move(is_done)},
           [&](const Measurement& measurement) { outcome.sunk.push_back(measurement); });
     } catch (...) {
       testing::internal::GetCapturedStdout();
@@ -184,6 +186,17 @@ TEST_F(RunnerTest, MeasuresWhatTheFilterLeaves) {
   const Outcome outcome = run(eight_cells, {"--benchmark_filter=batch:[23]/"});
   EXPECT_EQ(outcome.measured, 2);
   EXPECT_EQ(outcome.sunk.size(), is_rank_0() ? 2U : 0U);
+}
+
+TEST_F(RunnerTest, LeavesOutOnAllRanksWhatRank0SaysIsDone) {
+  const auto is_odd = [](const Cell& cell) {
+    return is_rank_0() && std::stoi(cell.axes.at("batch")) % 2 == 1;
+  };
+  const Outcome half = run(eight_cells, {}, 1, RunnerOptions::Display::standard_output, is_odd);
+  EXPECT_EQ(half.measured, 4);
+  for (const std::string& batch : order(half)) EXPECT_EQ(std::stoi(batch) % 2, 0);
+  const auto all = [](const Cell&) { return is_rank_0(); };
+  EXPECT_EQ(run(eight_cells, {}, 1, RunnerOptions::Display::standard_output, all).measured, 0);
 }
 
 TEST_F(RunnerTest, ForgetsTheFlagsAndCellsOfTheRunBefore) {

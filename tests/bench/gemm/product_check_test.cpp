@@ -36,7 +36,7 @@ class Answer {
   [[nodiscard]] PlainProduct plain() const { return {shape_, a_, b_, c_}; }
 
   GemmShape shape_;
-  NormalValues values_;
+  OperandValues values_;
   std::unique_ptr<backend::ComputeDevice> reference_ = open_device("reference", 1);
   std::vector<float> a_ = std::vector<float>(static_cast<std::size_t>(shape_.a_elements()));
   std::vector<float> b_ = std::vector<float>(static_cast<std::size_t>(shape_.b_elements()));

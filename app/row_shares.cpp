@@ -1,0 +1,70 @@
+#include "app/row_shares.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "app/result_files.hpp"
+#include "core/error.hpp"
+#include "model/roofline/kernel_sample.hpp"
+#include "model/roofline/measured_roofline.hpp"
+
+namespace dlscale::app {
+namespace {
+
+model::HierarchicalRoofline read_roofline(const ShareOptions& options) {
+  const std::vector<ResultFile> files = results_of(options.ceilings, {"conv", "memory", "gemm"});
+  const bool has_convolutions = std::ranges::any_of(
+      files, [](const ResultFile& file) { return file.header.benchmark == "conv"; });
+  model::LeftOut left_out;
+  std::vector<model::KernelSample> samples;
+  if (has_convolutions) samples = model::kernel_samples(files, left_out);
+  return model::measured_roofline(files, samples, options.threads);
+}
+
+/// The stages of the algorithm are known of what algorithmic_work is.
+bool is_modelled(const Measurement& measurement) {
+  return measurement.algorithmic_work && measurement.axis("ranks_on_node") == "1" &&
+         measurement.axis("values") == "normal";
+}
+
+}  // namespace
+
+RowShares::RowShares(const ShareOptions& options) {
+  if (!options.cluster.empty()) {
+    for (const auto& [dtype, peak] : load_cluster(options.cluster).device.peak) {
+      peaks_.emplace(dtype_name(dtype), peak);
+    }
+  }
+  if (!options.ceilings.empty()) {
+    roofline_ = std::make_unique<const model::HierarchicalRoofline>(read_roofline(options));
+  }
+}
+
+Seconds RowShares::least_time(const Measurement& measurement) const {
+  if (!is_modelled(measurement)) {
+    return roofline_->time_based(*measurement.work, measurement.work->bytes);
+  }
+  ResultFile alone;
+  alone.measurements = {measurement};
+  model::LeftOut left_out;
+  const auto samples = model::kernel_samples(std::span(&alone, 1), left_out);
+  return model::place(*roofline_, samples.front()).bound;
+}
+
+void RowShares::add(Measurement& measurement) const {
+  const auto time = measurement.series.find("time");
+  const bool ended = measurement.status == Status::ok || measurement.status == Status::unstable;
+  if (!ended || time == measurement.series.end() || !measurement.work) return;
+  const Seconds median(time->second.summary.median);
+  if (median <= Seconds(0)) return;
+  const std::string& dtype = measurement.axis("dtype");
+  if (const auto peak = peaks_.find(dtype); peak != peaks_.end()) {
+    const Work executed = measurement.algorithmic_work.value_or(*measurement.work);
+    measurement.share_of_peak = executed.flops / median / peak->second;
+  }
+  if (roofline_ && dtype == dtype_name(DType::f32)) {
+    measurement.share_of_roofline = least_time(measurement) / median;
+  }
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,37 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/cluster.hpp"
+#include "core/measurement.hpp"
+#include "model/roofline/ceilings.hpp"
+
+namespace dlscale::app {
+
+/// Where the ceilings of a benchmark's rows come from.
+struct ShareOptions {
+  std::string cluster;                ///< whose data sheet; empty: none
+  std::vector<std::string> ceilings;  ///< results, as `roofline show` takes them; empty: none
+  int threads = 1;                    ///< that the rows and the ceilings are of
+};
+
+/// Tells of measured kernels how close they came to what the device can do.
+class RowShares {
+ public:
+  /// Throws ConfigError if the cluster or the results cannot be read, or the results lack a
+  /// ceiling.
+  explicit RowShares(const ShareOptions& options);
+  /// Sets share_of_peak and share_of_roofline of a row with a time and declared work, as far as the
+  /// ceilings are known: those of the data sheet for the row's precision, the roofline for f32.
+  void add(Measurement& measurement) const;
+
+ private:
+  [[nodiscard]] Seconds least_time(const Measurement& measurement) const;
+
+  std::map<std::string, FlopsPerSecond> peaks_;  ///< by precision
+  std::unique_ptr<const model::HierarchicalRoofline> roofline_;
+};
+
+}  // namespace dlscale::app

@@ -1,0 +1,23 @@
+#pragma once
+#include <string>
+
+#include "core/error.hpp"
+
+namespace dlscale::app {
+
+/// A suite to be carried out.
+struct SuiteRun {
+  std::string suite;                      ///< its name in configs/suites, or a YAML file
+  std::string out = "results/local/run";  ///< folder of the results
+  std::string data;                       ///< folder of the data set; empty: data in `out`
+  int workers = 2;                        ///< that share this machine, each ≥ 1 core
+  int cores = 0;                          ///< of a worker; 0: an even share
+  bool fresh = false;                     ///< do every step again
+  bool list = false;                      ///< print the commands and stop
+};
+
+/// Carries out what is left of a suite, one process a step. Throws Error with the code of the step
+/// that failed, and Interrupted.
+ExitCode run_suite(const SuiteRun& run);
+
+}  // namespace dlscale::app

@@ -1,0 +1,104 @@
+#include "core/result_resume.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/error.hpp"
+
+namespace dlscale {
+namespace {
+
+namespace fs = std::filesystem;
+using Facts = std::map<std::string, std::string>;
+
+/// Open MPI's launcher passes on some settings in variables that differ from start to start, such
+/// as the address of its daemon.
+constexpr std::string_view launcher_prefix = "OMPI_MCA_";
+
+/// What two runs have in common whose times may stand in one file, by the name to call it in a
+/// message.
+Facts facts_of(const ResultHeader& header) {
+  const Environment& where = header.environment;
+  Facts facts{{"the benchmark", header.benchmark},
+              {"the host", where.host_hash},
+              {"the processor", where.cpu},
+              {"the number of cores", std::to_string(where.cores)},
+              {"the cores it may use", where.affinity},
+              {"the compiler", where.compiler},
+              {"the compiler's flags", where.flags},
+              {"the commit", where.commit + (where.dirty ? " with local changes" : "")}};
+  for (const auto& [name, value] : header.run) facts["option " + name] = value;
+  for (const auto& [name, value] : where.libraries) facts["the version of " + name] = value;
+  for (const auto& [name, value] : where.variables) {
+    if (!name.starts_with(launcher_prefix)) facts["variable " + name] = value;
+  }
+  return facts;
+}
+
+std::string or_nothing(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  return found == facts.end() || found->second.empty() ? "nothing" : found->second;
+}
+
+void expect_same_run(const fs::path& path, const ResultHeader& there, const ResultHeader& here) {
+  const Facts old_facts = facts_of(there);
+  const Facts new_facts = facts_of(here);
+  Facts all = old_facts;
+  all.insert(new_facts.begin(), new_facts.end());
+  for (const auto& [name, value] : all) {
+    const std::string before = or_nothing(old_facts, name);
+    const std::string now = or_nothing(new_facts, name);
+    if (before == now) continue;
+    throw ConfigError(
+        fmt::format("{} cannot be resumed: {} was {} there and is {} now, so that their times do "
+                    "not belong together. Leave out --resume to measure all anew, or name another "
+                    "file with -o.",
+                    path.string(), name, before, now));
+  }
+}
+
+/// The bytes of the first lines; all of them if the last has no line break.
+struct Lines {
+  std::size_t count = 0;
+  std::uintmax_t bytes = 0;
+};
+Lines first_lines(const fs::path& path, std::size_t wanted) {
+  std::ifstream stream(path, std::ios::binary);
+  Lines lines;
+  for (std::string text; lines.count < wanted && std::getline(stream, text) && !stream.eof();) {
+    ++lines.count;
+    lines.bytes += text.size() + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::optional<ResumePoint> find_resume_point(const fs::path& path, const ResultHeader& header) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return std::nullopt;
+  if (!fs::is_regular_file(path, error)) {
+    throw ConfigError(
+        fmt::format("{} is no file, so it holds nothing to go on with. Leave out "
+                    "--resume, or name a file with -o.",
+                    path.string()));
+  }
+  if (fs::is_empty(path, error)) return std::nullopt;
+  ResultFile file = read_results(path);
+  expect_same_run(path, file.header, header);
+  const auto stopped =
+      std::ranges::find(file.measurements, Status::interrupted, &Measurement::status);
+  file.measurements.erase(stopped, file.measurements.end());
+  const Lines lines = first_lines(path, 1 + file.measurements.size());
+  if (lines.count == 0) return std::nullopt;
+  file.measurements.resize(lines.count - 1);
+  return ResumePoint{std::move(file.measurements), lines.bytes};
+}
+
+}  // namespace dlscale

@@ -1,0 +1,130 @@
+"""What others read of our results: the JSON schema of result files, and Google Benchmark's own comparison."""
+
+import copy
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from program import BACKEND, ProgramTest, main, run
+
+try:
+    import jsonschema
+except ImportError:
+    jsonschema = None
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+SCHEMA = json.loads((SOURCE / "docs/result.schema.json").read_text())
+# Where Debian's libbenchmark-tools and an installation by hand put it.
+COMPARE = [pathlib.Path(prefix) / place
+           for prefix in ("/usr/share", "/usr/local/share")
+           for place in ("benchmark/compare.py", "googlebenchmark/tools/compare.py", "benchmark/tools/compare.py")]
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@unittest.skipIf(jsonschema is None, "python3-jsonschema is not installed")
+class Schema(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.validator = jsonschema.Draft202012Validator(SCHEMA)
+
+    def assert_valid(self, path, most=None):
+        for number, line in enumerate(lines_of(path)[:most], 1):
+            errors = [error.message for error in self.validator.iter_errors(line)]
+            self.assertEqual(errors, [], f"{path}:{number}")
+
+    def test_is_a_schema(self):
+        jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+    def test_holds_for_what_is_measured_now(self):
+        words = ["--backend", BACKEND, "--max-time", 0.02]
+        for name, more in {"conv": ["--network", self.network, "--batch", 2, "--algorithms", "all"],
+                           "gemm": ["--sizes", "8x8x8"], "update": ["--sizes", "16KiB"]}.items():
+            out = self.folder / f"{name}.jsonl"
+            result = run("bench", name, *words, *more, "-o", out)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertGreater(len(lines_of(out)), 2)
+            self.assert_valid(out)
+
+    def test_holds_for_what_was_not_measured(self):
+        oblong = self.folder / "oblong.yaml"
+        oblong.write_text("shapes: odd\nconvolutions:\n  - {name: oblong, batch: 1, channels: 4, height: 9, width: 9, "
+                          "out_channels: 4, kernel: 3, stride: [1, 2]}\n")
+        out = self.folder / "conv.jsonl"
+        result = run("bench", "conv", "--backend", BACKEND, "--list", oblong, "-o", out)
+        self.assertEqual(result.returncode, 5, result.stderr)
+        rows = [line for line in lines_of(out) if "axes" in line]
+        self.assertEqual({row["status"] for row in rows}, {"unsupported"})
+        self.assert_valid(out)
+
+    def test_holds_for_the_results_kept_here(self):
+        paths = sorted((SOURCE / "results").rglob("*.jsonl"))
+        kept = [path for path in paths if lines_of_first(path).get("schema") == "dlscale.result"]
+        self.assertGreater(len(kept), 10)
+        for path in kept:
+            self.assert_valid(path, most=4)
+
+    def test_does_not_hold_for_what_is_no_result(self):
+        out = self.folder / "conv.jsonl"
+        run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02, "-o", out)
+        header, row, *_ = lines_of(out)
+        for damage in (lambda: header.update(version=2), lambda: header["environment"].pop("commit"),
+                       lambda: row.update(status="fast"), lambda: row.update(status="wrong", reason="off"),
+                       lambda: row.update(series={}), lambda: row["series"]["time"].pop("unit"),
+                       lambda: row["axes"].update(batch=2), lambda: row.update(max_relative_error=-1),
+                       lambda: row.update(speed=1), lambda: row["series"]["time"].update(samples=[["1"]])):
+            kept = copy.deepcopy((header, row))
+            damage()
+            self.assertFalse(self.validator.is_valid(header) and self.validator.is_valid(row), (header, row))
+            header, row = kept
+        self.assertTrue(self.validator.is_valid(header) and self.validator.is_valid(row))
+
+
+def lines_of_first(path):
+    with path.open() as file:
+        return json.loads(file.readline() or "{}")
+
+
+class GoogleBenchmark(ProgramTest):
+    def bench(self, name, *more):
+        out = self.folder / name
+        result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+                     f"--benchmark_out={out}", *more)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return out
+
+    def test_json_has_what_its_comparison_reads(self):
+        rows = json.loads(self.bench("a.json", "--benchmark_repetitions=2").read_text())["benchmarks"]
+        names = {row["name"] for row in rows if row["run_type"] == "iteration"}
+        self.assertGreater(len(names), 5)
+        for row in rows:
+            self.assertIn(row["run_type"], ("iteration", "aggregate"))
+            self.assertIn(row["time_unit"], ("ns", "us", "ms", "s"))
+            self.assertTrue(math.isfinite(row["real_time"]) and math.isfinite(row["cpu_time"]), row)
+            self.assertEqual("aggregate_name" in row, row["run_type"] == "aggregate")
+            if row["run_type"] == "iteration":
+                self.assertGreater(row["real_time"], 0)
+                self.assertLess(row["repetition_index"], row["repetitions"])
+
+    def test_its_own_comparison_takes_our_json(self):
+        compare = next((path for path in COMPARE if path.exists()), None)
+        if compare is None:
+            self.skipTest("Google Benchmark's compare.py (libbenchmark-tools) is not installed")
+        usable = subprocess.run([sys.executable, compare, "--help"], capture_output=True, text=True, check=False)
+        if "ModuleNotFoundError" in usable.stderr:
+            self.skipTest("Google Benchmark's compare.py lacks a module: " + usable.stderr.splitlines()[-1])
+        a, b = (self.bench(name, "--benchmark_repetitions=3") for name in ("a.json", "b.json"))
+        compared = subprocess.run([sys.executable, compare, "--no-color", "benchmarks", a, b], capture_output=True,
+                                  text=True, check=False)
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        for name in ("conv1/forward", "conv1/backward_filter"):
+            self.assertIn(name, compared.stdout)
+
+
+if __name__ == "__main__":
+    main()

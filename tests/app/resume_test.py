@@ -1,0 +1,134 @@
+"""Going on where a sweep stopped: bench --resume, and bench conv --suite."""
+
+import json
+import signal
+import time
+
+from program import BACKEND, ProgramTest, main, run, start
+
+
+def rows_of(path):
+    """The whole lines of a file that may still be written."""
+    if not path.exists():
+        return []
+    whole = path.read_text().rpartition("\n")[0].splitlines()
+    return [row for row in map(json.loads, whole) if "axes" in row]
+
+
+def key(row):
+    return tuple(sorted(row["axes"].items()))
+
+
+class Resume(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "conv.jsonl"
+        self.words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4]
+
+    def conv(self, *more):
+        return run(*self.words, "--max-time", 0.02, "-o", self.out, *more)
+
+    def test_nothing_is_measured_twice(self):
+        first = self.conv("--benchmark_filter=forward")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        before = rows_of(self.out)
+        second = self.conv("--resume")
+        self.assertEqual(second.returncode, 0, second.stderr)
+        self.assertIn(f"{len(before)} measurements are there already", second.stderr)
+        after = rows_of(self.out)
+        self.assertEqual(after[: len(before)], before)
+        self.assertEqual(len({key(row) for row in after}), len(after))
+        self.assertEqual({row["axes"]["pass"] for row in after}, {"forward", "backward_data", "backward_filter"})
+        third = self.conv("--resume")
+        self.assertEqual(third.returncode, 0, third.stderr)
+        self.assertEqual(rows_of(self.out), after)
+        self.assertEqual(json.loads(self.out.read_text().splitlines()[-1]), {"end": {"measurements": len(after)}})
+
+    def test_an_interrupted_sweep_goes_on(self):
+        more = ["--max-time", 1, "--precision", 0.000001, "-o", self.out]
+        process = start(*self.words, *more)
+        end = time.monotonic() + 120
+        while len(rows_of(self.out)) < 3 and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        before = [row for row in rows_of(self.out) if row["status"] != "interrupted"]
+        self.assertGreaterEqual(len(before), 2)
+        result = run(*self.words, *more, "--resume")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        after = rows_of(self.out)
+        self.assertEqual(after[: len(before)], before)
+        self.assertEqual(len({key(row) for row in after}), len(after))
+        self.assertNotIn("interrupted", {row["status"] for row in after})
+
+    def test_results_of_other_options_are_not_gone_on_with(self):
+        self.assertEqual(self.conv("--benchmark_filter=forward").returncode, 0)
+        before = self.out.read_text()
+        refused = run(*self.words, "--max-time", 0.03, "-o", self.out, "--resume")
+        self.assert_refused(refused, 2, "max_time was 0.02 there and is 0.03 now", "--resume")
+        self.assert_refused(self.conv("--check", "no", "--resume"), 2, "option check was yes there")
+        self.assertEqual(self.out.read_text(), before)
+
+    def test_resuming_needs_a_file_and_one_launch_of_each_cell(self):
+        self.assert_refused(run(*self.words, "--resume"), 2, "-o FILE")
+        self.assert_refused(self.conv("--resume", "--benchmark_repetitions=2"), 2, "--benchmark_repetitions=2")
+
+
+class Suite(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.suite = self.folder / "small.yaml"
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4"
+        self.suite.write_text(f"""
+suite: small
+steps:
+  - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB --max-time 0.02 --resume -o {{out}}/update.jsonl"}}
+  - {{name: conv, command: "{conv} --max-time 1 --precision 0.000001 --resume -o {{out}}/conv.jsonl"}}
+""")
+        self.out = self.folder / "out"
+
+    def test_goes_on_within_the_step_that_was_interrupted(self):
+        process = start("bench", "conv", "--suite", self.suite, "-o", self.out)
+        end = time.monotonic() + 120
+        while len(rows_of(self.out / "conv.jsonl")) < 3 and time.monotonic() < end:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        before = [row for row in rows_of(self.out / "conv.jsonl") if row["status"] != "interrupted"]
+        result = run("bench", "conv", "--suite", self.suite, "-o", self.out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("are there already", result.stderr)
+        self.assertEqual(rows_of(self.out / "conv.jsonl")[: len(before)], before)
+
+    def test_a_step_that_was_not_begun_measures_anew(self):
+        self.out.mkdir()
+        (self.out / "update.jsonl").write_text("")
+        suite = self.suite.read_text()
+        self.suite.write_text(suite.partition("  - {name: conv")[0])
+        self.assertEqual(run("run", self.suite, "-o", self.out, "--workers", 1).returncode, 0)
+        before = rows_of(self.out / "update.jsonl")
+        again = run("run", self.suite, "-o", self.out, "--workers", 1, "--fresh")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        after = rows_of(self.out / "update.jsonl")
+        self.assertEqual([key(row) for row in before], [key(row) for row in after])
+        self.assertNotEqual([row["series"] for row in before], [row["series"] for row in after])
+
+    def test_takes_no_other_options(self):
+        words = ["bench", "conv", "--suite", "quick", "-o", self.out]
+        self.assert_refused(run(*words, "--batch", 8, "--dtype", "bf16"), 2, "--batch, --dtype", "--suite quick")
+        self.assert_refused(run(*words, "--benchmark_filter=x"), 2, "--benchmark_filter=x")
+        self.assert_refused(run("bench", "conv", "--suite", "quik"), 2, "Did you mean \"quick\"?")
+        self.assertFalse(self.out.exists())
+
+    def test_those_that_come_with_the_program_hold_convolutions_and_ceilings(self):
+        for name in ("quick", "full"):
+            listed = run("run", f"conv_{name}", "--workers", 1, "--list")
+            self.assertEqual(listed.returncode, 0, listed.stderr)
+            for part in ("bench memory", "bench peak", "bench gemm", "bench update", "--algorithms all", "roofline show"):
+                self.assertIn(part, listed.stdout)
+
+
+if __name__ == "__main__":
+    main()
