@@ -13,6 +13,7 @@
 #include "app/session.hpp"
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
+#include "bench/together.hpp"
 #include "core/interrupt.hpp"
 #include "core/measurement.hpp"
 
@@ -128,6 +129,15 @@ void explain(ExitCode code, const Tally& tally) {
   }
 }
 
+/// The first rank says it for all, who wait for that: launchers end all when one leaves.
+ExitCode say_once(Session& session, const Error& error) {
+  backend::Communicator& communicator = session.communicator();
+  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", error.what());
+  communicator.barrier();
+  session.close();
+  return error.code();
+}
+
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
   options.session.gradients = gradients(options);
@@ -146,11 +156,15 @@ ExitCode run_bench(BenchOptions options) {
     options.runner.display = bench::RunnerOptions::Display::standard_error;
   }
   Tally tally;
-  bench::run_benchmark(*options.benchmark, context, options.runner,
-                       [&](const Measurement& measurement) {
-                         tally.count(measurement);
-                         if (writer) writer->write(measurement);
-                       });
+  try {
+    bench::run_benchmark(*options.benchmark, context, options.runner,
+                         [&](const Measurement& measurement) {
+                           tally.count(measurement);
+                           if (writer) writer->write(measurement);
+                         });
+  } catch (const bench::FoundByAll& error) {
+    return say_once(session, error);
+  }
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
   if (writer) writer->finish();
   const ExitCode code = agree(communicator, list ? ExitCode::ok : tally.exit_code());
