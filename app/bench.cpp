@@ -18,6 +18,7 @@
 #include "app/session.hpp"
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
+#include "bench/together.hpp"
 #include "core/interrupt.hpp"
 #include "core/measurement.hpp"
 
@@ -160,6 +161,15 @@ std::optional<RowShares> row_shares(BenchOptions& options) {
   return RowShares(options.shares);
 }
 
+/// The first rank says it for all, who wait for that: launchers end all when one leaves.
+ExitCode say_once(Session& session, const Error& error) {
+  backend::Communicator& communicator = session.communicator();
+  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", error.what());
+  communicator.barrier();
+  session.close();
+  return error.code();
+}
+
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
   const std::optional<RowShares> shares = row_shares(options);
@@ -189,11 +199,15 @@ ExitCode run_bench(BenchOptions options) {
       return output && output->holds(std::string(options.benchmark->name), cell.axes);
     };
   }
-  bench::run_benchmark(*options.benchmark, context, options.runner,
-                       [&](const Measurement& measurement) {
-                         tally.count(measurement);
-                         if (output) output->write(measurement);
-                       });
+  try {
+    bench::run_benchmark(*options.benchmark, context, options.runner,
+                         [&](const Measurement& measurement) {
+                           tally.count(measurement);
+                           if (output) output->write(measurement);
+                         });
+  } catch (const bench::FoundByAll& error) {
+    return say_once(session, error);
+  }
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
   if (output) output->finish();
   const ExitCode code = agree(communicator, list ? ExitCode::ok : tally.exit_code());

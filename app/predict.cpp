@@ -170,7 +170,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       "by NCCL's own cost model (default: what the cluster says, else ring)");
   verb.add_option("--fuse", options->fuse,
                   "relu: ReLUs are parts of the layers before them, where they can be, as with "
-                  "bench e2e --fuse relu; a fitted machine has to have them measured by bench conv "
+                  "bench e2e --fuse relu; best on a machine whose fused kernels were measured by "
+                  "bench conv "
                   "--fuse relu; or none")
       ->capture_default_str();
   verb.add_flag("--layers", options->layers,

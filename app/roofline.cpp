@@ -64,14 +64,20 @@ ExitCode fit(const FitOptions& options) {
   model::KernelModels models = model::fit_kernels(samples, skipped);
   models.cpu = cpu;
   for (const ResultFile& file : files) models.sources.push_back(file.path.string());
+  for (const std::string& way : skipped) {
+    fmt::print(stderr, "no model of {}: it was measured at fewer than 3 shapes\n", way);
+  }
+  if (models.models.empty()) {
+    fmt::print(stderr,
+               "dlscale: no model could be fitted, so nothing was written. Measure more shapes: "
+               "dlscale bench conv --network vgg16,resnet50 --algorithms all -o conv.jsonl.\n");
+    return ExitCode::inconclusive;
+  }
   write_output(options.output, model::kernel_models_json(models));
   fmt::print(stderr, "{}: {} models from {} times of convolutions\n",
              options.output == "-" ? "kernel models" : options.output, models.models.size(),
              samples.size());
-  for (const std::string& way : skipped) {
-    fmt::print(stderr, "no model of {}: it was measured at fewer than 3 shapes\n", way);
-  }
-  return models.models.empty() ? ExitCode::inconclusive : ExitCode::ok;
+  return ExitCode::ok;
 }
 
 ExitCode validate(const ValidateOptions& options) {

@@ -196,7 +196,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   const Rank rank = context.communicator->rank();
   if (rank != 0) flags.out.clear();
   std::vector<NamedCell> cells;
-  together(*context.communicator, [&] {
+  together_on_input(*context.communicator, [&] {
     if (!flags.listing()) check_writable(flags.out);
     cells = name_cells(benchmark.name, benchmark.cells(context));
   });

@@ -42,6 +42,16 @@ Text text_of(const std::exception_ptr& failure) {
   return text;
 }
 
+/// Null where it did not fail.
+std::exception_ptr failure_of(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
+
 /// Collective.
 std::string first_cause(backend::Communicator& communicator, const std::exception_ptr& mine) {
   const std::vector<Text> all = all_gather(communicator, text_of(mine));
@@ -85,13 +95,20 @@ void throw_if_ended(const Ending& ending, const std::exception_ptr& mine) {
 }
 
 void together(backend::Communicator& communicator, const std::function<void()>& work) {
-  std::exception_ptr mine;
-  try {
-    work();
-  } catch (...) {
-    mine = std::current_exception();
-  }
+  const std::exception_ptr mine = failure_of(work);
   throw_if_ended(agree(communicator, mine), mine);
+}
+
+void together_on_input(backend::Communicator& communicator, const std::function<void()>& work) {
+  const std::exception_ptr mine = failure_of(work);
+  const Ending ending = agree(communicator, mine);
+  if (ending.exit_code != 0 && communicator.size() > 1) {
+    const std::vector<Text> all = all_gather(communicator, text_of(mine));
+    const bool alike = std::ranges::all_of(
+        all, [&](const Text& text) { return text[0] != 0 && text == all.front(); });
+    if (alike) throw FoundByAll(static_cast<ExitCode>(ending.exit_code), all.front().data());
+  }
+  throw_if_ended(ending, mine);
 }
 
 }  // namespace dlscale::bench

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/comm/communicator.hpp"
+#include "core/error.hpp"
 
 namespace dlscale::bench {
 
@@ -31,5 +32,14 @@ void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 /// Collective: runs `work`, which is local to a rank, on every rank and throws on all if it throws
 /// on one. For what may fail between two collective calls: a file to read, memory, a library.
 void together(backend::Communicator& communicator, const std::function<void()>& work);
+
+/// What all of several ranks threw, in the same words: bad input that every rank was given. So one
+/// of them can say it for all.
+struct FoundByAll : Error {
+  using Error::Error;
+};
+
+/// Collective: as together(), but throws FoundByAll where that is what happened.
+void together_on_input(backend::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::bench

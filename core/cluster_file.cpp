@@ -89,6 +89,15 @@ Enum read_word(const ConfigMap& map, std::string_view key, Enum (*parse)(std::st
   }
 }
 
+/// Far beyond what a GPU or an adapter moves on either side: a slip of the pen is outside.
+BytesPerSecond read_wire(const ConfigMap& map, std::string_view key) {
+  const auto rate = map.quantity<BytesPerSecond>(key);
+  if (rate < BytesPerSecond(1e6) || rate > BytesPerSecond(1e15)) {
+    map.refuse(key, "out of [1 MB/s, 1000 TB/s]", "Write what NCCL counts for one GPU or adapter.");
+  }
+  return rate;
+}
+
 NcclFacts read_nccl(const ConfigMap& map) {
   map.allow_only(
       {"gpu", "fabric", "processor", "gpu_bandwidth", "adapters", "adapter_bandwidth", "source"});
@@ -96,9 +105,9 @@ NcclFacts read_nccl(const ConfigMap& map) {
   facts.gpu = read_word(map, "gpu", parse_nccl_gpu);
   facts.fabric = read_word(map, "fabric", parse_nccl_fabric);
   facts.processor = read_word(map, "processor", parse_nccl_processor);
-  facts.gpu_bandwidth = map.quantity<BytesPerSecond>("gpu_bandwidth");
+  facts.gpu_bandwidth = read_wire(map, "gpu_bandwidth");
   facts.adapters = map.integer("adapters", {1, 64});
-  facts.adapter_bandwidth = map.quantity<BytesPerSecond>("adapter_bandwidth");
+  facts.adapter_bandwidth = read_wire(map, "adapter_bandwidth");
   facts.source = map.text("source");
   return facts;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/json_problem.hpp"
 
 namespace dlscale {
 
@@ -38,13 +39,13 @@ json parse_json(std::string_view line) {
   throw ConfigError("this line is not a JSON object");
 }
 
-/// Runs `read`, whose json errors become ConfigErrors.
+/// Runs `read` on a line, whose json errors become ConfigErrors.
 template <class Read>
-auto with_errors(Read read) {
+auto with_errors(std::string_view line, Read read) {
   try {
     return read();
   } catch (const json::exception& error) {
-    throw ConfigError(error.what());
+    throw ConfigError(json_problem(error, line));
   }
 }
 
@@ -210,7 +211,7 @@ LineKind kind_of_line(std::string_view line) {
 }
 
 ResultHeader parse_header(std::string_view line) {
-  return with_errors([&] {
+  return with_errors(line, [&] {
     const json value = parse_json(line);
     check_schema(value);
     ResultHeader header;
@@ -223,7 +224,7 @@ ResultHeader parse_header(std::string_view line) {
 }
 
 Measurement parse_measurement(std::string_view line) {
-  return with_errors([&] {
+  return with_errors(line, [&] {
     const json value = parse_json(line);
     Measurement measurement;
     measurement.benchmark = value.at("benchmark");
@@ -246,7 +247,7 @@ Measurement parse_measurement(std::string_view line) {
 
 std::size_t parse_end(std::string_view line) {
   return with_errors(
-      [&] { return parse_json(line).at("end").at("measurements").get<std::size_t>(); });
+      line, [&] { return parse_json(line).at("end").at("measurements").get<std::size_t>(); });
 }
 
 }  // namespace dlscale

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/json_problem.hpp"
 #include "model/machine.hpp"
 
 namespace dlscale::model {
@@ -377,8 +378,8 @@ Json parse(std::string_view text, std::string_view where) {
   try {
     return Json::parse(text, watch);
   } catch (const Json::exception& error) {
-    throw ConfigError(fmt::format("{} is not JSON: {}. Write it again with dlscale calibrate.",
-                                  where, error.what()));
+    throw ConfigError(fmt::format("{}: {}. Write it again with dlscale calibrate.", where,
+                                  json_problem(error, text)));
   }
 }
 
@@ -389,8 +390,8 @@ Machine machine_from_json(std::string_view text, std::string_view where) {
   try {
     return read_machine(Value(json, fmt::format("{}:", where)));
   } catch (const Json::exception& error) {
-    throw ConfigError(
-        fmt::format("{}: {}. Write it again with dlscale calibrate.", where, error.what()));
+    throw ConfigError(fmt::format("{}: {}. Write it again with dlscale calibrate.", where,
+                                  json_problem(error, text)));
   }
 }
 

@@ -41,6 +41,8 @@ std::string explain(TimeSource source) {
       return "between two measured batches";
     case TimeSource::extrapolated:
       return "from a measured batch by the work, or from other ranks or sizes of messages";
+    case TimeSource::unfused:
+      return "fused kernels not measured: those of the layer and of its ReLU by themselves";
     case TimeSource::efficiency:
       return "not measured: that of the measured kernels of its kind";
     case TimeSource::data_sheet:

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json_problem.hpp"
 #include "train/file.hpp"
 
 namespace dlscale::train {
@@ -98,7 +99,7 @@ Manifest read_manifest(const fs::path& path) {
     check(path, manifest);
     return manifest;
   } catch (const json::exception& error) {
-    refuse(path, error.what());
+    refuse(path, json_problem(error, {reinterpret_cast<const char*>(text.data()), text.size()}));
   } catch (const std::logic_error&) {  // std::stoull
     refuse(path, "an \"fnv1a\" is no hexadecimal number");
   }

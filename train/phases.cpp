@@ -31,10 +31,10 @@ Instant Phases::when(const backend::Mark& mark) const {
   return when_ + std::chrono::duration_cast<Instant::duration>(after);
 }
 
-Instant Phases::end_of(std::string_view name) const {
+Instant Phases::start_of(std::string_view name) const {
   const auto phase = std::ranges::find(phases_, name, &Phase::name);
   EXPECT(phase != phases_.end());
-  return when(*phase->end);
+  return when(*phase->start);
 }
 
 const std::shared_ptr<const backend::Mark>& Phases::last() const {

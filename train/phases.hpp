@@ -29,8 +29,8 @@ class Phases {
   [[nodiscard]] Seconds total() const;
   /// When the device passed a mark, on the host's clock.
   [[nodiscard]] Instant when(const backend::Mark& mark) const;
-  /// When the first phase of that name ended.
-  [[nodiscard]] Instant end_of(std::string_view name) const;
+  /// When the first phase of that name began.
+  [[nodiscard]] Instant start_of(std::string_view name) const;
   [[nodiscard]] const std::shared_ptr<const backend::Mark>& last() const;
 
  private:

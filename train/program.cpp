@@ -75,7 +75,7 @@ struct Program::Impl {
   void run_moves(std::size_t step);
   [[nodiscard]] double mean_loss(LayerId layer) const;
   void check_batch(const Images& images, std::span<const std::int32_t> given) const;
-  [[nodiscard]] std::uint64_t seed_of(LayerId layer, std::uint64_t iteration) const;
+  [[nodiscard]] std::uint64_t seed_of(const Layer& layer, std::uint64_t iteration) const;
   void read_seeds_on_device();
 
   Network network;
@@ -199,8 +199,11 @@ void Program::Impl::check_batch(const Images& images, std::span<const std::int32
       *wrong, classes, network.name(), classes));
 }
 
-std::uint64_t Program::Impl::seed_of(LayerId layer, std::uint64_t iteration) const {
-  return mix(mix(seed, iteration), layer.index());
+/// By the name of the layer, which it keeps where ReLUs before it become parts of other layers.
+std::uint64_t Program::Impl::seed_of(const Layer& layer, std::uint64_t iteration) const {
+  std::uint64_t key = mix(seed, iteration);
+  for (const char letter : layer.name) key = mix(key, static_cast<unsigned char>(letter));
+  return key;
 }
 
 void Program::Impl::read_seeds_on_device() {
@@ -282,13 +285,17 @@ void Program::run(Step step, std::uint64_t iteration) {
   if (!forward) impl_->run_moves(node.step[static_cast<std::size_t>(step.pass)]);
   if (step.pass == Pass::accumulate) return;
   Operands& operands = forward ? node.forward : node.backward;
-  operands.seed = impl_->seed_of(step.layer, iteration);
+  const Layer& layer = impl_->network.layer(step.layer);
+  if (std::holds_alternative<Dropout>(layer.kind)) {
+    operands.seed = impl_->seed_of(layer, iteration);
+  }
   impl_->plan.operations[step.layer.index()]->run(step.pass, operands);
 }
 
 void Program::send_seeds(std::uint64_t iteration) {
   if (!impl_->seeds) impl_->read_seeds_on_device();
-  impl_->seeds->send([&](LayerId layer) { return impl_->seed_of(layer, iteration); });
+  impl_->seeds->send(
+      [&](LayerId layer) { return impl_->seed_of(impl_->network.layer(layer), iteration); });
 }
 
 void Program::synchronize() {

@@ -27,6 +27,8 @@ using backend::Communicator;
 using std::chrono::steady_clock;
 
 constexpr std::string_view input_phase = "input";
+constexpr std::string_view backward_phase = "backward";
+constexpr std::string_view gradients_phase = "wait for gradients";
 constexpr std::string_view other_phase = "other";
 
 /// A message and when it may leave.
@@ -214,16 +216,17 @@ IterationRecord Trainer::Impl::iterate() {
       phase("copy of the batch", [&] { program->set_input(current.images, current.labels); });
     }
     phase("forward", [&] { run_forward(); });
-    phase("backward", [&] { run_backward(); });
+    phase(backward_phase, [&] { run_backward(); });
   } catch (...) {
     keep_in_step();
     phases.reset();
     steps.clear();
     throw;
   }
-  phase("wait for gradients", [&] { transfers = finish_exchange(); });
-  phase("update", [&] { run_update(); });
+  // All that computes is given, so the next batch may travel beside it and beside the gradients.
   if (copies_ahead) phase(input_phase, [&] { stage_next(); });
+  phase(gradients_phase, [&] { transfers = finish_exchange(); });
+  phase("update", [&] { run_update(); });
   // The loss comes from the device: when it is here all is done.
   loss = program->loss();
   phases->end(other_phase, program->device().mark());
@@ -241,8 +244,8 @@ IterationRecord Trainer::Impl::iterate() {
 /// Not before the device has read the current batch, whose memory the source takes back. A failure
 /// belongs to the iteration that would have used the batch.
 void Trainer::Impl::stage_next() {
-  if (input_used) input_used->wait();
   try {
+    if (input_used) input_used->wait();
     staged = next();
     program->stage_input(staged->images, staged->labels);
   } catch (...) {
@@ -288,14 +291,14 @@ IterationRecord Trainer::Impl::make_record(const std::vector<Transfer>& transfer
   record.io = phases->duration(input_phase);
   record.h2d = phases->duration("copy of the batch");
   record.forward = phases->duration("forward");
-  record.backward = phases->duration("backward");
-  record.exposed_comm = phases->duration("wait for gradients");
+  record.backward = phases->duration(backward_phase);
+  record.exposed_comm = phases->duration(gradients_phase);
   record.update = phases->duration("update");
   record.other = phases->duration(other_phase);
   // The two clocks differ by as long as the thread was held up between reading them; that must not
   // look like overlap where there can be none.
   if (options.schedule != Schedule::sequential) {
-    record.hidden_comm = busy_before(transfers, phases->end_of("backward"));
+    record.hidden_comm = busy_before(transfers, phases->start_of(gradients_phase));
   }
   return record;
 }

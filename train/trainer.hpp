@@ -19,7 +19,9 @@ namespace dlscale::train {
 /// device: io + h2d + forward + backward + exposed_comm + update + other = total. What the caller
 /// does between two calls of iterate() is `other` of the second. Where the device has memory of its
 /// own and computes beside the host, io and h2d are what the device waits for them: each batch is
-/// fetched and copied while the iteration before computes. With Timing::iteration there are but
+/// fetched and copied while the iteration before computes and its gradients travel, io is what
+/// comes between backward and the wait for gradients, and h2d what the next iteration starts with.
+/// With Timing::iteration there are but
 /// total, load and loss.
 struct IterationRecord {
   Seconds io;   ///< waiting for a decoded batch

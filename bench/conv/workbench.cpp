@@ -21,23 +21,25 @@ Bytes last_level_cache_of(const backend::ComputeDevice& device) {
 
 }  // namespace
 
-std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
-                                                    int gpu) {
+const backend::ComputeBackend& find_backend(std::string_view name) {
   const auto backends = family<backend::ComputeBackend>();
-  if (const backend::ComputeBackend* found = backends.find(backend)) {
-    return found->open({.threads = threads, .place = gpu});
-  }
+  if (const backend::ComputeBackend* found = backends.find(name)) return *found;
   for (const Absent& absent : backends.absent) {
-    if (absent.name != backend) continue;
+    if (absent.name != name) continue;
     throw Unsupported(
         fmt::format("backend {} is not in this program ({}). Build with it, or choose another "
                     "with --backend.",
-                    backend, absent.reason));
+                    name, absent.reason));
   }
   std::vector<std::string> names;
   for (const backend::ComputeBackend* member : backends.members) names.emplace_back(member->name);
-  throw ConfigError(fmt::format("--backend is \"{}\" (no such compute backend). {}", backend,
-                                suggestion(backend, names)));
+  throw ConfigError(fmt::format("--backend is \"{}\" (no such compute backend). {}", name,
+                                suggestion(name, names)));
+}
+
+std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,
+                                                    int gpu) {
+  return find_backend(backend).open({.threads = threads, .place = gpu});
 }
 
 Workbench::Workbench(std::unique_ptr<backend::ComputeDevice> device,

@@ -24,6 +24,10 @@
 
 namespace dlscale::bench {
 
+/// A backend of this build. Throws ConfigError for an unknown name, Unsupported with the reason for
+/// one that was not built.
+const backend::ComputeBackend& find_backend(std::string_view name);
+
 /// Opens a backend of this build. Throws ConfigError for an unknown name, Unsupported with the
 /// reason for one that was not built or has no device here. `gpu`: Communicator::gpu().
 std::unique_ptr<backend::ComputeDevice> open_device(std::string_view backend, int threads,

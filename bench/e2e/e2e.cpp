@@ -5,6 +5,7 @@
 #include <set>
 
 #include "bench/benchmark.hpp"
+#include "bench/conv/workbench.hpp"
 #include "bench/e2e/training.hpp"
 #include "core/error.hpp"
 #include "core/fuse.hpp"
@@ -54,8 +55,7 @@ train::Timing parse_timing(const std::string& phases, const std::string& trace) 
 Normalisation normalisation(const Context& context) {
   const std::string& text = context.value("normalise");
   if (text != "auto") return parse_normalisation(text);
-  const auto* backend = family<backend::ComputeBackend>().find(context.value("backend"));
-  const bool apart = backend != nullptr && backend->has_own_memory();
+  const bool apart = find_backend(context.value("backend")).has_own_memory();
   return apart ? Normalisation::device : Normalisation::host;
 }
 
@@ -69,7 +69,7 @@ TrainingSettings common_settings(const Context& context) {
   settings.run.compute_threads = context.integer("threads");
   settings.run.loader_threads = context.integer("loader_threads");
   settings.run.prefetch = context.integer("prefetch");
-  settings.backend = context.value("backend");
+  settings.backend = find_backend(context.value("backend")).name;
   settings.iterations = context.integer("iterations");
   settings.warmup = parse_number<int>(context, "warmup", "3");
   settings.data = context.value("data");

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/json_problem.hpp"
 #include "model/roofline/kernel_model.hpp"
 
 namespace dlscale::model {
@@ -143,7 +144,7 @@ KernelModels kernel_models_from_json(std::string_view text, std::string_view whe
   try {
     return parse(text);
   } catch (const Json::exception& error) {
-    problem = error.what();
+    problem = json_problem(error, text);
   } catch (const ConfigError& error) {
     problem = error.what();
   }

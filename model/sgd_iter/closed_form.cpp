@@ -26,9 +26,9 @@ Seconds iteration_input_prefetched(const IterationParts& parts) {
   return std::max(parts.io, parts.gpu() + parts.comm);
 }
 
-Seconds iteration_copied_ahead(const IterationParts& parts, Seconds busy) {
+Seconds iteration_copied_ahead(const IterationParts& parts) {
   return std::max(
-      {parts.io, busy + parts.h2d, parts.forward + parts.backward + parts.comm + parts.update});
+      {parts.io, parts.h2d, parts.forward + parts.backward + parts.comm + parts.update});
 }
 
 Seconds iteration_wait_free(const IterationParts& parts, Seconds exposed_comm) {
@@ -97,32 +97,23 @@ Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_
 
 namespace {
 
-/// All messages, exposed and hidden.
+/// All messages, and what of them shows after backward.
 struct CommTimes {
   Seconds exposed;
   Seconds all;
-  Seconds last;  ///< end of the last message, from the start of backward; 0 without
 };
 
 CommTimes communication(const IterationPlan& plan, Seconds& backward) {
   std::vector<Seconds> compute;
   std::vector<Seconds> comm;
-  std::size_t sent = 0;  // parts up to the last message
   for (const BackwardPart& part : plan.backward) {
     compute.push_back(part.compute.device);
     comm.push_back(part.message.value_or(Seconds()));
-    if (part.message) sent = comm.size();
   }
   backward = std::accumulate(compute.begin(), compute.end(), Seconds());
   const Seconds all = std::accumulate(comm.begin(), comm.end(), Seconds());
-  if (plan.schedule == Schedule::sequential) {
-    return {all, all, sent == 0 ? Seconds() : backward + all};
-  }
-  const auto first_parts = [&](const std::vector<Seconds>& times) {
-    return std::span(times).first(sent);
-  };
-  return {wait_free_closed_form(compute, comm).exposed, all,
-          wait_free_closed_form(first_parts(compute), first_parts(comm)).finish};
+  if (plan.schedule == Schedule::sequential) return {all, all};
+  return {wait_free_closed_form(compute, comm).exposed, all};
 }
 
 bool host_takes_time(const IterationPlan& plan) {
@@ -142,18 +133,27 @@ std::string why_none(const IterationPlan& plan) {
   return "";
 }
 
-/// Copied ahead, the batch is waited for at the end of the iteration before, its copy after that.
-void add_input(const IterationPlan& plan, const IterationParts& parts, Seconds busy,
-               IterationTime& time) {
-  const Seconds others = parts.forward + parts.backward + parts.comm + parts.update;
-  if (plan.input_copy == InputCopy::ahead) {
-    time.total = iteration_copied_ahead(parts, busy);
-    time.h2d = std::min(parts.h2d, time.total - others);
-  } else {
-    time.total = iteration_input_prefetched(parts);
-    time.h2d = parts.h2d;
-  }
-  time.io = time.total - others - time.h2d;
+/// (1.3'): what is waited for input is waited before the copy.
+void add_input_on_path(const IterationParts& parts, IterationTime& time) {
+  time.total = iteration_input_prefetched(parts);
+  time.h2d = parts.h2d;
+  time.io = time.total - parts.gpu() - parts.comm;
+}
+
+/// The next batch is taken at `taken` after the device had the one before: at once, or, where
+/// reading sets the pace, so late that what follows it (the update beside the copy; sequential: the
+/// messages, too) just fits. Up to then messages that overlap travel unseen.
+void add_input_ahead(const IterationParts& parts, Schedule schedule, IterationTime& time) {
+  time.total = iteration_copied_ahead(parts);
+  const bool sequential = schedule == Schedule::sequential;
+  const Seconds compute = parts.forward + parts.backward;
+  const Seconds follows = sequential ? parts.comm + parts.update : parts.update;
+  const bool input_bound = time.total > compute + parts.comm + parts.update;
+  const Seconds taken = input_bound ? time.total - std::max(follows, parts.h2d) : Seconds();
+  const Seconds staged = std::max(compute, taken);
+  time.io = staged - compute;
+  if (!sequential) time.exposed_comm = std::max(Seconds(), compute + parts.comm - staged);
+  time.h2d = time.total - staged - time.exposed_comm - parts.update;
 }
 
 }  // namespace
@@ -166,7 +166,6 @@ std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string&
   time.update = plan.update.device;
   const CommTimes comm = communication(plan, time.backward);
   time.exposed_comm = comm.exposed;
-  time.hidden_comm = comm.all - comm.exposed;
   time.load = plan.loader_threads * plan.load;
   const IterationParts parts{std::max(plan.load, plan.storage),
                              plan.h2d.device,
@@ -174,8 +173,12 @@ std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string&
                              time.backward,
                              comm.exposed,
                              time.update};
-  const Seconds busy = comm.last > Seconds() ? time.forward + comm.last : Seconds();
-  add_input(plan, parts, busy, time);
+  if (plan.input_copy == InputCopy::ahead) {
+    add_input_ahead(parts, plan.schedule, time);
+  } else {
+    add_input_on_path(parts, time);
+  }
+  time.hidden_comm = comm.all - time.exposed_comm;
   return time;
 }
 

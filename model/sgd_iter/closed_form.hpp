@@ -40,13 +40,12 @@ Seconds iteration_input_and_copy_prefetched(const IterationParts& parts);
 Seconds iteration_input_prefetched(const IterationParts& parts);
 
 /// (1.3) as the engine does it on a device with memory of its own, and with (1.4):
-///   t_iter = max{ t_io, t_busy + t_h2d, t_f + t_b + t_c^no + t_u }
-/// Loader threads read the batch after next while the next is copied, so the two do not add up; a
-/// copy starts `busy` after the device had the batch before: 0 for one worker, t_f and all of
-/// backward up to the end of the last message for several, because the thread that starts it waits
-/// for them. `parts.comm` is what shows of communication. [D, derived: the largest cycle of the
-/// task graph] Wrong where the host takes longer to give work than the device to do it.
-Seconds iteration_copied_ahead(const IterationParts& parts, Seconds busy);
+///   t_iter = max{ t_io, t_h2d, t_f + t_b + t_c^no + t_u }
+/// Loader threads read the batch after next while the next is copied, so the two do not add up, and
+/// the next is copied as soon as the device has read the one before. `parts.comm` is what shows of
+/// communication. [D, derived: the largest cycle of the task graph] Wrong where the host takes
+/// longer to give work than the device to do it.
+Seconds iteration_copied_ahead(const IterationParts& parts);
 
 /// (1.4) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c^no + t_u }: (1.3) with wait-free backward
 /// propagation, of which only t_c^no, `exposed_comm`, shows.

@@ -11,6 +11,7 @@
 #include "core/quantity_text.hpp"
 #include "core/step.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
+#include "model/sgd_iter/memory.hpp"
 #include "model/sgd_iter/message_time.hpp"
 #include "model/topology/topology.hpp"
 
@@ -235,11 +236,18 @@ void Costs::give_at_once(IterationCosts& costs) const {
   drop(costs.forward);
   for (auto& part : costs.backward) drop(part);
   costs.update.give = {};
-  if (measured) notes_->add("the host's time to replay a graph is taken as nothing");
+  if (measured) {
+    notes_->add("the host's time to replay a graph is taken as nothing");
+  } else {
+    notes_->add(
+        "graphs take the host's time to give kernels away, of which nothing is known here, so they "
+        "are predicted as eager launches are; bench conv and bench update with a GPU measure it");
+  }
 }
 
 IterationCosts Costs::find() {
   check_device(machine_->cluster, *run_);
+  check_memory(*network_, machine_->cluster, *run_, *notes_);
   if (machine_->h2d.empty()) throw missing("host-to-device copy", "dlscale bench memory");
   if (machine_->update.empty()) throw missing("parameter update", "dlscale bench update");
   if (machine_->loaders.empty()) throw missing("input pipeline", "dlscale bench io");

@@ -26,10 +26,10 @@ struct Marks {
   TaskId h2d;
   TaskId forward;
   TaskId backward;  ///< the last part
+  TaskId staged;    ///< backward, and the next batch taken if copied ahead
   std::vector<TaskId> messages;
   TaskId waited;  ///< for messages and the host
   TaskId update;
-  TaskId end;
 };
 
 /// After which tasks the host and the device go on.
@@ -66,8 +66,9 @@ class IterationGraph {
   Staged stage(std::vector<TaskId> after);
   Positions add_input(Marks& marks);
   Positions add_backward(Marks& marks, Positions at);
-  void add_messages(Marks& marks, const std::vector<TaskId>& ready_after);
-  void add_end(Marks& marks, Positions at);
+  Positions add_staging(Marks& marks, Positions at);
+  void add_messages(Marks& marks);
+  Positions add_exchange(Marks& marks, Positions at);
 
   const IterationPlan* plan_;
   TaskGraph graph_;
@@ -77,6 +78,7 @@ class IterationGraph {
   ResourceId copy_engine_;
   ResourceId comm_;
   std::vector<TaskId> takes_;     ///< by batch
+  std::vector<TaskId> parts_;     ///< of backward, in the iteration being added
   std::optional<Staged> staged_;  ///< the next batch, if copied ahead
   std::vector<Marks> iterations_;
 };
@@ -124,7 +126,7 @@ Staged IterationGraph::stage(std::vector<TaskId> after) {
 /// Until the device has the batch.
 Positions IterationGraph::add_input(Marks& marks) {
   std::vector<TaskId> begin;
-  if (!iterations_.empty()) begin.push_back(iterations_.back().end);
+  if (!iterations_.empty()) begin.push_back(iterations_.back().update);
   if (!ahead()) staged_ = stage(begin);
   if (!staged_) staged_ = stage({});
   marks.load = staged_->load;
@@ -135,41 +137,49 @@ Positions IterationGraph::add_input(Marks& marks) {
   return run(Given::step(plan_->h2d.host, Seconds()), 0, {host, join(begin)});
 }
 
-void IterationGraph::add_messages(Marks& marks, const std::vector<TaskId>& ready_after) {
-  for (std::size_t i = 0; i < ready_after.size(); ++i) {
+Positions IterationGraph::add_backward(Marks& marks, Positions at) {
+  parts_.clear();
+  for (const BackwardPart& part : plan_->backward) {
+    at = run(part.compute, plan_->compute_cores, at);
+    parts_.push_back(at.device);
+  }
+  marks.backward = at.device;
+  return at;
+}
+
+/// The host takes the next batch once it has given backward.
+Positions IterationGraph::add_staging(Marks& marks, Positions at) {
+  marks.staged = marks.backward;
+  if (!ahead()) return at;
+  staged_ = stage({at.host, marks.h2d});
+  marks.staged = join({marks.backward, staged_->take});
+  return {staged_->take, marks.staged};
+}
+
+/// Overlapped, each message leaves when its gradients are there; else one after the other, after
+/// all else.
+void IterationGraph::add_messages(Marks& marks) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
     const auto& message = plan_->backward[i].message;
     if (!message) continue;
-    const TaskId last = marks.messages.empty() ? marks.backward : marks.messages.back();
+    const TaskId last = marks.messages.empty() ? marks.staged : marks.messages.back();
     marks.messages.push_back(graph_.add(Task{*message,
                                              sequential() ? device_ : comm_,
                                              plan_->comm_cores,
-                                             {sequential() ? last : ready_after[i]}}));
+                                             {sequential() ? last : parts_[i]}}));
   }
 }
 
 /// Up to where the update may start.
-Positions IterationGraph::add_backward(Marks& marks, Positions at) {
-  std::vector<TaskId> ready_after;
-  for (const BackwardPart& part : plan_->backward) {
-    at = run(part.compute, plan_->compute_cores, at);
-    ready_after.push_back(at.device);
-  }
-  marks.backward = at.device;
-  add_messages(marks, ready_after);
+Positions IterationGraph::add_exchange(Marks& marks, Positions at) {
+  add_messages(marks);
   if (!marks.messages.empty()) {
     std::vector<TaskId> seen = marks.messages;
     seen.push_back(at.host);
     at.host = join(seen);
   }
-  marks.waited = join({marks.backward, at.host});
+  marks.waited = join({marks.staged, at.host});
   return {at.host, marks.waited};
-}
-
-void IterationGraph::add_end(Marks& marks, Positions at) {
-  marks.end = marks.update;
-  if (!ahead()) return;
-  staged_ = stage({at.host, marks.h2d});
-  marks.end = join({marks.update, staged_->take});
 }
 
 void IterationGraph::add_iteration() {
@@ -178,9 +188,9 @@ void IterationGraph::add_iteration() {
   marks.h2d = at.device;
   at = run(plan_->forward, plan_->compute_cores, at);
   marks.forward = at.device;
-  at = run(plan_->update, plan_->compute_cores, add_backward(marks, at));
+  at = add_staging(marks, add_backward(marks, at));
+  at = run(plan_->update, plan_->compute_cores, add_exchange(marks, at));
   marks.update = at.device;
-  add_end(marks, at);
   iterations_.push_back(std::move(marks));
 }
 
@@ -192,17 +202,17 @@ IterationTime phases(const IterationPlan& plan, const Timeline& timeline, const 
   time.load = plan.loader_threads * plan.load;
   const Seconds copying = ahead ? start : timeline.finished(marks.take);
   const Seconds computed = timeline.finished(marks.backward);
-  const Seconds updated = timeline.finished(marks.update);
-  const Seconds end = timeline.finished(marks.end);
-  time.io = (copying - start) + (end - updated);
+  const Seconds staged = timeline.finished(marks.staged);
+  const Seconds end = timeline.finished(marks.update);
+  time.io = (copying - start) + (staged - computed);
   time.h2d = timeline.finished(marks.h2d) - copying;
   time.forward = timeline.finished(marks.forward) - timeline.finished(marks.h2d);
   time.backward = computed - timeline.finished(marks.forward);
-  time.exposed_comm = timeline.finished(marks.waited) - computed;
-  time.update = updated - timeline.finished(marks.waited);
+  time.exposed_comm = timeline.finished(marks.waited) - staged;
+  time.update = end - timeline.finished(marks.waited);
   time.total = end - start;
   for (const TaskId message : marks.messages) {
-    const Seconds hidden_until = std::min(timeline.finished(message), computed);
+    const Seconds hidden_until = std::min(timeline.finished(message), staged);
     time.hidden_comm += std::max(Seconds(), hidden_until - timeline.started(message));
   }
   return time;
@@ -255,7 +265,7 @@ std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations,
   for (int k = iterations - count; k < iterations; ++k) {
     const auto i = static_cast<std::size_t>(k);
     const Marks& marks = graph.iterations()[i];
-    const Seconds start = timeline.finished(graph.iterations()[i - 1].end);
+    const Seconds start = timeline.finished(graph.iterations()[i - 1].update);
     observed.push_back({phases(plan, timeline, marks, start), lead(plan, timeline, marks, start)});
   }
   return observed;

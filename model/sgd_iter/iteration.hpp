@@ -53,12 +53,13 @@ struct IterationPlan {
 ///     loss); with several ranks also for the last message before it gives the update;
 ///   communication thread (wait_free, bucketed): messages one at a time, in order.
 /// Input on the path: the batch is taken when the iteration before has ended, and copied. Ahead:
-/// batch k + 1 is taken once it is read, the device has read batch k and the host has given the
-/// update of iteration k, and a copy engine copies it from then on; iteration k ends no earlier
-/// than batch k + 1 is taken, and forward of k + 1 waits for the copy. As the engine times them, io
-/// is what the end of an iteration waits for the batch to be taken, h2d what the start of the next
-/// one waits for the copy of it. Consecutive layers with no message between them are one task,
-/// which changes no time.
+/// batch k + 1 is taken once it is read, the device has read batch k and the host has given
+/// backward of iteration k, and a copy engine copies it from then on; the host waits for messages
+/// (sequential: sends them) and gives the update of iteration k once batch k + 1 is taken, and
+/// forward of k + 1 waits for the copy. As the engine times them, io is what the end of backward
+/// waits for the batch to be taken, exposed_comm what then is still missing of the messages, h2d
+/// what the start of the next iteration waits for the copy. Consecutive layers with no message
+/// between them are one task, which changes no time.
 IterationTime simulate_iteration(const IterationPlan& plan);
 
 /// The same from (1.2), (1.3') or (1.3), and (1.9). Absent where threads may want more cores than

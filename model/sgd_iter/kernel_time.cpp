@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/statistics.hpp"
+#include "model/sgd_iter/unfused.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -77,6 +78,15 @@ bool measured_alone(const std::vector<const KernelTime*>& kernels) {
 
 }  // namespace
 
+/// The parts of fused layers, and their times.
+struct KernelTimes::Unfused {
+  Unfused(const Network& fused, const Machine& machine, const Run& run, int ranks_on_node,
+          Notes& notes)
+      : parts(fused), times(parts.network(), machine, run, ranks_on_node, notes) {}
+  UnfusedNetwork parts;
+  KernelTimes times;
+};
+
 KernelTimes::KernelTimes(const Network& network, const Machine& machine, const Run& run,
                          int ranks_on_node, Notes& notes)
     : network_(&network),
@@ -101,10 +111,38 @@ KernelTimes::KernelTimes(const Network& network, const Machine& machine, const R
   }
   if (ranks_on_node > 1) find_mean_pressure();
   find_usual_give();
+  if (needs_parts()) {
+    unfused_ = std::make_unique<const Unfused>(network, machine, run, ranks_on_node, notes);
+  }
+}
+
+KernelTimes::~KernelTimes() = default;
+
+bool KernelTimes::needs_parts() const {
+  return std::ranges::any_of(network_->layers(), [this](const Layer& layer) {
+    return layer.relu && kernels_of({layer.id, Pass::forward}) == nullptr;
+  });
+}
+
+/// Empty of a step that was measured, and of one without a ReLU.
+std::vector<Step> KernelTimes::parts_of(Step step) const {
+  if (!unfused_ || !network_->layer(step.layer).relu || kernels_of(step) != nullptr) return {};
+  return unfused_->parts.steps(step);
 }
 
 Estimate<Seconds> KernelTimes::time(Step step) const {
   if (!machine_->fitted) return nominal(step);
+  const std::vector<Step> parts = parts_of(step);
+  if (!parts.empty()) {
+    notes_->add(
+        "fused kernels not measured: taken as the layer's own, and of backward with that of its "
+        "ReLU, so that only the ReLU's forward pass is saved; dlscale bench conv --fuse relu "
+        "measures them",
+        kernel_key(*network_, step.layer));
+    Estimate<Seconds> sum;
+    for (const Step part : parts) sum += unfused_->times.time(part);
+    return sum;
+  }
   const Kernels* kernels = kernels_of(step);
   if (kernels == nullptr) return by_efficiency(step);
   const int on_node = nearest_ranks_on_node(*kernels);
@@ -115,6 +153,11 @@ Estimate<Seconds> KernelTimes::time(Step step) const {
 
 Estimate<Seconds> KernelTimes::give(Step step) const {
   if (!usual_give_) return {};
+  if (const std::vector<Step> parts = parts_of(step); !parts.empty()) {
+    Estimate<Seconds> sum;
+    for (const Step part : parts) sum += unfused_->times.give(part);
+    return sum;
+  }
   const Kernels* kernels = kernels_of(step);
   const KernelTime* nearest = nullptr;
   const auto distance = [&](const KernelTime* kernel) {
@@ -145,6 +188,11 @@ void KernelTimes::find_usual_give() {
 
 TimeSource KernelTimes::source(Step step) const {
   if (!machine_->fitted) return TimeSource::data_sheet;
+  if (const std::vector<Step> parts = parts_of(step); !parts.empty()) {
+    TimeSource source = TimeSource::unfused;
+    for (const Step part : parts) source = std::max(source, unfused_->times.source(part));
+    return source;
+  }
   const Kernels* kernels = kernels_of(step);
   if (kernels == nullptr) return TimeSource::efficiency;
   const int on_node = nearest_ranks_on_node(*kernels);

@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ namespace dlscale::model {
 ///     the nearest number that was measured;
 ///   between two measured batches: affine interpolation;
 ///   outside of them: the nearest one, scaled by the declared work;
+///   a layer with its ReLU, measured only without: its parts (unfused.hpp);
 ///   never measured: the roofline that the measured kernels of this machine span (those beside as
 ///     many ranks or the nearest number), at the efficiency that kernels of the same kind and pass
 ///     reach, else of the same pass, else all;
@@ -47,6 +49,9 @@ class KernelTimes {
   /// threads. All arguments must outlive this.
   KernelTimes(const Network& network, const Machine& machine, const Run& run, int ranks_on_node,
               Notes& notes);
+  ~KernelTimes();
+  KernelTimes(const KernelTimes&) = delete;
+  KernelTimes& operator=(const KernelTimes&) = delete;
   [[nodiscard]] Estimate<Seconds> time(Step step) const;
   /// The host's time to give the step to a device that runs beside it: that of the kernel at the
   /// nearest batch and number of ranks; of a kernel it was not measured with, the median of all
@@ -58,6 +63,9 @@ class KernelTimes {
  private:
   using Batches = std::map<int, const KernelTime*>;
   using Kernels = std::vector<const KernelTime*>;
+  struct Unfused;
+  [[nodiscard]] bool needs_parts() const;
+  [[nodiscard]] std::vector<Step> parts_of(Step step) const;
   [[nodiscard]] Estimate<Seconds> nominal(Step step) const;
   [[nodiscard]] const Kernels* kernels_of(Step step) const;
   [[nodiscard]] Estimate<Seconds> beside(const Kernels& kernels, int ranks_on_node,
@@ -88,6 +96,7 @@ class KernelTimes {
   /// ē for t(1) (first) and t(n) (second) at the low end, the value, the high end.
   std::array<std::array<double, 3>, 3> mean_pressure_{};
   std::optional<Estimate<Seconds>> usual_give_;  ///< none: no kernel was measured with it
+  std::unique_ptr<const Unfused> unfused_;       ///< where fused kernels were not measured
 };
 
 }  // namespace dlscale::model

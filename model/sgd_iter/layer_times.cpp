@@ -7,6 +7,7 @@
 #include "core/step.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
+#include "model/sgd_iter/memory.hpp"
 #include "model/sgd_iter/message_time.hpp"
 
 namespace dlscale::model {
@@ -56,6 +57,8 @@ std::string_view time_source_name(TimeSource source) {
       return "interpolated";
     case TimeSource::extrapolated:
       return "extrapolated";
+    case TimeSource::unfused:
+      return "unfused";
     case TimeSource::efficiency:
       return "efficiency";
     case TimeSource::data_sheet:
@@ -69,6 +72,7 @@ LayerTimes layer_times(const Network& read, const Machine& machine, const Run& r
   const Network network = as_run(read, run);
   check_device(machine.cluster, run);
   Notes notes;
+  check_memory(network, machine.cluster, run, notes);
   const Placement place{run.ranks, run.ranks_per_node};
   LayerTimes times;
   times.run = run;

@@ -46,7 +46,7 @@ struct Prediction {
 
 /// One prediction for each number of ranks, of as_run() of the network. Pure: reads no file, no
 /// clock, no device. Throws ConfigError if the machine lacks what the run needs, naming the
-/// benchmark to run.
+/// benchmark to run, and if its memory cannot hold the run (memory.hpp).
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks);
 

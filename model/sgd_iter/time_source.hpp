@@ -10,6 +10,7 @@ enum class TimeSource {
   other_ranks,   ///< measured beside another number of ranks on a node
   interpolated,  ///< between two measured batches
   extrapolated,  ///< from another batch by its work; from fewer ranks or other sizes of messages
+  unfused,       ///< of the layer and of its ReLU, measured by themselves
   efficiency,    ///< never measured: the efficiency that kernels of its kind reach
   data_sheet,
 };

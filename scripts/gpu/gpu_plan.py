@@ -19,6 +19,7 @@ DATA = "--data {work}/pictures-256"
 NEEDS = ("cuda",)
 RATE = "--rate 0.001"  # no network's loss grows without bound in the few iterations that are timed
 ALONE = 9  # repeat of trainings that no training by PyTorch alternates with
+TIMED = 8  # repeat of those that differ in whether their phases are timed
 # Batches copied to the device, as f32: a quarter of each batch trained is as many bytes as the
 # batch itself is when its pictures travel as bytes, as they do unless told otherwise.
 COPIED = sorted({batch // 4 for batch in BATCHES} | set(BATCHES))
@@ -56,13 +57,15 @@ def feeding():
     return f"{DATA} --loader-threads {max(1, machine.usable_cores() - 2)} --prefetch 4"
 
 
-def train(network, batch, dtype, iterations, repeat=1, launch="eager", fuse="none"):
-    """An action: training, every iteration timed."""
+def train(
+    network, batch, dtype, iterations, repeat=1, launch="eager", fuse="none", phases="yes"
+):
+    """An action: training, every iteration timed, and its phases unless told not to."""
     return bench(
         "e2e",
         f"--network {network} --batch {batch} --dtype {dtype} --backend cuda {feeding()} "
         f"--iterations {iterations} --warmup 5 --repeat {repeat} --launch {launch} --fuse {fuse} "
-        f"{RATE}",
+        f"--phases {phases} {RATE}",
         "training.jsonl",
     )
 
@@ -166,12 +169,25 @@ def _pair(network, batch, dtype, turn, launch="graph", fuse="relu"):
     ]  # fmt: skip
 
 
+def _timed_both_ways():
+    """One after the other, with and without marks at the ends of phases: what these cost."""
+    return [
+        Step(f"phases-{phases}-{launch}", "training, to tell what timing phases costs",
+             "train-resnet50", SET_UP["resnet50"] + 10, 180,
+             train("resnet50", 256, "bf16", 40, TIMED, launch, fuse, phases), NEEDS,
+             f"train-bf16-{launch}", 1)
+        for launch, fuse in [("graph", "relu"), ("eager", "none")]
+        for phases in ["yes", "no"]
+    ]  # fmt: skip
+
+
 def _without():
     """The same with ReLUs that are layers and kernels launched one by one, where it tells most."""
     found = []
     for batch, dtype in [(256, "bf16"), (16, "bf16"), (256, "tf32")]:
         for network in NETWORKS:
             found += _pair(network, batch, dtype, 1, "eager", "none")
+    found += _timed_both_ways()
     fit = models.fit_and_judge("gpu", "parts.jsonl", "training.jsonl", "cuda", cluster(), 1)
     found.append(Step("fit-plain", "calibrate, validate", "fit", 3, 60, fit, NEEDS, turn=1))
     words = "--network resnet50 --batch 256 --dtype bf16 --backend cuda --max-time 2"

@@ -132,10 +132,10 @@ def _add_host_program(pack, host_build, description):
     """A program without CUDA's libraries, for the processor's part on a machine that lacks one."""
     program = host_build / "dlscale" if host_build else None
     if program is None or not program.is_file():
-        pack.manifest["host_program"] = "was not built when this was packed"
+        pack.manifest["host_program"] = f"{program or 'it'} was not built when this was packed"
         return
     if _commit(_description(program)) != _commit(description):
-        pack.manifest["host_program"] = f"{host_build.name} was built from another commit"
+        pack.manifest["host_program"] = f"{program} was built from another commit"
         return
     pack.add_program("dlscale-host", program)
     pack.manifest["host_program"] = True

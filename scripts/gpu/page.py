@@ -87,7 +87,7 @@ def _ours(record):
         axes, series = row.get("axes", {}), row.get("series", {})
         if axes.get("network") != "resnet50" or "t_iter" not in series:
             continue
-        if int(axes.get("repeat", 1)) == gpu_plan.ALONE:
+        if int(axes.get("repeat", 1)) in (gpu_plan.ALONE, gpu_plan.TIMED):
             continue
         columns = found.setdefault((int(axes["batch"]), axes["dtype"]), {})
         columns.setdefault(_way(axes), []).append(_median_of(series["t_iter"]))
@@ -135,6 +135,25 @@ def _peer_lines(record):
         *_table(head, rows),
         "",
     ]
+
+
+def _timing_lines(record):
+    """What marking the ends of phases adds to an iteration, by pairs of trainings."""
+    pairs = {}
+    for row in record.lines("training.jsonl"):
+        axes, series = row.get("axes", {}), row.get("series", {})
+        if int(axes.get("repeat", 1)) == gpu_plan.TIMED and "t_iter" in series:
+            cell = (axes["network"], axes["batch"], axes["dtype"], _way(axes))
+            pairs.setdefault(cell, {})[axes["phases"]] = _median_of(series["t_iter"])
+    found = []
+    for (network, batch, dtype, way), times in pairs.items():
+        if len(times) == 2:
+            found.append(
+                f"- {network}, batch {batch}, {dtype}, {way}: {1e3 * times['yes']:.3f} ms an "
+                f"iteration with its phases timed, {1e3 * times['no']:.3f} ms as a whole "
+                f"({_percent(times['yes'] / times['no'] - 1)} longer)"
+            )
+    return ["## What timing phases costs", "", *found, ""] if found else []
 
 
 def _rival_lines(record, ceilings):
@@ -189,7 +208,8 @@ def text(record, title, state):
     steps = [line for line in lines if "step" in line]
     found = [f"# {title}", "", state, ""]
     ceilings = next((line["ceilings"] for line in lines if "ceilings" in line), None)
-    found += _models_lines(steps) + _peer_lines(record) + _rival_lines(record, ceilings)
+    found += _models_lines(steps) + _peer_lines(record) + _timing_lines(record)
+    found += _rival_lines(record, ceilings)
     found += _steps_lines(steps)
     found += _machine_lines(machine)
     files = [(f"`{name}`", what) for name, what in FILES.items() if record.path(name).exists()]

@@ -113,6 +113,12 @@ class BadInput(ProgramTest):
         time = lambda document: document["predictions"][0]["time"]["t_iter_s"]
         self.assertGreater(time(slow), time(fast))
 
+    def test_a_batch_beyond_the_memory_of_the_device(self):
+        words = ["predict", "--network", "resnet50", "--cluster", "h200x8", "--ranks", "1", "--batch"]
+        for more in [[], ["--layers"]]:
+            self.assert_refused(run(*words, "65536", *more), 2, "parameters and activations alone", "141 GB", "--batch")
+        self.assertNotIn("141 GB", run(*words, "256").stdout)
+
     def test_choose_refuses_what_cannot_be(self):
         words = ["choose", "--network", "alexnet", "--kernels", self.folder]
         self.assert_refused(run(*words), 2, "cannot be read", "roofline fit")
@@ -196,6 +202,16 @@ class BadInput(ProgramTest):
         for picture in data.rglob("*.jpg"):
             picture.write_bytes(picture.read_bytes()[: picture.stat().st_size // 2])
         self.assert_refused(self.train("--data", data), 2, ".jpg", "truncated")
+
+    def test_a_backend_that_is_not_here_is_told_first_and_once(self):
+        told = run("info").stdout.splitlines()
+        absent = any(line.split()[:1] == ["cuda"] and "not in this build" in line for line in told)
+        words = ["bench", "e2e", "--network", self.network, "--data", self.folder / "nowhere"]
+        for name, code in ([("cuda", 6)] if absent else []) + [("abacus", 2)]:
+            for ranks in [0, 2] if MPIEXEC else [0]:
+                result = run(*words, "--backend", name, ranks=ranks, timeout=60)
+                self.assert_refused(result, code, name, "--backend")
+                self.assertEqual(result.stdout, "")
 
     def test_damaged_picture_of_one_of_two_ranks(self):
         if not MPIEXEC:

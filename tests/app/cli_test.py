@@ -213,6 +213,17 @@ class Cli(ProgramTest):
             self.assertIn(part, refused.stderr)
         other = run("roofline", "fit", *results, "-o", results[0])
         self.assertEqual(other.returncode, 2, other.stderr)
+        kept = kernels.read_text()
+        few = self.folder / "few.jsonl"
+        measured = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time",
+                       0.02, "--algorithms", "all", "-o", few)
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        for output in (kernels, self.folder / "new.json"):
+            nothing = run("roofline", "fit", few, "-o", output)
+            self.assertEqual(nothing.returncode, 3, nothing.stderr)
+            self.assertIn("nothing was written", nothing.stderr)
+        self.assertEqual(kernels.read_text(), kept)
+        self.assertFalse((self.folder / "new.json").exists())
 
     def train(self, data, name, ranks=0, *more):
         out = self.folder / name

@@ -7,34 +7,19 @@ import sys
 import tempfile
 import unittest
 
+from tiny import SANITIZERS, TINY_NETWORK
+
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
 MPIEXEC = sys.argv[2] if len(sys.argv) > 2 else ""
 
-TINY_NETWORK = """
-network: tiny
-doc: small enough for tests
-source: made up
-input: {channels: 3, height: 32, width: 32}
-layers:
-  - {name: conv1, kind: convolution, out_channels: 8, kernel: 5, stride: 2, pad: 2}
-  - {name: relu1, kind: relu}
-  - {name: pool1, kind: max_pooling, kernel: 2, stride: 2}
-  - {name: fc, kind: fully_connected, outputs: 10}
-  - {name: loss, kind: softmax_cross_entropy}
-"""
-
 
 def environment():
-    variables = dict(os.environ)
+    variables = dict(os.environ) | SANITIZERS
     variables.update(
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
         OMPI_MCA_rmaps_base_oversubscribe="1",
         OMPI_MCA_hwloc_base_binding_policy="none",
-        # MPI keeps memory until the end of the process: leaks of the library, not ours.
-        ASAN_OPTIONS="detect_leaks=0",
-        # Nor is it built for a thread sanitizer, which does not see how it synchronises.
-        TSAN_OPTIONS="ignore_noninstrumented_modules=1",
     )
     return variables
 

@@ -163,6 +163,15 @@ TEST_F(Gpus, TakeGraphsAtOnce) {
   EXPECT_FALSE(mentions(eager, "replay a graph"));
 }
 
+TEST_F(Gpus, SayThatGraphsChangeNothingWhereNoHostTimeIsKnown) {
+  const Prediction eager = one();
+  launch_ = Launch::graph;
+  const Prediction graph = one();
+  EXPECT_EQ(graph.time.total, eager.time.total);
+  EXPECT_TRUE(mentions(graph, "predicted as eager launches are")) << all(graph.notes);
+  EXPECT_FALSE(mentions(eager, "eager launches"));
+}
+
 TEST_F(Gpus, OnlyAreGivenGraphs) {
   machine_.cluster.device.kind = DeviceKind::cpu;
   launch_ = Launch::graph;

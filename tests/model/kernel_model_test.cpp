@@ -428,6 +428,7 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
       ADD_FAILURE() << to << " was taken";
     } catch (const ConfigError& error) {
       EXPECT_NE(std::string(error.what()).find("kernels.json"), std::string::npos);
+      EXPECT_EQ(std::string(error.what()).find("json.exception"), std::string::npos);
     }
   };
   refused("dlscale.kernels", "dlscale.machine");

@@ -145,8 +145,7 @@ class Engine {
     for (const GivenStep& step : plan_->forward) clock_.run(step);
     exchange();
     clock_.run(plan_->update);
-    stage();
-    end_ = std::max(clock_.device, taken_.back());
+    end_ = clock_.device;
     return end_ - start;
   }
 
@@ -160,6 +159,9 @@ class Engine {
         sent = std::max(sent, clock_.device) + plan_->message[i];
       }
     }
+    stage();
+    clock_.host = std::max(clock_.host, taken_.back());
+    if (sequential) clock_.device = std::max(clock_.device, clock_.host);
     for (const double message : plan_->message) {
       if (sequential && message >= 0) sent = std::max(sent, clock_.device) + message;
     }
@@ -258,16 +260,31 @@ void expect_waits(const IterationPlan& plan, double io, double h2d) {
 TEST(CopiedAhead, ShowsOnlyWhatComputeDoesNotHide) {
   expect_waits(one_worker(3, 3), 0, 0);
   expect_waits(one_worker(0, 6), 0, 2);   // 6 s of copying, 4 s of compute
-  expect_waits(one_worker(10, 1), 5, 1);  // read every 10 s; the copy and 4 s of compute after it
+  expect_waits(one_worker(10, 1), 6, 0);  // read every 10 s; update and copy after it, side by side
   expect_waits(one_worker(5, 3), 0, 1);   // the copy starts 2 s before the end of the iteration
 }
 
-TEST(CopiedAhead, WaitsForTheMessagesOfSeveralWorkers) {
-  IterationPlan plan = one_worker(0, 3);
-  plan.backward = {{Seconds(2), Seconds(0.5)}};
-  expect_waits(plan, 0, 2);  // all but the update's 1 s
-  plan.schedule = Schedule::sequential;
-  expect_waits(plan, 0, 2);
+TEST(CopiedAhead, TravelsBesideTheComputeAndMessagesOfSeveralWorkers) {
+  for (const Schedule schedule : all_schedules) {
+    IterationPlan plan = one_worker(0, 4.5);
+    plan.backward = {{Seconds(2), Seconds(0.5)}};
+    plan.schedule = schedule;
+    expect_waits(plan, 0, 0);
+    plan.h2d = Seconds(6);
+    expect_waits(plan, 0, 1.5);  // 4.5 s of compute and the message
+  }
+}
+
+TEST(CopiedAhead, CountsMessagesBesideAWaitForInputAsHidden) {
+  IterationPlan plan = one_worker(10, 1);
+  plan.backward = {{Seconds(2), Seconds(4)}};  // compute 3 s, message to 7 s, batch taken at 9 s
+  expect_waits(plan, 6, 0);
+  EXPECT_NEAR(simulate_iteration(plan).exposed_comm.si(), 0, 1e-9);
+  EXPECT_NEAR(simulate_iteration(plan).hidden_comm.si(), 4, 1e-9);
+  plan.schedule = Schedule::sequential;  // the batch is taken at 5 s, message and update after it
+  expect_waits(plan, 2, 0);
+  EXPECT_NEAR(simulate_iteration(plan).exposed_comm.si(), 4, 1e-9);
+  EXPECT_NEAR(simulate_iteration(plan).hidden_comm.si(), 0, 1e-9);
 }
 
 TEST(CopiedAhead, HasNoClosedFormWhereTheHostTakesTimeAndSaysWhy) {

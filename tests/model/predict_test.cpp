@@ -208,10 +208,55 @@ TEST_F(TwoWorkers, SaysWhichFusedKernelsWereNotMeasured) {
   EXPECT_TRUE(one(run).notes.empty());
   run.fuse_relu = true;
   const Prediction p = one(run);
-  EXPECT_TRUE(mentions(p, "never measured: taken at the median efficiency of convolution forward"))
-      << all(p.notes);
+  EXPECT_TRUE(mentions(p, "fused kernels not measured")) << all(p.notes);
+  EXPECT_TRUE(mentions(p, "bench conv --fuse relu")) << all(p.notes);
   EXPECT_TRUE(mentions(p, "convolution c3 h16 w16 k8 r3 s3 stride1 pad1 groups1 bias relu"))
       << all(p.notes);
+  const LayerTimes layers = layer_times(network_, machine_, run);
+  EXPECT_EQ(layers.layers[1].forward_source, TimeSource::unfused);
+  EXPECT_EQ(layers.layers[2].forward_source, TimeSource::measured);
+}
+
+TEST_F(TwoWorkers, TakesFusedLayersThatWereNotMeasuredByTheirParts) {
+  TrainingRun run = small_run(1);
+  run.cores_per_rank = 2;
+  run.fuse_relu = true;
+  const Prediction p = one(run);
+  const Step relu{LayerId(2), Pass::forward};  // relu1
+  const double saved = kernel_seconds(work(network_, relu, batch, DType::f32));
+  EXPECT_NEAR(p.time.forward.si(), forward() - saved, 1e-9 * forward());
+  EXPECT_NEAR(p.time.backward.si(), backward(), 1e-9 * backward());
+}
+
+/// Every kind of layer that takes a ReLU in, and one that does not.
+Network with_relus() {
+  return Network("relus", {3, 8, 8},
+                 {{"conv", Convolution{4, 3, 3, 1, 1, 1, true}, {"input"}},
+                  {"conv_relu", Relu{}, {"conv"}},
+                  {"norm", BatchNorm{}, {"conv_relu"}},
+                  {"norm_relu", Relu{}, {"norm"}},
+                  {"sum", Sum{}, {"norm_relu", "conv_relu"}},
+                  {"sum_relu", Relu{}, {"sum"}},
+                  {"fc", FullyConnected{10, true}, {"sum_relu"}},
+                  {"fc_relu", Relu{}, {"fc"}},
+                  {"fc2", FullyConnected{10, true}, {"fc_relu"}},
+                  {"loss", SoftmaxCrossEntropy{}, {"fc2"}}});
+}
+
+TEST_F(TwoWorkers, NeverTakesLongerFusedThanNotWhereOnlyTheLatterWasMeasured) {
+  network_ = with_relus();
+  machine_ = calibrate(two_workers(), results(network_, batch));
+  machine_.cluster.host.cores = 16;
+  for (const int ranks : {1, 2}) {
+    TrainingRun run = small_run(ranks);
+    run.cores_per_rank = 8;
+    const Prediction apart = one(run);
+    run.fuse_relu = true;
+    const Prediction fused = one(run);
+    EXPECT_LT(fused.time.forward, apart.time.forward) << ranks;
+    EXPECT_NEAR(fused.time.backward / apart.time.backward, 1, 1e-9) << ranks;
+    EXPECT_LE(fused.time.total, apart.time.total) << ranks;
+  }
 }
 
 TEST_F(TwoWorkers, TakesKernelsFromTheNearestNumberOfRanksAndSaysSo) {

@@ -298,6 +298,21 @@ class Judgement(FolderTest):
         )
 
 
+    def test_the_page_tells_what_timing_phases_costs(self):
+        made = record.Record(self.folder / "out")
+        for phases, seconds in [("yes", 0.0102), ("no", 0.01)]:
+            self.assertNotIn("What timing phases costs", page.text(made, "t", "s"))
+            axes = {"network": "resnet50", "batch": "256", "dtype": "bf16", "launch": "graph"}
+            axes |= {"fuse": "relu", "repeat": str(gpu_plan.TIMED), "phases": phases}
+            series = {"t_iter": {"samples": [[seconds] * 3]}}
+            made.line("training.jsonl", {"axes": axes, "series": series})
+        self.assertIn(
+            "- resnet50, batch 256, bf16, graph, ReLUs fused: 10.200 ms an iteration with its "
+            "phases timed, 10.000 ms as a whole (2.0 % longer)",
+            page.text(made, "t", "s"),
+        )
+
+
 def timed(algorithm, seconds, status="ok", computed="forward", **more):
     """A result of bench conv --algorithms all."""
     axes = {

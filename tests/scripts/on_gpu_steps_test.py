@@ -222,6 +222,12 @@ class Training(unittest.TestCase):
         for batch in gpu_plan.BATCHES:
             self.assertIn(batch // 4, gpu_plan.COPIED)
 
+    def test_phases_are_timed_in_one_of_two_runs_alike(self):
+        names = [step.name for step in gpu_plan.training_steps()]
+        for launch in ["graph", "eager"]:
+            first = names.index(f"phases-yes-{launch}")
+            self.assertEqual(names[first + 1], f"phases-no-{launch}")
+
     def test_there_is_time_to_compile_plans(self):
         for step in gpu_plan.training_steps():
             if step.name.startswith("train-"):

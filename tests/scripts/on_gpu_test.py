@@ -16,27 +16,14 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "dev"
-sys.path.insert(0, str(ROOT / "scripts" / "gpu"))
+sys.path[:0] = [str(ROOT / "scripts" / "gpu"), str(ROOT / "tests" / "app")]
 
-import libraries  # noqa: E402 (found through the path above)
+import libraries  # noqa: E402 (found through the paths above)
 import needs  # noqa: E402
 import programs  # noqa: E402
+from tiny import SANITIZERS, TINY_NETWORK  # noqa: E402
 
 PACK = [sys.executable, ROOT / "scripts" / "on_gpu", "--pack"]
-TINY_NETWORK = """
-network: tiny
-doc: small enough for tests
-source: made up
-input: {channels: 3, height: 32, width: 32}
-layers:
-  - {name: conv1, kind: convolution, out_channels: 8, kernel: 5, stride: 2, pad: 2}
-  - {name: relu1, kind: relu}
-  - {name: pool1, kind: max_pooling, kernel: 2, stride: 2}
-  - {name: fc, kind: fully_connected, outputs: 10}
-  - {name: loss, kind: softmax_cross_entropy}
-"""
-# MPI is built without sanitizers: it leaks at exit and synchronises in ways that they cannot see.
-SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "ignore_noninstrumented_modules=1"}
 
 
 def nothing_installed(folder):

@@ -83,6 +83,29 @@ TEST(FusedTraining, IsTheSameOnReferenceToTheLastBit) {
   }
 }
 
+/// Dropout behind ReLUs that are taken in, so that it is another layer than before.
+Network network_that_drops() {
+  return {"drops",
+          {3, 6, 6},
+          {{"conv", Convolution{.out_channels = 4, .kernel_h = 3, .kernel_w = 3}, {"input"}},
+           {"relu", Relu{}, {"conv"}},
+           {"drop1", Dropout{.probability = 0.4}, {"relu"}},
+           {"fc1", FullyConnected{.outputs = 8}, {"drop1"}},
+           {"drop2", Dropout{}, {"fc1"}},
+           {"fc2", FullyConnected{.outputs = 4}, {"drop2"}},
+           {"loss", SoftmaxCrossEntropy{}, {"fc2"}}}};
+}
+
+TEST(FusedTraining, DropsTheSameElements) {
+  const Network network = network_that_drops();
+  const auto device = open_backend("reference");
+  const Trained apart = train(network, *device, 3);
+  const Trained together = train(fuse_relu(network), *device, 3);
+  EXPECT_EQ(together.losses, apart.losses);
+  EXPECT_EQ(together.gradients, apart.gradients);
+  EXPECT_EQ(together.parameters, apart.parameters);
+}
+
 TEST(FusedTraining, IsTheSameOnADeviceWithMemoryOfItsOwn) {
   const Network fused = fuse_relu(network_with_relus());
   const auto reference = open_backend("reference");

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
-#include <mutex>
+#include <chrono>
+#include <future>
+#include <utility>
 
 #include "tests/backend/compute/remote_device.hpp"
+#include "tests/train/engine/failing_communicator.hpp"
 #include "tests/train/engine/worker.hpp"
 #include "train/staging.hpp"
 
@@ -59,6 +62,44 @@ TEST(TrainingOnARemoteDevice, ComputesWhatTheHostDoes) {
         EXPECT_EQ(there.gradients, expected.gradients) << ranks << schedule_name(schedule);
       }
     }
+  }
+}
+
+/// One rank of two whose messages arrive once a batch was asked for, and never before.
+class ArrivesAfterABatch : public FailingCommunicator {
+ public:
+  explicit ArrivesAfterABatch(std::shared_future<void> asked_for)
+      : FailingCommunicator(-1), asked_for_(std::move(asked_for)) {}
+  void all_reduce(std::span<float>, backend::Reduction) override {
+    if (asked_for_.wait_for(std::chrono::seconds(20)) == std::future_status::ready) return;
+    throw LibraryError("no batch was asked for while gradients travelled.");
+  }
+  void all_reduce(std::span<double>, backend::Reduction) override {}
+  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {
+    return std::make_unique<ArrivesAfterABatch>(*this);
+  }
+
+ private:
+  std::shared_future<void> asked_for_;
+};
+
+TEST(TrainingOnARemoteDevice, TakesTheNextBatchBeforeTheGradientsHaveArrived) {
+  for (const Schedule schedule : schedules) {
+    const Network network = chain_network();
+    const auto device = backend::make_remote_device();
+    Program program(network, *device, 2, DType::f32);
+    program.initialise(1);
+    MadeData data(network, 2);
+    std::promise<void> asked_for;
+    ArrivesAfterABatch communicator(asked_for.get_future().share());
+    int batches = 0;
+    const auto next = [&]() -> const Batch& {
+      if (++batches == 2) asked_for.set_value();
+      return data.next();
+    };
+    Trainer trainer(program, communicator, next, with(schedule));
+    EXPECT_NO_THROW(trainer.iterate()) << schedule_name(schedule);
+    EXPECT_EQ(batches, 2) << schedule_name(schedule);
   }
 }
 
