@@ -1,7 +1,6 @@
 #include "bench/memory/host_sweep.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -11,6 +10,7 @@
 #include "bench/gather.hpp"
 #include "bench/memory/host_chase.hpp"
 #include "bench/memory/level_series.hpp"
+#include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
@@ -44,8 +44,7 @@ double HostSweep::visit(std::span<const std::size_t> places, std::size_t in_a_ro
 }
 
 Measurement HostSweep::verdict() const {
-  double wrong = wrong_;
-  communicator_->all_reduce(std::span(&wrong, 1), backend::Reduction::sum);
+  const double wrong = sum_of_ranks(*communicator_, wrong_);
   if (wrong > 0) return wrong_chase(wrong);
   Measurement measurement;
   measurement.max_relative_error = 0;
@@ -76,12 +75,6 @@ Measurement wrong_chase(double places) {
   measurement.reason =
       fmt::format("{} places of a pointer chase were not visited exactly once", places);
   return measurement;
-}
-
-std::size_t memory_share(const backend::Communicator& communicator) {
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return static_cast<std::size_t>(memory / 8 / communicator.node_size());
 }
 
 std::size_t largest_set(backend::Communicator& communicator) {

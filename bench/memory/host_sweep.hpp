@@ -50,10 +50,8 @@ Measurement unsupported(const Unsupported& error);
 /// A row whose chases are wrong at so many places.
 Measurement wrong_chase(double places);
 
-/// An eighth of the memory of the node, shared by its ranks.
-std::size_t memory_share(const backend::Communicator& communicator);
 /// Of a sweep: four times the last-level cache (256 MiB where the system does not tell it), at most
-/// memory_share(); rank 0's, since all ranks make the same sweep. Collective.
+/// memory_share() (room.hpp); rank 0's, since all ranks make the same sweep. Collective.
 std::size_t largest_set(backend::Communicator& communicator);
 
 }  // namespace dlscale::bench
