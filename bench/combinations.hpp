@@ -4,6 +4,7 @@
 
 namespace dlscale::bench {
 
+/// Of no lists: the one combination of nothing, from which those of more lists are made.
 inline std::vector<std::tuple<>> combinations() {
   return {{}};
 }
