@@ -18,4 +18,9 @@ std::vector<std::vector<double>> gather(backend::Communicator& communicator,
   return all;
 }
 
+double sum_of_ranks(backend::Communicator& communicator, double mine) {
+  communicator.all_reduce(std::span(&mine, 1), backend::Reduction::sum);
+  return mine;
+}
+
 }  // namespace dlscale::bench

@@ -9,4 +9,7 @@ namespace dlscale::bench {
 std::vector<std::vector<double>> gather(backend::Communicator& communicator,
                                         const std::vector<double>& mine);
 
+/// Collective: the sum of what every rank has.
+double sum_of_ranks(backend::Communicator& communicator, double mine);
+
 }  // namespace dlscale::bench

@@ -59,6 +59,12 @@ bool bound_by_launcher() {
   return !(parent == allowed_processors());
 }
 
+/// Nothing of it changes while a process runs.
+const Topology& machine() {
+  static const Topology found = read_topology();
+  return found;
+}
+
 Bytes physical_memory() {
   return Bytes(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
                static_cast<double>(sysconf(_SC_PAGESIZE)));
@@ -79,7 +85,7 @@ ConfigError too_few_cores(int share, int cores_per_rank, std::size_t usable) {
 
 std::vector<int> usable_cores() {
   const ProcessorSet allowed = allowed_processors();
-  std::vector<HardwareThread> threads = read_topology().threads;
+  std::vector<HardwareThread> threads = machine().threads;
   std::erase_if(threads, [&](const HardwareThread& t) { return !allowed.has(t.number); });
   std::sort(threads.begin(), threads.end(), [](const auto& a, const auto& b) {
     return std::tie(a.place, a.core, a.number) < std::tie(b.place, b.core, b.number);
@@ -117,7 +123,7 @@ BoundThread::~BoundThread() {
 
 Cluster detect_local_cluster(int workers) {
   EXPECT(workers >= 1);
-  const Topology topology = read_topology();
+  const Topology& topology = machine();
   Cluster cluster;
   cluster.name = "local";
   cluster.doc = "this machine, as found by " + topology.source;
@@ -140,8 +146,8 @@ Cluster detect_local_cluster(int workers) {
 }
 
 DataCaches data_caches() {
-  Topology topology = read_topology();
-  if (!topology.caches.empty()) return {std::move(topology.caches), topology.source};
+  const Topology& topology = machine();
+  if (!topology.caches.empty()) return {topology.caches, topology.source};
   return {data_caches_below("/sys/devices/system/cpu"), "/proc and /sys"};
 }
 
@@ -150,15 +156,17 @@ Bytes last_level_cache() {
   return caches.levels.empty() ? Bytes(0) : caches.levels.back().size;
 }
 
-std::vector<std::string> host_warnings(int cores) {
+std::vector<std::string> host_warnings(int threads, int ranks) {
+  EXPECT(threads >= 1 && ranks >= 1);
   std::vector<std::string> warnings;
   const std::size_t usable = usable_cores().size();
-  if (static_cast<std::size_t>(cores) > usable) {
+  if (static_cast<std::size_t>(threads) > usable) {
     warnings.push_back(
         fmt::format("{} cores are to be busy, but this process may use {}; times will be those of "
-                    "cores shared in turn. Use fewer ranks or threads.",
-                    cores, usable));
+                    "cores shared in turn. Use fewer threads or ranks.",
+                    threads, usable));
   }
+  const int cores = threads * ranks;
   const std::optional<double> quota = cpu_quota();
   if (quota && *quota < cores) {
     warnings.push_back(

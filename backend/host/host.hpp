@@ -31,8 +31,8 @@ Bytes last_level_cache();
 /// nothing if there is no limit.
 std::optional<double> cpu_quota();
 
-/// What makes measuring `cores` busy cores here doubtful, with advice: fewer usable cores, or a
-/// quota below them.
-std::vector<std::string> host_warnings(int cores);
+/// What makes measuring here doubtful while each of `ranks` ranks on this node keeps `threads`
+/// cores busy, with advice: this process may use fewer, or a quota is below all of them.
+std::vector<std::string> host_warnings(int threads, int ranks);
 
 }  // namespace dlscale::backend

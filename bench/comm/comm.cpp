@@ -12,6 +12,7 @@
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
+#include "bench/combinations.hpp"
 #include "bench/comm/messages.hpp"
 #include "bench/comm/rotating_buffers.hpp"
 #include "bench/together.hpp"
@@ -219,7 +220,7 @@ std::vector<Cell> make_cells(Context& context) {
   const auto sizes = message_sizes(context.list("sizes"), context.list("networks"));
   const auto waitings = choices(context, "waiting", {"spin", "sleep"});
   const auto caches = choices(context, "cache", {"cold", "hot"});
-  const auto warnings = backend::host_warnings(context.communicator->node_size());
+  const auto warnings = backend::host_warnings(1, context.communicator->node_size());
   const auto rotation_of = rotations();
   std::vector<Cell> cells;
   for (const std::string& collective : collectives) {
@@ -227,18 +228,13 @@ std::vector<Cell> make_cells(Context& context) {
       cells.push_back(make_empty_cell(context, collective));
       continue;
     }
-    for (const std::int64_t bytes : sizes) {
-      for (const std::string& waiting : waitings) {
-        for (const std::string& cache : caches) {
-          const Rotation& rotation = rotation_of.at(cache);
-          Message message{collective, static_cast<std::size_t>(bytes) / sizeof(float),
-                          waiting == "spin" ? Waiting::spin : Waiting::sleep, rotation.size,
-                          warnings};
-          message.warnings.insert(message.warnings.end(), rotation.warnings.begin(),
-                                  rotation.warnings.end());
-          cells.push_back(make_cell(context, message, waiting, cache));
-        }
-      }
+    for (const auto& [bytes, waiting, cache] : combinations(sizes, waitings, caches)) {
+      const Rotation& rotation = rotation_of.at(cache);
+      Message message{collective, static_cast<std::size_t>(bytes) / sizeof(float),
+                      waiting == "spin" ? Waiting::spin : Waiting::sleep, rotation.size, warnings};
+      message.warnings.insert(message.warnings.end(), rotation.warnings.begin(),
+                              rotation.warnings.end());
+      cells.push_back(make_cell(context, message, waiting, cache));
     }
   }
   return cells;

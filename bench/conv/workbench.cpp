@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/host_doubts.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
 #include "core/suggest.hpp"
@@ -89,6 +90,7 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
   if (device_->own_memory()) add_given(measurement, sampler.communicator(), given);
   const std::vector<std::string> doubts = cache_warnings(state);
   measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
+  if (!device_->own_memory()) add_host_doubts(measurement, threads_, sampler.communicator());
   return measurement;
 }
 

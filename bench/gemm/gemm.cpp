@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "bench/benchmark.hpp"
+#include "bench/combinations.hpp"
 #include "bench/gemm/product_bench.hpp"
 #include "core/error.hpp"
 
@@ -13,11 +14,11 @@ namespace {
 
 using Shapes = std::vector<GemmShape>;
 
-/// What is measured if nothing is named.
+/// What is measured if nothing is named: "squares".
 constexpr std::array squares{GemmShape{256, 256, 256}, GemmShape{512, 512, 512},
                              GemmShape{1024, 1024, 1024}, GemmShape{2048, 2048, 2048}};
 
-/// Lists have shapes in common.
+/// Lists and sizes have shapes in common.
 void add(const Shapes& more, Shapes& shapes) {
   for (const GemmShape& shape : more) {
     if (std::ranges::find(shapes, shape) == shapes.end()) shapes.push_back(shape);
@@ -29,12 +30,12 @@ Shapes parse_shapes(const Context& context) {
   if (!context.value("list").empty()) {
     for (const std::string& name : context.list("list")) add(load_gemm_shapes(name), shapes);
   }
-  if (!context.value("sizes").empty()) {
-    for (const std::string& text : context.list("sizes")) {
-      add({parse_gemm_shape(text, "--sizes")}, shapes);
-    }
+  if (!shapes.empty() && context.value("sizes") == "squares") return shapes;
+  for (const std::string& text : context.list("sizes")) {
+    add(text == "squares" ? Shapes(squares.begin(), squares.end())
+                          : Shapes{parse_gemm_shape(text, "--sizes")},
+        shapes);
   }
-  if (shapes.empty()) shapes.assign(squares.begin(), squares.end());
   return shapes;
 }
 
@@ -61,17 +62,15 @@ Selection parse_selection(const Context& context) {
 void add_cells(const std::shared_ptr<Workbench>& workbench, const Selection& selection,
                const backend::Communicator& communicator, std::vector<Cell>& cells) {
   auto axes = workbench->axes(communicator);
-  for (const GemmShape& shape : selection.shapes) {
+  for (const auto& [shape, dtype] : combinations(selection.shapes, selection.dtypes)) {
     axes["kernel"] = kernel_key(shape);
-    for (const DType dtype : selection.dtypes) {
-      axes["dtype"] = dtype_name(dtype);
-      const auto bench = std::make_shared<ProductBench>(workbench, shape, dtype, selection.check);
-      for (const CacheState cache : selection.caches) {
-        axes["cache"] = cache_state_name(cache);
-        cells.push_back({axes, [bench, cache](const Sampler& sampler) {
-                           return bench->measure(sampler, cache);
-                         }});
-      }
+    axes["dtype"] = dtype_name(dtype);
+    const auto bench = std::make_shared<ProductBench>(workbench, shape, dtype, selection.check);
+    for (const CacheState cache : selection.caches) {
+      axes["cache"] = cache_state_name(cache);
+      cells.push_back({axes, [bench, cache](const Sampler& sampler) {
+                         return bench->measure(sampler, cache);
+                       }});
     }
   }
 }
@@ -101,8 +100,8 @@ const Benchmark gemm{
               ""},
              {"sizes",
               "products of row-major matrices, m x n x k: 64x128x256[:nn|:nt|:tn|:tt][:b8], the "
-              "last for 8 at once; squares of 256 to 2048 if neither sizes nor a list is named",
-              ""},
+              "last for 8 at once; squares: of 256, 512, 1024, 2048, unless a list is named alone",
+              "squares"},
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
              {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bench/benchmark.hpp"
+#include "bench/combinations.hpp"
 #include "bench/io/io_cell.hpp"
 #include "core/error.hpp"
 
@@ -62,18 +63,14 @@ Cell make_cell(const IoCell& cell, const backend::Communicator& communicator) {
 std::vector<Cell> make_cells(Context& context) {
   const auto data = std::make_shared<const train::DataSet>(open_data(context));
   std::vector<Cell> cells;
-  for (const ImageShape shape : crops(context)) {
-    for (const int threads : context.integers("loader_threads")) {
-      for (const int batch : context.integers("batch")) {
-        for (const std::string& source : context.list("source")) {
-          const train::PipelineOptions pipeline{.shape = shape,
-                                                .batch = batch,
-                                                .threads = threads,
-                                                .prefetch = context.integer("prefetch")};
-          cells.push_back(make_cell({data, pipeline, parse_source(source)}, *context.communicator));
-        }
-      }
-    }
+  for (const auto& [shape, threads, batch, source] :
+       combinations(crops(context), context.integers("loader_threads"), context.integers("batch"),
+                    context.list("source"))) {
+    const train::PipelineOptions pipeline{.shape = shape,
+                                          .batch = batch,
+                                          .threads = threads,
+                                          .prefetch = context.integer("prefetch")};
+    cells.push_back(make_cell({data, pipeline, parse_source(source)}, *context.communicator));
   }
   return cells;
 }

@@ -13,9 +13,11 @@ namespace {
 
 const double least_noise = std::log(1.01);
 const double flat_per_doubling = std::log(1.05);
+const double shallow_per_doubling = std::log(1.25);
 constexpr double higher = 1.25;
 constexpr double most_of_misses = 2;
 constexpr std::size_t least_sizes = 4;
+constexpr double least_doublings = 2.0 / 3;  // where sizes stand close, four of them are no level
 
 std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
   std::vector<double> doublings;
@@ -29,8 +31,34 @@ std::vector<Stretch> stretches_of(std::span<const SizeLatency> latencies) {
   return straight_stretches(doublings, logarithms, least_noise);
 }
 
-bool is_flat(const Stretch& stretch) {
-  return stretch.count >= least_sizes && std::abs(stretch.slope) <= flat_per_doubling;
+/// How much the logarithm of the latency rises from a doubling before the stretch to its start, and
+/// from its end to a doubling after it: the least that the two sizes there agree on. Nothing where
+/// the sizes do not go so far.
+double rise_before(std::span<const SizeLatency> latencies, std::size_t first) {
+  std::size_t i = first;
+  while (i > 0 && 2 * latencies[i].bytes > latencies[first].bytes) --i;
+  if (i == 0) return 0;
+  return std::log(latencies[first].latency /
+                  std::max(latencies[i].latency, latencies[i - 1].latency));
+}
+
+double rise_after(std::span<const SizeLatency> latencies, std::size_t last) {
+  std::size_t i = last;
+  while (i < latencies.size() && latencies[i].bytes < 2 * latencies[last].bytes) ++i;
+  if (i + 1 >= latencies.size()) return 0;
+  return std::log(std::min(latencies[i].latency, latencies[i + 1].latency) /
+                  latencies[last].latency);
+}
+
+bool is_flat(std::span<const SizeLatency> latencies, const Stretch& stretch) {
+  if (stretch.count < least_sizes || std::abs(stretch.slope) > shallow_per_doubling) return false;
+  const std::size_t last = stretch.first + stretch.count - 1;
+  const auto growth = static_cast<double>(latencies[last].bytes) /
+                      static_cast<double>(latencies[stretch.first].bytes);
+  if (std::log2(growth) < least_doublings) return false;
+  if (std::abs(stretch.slope) <= flat_per_doubling) return true;
+  const double steeper = std::max(shallow_per_doubling, 2 * stretch.slope);
+  return rise_before(latencies, stretch.first) > steeper && rise_after(latencies, last) > steeper;
 }
 
 Summary latency_of(std::span<const SizeLatency> sizes) {
@@ -50,7 +78,7 @@ struct Flat {
 std::vector<Flat> flats_of(std::span<const SizeLatency> latencies) {
   std::vector<Flat> flats;
   for (const Stretch& stretch : stretches_of(latencies)) {
-    if (!is_flat(stretch)) continue;
+    if (!is_flat(latencies, stretch)) continue;
     const Summary latency = latency_of(latencies.subspan(stretch.first, stretch.count));
     if (flats.empty() || latency.median >= higher * flats.back().latency.median) {
       flats.push_back({stretch, stretch, latency});

@@ -26,9 +26,12 @@ struct CacheLevel {
 
 /// The levels that latencies by growing size show. On logarithmic scales the curve is cut into
 /// straight stretches (straight_stretches.hpp), deviations below a hundredth being of no interest;
-/// one of at least four sizes along which the latency changes by at most a twentieth with each
-/// doubling is flat and belongs to a level. One that is less than a quarter above the level before
-/// belongs to the same, whose latency is that of its longest stretch.
+/// one of at least four sizes over two thirds of a doubling along which the latency changes by at
+/// most a twentieth with each doubling is flat and belongs to a level. So does one along which it
+/// rises by at most a quarter, if it rises by more than a quarter and more than twice as fast in
+/// the doubling before and in the one after: a cache that other programs use as well. One that is
+/// less than a quarter above the level before belongs to the same, whose latency is that of its
+/// longest stretch.
 ///
 /// Beyond it the latency climbs over some sizes, because a cache that doesn't replace what was used
 /// longest ago, or holds other things too, misses a part of the accesses only. The level's size is

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include "backend/compute/compute.hpp"
 #include "bench/conv/workbench.hpp"
 #include "bench/memory/device_cells.hpp"
+#include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -57,14 +57,9 @@ void expect_host_room(const DeviceSelection& selection, const backend::Communica
       [](const std::string& operation) { return operation == "h2d" || operation == "d2h"; });
   if (!copies) return;
   const auto largest = std::max_element(selection.copy_bytes.begin(), selection.copy_bytes.end());
-  const double all = 4.0 * static_cast<double>(*largest) * communicator.node_size();
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  if (all <= 0.5 * memory) return;
-  throw ConfigError(fmt::format(
-      "--copy-sizes has copies of {}, for which the ranks of this node need {}: more "
-      "than half of its {} of memory. Give smaller ones.",
-      to_text(Bytes(static_cast<double>(*largest))), to_text(Bytes(all)), to_text(Bytes(memory))));
+  const auto bytes = static_cast<double>(*largest);
+  expect_room(fmt::format("--copy-sizes has copies of {}", to_text(Bytes(bytes))), 4 * bytes,
+              communicator);
 }
 
 DeviceSelection selection_of(const Context& context, const backend::ProbedDevice& device) {

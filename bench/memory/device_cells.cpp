@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "bench/combinations.hpp"
 #include "bench/memory/named.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -79,38 +80,30 @@ void add_arrays(Cells& cells, const std::string& operation, const DeviceSelectio
   }
 }
 
-/// Calls visit(stride, path, axes) for each stride and path.
-template <class Visit>
-void for_each_walk(const std::string& operation, const DeviceSelection& selection, Visit visit) {
-  for (const std::size_t stride : selection.strides) {
-    for (const backend::ChasePath path : selection.paths) {
-      visit(stride, path,
-            Axes{{"operation", operation},
-                 {"stride", std::to_string(stride)},
-                 {"path", std::string(path_name(path))}});
-    }
-  }
+Axes axes_of_walk(const std::string& operation, std::size_t stride, backend::ChasePath path) {
+  return {{"operation", operation},
+          {"stride", std::to_string(stride)},
+          {"path", std::string(path_name(path))}};
 }
 
 void add_chases(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
-  for (const std::size_t bytes : selection.chase_bytes) {
+  for (const auto& [bytes, stride, path] :
+       combinations(selection.chase_bytes, selection.strides, selection.paths)) {
     cells.expect_room("--chase-sizes", static_cast<double>(bytes));
-    for_each_walk(operation, selection,
-                  [&](std::size_t stride, backend::ChasePath path, Axes axes) {
-                    axes["bytes"] = std::to_string(bytes);
-                    const backend::ChaseSpec spec{.bytes = bytes, .stride = stride, .path = path};
-                    cells.probe(std::move(axes), {},
-                                [spec](DeviceProbes& probes) { return probes.chase(spec); });
-                  });
+    const backend::ChaseSpec spec{.bytes = bytes, .stride = stride, .path = path};
+    Axes axes = axes_of_walk(operation, stride, path);
+    axes["bytes"] = std::to_string(bytes);
+    cells.probe(std::move(axes), {}, [spec](DeviceProbes& probes) { return probes.chase(spec); });
   }
 }
 
 void add_levels(Cells& cells, const std::string& operation, const DeviceSelection& selection) {
-  for_each_walk(operation, selection, [&](std::size_t stride, backend::ChasePath path, Axes axes) {
-    cells.add(std::move(axes), [stride, path](ProbeStand& stand, const Sampler& sampler) {
-      return measure_levels(stand, stride, path, sampler);
-    });
-  });
+  for (const auto& [stride, path] : combinations(selection.strides, selection.paths)) {
+    cells.add(axes_of_walk(operation, stride, path),
+              [stride = stride, path = path](ProbeStand& stand, const Sampler& sampler) {
+                return measure_levels(stand, stride, path, sampler);
+              });
+  }
 }
 
 template <BankLoad load>
@@ -151,13 +144,10 @@ void add_copies(Cells& cells, const std::string& operation, const DeviceSelectio
   const Memories memories = direction == Direction::within_device
                                 ? Memories{backend::HostMemory::pinned}
                                 : selection.memories;
-  for (const std::size_t bytes : selection.copy_bytes) {
-    for (const backend::HostMemory memory : memories) {
-      for (const backend::Company company : selection.companies) {
-        add_copy(cells, operation,
-                 {.direction = direction, .bytes = bytes, .memory = memory, .company = company});
-      }
-    }
+  for (const auto& [bytes, memory, company] :
+       combinations(selection.copy_bytes, memories, selection.companies)) {
+    add_copy(cells, operation,
+             {.direction = direction, .bytes = bytes, .memory = memory, .company = company});
   }
 }
 

@@ -72,6 +72,7 @@ HostChase::HostChase(std::span<const std::size_t> places, std::size_t together,
   }
   at_ = memory_.data() + order.front();
   wrong_ = count_wrong();
+  spread_walkers();
 }
 
 /// A walk that is back at its start after `count_` steps, and not before, was at as many places.
@@ -85,9 +86,30 @@ std::size_t HostChase::count_wrong() const {
   return at == at_ ? count_ - steps : count_;
 }
 
-Seconds HostChase::run() {
-  constexpr int accesses = 65536;
+void HostChase::spread_walkers() {
+  const std::size_t apart = (count_ + walkers_.size() - 1) / walkers_.size();
+  void* at = at_;
+  for (void*& walker : walkers_) {
+    walker = at;
+    for (std::size_t step = 0; step < apart; ++step) at = next(at);
+  }
+}
+
+void HostChase::refresh() {
+  constexpr std::size_t enough = 131072;
+  const std::size_t apart = (count_ + walkers_.size() - 1) / walkers_.size();
+  const std::size_t rounds = (enough + count_ - 1) / count_;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    at_ = walkers_.front();
+    for (std::size_t step = 0; step < apart; ++step) {
+      for (void*& walker : walkers_) walker = next(walker);
+    }
+  }
+}
+
+Seconds HostChase::run(int accesses) {
   constexpr int unrolled = 16;
+  EXPECT(accesses >= unrolled && accesses % unrolled == 0);
   void* at = at_;
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < accesses; i += unrolled) {

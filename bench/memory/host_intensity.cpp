@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <span>
 #include <vector>
 
+#include "bench/gather.hpp"
 #include "bench/memory/array.hpp"
 #include "bench/memory/host_peak.hpp"
 #include "bench/memory/host_sweep.hpp"
@@ -101,15 +101,6 @@ class Passes {
   Team team_;
 };
 
-const ArrayKernels& find_kernels(const std::string& isa) {
-  for (const ArrayKernels& each : backend::simd::array_kernels()) {
-    if (each.isa == isa) return each;
-  }
-  const std::string reason = backend::simd::obstacle(isa);
-  throw Unsupported(reason.empty() ? fmt::format("{} has no loads and stores of its own", isa)
-                                   : reason);
-}
-
 /// Every element is loaded and stored.
 Steps steps_of(const IntensitySpec& spec, std::size_t element) {
   const double operations = spec.intensity * 2 * static_cast<double>(element);
@@ -137,9 +128,8 @@ Measurement measure(const IntensitySpec& spec, IntensityLoop<Float> loop, int th
     error = passes->largest_error();
     wrong = error <= passes->tolerance() ? 0 : 1;
   });
-  communicator.all_reduce(std::span(&wrong, 1), backend::Reduction::sum);
   Measurement measurement;
-  if (wrong > 0) {
+  if (sum_of_ranks(communicator, wrong) > 0) {
     measurement.status = Status::wrong;
     measurement.reason = fmt::format("elements differ from the right ones by {:.2g}", error);
   } else {
@@ -159,7 +149,7 @@ Measurement measure(const IntensitySpec& spec, IntensityLoop<Float> loop, int th
 
 Measurement measure_intensity(const IntensitySpec& spec, int threads, const Sampler& sampler) {
   try {
-    const ArrayKernels& kernels = find_kernels(spec.isa);
+    const ArrayKernels& kernels = backend::simd::array_kernels_of(spec.isa);
     return spec.dtype == "f32" ? measure<float>(spec, kernels.intensity_f32, threads, sampler)
                                : measure<double>(spec, kernels.intensity_f64, threads, sampler);
   } catch (const Unsupported& error) {

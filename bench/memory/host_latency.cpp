@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "backend/host/bound_thread.hpp"
@@ -35,7 +34,7 @@ Stand make_stand(const HostChaseSpec& spec, backend::Communicator& communicator)
         std::make_unique<HostChase>(spread_places(spec.bytes, spec.stride), 1, spec.pages, seed);
     stand.wrong = static_cast<double>(stand.chase->wrong_elements());
   });
-  communicator.all_reduce(std::span(&stand.wrong, 1), backend::Reduction::sum);
+  stand.wrong = sum_of_ranks(communicator, stand.wrong);
   return stand;
 }
 

@@ -11,6 +11,8 @@
 #include "bench/memory/host_sweep.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/told_caches.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -35,6 +37,50 @@ void visit(HostSweep& sweep, std::span<const std::size_t> sizes, std::size_t str
     into.latencies.insert(into.latencies.begin() + (after - into.bytes.begin()), latency);
     into.bytes.insert(after, static_cast<double>(bytes));
   }
+}
+
+/// Of what the latency has risen at twice the size of each level but the last, the part that small
+/// pages are to blame for. None where there are no huge pages to compare with. Collective.
+std::vector<double> shares_of_pages(HostSweep& sweep, std::span<const CacheLevel> levels,
+                                    std::size_t stride) {
+  std::vector<double> bytes;
+  std::vector<double> small;
+  std::vector<double> huge;
+  try {
+    for (const CacheLevel& level : levels.first(levels.size() - 1)) {
+      const auto places = spread_places(2 * level.bytes, stride);
+      huge.push_back(sweep.visit(places, 1, PageSize::huge));
+      small.push_back(sweep.visit(places, 1, PageSize::small));
+      bytes.push_back(static_cast<double>(2 * level.bytes));
+    }
+  } catch (const Unsupported&) {
+    return {};
+  }
+  const auto in_small = sweep.slowest(bytes, small);
+  const auto in_huge = sweep.slowest(bytes, huge);
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    shares.push_back(share_of_pages(levels[i].latency, in_small[i].latency, in_huge[i].latency));
+  }
+  return shares;
+}
+
+/// Levels that end because a cache does, or memory; the others are named.
+std::vector<CacheLevel> without_pages(Measurement& measurement, std::span<const CacheLevel> levels,
+                                      std::vector<double> shares) {
+  std::vector<CacheLevel> caches;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (i >= shares.size() || shares[i] < 0.5) {
+      caches.push_back(levels[i]);
+    } else {
+      measurement.implementation +=
+          fmt::format("; up to {} the places of small pages are known",
+                      to_text(Bytes(static_cast<double>(levels[i].bytes))));
+    }
+  }
+  if (!shares.empty())
+    measurement.series["level_page_share"] = make_series("1", {std::move(shares)});
+  return caches;
 }
 
 void compare_with_system(Measurement& measurement, std::span<const CacheLevel> levels) {
@@ -63,15 +109,21 @@ Measurement measure(HostSweep& sweep, std::size_t stride, PageSize pages) {
   const auto coarse = find_levels(sweep.slowest(done.bytes, done.latencies));
   visit(sweep, sizes_between(coarse, stride), stride, pages, done);
 
+  const auto fine = find_levels(sweep.slowest(done.bytes, done.latencies));
+  const auto shares = pages == PageSize::small && fine.size() > 1
+                          ? shares_of_pages(sweep, fine, stride)
+                          : std::vector<double>();
+
   Measurement measurement = sweep.verdict();
   measurement.implementation =
-      fmt::format("pointer chases, {} runs of each size", HostSweep::runs_of_each);
+      fmt::format("pointer chases, {} pieces of {} accesses at most of each size",
+                  HostSweep::most_pieces, HostSweep::accesses_of_piece);
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "working_set", "B", done.bytes);
   sweep.add_series(measurement, "latency", "s", done.latencies);
   const auto levels = add_levels(measurement, sweep.slowest(done.bytes, done.latencies), "s");
   if (!levels.empty()) add_cycles(measurement);
-  compare_with_system(measurement, levels);
+  compare_with_system(measurement, without_pages(measurement, levels, shares));
   return measurement;
 }
 

@@ -66,7 +66,8 @@ Measurement measure_line(HostSweep& sweep, PageSize pages) {
   }
   Measurement measurement = sweep.verdict();
   measurement.implementation =
-      fmt::format("pairs of accesses, {} runs of each distance", HostSweep::runs_of_each);
+      fmt::format("pairs of accesses, {} pieces of {} accesses at most of each distance",
+                  HostSweep::most_pieces, HostSweep::accesses_of_piece);
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "distance", "B", distances);
   sweep.add_series(measurement, "latency", "s", latencies);
@@ -116,8 +117,9 @@ Measurement measure_reach(HostSweep& sweep, PageSize pages) {
   }
   Measurement measurement = sweep.verdict();
   measurement.implementation =
-      fmt::format("pointer chases by pages of {}, {} runs of each size",
-                  to_text(Bytes(static_cast<double>(page))), HostSweep::runs_of_each);
+      fmt::format("pointer chases by pages of {}, {} pieces of {} accesses at most of each size",
+                  to_text(Bytes(static_cast<double>(page))), HostSweep::most_pieces,
+                  HostSweep::accesses_of_piece);
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "working_set", "B", bytes);
   sweep.add_series(measurement, "latency", "s", spread);

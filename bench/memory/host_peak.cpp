@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
 #include <vector>
 
+#include "bench/gather.hpp"
 #include "bench/memory/team.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
@@ -48,11 +48,6 @@ class Chains {
   Team team_;
 };
 
-double summed(double mine, backend::Communicator& communicator) {
-  communicator.all_reduce(std::span(&mine, 1), backend::Reduction::sum);
-  return mine;
-}
-
 Measurement wrong_sums(double runs) {
   Measurement measurement;
   measurement.status = Status::wrong;
@@ -72,13 +67,13 @@ Measurement measure_peak(const PeakKernel& kernel, int threads, const Sampler& s
   });
   const double error = chains->last_error();
   Measurement measurement;
-  if (summed(chains->wrong(), communicator) == 0) {
+  if (sum_of_ranks(communicator, chains->wrong()) == 0) {
     measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
                                     return chains->run(rounds_of_sample);
                                   }});
     measurement.max_relative_error = error;
   }
-  if (const double wrong = summed(chains->wrong(), communicator); wrong > 0) {
+  if (const double wrong = sum_of_ranks(communicator, chains->wrong()); wrong > 0) {
     measurement = wrong_sums(wrong);
   }
   measurement.work =

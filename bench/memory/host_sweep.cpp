@@ -1,16 +1,17 @@
 #include "bench/memory/host_sweep.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <span>
 
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
+#include "backend/host/preemptions.hpp"
 #include "bench/gather.hpp"
-#include "bench/memory/host_chase.hpp"
 #include "bench/memory/level_series.hpp"
+#include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
@@ -21,11 +22,36 @@ namespace dlscale::bench {
 namespace {
 
 constexpr std::uint64_t seed = 1;
+constexpr std::size_t fewest_pieces = 9;
+// Of a working set: a large one takes long to visit, on a busy machine much longer.
+constexpr std::chrono::milliseconds usual_time{250};
+constexpr std::chrono::milliseconds longest_time{2000};
 
 }  // namespace
 
 HostSweep::HostSweep(backend::Communicator& communicator) : communicator_(&communicator) {
   together(communicator, [&] { bound_.emplace(backend::usable_cores().front()); });
+}
+
+std::vector<double> HostSweep::undisturbed(HostChase& chase) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  std::vector<double> all;
+  std::vector<double> own;
+  const auto enough = [&] {
+    const auto elapsed = Clock::now() - start;
+    return all.size() == most_pieces || (elapsed > usual_time && own.size() >= fewest_pieces) ||
+           elapsed > longest_time;
+  };
+  while (all.size() < fewest_pieces || !enough()) {
+    const auto before = backend::preemptions();
+    chase.refresh();
+    all.push_back(chase.run(accesses_of_piece).si());
+    if (backend::preemptions() == before) own.push_back(all.back());
+  }
+  pieces_ += static_cast<double>(all.size());
+  interrupted_ += static_cast<double>(all.size() - own.size());
+  return own.empty() ? all : own;
 }
 
 double HostSweep::visit(std::span<const std::size_t> places, std::size_t in_a_row,
@@ -34,22 +60,26 @@ double HostSweep::visit(std::span<const std::size_t> places, std::size_t in_a_ro
   together(*communicator_, [&] {
     HostChase chase(places, in_a_row, pages, seed);
     wrong_ += static_cast<double>(chase.wrong_elements());
-    std::vector<double> times;
-    times.reserve(runs_of_each);
-    for (int run = 0; run < runs_of_each; ++run) times.push_back(chase.run().si());
-    latency = median(times);
+    latency = median(undisturbed(chase));
     clocks_.push_back(backend::core_clock_hertz());
   });
   return latency;
 }
 
 Measurement HostSweep::verdict() const {
-  double wrong = wrong_;
-  communicator_->all_reduce(std::span(&wrong, 1), backend::Reduction::sum);
+  const double wrong = sum_of_ranks(*communicator_, wrong_);
   if (wrong > 0) return wrong_chase(wrong);
   Measurement measurement;
   measurement.max_relative_error = 0;
   add_series(measurement, "core_clock", "Hz", clocks_);
+  const double interrupted = sum_of_ranks(*communicator_, interrupted_);
+  const double pieces = sum_of_ranks(*communicator_, pieces_);
+  if (interrupted > 0) {
+    measurement.warnings.push_back(fmt::format(
+        "the system interrupted {} of {} pieces of the chases, which count only where no others "
+        "were left; what it ran meanwhile took a part of the caches. Stop other programs.",
+        interrupted, pieces));
+  }
   return measurement;
 }
 
@@ -76,12 +106,6 @@ Measurement wrong_chase(double places) {
   measurement.reason =
       fmt::format("{} places of a pointer chase were not visited exactly once", places);
   return measurement;
-}
-
-std::size_t memory_share(const backend::Communicator& communicator) {
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  return static_cast<std::size_t>(memory / 8 / communicator.node_size());
 }
 
 std::size_t largest_set(backend::Communicator& communicator) {

@@ -8,6 +8,7 @@
 #include "backend/host/bound_thread.hpp"
 #include "backend/host/pages.hpp"
 #include "bench/memory/cache_levels.hpp"
+#include "bench/memory/host_chase.hpp"
 #include "core/error.hpp"
 #include "core/measurement.hpp"
 
@@ -17,17 +18,21 @@ namespace dlscale::bench {
 /// first of its cores as long as this lives. Every member function is collective.
 class HostSweep {
  public:
-  static constexpr int runs_of_each = 9;
+  /// A working set is walked in pieces, which are short beside the time that a system gives a
+  /// thread at once. Before each the caches get back what others have driven out
+  /// (HostChase::refresh).
+  static constexpr int most_pieces = 72;
+  static constexpr int accesses_of_piece = 4096;
 
   explicit HostSweep(backend::Communicator& communicator);
 
-  /// The median latency of the runs, in seconds, of this rank. Throws on all ranks if it throws on
-  /// one: Unsupported or ConfigError where there is no such memory. `in_a_row`: as `together` of
-  /// HostChase.
+  /// The median latency of the pieces, in seconds, of this rank; of those that nothing interrupted,
+  /// if there are any. Throws on all ranks if it throws on one: Unsupported or ConfigError where
+  /// there is no such memory. `in_a_row`: as `together` of HostChase.
   double visit(std::span<const std::size_t> places, std::size_t in_a_row, backend::PageSize pages);
 
-  /// A measurement without latencies: whether all chases of all ranks were right, and the
-  /// "core_clock" (Hz) after each.
+  /// A measurement without latencies: whether all chases of all ranks were right, the "core_clock"
+  /// (Hz) after each, and a warning where the system interrupted them.
   [[nodiscard]] Measurement verdict() const;
 
   /// Adds the values of all ranks as a series.
@@ -39,9 +44,13 @@ class HostSweep {
   [[nodiscard]] backend::Communicator& communicator() const { return *communicator_; }
 
  private:
+  std::vector<double> undisturbed(HostChase& chase);
+
   backend::Communicator* communicator_;
   std::optional<backend::BoundThread> bound_;
   double wrong_ = 0;
+  double pieces_ = 0;
+  double interrupted_ = 0;  ///< of them
   std::vector<double> clocks_;
 };
 
@@ -50,10 +59,8 @@ Measurement unsupported(const Unsupported& error);
 /// A row whose chases are wrong at so many places.
 Measurement wrong_chase(double places);
 
-/// An eighth of the memory of the node, shared by its ranks.
-std::size_t memory_share(const backend::Communicator& communicator);
 /// Of a sweep: four times the last-level cache (256 MiB where the system does not tell it), at most
-/// memory_share(); rank 0's, since all ranks make the same sweep. Collective.
+/// memory_share() (room.hpp); rank 0's, since all ranks make the same sweep. Collective.
 std::size_t largest_set(backend::Communicator& communicator);
 
 }  // namespace dlscale::bench

@@ -9,9 +9,10 @@
 
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/combinations.hpp"
 #include "bench/memory/host_latency.hpp"
-#include "bench/memory/host_sweep.hpp"
 #include "bench/memory/named.hpp"
+#include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -63,27 +64,22 @@ void expect_two_places(std::size_t bytes, std::size_t stride) {
 }
 
 void add_chases(Cells& cells, const std::string& operation, const Selection& selection) {
-  for (const PageSize pages : selection.pages) {
-    for (const std::size_t stride : selection.strides) {
-      for (const std::size_t bytes : selection.chase_bytes) {
-        expect_two_places(bytes, stride);
-        const HostChaseSpec spec{.bytes = bytes, .stride = stride, .pages = pages};
-        cells.add(operation, pages,
-                  {{"bytes", std::to_string(bytes)}, {"stride", std::to_string(stride)}},
-                  [spec](const Sampler& sampler) { return measure_host_chase(spec, sampler); });
-      }
-    }
+  for (const auto& [pages, stride, bytes] :
+       combinations(selection.pages, selection.strides, selection.chase_bytes)) {
+    expect_two_places(bytes, stride);
+    const HostChaseSpec spec{.bytes = bytes, .stride = stride, .pages = pages};
+    cells.add(operation, pages,
+              {{"bytes", std::to_string(bytes)}, {"stride", std::to_string(stride)}},
+              [spec](const Sampler& sampler) { return measure_host_chase(spec, sampler); });
   }
 }
 
 void add_levels(Cells& cells, const std::string& operation, const Selection& selection) {
-  for (const PageSize pages : selection.pages) {
-    for (const std::size_t stride : selection.strides) {
-      cells.add(operation, pages, {{"stride", std::to_string(stride)}},
-                [stride, pages](const Sampler& sampler) {
-                  return measure_host_levels(stride, pages, sampler);
-                });
-    }
+  for (const auto& [pages, stride] : combinations(selection.pages, selection.strides)) {
+    cells.add(operation, pages, {{"stride", std::to_string(stride)}},
+              [stride = stride, pages = pages](const Sampler& sampler) {
+                return measure_host_levels(stride, pages, sampler);
+              });
   }
 }
 
@@ -100,18 +96,6 @@ constexpr std::array operations{Named<AddCells>{"chase", add_chases},
                                 Named<AddCells>{"line", add_pages<measure_line_size>},
                                 Named<AddCells>{"page_reach", add_pages<measure_page_reach>}};
 
-/// Swapping would be measured otherwise. The list of places takes up to a quarter more.
-void check_memory(const Selection& selection, const backend::Communicator& communicator) {
-  const std::size_t most = 4 * memory_share(communicator);
-  for (const std::size_t bytes : selection.chase_bytes) {
-    if (bytes <= most) continue;
-    throw ConfigError(fmt::format(
-        "--chase-sizes has a working set of {} (the memory of this node leaves {} to "
-        "each rank). Give smaller ones.",
-        to_text(Bytes(static_cast<double>(bytes))), to_text(Bytes(static_cast<double>(most)))));
-  }
-}
-
 std::vector<Cell> make_cells(Context& context) {
   const std::size_t beyond = beyond_caches(backend::last_level_cache());
   Selection selection{
@@ -121,7 +105,10 @@ std::vector<Cell> make_cells(Context& context) {
   for (const std::string& name : context.list("pages")) {
     selection.pages.push_back(value_of<PageSize>(name, page_sizes, "--pages"));
   }
-  check_memory(selection, *context.communicator);
+  // The list of places takes up to a quarter more.
+  const auto largest = static_cast<double>(selection.chase_bytes.back());
+  expect_room(fmt::format("--chase-sizes has a working set of {}", to_text(Bytes(largest))),
+              largest, *context.communicator);
   Cells cells(*context.communicator);
   for (const std::string& operation : context.list("operations")) {
     const AddCells add = value_of<AddCells>(operation, operations, "--operations");

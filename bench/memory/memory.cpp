@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,10 +10,13 @@
 
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/combinations.hpp"
+#include "bench/host_doubts.hpp"
 #include "bench/memory/host_sweep.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/isa_axis.hpp"
 #include "bench/memory/named.hpp"
+#include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
 #include "bench/memory/stream.hpp"
 #include "core/error.hpp"
@@ -28,17 +30,14 @@ using backend::simd::Stores;
 constexpr std::array stores_names{Named<Stores>{"ordinary", Stores::ordinary},
                                   Named<Stores>{"streaming", Stores::streaming}};
 
-/// The arrays of all ranks of a node must fit in its memory, or swapping would be measured.
-void check_memory(std::size_t array_bytes, const backend::Communicator& communicator) {
-  const double all = 3.0 * static_cast<double>(array_bytes) * communicator.node_size();
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  if (all <= 0.5 * memory) return;
-  throw ConfigError(fmt::format(
-      "--sizes has arrays of {}, and three for each of {} rank(s) are more than half of the {} of "
-      "memory of this node. Give smaller ones.",
-      to_text(Bytes(static_cast<double>(array_bytes))), communicator.node_size(),
-      to_text(Bytes(memory))));
+/// Three arrays of these sizes have room.
+std::vector<std::size_t> array_sizes(const Context& context) {
+  const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
+  std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);
+  const auto largest = static_cast<double>(sizes.back());
+  expect_room(fmt::format("--sizes has arrays of {}", to_text(Bytes(largest))), 3 * largest,
+              *context.communicator);
+  return sizes;
 }
 
 using Axes = std::map<std::string, std::string>;
@@ -77,7 +76,10 @@ std::vector<StreamCode> stream_codes(const Context& context) {
 Measurement measure_code(const std::string& operation, const StreamCode& code, std::size_t bytes,
                          int threads, const Sampler& sampler) {
   try {
-    return measure_stream(stream_operation(operation, code), bytes, threads, sampler);
+    Measurement measurement =
+        measure_stream(stream_operation(operation, code), bytes, threads, sampler);
+    add_host_doubts(measurement, threads, sampler.communicator());
+    return measurement;
   } catch (const Unsupported& error) {
     return unsupported(error);
   }
@@ -86,19 +88,16 @@ Measurement measure_code(const std::string& operation, const StreamCode& code, s
 void add_stream_cells(const Context& context, const std::string& name, int threads,
                       std::vector<Cell>& cells) {
   static_cast<void>(stream_operation(name));  // says which there are
-  const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
-  for (const std::size_t bytes : sizes_of(context, "sizes", rule)) {
-    check_memory(bytes, *context.communicator);
-    for (const StreamCode& code : stream_codes(context)) {
-      Axes axes = common_axes(context, name, bytes, threads);
-      if (code.isa != "compiled" || code.stores != Stores::ordinary) {
-        axes["isa"] = code.isa;
-        axes["stores"] = name_of<Stores>(code.stores, stores_names);
-      }
-      cells.push_back({std::move(axes), [name, code, bytes, threads](const Sampler& sampler) {
-                         return measure_code(name, code, bytes, threads, sampler);
-                       }});
+  for (const auto& [bytes, code] : combinations(array_sizes(context), stream_codes(context))) {
+    Axes axes = common_axes(context, name, bytes, threads);
+    if (code.isa != "compiled" || code.stores != Stores::ordinary) {
+      axes["isa"] = code.isa;
+      axes["stores"] = name_of<Stores>(code.stores, stores_names);
     }
+    cells.push_back(
+        {std::move(axes), [name, code = code, bytes = bytes, threads](const Sampler& sampler) {
+           return measure_code(name, code, bytes, threads, sampler);
+         }});
   }
 }
 
@@ -106,12 +105,10 @@ void add_stream_cells(const Context& context, const std::string& name, int threa
 std::map<std::size_t, InputBatch> input_batches(const Context& context) {
   const DType dtype = parse_dtype(context.value("dtype"));
   std::map<std::size_t, InputBatch> by_size;
-  for (const std::string& name : context.list("networks")) {
-    const ImageShape shape = load_network(name).input();
-    for (const int batch : context.integers("batch")) {
-      const InputBatch input{shape, batch, dtype};
-      by_size.emplace(input.host_bytes(), input);
-    }
+  for (const auto& [name, batch] :
+       combinations(context.list("networks"), context.integers("batch"))) {
+    const InputBatch input{load_network(name).input(), batch, dtype};
+    by_size.emplace(input.host_bytes(), input);
   }
   return by_size;
 }
@@ -119,7 +116,7 @@ std::map<std::size_t, InputBatch> input_batches(const Context& context) {
 void add_input_cells(const Context& context, int threads, std::vector<Cell>& cells) {
   const auto workbench = std::make_shared<Workbench>(
       open_device(context.value("backend"), threads, context.communicator->gpu()),
-      open_device("reference", threads), threads);
+      open_device("reference", 1), threads);
   for (const auto& [bytes, input] : input_batches(context)) {
     Axes axes = common_axes(context, "h2d", bytes, threads);
     axes["backend"] = workbench->device().name();
@@ -132,14 +129,14 @@ void add_input_cells(const Context& context, int threads, std::vector<Cell>& cel
 }
 
 std::vector<Cell> make_cells(Context& context) {
+  static_cast<void>(stream_codes(context));  // words that it does not know, even if h2d is all
   std::vector<Cell> cells;
-  for (const std::string& operation : context.list("operations")) {
-    for (const int threads : context.integers("threads")) {
-      if (operation == "h2d") {
-        add_input_cells(context, threads, cells);
-      } else {
-        add_stream_cells(context, operation, threads, cells);
-      }
+  for (const auto& [operation, threads] :
+       combinations(context.list("operations"), context.integers("threads"))) {
+    if (operation == "h2d") {
+      add_input_cells(context, threads, cells);
+    } else {
+      add_stream_cells(context, operation, threads, cells);
     }
   }
   return cells;

@@ -11,10 +11,14 @@
 #include "backend/host/host.hpp"
 #include "backend/host/simd/kernels.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/combinations.hpp"
+#include "bench/host_doubts.hpp"
 #include "bench/memory/host_peak.hpp"
 #include "bench/memory/host_sweep.hpp"
 #include "bench/memory/isa_axis.hpp"
 #include "bench/memory/named.hpp"
+#include "bench/memory/peak_products.hpp"
+#include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -70,9 +74,10 @@ bool is_of_arrays(const Code& code) {
 
 Measurement measure_chains(const Code& code, int threads, const Sampler& sampler) {
   for (const PeakKernel& kernel : backend::simd::peak_kernels()) {
-    if (kernel.isa == code.isa && kernel.dtype == code.dtype) {
-      return measure_peak(kernel, threads, sampler);
-    }
+    if (kernel.isa != code.isa || kernel.dtype != code.dtype) continue;
+    Measurement measurement = measure_peak(kernel, threads, sampler);
+    add_host_doubts(measurement, threads, sampler.communicator());
+    return measurement;
   }
   const std::string reason = backend::simd::obstacle(code.isa);
   return unsupported(Unsupported(
@@ -80,9 +85,14 @@ Measurement measure_chains(const Code& code, int threads, const Sampler& sampler
                      : reason));
 }
 
-Measurement no_arrays(const IntensitySpec& spec) {
-  return unsupported(
-      Unsupported(fmt::format("{} has no passes over arrays of {}", spec.isa, spec.dtype)));
+Measurement measure_passes(const IntensitySpec& spec, int threads, const Sampler& sampler) {
+  if (!is_of_arrays({spec.isa, spec.dtype})) {
+    return unsupported(
+        Unsupported(fmt::format("{} has no passes over arrays of {}", spec.isa, spec.dtype)));
+  }
+  Measurement measurement = measure_intensity(spec, threads, sampler);
+  add_host_doubts(measurement, threads, sampler.communicator());
+  return measurement;
 }
 
 Axes axes_of(const Context& context, const std::string& operation, const Code& code, int threads) {
@@ -95,14 +105,12 @@ Axes axes_of(const Context& context, const std::string& operation, const Code& c
 }
 
 void add_chains(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
-  for (const int threads : context.integers("threads")) {
-    for (const Code& code : codes_of(context)) {
-      if (!code.by_name && !has_dtype(code)) continue;
-      cells.push_back(
-          {axes_of(context, operation, code, threads), [code, threads](const Sampler& sampler) {
-             return measure_chains(code, threads, sampler);
-           }});
-    }
+  for (const auto& [threads, code] : combinations(context.integers("threads"), codes_of(context))) {
+    if (!code.by_name && !has_dtype(code)) continue;
+    cells.push_back({axes_of(context, operation, code, threads),
+                     [code = code, threads = threads](const Sampler& sampler) {
+                       return measure_chains(code, threads, sampler);
+                     }});
   }
 }
 
@@ -118,46 +126,35 @@ double parse_intensity(const std::string& text) {
                   text, largest));
 }
 
-/// The arrays of all ranks must fit in memory, or swapping would be measured.
-void check_memory(std::size_t bytes, const backend::Communicator& communicator) {
-  const std::size_t most = 4 * memory_share(communicator);
-  if (bytes <= most) return;
-  throw ConfigError(fmt::format(
-      "--sizes has an array of {} (the memory of this node leaves {} to each rank). Give smaller "
-      "ones.",
-      to_text(Bytes(static_cast<double>(bytes))), to_text(Bytes(static_cast<double>(most)))));
-}
-
-void add_array(const Context& context, Axes axes, const IntensitySpec& spec, int threads,
-               std::vector<Cell>& cells) {
-  const bool of_arrays = is_of_arrays({spec.isa, spec.dtype});
-  check_memory(spec.bytes, *context.communicator);
-  axes["bytes"] = std::to_string(spec.bytes);
-  axes["intensity"] = fmt::format("{}", spec.intensity);
-  cells.push_back({std::move(axes), [spec, threads, of_arrays](const Sampler& sampler) {
-                     return of_arrays ? measure_intensity(spec, threads, sampler) : no_arrays(spec);
-                   }});
+/// With room for an array of each.
+std::vector<std::size_t> array_sizes(const Context& context) {
+  const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
+  std::vector<std::size_t> sizes = sizes_of(context, "sizes", rule);
+  const auto largest = static_cast<double>(sizes.back());
+  expect_room(fmt::format("--sizes has an array of {}", to_text(Bytes(largest))), largest,
+              *context.communicator);
+  return sizes;
 }
 
 void add_arrays(const Context& context, const std::string& operation, std::vector<Cell>& cells) {
-  const SizeRule rule{.unit = 64, .beyond = beyond_caches(backend::last_level_cache())};
-  for (const Code& code : codes_of(context)) {
+  for (const auto& [code, threads, bytes, text] :
+       combinations(codes_of(context), context.integers("threads"), array_sizes(context),
+                    context.list("intensities"))) {
     if (!code.by_name && !is_of_arrays(code)) continue;
-    for (const int threads : context.integers("threads")) {
-      const Axes axes = axes_of(context, operation, code, threads);
-      for (const std::size_t bytes : sizes_of(context, "sizes", rule)) {
-        for (const std::string& text : context.list("intensities")) {
-          add_array(context, axes, {code.isa, code.dtype, bytes, parse_intensity(text)}, threads,
-                    cells);
-        }
-      }
-    }
+    const IntensitySpec spec{code.isa, code.dtype, bytes, parse_intensity(text)};
+    Axes axes = axes_of(context, operation, code, threads);
+    axes["bytes"] = std::to_string(bytes);
+    axes["intensity"] = fmt::format("{}", spec.intensity);
+    cells.push_back({std::move(axes), [spec, threads = threads](const Sampler& sampler) {
+                       return measure_passes(spec, threads, sampler);
+                     }});
   }
 }
 
 using AddCells = void (*)(const Context&, const std::string& operation, std::vector<Cell>& cells);
 constexpr std::array operations{Named<AddCells>{"fma", add_chains},
-                                Named<AddCells>{"intensity", add_arrays}};
+                                Named<AddCells>{"intensity", add_arrays},
+                                Named<AddCells>{"gemm", add_products}};
 
 std::vector<Cell> make_cells(Context& context) {
   std::vector<Cell> cells;
@@ -177,9 +174,10 @@ const Benchmark peak{
     .axes =
         {{"operations",
           "fma: multiply-adds in registers; intensity: arithmetic between a load and a store of "
-          "every element of an array, for a roofline",
-          "fma"},
-         {"isa", "instruction sets: avx2, avx512, avx512_bf16, ..., or all", "all"},
+          "every element of an array, for a roofline; gemm: a large matrix product by the library "
+          "of a compute backend, to compare with",
+          "fma,gemm"},
+         {"isa", "fma, intensity: instruction sets: avx2, avx512, avx512_bf16, ..., or all", "all"},
          {"dtype", "f32, f64, bf16", "f32,f64,bf16"},
          {"sizes",
           "intensity: bytes of the array; beyond_caches: four times the last-level cache; "
@@ -187,6 +185,8 @@ const Benchmark peak{
           "16 KiB,512 KiB,8 MiB,beyond_caches"},
          {"intensities", "intensity: operations for each byte loaded or stored",
           "0.0625,0.125,0.25,0.5,1,2,4,8,16,32,64"},
+         {"products", "gemm: products, as bench gemm --sizes takes them", "2048x2048x2048"},
+         {"backend", "gemm: compute backend", "onednn"},
          {"threads", "threads per rank", "1"}},
     .cells = make_cells};
 

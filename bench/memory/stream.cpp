@@ -105,7 +105,7 @@ Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, 
     stream->run(1);
     wrong = static_cast<double>(stream->wrong_elements());
   });
-  communicator.all_reduce(std::span(&wrong, 1), backend::Reduction::sum);
+  wrong = sum_of_ranks(communicator, wrong);
   Measurement measurement;
   if (wrong == 0) {
     measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {

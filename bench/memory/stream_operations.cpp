@@ -97,15 +97,6 @@ StreamOperation compiled_operation(const Shape& shape) {
   return operation;
 }
 
-const ArrayKernels& find_kernels(const std::string& isa) {
-  for (const ArrayKernels& each : backend::simd::array_kernels()) {
-    if (each.isa == isa) return each;
-  }
-  const std::string reason = backend::simd::obstacle(isa);
-  throw Unsupported(reason.empty() ? fmt::format("{} has no loads and stores of its own", isa)
-                                   : reason);
-}
-
 }  // namespace
 
 StreamOperation stream_operation(std::string_view name, const StreamCode& code) {
@@ -116,7 +107,7 @@ StreamOperation stream_operation(std::string_view name, const StreamCode& code) 
     if (streaming) throw Unsupported("the compiler makes no streaming stores");
     return compiled_operation(shape);
   }
-  const ArrayKernels& kernels = find_kernels(code.isa);
+  const ArrayKernels& kernels = backend::simd::array_kernels_of(code.isa);
   const ArrayLoops& loops = streaming ? kernels.streaming : kernels.ordinary;
   StreamOperation operation =
       operation_of(shape, loops.*shape.loop,

@@ -24,7 +24,8 @@ std::vector<int> cores_for(int threads) {
 
 }  // namespace
 
-Team::Team(int threads) : ready_(threads), done_(threads), cores_(cores_for(threads)) {
+Team::Team(int threads)
+    : ready_(threads), done_(threads), cores_(cores_for(threads)), starts_(cores_.size()) {
   bound_.emplace(cores_.front());
   for (int thread = 1; thread < threads; ++thread) {
     helpers_.emplace_back([this, thread] { help(thread); });
@@ -42,20 +43,22 @@ void Team::help(int thread) {
     ready_.arrive_and_wait();
     if (work_ == nullptr) return;
     ready_.arrive_and_wait();
+    starts_[static_cast<std::size_t>(thread)] = Clock::now();
     (*work_)(thread);
     done_.arrive_and_wait();
   }
 }
 
 Seconds Team::run(const std::function<void(int)>& work) {
-  using Clock = std::chrono::steady_clock;
   work_ = &work;
   ready_.arrive_and_wait();  // wakes the others
   ready_.arrive_and_wait();  // they are awake
-  const Clock::time_point start = Clock::now();
+  starts_.front() = Clock::now();
   work(0);
   done_.arrive_and_wait();
-  return Seconds(std::chrono::duration<double>(Clock::now() - start).count());
+  const Clock::time_point end = Clock::now();
+  const Clock::time_point start = *std::min_element(starts_.begin(), starts_.end());
+  return Seconds(std::chrono::duration<double>(end - start).count());
 }
 
 Part part_of(std::size_t n, int thread, int size) {

@@ -1,5 +1,6 @@
 #pragma once
 #include <barrier>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -23,18 +24,21 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// Calls work(thread) on every thread at once; returns the time from when all stood ready until
-  /// all were done. `work` must not throw.
+  /// Calls work(thread) on every thread at once; returns the time from when the first began, all
+  /// standing ready, until all were done. `work` must not throw.
   Seconds run(const std::function<void(int)>& work);
   [[nodiscard]] int size() const { return static_cast<int>(helpers_.size()) + 1; }
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void help(int thread);
 
   std::barrier<> ready_;
   std::barrier<> done_;
   const std::function<void(int)>* work_ = nullptr;  ///< null: time to go
   std::vector<int> cores_;                          ///< of each thread
+  std::vector<Clock::time_point> starts_;           ///< likewise: the system may keep any waiting
   std::optional<backend::BoundThread> bound_;       ///< the caller
   std::vector<std::jthread> helpers_;
 };

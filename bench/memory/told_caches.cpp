@@ -25,7 +25,7 @@ std::vector<ToldCache> match(std::span<const backend::DataCache> told,
   std::vector<ToldCache> all;
   all.reserve(told.size());
   for (const backend::DataCache& cache : told) {
-    all.push_back({cache, 0});
+    all.push_back({cache});
     const auto nearest =
         std::min_element(left.begin(), left.end(), [&](const CacheLevel& a, const CacheLevel& b) {
           return doublings_apart(cache.size, a) < doublings_apart(cache.size, b);
@@ -34,16 +34,32 @@ std::vector<ToldCache> match(std::span<const backend::DataCache> told,
     all.back().measured = nearest->bytes;
     left.erase(left.begin(), nearest + 1);
   }
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].measured > 0) continue;
+    const Bytes before = all[i - 1].told.size;
+    for (const CacheLevel& level : left) {
+      const Bytes size(static_cast<double>(level.bytes));
+      if (size > before && size < all[i].told.size) all[i].part = level.bytes;
+    }
+  }
   return all;
+}
+
+double share_of_pages(double level, double larger_in_small, double larger_in_huge) {
+  const double rise = larger_in_small - level;
+  if (rise <= 0) return 0;
+  return std::clamp((larger_in_small - larger_in_huge) / rise, 0.0, 1.0);
 }
 
 std::string comparison(std::span<const ToldCache> caches) {
   std::string text;
   for (const ToldCache& each : caches) {
     const std::string size = to_text(each.told.size);
-    const std::string found =
-        each.measured == 0 ? "not seen"
-                           : "measured " + to_text(Bytes(static_cast<double>(each.measured)));
+    const std::size_t seen = std::max(each.measured, each.part);
+    const std::string found = seen == 0
+                                  ? "not seen"
+                                  : fmt::format("{} {}", each.part > 0 ? "seen up to" : "measured",
+                                                to_text(Bytes(static_cast<double>(seen))));
     text += fmt::format("{}L{} {} {}", text.empty() ? "" : ", ", each.told.level, size, found);
   }
   return text;

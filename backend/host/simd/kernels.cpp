@@ -7,6 +7,7 @@
 
 #include "backend/host/simd/bf16_kernels.hpp"
 #include "backend/host/simd/vector_kernels.hpp"
+#include "core/error.hpp"
 
 namespace dlscale::backend::simd {
 namespace {
@@ -46,6 +47,15 @@ std::span<const ArrayKernels> array_kernels() {
 std::span<const PeakKernel> peak_kernels() {
   static const std::vector<PeakKernel> found = find_peak_kernels();
   return found;
+}
+
+const ArrayKernels& array_kernels_of(std::string_view isa) {
+  for (const ArrayKernels& each : array_kernels()) {
+    if (each.isa == isa) return each;
+  }
+  const std::string reason = obstacle(isa);
+  throw Unsupported(reason.empty() ? fmt::format("{} has no loads and stores of its own", isa)
+                                   : reason);
 }
 
 std::span<const std::string_view> known_instruction_sets() {

@@ -67,6 +67,10 @@ struct PeakKernel {
 std::span<const ArrayKernels> array_kernels();
 std::span<const PeakKernel> peak_kernels();
 
+/// The array kernels of that instruction set. Throws Unsupported with the reason where there are
+/// none here.
+const ArrayKernels& array_kernels_of(std::string_view isa);
+
 /// Every instruction set that a build for this kind of processor knows, and why one of them cannot
 /// be used here ("" if it can).
 std::span<const std::string_view> known_instruction_sets();

@@ -133,10 +133,18 @@ TEST(LocalCluster, AgreesWithProc) {
 
 TEST(HostWarnings, NameAShortageOfCores) {
   const int cores = static_cast<int>(usable_cores().size());
-  EXPECT_FALSE(host_warnings(cores + 1).empty());
+  EXPECT_FALSE(host_warnings(cores + 1, 1).empty());
   if (!cpu_quota()) {
-    EXPECT_TRUE(host_warnings(cores).empty());
+    EXPECT_TRUE(host_warnings(cores, 1).empty());
   }
+}
+
+TEST(HostWarnings, DoNotCountTheCoresOfOtherRanks) {
+  const BoundThread bound(usable_cores().front());  // as each of four ranks may be
+  if (!cpu_quota()) {
+    EXPECT_TRUE(host_warnings(1, 4).empty());
+  }
+  EXPECT_FALSE(host_warnings(2, 4).empty());
 }
 
 }  // namespace

@@ -149,6 +149,18 @@ TEST(BenchGemm, GivesARowOnAllRanksIfOneCannot) {
   for (const Measurement& result : results) EXPECT_EQ(result.status, Status::unsupported);
 }
 
+TEST(BenchGemm, WarnsOfMoreThreadsThanCores) {
+  const auto group = backend::local_group(1);
+  const auto crowded =
+      std::make_shared<Workbench>(make_fake_device(Fault::none), open_device("reference", 1),
+                                  static_cast<int>(backend::usable_cores().size()) + 1);
+  const Measurement result = ProductBench(crowded, shape, DType::f32, Check::reference)
+                                 .measure(Sampler(*group.front(), quick), CacheState::hot);
+  EXPECT_TRUE(std::ranges::any_of(result.warnings, [](const std::string& warning) {
+    return warning.find("cores are to be busy") != std::string::npos;
+  }));
+}
+
 std::vector<Cell> cells(std::map<std::string, std::string> values) {
   const auto group = backend::local_group(1);
   const Benchmark& gemm = *family<Benchmark>().find("gemm");
@@ -175,6 +187,8 @@ TEST(BenchGemm, MeasuresShapesOfSeveralListsOnce) {
   EXPECT_EQ(cells({{"list", "deepbench_train,deepbench"}}).size(), 243U);
   EXPECT_EQ(cells({{"list", "transformer"}, {"sizes", "1x1x1,1x1x1:nn"}}).size(), 43U);
   EXPECT_EQ(cells({}).size(), 4U);
+  EXPECT_EQ(cells({{"list", "transformer"}, {"sizes", "squares"}}).size(), 42U);
+  EXPECT_EQ(cells({{"sizes", "squares,1x1x1,512x512x512"}}).size(), 5U);
 }
 
 TEST(BenchGemm, RefusesWhatItCannotRead) {
@@ -182,6 +196,7 @@ TEST(BenchGemm, RefusesWhatItCannotRead) {
        std::vector<std::pair<std::string, std::string>>{{"sizes", "64x64"},
                                                         {"sizes", "64x64x64,"},
                                                         {"sizes", "1x1x1,1x1x1"},
+                                                        {"sizes", ""},
                                                         {"list", "deepbnch"},
                                                         {"list", "no/such/file.yaml"},
                                                         {"dtype", "f64"},

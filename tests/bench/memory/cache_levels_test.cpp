@@ -125,6 +125,50 @@ TEST(CacheLevels, GrowAndSlowDown) {
   }
 }
 
+/// As measured on two processors of a virtual machine while others compiled on them: in the second
+/// level other programs take up more the larger the set, in the third still more.
+TEST(CacheLevels, AreFoundWhereOthersUseThemToo) {
+  const auto levels = find_levels(std::vector<SizeLatency>{
+      {4096, 1.01},       {4864, 1.02},      {5760, 1.02},       {6848, 1.02},
+      {8192, 1.02},       {9728, 1.03},      {11584, 1.03},      {13760, 1.03},
+      {16384, 1.06},      {19456, 1.07},     {23168, 1.05},      {27520, 1.17},
+      {32768, 2.29},      {38912, 1.98},     {46336, 3.12},      {55104, 3.30},
+      {65536, 3.45},      {77888, 3.50},     {92672, 3.46},      {110208, 3.51},
+      {131072, 3.56},     {155840, 3.60},    {185344, 3.64},     {220416, 3.94},
+      {262144, 3.70},     {311680, 3.86},    {370688, 3.90},     {440832, 4.12},
+      {524288, 4.56},     {623424, 5.10},    {741440, 5.22},     {881728, 6.15},
+      {1048576, 7.27},    {1246912, 7.68},   {1482880, 8.57},    {1763456, 9.93},
+      {2097152, 10.84},   {2493888, 11.61},  {2965760, 11.89},   {3526912, 12.29},
+      {4194304, 12.69},   {4987840, 13.19},  {5931584, 13.69},   {7053888, 93.30},
+      {8388608, 40.62},   {9975744, 70.17},  {11863232, 142.66}, {14107840, 139.53},
+      {16777216, 139.73}, {19951552, 143.63}});
+  ASSERT_EQ(levels.size(), 4U);
+  EXPECT_NEAR(levels[1].latency, 3.6, 0.36);
+  EXPECT_NEAR(static_cast<double>(levels[1].bytes), 1048576, 0.25 * 1048576);
+  EXPECT_NEAR(levels[2].latency, 12.5, 1.25);
+  EXPECT_EQ(levels[2].bytes, 5931584U);
+}
+
+TEST(CacheLevels, AreNotAFewSizesThatStandClose) {
+  auto latencies = sweep([](double bytes) { return bytes <= 49152 ? 4.0 : 14.0; });
+  std::vector<SizeLatency> with_step;
+  for (const SizeLatency& each : latencies) {
+    if (each.bytes > 49152 && with_step.back().bytes <= 49152) {
+      for (const std::size_t bytes : {49600U, 51200U, 52800U, 54400U})
+        with_step.push_back({bytes, 8});
+    }
+    with_step.push_back(each);
+  }
+  EXPECT_EQ(find_levels(with_step).size(), 2U);
+}
+
+TEST(CacheLevels, AreNotSlopesThatTheLatencyClimbsAllAlong) {
+  const auto levels = find_levels(sweep([](double bytes) {
+    return 10 * std::pow(bytes / 4096, 0.25);  // by 19 % with every doubling
+  }));
+  EXPECT_TRUE(levels.empty());
+}
+
 TEST(CacheLevels, AreOneWhereNothingChanges) {
   const auto levels = find_levels(sweep([](double) { return 5.0; }));
   ASSERT_EQ(levels.size(), 1U);

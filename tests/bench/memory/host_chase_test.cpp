@@ -42,6 +42,22 @@ TEST(HostChase, VisitsEveryPlaceOnce) {
   }
 }
 
+TEST(HostChase, GoesOnAfterARefreshOfAnySet) {
+  for (const std::size_t places : {1U, 2U, 31U, 32U, 33U, 5000U, 200000U}) {
+    HostChase chase(spread_places(64 * places, 64), 1, PageSize::small, 1);
+    chase.refresh();
+    EXPECT_GT(chase.run(16), Seconds(0)) << places;
+    chase.refresh();
+    EXPECT_GT(chase.run(4096), Seconds(0)) << places;
+  }
+}
+
+TEST(HostChase, RunsInWholeTurnsOfItsLoop) {
+  HostChase chase(spread_places(4096, 64), 1, PageSize::small, 1);
+  EXPECT_THROW(static_cast<void>(chase.run(0)), std::logic_error);
+  EXPECT_THROW(static_cast<void>(chase.run(100)), std::logic_error);
+}
+
 TEST(HostChase, VisitsPairsToo) {
   HostChase chase(paired_places(100, 768, 64), 2, PageSize::small, 5);
   EXPECT_EQ(chase.wrong_elements(), 0U);

@@ -243,6 +243,34 @@ TEST(BenchMemory, CopiesTheBatchesOfNetworksOnceEach) {
   EXPECT_EQ(found[0].at("dtype"), "f32");
 }
 
+/// The reference, which every copy is checked against, has one thread.
+TEST(BenchMemory, CopiesABatchWithSeveralThreads) {
+  if (family<backend::ComputeBackend>().find("onednn") == nullptr) {
+    GTEST_SKIP() << "this build has no backend with several threads";
+  }
+  const AxesList found = cells({{"operations", "h2d"},
+                                {"networks", "alexnet"},
+                                {"batch", "1"},
+                                {"backend", "onednn"},
+                                {"threads", "2"}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].at("threads"), "2");
+}
+
+TEST(BenchMemory, WarnsOfMoreThreadsThanCores) {
+  const std::size_t cores = backend::usable_cores().size();
+  const Benchmark* benchmark = family<Benchmark>().find("memory");
+  const auto group = backend::local_group(1);
+  Context context = make_context(
+      *benchmark,
+      {{"operations", "triad"}, {"sizes", "64 KiB"}, {"threads", std::to_string(cores + 1)}},
+      *group.front());
+  const Measurement result =
+      benchmark->cells(context).front().measure(Sampler(*group.front(), few_samples()));
+  ASSERT_FALSE(result.warnings.empty());
+  EXPECT_TRUE(contains(result.warnings.back(), "cores are to be busy"));
+}
+
 TEST(BenchMemory, GoesBeyondTheCachesOfThisMachine) {
   const Bytes cache = backend::last_level_cache();
   if (cache == Bytes(0)) GTEST_SKIP() << "the size of the last-level cache is not known here";
@@ -260,6 +288,8 @@ TEST(BenchMemory, RefusesWhatItCannotMeasure) {
   EXPECT_TRUE(contains(refusal({{"sizes", "100 B"}}), "64 bytes"));
   EXPECT_TRUE(contains(refusal({{"sizes", "0 KiB"}}), "64 bytes"));
   EXPECT_TRUE(contains(refusal({{"sizes", "4000 GiB"}}), "memory"));
+  EXPECT_TRUE(contains(refusal({{"sizes", ""}}), "is empty"));
+  EXPECT_TRUE(contains(refusal({{"operations", "h2d"}, {"isa", "avx1024"}}), "avx1024"));
   EXPECT_TRUE(contains(refusal({{"threads", "0"}}), "threads"));
   EXPECT_TRUE(contains(refusal({{"isa", "avx1024"}}), "avx1024"));
   EXPECT_TRUE(contains(refusal({{"stores", "direct"}}), "streaming"));

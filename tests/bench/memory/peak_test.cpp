@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "backend/host/host.hpp"
 #include "backend/host/simd/kernels.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/memory/host_peak.hpp"
@@ -36,7 +37,7 @@ Measurement measured(const Cell& cell) {
 }
 
 TEST(BenchPeak, IsRightOrSaysWhyItCannot) {
-  const auto found = cells({});
+  const auto found = cells({{"operations", "fma"}});
   EXPECT_FALSE(found.empty());
   for (const Cell& cell : found) {
     const Measurement result = measured(cell);
@@ -102,7 +103,7 @@ TEST(BenchPeak, ComputesBetweenLoadsAndStores) {
 
 TEST(BenchPeak, HasRowsForWhatWasNamed) {
   const std::string isa(backend::simd::known_instruction_sets().front());
-  const auto found = cells({{"isa", isa}, {"dtype", "bf16,f32"}});
+  const auto found = cells({{"operations", "fma"}, {"isa", isa}, {"dtype", "bf16,f32"}});
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(measured(found[0]).status, Status::unsupported);
   const auto arrays = cells({{"operations", "intensity"},
@@ -112,6 +113,57 @@ TEST(BenchPeak, HasRowsForWhatWasNamed) {
                              {"intensities", "1"}});
   ASSERT_EQ(arrays.size(), 1U);
   EXPECT_EQ(measured(arrays[0]).status, Status::unsupported);
+}
+
+std::vector<Cell> products(const std::string& backend, const std::string& threads) {
+  return cells({{"operations", "gemm"},
+                {"products", "33x33x33"},
+                {"backend", backend},
+                {"threads", threads}});
+}
+
+TEST(BenchPeak, MultipliesMatricesByALibraryToCompareWith) {
+  const auto found = products("reference", "1");
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].axes,
+            (std::map<std::string, std::string>{{"operation", "gemm"},
+                                                {"backend", "reference"},
+                                                {"kernel", "gemm m33 n33 k33 ta0 tb0"},
+                                                {"dtype", "f32"},
+                                                {"threads", "1"},
+                                                {"ranks", "1"},
+                                                {"ranks_on_node", "1"}}));
+  const Measurement product = measured(found[0]);
+  EXPECT_EQ(product.status, Status::ok) << product.reason;
+  EXPECT_EQ(product.work->flops.si(), 2.0 * 33 * 33 * 33);
+  EXPECT_TRUE(product.max_relative_error.has_value());
+  for (const std::size_t without : {1U, 2U}) {  // f64 and bf16
+    EXPECT_EQ(measured(found[without]).status, Status::unsupported);
+    EXPECT_TRUE(contains(measured(found[without]).reason, found[without].axes.at("dtype")));
+  }
+}
+
+TEST(BenchPeak, HasRowsForALibraryThatCannot) {
+  const Measurement row = measured(products("reference", "2").front());
+  EXPECT_EQ(row.status, Status::unsupported);
+  EXPECT_TRUE(contains(row.reason, "1 thread")) << row.reason;
+}
+
+TEST(BenchPeak, WarnsOfMoreThreadsThanCores) {
+  const auto more = std::to_string(backend::usable_cores().size() + 1);
+  const std::string isa(backend::simd::known_instruction_sets().front());
+  const auto found = cells({{"operations", "fma,intensity"},
+                            {"isa", isa},
+                            {"dtype", "f32"},
+                            {"sizes", "4 KiB"},
+                            {"intensities", "1"},
+                            {"threads", more}});
+  ASSERT_EQ(found.size(), 2U);
+  for (const Cell& cell : found) {
+    const Measurement result = measured(cell);
+    if (result.status == Status::unsupported) GTEST_SKIP() << result.reason;
+    EXPECT_TRUE(contains(result.warnings.back(), "cores are to be busy"));
+  }
 }
 
 TEST(BenchPeak, HasNoCellTwice) {
@@ -132,7 +184,9 @@ TEST(BenchPeak, RefusesWhatItCannotMeasure) {
   const auto of_arrays = [&](const std::string& intensities) {
     return refusal({{"operations", "intensity"}, {"intensities", intensities}, {"sizes", "4 KiB"}});
   };
-  EXPECT_TRUE(contains(refusal({{"operations", "gemm"}}), "fma"));
+  EXPECT_TRUE(contains(refusal({{"operations", "gemv"}}), "fma"));
+  EXPECT_TRUE(contains(refusal({{"products", "64x64"}}), "--products"));
+  EXPECT_TRUE(contains(refusal({{"backend", "abacus"}}), "abacus"));
   EXPECT_TRUE(contains(refusal({{"isa", "mmx"}}), "mmx"));
   EXPECT_TRUE(contains(refusal({{"dtype", "f8"}}), "bf16"));
   for (const char* bad : {"0", "-1", "2000", "nan", "one", "1x"}) {

@@ -1,6 +1,7 @@
 #include "bench/memory/team.hpp"
 
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <atomic>
 #include <numeric>
@@ -76,6 +77,27 @@ TEST(Part, CoversTheArrayOnceInWholeCacheLines) {
 TEST(Part, IsNearlyTheSameForAll) {
   for (int thread = 0; thread < 3; ++thread) {
     EXPECT_NEAR(static_cast<double>(part_of(8000, thread, 3).count), 8000 / 3.0, 8);
+  }
+}
+
+/// Processor time of the calling thread, in seconds.
+double own_time() {
+  timespec now{};
+  EXPECT_EQ(::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now), 0);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Two threads that compute for a while each on one core take at least both whiles, whoever begins.
+TEST(Team, TakesTheTimeOfTheThreadThatBeginsFirstToo) {
+  constexpr double while_each = 1e-3;
+  const backend::BoundThread one_core(backend::usable_cores().front());
+  Team team(2);
+  for (int round = 0; round < 50; ++round) {
+    const Seconds time = team.run([](int) {
+      const double end = own_time() + while_each;
+      while (own_time() < end) continue;
+    });
+    EXPECT_GE(time.si(), 2 * while_each);
   }
 }
 

@@ -21,7 +21,8 @@ TEST(ToldCaches, ArePutBesideTheNearestLevel) {
   EXPECT_EQ(caches[1].measured, 900000U);
   EXPECT_EQ(caches[2].measured, 0U);
   EXPECT_EQ(comparison(caches),
-            "L1 48.0 KiB measured 44.9 KiB, L2 1.00 MiB measured 879 KiB, L3 32.0 MiB not seen");
+            "L1 48.0 KiB measured 44.9 KiB, L2 1.00 MiB measured 879 KiB, L3 32.0 MiB seen up to "
+            "3.81 MiB");
 }
 
 TEST(ToldCaches, AreNotMemoryWhoseEndWasNotSeen) {
@@ -35,10 +36,22 @@ TEST(ToldCaches, ShareNoLevel) {
   EXPECT_EQ(caches[1].measured, 0U);
 }
 
+TEST(ShareOfPages, IsWhatHugePagesTakeAway) {
+  EXPECT_DOUBLE_EQ(share_of_pages(10, 30, 30), 0);
+  EXPECT_DOUBLE_EQ(share_of_pages(10, 30, 25), 0.25);
+  EXPECT_DOUBLE_EQ(share_of_pages(10, 30, 10), 1);
+  EXPECT_DOUBLE_EQ(share_of_pages(10, 30, 9), 1);   // noise
+  EXPECT_DOUBLE_EQ(share_of_pages(10, 30, 31), 0);  // noise
+  EXPECT_DOUBLE_EQ(share_of_pages(10, 10, 5), 0);   // nothing has risen
+}
+
 TEST(ToldCaches, MayBeNone) {
   EXPECT_TRUE(match({}, {}).empty());
   EXPECT_EQ(comparison({}), "");
   EXPECT_EQ(match(told, {}).size(), 3U);
+  EXPECT_EQ(comparison(match(told, {})),
+            "L1 48.0 KiB not seen, L2 1.00 MiB not seen, L3 32.0 MiB "
+            "not seen");
 }
 
 }  // namespace
