@@ -76,7 +76,8 @@ Measurement StepBench::time(const Sampler& sampler, CacheState cache) {
 void StepBench::describe(Measurement& measurement) {
   if (kernel_.step.pass == Pass::accumulate) return;
   const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
-  measurement.workspace = Bytes(static_cast<double>(operation(plan).scratch_bytes()));
+  const backend::Operation& ran = operation(plan);
+  measurement.workspace = Bytes(static_cast<double>(ran.scratch_bytes() + ran.kept_bytes()));
   measurement.creation = creation_;
   measurement.algorithmic_work =
       algorithmic_work(workbench_->device().name(), measurement.implementation,

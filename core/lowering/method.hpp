@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/convolution_shape.hpp"
+#include "core/lowering/tile_blocks.hpp"
 #include "core/step.hpp"
 
 namespace dlscale::lowering {
@@ -16,6 +17,9 @@ enum class Method {
   winograd_f2,
   winograd_f4,
   winograd_f6,
+  winograd_f2_fused,  ///< small blocks of tiles through all stages, each by one thread
+  winograd_f4_fused,
+  winograd_f6_fused,
   fft,        ///< of whole images
   fft_tiled,  ///< of overlapping tiles
 };
@@ -27,6 +31,8 @@ Method parse_method(std::string_view name);
 
 /// Outputs a tile each way: 2, 4 or 6. Requires a Winograd method.
 int winograd_outputs(Method method);
+/// How its stages follow one another. Requires a Winograd method.
+Schedule winograd_schedule(Method method);
 
 /// By which method something ran, told from Operation::implementation(): of ours and of oneDNN's.
 /// Nothing for words that are not known, such as a plan of cuDNN.
