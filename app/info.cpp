@@ -6,6 +6,7 @@
 #include "app/verb.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
+#include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/plan_cache.hpp"
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
@@ -78,6 +79,7 @@ ExitCode info() {
              environment.flags);
   print_machine();
   print_family<backend::ComputeBackend>("compute backends");
+  print_family<backend::native_device::spectral::FourierLibrary>("Fourier transforms of native");
   print_plan_cache();
   print_family<backend::CommBackend>("communicators");
   print_family<bench::Benchmark>("benchmarks");

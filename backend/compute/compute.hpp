@@ -81,6 +81,12 @@ struct Operands {
   /// given, so that a Recording draws anew. Null: `seed` counts. Only devices that record() need
   /// it.
   const std::uint64_t* seed_memory = nullptr;
+  /// kept_bytes(), zeroed before the first run, at a multiple of 64: where an operation keeps what
+  /// it has made of its weights from run to run. Null: it makes it anew every time.
+  std::byte* kept = nullptr;
+  /// A number that stays only as long as the weights do; 0: they may have changed, what is kept is
+  /// made anew. Training, which changes them every iteration, leaves both alone.
+  std::uint64_t weights_version = 0;
 };
 
 /// One layer, prepared for one batch size and one set of layouts: created once, run many times.
@@ -105,6 +111,8 @@ class Operation {
   [[nodiscard]] virtual const std::vector<Parameter>& parameters() const = 0;
   [[nodiscard]] virtual std::size_t state_bytes() const = 0;
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// What it keeps of its weights where Operands::weights_version lets it.
+  [[nodiscard]] virtual std::size_t kept_bytes() const { return 0; }
   [[nodiscard]] virtual bool has(Pass pass) const = 0;
   /// What runs, in the library's words, with its reorders: "reorder+jit:avx512_core".
   [[nodiscard]] virtual std::string implementation(Pass pass) const = 0;

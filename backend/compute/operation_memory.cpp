@@ -13,6 +13,7 @@ OperationMemory::OperationMemory(ComputeDevice& device, const OperationSpec& spe
       output_gradient_(allocate(operation.output())),
       state_(allocate(std::max(operation.state_bytes(), least.state))),
       scratch_(allocate(std::max(operation.scratch_bytes(), least.scratch))),
+      kept_(operation.kept_bytes() > 0 ? allocate(operation.kept_bytes()) : nullptr),
       labels_(static_cast<std::size_t>(spec.batch)) {
   for (const TensorDesc& input : spec.inputs) inputs_.push_back(allocate(input));
   for (std::size_t i = 0; i < input_gradient_count(spec.layer); ++i) {
@@ -24,7 +25,7 @@ OperationMemory::OperationMemory(ComputeDevice& device, const OperationSpec& spe
   }
 }
 
-Operands OperationMemory::operands(std::uint64_t seed) const {
+Operands OperationMemory::operands(std::uint64_t seed, std::uint64_t weights_version) const {
   return {.inputs = inputs_,
           .output = output_,
           .parameters = parameters_,
@@ -34,7 +35,9 @@ Operands OperationMemory::operands(std::uint64_t seed) const {
           .state = state_,
           .scratch = scratch_,
           .labels = labels_,
-          .seed = seed};
+          .seed = seed,
+          .kept = kept_,
+          .weights_version = weights_version};
 }
 
 Tensor OperationMemory::allocate(const TensorDesc& desc) {

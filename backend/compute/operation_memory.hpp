@@ -30,8 +30,8 @@ class OperationMemory {
   /// One class per image, all 0 at first.
   [[nodiscard]] std::vector<std::int32_t>& labels() { return labels_; }
 
-  /// Refers to this object; valid as long as it is.
-  [[nodiscard]] Operands operands(std::uint64_t seed) const;
+  /// Refers to this object; valid as long as it is. `weights_version`: see Operands.
+  [[nodiscard]] Operands operands(std::uint64_t seed, std::uint64_t weights_version = 0) const;
 
  private:
   Tensor allocate(const TensorDesc& desc);
@@ -47,6 +47,7 @@ class OperationMemory {
   Tensor output_gradient_;
   std::byte* state_;
   std::byte* scratch_;
+  std::byte* kept_;  ///< null where nothing is
   std::vector<std::int32_t> labels_;
 };
 

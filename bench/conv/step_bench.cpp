@@ -115,7 +115,8 @@ Measurement StepBench::time(const Sampler& sampler, const Conditions& conditions
 void StepBench::describe(Measurement& measurement) {
   if (kernel_.step.pass == Pass::accumulate) return;
   const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
-  measurement.workspace = Bytes(static_cast<double>(operation(plan).scratch_bytes()));
+  const backend::Operation& ran = operation(plan);
+  measurement.workspace = Bytes(static_cast<double>(ran.scratch_bytes() + ran.kept_bytes()));
   measurement.creation = creation_;
   measurement.algorithmic_work =
       algorithmic_work(workbench_->device().name(), measurement.implementation,

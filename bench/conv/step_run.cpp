@@ -47,7 +47,7 @@ class OperationRun : public StepRun {
     device.synchronize();
   }
 
-  void run() override { operation_->run(pass_, memory_.operands(0)); }
+  void run() override { operation_->run(pass_, memory_.operands(0, same_weights)); }
 
   [[nodiscard]] std::vector<std::span<std::byte>> produced() const override {
     std::vector<std::span<std::byte>> tensors;
@@ -64,6 +64,10 @@ class OperationRun : public StepRun {
   }
 
  private:
+  /// They stay as the constructor filled them; only operations that keep something of their weights
+  /// (Operation::kept_bytes), which have a name of their own, make use of it.
+  static constexpr std::uint64_t same_weights = 1;
+
   backend::Operation* operation_;
   Pass pass_;
   bool reads_gradient_;

@@ -15,17 +15,32 @@
 namespace dlscale::lowering {
 namespace {
 
-constexpr std::array methods{Method::direct,      Method::im2col,      Method::winograd_f2,
-                             Method::winograd_f4, Method::winograd_f6, Method::fft,
-                             Method::fft_tiled};
+constexpr std::array methods{
+    Method::direct,
+    Method::im2col,
+    Method::winograd_f2,
+    Method::winograd_f4,
+    Method::winograd_f6,
+    Method::winograd_f2_fused,
+    Method::winograd_f4_fused,
+    Method::winograd_f6_fused,
+    Method::fft,
+    Method::fft_tiled,
+};
 
 /// What an implementation begins with, reorders left out. The longer of two that begin alike stands
 /// first.
-constexpr std::array<std::pair<std::string_view, Method>, 20> beginnings{{
+constexpr std::array<std::pair<std::string_view, Method>, 26> beginnings{{
     {"own winograd_f2 ", Method::winograd_f2},
     {"own winograd_f4 ", Method::winograd_f4},
     {"own fft_tiled ", Method::fft_tiled},
     {"own fft ", Method::fft},
+    {"winograd F(2x2,3x3) fused", Method::winograd_f2_fused},
+    {"winograd F(3x3,2x2) fused", Method::winograd_f2_fused},
+    {"winograd F(4x4,3x3) fused", Method::winograd_f4_fused},
+    {"winograd F(3x3,4x4) fused", Method::winograd_f4_fused},
+    {"winograd F(6x6,3x3) fused", Method::winograd_f6_fused},
+    {"winograd F(3x3,6x6) fused", Method::winograd_f6_fused},
     {"winograd F(2x2,3x3)", Method::winograd_f2},
     {"winograd F(3x3,2x2)", Method::winograd_f2},
     {"winograd F(4x4,3x3)", Method::winograd_f4},
@@ -69,6 +84,12 @@ std::string_view method_name(Method method) {
       return "winograd_f4";
     case Method::winograd_f6:
       return "winograd_f6";
+    case Method::winograd_f2_fused:
+      return "winograd_f2_fused";
+    case Method::winograd_f4_fused:
+      return "winograd_f4_fused";
+    case Method::winograd_f6_fused:
+      return "winograd_f6_fused";
     case Method::fft:
       return "fft";
     case Method::fft_tiled:
@@ -89,9 +110,26 @@ Method parse_method(std::string_view name) {
 }
 
 int winograd_outputs(Method method) {
-  EXPECT(method == Method::winograd_f2 || method == Method::winograd_f4 ||
-         method == Method::winograd_f6);
-  return method == Method::winograd_f2 ? 2 : method == Method::winograd_f4 ? 4 : 6;
+  switch (method) {
+    case Method::winograd_f2:
+    case Method::winograd_f2_fused:
+      return 2;
+    case Method::winograd_f4:
+    case Method::winograd_f4_fused:
+      return 4;
+    case Method::winograd_f6:
+    case Method::winograd_f6_fused:
+      return 6;
+    default:
+      fail_expectation("a Winograd method");
+  }
+}
+
+Schedule winograd_schedule(Method method) {
+  EXPECT(winograd_outputs(method) > 0);
+  const bool fused = method == Method::winograd_f2_fused || method == Method::winograd_f4_fused ||
+                     method == Method::winograd_f6_fused;
+  return fused ? Schedule::fused : Schedule::staged;
 }
 
 std::optional<Method> method_of(std::string_view implementation) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/convolution_shape.hpp"
+#include "core/lowering/tile_blocks.hpp"
 #include "core/step.hpp"
 
 namespace dlscale::lowering {
@@ -17,6 +18,9 @@ enum class Method {
   winograd_f2,
   winograd_f4,
   winograd_f6,
+  winograd_f2_fused,  ///< small blocks of tiles through all stages, each by one thread
+  winograd_f4_fused,
+  winograd_f6_fused,
   fft,        ///< of whole images
   fft_tiled,  ///< of overlapping tiles
 };
@@ -28,6 +32,8 @@ Method parse_method(std::string_view name);
 
 /// Outputs a tile each way: 2, 4 or 6. Requires a Winograd method.
 int winograd_outputs(Method method);
+/// How its stages follow one another. Requires a Winograd method.
+Schedule winograd_schedule(Method method);
 
 /// Whose algorithm it is.
 enum class Blocking {

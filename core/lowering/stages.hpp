@@ -5,7 +5,8 @@
 namespace dlscale::lowering {
 
 AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSetting& setting);
-AlgorithmWork winograd_work(int m, const ConvolutionShape& shape, Pass pass,
+/// `method`: one of Winograd's.
+AlgorithmWork winograd_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting);
 /// `method`: fft or fft_tiled.
 AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass pass,

@@ -2,9 +2,15 @@
 
 namespace dlscale::lowering {
 
-Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels) {
+Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels,
+                   Schedule schedule, int threads) {
   const Index tile_bytes = alpha * alpha * channels * static_cast<Index>(sizeof(float));
-  return {images * grid.rows * grid.columns, block_bytes / tile_bytes, fewest_tiles, most_lanes};
+  const Index tiles = images * grid.rows * grid.columns;
+  if (schedule == Schedule::staged) {
+    return {tiles, block_bytes / tile_bytes, fewest_tiles, most_lanes};
+  }
+  const Index share = tiles / (Index{4} * threads);
+  return {tiles, std::min(fused_block_bytes / tile_bytes, share), fewest_fused_tiles, most_lanes};
 }
 
 TileRuns tile_runs(const TileGrid& grid, const Blocks& blocks, Index lanes) {

@@ -20,6 +20,17 @@ inline constexpr Index most_lanes = 16;
 inline constexpr Index block_bytes = Index{4} << 20;
 inline constexpr Index fewest_tiles = 144;
 
+/// How the stages follow one another.
+enum class Schedule {
+  staged,  ///< each over a block of tiles, by all threads
+  fused,   ///< all over a block of tiles, each block by one thread
+};
+
+/// About what the transformed tiles of a block take that a thread has for itself: half of an L2 of
+/// 1 MiB; the rest is for the filters. But a block has about `fewest_fused_tiles`.
+inline constexpr Index fused_block_bytes = Index{512} << 10;
+inline constexpr Index fewest_fused_tiles = 32;
+
 /// About what the transformed filters of a block of output channels take; but a block has about
 /// `fewest_channels` channels, if there are as many.
 inline constexpr Index filter_bytes = Index{4} << 20;
@@ -71,8 +82,9 @@ constexpr TileGrid tile_grid(Index m, Index out_height, Index out_width) {
 }
 
 /// The tiles of all images in blocks. `channels`: how many planes of transformed tiles are held at
-/// once.
-Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels);
+/// once. Fused, there are several blocks for each of `threads` where there are tiles enough.
+Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels,
+                   Schedule schedule, int threads);
 
 /// What the tiles of all images become when they are transformed row by row and block by block.
 struct TileRuns {

@@ -50,7 +50,10 @@ AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
     case Method::winograd_f2:
     case Method::winograd_f4:
     case Method::winograd_f6:
-      return winograd_work(winograd_outputs(method), shape, pass, setting);
+    case Method::winograd_f2_fused:
+    case Method::winograd_f4_fused:
+    case Method::winograd_f6_fused:
+      return winograd_work(method, shape, pass, setting);
     case Method::fft:
     case Method::fft_tiled:
       return spectral_work(method, shape, pass, setting);

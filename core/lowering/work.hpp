@@ -68,7 +68,8 @@ struct WorkSetting {
 ///             elements, but for 1 × 1 filters whose patches are the image
 ///   winograd  α² products of K × C by C × tiles, tiles = N ⌈P/m⌉ ⌈Q/m⌉, α = m + 2; transforms of
 ///             every tile and filter. backward_data: with C and K exchanged; backward_filter:
-///             K × tiles by tiles × C.
+///             K × tiles by tiles × C. Fused: the same in smaller blocks, each by one thread; of
+///             backward_filter every thread's sum is added to the others, which is left out.
 ///   fft       transforms of 2.5 L² log2 L² a plane, 8 operations a complex product at L (L/2 + 1)
 ///             frequencies; see spectra.hpp for its blocks. Ours write [-Âi; Âr] beside Â for the
 ///             products.

@@ -13,6 +13,7 @@ namespace {
 /// a group.
 struct Sizes {
   Index m, alpha;
+  Schedule schedule;
   Index groups, inputs, outputs;
   Index tiles;           ///< of all images
   double read, written;  ///< elements of a channel: of the input, of the output
@@ -29,7 +30,10 @@ double as_double(Index value) {
   return static_cast<double>(value);
 }
 
-Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, const WorkSetting& setting) {
+Sizes sizes_of(Method method, const ConvolutionShape& shape, Pass pass,
+               const WorkSetting& setting) {
+  const Index m = winograd_outputs(method);
+  const Schedule schedule = winograd_schedule(method);
   const bool back = pass == Pass::backward_data;
   const double of_input = shape.input_elements() / as_double(shape.channels);
   const double of_output = shape.output_elements() / as_double(shape.outputs);
@@ -45,9 +49,11 @@ Sizes sizes_of(Index m, const ConvolutionShape& shape, Pass pass, const WorkSett
       ours ? output_blocks(outputs, alpha, inputs) : Blocks(outputs, outputs, 1, 1);
   const Index held = inputs + (pass == Pass::backward_filter ? outputs : channels.size);
   const Blocks blocks =
-      ours ? tile_blocks(grid, shape.images, alpha, held) : Blocks(tiles, tiles, 1, 1);
+      ours ? tile_blocks(grid, shape.images, alpha, held, schedule, setting.threads)
+           : Blocks(tiles, tiles, 1, 1);
   return {m,
           alpha,
+          schedule,
           shape.groups,
           inputs,
           outputs,
@@ -111,7 +117,10 @@ Stage products_of(const Sizes& sizes, Pass pass, int threads) {
   std::vector<Products> products;
   Lengths(sizes.tile_blocks).each([&](double tiles, double tile_count) {
     Lengths(sizes.channel_blocks).each([&](double outputs, double output_count) {
-      const Blocks parts = product_parts(static_cast<Index>(outputs), sizes.alpha, threads);
+      const auto rows_of_block = static_cast<Index>(outputs);
+      const Blocks parts = sizes.schedule == Schedule::fused
+                               ? Blocks(rows_of_block, rows_of_block, 1, 1)
+                               : product_parts(rows_of_block, sizes.alpha, threads);
       Lengths(parts).each([&](double rows, double part_count) {
         const double count =
             as_double(sizes.groups) * sizes.elements() * tile_count * output_count * part_count;
@@ -155,39 +164,42 @@ std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
 /// The stacks that CorrelationPass and FilterGradientPass of the backend native hold.
 Bytes our_workspace(const Sizes& sizes, Pass pass, int threads) {
   const Index tiles = sizes.tile_blocks.size, held = sizes.channel_blocks.size;
-  const Index kept = sizes.tile_blocks.count() > 1 ? sizes.channel_blocks.count() : 1;
+  const bool fused = sizes.schedule == Schedule::fused;
+  const Index kept = fused || sizes.tile_blocks.count() > 1 ? sizes.channel_blocks.count() : 1;
+  const Index holders = fused ? threads : 1;
   const auto stack = [&](Index rows, Index columns) {
     return Stack(sizes.alpha, rows, columns).total;
   };
   const Index strips = strip_elements(sizes.m, sizes.longest_row) * threads;
   switch (pass) {
     case Pass::forward:
-      return floats(kept * stack(held, sizes.inputs) + stack(sizes.inputs, tiles) +
-                    stack(held, tiles) + strips);
+      return floats(kept * stack(held, sizes.inputs) +
+                    holders * (stack(sizes.inputs, tiles) + stack(held, tiles)) + strips);
     case Pass::backward_data:
-      return floats(kept * stack(sizes.inputs, held) + stack(sizes.inputs, tiles) +
-                    stack(held, tiles) + strips);
+      return floats(kept * stack(sizes.inputs, held) +
+                    holders * (stack(sizes.inputs, tiles) + stack(held, tiles)) + strips);
     case Pass::backward_filter:
-      return floats(kept * stack(held, sizes.inputs) + stack(sizes.inputs, tiles) +
-                    stack(sizes.outputs, tiles) + strips);
+      return floats(holders * (kept * stack(held, sizes.inputs) + stack(sizes.inputs, tiles) +
+                               stack(sizes.outputs, tiles)) +
+                    strips);
     case Pass::accumulate:
       break;
   }
   fail_expectation("pass is one of a convolution");
 }
 
-/// e α² (T C + K C + T K)   [MODEL 4]
+/// e α² (T C + K C + T K)   [MODEL 4]; fused without what depends on T, which stays in the caches
 Bytes whole_workspace(const Sizes& sizes) {
   const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
-  const double tiles = as_double(sizes.tiles);
+  const double tiles = sizes.schedule == Schedule::fused ? 0 : as_double(sizes.tiles);
   return floats(sizes.elements() * (tiles * inputs + inputs * outputs + tiles * outputs));
 }
 
 }  // namespace
 
-AlgorithmWork winograd_work(int m, const ConvolutionShape& shape, Pass pass,
+AlgorithmWork winograd_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting) {
-  const Sizes sizes = sizes_of(m, shape, pass, setting);
+  const Sizes sizes = sizes_of(method, shape, pass, setting);
   const bool ours = setting.blocking == Blocking::ours;
   const int threads = ours ? setting.threads : 1;
   return {pass == Pass::backward_filter ? gradient_stages(sizes, pass, threads)

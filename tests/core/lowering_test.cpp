@@ -197,6 +197,19 @@ TEST(Im2colWork, CopiesRowByRowAndWithAStrideOneByOne) {
   EXPECT_EQ(stage(far, "patches").gathered, 6 * 9 * 10 * 10);
 }
 
+TEST(WinogradWork, FusedIsTheSameInSmallerPieces) {
+  const ConvolutionShape shape =
+      shape_of("convolution c64 h112 w112 k64 r3 s3 stride1 pad1 groups1", 8);
+  for (const Pass pass : passes) {
+    const AlgorithmWork staged = algorithm_work(Method::winograd_f4, shape, pass);
+    const AlgorithmWork fused = algorithm_work(Method::winograd_f4_fused, shape, pass);
+    EXPECT_DOUBLE_EQ(fused.flops().si(), staged.flops().si()) << pass_name(pass);
+    EXPECT_GT(fused.bytes(), staged.bytes()) << pass_name(pass);  // filters, again for each block
+    EXPECT_LT(stage(fused, "input transform").working_set.si(), 1 << 20) << pass_name(pass);
+    EXPECT_GT(stage(staged, "input transform").working_set.si(), 1 << 20) << pass_name(pass);
+  }
+}
+
 TEST(SpectralWork, IsTransformsAndComplexProducts) {
   // 2.5 L² lg L² (NC + KC + NK) + 8 L (L/2 + 1) N C K   [MODEL 4]
   const ConvolutionShape shape =
@@ -323,6 +336,8 @@ TEST(Method, IsToldFromWhatRan) {
   const std::pair<const char*, Method> words[] = {
       {"winograd F(4x4,3x3) avx3+gemm", Method::winograd_f4},
       {"winograd F(3x3,6x6) avx2+gemm", Method::winograd_f6},
+      {"winograd F(4x4,3x3) fused avx3+gemm", Method::winograd_f4_fused},
+      {"relu+winograd F(3x3,2x2) fused avx3+gemm", Method::winograd_f2_fused},
       {"reorder+jit:avx512_core", Method::direct},
       {"relu+reorder+im2col+gemm", Method::im2col},
       {"reorder+relu+im2col+gemm", Method::im2col},

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "backend/compute/native/fft_convolution.hpp"
 #include "backend/compute/native/im2col.hpp"
 #include "backend/compute/native/winograd.hpp"
+#include "core/error.hpp"
 
 namespace dlscale::backend::native_device {
 
@@ -20,8 +22,35 @@ std::string describe(const ConvolutionShape& shape) {
   return text;
 }
 
+void ConvolutionPass::keep(const float* /*second*/, std::byte* /*kept*/, std::byte* /*scratch*/) {
+  fail_expectation("kept_bytes() > 0");
+}
+
+void ConvolutionPass::run_kept(const float* /*first*/, const std::byte* /*kept*/, float* /*result*/,
+                               std::byte* /*scratch*/) {
+  fail_expectation("kept_bytes() > 0");
+}
+
+std::span<const ConvolutionAlgorithm* const> own_algorithms() {
+  static const std::array all{&im2col,
+                              &winograd_f2,
+                              &winograd_f4,
+                              &winograd_f6,
+                              &winograd_f2_fused,
+                              &winograd_f4_fused,
+                              &winograd_f6_fused,
+                              &fft,
+                              &fft_tiled};
+  return all;
+}
+
 std::span<const ConvolutionAlgorithm* const> all_algorithms() {
-  static const std::array all{&im2col, &winograd_f2, &winograd_f4, &winograd_f6, &fft, &fft_tiled};
+  static const std::vector<const ConvolutionAlgorithm*> all = [] {
+    std::vector<const ConvolutionAlgorithm*> found(own_algorithms().begin(),
+                                                   own_algorithms().end());
+    for (const ConvolutionAlgorithm& algorithm : fft_by_libraries()) found.push_back(&algorithm);
+    return found;
+  }();
   return all;
 }
 

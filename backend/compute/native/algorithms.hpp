@@ -6,7 +6,10 @@
 
 namespace dlscale::backend::native_device {
 
-/// All of ours. The first takes any shape.
+/// All of ours, whose work core/lowering knows. The first takes any shape.
+std::span<const ConvolutionAlgorithm* const> own_algorithms();
+
+/// And those that compute by other libraries where these were built in.
 std::span<const ConvolutionAlgorithm* const> all_algorithms();
 
 /// The algorithm that create() uses for a pass: Winograd F(4x4,3x3) for 3 x 3 filters on 16

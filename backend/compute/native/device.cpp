@@ -48,14 +48,21 @@ class NativeDevice final : public HostDevice {
     const auto* kind = std::get_if<Convolution>(&spec.layer.kind);
     if (kind == nullptr || pass == Pass::accumulate) return {};
     std::vector<Algorithm> all;
-    for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
-      all.push_back({std::string(algorithm->name), [this, spec, kind = *kind, pass, algorithm] {
+    const auto add = [&](std::string name, const ConvolutionAlgorithm* algorithm, Filters filters) {
+      all.push_back({std::move(name), [this, spec, kind = *kind, pass, algorithm, filters] {
                        const ConvolutionShape shape = shape_of(spec, kind);
                        ConvolutionPasses chosen = usual_passes(shape);
                        chosen[static_cast<std::size_t>(pass)] =
                            algorithm->make(shape, pass, threads_);
-                       return make_convolution(*others_, spec, kind, std::move(chosen));
+                       return make_convolution(*others_, spec, kind, std::move(chosen), filters);
                      }});
+    };
+    for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
+      const std::string& name = algorithm->name;
+      add(name, algorithm, Filters::made_anew);
+      // As in inference: training changes them after every use.
+      const bool keeps = algorithm->keeps_filters && pass == Pass::forward;
+      if (keeps) add(name + "_kept_filters", algorithm, Filters::kept);
     }
     return all;
   }
@@ -89,7 +96,7 @@ class NativeDevice final : public HostDevice {
     try {
       return usual_algorithm(shape).make(shape, pass, threads_);
     } catch (const Unsupported&) {
-      return all_algorithms().front()->make(shape, pass, threads_);
+      return own_algorithms().front()->make(shape, pass, threads_);
     }
   }
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "backend/compute/native/fft/fourier_transform.hpp"
+#include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/native/fft/problem.hpp"
 #include "backend/compute/native/fft/spectral_convolution.hpp"
 #include "core/error.hpp"
@@ -11,7 +11,7 @@ namespace dlscale::backend::native_device {
 
 namespace {
 
-using spectral::make_problem, spectral::Tiling;
+using spectral::FourierLibrary, spectral::make_problem, spectral::Tiling;
 
 [[noreturn]] void refuse(const ConvolutionShape& shape, const std::string& why) {
   throw Unsupported(why + " (a convolution of " + describe(shape) + ").");
@@ -25,7 +25,14 @@ void require_offered(const ConvolutionShape& shape, Pass pass) {
   }
 }
 
-std::unique_ptr<ConvolutionPass> make_whole(const ConvolutionShape& shape, Pass pass, int threads) {
+/// An algorithm by the transforms of a library.
+struct Way {
+  std::string name;
+  const FourierLibrary* library;
+};
+
+std::unique_ptr<ConvolutionPass> make_whole(const Way& way, const ConvolutionShape& shape,
+                                            Pass pass, int threads) {
   require_offered(shape, pass);
   const std::int64_t L = lowering::points_for_whole(shape);
   if (L > spectral::max_transform_points) {
@@ -33,29 +40,56 @@ std::unique_ptr<ConvolutionPass> make_whole(const ConvolutionShape& shape, Pass 
            "an image that needs " + std::to_string(L) + " points each way: fft has at most " +
                std::to_string(spectral::max_transform_points) + "; fft_tiled has no such limit");
   }
-  return spectral::make_spectral_convolution("fft", make_problem(shape, pass, L, Tiling::whole),
-                                             spectral::make_batched_transform(L), threads);
+  return spectral::make_spectral_convolution(way.name, make_problem(shape, pass, L, Tiling::whole),
+                                             way.library->make(L), threads);
 }
 
-std::unique_ptr<ConvolutionPass> make_tiled(const ConvolutionShape& shape, Pass pass, int threads) {
+std::unique_ptr<ConvolutionPass> make_tiled(const Way& way, const ConvolutionShape& shape,
+                                            Pass pass, int threads) {
   require_offered(shape, pass);
   const lowering::TileChoice tile = lowering::choose_tile(shape, pass);
   if (tile.L == 0) {
     refuse(shape, "a kernel of " + std::to_string(shape.kernel_h) + " x " +
                       std::to_string(shape.kernel_w) + ": the tiles of fft_tiled are 32 x 32");
   }
-  return spectral::make_spectral_convolution("fft_tiled",
-                                             make_problem(shape, pass, tile.L, tile.tiling),
-                                             spectral::make_batched_transform(tile.L), threads);
+  return spectral::make_spectral_convolution(
+      way.name, make_problem(shape, pass, tile.L, tile.tiling), way.library->make(tile.L), threads);
+}
+
+using Make = std::unique_ptr<ConvolutionPass> (*)(const Way&, const ConvolutionShape&, Pass, int);
+
+ConvolutionAlgorithm algorithm(const Way& way, const std::string& doc, Make make) {
+  return {way.name, doc,
+          [way, make](const ConvolutionShape& shape, Pass pass, int threads) {
+            return make(way, shape, pass, threads);
+          },
+          true};
 }
 
 }  // namespace
 
-extern const ConvolutionAlgorithm fft{
-    "fft", "products of the spectra of whole images, up to 256 x 256; stride 1", make_whole};
+extern const ConvolutionAlgorithm fft =
+    algorithm({"fft", &spectral::own},
+              "products of the spectra of whole images, up to 256 x 256; stride 1", make_whole);
 
-extern const ConvolutionAlgorithm fft_tiled{
-    "fft_tiled", "products of the spectra of overlapping tiles (overlap-save); stride 1",
-    make_tiled};
+extern const ConvolutionAlgorithm fft_tiled =
+    algorithm({"fft_tiled", &spectral::own},
+              "products of the spectra of overlapping tiles (overlap-save); stride 1", make_tiled);
+
+const std::vector<ConvolutionAlgorithm>& fft_by_libraries() {
+  static const std::vector<ConvolutionAlgorithm> all = [] {
+    std::vector<ConvolutionAlgorithm> made;
+    for (const FourierLibrary* library : family<FourierLibrary>().members) {
+      if (library == &spectral::own) continue;
+      const std::string name(library->name);
+      made.push_back(
+          algorithm({"fft_" + name, library}, "fft by transforms of " + name, make_whole));
+      made.push_back(algorithm({"fft_tiled_" + name, library}, "fft_tiled by transforms of " + name,
+                               make_tiled));
+    }
+    return made;
+  }();
+  return all;
+}
 
 }  // namespace dlscale::backend::native_device

@@ -1,4 +1,6 @@
 #pragma once
+#include <vector>
+
 #include "backend/compute/native/convolution.hpp"
 
 namespace dlscale::backend::native_device {
@@ -15,5 +17,8 @@ extern const ConvolutionAlgorithm fft;
 /// one tile where it holds the whole image. The kernel (of backward_filter: of the forward
 /// convolution) is at most 32 × 32.
 extern const ConvolutionAlgorithm fft_tiled;
+
+/// Both by the transforms of every other library that was built in: "fft_fftw", "fft_tiled_fftw".
+const std::vector<ConvolutionAlgorithm>& fft_by_libraries();
 
 }  // namespace dlscale::backend::native_device

@@ -55,14 +55,15 @@ void sum_bias(const ConvolutionShape& shape, const float* dy, float* gradient) {
 class NativeConvolution final : public Operation {
  public:
   NativeConvolution(ComputeDevice& plain, const OperationSpec& spec, const Convolution& kind,
-                    ConvolutionPasses passes)
+                    ConvolutionPasses passes, Filters filters)
       : plain_(&plain),
         shape_(shape_of(spec, kind)),
         passes_(std::move(passes)),
         input_(plain.plain(spec.inputs.front().dims, DType::f32)),
         output_(plain.plain(output_dims(spec), DType::f32)),
         copies_(spec.inputs.front().layout != input_.layout),
-        relu_(spec.layer.relu) {
+        relu_(spec.layer.relu),
+        filters_(filters) {
     add(ParameterRole::weight, weight_dims(spec));
     if (kind.bias) add(ParameterRole::bias, vector_dims(kind.out_channels));
   }
@@ -75,12 +76,16 @@ class NativeConvolution final : public Operation {
     for (const auto& pass : passes_) most = std::max(most, pass->scratch_bytes());
     return copy_bytes() + most + alignment;
   }
+  [[nodiscard]] std::size_t kept_bytes() const override {
+    return filters_ == Filters::kept ? alignment + by(Pass::forward).kept_bytes() : 0;
+  }
   [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
   [[nodiscard]] std::string implementation(Pass pass) const override {
     const bool reorders = copies_ && pass != Pass::accumulate;
     const std::string relu = relu_ && pass == Pass::backward_filter ? "relu+" : "";
-    return relu + (reorders ? "reorder+" : "") + by(pass).implementation() +
-           (relu_ && pass == Pass::forward ? "+relu" : "");
+    const bool kept = filters_ == Filters::kept && pass == Pass::forward;
+    return (kept ? "kept filters+" : "") + relu + (reorders ? "reorder+" : "") +
+           by(pass).implementation() + (relu_ && pass == Pass::forward ? "+relu" : "");
   }
 
   void run(Pass pass, const Operands& operands) override {
@@ -124,15 +129,32 @@ class NativeConvolution final : public Operation {
 
   void forward(const Operands& operands) {
     auto* y = operands.output.as<float>();
-    by(Pass::forward)
-        .run(plain_input(operands), operands.parameters[0].as<float>(), y,
-             start(operands) + copy_bytes());
+    if (filters_ == Filters::kept && operands.kept != nullptr) {
+      convolve_by_kept(operands, y);
+    } else {
+      by(Pass::forward)
+          .run(plain_input(operands), operands.parameters[0].as<float>(), y,
+               start(operands) + copy_bytes());
+    }
     const float* bias = parameters_.size() > 1 ? operands.parameters[1].as<float>() : nullptr;
     if (relu_) {
       add_bias_and_rectify(shape_, bias, y);
     } else if (bias != nullptr) {
       add_bias(shape_, bias, y);
     }
+  }
+
+  /// Before the filters that are kept stands the version of the weights that they are of.
+  void convolve_by_kept(const Operands& operands, float* y) {
+    ConvolutionPass& pass = by(Pass::forward);
+    std::byte* const filters = operands.kept + alignment;
+    std::byte* const scratch = start(operands) + copy_bytes();
+    auto& version = *reinterpret_cast<std::uint64_t*>(operands.kept);
+    if (version == 0 || version != operands.weights_version) {
+      pass.keep(operands.parameters[0].as<float>(), filters, scratch);
+      version = operands.weights_version;
+    }
+    pass.run_kept(plain_input(operands), filters, y, scratch);
   }
 
   void backward_data(const Operands& operands) {
@@ -162,6 +184,7 @@ class NativeConvolution final : public Operation {
   TensorDesc output_;
   bool copies_;  ///< the producer left it in another layout
   bool relu_;
+  Filters filters_;
   std::vector<Parameter> parameters_;
 };
 
@@ -185,8 +208,15 @@ ConvolutionShape shape_of(const OperationSpec& spec, const Convolution& kind) {
 }
 
 std::unique_ptr<Operation> make_convolution(ComputeDevice& plain, const OperationSpec& spec,
-                                            const Convolution& kind, ConvolutionPasses passes) {
-  return std::make_unique<NativeConvolution>(plain, spec, kind, std::move(passes));
+                                            const Convolution& kind, ConvolutionPasses passes,
+                                            Filters filters) {
+  const ConvolutionPass& forward = *passes[static_cast<std::size_t>(Pass::forward)];
+  if (filters == Filters::kept && forward.kept_bytes() == 0) {
+    throw Unsupported(forward.implementation() +
+                      " keeps nothing of these filters: what it makes of them is not in memory as "
+                      "a whole. Choose it without kept filters.");
+  }
+  return std::make_unique<NativeConvolution>(plain, spec, kind, std::move(passes), filters);
 }
 
 }  // namespace dlscale::backend::native_device

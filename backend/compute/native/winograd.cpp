@@ -26,17 +26,19 @@ void check_shape(const ConvolutionShape& shape) {
   EXPECT(shape.outputs % shape.groups == 0);
 }
 
-template <int m>
+using winograd::Schedule;
+
+template <int m, Schedule schedule>
 std::unique_ptr<ConvolutionPass> make(const ConvolutionShape& shape, Pass pass, int threads) {
   check_shape(shape);
   EXPECT(threads >= 1);
   switch (pass) {
     case Pass::forward:
-      return winograd::make_forward(shape, m, threads);
+      return winograd::make_forward(shape, m, schedule, threads);
     case Pass::backward_data:
-      return winograd::make_backward_data(shape, m, threads);
+      return winograd::make_backward_data(shape, m, schedule, threads);
     case Pass::backward_filter:
-      return winograd::make_backward_filter(shape, m, threads);
+      return winograd::make_backward_filter(shape, m, schedule, threads);
     case Pass::accumulate:
       break;
   }
@@ -45,12 +47,26 @@ std::unique_ptr<ConvolutionPass> make(const ConvolutionShape& shape, Pass pass, 
 
 }  // namespace
 
-const ConvolutionAlgorithm winograd_f2{
-    "winograd_f2", "Winograd F(2x2,3x3): 2.25 times fewer multiplications", make<2>};
-const ConvolutionAlgorithm winograd_f4{
-    "winograd_f4", "Winograd F(4x4,3x3): 4 times fewer multiplications", make<4>};
+constexpr bool keeps_filters = true;
+
+const ConvolutionAlgorithm winograd_f2{"winograd_f2",
+                                       "Winograd F(2x2,3x3): 2.25 times fewer multiplications",
+                                       make<2, Schedule::staged>, keeps_filters};
+const ConvolutionAlgorithm winograd_f4{"winograd_f4",
+                                       "Winograd F(4x4,3x3): 4 times fewer multiplications",
+                                       make<4, Schedule::staged>, keeps_filters};
 const ConvolutionAlgorithm winograd_f6{
     "winograd_f6", "Winograd F(6x6,3x3): 5.06 times fewer multiplications, the least accurate",
-    make<6>};
+    make<6, Schedule::staged>, keeps_filters};
+
+const ConvolutionAlgorithm winograd_f2_fused{
+    "winograd_f2_fused", "winograd_f2, each block of tiles from inputs to outputs by one thread",
+    make<2, Schedule::fused>, keeps_filters};
+const ConvolutionAlgorithm winograd_f4_fused{
+    "winograd_f4_fused", "winograd_f4, each block of tiles from inputs to outputs by one thread",
+    make<4, Schedule::fused>, keeps_filters};
+const ConvolutionAlgorithm winograd_f6_fused{
+    "winograd_f6_fused", "winograd_f6, each block of tiles from inputs to outputs by one thread",
+    make<6, Schedule::fused>, keeps_filters};
 
 }  // namespace dlscale::backend::native_device

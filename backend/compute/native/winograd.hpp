@@ -17,11 +17,21 @@
 /// to twenty times that.
 ///
 /// Scratch: the transformed filters (backward_filter: their gradient), and the transformed tiles of
-/// one block, about 4 MiB or 144 tiles, whichever is more.
+/// one block, about 4 MiB or 144 tiles, whichever is more. Fused: of a block for every thread,
+/// about 512 KiB or 32 tiles; backward_filter has a gradient for every thread, too.
+///
+/// Fused: a thread takes a small block of tiles through all stages, so that what the transforms
+/// write is still in its L2 when the products read it (Z. Jia, A. Zlateski, F. Durand, K. Li,
+/// Optimizing N-dimensional, Winograd-based convolution for manycore CPUs, PPoPP 2018;
+/// A. Zlateski et al., arXiv:1809.07851). The transformed filters are read again for every block,
+/// so it suits few channels on large images.
 namespace dlscale::backend::native_device {
 
 extern const ConvolutionAlgorithm winograd_f2;  ///< F(2 × 2, 3 × 3): 2.25 times fewer products
 extern const ConvolutionAlgorithm winograd_f4;  ///< F(4 × 4, 3 × 3): 4 times
 extern const ConvolutionAlgorithm winograd_f6;  ///< F(6 × 6, 3 × 3): 5.06 times
+extern const ConvolutionAlgorithm winograd_f2_fused;
+extern const ConvolutionAlgorithm winograd_f4_fused;
+extern const ConvolutionAlgorithm winograd_f6_fused;
 
 }  // namespace dlscale::backend::native_device

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "backend/compute/native/gemm.hpp"
 #include "backend/compute/native/winograd_passes.hpp"
 #include "backend/compute/native/winograd_plan.hpp"
@@ -11,38 +15,45 @@ namespace {
 ///   D K × C, transformed gradient; Y K × tiles, of dy; X C × tiles, of x (C, K: of a group)
 class FilterGradientPass final : public ConvolutionPass {
  public:
-  FilterGradientPass(const ConvolutionShape& shape, int m, int threads)
+  FilterGradientPass(const ConvolutionShape& shape, int m, Schedule schedule, int threads)
       : shape_(shape),
         channels_(shape.channels / shape.groups),
         kernels_(kernels(m)),
         outputs_(lowering::output_blocks(shape.outputs / shape.groups, m + 2, channels_)),
         tiling_(m, shape.images, shape.out_height, shape.out_width, channels_ + outputs_.total,
-                threads),
+                schedule, threads),
         x_(m + 2, channels_, tiling_.blocks().size),
         y_(m + 2, outputs_.total, tiling_.blocks().size),
         d_(m + 2, outputs_.size, channels_) {}
 
   [[nodiscard]] std::string implementation() const override {
-    return implementation_name(kernels_, 3, tiling_.m());
+    return implementation_name(kernels_, tiling_, 3, tiling_.m());
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    return (x_.total + y_.total + gradient_elements() + tiling_.strips()) * sizeof(float);
+    return (tiling_.holders() * (x_.total + y_.total + gradient_elements()) + tiling_.strips()) *
+           sizeof(float);
   }
 
   void run(const float* first, const float* second, float* result, std::byte* scratch) override {
     auto* x = reinterpret_cast<float*>(scratch);
-    const Memory memory{x, x + x_.total, x + x_.total + y_.total,
-                        x + x_.total + y_.total + gradient_elements()};
+    float* y = x + tiling_.holders() * x_.total;
+    float* d = y + tiling_.holders() * y_.total;
+    const Memory memory{x, y, d, d + tiling_.holders() * gradient_elements()};
     tiling_.clear(memory.strips);
     const Index in_plane = shape_.height * shape_.width;
     const Index out_plane = shape_.out_height * shape_.out_width;
     for (Index group = 0; group < shape_.groups; ++group) {
-      run_group({first + group * channels_ * in_plane, shape_.channels * in_plane, shape_.height,
-                 shape_.width, shape_.pad},
-                {second + group * outputs_.total * out_plane, shape_.outputs * out_plane,
-                 shape_.out_height, shape_.out_width, 0},
-                result + group * outputs_.total * channels_ * 9, memory);
+      const Group at{{first + group * channels_ * in_plane, shape_.channels * in_plane,
+                      shape_.height, shape_.width, shape_.pad},
+                     {second + group * outputs_.total * out_plane, shape_.outputs * out_plane,
+                      shape_.out_height, shape_.out_width, 0},
+                     result + group * outputs_.total * channels_ * 9};
+      if (tiling_.schedule() == Schedule::fused) {
+        run_fused(at, memory);
+      } else {
+        run_staged(at, memory);
+      }
     }
   }
 
@@ -54,40 +65,97 @@ class FilterGradientPass final : public ConvolutionPass {
     float* strips;
   };
 
+  /// The tensors of a group.
+  struct Group {
+    Planes<const float> x;
+    Planes<const float> dy;
+    float* dw;
+  };
+
   /// The sums are kept over all blocks of tiles; of one block they are finished output by output.
-  [[nodiscard]] bool keeps_sums() const { return tiling_.blocks().count() > 1; }
+  [[nodiscard]] bool keeps_sums() const {
+    return tiling_.schedule() == Schedule::fused || tiling_.blocks().count() > 1;
+  }
   [[nodiscard]] Index gradient_elements() const {
     return d_.total * (keeps_sums() ? outputs_.count() : 1);
   }
+  [[nodiscard]] Index place(Index output) const {
+    return keeps_sums() ? output / outputs_.size * d_.total : 0;
+  }
 
-  void run_group(const Planes<const float>& x, const Planes<const float>& dy, float* dw,
-                 const Memory& memory) const {
+  /// Stage by stage, all threads at one block of tiles.
+  void run_staged(const Group& group, const Memory& memory) const {
     const Blocks& blocks = tiling_.blocks();
     for (Index first = 0; first < blocks.total; first += blocks.size) {
       const TileRange tiles{first, first + blocks.length(first)};
-      tiling_.read(kernels_.data, tiles, x, channels_, x_, memory.x, memory.strips);
-      tiling_.read(kernels_.gradient, tiles, dy, outputs_.total, y_, memory.y, memory.strips);
+      tiling_.read(kernels_.data, tiles, group.x, channels_, x_, memory.x, memory.strips);
+      tiling_.read(kernels_.gradient, tiles, group.dy, outputs_.total, y_, memory.y, memory.strips);
       for (Index output = 0; output < outputs_.total; output += outputs_.size) {
-        float* d = memory.d + (keeps_sums() ? output / outputs_.size * d_.total : 0);
-        multiply_all(memory.y + output * y_.stride, memory.x, d, outputs_.length(output), tiles);
-        if (tiles.last == blocks.total)
-          write(d, outputs_.length(output), dw + output * channels_ * 9);
+        float* d = memory.d + place(output);
+        tiling_.for_products(outputs_.length(output), [&](Index e, Index row, Index rows) {
+          multiply_rows(memory.y + output * y_.stride, memory.x, d, e, row, rows, tiles, first > 0);
+        });
+        if (tiles.last == blocks.total) write(d, output, group.dw);
       }
     }
   }
 
-  void multiply_all(const float* y, const float* x, float* d, Index outputs,
-                    TileRange tiles) const {
-    tiling_.for_products(outputs, [&](Index e, Index row, Index rows) {
-      multiply(rows, channels_, tiles.last - tiles.first,
-               {y + e * y_.size + row * y_.stride, y_.stride}, {x + e * x_.size, x_.stride, true},
-               d + e * d_.size + row * d_.stride, d_.stride, tiles.first > 0);
+  /// Every block of tiles by one thread, to a sum of its own.
+  void run_fused(const Group& group, const Memory& memory) const {
+    const Blocks& blocks = tiling_.blocks();
+    std::vector<char> started(static_cast<std::size_t>(tiling_.threads()), 0);
+    parallel_for(tiling_.threads(), blocks.count(), [&](Index block, int thread) {
+      const Index first = block * blocks.size;
+      const TileRange tiles{first, first + blocks.length(first)};
+      float* x = memory.x + thread * x_.total;
+      float* y = memory.y + thread * y_.total;
+      float* d = memory.d + thread * gradient_elements();
+      const bool add = std::exchange(started[static_cast<std::size_t>(thread)], 1) != 0;
+      tiling_.read_alone(thread, kernels_.data, tiles, group.x, channels_, x_, x, memory.strips);
+      tiling_.read_alone(thread, kernels_.gradient, tiles, group.dy, outputs_.total, y_, y,
+                         memory.strips);
+      for (Index output = 0; output < outputs_.total; output += outputs_.size) {
+        for (Index e = 0; e < tiling_.alpha() * tiling_.alpha(); ++e) {
+          multiply_rows(y + output * y_.stride, x, d + place(output), e, 0, outputs_.length(output),
+                        tiles, add);
+        }
+      }
     });
+    const float* sum = add_sums(memory.d, started);
+    for (Index output = 0; output < outputs_.total; output += outputs_.size) {
+      write(sum + place(output), output, group.dw);
+    }
   }
 
-  void write(const float* d, Index outputs, float* dw) const {
-    parallel_for(tiling_.threads(), outputs, [&](Index row, int /*thread*/) {
-      kernels_.filter_gradient(d + row * d_.stride, d_.size, channels_, dw + row * channels_ * 9);
+  /// Adds the sums of the threads that started to those of the first one, which it returns.
+  const float* add_sums(float* sums, const std::vector<char>& started) const {
+    const auto first = std::ranges::find(started, 1);
+    float* into = sums + (first - started.begin()) * gradient_elements();
+    const Index part = lowering::most_lanes * 64;
+    parallel_for(tiling_.threads(), (gradient_elements() + part - 1) / part, [&](Index i, int) {
+      const Index begin = i * part, end = std::min(begin + part, gradient_elements());
+      for (auto other = first + 1; other < started.end(); ++other) {
+        if (*other == 0) continue;
+        const float* from = sums + (other - started.begin()) * gradient_elements();
+        for (Index at = begin; at < end; ++at) into[at] += from[at];
+      }
+    });
+    return into;
+  }
+
+  /// Rows row … row + rows - 1 of product e, of the outputs that begin at y and d.
+  void multiply_rows(const float* y, const float* x, float* d, Index e, Index row, Index rows,
+                     TileRange tiles, bool add) const {
+    multiply(rows, channels_, tiles.last - tiles.first,
+             {y + e * y_.size + row * y_.stride, y_.stride}, {x + e * x_.size, x_.stride, true},
+             d + e * d_.size + row * d_.stride, d_.stride, add);
+  }
+
+  /// The gradients of the block of outputs that begins with `output`.
+  void write(const float* d, Index output, float* dw) const {
+    parallel_for(tiling_.threads(), outputs_.length(output), [&](Index row, int /*thread*/) {
+      kernels_.filter_gradient(d + row * d_.stride, d_.size, channels_,
+                               dw + (output + row) * channels_ * 9);
     });
   }
 
@@ -104,8 +172,8 @@ class FilterGradientPass final : public ConvolutionPass {
 }  // namespace
 
 std::unique_ptr<ConvolutionPass> make_backward_filter(const ConvolutionShape& shape, int m,
-                                                      int threads) {
-  return std::make_unique<FilterGradientPass>(shape, m, threads);
+                                                      Schedule schedule, int threads) {
+  return std::make_unique<FilterGradientPass>(shape, m, schedule, threads);
 }
 
 }  // namespace dlscale::backend::native_device::winograd

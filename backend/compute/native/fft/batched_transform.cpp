@@ -12,6 +12,7 @@
 #include <cctype>
 
 #include "backend/compute/native/fft/butterflies_inl.hpp"
+#include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
 #include "backend/compute/native/fft/stages.hpp"
 #include "backend/compute/native/fft/staging_inl.hpp"
@@ -188,6 +189,9 @@ class BatchedTransform final : public FourierTransform {
 std::unique_ptr<FourierTransform> make_batched_transform(std::int64_t L) {
   return std::make_unique<BatchedTransform>(L);
 }
+
+const FourierLibrary own{"own", "ours: a plane in every lane of a vector, powers of two up to 256",
+                         make_batched_transform};
 
 }  // namespace dlscale::backend::native_device::spectral
 #endif

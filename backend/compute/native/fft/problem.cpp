@@ -69,11 +69,11 @@ Problem make_problem(const ConvolutionShape& shape, Pass pass, std::int64_t L, T
   const Planes y{K, output, N, G * K * output, K * output, v.y, h.y, {}, tiles};  // K × tiles·N
   switch (pass) {
     case Pass::forward:
-      return {L, G, Product::correlation, w, x, y};
+      return {L, G, Product::correlation, w, x, y, true};
     case Pass::backward_data:
-      return {L, G, Product::convolution, transposed(w), y, x};
+      return {L, G, Product::convolution, transposed(w), y, x, true};
     case Pass::backward_filter:
-      return {L, G, Product::correlation, transposed(y), transposed(x), transposed(w)};
+      return {L, G, Product::correlation, transposed(y), transposed(x), transposed(w), false};
     case Pass::accumulate:
       break;
   }

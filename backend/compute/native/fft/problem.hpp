@@ -46,6 +46,7 @@ struct Problem {
   std::int64_t groups = 1;
   Product product = Product::correlation;
   Planes a{}, b{}, result{};
+  bool filters_in_a = false;  ///< Â is of the filters, not of a gradient
   [[nodiscard]] lowering::SpectralSizes sizes() const {
     return {L, groups, a.all_rows(), a.all_lanes(), b.all_lanes()};
   }

@@ -7,6 +7,7 @@
 
 #include "backend/compute/native/gemm.hpp"
 #include "backend/compute/native/workers.hpp"
+#include "core/error.hpp"
 #include "core/lowering/tile_blocks.hpp"
 
 namespace dlscale::backend::native_device::spectral {
@@ -23,8 +24,9 @@ struct Block {
 using lowering::SpectraShape;
 
 /// Memory for the spectra of a block, and which block lies there.
+template <class Float>
 struct BlockSpectra {
-  float* data;
+  Float* data;
   std::int64_t batch;
   Block block{};
 
@@ -32,7 +34,7 @@ struct BlockSpectra {
     return {block.rows, lowering::round_up(block.lanes, batch)};
   }
   /// Both matrices of frequency f.
-  [[nodiscard]] float* matrices(std::int64_t f) const { return data + f * shape().stride(); }
+  [[nodiscard]] Float* matrices(std::int64_t f) const { return data + f * shape().stride(); }
 };
 
 /// Which matrix comes first in memory. conj(Â)ᵀ(B̂i + i B̂r) = Im(ÂᵀB̂) + i Re(ÂᵀB̂): with the parts of
@@ -50,7 +52,8 @@ class SpectralConvolution final : public ConvolutionPass {
   SpectralConvolution(const std::string& name, const Problem& problem,
                       std::unique_ptr<FourierTransform> transform, int threads,
                       std::int64_t limit_bytes)
-      : problem_(problem),
+      : limit_bytes_(limit_bytes),
+        problem_(problem),
         transform_(std::move(transform)),
         blocks_(lowering::choose_blocks(problem.sizes(), transform_->batch(), limit_bytes)),
         order_(problem.product == Product::correlation ? Order::re_im : Order::im_re),
@@ -67,18 +70,55 @@ class SpectralConvolution final : public ConvolutionPass {
 
   void run(const float* first, const float* second, float* result, std::byte* scratch) override {
     for (std::int64_t group = 0; group < problem_.groups; ++group) {
-      run_group(second + group * problem_.a.group_stride, first + group * problem_.b.group_stride,
+      run_group(second + group * problem_.a.group_stride, nullptr,
+                first + group * problem_.b.group_stride,
+                result + group * problem_.result.group_stride, scratch);
+    }
+  }
+
+  /// Nothing where their spectra are more than a pass may hold of all spectra.
+  [[nodiscard]] std::size_t kept_bytes() const override {
+    const bool whole = blocks_.q >= problem_.a.all_rows() && blocks_.i >= problem_.a.all_lanes();
+    if (!problem_.filters_in_a || !whole) return 0;
+    const auto bytes = static_cast<std::size_t>(problem_.groups * kept_floats()) * sizeof(float);
+    return bytes <= static_cast<std::size_t>(limit_bytes_) ? bytes : 0;
+  }
+  void keep(const float* second, std::byte* kept, std::byte* scratch) override {
+    EXPECT(kept_bytes() > 0);
+    auto* spectra = reinterpret_cast<float*>(kept);
+    for (std::int64_t group = 0; group < problem_.groups; ++group) {
+      BlockSpectra<float> a_hat{spectra + group * kept_floats(), blocks_.batch};
+      hold(problem_.a, second + group * problem_.a.group_stride, Order::re_im, whole_a(), a_hat,
+           scratch);
+    }
+  }
+  void run_kept(const float* first, const std::byte* kept, float* result,
+                std::byte* scratch) override {
+    EXPECT(kept_bytes() > 0);
+    const auto* spectra = reinterpret_cast<const float*>(kept);
+    for (std::int64_t group = 0; group < problem_.groups; ++group) {
+      run_group(nullptr, spectra + group * kept_floats(), first + group * problem_.b.group_stride,
                 result + group * problem_.result.group_stride, scratch);
     }
   }
 
  private:
-  void run_group(const float* a, const float* b, float* result, std::byte* scratch) const {
+  [[nodiscard]] Block whole_a() const {
+    return {0, problem_.a.all_rows(), 0, problem_.a.all_lanes()};
+  }
+  /// The spectra of the filters of a group.
+  [[nodiscard]] std::int64_t kept_floats() const {
+    return frequencies(problem_.L) * blocks_.a().stride();
+  }
+
+  /// With `a`, or, a null, with its spectra as they were kept.
+  void run_group(const float* a, const float* kept, const float* b, float* result,
+                 std::byte* scratch) const {
     const std::int64_t F = frequencies(problem_.L);
     auto* floats = reinterpret_cast<float*>(scratch);
-    BlockSpectra a_hat{floats, blocks_.batch};
-    BlockSpectra b_hat{a_hat.data + F * blocks_.a().stride(), blocks_.batch};
-    BlockSpectra result_hat{b_hat.data + F * blocks_.b().stride(), blocks_.batch};
+    BlockSpectra<float> a_hat{floats, blocks_.batch};
+    BlockSpectra<float> b_hat{a_hat.data + F * blocks_.a().stride(), blocks_.batch};
+    BlockSpectra<float> result_hat{b_hat.data + F * blocks_.b().stride(), blocks_.batch};
     for (std::int64_t i = 0; i < problem_.a.all_lanes(); i += blocks_.i) {
       const std::int64_t is = std::min(blocks_.i, problem_.a.all_lanes() - i);
       for (std::int64_t j = 0; j < problem_.b.all_lanes(); j += blocks_.j) {
@@ -86,9 +126,10 @@ class SpectralConvolution final : public ConvolutionPass {
         result_hat.block = {i, is, j, js};
         for (std::int64_t q = 0; q < problem_.a.all_rows(); q += blocks_.q) {
           const std::int64_t qs = std::min(blocks_.q, problem_.a.all_rows() - q);
-          hold(problem_.a, a, Order::re_im, {q, qs, i, is}, a_hat, scratch);
+          if (kept == nullptr) hold(problem_.a, a, Order::re_im, {q, qs, i, is}, a_hat, scratch);
           hold(problem_.b, b, order_, {q, qs, j, js}, b_hat, scratch);
-          multiply_spectra(a_hat, b_hat, result_hat, q > 0, scratch);
+          multiply_spectra({kept == nullptr ? a_hat.data : kept, blocks_.batch, {q, qs, i, is}},
+                           b_hat, result_hat, q > 0, scratch);
         }
         transform_back(result_hat, result, scratch);
       }
@@ -97,7 +138,7 @@ class SpectralConvolution final : public ConvolutionPass {
 
   /// Transforms a block of the tensor, unless its spectra are there already.
   void hold(const Planes& planes, const float* tensor, Order order, const Block& block,
-            BlockSpectra& spectra, std::byte* scratch) const {
+            BlockSpectra<float>& spectra, std::byte* scratch) const {
     if (spectra.block == block) return;
     spectra.block = block;
     for_batches(spectra, order, [&](const Block& at, const Spectra<float>& of_batch, int thread) {
@@ -107,7 +148,7 @@ class SpectralConvolution final : public ConvolutionPass {
     });
   }
 
-  void transform_back(const BlockSpectra& spectra, float* tensor, std::byte* scratch) const {
+  void transform_back(const BlockSpectra<float>& spectra, float* tensor, std::byte* scratch) const {
     for_batches(spectra, order_, [&](const Block& at, const Spectra<float>& of_batch, int thread) {
       std::array<Target, max_transform_batch> windows;
       transform_->inverse({of_batch.re, of_batch.im, of_batch.stride},
@@ -118,7 +159,7 @@ class SpectralConvolution final : public ConvolutionPass {
 
   /// visit(planes of one batch, their spectra, thread) for all batches of a block.
   template <class Visit>
-  void for_batches(const BlockSpectra& spectra, Order order, const Visit& visit) const {
+  void for_batches(const BlockSpectra<float>& spectra, Order order, const Visit& visit) const {
     const SpectraShape shape = spectra.shape();
     const Block& block = spectra.block;
     const std::int64_t batch = blocks_.batch, batches = shape.lanes / batch;
@@ -144,8 +185,8 @@ class SpectralConvolution final : public ConvolutionPass {
 
   /// conj(Â)ᵀ B̂ at all frequencies, by two real products with the stacked parts of B̂:
   ///   re = [Âr; Âi]ᵀ [B̂r; B̂i],  im = [-Âi; Âr]ᵀ [B̂r; B̂i]
-  void multiply_spectra(const BlockSpectra& a_hat, const BlockSpectra& b_hat,
-                        const BlockSpectra& result_hat, bool add, std::byte* scratch) const {
+  void multiply_spectra(const BlockSpectra<const float>& a_hat, const BlockSpectra<float>& b_hat,
+                        const BlockSpectra<float>& result_hat, bool add, std::byte* scratch) const {
     const SpectraShape a = a_hat.shape(), b = b_hat.shape(), c = result_hat.shape();
     const std::int64_t i = a_hat.block.lanes, j = b_hat.block.lanes, q = a_hat.block.rows;
     parallel_for(threads_, frequencies(problem_.L), [&](std::int64_t f, int thread) {
@@ -172,6 +213,7 @@ class SpectralConvolution final : public ConvolutionPass {
     return reinterpret_cast<float*>(workspace(thread, scratch) + transform_->workspace_bytes());
   }
 
+  std::int64_t limit_bytes_;
   Problem problem_;
   std::unique_ptr<FourierTransform> transform_;
   lowering::SpectralBlocks blocks_;

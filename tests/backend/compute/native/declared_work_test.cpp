@@ -38,7 +38,7 @@ template <class Visit>
 void for_each_pass(int threads, const Visit& visit) {
   for (const ConvolutionShape& shape : shapes()) {
     for (const Pass pass : passes) {
-      for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
+      for (const ConvolutionAlgorithm* algorithm : own_algorithms()) {
         std::unique_ptr<ConvolutionPass> made;
         try {
           made = algorithm->make(shape, pass, threads);

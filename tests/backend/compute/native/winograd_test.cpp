@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <random>
 #include <string>
 
@@ -83,7 +84,9 @@ ConvolutionShape make_shape(Index images, Index channels, Index height, Index wi
 }
 
 constexpr Pass passes[]{Pass::forward, Pass::backward_data, Pass::backward_filter};
-const ConvolutionAlgorithm* const algorithms[]{&winograd_f2, &winograd_f4, &winograd_f6};
+const ConvolutionAlgorithm* const algorithms[]{&winograd_f2,       &winograd_f4,
+                                               &winograd_f6,       &winograd_f2_fused,
+                                               &winograd_f4_fused, &winograd_f6_fused};
 
 void expect_agreement(const ConvolutionShape& shape, int threads = 1) {
   for (const ConvolutionAlgorithm* algorithm : algorithms) {
@@ -168,6 +171,39 @@ TEST(Winograd, NeedsScratchThatDoesNotGrowWithTheBatch) {
   }
 }
 
+TEST(Winograd, GivesTheSameByFiltersThatWereKept) {
+  for (const ConvolutionShape& layer :
+       {make_shape(2, 20, 15, 18, 35, 1, 5), make_shape(1, 130, 9, 40, 140, 1)}) {
+    for (const ConvolutionAlgorithm* algorithm : algorithms) {
+      for (const int threads : {1, 3}) {
+        const auto made = algorithm->make(layer, Pass::forward, threads);
+        const PassData data = pass_data(layer, Pass::forward);
+        ASSERT_GT(made->kept_bytes(), 0U);
+        Guarded kept(made->kept_bytes());
+        Guarded scratch(made->scratch_bytes());
+        made->keep(data.second.data(), kept.data(), scratch.data());
+        for (const char* run : {"first", "second"}) {
+          std::vector<float> result(data.result.size(), NAN);
+          made->run_kept(data.first.data(), kept.data(), result.data(), scratch.data());
+          EXPECT_LT(relative_error(result, data.result), 1e-4) << algorithm->name << ", " << run;
+        }
+        EXPECT_TRUE(kept.intact() && scratch.intact()) << algorithm->name;
+      }
+    }
+  }
+}
+
+TEST(Winograd, FusedTakesOfItsTilesOnlyWhatFitsTheCachesOfACore) {
+  const auto bytes = [](const ConvolutionAlgorithm& algorithm, int threads) {
+    const ConvolutionShape layer = make_shape(8, 64, 112, 112, 64, 1);
+    return algorithm.make(layer, Pass::forward, threads)->scratch_bytes();
+  };
+  const std::size_t of_a_thread = bytes(winograd_f4_fused, 3) - bytes(winograd_f4_fused, 2);
+  EXPECT_GT(of_a_thread, std::size_t{256} << 10);
+  EXPECT_LT(of_a_thread, std::size_t{1} << 20);
+  EXPECT_LT(bytes(winograd_f4_fused, 2), bytes(winograd_f4, 2));
+}
+
 void expect_refusal(const ConvolutionShape& shape, const std::string& property) {
   for (const Pass pass : passes) {
     try {
@@ -199,6 +235,10 @@ TEST(Winograd, SaysWhichFilteringRuns) {
   EXPECT_EQ(winograd_f4.make(layer, Pass::backward_filter, 1)
                 ->implementation()
                 .rfind("winograd F(3x3,4x4) ", 0),
+            0U);
+  EXPECT_EQ(winograd_f4_fused.make(layer, Pass::forward, 1)
+                ->implementation()
+                .rfind("winograd F(4x4,3x3) fused ", 0),
             0U);
 }
 
