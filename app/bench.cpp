@@ -65,7 +65,11 @@ std::map<std::string, std::string> library_versions(const bench::Context& contex
   if (!context.values.contains("backend")) return versions;
   for (const std::string& name : context.list("backend")) {
     if (const auto* found = family<backend::ComputeBackend>().find(name)) {
-      versions.merge(found->open({})->libraries());
+      try {
+        versions.merge(found->open({})->libraries());
+      } catch (const Unsupported&) {
+        // Its cells say so, in rows where others can be measured.
+      }
     }
   }
   return versions;
@@ -313,7 +317,8 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
                   " -o result.jsonl\nFlags of Google Benchmark work too: --benchmark_filter=REGEX, "
                   "--benchmark_list_tests, …");
   command->callback([command, options, &result] {
-    if (!options->suite.empty()) {
+    if (const CLI::Option* suite = command->get_option_no_throw("--suite");
+        suite != nullptr && suite->count() > 0) {
       result = run_bench_suite(*command, options->benchmark->name, options->suite, options->output);
       return;
     }

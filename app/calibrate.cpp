@@ -65,7 +65,7 @@ ExitCode calibrate(const CalibrateOptions& options) {
 void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
   verb.add_option("--cache", conditions.cache,
                   "Kernels: what the caches held when they started, as of bench conv --cache")
-      ->check(CLI::IsMember({"cold", "producer", "hot"}))
+      ->check(CLI::IsMember({"cold", "producer", "hot", "rotating"}))
       ->capture_default_str();
   verb.add_option("--message-cache", conditions.message_cache,
                   "All-reduces: the same, as of bench comm --cache")

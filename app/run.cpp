@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "app/suite.hpp"
 #include "app/suite_progress.hpp"
 #include "app/verb.hpp"
+#include "backend/comm/launch.hpp"
 #include "backend/host/host.hpp"
 #include "core/build_info.hpp"
 #include "core/interrupt.hpp"
@@ -176,12 +178,22 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.callback([options, &result] { result = run_suite(*options); });
 }
 
+void refuse_launcher() {
+  const auto launch = backend::detect_launch([](const char* name) { return std::getenv(name); });
+  if (!launch || launch->size == 1) return;
+  throw ConfigError(
+      fmt::format("a suite was started by {}, but each of its steps starts the ranks it needs "
+                  "itself. Start it without a launcher.",
+                  launch->launcher));
+}
+
 }  // namespace
 
 ExitCode run_suite(const SuiteRun& options) {
   if (options.out.empty()) {
     throw ConfigError("--output is empty (results need a folder). Name one.");
   }
+  refuse_launcher();
   const Suite suite = load_suite(options.suite, placeholders(options));
   if (options.list) {
     for (const SuiteStep& step : suite.steps)

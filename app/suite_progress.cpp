@@ -104,6 +104,10 @@ void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
 }
 
 void SuiteProgress::mark_begun(const SuiteStep& step) const {
+  const bool resumes = std::ranges::find(step.words, "--resume") != step.words.end();
+  if (resumes && !begun(step)) {
+    for (const fs::path& output : outputs(step)) fs::remove_all(output);
+  }
   write_mark(step, only_begun);
 }
 

@@ -8,7 +8,8 @@ std::optional<Work> algorithmic_work(std::string_view backend, std::string_view 
                                      const MeasuredKernel& kernel) {
   if (kernel.dtype != DType::f32 && kernel.dtype != DType::tf32) return std::nullopt;
   const auto convolution = parse_convolution_key(kernel.key, kernel.batch);
-  const auto method = lowering::method_of(implementation);
+  const auto kept = lowering::with_kept_filters(implementation);
+  const auto method = lowering::method_of(kept.value_or(implementation));
   if (!convolution || !method) return std::nullopt;
   const lowering::Blocking blocking = lowering::blocking_of(backend);
   if (*method != lowering::Method::direct &&
@@ -21,7 +22,8 @@ std::optional<Work> algorithmic_work(std::string_view backend, std::string_view 
                                 .threads = kernel.threads,
                                 .vector_floats = lowering::vector_floats(implementation),
                                 .bias = convolution->bias,
-                                .relu = convolution->relu});
+                                .relu = convolution->relu,
+                                .kept_filters = kept.has_value()});
   return Work{work.flops(), work.bytes()};
 }
 

@@ -54,7 +54,8 @@ Finding StepBench::find_room(const Sampler& sampler, CacheState cache) {
       Bytes each = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
       if (kernel_.step.pass != Pass::accumulate) {
         const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
-        each += Bytes(static_cast<double>(operation(plan).scratch_bytes()));
+        const backend::Operation& one = operation(plan);
+        each += Bytes(static_cast<double>(one.scratch_bytes() + one.kept_bytes()));
       }
       expect_memory(workbench_->device(), count * each, Bytes(), ranks_on_node);
       return {};

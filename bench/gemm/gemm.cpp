@@ -30,7 +30,7 @@ Shapes parse_shapes(const Context& context) {
   if (!context.value("list").empty()) {
     for (const std::string& name : context.list("list")) add(load_gemm_shapes(name), shapes);
   }
-  if (!shapes.empty() && context.value("sizes") == "squares") return shapes;
+  if (!shapes.empty() && !context.given.contains("sizes")) return shapes;
   for (const std::string& text : context.list("sizes")) {
     add(text == "squares" ? Shapes(squares.begin(), squares.end())
                           : Shapes{parse_gemm_shape(text, "--sizes")},

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -156,7 +157,31 @@ constexpr std::array operations{Named<AddCells>{"fma", add_chains},
                                 Named<AddCells>{"intensity", add_arrays},
                                 Named<AddCells>{"gemm", add_products}};
 
+/// An axis that none of the operations has.
+void refuse_axes_without_effect(const Context& context) {
+  struct Axis {
+    const char* name;
+    std::vector<std::string> operations;
+  };
+  const std::vector<Axis> axes{{"isa", {"fma", "intensity"}},
+                               {"sizes", {"intensity"}},
+                               {"intensities", {"intensity"}},
+                               {"products", {"gemm"}},
+                               {"backend", {"gemm"}}};
+  const std::vector<std::string> chosen = context.list("operations");
+  for (const Axis& axis : axes) {
+    const bool has_effect = std::ranges::any_of(axis.operations, [&](const std::string& name) {
+      return std::ranges::find(chosen, name) != chosen.end();
+    });
+    if (has_effect || !context.given.contains(axis.name)) continue;
+    throw ConfigError(
+        fmt::format("--{} has no effect on --operations {}. Leave it out, or add {} there.",
+                    axis.name, context.value("operations"), fmt::join(axis.operations, " or ")));
+  }
+}
+
 std::vector<Cell> make_cells(Context& context) {
+  refuse_axes_without_effect(context);
   std::vector<Cell> cells;
   for (const std::string& operation : context.list("operations")) {
     const AddCells add = value_of<AddCells>(operation, operations, "--operations");

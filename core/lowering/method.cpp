@@ -147,6 +147,12 @@ std::optional<Method> method_of(std::string_view implementation) {
   return found->second;
 }
 
+std::optional<std::string_view> with_kept_filters(std::string_view implementation) {
+  constexpr std::string_view words = "kept filters+";
+  if (!implementation.starts_with(words)) return std::nullopt;
+  return implementation.substr(words.size());
+}
+
 int vector_floats(std::string_view implementation) {
   constexpr int widest = 16;
   constexpr std::array<std::pair<std::string_view, int>, 7> sets{{{" avx3", widest},

@@ -48,6 +48,11 @@ Blocking blocking_of(std::string_view backend);
 /// GPUs, and of oneDNN's. Nothing for words that are not known, such as a plan of cuDNN.
 std::optional<Method> method_of(std::string_view implementation);
 
+/// What follows "kept filters+", the words of what computes with filters that an earlier run has
+/// transformed; nothing for other implementations. method_of() knows none of these, since they are
+/// no way to train.
+std::optional<std::string_view> with_kept_filters(std::string_view implementation);
+
 /// Floats of the vectors that ran it, by the instruction set that the implementation names; 16
 /// where it names none.
 int vector_floats(std::string_view implementation);

@@ -38,6 +38,13 @@ void add_output_stages(AlgorithmWork& work, const ConvolutionShape& shape, Pass 
   if (setting.bias) add("bias", 1, 1);
 }
 
+/// Of forward.
+void leave_out_filters(AlgorithmWork& work) {
+  std::erase_if(work.stages, [](const Stage& stage) {
+    return stage.name == "filter transform" || stage.name == "transform of Â";
+  });
+}
+
 AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
                       const WorkSetting& setting) {
   if (method == Method::direct) return direct_work(shape);
@@ -91,7 +98,9 @@ AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass 
                              const WorkSetting& setting) {
   EXPECT(pass != Pass::accumulate);
   EXPECT(method == Method::direct || refusal(method, shape, setting.blocking).empty());
+  EXPECT(pass == Pass::forward || !setting.kept_filters);
   AlgorithmWork work = work_of(method, shape, pass, setting);
+  if (setting.kept_filters) leave_out_filters(work);
   const bool ours = setting.blocking != Blocking::whole && method != Method::direct;
   if (ours) add_output_stages(work, shape, pass, setting);
   return work;

@@ -58,6 +58,8 @@ struct WorkSetting {
   int vector_floats = 16;  ///< tiles, filters or (FFT) planes that are transformed at once
   bool bias = false;
   bool relu = false;  ///< Layer::relu
+  /// Forward, without the transform of the filters, which an earlier run has left.
+  bool kept_filters = false;
 };
 
 /// Operations and bytes of `method` in f32, stage by stage. `shape` is one that it offers: see

@@ -49,6 +49,7 @@ Json to_json(const KernelModel& model) {
           {"ratio_high", finite(model.ratio_high)},
           {"naive_flops_per_s", finite(model.naive.peak.si())},
           {"naive_bytes_per_s", finite(model.naive.bandwidth.si())},
+          {"vector_floats", model.vector_floats},
           {"kernels", model.kernels},
           {"samples", model.samples}};
 }
@@ -105,6 +106,7 @@ KernelModel parse_model(const Json& json) {
   if (model.ratio_low > 1) throw ConfigError("ratio_low is greater than 1");
   model.naive = {FlopsPerSecond(number(json, "naive_flops_per_s", 1)),
                  BytesPerSecond(number(json, "naive_bytes_per_s", 1))};
+  model.vector_floats = count(json, "vector_floats");
   model.kernels = count(json, "kernels");
   model.samples = count(json, "samples");
   return model;

@@ -232,6 +232,7 @@ KernelModel make_model(const Way& way, const Evidence& evidence, const Roofline&
   const Fit found = fit(evidence);
   KernelModel model;
   model.way = way;
+  model.vector_floats = samples.front()->what.vector_floats;
   model.parameters = found.parameters;
   model.near = found.near;
   set_ranges(samples, model);

@@ -52,7 +52,7 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
     const Way& way = model.way;
     const bool wanted = way.pass == pass && way.threads == threads && way.cache == cache;
     if (!wanted || !refusal(way, convolution->shape).empty()) continue;
-    const KernelCase what = make_case(way, kernel, batch);
+    const KernelCase what = make_case(way, kernel, batch, model.vector_floats);
     const Bytes workspace = what.work.workspace;
     const bool fits = !workspace_limit || workspace <= *workspace_limit;
     all.push_back({way, model.predict(what), workspace, fits});

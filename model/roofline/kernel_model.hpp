@@ -43,6 +43,7 @@ struct KernelModel {
   double ratio_low = 1;       ///< measured / predicted of shapes left out of a fit: its 2.5 %
   double ratio_high = 1;      ///< and 97.5 % quantiles, so that 95 % of new ones lie between
   Roofline naive{};           ///< highest rates that any way reached, by its algorithm's work
+  int vector_floats = 16;     ///< of the processor that ran it: WorkSetting::vector_floats
   int kernels = 0;            ///< fitted to so many shapes
   int samples = 0;            ///< and times: shapes by batches
   [[nodiscard]] KernelPrediction predict(const KernelCase& what) const;

@@ -136,13 +136,17 @@ KernelCase make_case(const Way& way, const std::string& kernel, int batch, int v
                       kernel, lowering::method_name(way.method), why));
     }
   }
-  return {way, kernel, batch, convolution->shape,
+  return {way,
+          kernel,
+          batch,
+          convolution->shape,
           lowering::algorithm_work(way.method, convolution->shape, way.pass,
                                    {.blocking = blocking,
                                     .threads = way.threads,
                                     .vector_floats = vector_floats,
                                     .bias = convolution->bias,
-                                    .relu = convolution->relu})};
+                                    .relu = convolution->relu}),
+          vector_floats};
 }
 
 std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, LeftOut& left_out) {

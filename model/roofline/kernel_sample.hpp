@@ -29,6 +29,7 @@ struct KernelCase {
   int batch = 1;
   ConvolutionShape shape;
   lowering::AlgorithmWork work;
+  int vector_floats = 16;  ///< of what ran: `work` depends on it
 };
 
 /// Why that backend does not offer the shape by that method, as far as is known; empty if it does.
@@ -36,7 +37,7 @@ struct KernelCase {
 std::string refusal(const Way& way, const ConvolutionShape& shape);
 
 /// Requires a key that parse_convolution_key() reads, and no refusal.
-KernelCase make_case(const Way& way, const std::string& kernel, int batch, int vector_floats = 16);
+KernelCase make_case(const Way& way, const std::string& kernel, int batch, int vector_floats);
 
 /// One that was measured.
 struct KernelSample {

@@ -20,11 +20,20 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 33);
 }
 
+/// A kernel's name without what does not change its shape.
+std::string_view shape_of(std::string_view kernel) {
+  for (const std::string_view suffix : {" bias", " relu", " consumers"}) {
+    kernel = kernel.substr(0, kernel.find(suffix));
+  }
+  return kernel;
+}
+
 }  // namespace
 
 int fold_of(std::string_view kernel, int folds, std::uint64_t salt) {
   EXPECT(folds >= 1);
-  return static_cast<int>(mixed(fnv1a(kernel) + salt) % static_cast<std::uint64_t>(folds));
+  return static_cast<int>(mixed(fnv1a(shape_of(kernel)) + salt) %
+                          static_cast<std::uint64_t>(folds));
 }
 
 Half half_of(std::string_view kernel) {

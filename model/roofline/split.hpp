@@ -4,9 +4,10 @@
 
 namespace dlscale::model {
 
-/// On which side of a fit a kernel stands. Fixed by its name alone: all batches, passes, precisions
-/// and algorithms of a shape stand on the same side, in every run and on every machine, so that
-/// what is judged was not seen in any form.
+/// On which side of a fit a kernel stands. Fixed by its name alone, without " bias", " relu" and
+/// " consumers…" at its end: all batches, passes, precisions, algorithms and surroundings of a
+/// shape stand on the same side, in every run and on every machine, so that what is judged was not
+/// seen in any form.
 enum class Half { training, judging };
 
 /// fold_of(kernel, 2): about half of the kernels each.

@@ -1,6 +1,7 @@
 """Going on where a sweep stopped: bench --resume, and bench conv --suite."""
 
 import json
+import shutil
 import signal
 import time
 
@@ -115,11 +116,30 @@ steps:
         self.assertEqual([key(row) for row in before], [key(row) for row in after])
         self.assertNotEqual([row["series"] for row in before], [row["series"] for row in after])
 
+    def test_results_of_another_build_are_measured_anew_not_gone_on_with(self):
+        self.assertEqual(run("run", self.suite, "-o", self.out, "--workers", 1).returncode, 0)
+        stale = self.out / "update.jsonl"
+        head, rest = stale.read_text().split("\n", 1)
+        header = json.loads(head)
+        header["environment"]["commit"] = "0000000"
+        stale.write_text(json.dumps(header) + "\n" + rest)
+        shutil.rmtree(self.out / ".done")
+        again = run("run", self.suite, "-o", self.out, "--workers", 1)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertNotIn("0000000", stale.read_text())
+
+    def test_is_refused_under_a_launcher(self):
+        world = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}
+        refused = run("run", self.suite, "-o", self.out, "--workers", 1, variables=world)
+        self.assert_refused(refused, 2, "without a launcher")
+        self.assertFalse(self.out.exists())
+
     def test_takes_no_other_options(self):
         words = ["bench", "conv", "--suite", "quick", "-o", self.out]
         self.assert_refused(run(*words, "--batch", 8, "--dtype", "bf16"), 2, "--batch, --dtype", "--suite quick")
         self.assert_refused(run(*words, "--benchmark_filter=x"), 2, "--benchmark_filter=x")
         self.assert_refused(run("bench", "conv", "--suite", "quik"), 2, "Did you mean \"quick\"?")
+        self.assert_refused(run("bench", "conv", "--suite", ""), 2, "--suite is \"\"")
         self.assertFalse(self.out.exists())
 
     def test_those_that_come_with_the_program_hold_convolutions_and_ceilings(self):

@@ -191,6 +191,16 @@ TEST(Split, IsFixedForEver) {
   EXPECT_EQ(fold_of("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 10, 1), 3);
 }
 
+TEST(Split, PutsAShapeOnOneSideWhateverSurroundsIt) {
+  for (const int channels : {16, 32, 48, 64, 80, 96, 112, 128}) {
+    const std::string plain = key(channels, 56, 64, 3);
+    for (const char* suffix : {" bias", " relu", " bias relu", " bias relu consumers2"}) {
+      EXPECT_EQ(half_of(plain + suffix), half_of(plain)) << plain << suffix;
+      EXPECT_EQ(fold_of(plain + suffix, 10, 1), fold_of(plain, 10, 1)) << plain << suffix;
+    }
+  }
+}
+
 TEST(Split, HalvesTheKernels) {
   int training = 0;
   int all = 0;
@@ -241,7 +251,8 @@ std::vector<KernelSample> samples(double noise, std::span<const lowering::Method
     for (const int hw : {7, 14, 28, 56}) {
       for (const int batch : {1, 4, 16}) {
         for (const auto method : methods) {
-          const KernelCase what = make_case(way(method), key(c, hw, c == 96 ? 40 : c, 3), batch);
+          const KernelCase what =
+              make_case(way(method), key(c, hw, c == 96 ? 40 : c, 3), batch, 16);
           const Seconds time = time_of(terms_of(what, near_caches), truth());
           all.push_back({what, (1 + normal(random)) * time, {}});
         }
@@ -305,7 +316,7 @@ TEST(KernelFit, LetsAWayOfFewShapesLearnFromItsKin) {
             continue;
           }
           const KernelCase what =
-              make_case(way(lowering::Method::winograd_f4, pass), key(c, hw, c, 3), 4);
+              make_case(way(lowering::Method::winograd_f4, pass), key(c, hw, c, 3), 4, 16);
           const Seconds time = time_of(terms_of(what, near_caches), truth());
           const bool judged = half_of(what.kernel) == Half::judging;
           all.push_back({what, (1 + (judged ? 0 : normal(random))) * time, {}});
@@ -354,8 +365,8 @@ KernelModels fitted() {
 TEST(KernelModel, SaysWhenItExtrapolates) {
   const KernelModels models = fitted();
   const KernelModel& model = *models.find(way(lowering::Method::winograd_f4));
-  EXPECT_FALSE(model.predict(make_case(model.way, key(128, 28, 128, 3), 8)).extrapolated());
-  const auto beyond = model.predict(make_case(model.way, key(2048, 28, 64, 3), 4)).beyond;
+  EXPECT_FALSE(model.predict(make_case(model.way, key(128, 28, 128, 3), 8, 16)).extrapolated());
+  const auto beyond = model.predict(make_case(model.way, key(2048, 28, 64, 3), 4, 16)).beyond;
   EXPECT_EQ(beyond, std::vector<std::string>{"k"});
 }
 
@@ -365,7 +376,7 @@ TEST(KernelModel, NeverGetsFasterWithMoreWork) {
     for (const int c : {16, 64, 256}) {
       Seconds before;
       for (const int batch : {1, 2, 4, 8, 16, 32, 64}) {
-        const auto prediction = model.predict(make_case(model.way, key(c, 28, c, 3), batch));
+        const auto prediction = model.predict(make_case(model.way, key(c, 28, c, 3), batch, 16));
         EXPECT_GE(prediction.time.value.si(), before.si()) << model.way.algorithm() << " " << batch;
         EXPECT_LE(prediction.time.low, prediction.time.value);
         EXPECT_GE(prediction.time.high, prediction.time.value);
@@ -392,6 +403,22 @@ TEST(Choose, NamesTheFastestThatFitsTheWorkspace) {
   EXPECT_TRUE(choose(models, "relu c1 h1 w1", 4, Pass::forward, 1, "cold").empty());
 }
 
+TEST(Choose, CountsTheVectorsOfTheProcessorThatWasMeasured) {
+  KernelModels models = fitted();
+  for (KernelModel& model : models.models) model.vector_floats = 8;
+  const KernelModels read = kernel_models_from_json(kernel_models_json(models), "file");
+  const std::string kernel = key(64, 28, 64, 3);
+  bool differs = false;
+  for (const Candidate& found : choose(read, kernel, 4, Pass::forward, 1, "cold")) {
+    const KernelModel& model = *read.find(found.way);
+    EXPECT_EQ(found.prediction.time.value,
+              model.predict(make_case(found.way, kernel, 4, 8)).time.value);
+    differs = differs || found.prediction.time.value !=
+                             model.predict(make_case(found.way, kernel, 4, 16)).time.value;
+  }
+  EXPECT_TRUE(differs);
+}
+
 TEST(Choose, OffersNothingThatTheAlgorithmRefuses) {
   const auto found = choose(fitted(), "convolution c64 h28 w28 k64 r3 s3 stride2 pad1 groups1", 4,
                             Pass::forward, 1, "cold");
@@ -411,7 +438,7 @@ TEST(KernelFile, ReadsBackWhatItWrote) {
   const std::string text = kernel_models_json(models);
   const KernelModels read = kernel_models_from_json(text, "file");
   EXPECT_EQ(kernel_models_json(read), text);
-  const KernelCase what = make_case(models.models.front().way, key(64, 14, 64, 3), 2);
+  const KernelCase what = make_case(models.models.front().way, key(64, 14, 64, 3), 2, 16);
   EXPECT_EQ(read.models.front().predict(what).time.value,
             models.models.front().predict(what).time.value);
 }

@@ -40,7 +40,7 @@ std::vector<ResultFile> two_levels() {
 }
 
 KernelSample sample(lowering::Method method, double seconds) {
-  return {make_case({.backend = "native", .method = method}, kernel, 4), Seconds(seconds), {}};
+  return {make_case({.backend = "native", .method = method}, kernel, 4, 16), Seconds(seconds), {}};
 }
 
 TEST(MeasuredRoofline, IsOfTheFastestProductsAndThePlateausOfMemory) {

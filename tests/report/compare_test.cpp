@@ -88,8 +88,8 @@ TEST(Compare, ListsWhatOnlyOneSideHas) {
   a.measurements.push_back(samples::timed("conv", {{"layer", "gone"}}, {1.0}));
   b.measurements.push_back(samples::timed("conv", {{"layer", "new"}}, {1.0}));
   const ComparisonReport report = compare_files(a, b);
-  EXPECT_EQ(report.only_a, std::vector<std::string>{"conv fuse=none layer=gone"});
-  EXPECT_EQ(report.only_b, std::vector<std::string>{"conv fuse=none layer=new"});
+  EXPECT_EQ(report.only_a, std::vector<std::string>{"conv fuse=none layer=gone values=normal"});
+  EXPECT_EQ(report.only_b, std::vector<std::string>{"conv fuse=none layer=new values=normal"});
 }
 
 TEST(Compare, NeedsSomethingInCommon) {

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kernel = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
 
 model::KernelCase case_by(lowering::Method method) {
-  return model::make_case({.backend = "native", .method = method}, kernel, 4);
+  return model::make_case({.backend = "native", .method = method}, kernel, 4, 16);
 }
 
 model::JudgedSample judged(lowering::Method method, double measured, double predicted) {

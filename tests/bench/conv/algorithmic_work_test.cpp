@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -19,6 +21,18 @@ TEST(AlgorithmicWork, IsThatOfTheAlgorithmThatRan) {
   EXPECT_LT(winograd->flops, 0.5 * direct->flops);
   EXPECT_GT(winograd->bytes, direct->bytes);
   EXPECT_NE(fft->flops, direct->flops);
+}
+
+TEST(AlgorithmicWork, LeavesOutTheTransformOfFiltersThatWereKept) {
+  const MeasuredKernel kernel{.key = key, .batch = 4};
+  for (const std::string words : {"winograd F(4x4,3x3) avx3+gemm", "fft 64x64 avx3+gemm"}) {
+    const auto all = algorithmic_work("native", words, kernel);
+    const auto kept = algorithmic_work("native", "kept filters+reorder+" + words, kernel);
+    ASSERT_TRUE(all && kept) << words;
+    EXPECT_LT(kept->flops, all->flops) << words;
+    EXPECT_LT(kept->bytes, all->bytes) << words;
+    EXPECT_GT(kept->flops, 0.5 * all->flops) << words;
+  }
 }
 
 TEST(AlgorithmicWork, IsThatOfOurKernelsOnGpus) {

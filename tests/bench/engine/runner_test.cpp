@@ -199,6 +199,16 @@ TEST_F(RunnerTest, LeavesOutOnAllRanksWhatRank0SaysIsDone) {
   EXPECT_EQ(run(eight_cells, {}, 1, RunnerOptions::Display::standard_output, all).measured, 0);
 }
 
+TEST_F(RunnerTest, HasNothingToDoWhereTheFilterLeavesOnlyWhatIsDone) {
+  const auto is_2 = [](const Cell& cell) {
+    return is_rank_0() && cell.axes.at("batch") == std::string("2");
+  };
+  constexpr auto display = RunnerOptions::Display::standard_output;
+  EXPECT_EQ(run(eight_cells, {"--benchmark_filter=batch:2/"}, 1, display, is_2).measured, 0);
+  EXPECT_EQ(run(eight_cells, {"--benchmark_filter=batch:3/"}, 1, display, is_2).measured, 1);
+  EXPECT_THROW(run(eight_cells, {"--benchmark_filter=batch:9/"}, 1, display, is_2), Error);
+}
+
 TEST_F(RunnerTest, ForgetsTheFlagsAndCellsOfTheRunBefore) {
   run(eight_cells, {"--benchmark_filter=batch:3", "--benchmark_repetitions=2"});
   EXPECT_EQ(run(eight_cells, {}).measured, 8);

@@ -189,6 +189,9 @@ TEST(BenchPeak, RefusesWhatItCannotMeasure) {
   EXPECT_TRUE(contains(refusal({{"backend", "abacus"}}), "abacus"));
   EXPECT_TRUE(contains(refusal({{"isa", "mmx"}}), "mmx"));
   EXPECT_TRUE(contains(refusal({{"dtype", "f8"}}), "bf16"));
+  EXPECT_TRUE(contains(refusal({{"operations", "gemm"}, {"isa", "avx2"}}), "--isa has no effect"));
+  EXPECT_TRUE(contains(refusal({{"sizes", "4 KiB"}}), "add intensity there"));
+  EXPECT_TRUE(contains(refusal({{"operations", "fma"}, {"backend", "onednn"}}), "--backend"));
   for (const char* bad : {"0", "-1", "2000", "nan", "one", "1x"}) {
     EXPECT_TRUE(contains(of_arrays(bad), "intensities")) << bad;
   }

@@ -1,0 +1,80 @@
+#include "model/sgd_iter/message_time.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "model/calibrate/calibrate.hpp"
+#include "tests/model/notes_of.hpp"
+#include "tests/model/synthetic.hpp"
+
+/// All-reduce times by themselves.
+namespace dlscale::model {
+namespace {
+
+using namespace synthetic;
+
+constexpr int batch = 8;
+
+class Messages : public testing::Test {
+ protected:
+  [[nodiscard]] double seconds(int ranks, int ranks_per_node, double bytes) {
+    return MessageTimes(machine_, {ranks, ranks_per_node}, schedule_, notes_)
+        .time(Bytes(bytes))
+        .value.si();
+  }
+  Machine machine_ = calibrate(two_workers(), results(branched(), batch));
+  Notes notes_;
+  Schedule schedule_ = Schedule::wait_free;
+};
+
+TEST_F(Messages, AreAsMeasuredOnTheRanksMeasured) {
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
+  EXPECT_EQ(seconds(1, 2, 1e6), 0);
+}
+
+TEST_F(Messages, FollowTheBestAlgorithmBeyond) {
+  // From 2 ranks, T = a + b m, each algorithm's link follows; on 4 ranks of one node:
+  const double a = 50e-6, b = 0.25e-9;
+  for (const double m : {1e5, 1e6, 5e7}) {
+    const double ring = 6 * a / 2 + 1.5 * b * m;          // α = a/2, β = b
+    const double doubling = 2 * (a + b * m);              // α = a, β = b
+    const double rabenseifner = 4 * a / 2 + 1.5 * b * m;  // α = a/2, β = b
+    const double best = std::min({ring, doubling, rabenseifner});
+    EXPECT_NEAR(seconds(4, 4, m) / best, 1, 0.02) << m;
+  }
+}
+
+TEST_F(Messages, CostAtLeastTheNominalLinkBetweenNodes) {
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e8);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  // A ring of 4 on 2 nodes, slower than the others because they share the link: 6 α + 1.5 m β.
+  EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);
+}
+
+TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
+  CollectiveFit after_spinning = machine_.collectives.front();
+  after_spinning.waiting = "spin";
+  Segment segment{Bytes(4), Bytes(1e9), Estimate<Seconds>::exact(Seconds(7)), {}, 0, 3};
+  after_spinning.cost = Piecewise({segment});
+  machine_.collectives.push_back(after_spinning);
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
+  schedule_ = Schedule::sequential;
+  EXPECT_EQ(seconds(2, 2, 1e6), 7);
+  EXPECT_TRUE(notes_.text().empty()) << all(notes_.text());
+  machine_.collectives.pop_back();
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
+  EXPECT_NE(all(notes_.text()).find("--waiting spin"), std::string::npos);
+}
+
+TEST_F(Messages, GrowWithRanks) {
+  double before = 0;
+  for (const int ranks : {2, 4, 8, 16, 32, 64}) {
+    const double now = seconds(ranks, 64, 1e6);
+    EXPECT_GE(now, before);
+    before = now;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model
