@@ -246,9 +246,10 @@ void declare_shares(CLI::App& command, ShareOptions& options) {
   command.add_option("--cluster", options.cluster,
                      "A name in configs/clusters, or a YAML file: each row has its share of the "
                      "peak of the data sheet");
-  command.add_option("--ceilings", options.ceilings,
-                     "Results of bench memory and of bench gemm or conv on this machine: each row "
-                     "in f32 has its share of their roofline");
+  command.add_option(
+      "--ceilings", options.ceilings,
+      "Results of bench memory and of bench peak, gemm or conv on this machine: each "
+      "row in f32 has its share of their roofline, as roofline show has it");
 }
 
 /// A training run is measured as a whole, so it has nothing to go on with.

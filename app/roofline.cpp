@@ -112,13 +112,13 @@ ExitCode show(const ShowOptions& options) {
   std::vector<model::PlacedKernel> placed;
   placed.reserve(samples.size());
   for (const model::KernelSample& sample : samples) {
-    if (sample.what.way.threads != options.threads) continue;
+    if (sample.what.way.threads != options.threads || sample.what.way.on_device()) continue;
     placed.push_back(model::place(roofline, sample));
   }
   if (placed.empty()) {
     throw ConfigError(fmt::format(
-        "no convolution among the results was measured with {} threads. Choose another number with "
-        "--threads, or measure.",
+        "no convolution among the results was measured with {} threads on the processor. Choose "
+        "another number with --threads, or measure.",
         options.threads));
   }
   options.output.write(report::placed_document(roofline, placed, peak));

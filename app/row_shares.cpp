@@ -7,12 +7,15 @@
 #include "core/error.hpp"
 #include "model/roofline/kernel_sample.hpp"
 #include "model/roofline/measured_roofline.hpp"
+#include "report/kernel_study.hpp"
 
 namespace dlscale::app {
 namespace {
 
 model::HierarchicalRoofline read_roofline(const ShareOptions& options) {
-  const std::vector<ResultFile> files = results_of(options.ceilings, {"conv", "memory", "gemm"});
+  const std::vector<ResultFile> files =
+      results_of(options.ceilings, {"conv", "memory", "gemm", "peak"});
+  if (!files.empty()) report::processor_of(files);
   const bool has_convolutions = std::ranges::any_of(
       files, [](const ResultFile& file) { return file.header.benchmark == "conv"; });
   model::LeftOut left_out;
@@ -25,6 +28,11 @@ model::HierarchicalRoofline read_roofline(const ShareOptions& options) {
 bool is_modelled(const Measurement& measurement) {
   return measurement.algorithmic_work && measurement.axis("ranks_on_node") == "1" &&
          measurement.axis("values") == "normal";
+}
+
+bool on_device(const Measurement& measurement) {
+  const auto backend = measurement.axes.find("backend");
+  return backend != measurement.axes.end() && model::on_device(backend->second);
 }
 
 }  // namespace
@@ -62,7 +70,7 @@ void RowShares::add(Measurement& measurement) const {
     const Work executed = measurement.algorithmic_work.value_or(*measurement.work);
     measurement.share_of_peak = executed.flops / median / peak->second;
   }
-  if (roofline_ && dtype == dtype_name(DType::f32)) {
+  if (roofline_ && dtype == dtype_name(DType::f32) && !on_device(measurement)) {
     measurement.share_of_roofline = least_time(measurement) / median;
   }
 }

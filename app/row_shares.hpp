@@ -20,11 +20,12 @@ struct ShareOptions {
 /// Tells of measured kernels how close they came to what the device can do.
 class RowShares {
  public:
-  /// Throws ConfigError if the cluster or the results cannot be read, or the results lack a
-  /// ceiling.
+  /// Throws ConfigError if the cluster or the results cannot be read, or the results lack a ceiling
+  /// or are of several hosts.
   explicit RowShares(const ShareOptions& options);
   /// Sets share_of_peak and share_of_roofline of a row with a time and declared work, as far as the
-  /// ceilings are known: those of the data sheet for the row's precision, the roofline for f32.
+  /// ceilings are known: those of the data sheet for the row's precision, the roofline for f32 on
+  /// the processor.
   void add(Measurement& measurement) const;
 
  private:

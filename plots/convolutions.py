@@ -155,6 +155,12 @@ def algorithm_of(record):
     return record["axes"]["backend"], record["axes"].get("algorithm", "chosen")
 
 
+def may_win(key):
+    """Whether an algorithm competes for the fastest: filters transformed once and kept serve
+    inference, but training changes them in every iteration."""
+    return not key[1].endswith("_kept_filters")
+
+
 def timing_of(records):
     """Of all measurements of a case by an algorithm: the median of their medians."""
     usable = [each for each in records if each["status"] in ("ok", "unstable")]

@@ -2,7 +2,8 @@
 """Which algorithm is fastest, by size of the filter and of the image, and by how much.
 
 Reads result files of "dlscale bench conv --algorithms all". Where several shapes share a cell (of
-other channels), an algorithm counts by the geometric mean of its times over all of them.
+other channels), an algorithm counts by the geometric mean of its times over all of them. Filters
+that are kept transformed ("..._kept_filters") are left out: training cannot keep them.
 Example: plots/crossover.py conv.jsonl -o crossover
 """
 
@@ -39,15 +40,23 @@ def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
+def timed(by):
+    """Median times of the algorithms that ran and may win."""
+    return {
+        key: timing.median
+        for key, timing in by.items()
+        if timing.median is not None and convolutions.may_win(key)
+    }
+
+
 def ran_all(results):
     """Algorithms with a time at every shape; `results`: one {algorithm: Timing} a shape."""
-    each = [{key for key, timing in by.items() if timing.median is not None} for by in results]
-    return set.intersection(*each)
+    return set.intersection(*(set(timed(by)) for by in results))
 
 
 def fastest(by):
-    timed = {key: timing.median for key, timing in by.items() if timing.median is not None}
-    return min(timed, key=timed.get, default=None)
+    times = timed(by)
+    return min(times, key=times.get, default=None)
 
 
 def cell_of(results):

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Rooflines with every layer of a network under them: a mark a layer and algorithm.
 
-Reads the JSON of "dlscale roofline show --format json" and, for ceilings of other precisions and
-instruction sets, result files of "dlscale bench peak" from the same machine.
+Reads the JSON of "dlscale roofline show --format json", which has the ceilings in f32, and, for
+those of other precisions, result files of "dlscale bench peak" from the same machine.
 By the algorithm's own operations and bytes (--intensity algorithm) no mark can stand above the
 roofs that hold it; by those of the direct convolution (--intensity effective) all algorithms of a
 layer stand above each other, the fastest on top, and may be above the roof.
@@ -47,7 +47,8 @@ class Peak:
 
 
 def peaks_of(paths, threads):
-    """The fastest instruction set of each precision, with as many threads on a rank alone."""
+    """The fastest instruction set of each precision but f32, whose ceilings the document has, with as
+    many threads on a rank alone."""
     fastest = {}
     for path in paths:
         for record in figure_io.read_measurements(path):
@@ -56,7 +57,7 @@ def peaks_of(paths, threads):
                 continue
             if record["status"] not in ("ok", "unstable") or axes["threads"] != str(threads):
                 continue
-            if axes["ranks_on_node"] != "1":
+            if axes["ranks_on_node"] != "1" or axes["dtype"] == "f32":
                 continue
             rate = record["work"]["flops"] / record["series"]["time"]["summary"]["median"]
             peak = Peak(axes["dtype"], axes["isa"], rate)
@@ -105,7 +106,7 @@ def usual_batch(kernels, network, asked):
 
 
 def draw_roof(axes, document, first):
-    """The levels of memory from an intensity up to their ridge, and the peak of what was run."""
+    """The levels of memory from an intensity up to their ridge, and the peak."""
     peak = 1e-9 * document["peak_flops_per_s"]
     for index, level in enumerate(document["levels"]):
         slope = 1e-9 * level["bandwidth_bytes_per_s"]
@@ -117,12 +118,7 @@ def draw_roof(axes, document, first):
             linestyle=["-", "--", "-.", ":"][index % 4],
             label=figure_io.label(f"{level['name']}, {slope:.3g} GB/s"),
         )
-    axes.axhline(
-        peak,
-        color="black",
-        linewidth=1.4,
-        label=f"{peak:.4g} GFLOP/s, the most that a kernel executed",
-    )
+    axes.axhline(peak, color="black", linewidth=1.4, label=f"peak, {peak:.4g} GFLOP/s")
 
 
 def note(axes, height, text):
@@ -138,11 +134,17 @@ def note(axes, height, text):
     )
 
 
-def draw_peaks(axes, document, peaks):
-    for peak in peaks:
-        rate = 1e-9 * peak.flops_per_s
+def ceilings_of(document, peaks):
+    """(name, GFLOP/s): those of arithmetic in f32 below the peak, and peaks of other precisions."""
+    found = [(each["name"], each["flops_per_s"]) for each in document["arithmetic_ceilings"]]
+    found += [(peak.name(), peak.flops_per_s) for peak in peaks]
+    return [(name, 1e-9 * rate) for name, rate in found]
+
+
+def draw_ceilings(axes, document, peaks):
+    for name, rate in ceilings_of(document, peaks):
         axes.axhline(rate, color=figure_io.GREY, linewidth=0.9, linestyle="--")
-        note(axes, rate, f"{rate:.4g}: {peak.name()}")
+        note(axes, rate, f"{rate:.4g}: {name}")
     sheet = document["data_sheet_flops_per_s"]
     if sheet is not None:
         axes.axhline(1e-9 * sheet, color=figure_io.GREY, linewidth=0.9, linestyle=":")
@@ -226,7 +228,7 @@ def under_one_condition(kernels):
 
 def draw_panel(axes, document, peaks, marks, styles, intensity, span):
     draw_roof(axes, document, span[0])
-    draw_peaks(axes, document, peaks)
+    draw_ceilings(axes, document, peaks)
     draw_marks(axes, marks, styles, intensity)
     figure_io.set_plain_log(axes.xaxis)
     figure_io.set_plain_log(axes.yaxis)
@@ -310,7 +312,7 @@ def wanted_of(arguments, kernels, condition):
 def main():
     parser = figure_io.parser_of(__doc__)
     parser.add_argument("roofline", help="JSON of dlscale roofline show")
-    parser.add_argument("peaks", nargs="*", help="result files of dlscale bench peak")
+    parser.add_argument("peaks", nargs="*", help="result files of dlscale bench peak, for other precisions")
     parser.add_argument("--intensity", choices=list(INTENSITIES), default="algorithm")
     parser.add_argument("--network", help="one network (default: all, a row each)")
     convolutions.add_pass_option(parser)

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -20,6 +21,9 @@ namespace dlscale::report {
 namespace {
 
 using Rows = std::vector<const Measurement*>;
+
+/// How names of algorithms end whose filters are transformed once and kept.
+constexpr std::string_view kept_filters = "_kept_filters";
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
@@ -108,11 +112,17 @@ ByAlgorithm by_algorithm(const Rows& rows) {
   return middle;
 }
 
-/// Those with a time, the fastest first.
+/// Filters transformed once and kept serve inference; training changes them every iteration, so
+/// that such times do not compete with what it can use.
+bool keeps_filters(const Measurement& measurement) {
+  return axis(measurement, "algorithm").ends_with(kept_filters);
+}
+
+/// Those with a time that training can reach, the fastest first.
 Rows ranking(const ByAlgorithm& all) {
   Rows timed;
   for (const auto& [algorithm, row] : all) {
-    if (usable(*row)) timed.push_back(row);
+    if (usable(*row) && !keeps_filters(*row)) timed.push_back(row);
   }
   std::ranges::stable_sort(timed, {}, [](const Measurement* row) { return time_of(*row); });
   return timed;
@@ -180,6 +190,12 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
       "of roofline: the least time that the measured ceilings allow the algorithm, over the time "
       "measured",
       "– : not offered for this shape; the tables by layer say why"};
+  if (std::ranges::any_of(algorithms,
+                          [](const std::string& each) { return each.ends_with(kept_filters); })) {
+    table.notes.push_back(
+        "kept_filters: by filters transformed before, as inference can and training cannot; not "
+        "among the fastest");
+  }
   return table;
 }
 

@@ -39,10 +39,15 @@ std::optional<Key> key_of(const Measurement& measurement) {
 
 /// The number of threads that most samples were measured with; of several the smallest.
 int usual_threads(std::span<const model::KernelSample> samples) {
+  EXPECT(!samples.empty());
   std::map<int, int> counts;
   for (const model::KernelSample& sample : samples) ++counts[sample.what.way.threads];
   const auto fewer = [](const auto& a, const auto& b) { return a.second < b.second; };
   return std::ranges::max_element(counts, fewer)->first;
+}
+
+bool on_device(const model::KernelSample& sample) {
+  return sample.what.way.on_device();
 }
 
 }  // namespace
@@ -78,6 +83,12 @@ KernelStudy::KernelStudy(std::span<const ResultFile> results) {
     processor_of(results);
     model::LeftOut left_out;
     samples_ = model::kernel_samples(results, left_out);
+    std::erase_if(samples_, on_device);
+    if (samples_.empty()) {
+      throw ConfigError(
+          "no convolution was measured on the processor, whose ceilings these are. Measure some: "
+          "dlscale bench conv --backend native --algorithms all.");
+    }
     const int threads = usual_threads(samples_);
     roofline_ = model::measured_roofline(results, samples_, threads);
     std::erase_if(samples_, [threads](const model::KernelSample& sample) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
 #include "report/json/fields.hpp"
@@ -36,7 +37,7 @@ Table ceilings_table(const HierarchicalRoofline& roofline) {
   return table;
 }
 
-Table arithmetic_table(const HierarchicalRoofline& roofline) {
+Table arithmetic_table(const HierarchicalRoofline& roofline, int threads) {
   Table table;
   table.title = "Ceilings of arithmetic below the peak";
   table.columns = {{"of", Align::left}, {"GFLOP/s"}, {"of peak"}};
@@ -44,7 +45,11 @@ Table arithmetic_table(const HierarchicalRoofline& roofline) {
     table.rows.push_back(
         {{ceiling.name}, {giga(ceiling.rate)}, {percent(ceiling.rate / roofline.peak())}});
   }
-  if (table.rows.empty()) table.notes = {"bench peak was not among the results"};
+  if (table.rows.empty()) {
+    table.notes = {fmt::format(
+        "no bench peak with {} among the results. Measure: dlscale bench peak --threads {}",
+        counted(threads, "thread"), threads)};
+  }
   return table;
 }
 
@@ -159,13 +164,15 @@ Table records(std::span<const PlacedKernel> kernels) {
 Document placed_document(const HierarchicalRoofline& roofline,
                          std::span<const PlacedKernel> kernels,
                          std::optional<FlopsPerSecond> data_sheet_peak) {
+  EXPECT(!kernels.empty());
   std::vector<double> shares;
   shares.reserve(kernels.size());
   for (const PlacedKernel& kernel : kernels) shares.push_back(kernel.share());
   return {fmt::format("{} reach {} of the measured roofline in the median.",
                       counted(static_cast<long long>(kernels.size()), "measured convolution"),
                       percent(median(shares))),
-          {ceilings_table(roofline), arithmetic_table(roofline),
+          {ceilings_table(roofline),
+           arithmetic_table(roofline, kernels.front().sample->what.way.threads),
            kernels_table(roofline, kernels, data_sheet_peak)},
           records(kernels),
           to_json(roofline, kernels, data_sheet_peak)};

@@ -116,13 +116,13 @@ std::vector<std::string> pass_key(const Measurement& measurement) {
 }
 
 Table bandwidths_table(std::span<const ResultFile> results) {
-  std::map<std::vector<std::string>, std::map<double, BytesPerSecond>> passes;
+  std::map<std::vector<std::string>, std::map<double, std::vector<double>>> passes;  // GB/s
   std::set<double> sizes;
   for (const Measurement* row : rows_of(results, "memory")) {
     const auto rate = rates(*row).bytes;
     if (!passes_over_arrays(*row) || !rate) continue;
     const double bytes = std::stod(axis(*row, "bytes"));
-    passes[pass_key(*row)][bytes] = *rate;
+    passes[pass_key(*row)][bytes].push_back(1e-9 * rate->si());
     sizes.insert(bytes);
   }
   Table table;
@@ -138,10 +138,11 @@ Table bandwidths_table(std::span<const ResultFile> results) {
     for (const std::string& each : key) cells.push_back({each});
     for (const double bytes : sizes) {
       const auto found = by_size.find(bytes);
-      cells.push_back({found == by_size.end() ? "" : significant(1e-9 * found->second.si(), 4)});
+      cells.push_back({found == by_size.end() ? "" : significant(median(found->second), 4)});
     }
     table.rows.push_back(std::move(cells));
   }
+  table.notes = {"of what was measured several times the median"};
   return table;
 }
 

@@ -86,8 +86,8 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
       "absolute "
       "value",
       "naive: the algorithm's own work at the highest rates that any algorithm reached",
-      "repeats differ: the longest over the shortest time of what was measured several times, in "
-      "the median; – : nothing was",
+      "repeats differ: the distance of a measurement from the median of its repeats, in the median "
+      "over what was measured several times; – : nothing was",
       fmt::format("fitted to {} other shapes, told apart by a hash of their names",
                   judgement.training_kernels)};
   if (judgement.not_judged > 0) {

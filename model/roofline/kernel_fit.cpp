@@ -191,11 +191,12 @@ void set_ranges(const Samples& samples, KernelModel& model) {
   }
 }
 
-/// The highest rates reached by any way with as many threads.
-Roofline highest_rates(std::span<const KernelSample> samples, int threads) {
+/// The highest rates reached by any way with as many threads on a processor, or on a GPU.
+Roofline highest_rates(std::span<const KernelSample> samples, const Way& as) {
   Roofline roofline;
   for (const KernelSample& sample : samples) {
-    if (sample.what.way.threads != threads) continue;
+    const Way& way = sample.what.way;
+    if (way.threads != as.threads || way.on_device() != as.on_device()) continue;
     roofline.peak = std::max(roofline.peak, sample.what.work.flops() / sample.time);
     roofline.bandwidth = std::max(roofline.bandwidth, sample.what.work.bytes() / sample.time);
   }
@@ -258,7 +259,7 @@ KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std:
     for (const auto& [other, others] : by_way) {
       if (are_kin(way, other)) std::ranges::copy(others, std::back_inserter(evidence.kin));
     }
-    models.models.push_back(make_model(way, evidence, highest_rates(samples, way.threads)));
+    models.models.push_back(make_model(way, evidence, highest_rates(samples, way)));
     ratios[way] = left_out_ratios(evidence, models.models.back().near);
   }
   for (KernelModel& model : models.models) set_interval(ratios_for(model.way, ratios), model);

@@ -28,13 +28,13 @@ struct AlgorithmErrors {
   double p90 = 0;     ///< its 90 % quantile
   double within = 0;  ///< share of measurements inside their interval
   double naive_median = 0, naive_p90 = 0;
-  /// Median of repeat_ratio - 1 of samples that were measured several times: no model predicts a
-  /// single measurement much better. None: no sample was.
+  /// Median of repeat_spread over samples that were measured several times: how far a measurement
+  /// typically is from the time that a sample counts with. None: no sample was.
   std::optional<double> repeats = {};
 };
 
 /// What the choice among measured ways loses, over all shapes, batches and passes that were
-/// measured by two ways or more.
+/// measured by two ways or more on a processor, or on a GPU: the two are no rivals.
 struct ChoiceLoss {
   int choices = 0;
   int best = 0;  ///< choices that were the fastest measured

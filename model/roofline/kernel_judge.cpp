@@ -29,7 +29,7 @@ AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
     errors.push_back(judged->error());
     sizes.push_back(std::abs(errors.back()));
     naive.push_back(std::abs(predicted.naive / measured - 1));
-    if (judged->sample.measurements > 1) repeats.push_back(judged->sample.repeat_ratio - 1);
+    if (judged->sample.measurements > 1) repeats.push_back(judged->sample.repeat_spread);
     ++kernels[judged->sample.what.kernel];
     result.extrapolated += predicted.extrapolated() ? 1 : 0;
     if (predicted.time.low <= measured && measured <= predicted.time.high) ++within;
@@ -61,10 +61,10 @@ std::vector<AlgorithmErrors> errors_by_algorithm(const std::vector<JudgedSample>
 
 /// Of the ways that were measured and have a model, what the fastest by prediction took.
 ChoiceLoss loss_of_choice(const std::vector<JudgedSample>& samples) {
-  std::map<std::tuple<std::string, int, Pass, int, std::string>, Judged> rivals;
+  std::map<std::tuple<std::string, int, Pass, int, std::string, bool>, Judged> rivals;
   for (const JudgedSample& judged : samples) {
     const auto& [way, kernel, batch, shape, work] = judged.sample.what;
-    rivals[{kernel, batch, way.pass, way.threads, way.cache}].push_back(&judged);
+    rivals[{kernel, batch, way.pass, way.threads, way.cache, way.on_device()}].push_back(&judged);
   }
   ChoiceLoss loss;
   for (const auto& [question, group] : rivals) {

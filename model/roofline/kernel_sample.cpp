@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "core/error.hpp"
+#include "core/statistics.hpp"
 #include "model/calibrate/pool.hpp"
 
 namespace dlscale::model {
@@ -29,15 +31,15 @@ struct Found {
   std::set<std::string> layers;
 };
 
-/// Of what pool() takes the median. Requires that pool() takes it.
-double repeat_ratio(const Group& group) {
-  std::vector<double> medians;
-  medians.reserve(group.size());
+/// How far the measurements typically are from the time that pool() makes of them.
+double repeat_spread(const Group& group, Seconds time) {
+  std::vector<double> distances;
+  distances.reserve(group.size());
   for (const Sourced& one : group) {
-    medians.push_back(one.measurement->series.at("time").summary.median);
+    const Seconds measured(one.measurement->series.at("time").summary.median);
+    distances.push_back(std::abs(measured / time - 1));
   }
-  const auto [shortest, longest] = std::ranges::minmax(medians);
-  return longest / shortest;
+  return median(distances);
 }
 
 class Sorter {
@@ -67,7 +69,7 @@ class Sorter {
                      time.value,
                      {found.layers.begin(), found.layers.end()},
                      static_cast<int>(found.group.size()),
-                     repeat_ratio(found.group)});
+                     repeat_spread(found.group, time.value)});
     }
     return all;
   }
@@ -110,6 +112,14 @@ bool usable(const Measurement& measurement) {
 
 std::string Way::algorithm() const {
   return fmt::format("{} {}", backend, lowering::method_name(method));
+}
+
+bool on_device(std::string_view backend) {
+  return lowering::blocking_of(backend) == lowering::Blocking::device;
+}
+
+bool Way::on_device() const {
+  return model::on_device(backend);
 }
 
 std::string refusal(const Way& way, const ConvolutionShape& shape) {

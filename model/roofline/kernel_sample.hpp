@@ -1,6 +1,7 @@
 #pragma once
 #include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -20,7 +21,12 @@ struct Way {
   auto operator<=>(const Way&) const = default;
   /// "native winograd_f4", as tables name it.
   [[nodiscard]] std::string algorithm() const;
+  /// Whether it ran on a GPU, which no ceiling of a processor bounds.
+  [[nodiscard]] bool on_device() const;
 };
+
+/// Whether that backend computes on a GPU.
+bool on_device(std::string_view backend);
 
 /// A convolution by one way, ready to be timed or predicted.
 struct KernelCase {
@@ -45,7 +51,7 @@ struct KernelSample {
   Seconds time;                     ///< median of the medians of all its measurements
   std::vector<std::string> layers;  ///< "vgg16 conv1_2": where it was met
   int measurements = 1;
-  double repeat_ratio = 1;  ///< the longest of their medians over the shortest
+  double repeat_spread = 0;  ///< median of |m / time - 1| over their medians m
 };
 
 /// What results were left out, and why.

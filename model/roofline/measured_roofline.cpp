@@ -18,11 +18,16 @@ bool has(const Measurement& measurement, const std::string& axis, const std::str
   return found != measurement.axes.end() && found->second == value;
 }
 
+bool on_device(const Measurement& measurement) {
+  const auto backend = measurement.axes.find("backend");
+  return backend != measurement.axes.end() && model::on_device(backend->second);
+}
+
 bool is_f32(const Measurement& measurement) {
   return has(measurement, "dtype", std::string(dtype_name(DType::f32)));
 }
 
-/// Rows with a time of a rank alone with these threads, and declared work.
+/// Rows with a time of a rank alone with these threads on the processor, and declared work.
 template <class Visit>
 void for_each_row(std::span<const ResultFile> results, std::string_view benchmark, int threads,
                   const Visit& visit) {
@@ -32,7 +37,7 @@ void for_each_row(std::span<const ResultFile> results, std::string_view benchmar
       const bool usable = measurement.benchmark == benchmark && measurement.work &&
                           time != measurement.series.end() && time->second.summary.median > 0 &&
                           has(measurement, "threads", std::to_string(threads)) &&
-                          has(measurement, "ranks_on_node", "1");
+                          has(measurement, "ranks_on_node", "1") && !on_device(measurement);
       if (usable) visit(measurement, Seconds(time->second.summary.median));
     }
   }
@@ -56,7 +61,7 @@ FlopsPerSecond fastest_kernel(std::span<const ResultFile> results,
                               std::span<const KernelSample> samples, int threads) {
   FlopsPerSecond fastest;
   for (const KernelSample& sample : samples) {
-    if (sample.what.way.threads != threads) continue;
+    if (sample.what.way.threads != threads || sample.what.way.on_device()) continue;
     fastest = std::max(fastest, sample.what.work.flops() / sample.time);
   }
   for_each_row(results, "gemm", threads, [&](const Measurement& measurement, Seconds time) {
@@ -129,14 +134,18 @@ PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sam
   }
   const FlopsPerSecond executed = work.flops() / sample.time;
   const Bytes tensors = sample.what.way.cache == "hot" ? Bytes() : least_bytes(sample.what.shape);
+  const Seconds overlapped = roofline.time(work.flops(), traffic_of(roofline, work, tensors));
+  // Each stage alone is bound by arithmetic at least as much as all together, so that only bytes
+  // that cross more levels than the stages' working sets need can make the overlapped time longer.
+  const bool brings_tensors = overlapped > bound;
   return {.sample = &sample,
           .intensity = work.intensity(),
           .executed = executed,
           .effective = direct_flops(sample.what.shape) / sample.time,
-          .bound = bound,
-          .overlapped_bound = roofline.time(work.flops(), traffic_of(roofline, work, tensors)),
+          .bound = std::max(bound, overlapped),
+          .overlapped_bound = overlapped,
           .source = roofline.farthest_source(executed, work.intensity()),
-          .bound_by_memory = of_memory > 0.5 * bound};
+          .bound_by_memory = brings_tensors || of_memory > 0.5 * bound};
 }
 
 }  // namespace dlscale::model

@@ -8,11 +8,11 @@
 
 namespace dlscale::model {
 
-/// The ceilings that `threads` threads of a rank alone reached in f32: the levels of bench memory
-/// (copy, scale, add, triad), and as peak the highest rate of operations really executed, of bench
-/// peak, of bench gemm or of the algorithms among `samples`. Below it stand the ceilings of bench
-/// peak for other instruction sets, and that of the products and convolutions. Throws ConfigError
-/// that says what to measure where one is missing.
+/// The ceilings that `threads` threads of a rank alone on the processor reached in f32: the levels
+/// of bench memory (copy, scale, add, triad), and as peak the highest rate of operations really
+/// executed, of bench peak, of bench gemm or of the algorithms among `samples`. Below it stand the
+/// ceilings of bench peak for other instruction sets, and that of the products and convolutions.
+/// Throws ConfigError that says what to measure where one is missing.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads);
 
@@ -23,7 +23,7 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
 std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
                               const lowering::AlgorithmWork& work, Bytes tensors);
 
-/// A measured convolution under the rooflines.
+/// A convolution measured on a processor under its rooflines.
 struct PlacedKernel {
   const KernelSample* sample;
   FlopsPerByte intensity;    ///< of its algorithm
@@ -31,13 +31,13 @@ struct PlacedKernel {
   FlopsPerSecond effective;  ///< MODEL 4.1 over time; may exceed the peak
   /// The least time that the ceilings allow the algorithm, Σ over stages max( F/π, Q/β ), β of the
   /// level that holds what the stage works on: the time-based roofline, of stages one after the
-  /// other.
+  /// other; but at least overlapped_bound, which counts tensors that lie in no cache yet.
   Seconds bound;
   /// The same of the hierarchical roofline, as if all stages overlapped: max( F/π, Q_l/β_l ).
   Seconds overlapped_bound;
   /// Of the cache-aware roofline: the farthest level whose roof is above `executed`.
   std::size_t source;
-  bool bound_by_memory;  ///< more than half of that time
+  bool bound_by_memory;  ///< more than half of `bound`
   /// Share of the measured roofline: 1 is on it.
   [[nodiscard]] double share() const { return bound / sample->time; }
 };

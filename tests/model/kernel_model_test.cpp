@@ -286,13 +286,33 @@ TEST(KernelFit, HoldsNoisyTimesOfUnseenShapesInItsIntervals) {
   EXPECT_LT(std::abs(all.bias), 0.03);
 }
 
+TEST(KernelFit, LetsNoProcessorAndGpuBeRivals) {
+  auto all = samples(0.02, some_methods);
+  const KernelJudgement alone = judge_kernels(all);
+  for (const KernelSample& sample : samples(0.02, some_methods)) {
+    if (sample.what.way.method != lowering::Method::winograd_f4) continue;
+    KernelSample fast{sample};
+    fast.what.way.backend = "cuda";
+    fast.time = sample.time / 100;
+    all.push_back(fast);
+  }
+  const KernelJudgement both = judge_kernels(all);
+  EXPECT_EQ(both.choice.choices, alone.choice.choices);  // by Winograd alone there is no choice
+  EXPECT_EQ(both.choice.least, alone.choice.least);
+  for (std::size_t i = 0; i < both.samples.size(); ++i) {
+    const JudgedSample& judged = both.samples[i];
+    if (judged.sample.what.way.on_device()) continue;
+    EXPECT_EQ(judged.prediction.naive, alone.samples.at(i).prediction.naive);
+  }
+}
+
 TEST(KernelFit, SaysHowFarRepeatsOfAMeasurementDiffer) {
   auto all = samples(0, some_methods);
   EXPECT_FALSE(judge_kernels(all).algorithms.back().repeats.has_value());
   for (KernelSample& sample : all) {
     if (sample.what.way.method != lowering::Method::im2col) continue;
     sample.measurements = 2;
-    sample.repeat_ratio = 1.25;
+    sample.repeat_spread = 0.25;
   }
   for (const AlgorithmErrors& errors : judge_kernels(all).algorithms) {
     const bool again = errors.algorithm == "native im2col" || errors.algorithm == "all";

@@ -56,6 +56,23 @@ TEST(MeasuredRoofline, RisesWithAnAlgorithmThatIsFasterStill) {
   EXPECT_GT(measured_roofline(two_levels(), fast, 1).peak().si(), 1e12);
 }
 
+TEST(MeasuredRoofline, CountsNothingThatRanOnAGpu) {
+  auto results = two_levels();
+  Measurement product = results.back().measurements.front();
+  product.axes["backend"] = "cuda";
+  product.work = Work{Flops(1e11), Bytes(1e3)};
+  Measurement pass = memory("copy", 1e9, 1e13);
+  pass.axes["backend"] = "cuda";
+  results.push_back(synthetic::file("gpu.jsonl", {product, pass}));
+  const std::vector fast{KernelSample{
+      make_case({.backend = "cuda", .method = lowering::Method::winograd_f4}, kernel, 4),
+      Seconds(1e-9),
+      {}}};
+  const auto roofline = measured_roofline(results, fast, 1);
+  EXPECT_DOUBLE_EQ(roofline.peak().si(), 1e11);
+  EXPECT_DOUBLE_EQ(roofline.levels().back().bandwidth.si(), 1e10);
+}
+
 Measurement chains(const std::string& isa, const std::string& dtype, double rate) {
   Measurement measurement = synthetic::measured("peak",
                                                 {{"operation", "fma"},
@@ -130,6 +147,28 @@ TEST(PlacedKernel, IsBoundLessWhereItsStagesCouldOverlap) {
   EXPECT_LT(placed.overlapped_bound, placed.bound);
   EXPECT_GE(placed.overlapped_bound, measured.what.work.flops() / roofline.peak());
   EXPECT_EQ(placed.source, 1);
+}
+
+TEST(PlacedKernel, MovesTensorsThatLieInNoCacheFromMemory) {
+  // A product of few operations, all of whose bytes fit into the nearest level.
+  constexpr const char* small = "convolution c64 h4 w4 k64 r1 s1 stride1 pad0 groups1";
+  const auto by_cache = [](const char* cache) {
+    return KernelSample{
+        make_case({.backend = "onednn", .method = lowering::Method::direct, .cache = cache}, small,
+                  1),
+        Seconds(1e-3),
+        {}};
+  };
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  const KernelSample cold = by_cache("cold");
+  const PlacedKernel placed = place(roofline, cold);
+  EXPECT_DOUBLE_EQ(placed.bound.si(), least_bytes(cold.what.shape).si() / 1e10);
+  EXPECT_LE(placed.overlapped_bound, placed.bound);
+  EXPECT_TRUE(placed.bound_by_memory);
+  const KernelSample hot = by_cache("hot");
+  const PlacedKernel near = place(roofline, hot);
+  EXPECT_LT(near.bound, placed.bound);
+  EXPECT_LE(near.overlapped_bound, near.bound);
 }
 
 TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {

@@ -119,6 +119,12 @@ class CrossoverTest(plot_case.PlotCase):
         self.assertEqual((cell.best, cell.lead), (DIRECT, None))
         self.assertIsNone(crossover.cell_of([{WINOGRAD: refused}]).best)
 
+    def test_kept_filters_do_not_win(self):
+        kept = ("native", "winograd_f4_kept_filters")
+        cell = crossover.cell_of([{kept: timing(0.5), WINOGRAD: timing(1.0), DIRECT: timing(2.0)}])
+        self.assertEqual((cell.best, cell.lead, cell.won), (WINOGRAD, 2, 1))
+        self.assertIsNone(crossover.cell_of([{kept: timing(0.5)}]).best)
+
     def test_other_conditions_are_left_out_and_counted(self):
         hot = [conv("conv1", DIRECT, 1e-6, cache="hot"), conv("conv2", DIRECT, 1e-6, cache="hot")]
         path = self.write_rows(*conv_rows(), *hot)
@@ -290,6 +296,10 @@ def roofline_document():
         "version": 1,
         "peak_flops_per_s": 1.5e11,
         "data_sheet_flops_per_s": None,
+        "arithmetic_ceilings": [
+            {"name": "products and convolutions", "flops_per_s": 1.4e11},
+            {"name": "avx2", "flops_per_s": 9e10},
+        ],
         "levels": [
             {"name": "L1", "capacity_bytes": 3e4, "bandwidth_bytes_per_s": 1.2e11},
             {"name": "DRAM", "capacity_bytes": 3e10, "bandwidth_bytes_per_s": 1e10},
@@ -328,9 +338,9 @@ class RooflineTest(plot_case.PlotCase):
 
     def test_ceilings_layers_and_algorithms_are_named(self):
         peaks = [
-            peak_row("avx2", "f32", 9e10),
-            peak_row("avx512", "f32", 1.8e11),
-            peak_row("avx512", "f32", 3.6e11, threads="2"),
+            peak_row("avx512", "f32", 1.5e11),
+            peak_row("avx512_bf16", "bf16", 3.6e11, threads="2"),
+            peak_row("avx2", "bf16", 1.8e11),
             peak_row("avx512_bf16", "bf16", 2.5e11),
         ]
         path = self.write("peak.jsonl", plot_case.lines_of("peak", peaks))
@@ -338,9 +348,10 @@ class RooflineTest(plot_case.PlotCase):
         for word in [
             "L1, 120 GB/s",
             "DRAM, 10 GB/s",
-            "180: f32 multiply-adds, avx512",
+            "140: products and convolutions",
+            "90: avx2",
             "250: bf16 multiply-adds, avx512_bf16",
-            "150 GFLOP/s, the most that a kernel executed",
+            "peak, 150 GFLOP/s",
             "net, forward, batch 4",
             "net, backward-data, batch 4",
             "1  conv1",
@@ -350,7 +361,8 @@ class RooflineTest(plot_case.PlotCase):
         ]:
             self.assertIn(word, text)
         self.assertNotIn("360", text)  # of other threads
-        self.assertNotIn("avx2", text)  # slower than another of that precision
+        self.assertNotIn("180", text)  # slower than another of that precision
+        self.assertNotIn("f32 multiply-adds", text)  # the peak is drawn once
 
     def test_a_network_has_a_row_each(self):
         text = self.draw("roofline", self.shown)

@@ -59,6 +59,36 @@ TEST(FastestSentence, CountsWhereAnAlgorithmIsFastest) {
   EXPECT_TRUE(contains(fastest_sentence({}), "none ran"));
 }
 
+TEST(FastestTables, LetNoKeptFiltersWin) {
+  ResultFile file = samples::algorithms();
+  file.measurements.push_back(samples::algorithm({.algorithm = "winograd_f4_kept_filters",
+                                                  .implementation = "kept filters+winograd",
+                                                  .seconds = 1e-4}));
+  const std::vector files{file};
+  const Table table = fastest_tables(files, KernelStudy(files)).front();
+  EXPECT_EQ(cell(table, 0, "fastest"), "native winograd_f4");
+  EXPECT_EQ(cell(table, 0, "second / fastest"), "2.00");
+  EXPECT_EQ(cell(table, 0, "native winograd_f4_kept_filters ms"), "0.1000");
+  EXPECT_TRUE(contains(table.notes.back(), "training cannot"));
+  EXPECT_EQ(fastest_sentence(files), fastest_sentence(std::vector{samples::algorithms()}));
+}
+
+TEST(KernelStudy, IsOfTheProcessorOnly) {
+  ResultFile file = samples::algorithms();
+  Measurement gpu = samples::algorithm({.implementation = "winograd F(4x4,3x3)", .seconds = 1e-7});
+  gpu.axes["backend"] = "cuda";
+  file.measurements.push_back(gpu);
+  const std::vector files{file, samples::memory()};
+  const KernelStudy study(files);
+  ASSERT_TRUE(study.roofline().has_value());
+  const std::vector without{samples::algorithms(), samples::memory()};
+  EXPECT_EQ(study.roofline()->peak(), KernelStudy(without).roofline()->peak());
+  EXPECT_FALSE(study.share(gpu).has_value());
+  file.measurements = {gpu};
+  const std::vector alone{file, samples::memory()};
+  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "on the processor"));
+}
+
 TEST(FastestTables, TakeTheMiddleOfRepeats) {
   std::vector<Measurement> rows;
   for (const double seconds : {0.5, 0.1, 0.3}) {
@@ -150,6 +180,20 @@ TEST(ProcessorTables, HaveLevelsArithmeticAndBandwidth) {
   EXPECT_EQ(cell(tables[2], 0, "loop"), "as compiled");
   EXPECT_EQ(cell(tables[2], 0, "32.0 KiB"), "98.30");
   EXPECT_TRUE(processor_tables({}).empty());
+}
+
+TEST(ProcessorTables, TakeTheMiddleOfRepeatedBandwidths) {
+  ResultFile once = samples::memory();
+  ResultFile twice = once;
+  for (const double factor : {4.0, 2.0}) {
+    Measurement again = once.measurements.front();
+    again.work->bytes = factor * again.work->bytes;
+    twice.measurements.push_back(again);
+  }
+  const Table alone = processor_tables(std::vector{once}).front();
+  const Table both = processor_tables(std::vector{twice}).front();
+  const std::string heading = alone.columns.at(5).heading;
+  EXPECT_NEAR(std::stod(cell(both, 0, heading)), 2 * std::stod(cell(alone, 0, heading)), 0.1);
 }
 
 TEST(PartsReport, HasWhatTheResultsHoldAndNothingOfTraining) {
