@@ -5,6 +5,8 @@
 
 #include "app/result_files.hpp"
 #include "core/error.hpp"
+#include "core/lowering/method.hpp"
+#include "core/step.hpp"
 #include "model/roofline/kernel_sample.hpp"
 #include "model/roofline/measured_roofline.hpp"
 #include "report/kernel_study.hpp"
@@ -24,10 +26,16 @@ model::HierarchicalRoofline read_roofline(const ShareOptions& options) {
   return model::measured_roofline(files, samples, options.threads);
 }
 
-/// The stages of the algorithm are known of what algorithmic_work is.
-bool is_modelled(const Measurement& measurement) {
-  return measurement.algorithmic_work && measurement.axis("ranks_on_node") == "1" &&
-         measurement.axis("values") == "normal";
+bool is_convolution(const Measurement& measurement) {
+  const auto kernel = measurement.axes.find("kernel");
+  return kernel != measurement.axes.end() && kernel->second.starts_with("convolution ") &&
+         measurement.axis("pass") != pass_name(Pass::accumulate);
+}
+
+/// What was computed is known: of a convolution by an algorithm that is not, what was asked for
+/// may be several times as much.
+bool is_known(const Measurement& measurement) {
+  return measurement.algorithmic_work || !is_convolution(measurement);
 }
 
 bool on_device(const Measurement& measurement) {
@@ -48,12 +56,15 @@ RowShares::RowShares(const ShareOptions& options) {
   }
 }
 
+/// The stages of an algorithm are the same whatever the values and the ranks beside it.
 Seconds RowShares::least_time(const Measurement& measurement) const {
-  if (!is_modelled(measurement)) {
+  if (!is_convolution(measurement)) {
     return roofline_->time_based(*measurement.work, measurement.work->bytes);
   }
   ResultFile alone;
   alone.measurements = {measurement};
+  alone.measurements.front().axes["values"] = std::string("normal");
+  alone.measurements.front().axes["ranks_on_node"] = std::string("1");
   model::LeftOut left_out;
   const auto samples = model::kernel_samples(std::span(&alone, 1), left_out);
   return model::place(*roofline_, samples.front()).bound;
@@ -64,13 +75,14 @@ void RowShares::add(Measurement& measurement) const {
   const bool ended = measurement.status == Status::ok || measurement.status == Status::unstable;
   if (!ended || time == measurement.series.end() || !measurement.work) return;
   const Seconds median(time->second.summary.median);
-  if (median <= Seconds(0)) return;
+  if (median <= Seconds(0) || !is_known(measurement)) return;
   const std::string& dtype = measurement.axis("dtype");
   if (const auto peak = peaks_.find(dtype); peak != peaks_.end()) {
     const Work executed = measurement.algorithmic_work.value_or(*measurement.work);
     measurement.share_of_peak = executed.flops / median / peak->second;
   }
-  if (roofline_ && dtype == dtype_name(DType::f32) && !on_device(measurement)) {
+  const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
+  if (roofline_ && dtype == dtype_name(DType::f32) && !on_device(measurement) && !keeps_filters) {
     measurement.share_of_roofline = least_time(measurement) / median;
   }
 }
