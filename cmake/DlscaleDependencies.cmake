@@ -1,8 +1,13 @@
 # Every dependency, found once. Optional ones follow DLSCALE_WITH_<X> = AUTO | ON | OFF: AUTO builds
 # what is there, ON stops if it is not, OFF leaves it out.
 
+# dlscale_option(<name> <doc> [<default>]): AUTO unless <default> says otherwise.
 function(dlscale_option name doc)
-  set(DLSCALE_WITH_${name} AUTO CACHE STRING "${doc}: AUTO, ON or OFF")
+  set(default AUTO)
+  if(ARGC GREATER 2)
+    set(default ${ARGV2})
+  endif()
+  set(DLSCALE_WITH_${name} ${default} CACHE STRING "${doc}: AUTO, ON or OFF")
   set_property(CACHE DLSCALE_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
   if(NOT DLSCALE_WITH_${name} MATCHES "^(AUTO|ON|OFF)$")
     message(FATAL_ERROR "DLSCALE_WITH_${name} is \"${DLSCALE_WITH_${name}}\". Write AUTO, ON or OFF.")
@@ -88,3 +93,10 @@ if(NOT DLSCALE_WITH_HIGHWAY STREQUAL "OFF" AND PkgConfig_FOUND AND TARGET DNNL::
   pkg_check_modules(HIGHWAY QUIET IMPORTED_TARGET libhwy)
 endif()
 dlscale_found(HIGHWAY PkgConfig::HIGHWAY "libhwy-dev, libdnnl-dev and pkg-config")
+
+# FFTW is under the GPL, which then holds for the program where it is distributed: never by default.
+dlscale_option(FFTW "Convolutions by FFTW's transforms, to compare with ours" OFF)
+if(NOT DLSCALE_WITH_FFTW STREQUAL "OFF" AND PkgConfig_FOUND AND TARGET PkgConfig::HIGHWAY)
+  pkg_check_modules(FFTW QUIET IMPORTED_TARGET fftw3f)
+endif()
+dlscale_found(FFTW PkgConfig::FFTW "libfftw3-dev, and what DLSCALE_WITH_HIGHWAY needs")

@@ -1,5 +1,7 @@
 #include "core/lowering/tile_blocks.hpp"
 
+#include "core/lowering/limits.hpp"
+
 namespace dlscale::lowering {
 
 Blocks tile_blocks(const TileGrid& grid, Index images, Index alpha, Index channels,
@@ -29,6 +31,12 @@ TileRuns tile_runs(const TileGrid& grid, const Blocks& blocks, Index lanes) {
 Blocks output_blocks(Index outputs, Index alpha, Index inputs) {
   const Index bytes = alpha * alpha * inputs * static_cast<Index>(sizeof(float));
   return {outputs, filter_bytes / bytes, fewest_channels, most_lanes};
+}
+
+Index fused_gradient_bytes(Index outputs, Index inputs, Index alpha, int threads) {
+  const Blocks blocks = output_blocks(outputs, alpha, inputs);
+  return threads * blocks.count() * Stack(alpha, blocks.size, inputs).total *
+         static_cast<Index>(sizeof(float));
 }
 
 EvenBlocks even_blocks(Index tiles, Index tile_bytes, Index unit, Index limit) {

@@ -1,9 +1,12 @@
 #include "core/lowering/work.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "core/error.hpp"
+#include "core/lowering/limits.hpp"
 #include "core/lowering/stages.hpp"
 
 namespace dlscale::lowering {
@@ -68,6 +71,11 @@ AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
   fail_expectation("a known Method");
 }
 
+bool is_fused(Method method) {
+  return method == Method::winograd_f2_fused || method == Method::winograd_f4_fused ||
+         method == Method::winograd_f6_fused;
+}
+
 }  // namespace
 
 std::string_view stage_kind_name(StageKind kind) {
@@ -92,6 +100,21 @@ Flops AlgorithmWork::flops() const {
 Bytes AlgorithmWork::bytes() const {
   return std::accumulate(stages.begin(), stages.end(), Bytes(),
                          [](Bytes sum, const Stage& stage) { return sum + stage.bytes; });
+}
+
+std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
+                    const WorkSetting& setting) {
+  std::string why = refusal(method, shape, setting.blocking);
+  if (!why.empty() || setting.blocking != Blocking::ours || pass != Pass::backward_filter ||
+      !is_fused(method)) {
+    return why;
+  }
+  const Index bytes =
+      fused_gradient_bytes(shape.outputs / shape.groups, shape.channels / shape.groups,
+                           winograd_outputs(method) + 2, setting.threads);
+  if (bytes <= gradient_limit_bytes) return "";
+  return fmt::format("transformed gradients of {} MiB for {} threads: it holds up to {} MiB",
+                     bytes >> 20, setting.threads, gradient_limit_bytes >> 20);
 }
 
 AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,

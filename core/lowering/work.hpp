@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,6 +62,11 @@ struct WorkSetting {
   /// Forward, without the transform of the filters, which an earlier run has left.
   bool kept_filters = false;
 };
+
+/// refusal() of method.hpp; and of ours on processors, what one pass by so many threads is refused
+/// for: backward_filter of a fused Winograd convolution, for memory (limits.hpp).
+std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
+                    const WorkSetting& setting);
 
 /// Operations and bytes of `method` in f32, stage by stage. `shape` is one that it offers: see
 /// refusal(). Additions and multiplications by other constants than ±1 are operations.

@@ -125,7 +125,8 @@ bool Way::on_device() const {
 std::string refusal(const Way& way, const ConvolutionShape& shape) {
   if (way.method == lowering::Method::direct) return "";
   const lowering::Blocking blocking = lowering::blocking_of(way.backend);
-  std::string why = lowering::refusal(way.method, shape, blocking);
+  std::string why = lowering::refusal(way.method, shape, way.pass,
+                                      {.blocking = blocking, .threads = way.threads});
   if (!why.empty() || blocking != lowering::Blocking::whole ||
       way.method == lowering::Method::im2col) {
     return why;

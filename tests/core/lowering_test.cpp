@@ -356,8 +356,10 @@ TEST(Method, IsToldFromWhatRan) {
   for (const auto& [implementation, method] : words) {
     EXPECT_EQ(method_of(implementation), method) << implementation;
   }
-  for (const char* unknown : {"cudnn engine 12", "cudnn 9.19 eng45 k2=4 [WINOGRAD] ws=0.0MB",
-                              "cudnn legacy 6 WINOGRAD", "own:relu", "own"}) {
+  for (const char* unknown :
+       {"cudnn engine 12", "cudnn 9.19 eng45 k2=4 [WINOGRAD] ws=0.0MB", "cudnn legacy 6 WINOGRAD",
+        "own:relu", "own", "fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm",
+        "fft_tiled_fftw 16x16 fftw-3.3.10-sse2-avx+gemm"}) {
     EXPECT_FALSE(method_of(unknown)) << unknown;
   }
   EXPECT_FALSE(method_of(""));

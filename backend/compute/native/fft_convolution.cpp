@@ -1,8 +1,8 @@
 #include "backend/compute/native/fft_convolution.hpp"
 
 #include <string>
+#include <utility>
 
-#include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/native/fft/problem.hpp"
 #include "backend/compute/native/fft/spectral_convolution.hpp"
 #include "core/error.hpp"
@@ -76,16 +76,19 @@ extern const ConvolutionAlgorithm fft_tiled =
     algorithm({"fft_tiled", &spectral::own},
               "products of the spectra of overlapping tiles (overlap-save); stride 1", make_tiled);
 
+std::vector<ConvolutionAlgorithm> fft_by(const FourierLibrary& library) {
+  const std::string name(library.name);
+  return {
+      algorithm({"fft_" + name, &library}, "fft by transforms of " + name, make_whole),
+      algorithm({"fft_tiled_" + name, &library}, "fft_tiled by transforms of " + name, make_tiled)};
+}
+
 const std::vector<ConvolutionAlgorithm>& fft_by_libraries() {
   static const std::vector<ConvolutionAlgorithm> all = [] {
     std::vector<ConvolutionAlgorithm> made;
     for (const FourierLibrary* library : family<FourierLibrary>().members) {
       if (library == &spectral::own) continue;
-      const std::string name(library->name);
-      made.push_back(
-          algorithm({"fft_" + name, library}, "fft by transforms of " + name, make_whole));
-      made.push_back(algorithm({"fft_tiled_" + name, library}, "fft_tiled by transforms of " + name,
-                               make_tiled));
+      for (ConvolutionAlgorithm& one : fft_by(*library)) made.push_back(std::move(one));
     }
     return made;
   }();

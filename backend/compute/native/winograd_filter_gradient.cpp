@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -5,6 +7,8 @@
 #include "backend/compute/native/gemm.hpp"
 #include "backend/compute/native/winograd_passes.hpp"
 #include "backend/compute/native/winograd_plan.hpp"
+#include "core/error.hpp"
+#include "core/lowering/limits.hpp"
 
 namespace dlscale::backend::native_device::winograd {
 
@@ -169,10 +173,22 @@ class FilterGradientPass final : public ConvolutionPass {
   Stack d_;
 };
 
+/// Throws Unsupported. Staged, all threads share one gradient.
+void check_memory_of_fused(const ConvolutionShape& shape, int m, int threads) {
+  const Index bytes = lowering::fused_gradient_bytes(shape.outputs / shape.groups,
+                                                     shape.channels / shape.groups, m + 2, threads);
+  if (bytes <= lowering::gradient_limit_bytes) return;
+  throw Unsupported(fmt::format(
+      "{} MiB of transformed gradients, one for each of {} threads: fused Winograd holds up to {} "
+      "MiB; winograd_f{} has one for all",
+      bytes >> 20, threads, lowering::gradient_limit_bytes >> 20, m));
+}
+
 }  // namespace
 
 std::unique_ptr<ConvolutionPass> make_backward_filter(const ConvolutionShape& shape, int m,
                                                       Schedule schedule, int threads) {
+  if (schedule == Schedule::fused) check_memory_of_fused(shape, m, threads);
   return std::make_unique<FilterGradientPass>(shape, m, schedule, threads);
 }
 

@@ -27,7 +27,8 @@ std::vector<ConvolutionShape> shapes() {
                           "convolution c256 h14 w14 k1024 r1 s1 stride1 pad0 groups1",
                           "convolution c32 h16 w300 k8 r1 s7 stride1 pad0 groups1",
                           "convolution c16 h40 w40 k8 r33 s33 stride1 pad0 groups1",
-                          "convolution c8 h9 w9 k8 r3 s3 stride1 pad3 groups1"}) {
+                          "convolution c8 h9 w9 k8 r3 s3 stride1 pad3 groups1",
+                          "convolution c2048 h7 w7 k2048 r3 s3 stride1 pad1 groups1"}) {
     for (const int batch : {1, 5, 32}) all.push_back(parse_convolution_key(key, batch)->shape);
   }
   return all;
@@ -51,12 +52,15 @@ void for_each_pass(int threads, const Visit& visit) {
 }
 
 TEST(DeclaredWork, RefusesWhatTheAlgorithmsRefuse) {
-  for_each_pass(1, [](const ConvolutionShape& shape, Pass pass, std::string_view name,
-                      const ConvolutionPass* made) {
-    const std::string why = lowering::refusal(lowering::parse_method(name), shape);
-    EXPECT_EQ(why.empty(), made != nullptr)
-        << name << " " << pass_name(pass) << " " << describe(shape) << ": " << why;
-  });
+  for (const int threads : {1, 3}) {
+    for_each_pass(threads, [&](const ConvolutionShape& shape, Pass pass, std::string_view name,
+                               const ConvolutionPass* made) {
+      const std::string why =
+          lowering::refusal(lowering::parse_method(name), shape, pass, {.threads = threads});
+      EXPECT_EQ(why.empty(), made != nullptr)
+          << name << " " << pass_name(pass) << " " << describe(shape) << ": " << why;
+    });
+  }
 }
 
 TEST(DeclaredWork, KnowsTheWorkspaceToTheByte) {

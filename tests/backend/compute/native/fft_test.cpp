@@ -8,11 +8,13 @@
 #include <memory>
 #include <numbers>
 #include <random>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <vector>
 
+#include "backend/compute/native/algorithms.hpp"
 #include "backend/compute/native/convolution.hpp"
 #include "backend/compute/native/fft/fourier_library.hpp"
 #include "backend/compute/native/fft/fourier_transform.hpp"
@@ -369,18 +371,66 @@ TEST(FftConvolution, GivesTheSameByFiltersThatWereKept) {
   }
 }
 
+/// Ours under another name: a second library where none was built in.
+class RenamedTransform final : public FourierTransform {
+ public:
+  explicit RenamedTransform(Index L) : ours_(make_batched_transform(L)) {}
+  [[nodiscard]] std::string implementation() const override { return "renamed"; }
+  [[nodiscard]] std::int64_t batch() const override { return ours_->batch(); }
+  [[nodiscard]] std::size_t workspace_bytes() const override { return ours_->workspace_bytes(); }
+  void forward(std::span<const Source> planes, const Spectra<float>& to,
+               std::byte* workspace) const override {
+    ours_->forward(planes, to, workspace);
+  }
+  void inverse(const Spectra<const float>& from, std::span<const Target> planes,
+               std::byte* workspace) const override {
+    ours_->inverse(from, planes, workspace);
+  }
+
+ private:
+  std::unique_ptr<FourierTransform> ours_;
+};
+
+std::unique_ptr<FourierTransform> make_renamed(Index L) {
+  return std::make_unique<RenamedTransform>(L);
+}
+
 TEST(FftConvolution, IsOfferedByTheTransformsOfEveryLibrary) {
-  const std::size_t libraries = family<FourierLibrary>().members.size() - 1;
-  ASSERT_EQ(fft_by_libraries().size(), 2 * libraries);
+  const FourierLibrary renamed{"renamed", "of this test", make_renamed};
+  std::vector<const FourierLibrary*> libraries{&renamed};
+  for (const FourierLibrary* built : family<FourierLibrary>().members) libraries.push_back(built);
   const ConvolutionShape shape = make_shape(3, 4, 21, 18, 5, 5, 3, 2);
-  for (const ConvolutionAlgorithm& algorithm : fft_by_libraries()) {
-    for (const Pass pass : passes) {
-      const auto made = algorithm.make(shape, pass, 2);
-      SCOPED_TRACE(made->implementation());
-      EXPECT_TRUE(made->implementation().starts_with(algorithm.name + " "));
-      expect_right(*made, pass_data(shape, pass));
+  for (const FourierLibrary* library : libraries) {
+    const std::string name(library->name);
+    const std::string runs = " " + library->make(32)->implementation() + "+gemm";
+    const std::vector<ConvolutionAlgorithm> both = fft_by(*library);
+    ASSERT_EQ(both.size(), 2U);
+    EXPECT_EQ(both[0].name, "fft_" + name);
+    EXPECT_EQ(both[1].name, "fft_tiled_" + name);
+    for (const ConvolutionAlgorithm& algorithm : both) {
+      for (const Pass pass : passes) {
+        const auto made = algorithm.make(shape, pass, 2);
+        SCOPED_TRACE(made->implementation());
+        EXPECT_TRUE(made->implementation().starts_with(algorithm.name + " "));
+        EXPECT_TRUE(made->implementation().ends_with(runs));
+        expect_right(*made, pass_data(shape, pass));
+      }
     }
   }
+}
+
+TEST(FftConvolution, IsListedByTheLibrariesThatWereBuiltInBesideOurs) {
+  std::vector<std::string> expected, listed;
+  for (const FourierLibrary* library : family<FourierLibrary>().members) {
+    if (library->name == "own") continue;
+    expected.push_back("fft_" + std::string(library->name));
+    expected.push_back("fft_tiled_" + std::string(library->name));
+  }
+  for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
+    const bool ours = std::ranges::count(own_algorithms(), algorithm) > 0;
+    if (!ours) listed.push_back(algorithm->name);
+  }
+  EXPECT_EQ(listed, expected);
 }
 
 TEST(FftConvolution, ScratchIsBounded) {

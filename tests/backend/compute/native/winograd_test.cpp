@@ -10,6 +10,7 @@
 
 #include "backend/compute/winograd_matrices.hpp"
 #include "core/error.hpp"
+#include "core/lowering/limits.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
@@ -225,6 +226,23 @@ TEST(Winograd, RefusesOtherConvolutionsByTheirProperty) {
   large.out_height = large.out_width = 9;
   expect_refusal(large, "kernel 5 x 5");
   expect_refusal(make_shape(1, 3, 9, 9, 4, 3), "pad 3");
+}
+
+TEST(Winograd, FusedHoldsGradientsOfAllThreadsWithinALimit) {
+  const ConvolutionShape layer = make_shape(1, 2048, 7, 7, 2048, 1);
+  const std::size_t limit = static_cast<std::size_t>(lowering::gradient_limit_bytes);
+  const auto made = winograd_f2_fused.make(layer, Pass::backward_filter, 1);
+  EXPECT_LT(made->scratch_bytes(), limit + (std::size_t{64} << 20));
+  for (const Pass pass : {Pass::forward, Pass::backward_data}) {
+    EXPECT_NE(winograd_f2_fused.make(layer, pass, 2), nullptr) << "they hold no gradients";
+  }
+  try {
+    winograd_f2_fused.make(layer, Pass::backward_filter, 2);
+    ADD_FAILURE() << "no refusal";
+  } catch (const Unsupported& error) {
+    EXPECT_NE(std::string(error.what()).find("2 threads"), std::string::npos) << error.what();
+  }
+  EXPECT_NE(winograd_f2.make(layer, Pass::backward_filter, 2), nullptr);
 }
 
 TEST(Winograd, SaysWhichFilteringRuns) {
