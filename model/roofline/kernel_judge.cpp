@@ -63,8 +63,10 @@ std::vector<AlgorithmErrors> errors_by_algorithm(const std::vector<JudgedSample>
 ChoiceLoss loss_of_choice(const std::vector<JudgedSample>& samples) {
   std::map<std::tuple<std::string, int, Pass, int, std::string, bool>, Judged> rivals;
   for (const JudgedSample& judged : samples) {
-    const auto& [way, kernel, batch, shape, work] = judged.sample.what;
-    rivals[{kernel, batch, way.pass, way.threads, way.cache, way.on_device()}].push_back(&judged);
+    const KernelCase& what = judged.sample.what;
+    const Way& way = what.way;
+    rivals[{what.kernel, what.batch, way.pass, way.threads, way.cache, way.on_device()}].push_back(
+        &judged);
   }
   ChoiceLoss loss;
   for (const auto& [question, group] : rivals) {
