@@ -65,7 +65,7 @@ TEST(MeasuredRoofline, CountsNothingThatRanOnAGpu) {
   pass.axes["backend"] = "cuda";
   results.push_back(synthetic::file("gpu.jsonl", {product, pass}));
   const std::vector fast{KernelSample{
-      make_case({.backend = "cuda", .method = lowering::Method::winograd_f4}, kernel, 4),
+      make_case({.backend = "cuda", .method = lowering::Method::winograd_f4}, kernel, 4, 16),
       Seconds(1e-9),
       {}}};
   const auto roofline = measured_roofline(results, fast, 1);
@@ -155,7 +155,7 @@ TEST(PlacedKernel, MovesTensorsThatLieInNoCacheFromMemory) {
   const auto by_cache = [](const char* cache) {
     return KernelSample{
         make_case({.backend = "onednn", .method = lowering::Method::direct, .cache = cache}, small,
-                  1),
+                  1, 16),
         Seconds(1e-3),
         {}};
   };

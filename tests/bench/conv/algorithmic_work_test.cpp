@@ -31,7 +31,7 @@ TEST(AlgorithmicWork, LeavesOutTheTransformOfFiltersThatWereKept) {
     ASSERT_TRUE(all && kept) << words;
     EXPECT_LT(kept->flops, all->flops) << words;
     EXPECT_LT(kept->bytes, all->bytes) << words;
-    EXPECT_GT(kept->flops, 0.5 * all->flops) << words;
+    EXPECT_GT(kept->flops, 0.2 * all->flops) << words;
   }
 }
 
