@@ -150,6 +150,7 @@ void carry_out_what_is_left(const std::vector<SuiteStep>& steps, const SuiteProg
     const SuiteStep& step = steps[i];
     if (!progress.done(step)) {
       const Begun begun = progress.begun(step) ? Begun::yes : Begun::no;
+      progress.remove_stale(step);
       if (!step.always) progress.keep_only(std::span(steps).first(i));
       line.announce(step);
       progress.mark_begun(step);

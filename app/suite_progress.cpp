@@ -103,11 +103,13 @@ void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
   write_mark(step, fmt::format("{:.1f} s", seconds));
 }
 
-void SuiteProgress::mark_begun(const SuiteStep& step) const {
+void SuiteProgress::remove_stale(const SuiteStep& step) const {
   const bool resumes = std::ranges::find(step.words, "--resume") != step.words.end();
-  if (resumes && !begun(step)) {
-    for (const fs::path& output : outputs(step)) fs::remove_all(output);
-  }
+  if (!resumes || begun(step)) return;
+  for (const fs::path& output : outputs(step)) fs::remove_all(output);
+}
+
+void SuiteProgress::mark_begun(const SuiteStep& step) const {
   write_mark(step, only_begun);
 }
 

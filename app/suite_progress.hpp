@@ -23,8 +23,10 @@ class SuiteProgress {
   /// may have read what this one writes anew, and counts as not done from now on.
   void keep_only(std::span<const SuiteStep> steps) const;
   void mark(const SuiteStep& step, double seconds) const;
-  /// To be called before a step is carried out. What a step that resumes has written as another
-  /// build, or as it was written before, is removed first: it could not go on with that.
+  /// Removes what a step that resumes has written as another build, or as it was written before: it
+  /// could not go on with that. To be called before keep_only(), which forgets what was begun.
+  void remove_stale(const SuiteStep& step) const;
+  /// To be called before a step is carried out.
   void mark_begun(const SuiteStep& step) const;
   /// The step was begun as it is now written, by this build, and not carried out to its end.
   [[nodiscard]] bool begun(const SuiteStep& step) const;

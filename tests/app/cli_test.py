@@ -125,7 +125,7 @@ class Cli(ProgramTest):
 
     def test_bench_conv_tells_the_shares_of_peak_and_roofline(self):
         memory, gemm, peak, out = (self.folder / f"{name}.jsonl" for name in ("memory", "gemm", "peak", "conv"))
-        for name, more, path in (("memory", [], memory), ("gemm", ["--sizes", "64x64x64"], gemm),
+        for name, more, path in (("memory", [], memory), ("gemm", ["--sizes", "512x512x512"], gemm),
                                  ("peak", [], peak)):
             result = run("bench", name, "--backend", BACKEND, "--max-time", 0.02, *more, "-o", path)
             self.assertEqual(result.returncode, 0, result.stderr)
