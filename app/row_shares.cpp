@@ -38,11 +38,6 @@ bool is_known(const Measurement& measurement) {
   return measurement.algorithmic_work || !is_convolution(measurement);
 }
 
-bool on_device(const Measurement& measurement) {
-  const auto backend = measurement.axes.find("backend");
-  return backend != measurement.axes.end() && model::on_device(backend->second);
-}
-
 }  // namespace
 
 RowShares::RowShares(const ShareOptions& options) {
@@ -82,7 +77,8 @@ void RowShares::add(Measurement& measurement) const {
     measurement.share_of_peak = executed.flops / median / peak->second;
   }
   const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
-  if (roofline_ && dtype == dtype_name(DType::f32) && !on_device(measurement) && !keeps_filters) {
+  if (roofline_ && dtype == dtype_name(DType::f32) && !model::on_device(measurement) &&
+      !keeps_filters) {
     measurement.share_of_roofline = least_time(measurement) / median;
   }
 }

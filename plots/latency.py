@@ -150,19 +150,25 @@ def set_axes(axes, curves, unit):
     axes.set_ylabel(f"latency of an access, {UNITS[unit][0]}")
 
 
+def plot_curve(axes, curve, index, scale, what):
+    """Latencies, times scale, by working set; returns the colour. The label is name and what."""
+    colour = figure_io.COLOURS[index % len(figure_io.COLOURS)]
+    axes.plot(
+        curve.sizes,
+        [scale * latency for latency in curve.latencies],
+        color=colour,
+        marker="os^Dv"[index % 5],
+        markersize=2.5,
+        linewidth=0.9,
+        label=figure_io.label(f"{curve.name}{what}"),
+    )
+    return colour
+
+
 def draw_staircase(axes, curves, unit):
     scale = UNITS[unit][1]
     for index, curve in enumerate(curves):
-        colour = figure_io.COLOURS[index % len(figure_io.COLOURS)]
-        axes.plot(
-            curve.sizes,
-            [scale * latency for latency in curve.latencies],
-            color=colour,
-            marker="os^Dv"[index % 5],
-            markersize=2.5,
-            linewidth=0.9,
-            label=figure_io.label(f"{curve.name}; levels end at {capacity_names(curve)}"),
-        )
+        colour = plot_curve(axes, curve, index, scale, f"; levels end at {capacity_names(curve)}")
         draw_levels(axes, curve, colour, unit, above=index % 2 == 0)
     told = {tuple(curve.told) for curve in curves if curve.told}
     for each in sorted(told):
@@ -176,18 +182,8 @@ def draw_staircase(axes, curves, unit):
 def draw_pages(axes, curves, unit):
     scale = UNITS[unit][1]
     for index, curve in enumerate(curves):
-        colour = figure_io.COLOURS[index % len(figure_io.COLOURS)]
-        axes.plot(
-            curve.sizes,
-            [scale * latency for latency in curve.latencies],
-            color=colour,
-            marker="os^Dv"[index % 5],
-            markersize=2.5,
-            linewidth=0.9,
-            label=figure_io.label(
-                f"{curve.name}, one line of each; steps at {capacity_names(curve)}"
-            ),
-        )
+        what = f", one line of each; steps at {capacity_names(curve)}"
+        colour = plot_curve(axes, curve, index, scale, what)
         axes.plot(
             curve.sizes,
             [scale * latency for latency in curve.packed],

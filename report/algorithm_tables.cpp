@@ -27,10 +27,6 @@ constexpr std::string_view kept_filters = "_kept_filters";
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-std::string axis(const Measurement& measurement, const char* name) {
-  return axis_or_empty(measurement.axes, name);
-}
-
 bool usable(const Measurement& measurement) {
   return measurement.status == Status::ok || measurement.status == Status::unstable;
 }
@@ -40,14 +36,14 @@ Seconds time_of(const Measurement& measurement) {
 }
 
 std::string algorithm_of(const Measurement& measurement) {
-  return axis(measurement, "backend") + " " + axis(measurement, "algorithm");
+  return axis_or_empty(measurement, "backend") + " " + axis_or_empty(measurement, "algorithm");
 }
 
 Rows rows_of(std::span<const ResultFile> results) {
   Rows rows;
   for (const ResultFile& file : results) {
     for (const Measurement& each : file.measurements) {
-      if (names_algorithm(each) && axis(each, "kernel").starts_with("convolution ")) {
+      if (names_algorithm(each) && axis_or_empty(each, "kernel").starts_with("convolution ")) {
         rows.push_back(&each);
       }
     }
@@ -58,8 +54,8 @@ Rows rows_of(std::span<const ResultFile> results) {
 /// The network, or the list that a convolution stands in: those of lists are their own network,
 /// named after both.
 std::string set_of(const Measurement& measurement) {
-  std::string network = axis(measurement, "network");
-  const std::string end = "_" + axis(measurement, "layer");
+  std::string network = axis_or_empty(measurement, "network");
+  const std::string end = "_" + axis_or_empty(measurement, "layer");
   if (network.ends_with(end)) network.resize(network.size() - end.size());
   return network;
 }
@@ -72,10 +68,6 @@ Axes condition_of(const Measurement& measurement) {
   }
   condition["network"] = set_of(measurement);
   return condition;
-}
-
-std::string giga(const std::optional<FlopsPerSecond>& rate) {
-  return rate ? significant(rate->si() * 1e-9, 4) : "";
 }
 
 std::string percent_or_empty(const std::optional<double>& share) {
@@ -91,8 +83,8 @@ struct Case {
 };
 
 Case case_of(const Measurement& measurement) {
-  const auto place = std::ranges::find(passes, axis(measurement, "pass"), pass_name);
-  return {axis(measurement, "layer"), axis(measurement, "kernel"),
+  const auto place = std::ranges::find(passes, axis_or_empty(measurement, "pass"), pass_name);
+  return {axis_or_empty(measurement, "layer"), axis_or_empty(measurement, "kernel"),
           static_cast<std::size_t>(place - passes.begin())};
 }
 
@@ -115,7 +107,7 @@ ByAlgorithm by_algorithm(const Rows& rows) {
 /// Filters transformed once and kept serve inference; training changes them every iteration, so
 /// that such times do not compete with what it can use.
 bool keeps_filters(const Measurement& measurement) {
-  return axis(measurement, "algorithm").ends_with(kept_filters);
+  return axis_or_empty(measurement, "algorithm").ends_with(kept_filters);
 }
 
 /// Those with a time that training can reach, the fastest first.
@@ -250,7 +242,7 @@ std::vector<Field> axis_fields(const Rows& rows) {
 std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
   std::vector<Field> fields{
       {{"algorithm", Align::left}, algorithm_of},
-      {{"pass", Align::left}, [](const Measurement& each) { return axis(each, "pass"); }}};
+      {{"pass", Align::left}, [](const Measurement& each) { return axis_or_empty(each, "pass"); }}};
   std::ranges::move(axis_fields(rows), std::back_inserter(fields));
   const auto add = [&fields](const char* heading, auto text) {
     fields.push_back({{heading}, std::move(text)});
@@ -289,7 +281,8 @@ void sort_rows(Rows& rows) {
 /// "vgg16 conv1_2", and how many layers more there are.
 std::string layers_text(const Rows& rows) {
   std::set<std::string> names;
-  for (const Measurement* row : rows) names.insert(set_of(*row) + " " + axis(*row, "layer"));
+  for (const Measurement* row : rows)
+    names.insert(set_of(*row) + " " + axis_or_empty(*row, "layer"));
   const auto more = static_cast<long long>(names.size()) - 1;
   return *names.begin() + (more > 0 ? " and " + counted(more, "layer") + " more" : "");
 }
@@ -348,7 +341,8 @@ std::vector<Table> fastest_tables(std::span<const ResultFile> results, const Ker
 
 std::vector<Table> layer_tables(std::span<const ResultFile> results, const KernelStudy& study) {
   std::map<std::string, Rows> kernels;  // of all passes and batches
-  for (const Measurement* row : rows_of(results)) kernels[axis(*row, "kernel")].push_back(row);
+  for (const Measurement* row : rows_of(results))
+    kernels[axis_or_empty(*row, "kernel")].push_back(row);
   std::vector<Table> tables;
   tables.reserve(kernels.size());
   for (const auto& [kernel, rows] : kernels) {

@@ -27,6 +27,10 @@ std::string axis_or_empty(const Axes& axes, const std::string& name) {
   return found == axes.end() ? "" : found->second;
 }
 
+std::string axis_or_empty(const Measurement& measurement, const std::string& name) {
+  return axis_or_empty(measurement.axes, name);
+}
+
 std::vector<std::string> varying_axes(std::span<const Axes> all) {
   std::vector<std::string> varying;
   for (const std::string& name : names_of(all)) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/measurement.hpp"
+
 namespace dlscale::report {
 
 /// The parameters of one measurement, name → value as text.
@@ -11,6 +13,7 @@ using Axes = std::map<std::string, std::string>;
 
 /// The value of an axis, or nothing.
 std::string axis_or_empty(const Axes& axes, const std::string& name);
+std::string axis_or_empty(const Measurement& measurement, const std::string& name);
 
 /// Names of the axes that are not the same in all, sorted.
 std::vector<std::string> varying_axes(std::span<const Axes> all);

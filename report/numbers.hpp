@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "core/units.hpp"
@@ -10,6 +11,16 @@ std::string significant(double value, int digits);
 
 /// Four significant digits, for columns whose heading says "ms".
 std::string milliseconds(Seconds time);
+
+/// Four significant digits of 1e9 a second, for columns whose heading says "GFLOP/s" or "GB/s";
+/// empty without a rate.
+template <class Rate>
+std::string giga(const std::optional<Rate>& rate) {
+  return rate ? significant(rate->si() * 1e-9, 4) : "";
+}
+inline std::string giga(FlopsPerSecond rate) {
+  return giga(std::optional(rate));
+}
 
 /// A fraction as "3.2 %"; with its sign, "+3.2 %", where it is an error.
 std::string percent(double fraction);

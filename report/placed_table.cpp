@@ -17,10 +17,6 @@ namespace {
 using model::HierarchicalRoofline;
 using model::PlacedKernel;
 
-std::string giga(FlopsPerSecond rate) {
-  return significant(rate.si() * 1e-9, 4);
-}
-
 Table ceilings_table(const HierarchicalRoofline& roofline) {
   Table table;
   table.title = fmt::format("Measured ceilings: {}, and of memory", to_text(roofline.peak()));

@@ -19,10 +19,6 @@ namespace {
 
 using Rows = std::vector<const Measurement*>;
 
-std::string axis(const Measurement& measurement, const char* name) {
-  return axis_or_empty(measurement.axes, name);
-}
-
 /// Rows of a benchmark that have numbers.
 Rows rows_of(std::span<const ResultFile> results, std::string_view benchmark) {
   Rows rows;
@@ -55,7 +51,7 @@ void append_levels(Table& table, const Measurement& row) {
   const std::vector<double> latency = values(row, "level_latency");
   const std::vector<double> cycles = values(row, "level_cycles");
   for (std::size_t i = 0; i < capacity.size(); ++i) {
-    table.rows.push_back({{axis(row, "pages")},
+    table.rows.push_back({{axis_or_empty(row, "pages")},
                           {std::to_string(i + 1)},
                           {capacity_text(capacity[i], low.at(i), high.at(i))},
                           {significant(1e9 * latency.at(i), 3)},
@@ -68,9 +64,9 @@ Table levels_table(std::span<const ResultFile> results) {
   table.title = "Levels of the memory, by the latency of a pointer chase";
   table.columns = {{"pages", Align::left}, {"level"}, {"capacity"}, {"latency ns"}, {"cycles"}};
   for (const Measurement* row : rows_of(results, "latency")) {
-    if (axis(*row, "operation") != "levels") continue;
+    if (axis_or_empty(*row, "operation") != "levels") continue;
     append_levels(table, *row);
-    table.notes.push_back(axis(*row, "pages") + " pages: " + row->implementation);
+    table.notes.push_back(axis_or_empty(*row, "pages") + " pages: " + row->implementation);
   }
   return table;
 }
@@ -86,15 +82,15 @@ Table peaks_table(std::span<const ResultFile> results) {
                    {"95 %"}};
   Rows rows = rows_of(results, "peak");
   std::ranges::stable_sort(rows, {}, [](const Measurement* row) {
-    return std::pair(axis(*row, "dtype"), axis(*row, "isa"));
+    return std::pair(axis_or_empty(*row, "dtype"), axis_or_empty(*row, "isa"));
   });
   for (const Measurement* row : rows) {
     const auto rate = rates(*row).flops;
-    if (axis(*row, "operation") != "fma" || !rate) continue;
-    table.rows.push_back({{axis(*row, "isa")},
-                          {axis(*row, "dtype")},
-                          {axis(*row, "threads")},
-                          {axis(*row, "ranks_on_node")},
+    if (axis_or_empty(*row, "operation") != "fma" || !rate) continue;
+    table.rows.push_back({{axis_or_empty(*row, "isa")},
+                          {axis_or_empty(*row, "dtype")},
+                          {axis_or_empty(*row, "threads")},
+                          {axis_or_empty(*row, "ranks_on_node")},
                           {significant(1e-9 * rate->si(), 4)},
                           {"±" + percent(relative_half_width(main_series(*row)->second.summary))}});
   }
@@ -103,16 +99,16 @@ Table peaks_table(std::span<const ResultFile> results) {
 
 bool passes_over_arrays(const Measurement& measurement) {
   constexpr std::array operations{"copy", "scale", "add", "triad", "sum", "fill"};
-  return std::ranges::find(operations, axis(measurement, "operation")) != operations.end();
+  return std::ranges::find(operations, axis_or_empty(measurement, "operation")) != operations.end();
 }
 
 /// What a row of bandwidths is of: everything but the size of the arrays.
 std::vector<std::string> pass_key(const Measurement& measurement) {
-  const std::string isa = axis(measurement, "isa");
-  const std::string stores = axis(measurement, "stores");
-  return {axis(measurement, "operation"), isa.empty() ? "as compiled" : isa,
-          stores.empty() ? "ordinary" : stores, axis(measurement, "threads"),
-          axis(measurement, "ranks_on_node")};
+  const std::string isa = axis_or_empty(measurement, "isa");
+  const std::string stores = axis_or_empty(measurement, "stores");
+  return {axis_or_empty(measurement, "operation"), isa.empty() ? "as compiled" : isa,
+          stores.empty() ? "ordinary" : stores, axis_or_empty(measurement, "threads"),
+          axis_or_empty(measurement, "ranks_on_node")};
 }
 
 Table bandwidths_table(std::span<const ResultFile> results) {
@@ -121,7 +117,7 @@ Table bandwidths_table(std::span<const ResultFile> results) {
   for (const Measurement* row : rows_of(results, "memory")) {
     const auto rate = rates(*row).bytes;
     if (!passes_over_arrays(*row) || !rate) continue;
-    const double bytes = std::stod(axis(*row, "bytes"));
+    const double bytes = std::stod(axis_or_empty(*row, "bytes"));
     passes[pass_key(*row)][bytes].push_back(1e-9 * rate->si());
     sizes.insert(bytes);
   }

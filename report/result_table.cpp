@@ -65,11 +65,6 @@ std::string interval_text(const Measurement& measurement) {
   return fmt::format("±{}", percent(relative_half_width(main->second.summary)));
 }
 
-template <class Quantity>
-std::string giga(const std::optional<Quantity>& rate) {
-  return rate ? significant(rate->si() * 1e-9, 4) : "";
-}
-
 std::string error_text(const Measurement& measurement) {
   const auto& error = measurement.max_relative_error;
   return error ? fmt::format("{:.1e}", *error) : "";

@@ -283,13 +283,19 @@ OperationCheck compare(const std::vector<Result>& got, const std::vector<Result>
 
 /// All that the reference's answer to a convolution depends on; nothing for other layers, which are
 /// cheap, and where a ReLU makes it depend on what the device put out.
-std::optional<std::string> answer_key(const OperationSpec& spec, Pass pass, std::uint64_t seed) {
+std::optional<std::string> answer_key(const OperationSpec& spec, const Operation& operation,
+                                      Pass pass, std::uint64_t seed) {
   const auto* kind = std::get_if<Convolution>(&spec.layer.kind);
   if (kind == nullptr || spec.layer.relu) return std::nullopt;
-  return fmt::format("{} of {}, {} to {}, {} x {}, stride {}, pad {}, {} groups, bias {}, {}, {}",
-                     pass_name(pass), fmt::join(spec.inputs.front().dims, " x "),
-                     dtype_name(spec.dtype), kind->out_channels, kind->kernel_h, kind->kernel_w,
-                     kind->stride, kind->pad, kind->groups, kind->bias, spec.batch, seed);
+  std::string dtypes{dtype_name(operation.output().dtype)};  // to which data are rounded
+  for (const Parameter& parameter : operation.parameters()) {
+    dtypes += fmt::format(" {}", dtype_name(parameter.value.dtype));
+  }
+  return fmt::format(
+      "{} of {}, {} to {}, {} x {}, stride {}, pad {}, {} groups, bias {}, {}, {}, {}",
+      pass_name(pass), fmt::join(spec.inputs.front().dims, " x "), dtype_name(spec.dtype),
+      kind->out_channels, kind->kernel_h, kind->kernel_w, kind->stride, kind->pad, kind->groups,
+      kind->bias, spec.batch, seed, dtypes);
 }
 
 }  // namespace
@@ -326,7 +332,7 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
     if (chosen) data = reduce(data, spec.batch, *chosen);
     return run(reference, *model, plain, data, pass, seed);
   };
-  const auto key = answer_key(spec, pass, seed);
+  const auto key = answer_key(spec, operation, pass, seed);
   return compare(got, answers != nullptr && key ? answers->get(*key, ask) : ask());
 }
 

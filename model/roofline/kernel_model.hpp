@@ -28,8 +28,10 @@ struct KernelPrediction {
 };
 
 /// The time of convolutions by one way:
-///   t = start + tensors + Σ over stages max(compute, memory)   [MODEL 4.6]
-/// with a few parameters ≥ 0 a kind of stage and none a shape. Matrix products take, each,
+///   t = always + Σ over stages max(compute, memory)   [MODEL 4.6]
+/// where each is a sum of amounts (kernel_terms.hpp: `always` has the start, the tensors and the
+/// workspace) times parameters ≥ 0, a few a kind of stage and none a shape. Matrix products take,
+/// each,
 ///   2 m n k / π + a m n + b m k + c k n + d,
 /// which is an efficiency of 1 / (1 + π/2 (a/k + b/n + c/m + d/(m n k))): products that are thin
 /// in any direction are slow. Bytes of a working set W count once more, W / (W + near), where they

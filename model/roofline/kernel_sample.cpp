@@ -118,6 +118,11 @@ bool on_device(std::string_view backend) {
   return lowering::blocking_of(backend) == lowering::Blocking::device;
 }
 
+bool on_device(const Measurement& measurement) {
+  const auto backend = measurement.axes.find("backend");
+  return backend != measurement.axes.end() && on_device(backend->second);
+}
+
 bool Way::on_device() const {
   return model::on_device(backend);
 }

@@ -27,6 +27,8 @@ struct Way {
 
 /// Whether that backend computes on a GPU.
 bool on_device(std::string_view backend);
+/// Whether a row of results is of such a backend.
+bool on_device(const Measurement& measurement);
 
 /// A convolution by one way, ready to be timed or predicted.
 struct KernelCase {

@@ -18,11 +18,6 @@ bool has(const Measurement& measurement, const std::string& axis, const std::str
   return found != measurement.axes.end() && found->second == value;
 }
 
-bool on_device(const Measurement& measurement) {
-  const auto backend = measurement.axes.find("backend");
-  return backend != measurement.axes.end() && model::on_device(backend->second);
-}
-
 bool is_f32(const Measurement& measurement) {
   return has(measurement, "dtype", std::string(dtype_name(DType::f32)));
 }
