@@ -23,6 +23,11 @@ class RowShares {
   /// Throws ConfigError if the cluster or the results cannot be read, or the results lack a ceiling
   /// or are of several hosts.
   explicit RowShares(const ShareOptions& options);
+  /// Throws ConfigError if the results are of another host or processor than this process runs on:
+  /// rows would have shares of another machine's roofline.
+  void expect_measured_here() const;
+  /// Of all ceilings, 16 hexadecimal digits: they change when a ceiling does.
+  [[nodiscard]] std::string hash() const;
   /// Sets share_of_peak and share_of_roofline of a row with a time and declared work, as far as the
   /// ceilings are known: those of the data sheet for the row's precision, the roofline for f32 on
   /// the processor.
@@ -33,6 +38,7 @@ class RowShares {
 
   std::map<std::string, FlopsPerSecond> peaks_;  ///< by precision
   std::unique_ptr<const model::HierarchicalRoofline> roofline_;
+  Environment measured_on_;  ///< of the roofline
 };
 
 }  // namespace dlscale::app

@@ -22,6 +22,10 @@ struct KeptChoice {
 /// in ~/.cache. Nothing if DLSCALE_PLAN_CACHE is "off", or where none of them is set.
 std::optional<std::filesystem::path> plan_cache_folder();
 
+/// What of the program itself a choice depends on, name → version: another build may have faster
+/// kernels of our own, or other algorithms to choose from.
+std::map<std::string, std::string> conditions_of_program();
+
 /// Keeps choices between processes, a file each, which is replaced as a whole: processes may keep
 /// and find the same at once. A choice holds under the conditions under which it was made only, and
 /// for its key: the work, to the last size. Nothing here fails a run.
@@ -29,8 +33,8 @@ class PlanCache {
  public:
   /// Keeps nothing.
   PlanCache() = default;
-  /// `conditions`: the device (one of them is "GPU") and the libraries, name → version. Without a
-  /// folder it keeps nothing.
+  /// `conditions`: the device (one of them is "GPU"), the libraries and the program, name →
+  /// version. Without a folder it keeps nothing.
   PlanCache(std::optional<std::filesystem::path> folder,
             std::map<std::string, std::string> conditions);
 

@@ -9,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/build_id.hpp"
+#include "core/build_info.hpp"
+
 /// How choices are kept between processes, with choosers that need no device.
 namespace dlscale::backend {
 namespace {
@@ -116,6 +119,20 @@ TEST_F(PlanCaches, HoldUnderTheSameConditionsOnly) {
   Conditions fewer = newer;
   fewer.erase("commit");
   EXPECT_EQ(cache(fewer).find("some work").note, "the kept choice is of commit abc");
+}
+
+/// Also where both are builds of one commit with local changes, which only their build id tells.
+TEST_F(PlanCaches, HoldForTheSameBuildOnly) {
+  Conditions built = conditions_of_program();
+  EXPECT_EQ(built.at("build"), build_id());
+  EXPECT_EQ(built.at("commit").find(build_info().commit), 0U);
+  built["GPU"] = "a GPU";
+  FakeChooser chooser;
+  PlanCache one = cache(built);
+  static_cast<void>(chooser.run(one));
+  EXPECT_TRUE(cache(built).find("some work").choice);
+  built["build"] = "ab12";
+  EXPECT_EQ(cache(built).find("some work").note, "the kept choice is of build " + build_id());
 }
 
 TEST_F(PlanCaches, KeepTheChoicesOfEachGpu) {
