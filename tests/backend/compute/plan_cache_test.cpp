@@ -81,6 +81,21 @@ TEST_F(PlanCaches, AreAskedBeforeAnythingIsMeasured) {
   EXPECT_EQ(recalled.remark().substr(recalled.remark().size() - 2), "Z)");
 }
 
+/// The time to make something by a choice has that of the trial in it, or has not.
+TEST_F(PlanCaches, TellWhetherTheTrialWasMadeJustNow) {
+  FakeChooser chooser;
+  PlanCache first = cache();
+  const auto measured = chooser.run(first);
+  EXPECT_EQ(measured.remark(), "");
+  EXPECT_EQ(measured.again().remark(), " (measured before by this process)");
+  EXPECT_EQ(measured.again().choice, measured.choice);
+  PlanCache next = cache();
+  const auto recalled = chooser.run(next);
+  EXPECT_EQ(recalled.again().remark(), recalled.remark());
+  const Chosen<int> replaced{3, "measured now: the kept choice is of cuDNN 9.19.0"};
+  EXPECT_EQ(replaced.again().remark(), " (measured before by this process)");
+}
+
 TEST_F(PlanCaches, KeepTheTimeThatWasMeasured) {
   FakeChooser chooser;
   PlanCache one = cache();
