@@ -190,7 +190,11 @@ ExitCode run_bench(BenchOptions options) {
   options.values = context.values;
 
   const bool list = lists_only(options.runner.flags);
-  if (root && shares) shares->expect_measured_here();
+  if (root && shares) {
+    shares->expect_measured_here();
+    const std::string doubt = shares->doubt(options.session.gradients);
+    if (!doubt.empty()) fmt::print(stderr, "dlscale: {}\n", doubt);
+  }
   std::optional<BenchOutput> output;
   if (root && !options.output.empty() && !list) {
     output.emplace(options.output, header(options, context, session, shares),

@@ -60,9 +60,8 @@ bool is_known(const Measurement& measurement) {
 
 RowShares::RowShares(const ShareOptions& options) {
   if (!options.cluster.empty()) {
-    for (const auto& [dtype, peak] : load_cluster(options.cluster).device.peak) {
-      peaks_.emplace(dtype_name(dtype), peak);
-    }
+    sheet_ = load_cluster(options.cluster).device;
+    for (const auto& [dtype, peak] : sheet_->peak) peaks_.emplace(dtype_name(dtype), peak);
   }
   if (!options.ceilings.empty()) {
     const std::vector<ResultFile> files = read_ceilings(options);
@@ -83,6 +82,17 @@ void RowShares::expect_measured_here() const {
                   "another machine's roofline. Measure the ceilings here, or leave out --ceilings.",
                   same_processor ? "another host of the same processor"
                                  : fmt::format("{}, and this is {}", measured_on_.cpu, here.cpu)));
+}
+
+std::string RowShares::doubt(backend::DataPlace place) const {
+  const DeviceKind ran = place == backend::DataPlace::device ? DeviceKind::gpu : DeviceKind::cpu;
+  if (!sheet_ || sheet_->kind == ran) return "";
+  return fmt::format(
+      "--cluster has the data sheet of {} ({}), and the rows are of {}: their share_of_peak "
+      "compares "
+      "them with it, and does not tell how well they use what they run on",
+      sheet_->kind == DeviceKind::gpu ? "a GPU" : "a processor", sheet_->name,
+      ran == DeviceKind::gpu ? "a GPU" : "a processor");
 }
 
 std::string RowShares::hash() const {

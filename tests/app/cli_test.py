@@ -147,6 +147,7 @@ class Cli(ProgramTest):
                                 "another machine's roofline")
         result = run(*words, "--ceilings", memory, gemm, peak, "-o", out)
         self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("--cluster has the data sheet of a GPU (NVIDIA Tesla P40), and the rows are of a processor", result.stderr)
         header, *rows = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertEqual(header["run"]["cluster"], "p40x16")
         for row in rows[:-1]:
