@@ -19,6 +19,7 @@
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
 #include "bench/together.hpp"
+#include "core/build_id.hpp"
 #include "core/interrupt.hpp"
 #include "core/measurement.hpp"
 
@@ -88,7 +89,7 @@ backend::DataPlace gradients(const BenchOptions& options) {
 }
 
 ResultHeader header(const BenchOptions& options, const bench::Context& context,
-                    const Session& session) {
+                    const Session& session, const std::optional<RowShares>& shares) {
   ResultHeader header;
   header.benchmark = options.benchmark->name;
   header.command = own_command();
@@ -103,6 +104,8 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
   if (!options.shares.ceilings.empty()) {
     header.run["ceilings"] = fmt::format("{}", fmt::join(options.shares.ceilings, ","));
   }
+  if (shares) header.run["ceilings_hash"] = shares->hash();
+  header.run["build"] = build_id();
   header.environment = capture_environment();
   header.environment.libraries = library_versions(context);
   return header;
@@ -187,9 +190,14 @@ ExitCode run_bench(BenchOptions options) {
   options.values = context.values;
 
   const bool list = lists_only(options.runner.flags);
+  if (root && shares) {
+    shares->expect_measured_here();
+    const std::string doubt = shares->doubt(options.session.gradients);
+    if (!doubt.empty()) fmt::print(stderr, "dlscale: {}\n", doubt);
+  }
   std::optional<BenchOutput> output;
   if (root && !options.output.empty() && !list) {
-    output.emplace(options.output, header(options, context, session),
+    output.emplace(options.output, header(options, context, session, shares),
                    options.resume ? Resume::yes : Resume::no);
   }
   if (output && options.output == "-") {

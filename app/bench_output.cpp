@@ -18,14 +18,13 @@ std::string key_of(const std::string& benchmark, const std::map<std::string, std
 }  // namespace
 
 BenchOutput::BenchOutput(const std::string& path, const ResultHeader& header, Resume resume) {
-  std::optional<ResumePoint> point;
-  if (resume == Resume::yes) point = find_resume_point(path, header);
-  if (!point) {
+  if (resume == Resume::no) {
     writer_.emplace(path, header);
     return;
   }
-  writer_.emplace(path, *point);
-  kept_ = std::move(point->measurements);
+  ResumePoint point = find_resume_point(path, header);
+  writer_.emplace(path, point);
+  kept_ = std::move(point.measurements);
   for (const Measurement& measurement : kept_) keys_.insert(measurement.key());
 }
 

@@ -1,10 +1,13 @@
 #include "app/row_shares.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
 #include "app/result_files.hpp"
 #include "core/error.hpp"
+#include "core/fnv1a.hpp"
 #include "core/lowering/method.hpp"
 #include "core/step.hpp"
 #include "model/roofline/kernel_sample.hpp"
@@ -14,16 +17,31 @@
 namespace dlscale::app {
 namespace {
 
-model::HierarchicalRoofline read_roofline(const ShareOptions& options) {
-  const std::vector<ResultFile> files =
-      results_of(options.ceilings, {"conv", "memory", "gemm", "peak"});
+std::vector<ResultFile> read_ceilings(const ShareOptions& options) {
+  std::vector<ResultFile> files = results_of(options.ceilings, {"conv", "memory", "gemm", "peak"});
   if (!files.empty()) report::processor_of(files);
+  return files;
+}
+
+model::HierarchicalRoofline roofline_of(std::span<const ResultFile> files, int threads) {
   const bool has_convolutions = std::ranges::any_of(
       files, [](const ResultFile& file) { return file.header.benchmark == "conv"; });
   model::LeftOut left_out;
   std::vector<model::KernelSample> samples;
   if (has_convolutions) samples = model::kernel_samples(files, left_out);
-  return model::measured_roofline(files, samples, options.threads);
+  return model::measured_roofline(files, samples, threads);
+}
+
+std::string text_of(const model::HierarchicalRoofline& roofline) {
+  std::string text =
+      fmt::format("peak {} launch {}\n", roofline.peak().si(), roofline.least_flops().si());
+  for (const model::MemoryLevel& level : roofline.levels()) {
+    text += fmt::format("{} {} {}\n", level.name, level.capacity.si(), level.bandwidth.si());
+  }
+  for (const model::ArithmeticCeiling& ceiling : roofline.ceilings()) {
+    text += fmt::format("{} {}\n", ceiling.name, ceiling.rate.si());
+  }
+  return text;
 }
 
 bool is_convolution(const Measurement& measurement) {
@@ -42,13 +60,45 @@ bool is_known(const Measurement& measurement) {
 
 RowShares::RowShares(const ShareOptions& options) {
   if (!options.cluster.empty()) {
-    for (const auto& [dtype, peak] : load_cluster(options.cluster).device.peak) {
-      peaks_.emplace(dtype_name(dtype), peak);
-    }
+    sheet_ = load_cluster(options.cluster).device;
+    for (const auto& [dtype, peak] : sheet_->peak) peaks_.emplace(dtype_name(dtype), peak);
   }
   if (!options.ceilings.empty()) {
-    roofline_ = std::make_unique<const model::HierarchicalRoofline>(read_roofline(options));
+    const std::vector<ResultFile> files = read_ceilings(options);
+    roofline_ =
+        std::make_unique<const model::HierarchicalRoofline>(roofline_of(files, options.threads));
+    measured_on_ = files.front().header.environment;
   }
+}
+
+void RowShares::expect_measured_here() const {
+  if (!roofline_) return;
+  const Environment here = capture_environment();
+  const bool same_processor = measured_on_.cpu == here.cpu;
+  if (same_processor && measured_on_.host_hash == here.host_hash) return;
+  throw ConfigError(
+      fmt::format("the results that --ceilings names were measured on {}, so that the rows would "
+                  "have shares of "
+                  "another machine's roofline. Measure the ceilings here, or leave out --ceilings.",
+                  same_processor ? "another host of the same processor"
+                                 : fmt::format("{}, and this is {}", measured_on_.cpu, here.cpu)));
+}
+
+std::string RowShares::doubt(backend::DataPlace place) const {
+  const DeviceKind ran = place == backend::DataPlace::device ? DeviceKind::gpu : DeviceKind::cpu;
+  if (!sheet_ || sheet_->kind == ran) return "";
+  return fmt::format(
+      "--cluster has the data sheet of {} ({}), and the rows are of {}: their share_of_peak "
+      "compares "
+      "them with it, and does not tell how well they use what they run on",
+      sheet_->kind == DeviceKind::gpu ? "a GPU" : "a processor", sheet_->name,
+      ran == DeviceKind::gpu ? "a GPU" : "a processor");
+}
+
+std::string RowShares::hash() const {
+  std::string text = roofline_ ? text_of(*roofline_) : "";
+  for (const auto& [dtype, peak] : peaks_) text += fmt::format("{} {}\n", dtype, peak.si());
+  return fmt::format("{:016x}", fnv1a(text));
 }
 
 /// The stages of an algorithm are the same whatever the values and the ranks beside it.

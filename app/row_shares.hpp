@@ -1,9 +1,11 @@
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/comm/communicator.hpp"
 #include "core/cluster.hpp"
 #include "core/measurement.hpp"
 #include "model/roofline/ceilings.hpp"
@@ -23,6 +25,14 @@ class RowShares {
   /// Throws ConfigError if the cluster or the results cannot be read, or the results lack a ceiling
   /// or are of several hosts.
   explicit RowShares(const ShareOptions& options);
+  /// Throws ConfigError if the results are of another host or processor than this process runs on:
+  /// rows would have shares of another machine's roofline.
+  void expect_measured_here() const;
+  /// What is questionable about the peaks for rows that run in that place: that their data sheet is
+  /// of a GPU and not of a processor, or the other way round. Empty if nothing is.
+  [[nodiscard]] std::string doubt(backend::DataPlace place) const;
+  /// Of all ceilings, 16 hexadecimal digits: they change when a ceiling does.
+  [[nodiscard]] std::string hash() const;
   /// Sets share_of_peak and share_of_roofline of a row with a time and declared work, as far as the
   /// ceilings are known: those of the data sheet for the row's precision, the roofline for f32 on
   /// the processor.
@@ -31,8 +41,10 @@ class RowShares {
  private:
   [[nodiscard]] Seconds least_time(const Measurement& measurement) const;
 
+  std::optional<Device> sheet_;                  ///< that the peaks are of
   std::map<std::string, FlopsPerSecond> peaks_;  ///< by precision
   std::unique_ptr<const model::HierarchicalRoofline> roofline_;
+  Environment measured_on_;  ///< of the roofline
 };
 
 }  // namespace dlscale::app

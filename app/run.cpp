@@ -19,6 +19,7 @@
 #include "app/verb.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/host/host.hpp"
+#include "core/build_id.hpp"
 #include "core/build_info.hpp"
 #include "core/interrupt.hpp"
 
@@ -133,8 +134,9 @@ void check_exit(const SuiteStep& step, const ChildExit& exit) {
 /// The program that measures, as the marks of steps that are done name it.
 std::string build_text() {
   const BuildInfo build = build_info();
-  return fmt::format("dlscale {}, commit {}{}, {} {}", build.version, build.commit,
-                     build.dirty ? " with local changes" : "", build.compiler, build.flags);
+  return fmt::format("dlscale {}, commit {}{}, build {}, {} {}", build.version, build.commit,
+                     build.dirty ? " with local changes" : "", build_id(), build.compiler,
+                     build.flags);
 }
 
 /// Runs the step in a process of its own. Returns the seconds it took.

@@ -26,6 +26,8 @@ if(DLSCALE_SANITIZE)
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${DLSCALE_SANITIZE};-fno-omit-frame-pointer>")
   target_link_options(dlscale_flags INTERFACE -fsanitize=${DLSCALE_SANITIZE})
 endif()
+# By which a program knows its own build (core/build_id.hpp); of most compilers the default.
+target_link_options(dlscale_flags INTERFACE LINKER:--build-id=sha1)
 target_compile_options(dlscale_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:${DLSCALE_CXX_OPTIONS}>"
   "$<$<COMPILE_LANGUAGE:CUDA>:${DLSCALE_CUDA_OPTIONS}>")

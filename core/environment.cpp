@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <ctime>
 #include <fstream>
 #include <span>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "core/build_info.hpp"
+#include "core/fnv1a.hpp"
 
 namespace dlscale {
 namespace {
@@ -47,15 +47,6 @@ std::string cpu_model() {
     if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
   }
   return "unknown";
-}
-
-/// FNV-1a, 64 bits. Need not resist attack, only tell machines apart.
-std::string hash_text(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  }
-  return fmt::format("{:016x}", hash);
 }
 
 std::string host_name() {
@@ -121,7 +112,7 @@ std::map<std::string, std::string> recorded_variables() {
 Environment capture_environment() {
   Environment environment;
   environment.date = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-  environment.host_hash = hash_text(host_name());
+  environment.host_hash = fmt::format("{:016x}", fnv1a(host_name()));
   environment.cpu = cpu_model();
   environment.cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   environment.affinity = affinity_text();

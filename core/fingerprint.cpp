@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-#include <string_view>
 #include <variant>
 
+#include "core/fnv1a.hpp"
 #include "core/step.hpp"
 
 namespace dlscale {
@@ -29,15 +28,6 @@ struct OtherFields {
   }
 };
 
-/// FNV-1a of 64 bits. [G. Fowler, L. C. Noll, K.-P. Vo, RFC 9923]
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 14695981039346656037U;
-  for (const char letter : text) {
-    value = (value ^ static_cast<unsigned char>(letter)) * 1099511628211U;
-  }
-  return value;
-}
-
 }  // namespace
 
 std::string fingerprint(const Network& network) {
@@ -47,7 +37,7 @@ std::string fingerprint(const Network& network) {
     for (const LayerId input : layer.inputs) text += fmt::format(" {}", input.index());
     text += '\n';
   }
-  return fmt::format("{:016x}", hash(text));
+  return fmt::format("{:016x}", fnv1a(text));
 }
 
 }  // namespace dlscale

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
 
+#include "core/build_id.hpp"
 #include "core/error.hpp"
+#include "core/locked_results.hpp"
+#include "core/result_json.hpp"
 
 namespace dlscale {
 namespace {
@@ -21,6 +23,13 @@ using Facts = std::map<std::string, std::string>;
 /// as the address of its daemon.
 constexpr std::string_view launcher_prefix = "OMPI_MCA_";
 
+/// What the header has under a name that is no option, by the name to call it in a message.
+std::string name_in_message(const std::string& name) {
+  if (name == "build") return "the program's build id";
+  if (name == "ceilings_hash") return "the content of --ceilings and --cluster";
+  return "option " + name;
+}
+
 /// What two runs have in common whose times may stand in one file, by the name to call it in a
 /// message.
 Facts facts_of(const ResultHeader& header) {
@@ -30,10 +39,12 @@ Facts facts_of(const ResultHeader& header) {
               {"the processor", where.cpu},
               {"the number of cores", std::to_string(where.cores)},
               {"the cores it may use", where.affinity},
+              {"the system's kernel", where.kernel},
+              {"the governor of the cores' clocks", where.governor},
               {"the compiler", where.compiler},
               {"the compiler's flags", where.flags},
               {"the commit", where.commit + (where.dirty ? " with local changes" : "")}};
-  for (const auto& [name, value] : header.run) facts["option " + name] = value;
+  for (const auto& [name, value] : header.run) facts[name_in_message(name)] = value;
   for (const auto& [name, value] : where.libraries) facts["the version of " + name] = value;
   for (const auto& [name, value] : where.variables) {
     if (!name.starts_with(launcher_prefix)) facts["variable " + name] = value;
@@ -46,7 +57,21 @@ std::string or_nothing(const Facts& facts, const std::string& name) {
   return found == facts.end() || found->second.empty() ? "nothing" : found->second;
 }
 
+/// Builds of one commit with local changes are told apart by their build id alone.
+void expect_known_build(const fs::path& path, const ResultHeader& here) {
+  const auto build = here.run.find("build");
+  const bool known =
+      build != here.run.end() && !build->second.empty() && build->second != unknown_build;
+  if (known || !here.environment.dirty) return;
+  throw ConfigError(fmt::format(
+      "{} cannot be resumed: this program was built with local changes and has no build "
+      "id, so that nobody can tell whether it is the one that began. Commit the "
+      "changes, or link it with --build-id.",
+      path.string()));
+}
+
 void expect_same_run(const fs::path& path, const ResultHeader& there, const ResultHeader& here) {
+  expect_known_build(path, here);
   const Facts old_facts = facts_of(there);
   const Facts new_facts = facts_of(here);
   Facts all = old_facts;
@@ -80,25 +105,34 @@ Lines first_lines(const fs::path& path, std::size_t wanted) {
 
 }  // namespace
 
-std::optional<ResumePoint> find_resume_point(const fs::path& path, const ResultHeader& header) {
+ResumePoint find_resume_point(const fs::path& path, const ResultHeader& header) {
   std::error_code error;
-  if (!fs::exists(path, error)) return std::nullopt;
-  if (!fs::is_regular_file(path, error)) {
+  if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
     throw ConfigError(
         fmt::format("{} is no file, so it holds nothing to go on with. Leave out "
                     "--resume, or name a file with -o.",
                     path.string()));
   }
-  if (fs::is_empty(path, error)) return std::nullopt;
+  ResumePoint point;
+  point.file = std::make_shared<LockedResults>(path);
+  if (fs::is_empty(path)) {
+    point.opening = header_line(header);
+    return point;
+  }
   ResultFile file = read_results(path);
   expect_same_run(path, file.header, header);
   const auto stopped =
       std::ranges::find(file.measurements, Status::interrupted, &Measurement::status);
   file.measurements.erase(stopped, file.measurements.end());
   const Lines lines = first_lines(path, 1 + file.measurements.size());
-  if (lines.count == 0) return std::nullopt;
+  point.bytes = lines.bytes;
+  if (lines.count == 0) {  // the header itself was cut short of its line break
+    point.opening = header_line(header);
+    return point;
+  }
   file.measurements.resize(lines.count - 1);
-  return ResumePoint{std::move(file.measurements), lines.bytes};
+  point.measurements = std::move(file.measurements);
+  return point;
 }
 
 }  // namespace dlscale

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/fnv1a.hpp"
 #include "core/json_problem.hpp"
 #include "train/file.hpp"
 
@@ -115,9 +116,7 @@ void write_manifest(const fs::path& path, const Manifest& manifest) {
 }
 
 std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const std::uint8_t byte : bytes) hash = (hash ^ byte) * 0x100000001b3U;
-  return hash;
+  return fnv1a({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace dlscale::train

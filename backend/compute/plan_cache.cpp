@@ -14,6 +14,9 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/build_id.hpp"
+#include "core/build_info.hpp"
+
 namespace dlscale::backend {
 namespace {
 
@@ -114,6 +117,13 @@ std::optional<fs::path> plan_cache_folder() {
 
 std::string now_text() {
   return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
+}
+
+std::map<std::string, std::string> conditions_of_program() {
+  const BuildInfo build = build_info();
+  return {{"dlscale", build.version},
+          {"commit", build.commit + (build.dirty ? " with changes" : "")},
+          {"build", build_id()}};
 }
 
 PlanCache::PlanCache(std::optional<fs::path> folder, std::map<std::string, std::string> conditions)

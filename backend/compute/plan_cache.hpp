@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
@@ -22,6 +23,10 @@ struct KeptChoice {
 /// in ~/.cache. Nothing if DLSCALE_PLAN_CACHE is "off", or where none of them is set.
 std::optional<std::filesystem::path> plan_cache_folder();
 
+/// What of the program itself a choice depends on, name → version: another build may have faster
+/// kernels of our own, or other algorithms to choose from.
+std::map<std::string, std::string> conditions_of_program();
+
 /// Keeps choices between processes, a file each, which is replaced as a whole: processes may keep
 /// and find the same at once. A choice holds under the conditions under which it was made only, and
 /// for its key: the work, to the last size. Nothing here fails a run.
@@ -29,8 +34,8 @@ class PlanCache {
  public:
   /// Keeps nothing.
   PlanCache() = default;
-  /// `conditions`: the device (one of them is "GPU") and the libraries, name → version. Without a
-  /// folder it keeps nothing.
+  /// `conditions`: the device (one of them is "GPU"), the libraries and the program, name →
+  /// version. Without a folder it keeps nothing.
   PlanCache(std::optional<std::filesystem::path> folder,
             std::map<std::string, std::string> conditions);
 
@@ -52,11 +57,20 @@ class PlanCache {
   bool warned_ = false;
 };
 
-/// A choice, and where it comes from.
+/// What the origin of a choice that another process made begins with.
+inline constexpr std::string_view recalled = "recalled";
+
+/// A choice, and where it comes from: who makes something by it has spent the time of the trial, or
+/// has not.
 template <class Choice>
 struct Chosen {
   Choice choice;
   std::string origin;  ///< "recalled, measured 2026-11-21T10:00:00Z"; empty: measured just now
+
+  /// The same, met once more by the process that has it.
+  [[nodiscard]] Chosen again() const {
+    return {choice, origin.starts_with(recalled) ? origin : "measured before by this process"};
+  }
 
   /// " (recalled, measured …)", to follow the name of what runs.
   [[nodiscard]] std::string remark() const { return origin.empty() ? "" : " (" + origin + ")"; }
@@ -84,7 +98,7 @@ Chosen<Choice> recall_or_choose(PlanCache& cache, const std::string& key, const 
   if (found.choice) {
     try {
       if (std::optional<Choice> again = recall(*found.choice)) {
-        return {std::move(*again), "recalled, measured " + found.choice->measured};
+        return {std::move(*again), std::string(recalled) + ", measured " + found.choice->measured};
       }
     } catch (const Error&) {  // the library refuses what it took before
     }

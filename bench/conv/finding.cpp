@@ -22,8 +22,8 @@ double comparable(double error) {
 
 void expect_free(Bytes needed, Bytes free, std::string_view where) {
   if (needed <= free) return;
-  throw Unsupported(fmt::format("its tensors take {}, and {} of {} are free", to_text(needed),
-                                to_text(free), where));
+  throw Unsupported(fmt::format("its tensors and workspace take {}, and {} of {} are free",
+                                to_text(needed), to_text(free), where));
 }
 
 }  // namespace
@@ -37,12 +37,12 @@ Check parse_check(const std::string& text) {
                   text));
 }
 
-void expect_memory(const backend::ComputeDevice& device, Bytes tensors, Bytes copies,
+void expect_memory(const backend::ComputeDevice& device, Bytes operands, Bytes copies,
                    int ranks_on_node) {
   const auto own = device.own_memory();
-  if (own) expect_free(tensors, own->free, "the device's memory");
+  if (own) expect_free(operands, own->free, "the device's memory");
   const std::optional<Bytes> free = train::free_memory();
-  const Bytes on_host = copies + (own ? Bytes(0) : tensors);
+  const Bytes on_host = copies + (own ? Bytes(0) : operands);
   if (free) expect_free(ranks_on_node * on_host, *free, "the host's memory");
 }
 

@@ -23,10 +23,11 @@ struct Finding {
   std::optional<double> mean_error = {};  ///< on average, where all was compared
 };
 
-/// Throws Unsupported if `tensors`, in the memory of the device, or those of all ranks of a node
-/// that lie on the host and `copies` beside them, take more than is free: a process that takes more
-/// than there is may be ended by the system, with the results so far.
-void expect_memory(const backend::ComputeDevice& device, Bytes tensors, Bytes copies,
+/// Throws Unsupported if `operands`, tensors and what is known of the workspace, in the memory of
+/// the device, or those of all ranks of a node that lie on the host and `copies` beside them, take
+/// more than is free: a process that takes more than there is may be ended by the system, with the
+/// results so far.
+void expect_memory(const backend::ComputeDevice& device, Bytes operands, Bytes copies,
                    int ranks_on_node);
 
 /// What `find` says on all ranks: the largest errors, and unsupported if it is so on one of them.

@@ -12,6 +12,14 @@
 #include "core/error.hpp"
 
 namespace dlscale::bench {
+namespace {
+
+/// Beside the tensors.
+Bytes workspace_of(const backend::Operation& operation) {
+  return Bytes(static_cast<double>(operation.scratch_bytes() + operation.kept_bytes()));
+}
+
+}  // namespace
 
 StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
                      Kernel kernel, int batch, DType dtype, Check check,
@@ -53,9 +61,7 @@ Finding StepBench::find_room(const Sampler& sampler, CacheState cache) {
     try {
       Bytes each = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
       if (kernel_.step.pass != Pass::accumulate) {
-        const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
-        const backend::Operation& one = operation(plan);
-        each += Bytes(static_cast<double>(one.scratch_bytes() + one.kept_bytes()));
+        each += workspace_of(operation(workbench_->plan(*network_, batch_, dtype_)));
       }
       expect_memory(workbench_->device(), count * each, Bytes(), ranks_on_node);
       return {};
@@ -77,6 +83,10 @@ Finding StepBench::find(int ranks_on_node) {
       own_operation_ = algorithm_->create();
       const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
       creation_ = Seconds(elapsed.count());
+    }
+    if (kernel_.step.pass != Pass::accumulate) {  // its workspace is known once it is created
+      expect_memory(workbench_->device(), tensors + workspace_of(operation(plan)), Bytes(),
+                    ranks_on_node);
     }
     if (check_ == Check::none) return {};
     const std::size_t layer = kernel_.step.layer.index();
@@ -117,7 +127,7 @@ void StepBench::describe(Measurement& measurement) {
   if (kernel_.step.pass == Pass::accumulate) return;
   const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
   const backend::Operation& ran = operation(plan);
-  measurement.workspace = Bytes(static_cast<double>(ran.scratch_bytes() + ran.kept_bytes()));
+  measurement.workspace = workspace_of(ran);
   measurement.creation = creation_;
   measurement.algorithmic_work =
       algorithmic_work(workbench_->device().name(), measurement.implementation,
@@ -129,6 +139,7 @@ std::unique_ptr<StepRun> StepBench::prepare(const Conditions& conditions) {
   const int count = sets(conditions.cache);
   if (count == 1) return prepare_one(values);
   std::vector<std::unique_ptr<StepRun>> runs;
+  runs.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) runs.push_back(prepare_one(values));
   return make_rotating_run(std::move(runs));
 }

@@ -30,8 +30,11 @@ Finding ProductBench::find(int ranks_on_node) {
   try {
     // The check adds a copy in f32 on the host.
     const Bytes copies = check_ == Check::none ? Bytes(0) : work(shape_, DType::f32).bytes;
-    expect_memory(workbench_->device(), work(shape_, dtype_).bytes, copies, ranks_on_node);
+    const Bytes matrices = work(shape_, dtype_).bytes;
+    expect_memory(workbench_->device(), matrices, copies, ranks_on_node);
     product_ = workbench_->device().matrix_product(shape_, dtype_);
+    const Bytes workspace(static_cast<double>(product_->scratch_bytes()));
+    expect_memory(workbench_->device(), matrices + workspace, copies, ranks_on_node);
     if (check_ == Check::none) return {};
     return {.error = compare(), .worst = "the product"};
   } catch (const Unsupported& error) {

@@ -114,10 +114,7 @@ Measurement measure(HostSweep& sweep, std::size_t stride, PageSize pages) {
                           ? shares_of_pages(sweep, fine, stride)
                           : std::vector<double>();
 
-  Measurement measurement = sweep.verdict();
-  measurement.implementation =
-      fmt::format("pointer chases, {} pieces of {} accesses at most of each size",
-                  HostSweep::most_pieces, HostSweep::accesses_of_piece);
+  Measurement measurement = sweep.verdict("pointer chases", "size");
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "working_set", "B", done.bytes);
   sweep.add_series(measurement, "latency", "s", done.latencies);

@@ -64,10 +64,7 @@ Measurement measure_line(HostSweep& sweep, PageSize pages) {
     distances.push_back(static_cast<double>(distance));
     latencies.push_back(sweep.visit(places, 2, pages));
   }
-  Measurement measurement = sweep.verdict();
-  measurement.implementation =
-      fmt::format("pairs of accesses, {} pieces of {} accesses at most of each distance",
-                  HostSweep::most_pieces, HostSweep::accesses_of_piece);
+  Measurement measurement = sweep.verdict("pairs of accesses", "distance");
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "distance", "B", distances);
   sweep.add_series(measurement, "latency", "s", latencies);
@@ -115,11 +112,9 @@ Measurement measure_reach(HostSweep& sweep, PageSize pages) {
     packed.push_back(
         sweep.visit(spread_places(size / page * usual_line, usual_line), 1, packed_pages));
   }
-  Measurement measurement = sweep.verdict();
-  measurement.implementation =
-      fmt::format("pointer chases by pages of {}, {} pieces of {} accesses at most of each size",
-                  to_text(Bytes(static_cast<double>(page))), HostSweep::most_pieces,
-                  HostSweep::accesses_of_piece);
+  const std::string chases =
+      fmt::format("pointer chases by pages of {}", to_text(Bytes(static_cast<double>(page))));
+  Measurement measurement = sweep.verdict(chases, "size");
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "working_set", "B", bytes);
   sweep.add_series(measurement, "latency", "s", spread);

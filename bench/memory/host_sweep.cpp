@@ -66,19 +66,26 @@ double HostSweep::visit(std::span<const std::size_t> places, std::size_t in_a_ro
   return latency;
 }
 
-Measurement HostSweep::verdict() const {
+Measurement HostSweep::verdict(std::string_view chases, std::string_view of_each) const {
   const double wrong = sum_of_ranks(*communicator_, wrong_);
-  if (wrong > 0) return wrong_chase(wrong);
-  Measurement measurement;
-  measurement.max_relative_error = 0;
-  add_series(measurement, "core_clock", "Hz", clocks_);
   const double interrupted = sum_of_ranks(*communicator_, interrupted_);
   const double pieces = sum_of_ranks(*communicator_, pieces_);
-  if (interrupted > 0) {
-    measurement.warnings.push_back(fmt::format(
-        "the system interrupted {} of {} pieces of the chases, which count only where no others "
-        "were left; what it ran meanwhile took a part of the caches. Stop other programs.",
-        interrupted, pieces));
+  Measurement measurement;
+  if (wrong > 0) {
+    measurement = wrong_chase(wrong);
+  } else {
+    measurement.max_relative_error = 0;
+    add_series(measurement, "core_clock", "Hz", clocks_);
+  }
+  measurement.implementation = fmt::format(
+      "{}, {} pieces of {} accesses at most of each {}, the system interrupted {:.0f} of all "
+      "{:.0f}",
+      chases, most_pieces, accesses_of_piece, of_each, interrupted, pieces);
+  if (interrupted > 0 && wrong == 0) {
+    measurement.warnings.emplace_back(
+        "the system interrupted pieces of the chases (the implementation says how many), which "
+        "count only where no others were left; what it ran meanwhile took a part of the caches. "
+        "Stop other programs.");
   }
   return measurement;
 }

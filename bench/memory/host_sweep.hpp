@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
@@ -32,8 +33,10 @@ class HostSweep {
   double visit(std::span<const std::size_t> places, std::size_t in_a_row, backend::PageSize pages);
 
   /// A measurement without latencies: whether all chases of all ranks were right, the "core_clock"
-  /// (Hz) after each, and a warning where the system interrupted them.
-  [[nodiscard]] Measurement verdict() const;
+  /// (Hz) after each, as implementation the `chases` (what they were), their pieces (of each size,
+  /// say) and how many of them the system interrupted, and a warning if it did. The warning has no
+  /// numbers, so that a report of many sweeps says it once.
+  [[nodiscard]] Measurement verdict(std::string_view chases, std::string_view of_each) const;
 
   /// Adds the values of all ranks as a series.
   void add_series(Measurement& measurement, const char* name, const char* unit,

@@ -1,17 +1,10 @@
 #include "model/roofline/split.hpp"
 
 #include "core/error.hpp"
+#include "core/fnv1a.hpp"
 
 namespace dlscale::model {
 namespace {
-
-std::uint64_t fnv1a(std::string_view text) {
-  std::uint64_t value = 14695981039346656037U;
-  for (const char letter : text) {
-    value = (value ^ static_cast<unsigned char>(letter)) * 1099511628211U;
-  }
-  return value;
-}
 
 /// Every bit of the result depends on every bit of x; FNV's last bits depend on few letters.
 std::uint64_t mixed(std::uint64_t x) {

@@ -1,6 +1,7 @@
 """Steps on the GPU: parts of an iteration, training, and predictions held against it."""
 
 import shlex
+import time
 
 import machine
 import models
@@ -19,7 +20,8 @@ DATA = "--data {work}/pictures-256"
 NEEDS = ("cuda",)
 RATE = "--rate 0.001"  # no network's loss grows without bound in the few iterations that are timed
 ALONE = 9  # repeat of trainings that no training by PyTorch alternates with
-TIMED = 8  # repeat of those that differ in whether their phases are timed
+# Repeats of those that differ in whether their phases are timed, one a round.
+TIMED = range(21, 25)
 # Batches copied to the device, as f32: a quarter of each batch trained is as many bytes as the
 # batch itself is when its pictures travel as bytes, as they do unless told otherwise.
 COPIED = sorted({batch // 4 for batch in BATCHES} | set(BATCHES))
@@ -169,15 +171,35 @@ def _pair(network, batch, dtype, turn, launch="graph", fuse="relu"):
     ]  # fmt: skip
 
 
+def _round_of(number, launch, fuse):
+    """An action: one training whose phases are timed and one whose are not. Who comes first changes
+    from round to round (ABBA), so that neither gains by a clock that goes up or down steadily."""
+    order = ["yes", "no"] if number % 2 else ["no", "yes"]
+    trainings = [
+        train("resnet50", 256, "bf16", 40, TIMED[number - 1], launch, fuse, phases)
+        for phases in order
+    ]
+
+    def action(session, limit):
+        end = time.monotonic() + limit
+        for training in trainings:
+            outcome = training(session, max(1, end - time.monotonic()))
+            if outcome.status != "ok":
+                break
+        return outcome
+
+    return action
+
+
 def _timed_both_ways():
-    """One after the other, with and without marks at the ends of phases: what these cost."""
+    """With and without marks at the ends of phases, in turn: what these cost."""
+    seconds = 2 * (SET_UP["resnet50"] + 10)
     return [
-        Step(f"phases-{phases}-{launch}", "training, to tell what timing phases costs",
-             "train-resnet50", SET_UP["resnet50"] + 10, 180,
-             train("resnet50", 256, "bf16", 40, TIMED, launch, fuse, phases), NEEDS,
+        Step(f"phases-{launch}-{number}", "training in turn, to tell what timing phases costs",
+             "phases", seconds, 4 * seconds, _round_of(number, launch, fuse), NEEDS,
              f"train-bf16-{launch}", 1)
+        for number in range(1, len(TIMED) + 1)
         for launch, fuse in [("graph", "relu"), ("eager", "none")]
-        for phases in ["yes", "no"]
     ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """README.md of a folder of results: what ran, what it found, what was left out and why."""
 
+import math
 import statistics
 
 import gpu_plan
@@ -87,7 +88,7 @@ def _ours(record):
         axes, series = row.get("axes", {}), row.get("series", {})
         if axes.get("network") != "resnet50" or "t_iter" not in series:
             continue
-        if int(axes.get("repeat", 1)) in (gpu_plan.ALONE, gpu_plan.TIMED):
+        if int(axes.get("repeat", 1)) in (gpu_plan.ALONE, *gpu_plan.TIMED):
             continue
         columns = found.setdefault((int(axes["batch"]), axes["dtype"]), {})
         columns.setdefault(_way(axes), []).append(_median_of(series["t_iter"]))
@@ -137,22 +138,54 @@ def _peer_lines(record):
     ]
 
 
-def _timing_lines(record):
-    """What marking the ends of phases adds to an iteration, by pairs of trainings."""
-    pairs = {}
+# Student's t, 97.5 %, by degrees of freedom.
+STUDENT = {2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+
+
+def _mean_ratio(ratios):
+    """Geometric mean of the ratios of rounds with its 95 % interval, by their spread: of the
+    logarithms as if they were normal. Of fewer than three rounds there is no interval."""
+    logs = [math.log(ratio) for ratio in ratios]
+    mean = statistics.mean(logs)
+    if len(logs) < 3:
+        return math.exp(mean), None
+    half = STUDENT[len(logs) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return math.exp(mean), (math.exp(mean - half), math.exp(mean + half))
+
+
+def _timing_rounds(record):
+    """Cell → round → phases timed or not → median; whole rounds only."""
+    found = {}
     for row in record.lines("training.jsonl"):
         axes, series = row.get("axes", {}), row.get("series", {})
-        if int(axes.get("repeat", 1)) == gpu_plan.TIMED and "t_iter" in series:
+        number = int(axes.get("repeat", 1))
+        if number in gpu_plan.TIMED and "t_iter" in series:
             cell = (axes["network"], axes["batch"], axes["dtype"], _way(axes))
-            pairs.setdefault(cell, {})[axes["phases"]] = _median_of(series["t_iter"])
+            times = found.setdefault(cell, {}).setdefault(number, {})
+            times[axes["phases"]] = _median_of(series["t_iter"])
+    whole = {
+        cell: [times for times in rounds.values() if len(times) == 2]
+        for cell, rounds in found.items()
+    }
+    return {cell: rounds for cell, rounds in whole.items() if rounds}
+
+
+def _timing_lines(record):
+    """What marking the ends of phases adds to an iteration, by trainings in turn."""
     found = []
-    for (network, batch, dtype, way), times in pairs.items():
-        if len(times) == 2:
-            found.append(
-                f"- {network}, batch {batch}, {dtype}, {way}: {1e3 * times['yes']:.3f} ms an "
-                f"iteration with its phases timed, {1e3 * times['no']:.3f} ms as a whole "
-                f"({_percent(times['yes'] / times['no'] - 1)} longer)"
-            )
+    for (network, batch, dtype, way), rounds in _timing_rounds(record).items():
+        timed, whole = (1e3 * statistics.median(each[key] for each in rounds) for key in ("yes", "no"))
+        ratio, interval = _mean_ratio([each["yes"] / each["no"] for each in rounds])
+        spread = (
+            f"95 % interval {interval[0]:.4f} to {interval[1]:.4f}"
+            if interval
+            else "too few rounds for an interval"
+        )
+        count = f"{len(rounds)} rounds" if len(rounds) > 1 else "1 round"
+        found.append(
+            f"- {network}, batch {batch}, {dtype}, {way}: {timed:.3f} ms an iteration with its "
+            f"phases timed, {whole:.3f} ms as a whole; ratio {ratio:.4f}, {spread} ({count})"
+        )
     return ["## What timing phases costs", "", *found, ""] if found else []
 
 

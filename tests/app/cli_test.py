@@ -123,6 +123,15 @@ class Cli(ProgramTest):
         self.assertEqual(rows[-1], {"end": {"measurements": len(rows) - 2}})
         self.assertIn("GFLOP/s", result.stderr)
 
+    def elsewhere(self, path, name, value):
+        """The results as if they were measured where the environment is another in this."""
+        header, rows = path.read_text().split("\n", 1)
+        header = json.loads(header)
+        header["environment"][name] = value
+        copy = path.with_name(f"{name}-{path.name}")
+        copy.write_text(json.dumps(header) + "\n" + rows)
+        return copy
+
     def test_bench_conv_tells_the_shares_of_peak_and_roofline(self):
         memory, gemm, peak, out = (self.folder / f"{name}.jsonl" for name in ("memory", "gemm", "peak", "conv"))
         for name, more, path in (("memory", [], memory), ("gemm", ["--sizes", "512x512x512"], gemm),
@@ -132,8 +141,13 @@ class Cli(ProgramTest):
         words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
                  "--passes", "forward", "--cluster", "p40x16"]
         self.assertEqual(run(*words, "--ceilings", gemm, "-o", out).returncode, 2)
+        for name, value in (("cpu", "a computer of long ago"), ("host_hash", "0123456789abcdef")):
+            others = [self.elsewhere(path, name, value) for path in (memory, gemm, peak)]
+            self.assert_refused(run(*words, "--ceilings", *others, "-o", out), 2, value if name == "cpu" else "another host",
+                                "another machine's roofline")
         result = run(*words, "--ceilings", memory, gemm, peak, "-o", out)
         self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("--cluster has the data sheet of a GPU (NVIDIA Tesla P40), and the rows are of a processor", result.stderr)
         header, *rows = [json.loads(line) for line in out.read_text().splitlines()]
         self.assertEqual(header["run"]["cluster"], "p40x16")
         for row in rows[:-1]:

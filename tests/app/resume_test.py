@@ -1,11 +1,15 @@
 """Going on where a sweep stopped: bench --resume, and bench conv --suite."""
 
 import json
+import pathlib
 import shutil
 import signal
 import time
 
-from program import BACKEND, ProgramTest, main, run, start
+from program import BACKEND, PROGRAM, ProgramTest, main, run, start
+
+# The head of the note with the build id: the lengths of its owner's name and of itself, its type, its owner.
+BUILD_ID_NOTE = b"".join(number.to_bytes(4, "little") for number in (4, 20, 3)) + b"GNU\0"
 
 
 def rows_of(path):
@@ -71,6 +75,55 @@ class Resume(ProgramTest):
         self.assert_refused(self.conv("--check", "no", "--resume"), 2, "option check was yes there")
         self.assertEqual(self.out.read_text(), before)
 
+    def test_results_of_another_build_of_the_same_commit_are_not_gone_on_with(self):
+        self.assertEqual(self.conv("--benchmark_filter=forward").returncode, 0)
+        head, rest = self.out.read_text().split("\n", 1)
+        header = json.loads(head)
+        program = pathlib.Path(PROGRAM).read_bytes()
+        start_of_id = program.index(BUILD_ID_NOTE) + len(BUILD_ID_NOTE)
+        self.assertEqual(header["run"]["build"], program[start_of_id : start_of_id + 20].hex())
+        header["run"]["build"] = "ab" * 20
+        self.out.write_text(json.dumps(header) + "\n" + rest)
+        self.assert_refused(self.conv("--resume"), 2, "build id was " + "ab" * 20, "measure all anew")
+        self.assertEqual(self.out.read_text().split("\n", 1)[1], rest)
+
+    def test_a_second_process_is_refused_and_nothing_is_lost(self):
+        more = ["--max-time", 1, "--precision", 0.000001, "--resume", "-o", self.out]
+        first = start(*self.words, *more)
+        end = time.monotonic() + 120
+        while len(rows_of(self.out)) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        before = rows_of(self.out)
+        self.assert_refused(run(*self.words, *more), 2, f"{self.out} is being written by another dlscale")
+        self.assertIsNone(first.poll(), "it ended before the second came")
+        first.send_signal(signal.SIGINT)
+        _, err = first.communicate(timeout=60)
+        self.assertEqual(first.returncode, 130, err)
+        after = rows_of(self.out)
+        self.assertGreaterEqual(len(before), 2)
+        self.assertEqual(after[: len(before)], before)
+
+    def test_shares_of_other_ceilings_are_not_mixed(self):
+        ceilings = [self.folder / f"{name}.jsonl" for name in ("memory", "gemm")]
+        for path, more in zip(ceilings, (["--operations", "copy,triad"], ["--sizes", "64x64x64", "--backend", BACKEND]),
+                              strict=True):
+            measured = run("bench", path.stem, *more, "--max-time", 0.02, "-o", path)
+            self.assertEqual(measured.returncode, 0, measured.stderr)
+        more = ["--ceilings", *ceilings, "--benchmark_filter=forward"]
+        self.assertEqual(self.conv(*more).returncode, 0)
+        again = self.conv(*more, "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        lines = ceilings[0].read_text().splitlines()
+        changed = [json.loads(line) for line in lines]
+        for row in changed:
+            for series in row.get("series", {}).values():
+                series["samples"] = [[time / 2 for time in rank] for rank in series["samples"]]
+        ceilings[0].write_text("".join(json.dumps(row) + "\n" for row in changed))
+        self.assert_refused(self.conv(*more, "--resume"), 2, "the content of --ceilings and --cluster was")
+        changed[0]["environment"]["cpu"] = "a computer of long ago"
+        ceilings[0].write_text("".join(json.dumps(row) + "\n" for row in changed))
+        self.assert_refused(self.conv(*more), 2, "measured on different hosts")
+
     def test_resuming_needs_a_file_and_one_launch_of_each_cell(self):
         self.assert_refused(run(*self.words, "--resume"), 2, "-o FILE")
         self.assert_refused(self.conv("--resume", "--benchmark_repetitions=2"), 2, "--benchmark_repetitions=2")
@@ -121,6 +174,8 @@ steps:
         stale = self.out / "update.jsonl"
         head, rest = stale.read_text().split("\n", 1)
         header = json.loads(head)
+        mark = (self.out / ".done" / "update").read_text()
+        self.assertIn(f"build {header['run']['build']}", mark.splitlines()[1])
         header["environment"]["commit"] = "of somebody else"
         stale.write_text(json.dumps(header) + "\n" + rest)
         shutil.rmtree(self.out / ".done")

@@ -4,8 +4,12 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "core/build_id.hpp"
+#include "core/locked_results.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -18,7 +22,7 @@ using test::TemporaryFolder;
 ResultHeader header() {
   ResultHeader header;
   header.benchmark = "conv";
-  header.run = {{"network", "resnet50"}, {"max_time", "2"}};
+  header.run = {{"network", "resnet50"}, {"max_time", "2"}, {"build", "ab12"}};
   header.environment = capture_environment();
   return header;
 }
@@ -40,8 +44,7 @@ class ResultResume : public testing::Test {
   }
   /// How many rows are kept.
   [[nodiscard]] std::size_t kept() const {
-    const auto point = find_resume_point(file_, header());
-    return point ? point->measurements.size() : 0;
+    return find_resume_point(file_, header()).measurements.size();
   }
   [[nodiscard]] std::string refusal_of(const std::function<void(ResultHeader&)>& change) const {
     ResultHeader other = header();
@@ -55,10 +58,8 @@ class ResultResume : public testing::Test {
 
 TEST_F(ResultResume, GoesOnWhereTheFileEnds) {
   write({measured(1), measured(2)});
-  const auto point = find_resume_point(file_, header());
-  ASSERT_TRUE(point);
   {
-    ResultWriter writer(file_, *point);
+    ResultWriter writer(file_, find_resume_point(file_, header()));
     writer.write(measured(4));
     writer.finish();
   }
@@ -72,11 +73,11 @@ TEST_F(ResultResume, GoesOnWhereTheFileEnds) {
 TEST_F(ResultResume, TakesOffTheLastLineOfAFileThatIsWhole) {
   write({measured(1)});
   {
-    ResultWriter writer(file_, find_resume_point(file_, header()).value());
+    ResultWriter writer(file_, find_resume_point(file_, header()));
     writer.finish();
   }
   {
-    ResultWriter writer(file_, find_resume_point(file_, header()).value());
+    ResultWriter writer(file_, find_resume_point(file_, header()));
     writer.write(measured(2));
     writer.finish();
   }
@@ -86,7 +87,7 @@ TEST_F(ResultResume, TakesOffTheLastLineOfAFileThatIsWhole) {
 TEST_F(ResultResume, MeasuresAgainWhatWasInterruptedAndAllAfterIt) {
   write({measured(1), measured(2, Status::interrupted), measured(3)});
   EXPECT_EQ(kept(), 1U);
-  { const ResultWriter writer(file_, find_resume_point(file_, header()).value()); }
+  { const ResultWriter writer(file_, find_resume_point(file_, header())); }
   EXPECT_EQ(read_results(file_).measurements.size(), 1U);
 }
 
@@ -98,12 +99,11 @@ TEST_F(ResultResume, KeepsTheWholeLinesOfEveryTruncation) {
   for (const std::size_t bytes :
        {head, head + 1, first - 1, first, first + 1, text.size() - 1, text.size()}) {
     (void)folder_.write("conv.jsonl", text.substr(0, bytes));
-    const auto point = find_resume_point(file_, header());
-    ASSERT_TRUE(point) << bytes;
-    const std::size_t whole = bytes < first ? head : bytes < text.size() ? first : bytes;
-    EXPECT_EQ(point->bytes, whole) << bytes;
     {
-      ResultWriter writer(file_, *point);
+      const ResumePoint point = find_resume_point(file_, header());
+      const std::size_t whole = bytes < first ? head : bytes < text.size() ? first : bytes;
+      EXPECT_EQ(point.bytes, whole) << bytes;
+      ResultWriter writer(file_, point);
       writer.write(measured(9));
       writer.finish();
     }
@@ -111,10 +111,42 @@ TEST_F(ResultResume, KeepsTheWholeLinesOfEveryTruncation) {
   }
 }
 
-TEST_F(ResultResume, FindsNothingWhereNothingIs) {
-  EXPECT_FALSE(find_resume_point(file_, header()));
-  (void)folder_.write("conv.jsonl", "");
-  EXPECT_FALSE(find_resume_point(file_, header()));
+TEST_F(ResultResume, BeginsTheFileWhereNothingIs) {
+  for (const bool is_there : {false, true}) {
+    if (is_there) (void)folder_.write("conv.jsonl", "");
+    {
+      const ResumePoint point = find_resume_point(file_, header());
+      EXPECT_TRUE(point.measurements.empty());
+      ResultWriter writer(file_, point);
+      writer.write(measured(1));
+      writer.finish();
+    }
+    const ResultFile whole = read_results(file_);
+    EXPECT_TRUE(whole.complete);
+    EXPECT_EQ(whole.header.run, header().run);
+    EXPECT_EQ(whole.measurements.size(), 1U);
+  }
+}
+
+/// What one process reads another could add to, or cut off.
+TEST_F(ResultResume, LocksTheFileBeforeItIsRead) {
+  const auto refused = [this] {
+    expect_contains(config_error([&] { (void)find_resume_point(file_, header()); }),
+                    "is being written by another dlscale");
+    expect_contains(config_error([&] { const ResultWriter other(file_, header()); }),
+                    "is being written by another dlscale");
+  };
+  for (const bool is_there : {false, true}) {
+    std::optional<ResumePoint> point = find_resume_point(file_, header());
+    EXPECT_EQ(point->measurements.size(), is_there ? 1U : 0U);
+    refused();
+    std::optional<ResultWriter> writer(std::in_place, file_, *point);
+    point.reset();
+    refused();
+    if (!is_there) writer->write(measured(1));
+    writer.reset();
+  }
+  EXPECT_EQ(kept(), 1U) << "who was refused has changed nothing";
 }
 
 TEST_F(ResultResume, RefusesResultsOfAnotherRun) {
@@ -126,12 +158,39 @@ TEST_F(ResultResume, RefusesResultsOfAnotherRun) {
   expect_contains(refusal_of([](auto& h) { h.environment.commit = "other"; }), "the commit was");
   expect_contains(refusal_of([](auto& h) { h.environment.dirty = !h.environment.dirty; }),
                   "with local changes");
+  expect_contains(refusal_of([](auto& h) { h.run["build"] = std::string("cd34"); }),
+                  "the program's build id was ab12 there and is cd34 now");
+  expect_contains(refusal_of([](auto& h) { h.run["ceilings_hash"] = std::string("0123"); }),
+                  "the content of --ceilings and --cluster was nothing there and is 0123 now");
+  expect_contains(refusal_of([](auto& h) { h.environment.kernel = "Linux 1.0"; }),
+                  "the system's kernel was");
+  expect_contains(refusal_of([](auto& h) { h.environment.governor = "powersave-to-be"; }),
+                  "the governor of the cores' clocks was");
   expect_contains(refusal_of([](auto& h) { h.environment.host_hash = "other"; }), "the host was");
   expect_contains(refusal_of([](auto& h) { h.environment.libraries["oneDNN"] = "9.9"; }),
                   "the version of oneDNN was nothing there and is 9.9 now");
   expect_contains(refusal_of([](auto& h) { h.environment.variables["OMP_NUM_THREADS"] = "64"; }),
                   "variable OMP_NUM_THREADS");
   expect_contains(refusal_of([](auto& h) { h.benchmark = "gemm"; }), "--resume");
+}
+
+/// Two of them, of one commit, would look the same.
+TEST_F(ResultResume, RefusesABuildWithLocalChangesThatHasNoBuildId) {
+  write({measured(1)});
+  for (const char* build : {"unknown", ""}) {
+    expect_contains(refusal_of([build](auto& h) {
+                      h.environment.dirty = true;
+                      h.run["build"] = std::string(build);
+                    }),
+                    "local changes and has no build id");
+  }
+}
+
+TEST(BuildId, IsThatOfTheLinker) {
+  const std::string id = build_id();
+  EXPECT_EQ(id.size(), 40U) << id;
+  EXPECT_EQ(id.find_first_not_of("0123456789abcdef"), std::string::npos) << id;
+  EXPECT_EQ(build_id(), id);
 }
 
 TEST_F(ResultResume, MindsNeitherDateNorLoadNorTheLaunchersAddress) {
@@ -141,7 +200,7 @@ TEST_F(ResultResume, MindsNeitherDateNorLoadNorTheLaunchersAddress) {
   later.environment.load = "99 99 99";
   later.environment.variables["OMPI_MCA_orte_hnp_uri"] = "elsewhere";
   later.command = {"dlscale", "bench", "conv", "--resume"};
-  EXPECT_TRUE(find_resume_point(file_, later));
+  EXPECT_EQ(find_resume_point(file_, later).measurements.size(), 1U);
 }
 
 TEST_F(ResultResume, RefusesWhatIsNoResultFile) {

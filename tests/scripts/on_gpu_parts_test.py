@@ -297,18 +297,31 @@ class Judgement(FolderTest):
             text,
         )
 
+    def add_round(self, made, number, **seconds):
+        for phases, time in seconds.items():
+            axes = {"network": "resnet50", "batch": "256", "dtype": "bf16", "launch": "graph"}
+            axes |= {"fuse": "relu", "repeat": str(gpu_plan.TIMED[number]), "phases": phases}
+            series = {"t_iter": {"samples": [[time] * 3]}}
+            made.line("training.jsonl", {"axes": axes, "series": series})
 
     def test_the_page_tells_what_timing_phases_costs(self):
         made = record.Record(self.folder / "out")
-        for phases, seconds in [("yes", 0.0102), ("no", 0.01)]:
-            self.assertNotIn("What timing phases costs", page.text(made, "t", "s"))
-            axes = {"network": "resnet50", "batch": "256", "dtype": "bf16", "launch": "graph"}
-            axes |= {"fuse": "relu", "repeat": str(gpu_plan.TIMED), "phases": phases}
-            series = {"t_iter": {"samples": [[seconds] * 3]}}
-            made.line("training.jsonl", {"axes": axes, "series": series})
+        self.add_round(made, 0, yes=0.0102)
+        self.assertNotIn("What timing phases costs", page.text(made, "t", "s"))
+        self.add_round(made, 0, no=0.01)
+        said = "- resnet50, batch 256, bf16, graph, ReLUs fused: {} ms an iteration with its phases timed, "
         self.assertIn(
-            "- resnet50, batch 256, bf16, graph, ReLUs fused: 10.200 ms an iteration with its "
-            "phases timed, 10.000 ms as a whole (2.0 % longer)",
+            said.format("10.200")
+            + "10.000 ms as a whole; ratio 1.0200, too few rounds for an interval (1 round)",
+            page.text(made, "t", "s"),
+        )
+        # Ratios of 1.00, 1.02 and 1.04, of which e^(mean of logarithms ± 4.303 s / √3), worked out apart.
+        self.add_round(made, 1, no=0.01, yes=0.01)
+        self.add_round(made, 2, no=0.01, yes=0.0104)
+        self.add_round(made, 3, no=0.01)
+        self.assertIn(
+            said.format("10.200")
+            + "10.000 ms as a whole; ratio 1.0199, 95 % interval 0.9714 to 1.0708 (3 rounds)",
             page.text(made, "t", "s"),
         )
 

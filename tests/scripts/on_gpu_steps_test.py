@@ -222,11 +222,25 @@ class Training(unittest.TestCase):
         for batch in gpu_plan.BATCHES:
             self.assertIn(batch // 4, gpu_plan.COPIED)
 
-    def test_phases_are_timed_in_one_of_two_runs_alike(self):
-        names = [step.name for step in gpu_plan.training_steps()]
+    def test_phases_are_timed_in_one_of_two_runs_alike_that_take_turns(self):
+        steps = [step for step in gpu_plan.training_steps() if step.name.startswith("phases-")]
         for launch in ["graph", "eager"]:
-            first = names.index(f"phases-yes-{launch}")
-            self.assertEqual(names[first + 1], f"phases-no-{launch}")
+            ways = commands_of([step for step in steps if step.name.startswith(f"phases-{launch}")])
+            order = [value(words, "--phases") for _, words, _ in ways]
+            self.assertEqual(order, ["yes", "no", "no", "yes"] * (len(order) // 4))
+            self.assertGreaterEqual(len(order), 2 * 3)
+            rounds = [int(value(words, "--repeat")) for _, words, _ in ways]
+            self.assertEqual(rounds, sorted([*gpu_plan.TIMED] * 2))
+            options = [dict(zip(words[2::2], words[3::2], strict=True)) for _, words, _ in ways]
+            alike = {tuple(sorted((each | {"--phases": "", "--repeat": ""}).items())) for each in options}
+            self.assertEqual(len(alike), 1)
+        names = [step.name for step in steps]
+        self.assertEqual(names[:3], ["phases-graph-1", "phases-eager-1", "phases-graph-2"])
+
+    def test_a_round_ends_with_a_training_that_fails(self):
+        step = next(step for step in gpu_plan.training_steps() if step.name == "phases-graph-1")
+        self.assertEqual(len(commands_of([step])), 2)
+        self.assertEqual(len(commands_of([step], code="timed out")), 1)
 
     def test_there_is_time_to_compile_plans(self):
         for step in gpu_plan.training_steps():

@@ -27,7 +27,6 @@
 #include "backend/compute/cuda/tuning.hpp"
 #include "backend/compute/plan_cache.hpp"
 #include "backend/compute/specification.hpp"
-#include "core/build_info.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
@@ -287,12 +286,10 @@ class CudaDevice final : public ComputeDevice {
     after_ = make_event();
   }
 
-  /// Under which a choice by trial holds: another build may have faster kernels.
+  /// Under which a choice by trial holds.
   [[nodiscard]] std::map<std::string, std::string> conditions() const {
     std::map<std::string, std::string> all = CudaDevice::libraries();
-    const BuildInfo build = build_info();
-    all["dlscale"] = build.version;
-    all["commit"] = build.commit + (build.dirty ? " with changes" : "");
+    all.merge(conditions_of_program());
     return all;
   }
 

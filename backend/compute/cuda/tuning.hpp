@@ -66,10 +66,13 @@ class Choices {
   std::shared_ptr<const Chosen<Choice>> recall_or_choose(const std::string& key,
                                                          const Recall& recall,
                                                          const Choose& choose) {
-    return find_or_make<Chosen<Choice>>(key, [&] {
+    const bool met_before = made_.contains(key);
+    const auto chosen = find_or_make<Chosen<Choice>>(key, [&] {
       return std::make_shared<const Chosen<Choice>>(
           backend::recall_or_choose<Choice>(cache_, key, recall, choose));
     });
+    if (!met_before) return chosen;
+    return std::make_shared<const Chosen<Choice>>(chosen->again());
   }
 
  private:

@@ -9,6 +9,9 @@
 #include <thread>
 #include <vector>
 
+#include "core/build_id.hpp"
+#include "core/build_info.hpp"
+
 /// How choices are kept between processes, with choosers that need no device.
 namespace dlscale::backend {
 namespace {
@@ -78,6 +81,21 @@ TEST_F(PlanCaches, AreAskedBeforeAnythingIsMeasured) {
   EXPECT_EQ(recalled.remark().substr(recalled.remark().size() - 2), "Z)");
 }
 
+/// The time to make something by a choice has that of the trial in it, or has not.
+TEST_F(PlanCaches, TellWhetherTheTrialWasMadeJustNow) {
+  FakeChooser chooser;
+  PlanCache first = cache();
+  const auto measured = chooser.run(first);
+  EXPECT_EQ(measured.remark(), "");
+  EXPECT_EQ(measured.again().remark(), " (measured before by this process)");
+  EXPECT_EQ(measured.again().choice, measured.choice);
+  PlanCache next = cache();
+  const auto recalled = chooser.run(next);
+  EXPECT_EQ(recalled.again().remark(), recalled.remark());
+  const Chosen<int> replaced{3, "measured now: the kept choice is of cuDNN 9.19.0"};
+  EXPECT_EQ(replaced.again().remark(), " (measured before by this process)");
+}
+
 TEST_F(PlanCaches, KeepTheTimeThatWasMeasured) {
   FakeChooser chooser;
   PlanCache one = cache();
@@ -116,6 +134,20 @@ TEST_F(PlanCaches, HoldUnderTheSameConditionsOnly) {
   Conditions fewer = newer;
   fewer.erase("commit");
   EXPECT_EQ(cache(fewer).find("some work").note, "the kept choice is of commit abc");
+}
+
+/// Also where both are builds of one commit with local changes, which only their build id tells.
+TEST_F(PlanCaches, HoldForTheSameBuildOnly) {
+  Conditions built = conditions_of_program();
+  EXPECT_EQ(built.at("build"), build_id());
+  EXPECT_EQ(built.at("commit").find(build_info().commit), 0U);
+  built["GPU"] = "a GPU";
+  FakeChooser chooser;
+  PlanCache one = cache(built);
+  static_cast<void>(chooser.run(one));
+  EXPECT_TRUE(cache(built).find("some work").choice);
+  built["build"] = "ab12";
+  EXPECT_EQ(cache(built).find("some work").note, "the kept choice is of build " + build_id());
 }
 
 TEST_F(PlanCaches, KeepTheChoicesOfEachGpu) {

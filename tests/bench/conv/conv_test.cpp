@@ -107,6 +107,18 @@ TEST(BenchConv, ComparesTheAlgorithmsThatADeviceKnows) {
                                       "conv2 forward", "relu1 backward_data", "relu1 forward"}));
 }
 
+TEST(BenchConv, CountsTheWorkspaceAmongWhatTheMemoryMustHold) {
+  LayerSelection selection = everything();
+  selection.passes = {Pass::forward};
+  const auto results = measure(Fault::vast, selection);
+  EXPECT_FALSE(results.empty());
+  for (const auto& [kernel, measurement] : results) {
+    EXPECT_EQ(measurement.status, Status::unsupported) << kernel;
+    EXPECT_NE(measurement.reason.find("of the host's memory are free"), std::string::npos)
+        << measurement.reason;
+  }
+}
+
 TEST(BenchConv, ComparesTheAlgorithmsOfConvolutionsFirst) {
   LayerSelection selection = everything();
   selection.algorithms = Algorithms::all;

@@ -12,6 +12,8 @@ namespace {
 
 using namespace backend;
 
+constexpr std::size_t exbibyte = std::size_t{1} << 60;
+
 class FakeOperation : public Operation {
  public:
   FakeOperation(std::unique_ptr<Operation> real, Fault fault)
@@ -21,7 +23,9 @@ class FakeOperation : public Operation {
     return real_->parameters();
   }
   [[nodiscard]] std::size_t state_bytes() const override { return real_->state_bytes(); }
-  [[nodiscard]] std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return fault_ == Fault::vast ? exbibyte : real_->scratch_bytes();
+  }
   [[nodiscard]] bool has(Pass pass) const override { return real_->has(pass); }
   [[nodiscard]] std::string implementation(Pass pass) const override {
     return "fake+" + real_->implementation(pass);
@@ -55,7 +59,9 @@ class FakeProduct : public MatrixProduct {
  public:
   FakeProduct(std::unique_ptr<MatrixProduct> real, Fault fault)
       : real_(std::move(real)), fault_(fault) {}
-  [[nodiscard]] std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return fault_ == Fault::vast ? exbibyte : real_->scratch_bytes();
+  }
   [[nodiscard]] std::string implementation() const override {
     return "fake+" + real_->implementation();
   }

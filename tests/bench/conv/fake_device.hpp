@@ -16,6 +16,7 @@ enum class Fault {
   update,      ///< one weight is off
   nan,  ///< one element of every output, product, first gradient, sum and weight is no number
   unsupported,  ///< creates no ReLU and no matrix product
+  vast,         ///< says that every operation and matrix product needs an exbibyte to work in
   broken,       ///< throws instead of running an operation, a matrix product or an update
 };
 

@@ -91,6 +91,13 @@ TEST(BenchGemm, AllocatesNoMatricesThatTheMemoryCannotHold) {
       << device.reason;
 }
 
+TEST(BenchGemm, CountsTheWorkspaceAmongWhatTheMemoryMustHold) {
+  const Measurement result = measure(make_fake_device(Fault::vast), shape, Check::none);
+  EXPECT_EQ(result.status, Status::unsupported);
+  EXPECT_NE(result.reason.find("of the host's memory are free"), std::string::npos)
+      << result.reason;
+}
+
 TEST(BenchGemm, WorksOnADeviceWithMemoryOfItsOwnInEveryStateOfTheCaches) {
   for (const CacheState cache : {CacheState::cold, CacheState::producer, CacheState::hot}) {
     const Measurement result =
@@ -188,7 +195,8 @@ TEST(BenchGemm, MeasuresShapesOfSeveralListsOnce) {
   EXPECT_EQ(cells({{"list", "transformer"}, {"sizes", "1x1x1,1x1x1:nn"}}).size(), 43U);
   EXPECT_EQ(cells({}).size(), 4U);
   EXPECT_EQ(cells({{"list", "transformer"}}).size(), 42U);
-  EXPECT_EQ(cells({{"list", "transformer"}, {"sizes", "squares"}}).size(), 46U);  // named, so wanted
+  EXPECT_EQ(cells({{"list", "transformer"}, {"sizes", "squares"}}).size(),
+            46U);  // named, so wanted
   EXPECT_EQ(cells({{"sizes", "squares,1x1x1,512x512x512"}}).size(), 5U);
 }
 

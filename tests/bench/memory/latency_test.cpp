@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <regex>
+#include <string>
 #include <thread>
 
 #include "bench/benchmark.hpp"
@@ -93,6 +96,25 @@ TEST(BenchLatency, LooksForTheLineByDistances) {
   EXPECT_EQ(result.at("distance").samples.front(),
             (std::vector<double>{8, 16, 32, 64, 128, 256, 512}));
   EXPECT_EQ(result.at("latency").samples.front().size(), 7U);
+}
+
+/// A report gathers warnings by their text.
+TEST(BenchLatency, CountsWhatWasInterruptedBesideAWarningThatIsAlwaysTheSame) {
+  const auto group = backend::local_group(1);
+  const Measurement result = measure_line_size(PageSize::small, Sampler(*group.front(), quick));
+  std::smatch counts;
+  ASSERT_TRUE(std::regex_search(
+      result.implementation, counts,
+      std::regex("^pairs of accesses, 72 pieces of 4096 accesses at most of each distance, the "
+                 "system interrupted ([0-9]+) of all ([0-9]+)")))
+      << result.implementation;
+  const int interrupted = std::stoi(counts[1]);
+  EXPECT_LE(interrupted, std::stoi(counts[2]));
+  EXPECT_GE(std::stoi(counts[2]), 7 * 9) << "of each distance 9 pieces at least";
+  const auto said = std::ranges::count_if(result.warnings, [](const std::string& warning) {
+    return warning.starts_with("the system interrupted pieces of the chases (");
+  });
+  EXPECT_EQ(said, interrupted > 0 ? 1 : 0);
 }
 
 TEST(BenchLatency, SaysWhyThereAreNoHugePages) {
