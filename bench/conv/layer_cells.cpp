@@ -25,8 +25,8 @@ Axes kernel_axes(Axes axes, const Network& network, const Kernel& kernel) {
 void add_cells(const std::shared_ptr<StepBench>& bench, const Axes& axes,
                const LayerSelection& selection, std::vector<Cell>& cells) {
   for (const auto& [conditions, with_conditions] : in_all_conditions(selection, axes)) {
-    cells.push_back({with_conditions, [bench, conditions](const Sampler& sampler) {
-                       return bench->measure(sampler, conditions);
+    cells.push_back({with_conditions, [bench, under = conditions](const Sampler& sampler) {
+                       return bench->measure(sampler, under);
                      }});
   }
 }

@@ -139,6 +139,7 @@ std::unique_ptr<StepRun> StepBench::prepare(const Conditions& conditions) {
   const int count = sets(conditions.cache);
   if (count == 1) return prepare_one(values);
   std::vector<std::unique_ptr<StepRun>> runs;
+  runs.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) runs.push_back(prepare_one(values));
   return make_rotating_run(std::move(runs));
 }
