@@ -22,6 +22,7 @@
 #include "core/build_id.hpp"
 #include "core/interrupt.hpp"
 #include "core/measurement.hpp"
+#include "core/result_json.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -33,7 +34,7 @@ struct BenchOptions {
   std::string output;
   bool resume = false;
   ShareOptions shares;
-  std::string suite;
+  SuiteChoice suite;
   bench::RunnerOptions runner;
   double max_time_s = 2.0;
   std::set<std::string> given;  ///< the axes among them that were named
@@ -204,7 +205,10 @@ ExitCode run_bench(BenchOptions options) {
     options.runner.display = bench::RunnerOptions::Display::standard_error;
   }
   Tally tally;
-  if (shares) options.runner.complete = [&](Measurement& row) { shares->add(row); };
+  options.runner.complete = [&](Measurement& row) {
+    if (shares) shares->add(row);
+    row = refuse_not_finite(std::move(row));  // to count and show what is written
+  };
   if (options.resume) {
     if (output) go_on_with(*output, options, tally);
     options.runner.is_done = [&](const bench::Cell& cell) {
@@ -326,8 +330,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
                   " -o result.jsonl\nFlags of Google Benchmark work too: --benchmark_filter=REGEX, "
                   "--benchmark_list_tests, …");
   command->callback([command, options, &result] {
-    if (const CLI::Option* suite = command->get_option_no_throw("--suite");
-        suite != nullptr && suite->count() > 0) {
+    if (names_suite(*command)) {
       result = run_bench_suite(*command, options->benchmark->name, options->suite, options->output);
       return;
     }

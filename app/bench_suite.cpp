@@ -44,7 +44,8 @@ void refuse_others(const CLI::App& command, const std::string& suite) {
   std::vector<std::string> others = command.remaining();
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    if (option->count() > 0 && name != "--suite" && name != "--output") others.push_back(name);
+    const bool of_suites = name == "--suite" || name == "--fresh" || name == "--output";
+    if (option->count() > 0 && !of_suites) others.push_back(name);
   }
   if (others.empty()) return;
   throw ConfigError(
@@ -56,23 +57,38 @@ void refuse_others(const CLI::App& command, const std::string& suite) {
 
 }  // namespace
 
-void declare_suite(CLI::App& command, std::string_view benchmark, std::string& suite) {
+void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite) {
   command.add_option(
-      "--suite", suite,
-      fmt::format("In place of all other options but -o, here a folder: the measurements that "
-                  "configs/suites/{}_SUITE.yaml lists, gone on with where they stopped",
-                  benchmark));
+      "--suite", suite.name,
+      fmt::format(
+          "In place of all other options but --fresh and -o, here a folder: the measurements that "
+          "configs/suites/{}_SUITE.yaml lists, gone on with where they stopped",
+          benchmark));
+  command.add_flag("--fresh", suite.fresh, "Of --suite: do every step again");
+}
+
+bool names_suite(const CLI::App& command) {
+  const auto given = [&command](const char* name) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    return option != nullptr && option->count() > 0;
+  };
+  if (given("--suite")) return true;
+  if (!given("--fresh")) return false;
+  throw ConfigError(
+      "--fresh has no effect without --suite: what is measured alone is measured anew unless "
+      "--resume is given. Leave it out, or name a suite.");
 }
 
 ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
-                         const std::string& suite, const std::string& output) {
-  refuse_others(command, suite);
+                         const SuiteChoice& suite, const std::string& output) {
+  refuse_others(command, suite.name);
   SuiteRun run;
-  run.suite = full_name(benchmark, suite);
+  run.suite = full_name(benchmark, suite.name);
   run.workers = 1;
+  run.fresh = suite.fresh;
   run.out = !output.empty() ? output
                             : fmt::format("results/local/{}{}", prefix_of(benchmark),
-                                          is_path(suite) ? "suite" : suite);
+                                          is_path(suite.name) ? "suite" : suite.name);
   return run_suite(run);
 }
 

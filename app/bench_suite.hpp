@@ -7,13 +7,22 @@
 
 namespace dlscale::app {
 
-/// The option --suite of a benchmark that has suites.
-void declare_suite(CLI::App& command, std::string_view benchmark, std::string& suite);
+/// The suite that stands in for the options of a benchmark.
+struct SuiteChoice {
+  std::string name;    ///< <benchmark>_<name> is in configs/suites, or a YAML file
+  bool fresh = false;  ///< do every step again
+};
 
-/// Carries out the suite <benchmark>_<suite> of configs/suites, or that of a YAML file, alone on
-/// this machine, into the folder `output` (default: results/local/<benchmark>_<suite>). Throws
-/// ConfigError if `command` was given other options, which would have no effect.
+/// The options --suite and --fresh of a benchmark that has suites.
+void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& suite);
+
+/// Whether `command` was given a suite. Throws ConfigError if only --fresh was.
+bool names_suite(const CLI::App& command);
+
+/// Carries out the suite, alone on this machine, into the folder `output` (default:
+/// results/local/<benchmark>_<name>). Throws ConfigError if `command` was given other options,
+/// which would have no effect.
 ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
-                         const std::string& suite, const std::string& output);
+                         const SuiteChoice& suite, const std::string& output);
 
 }  // namespace dlscale::app

@@ -101,7 +101,7 @@ std::string RowShares::hash() const {
   return fmt::format("{:016x}", fnv1a(text));
 }
 
-/// The stages of an algorithm are the same whatever the values and the ranks beside it.
+/// The stages of an algorithm are the same whatever the values, the layout and the ranks beside it.
 Seconds RowShares::least_time(const Measurement& measurement) const {
   if (!is_convolution(measurement)) {
     return roofline_->time_based(*measurement.work, measurement.work->bytes);
@@ -110,6 +110,7 @@ Seconds RowShares::least_time(const Measurement& measurement) const {
   alone.measurements = {measurement};
   alone.measurements.front().axes["values"] = std::string("normal");
   alone.measurements.front().axes["ranks_on_node"] = std::string("1");
+  alone.measurements.front().axes.erase("layout");
   model::LeftOut left_out;
   const auto samples = model::kernel_samples(std::span(&alone, 1), left_out);
   return model::place(*roofline_, samples.front()).bound;

@@ -15,6 +15,7 @@
 #include "app/positive.hpp"
 #include "app/run_suite.hpp"
 #include "app/suite.hpp"
+#include "app/suite_findings.hpp"
 #include "app/suite_progress.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/launch.hpp"
@@ -116,7 +117,8 @@ class ProgressLine {
   TimeLeft left_;
 };
 
-/// Ends the suite if the step failed; a failed validation may be a finding.
+/// Ends the suite if the step failed; a failed validation may be a finding, and so is what stands
+/// in rows of results: what else there is to measure is worth no less.
 void check_exit(const SuiteStep& step, const ChildExit& exit) {
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
   const ExitCode code = exit_code_of(exit);
@@ -126,6 +128,7 @@ void check_exit(const SuiteStep& step, const ChildExit& exit) {
   if (code == ExitCode::interrupted || code == ExitCode::terminated) {
     throw Interrupted(exit.code - 128);
   }
+  if (told_by_rows(step, code)) return;
   throw Error(code, fmt::format("step \"{}\" {}. Its command was: dlscale {}. Mend it and run the "
                                 "suite again: it goes on with this step.",
                                 step.name, describe(exit), fmt::join(step.words, " ")));
@@ -206,7 +209,7 @@ ExitCode run_suite(const SuiteRun& options) {
   const SuiteProgress progress(options.out, build_text());
   if (options.fresh) progress.forget();
   carry_out_what_is_left(suite.steps, progress);
-  return ExitCode::ok;
+  return conclude(wrong_rows(suite.steps));
 }
 
 extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",

@@ -16,8 +16,9 @@ struct SuiteRun {
   bool list = false;                      ///< print the commands and stop
 };
 
-/// Carries out what is left of a suite, one process a step. Throws Error with the code of the step
-/// that failed, and Interrupted.
+/// Carries out what is left of a suite, one process a step. Results that are wrong end no step:
+/// they are named at the end, also those of earlier calls, and are the exit code. Throws Error with
+/// the code of the step that failed, and Interrupted.
 ExitCode run_suite(const SuiteRun& run);
 
 }  // namespace dlscale::app

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <set>
@@ -178,6 +179,16 @@ void check_workers(int wanted, const Values& values, const std::string& where) {
 }
 
 }  // namespace
+
+std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
+  static constexpr std::array<std::string_view, 3> options{"-o", "--output", "--out"};
+  std::vector<std::filesystem::path> result;
+  for (std::size_t i = 0; i + 1 < step.words.size(); ++i) {
+    const bool names_output = std::ranges::find(options, step.words[i]) != options.end();
+    if (names_output && step.words[i + 1] != "-") result.emplace_back(step.words[i + 1]);
+  }
+  return result;
+}
 
 Suite load_suite(std::string_view name, const Values& values) {
   const std::filesystem::path path = find_config("suites", name);

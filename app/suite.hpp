@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
@@ -16,6 +17,9 @@ struct SuiteStep {
   bool accept_failed_validation = false;  ///< exit codes 1 and 3 are findings, no failures
   bool always = false;  ///< only derives from what others measured: never counts as done
 };
+
+/// The files and folders that its command is told to write.
+std::vector<std::filesystem::path> outputs_of(const SuiteStep& step);
 
 /// A list of commands that a person would type one after the other: configs/suites/<name>.yaml.
 struct Suite {

@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
 #include <set>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -22,17 +20,6 @@ constexpr const char* only_begun = "begun";
 
 std::string command(const SuiteStep& step) {
   return fmt::format("{}", fmt::join(step.words, " "));
-}
-
-/// The files and folders that a command is told to write.
-std::vector<fs::path> outputs(const SuiteStep& step) {
-  static constexpr std::array<std::string_view, 3> options{"-o", "--output", "--out"};
-  std::vector<fs::path> result;
-  for (std::size_t i = 0; i + 1 < step.words.size(); ++i) {
-    const bool names_output = std::ranges::find(options, step.words[i]) != options.end();
-    if (names_output && step.words[i + 1] != "-") result.emplace_back(step.words[i + 1]);
-  }
-  return result;
 }
 
 /// Neither missing nor an empty file or folder.
@@ -67,7 +54,7 @@ bool SuiteProgress::done(const SuiteStep& step) const {
   if (step.always) return false;
   const std::string found = state(step);
   return !found.empty() && found != only_begun &&
-         std::ranges::all_of(outputs(step), holds_something);
+         std::ranges::all_of(outputs_of(step), holds_something);
 }
 
 bool SuiteProgress::begun(const SuiteStep& step) const {
@@ -106,7 +93,7 @@ void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
 void SuiteProgress::remove_stale(const SuiteStep& step) const {
   const bool resumes = std::ranges::find(step.words, "--resume") != step.words.end();
   if (!resumes || begun(step)) return;
-  for (const fs::path& output : outputs(step)) fs::remove_all(output);
+  for (const fs::path& output : outputs_of(step)) fs::remove_all(output);
 }
 
 void SuiteProgress::mark_begun(const SuiteStep& step) const {

@@ -14,9 +14,9 @@ struct NamedCell {
 };
 
 /// Names for the filter, such as "conv/resnet50/res2a_branch2b/forward/batch:8": the benchmark;
-/// network, layer, pass, operation and collective bare; batch and bytes, and every other axis in
-/// which the cells differ, as axis:value. "kernel" is left out where "layer" stands for it. Throws
-/// ConfigError if two cells are the same.
+/// network, layer, pass, operation and collective bare; batch, bytes and layout, and every other
+/// axis in which the cells differ, as axis:value. "kernel" is left out where "layer" stands for it.
+/// Throws ConfigError if two cells are the same.
 std::vector<NamedCell> name_cells(std::string_view benchmark, std::vector<Cell> cells);
 
 }  // namespace dlscale::bench

@@ -75,15 +75,6 @@ std::string not_finite(const Measurement& measurement) {
   return {};
 }
 
-Measurement refuse_not_finite(Measurement measurement) {
-  if (const std::string problem = not_finite(measurement); !problem.empty()) {
-    measurement.status = Status::wrong;
-    measurement.reason += (measurement.reason.empty() ? "" : "; ") + problem;
-  }
-  if (measurement.status == Status::wrong) measurement.series.clear();
-  return measurement;
-}
-
 json to_json(const Series& series) {
   return {{"unit", series.unit}, {"samples", series.samples}, {"summary", series.summary}};
 }
@@ -178,6 +169,16 @@ std::string header_line(const ResultHeader& header) {
                   {"command", header.command},
                   {"run", header.run},
                   {"environment", header.environment}});
+}
+
+Measurement refuse_not_finite(Measurement measurement) {
+  const std::string problem = not_finite(measurement);
+  if (measurement.status != Status::wrong && !problem.empty()) {
+    measurement.status = Status::wrong;
+    measurement.reason += (measurement.reason.empty() ? "" : "; ") + problem;
+  }
+  if (measurement.status == Status::wrong) measurement.series.clear();
+  return measurement;
 }
 
 std::string measurement_line(const Measurement& original) {

@@ -6,12 +6,13 @@
 
 namespace dlscale {
 
-/// The lines of a result file (docs/RESULTS.md), for ResultWriter and read_results alone. Strict
-/// JSON: no NaN, no infinity, valid UTF-8, no line break.
+/// The lines of a result file (docs/RESULTS.md), for ResultWriter, read_results and who must know
+/// before what is written. Strict JSON: no NaN, no infinity, valid UTF-8, no line break.
 
 std::string header_line(const ResultHeader& header);
-/// A measurement with a number that is not finite is written as wrong, with the reason. A wrong one
-/// carries no series.
+/// A measurement as it is written: wrong, with the reason, if it holds a number that is not finite.
+/// A wrong one carries no series.
+Measurement refuse_not_finite(Measurement measurement);
 std::string measurement_line(const Measurement& measurement);
 std::string end_line(std::size_t measurements);
 

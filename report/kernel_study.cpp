@@ -29,7 +29,8 @@ std::optional<Key> key_of(const Measurement& measurement) {
   const auto method = lowering::method_of(measurement.implementation);
   const auto axis = [&](const char* name) { return axis_or_empty(measurement.axes, name); };
   const bool known = measurement.benchmark == "conv" && method &&
-                     axis("dtype") == dtype_name(DType::f32) && axis("ranks_on_node") == "1";
+                     axis("dtype") == dtype_name(DType::f32) && axis("ranks_on_node") == "1" &&
+                     axis("layout").empty();
   if (!known) return std::nullopt;
   return Key{axis("backend"), std::string(lowering::method_name(*method)),
              axis("pass"),    axis("threads"),

@@ -95,12 +95,14 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
         "{} not judged: too few shapes of that algorithm and pass are in the training half",
         counted(judgement.not_judged, "time")));
   }
-  const int others = left_out.other_kernels + left_out.other_precisions + left_out.beside_others;
+  const int others = left_out.other_kernels + left_out.other_precisions + left_out.other_layouts +
+                     left_out.beside_others;
   if (others > 0) {
     table.notes.push_back(fmt::format(
-        "{} left out: {} no convolution by a known algorithm, {} not in f32, {} beside other ranks",
+        "{} left out: {} no convolution by a known algorithm, {} not in f32, {} in a layout of "
+        "--layout, {} beside other ranks",
         counted(others, "result"), left_out.other_kernels, left_out.other_precisions,
-        left_out.beside_others));
+        left_out.other_layouts, left_out.beside_others));
   }
   return table;
 }

@@ -130,6 +130,7 @@ OperationSpec reference_spec(const OperationSpec& spec, const ComputeDevice& ref
   OperationSpec plain = spec;
   plain.batch = batch;
   plain.dtype = DType::f32;
+  plain.layout.reset();
   for (TensorDesc& input : plain.inputs) {
     input = reference.plain({batch, input.dims[1], input.dims[2], input.dims[3]}, DType::f32);
   }

@@ -29,6 +29,10 @@ struct Layout {
   bool operator==(const Layout& other) const { return name == other.name && bytes == other.bytes; }
 };
 
+/// Orders of activations that can be asked for: the dimensions from the outermost to the innermost;
+/// blocked: with as many channels side by side as the device computes at once.
+enum class LayoutKind { nchw, nhwc, blocked };
+
 /// A logical N × C × H × W tensor. Weights are O × I/groups × R × S; vectors are N × 1 × 1 × 1.
 struct TensorDesc {
   std::array<std::int64_t, 4> dims{};
@@ -63,6 +67,8 @@ struct OperationSpec {
   int batch = 1;
   DType dtype = DType::f32;
   std::vector<TensorDesc> inputs;  ///< in the layouts in which the producers leave them
+  /// Of the output, too, where one was asked for (laid_out()); nothing: the device chooses it.
+  std::optional<LayoutKind> layout = std::nullopt;
 };
 
 /// The memory an operation works on. Unused members stay empty.
@@ -116,6 +122,9 @@ class Operation {
   [[nodiscard]] virtual bool has(Pass pass) const = 0;
   /// What runs, in the library's words, with its reorders: "reorder+jit:avx512_core".
   [[nodiscard]] virtual std::string implementation(Pass pass) const = 0;
+  /// Whether the pass computes on inputs, output or their gradients in another order than they lie
+  /// in: on copies, which its time and its implementation() include.
+  [[nodiscard]] virtual bool reorders_activations(Pass /*pass*/) const { return false; }
   /// Throws LibraryError. Returns when done or enqueued; ComputeDevice::synchronize waits.
   virtual void run(Pass pass, const Operands& operands) = 0;
 };
@@ -235,6 +244,10 @@ class ComputeDevice {
   [[nodiscard]] virtual Buffer allocate_on_host(std::size_t bytes) = 0;
   /// Dense row-major NCHW (or OIHW), the layout in which data enters and parameters are compared.
   [[nodiscard]] virtual TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const = 0;
+  /// Activations in that order. Throws Unsupported, naming the order that it has, where the device
+  /// keeps none so.
+  [[nodiscard]] virtual TensorDesc arranged(std::array<std::int64_t, 4> dims, DType dtype,
+                                            LayoutKind kind) const;
   /// Throws Unsupported with the library's reason.
   [[nodiscard]] virtual std::unique_ptr<Operation> create(const OperationSpec& spec) = 0;
 

@@ -24,6 +24,40 @@ void check_specification(const OperationSpec& spec) {
   }
 }
 
+std::string_view layout_kind_name(LayoutKind kind) {
+  switch (kind) {
+    case LayoutKind::nchw:
+      return "nchw";
+    case LayoutKind::nhwc:
+      return "nhwc";
+    case LayoutKind::blocked:
+      return "blocked";
+  }
+  fail_expectation("a known LayoutKind");
+}
+
+OperationSpec laid_out(const ComputeDevice& device, OperationSpec spec, LayoutKind kind) {
+  for (TensorDesc& input : spec.inputs) input = device.arranged(input.dims, input.dtype, kind);
+  spec.layout = kind;
+  return spec;
+}
+
+void expect_laid_out(const ComputeDevice& device, const OperationSpec& spec,
+                     const Operation& operation, Pass pass) {
+  EXPECT(spec.layout.has_value());
+  const std::string_view kind = layout_kind_name(*spec.layout);
+  const TensorDesc& output = operation.output();
+  if (output.layout != device.arranged(output.dims, output.dtype, *spec.layout).layout) {
+    throw Unsupported(fmt::format("{}: {} leaves its output as {} where its input is {}",
+                                  describe(spec), device.name(), output.layout.name, kind));
+  }
+  if (operation.reorders_activations(pass)) {
+    throw Unsupported(fmt::format("{}: {} does not compute {} in {} but on reordered copies ({})",
+                                  describe(spec), device.name(), pass_name(pass), kind,
+                                  operation.implementation(pass)));
+  }
+}
+
 std::size_t input_gradient_count(const Layer& layer) {
   return std::holds_alternative<Sum>(layer.kind) ? 1 : layer.input_shapes.size();
 }

@@ -1,6 +1,8 @@
 #pragma once
 #include <array>
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "backend/compute/compute.hpp"
 
@@ -16,6 +18,17 @@ void check_specification(const OperationSpec& spec);
 
 /// How many input gradients backward_data writes: one an input, but a sum one for all of them.
 std::size_t input_gradient_count(const Layer& layer);
+
+std::string_view layout_kind_name(LayoutKind kind);
+
+/// The same operation on activations in that order. Throws Unsupported where the device keeps none
+/// so.
+OperationSpec laid_out(const ComputeDevice& device, OperationSpec spec, LayoutKind kind);
+
+/// Throws Unsupported if that pass of an operation for a spec of laid_out() does not work in the
+/// order that was asked for: leaves its output in another one, or computes on reordered copies.
+void expect_laid_out(const ComputeDevice& device, const OperationSpec& spec,
+                     const Operation& operation, Pass pass);
 
 /// N × C × H × W of the output. A loss has N × 1 × 1 × 1.
 Dims output_dims(const OperationSpec& spec);

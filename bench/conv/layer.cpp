@@ -4,13 +4,16 @@
 #include <array>
 #include <iterator>
 #include <memory>
+#include <optional>
 
+#include "backend/compute/specification.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/conv/layer_cells.hpp"
 #include "bench/conv/listed_cells.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
 #include "core/fuse.hpp"
+#include "core/suggest.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -22,6 +25,19 @@ Algorithms parse_algorithms(const std::string& text) {
       "--algorithms is \"{}\" (neither chosen nor all). Write all to compare every algorithm that "
       "the backend knows with the one that training uses.",
       text));
+}
+
+/// Nothing of "chosen".
+std::optional<backend::LayoutKind> parse_layout(const std::string& name) {
+  std::vector<std::string> known{"chosen"};
+  if (name == known.front()) return std::nullopt;
+  for (const auto kind :
+       {backend::LayoutKind::nchw, backend::LayoutKind::nhwc, backend::LayoutKind::blocked}) {
+    if (backend::layout_kind_name(kind) == name) return kind;
+    known.emplace_back(backend::layout_kind_name(kind));
+  }
+  throw ConfigError(fmt::format("--layout names {} (no layout of activations). {}", name,
+                                suggestion(name, known)));
 }
 
 LayerSelection parse_selection(const Context& context) {
@@ -43,6 +59,10 @@ LayerSelection parse_selection(const Context& context) {
   selection.values.clear();
   for (const std::string& name : context.list("values")) {
     selection.values.push_back(parse_value_kind(name));
+  }
+  selection.layouts.clear();
+  for (const std::string& name : context.list("layout")) {
+    selection.layouts.push_back(parse_layout(name));
   }
   return selection;
 }
@@ -144,6 +164,10 @@ const Benchmark conv{
               "taking sets of operands in turn",
               "cold"},
              {"values", "numbers to compute with: normal, uniform, zeros", "normal"},
+             {"layout",
+              "in which order activations lie: chosen by the backend, as in training; nchw; nhwc; "
+              "blocked. What computes works on them as they lie, or the row says why it cannot",
+              "chosen"},
              {"algorithms", "chosen: what training uses; all: beside it all that the backend knows",
               "chosen"},
              {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",

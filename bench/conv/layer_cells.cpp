@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "backend/compute/specification.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -24,8 +25,8 @@ Axes kernel_axes(Axes axes, const Network& network, const Kernel& kernel) {
 void add_cells(const std::shared_ptr<StepBench>& bench, const Axes& axes,
                const LayerSelection& selection, std::vector<Cell>& cells) {
   for (const auto& [conditions, with_conditions] : in_all_conditions(selection, axes)) {
-    cells.push_back({with_conditions, [bench, conditions](const Sampler& sampler) {
-                       return bench->measure(sampler, conditions);
+    cells.push_back({with_conditions, [bench, under = conditions](const Sampler& sampler) {
+                       return bench->measure(sampler, under);
                      }});
   }
 }
@@ -37,13 +38,15 @@ bool is_convolution(const Network& network, const Kernel& kernel) {
 
 /// The ways a device knows to run a kernel, to be compared with what it chooses; nothing where it
 /// knows none, an empty list where it cannot run the network at all.
-std::optional<std::vector<backend::Algorithm>> algorithms_of(Workbench& workbench,
-                                                             const Network& network, Step step,
-                                                             int batch, DType dtype) {
+std::optional<std::vector<backend::Algorithm>> algorithms_of(
+    Workbench& workbench, const Network& network, Step step, int batch, DType dtype,
+    std::optional<backend::LayoutKind> layout) {
   if (step.pass == Pass::accumulate) return std::nullopt;
   try {
     const train::ProgramPlan& plan = workbench.plan(network, batch, dtype);
-    auto found = workbench.device().algorithms(plan.specs[step.layer.index()], step.pass);
+    const backend::OperationSpec& trained = plan.specs[step.layer.index()];
+    auto found = workbench.device().algorithms(
+        layout ? backend::laid_out(workbench.device(), trained, *layout) : trained, step.pass);
     if (found.empty()) return std::nullopt;
     return found;
   } catch (const Unsupported&) {
@@ -61,7 +64,9 @@ class Lister {
       axes["dtype"] = dtype_name(dtype);
       for (const int batch : selection_->batches) {
         axes["batch"] = std::to_string(batch);
-        add(network, kernel, axes, batch, dtype);
+        for (auto& [layout, with_layout] : in_all_layouts(*selection_, axes)) {
+          add(network, kernel, std::move(with_layout), {batch, dtype, layout});
+        }
       }
     }
   }
@@ -69,15 +74,25 @@ class Lister {
   [[nodiscard]] std::vector<Cell> list() && { return std::move(cells_); }
 
  private:
+  /// What a kernel is measured for.
+  struct Size {
+    int batch;
+    DType dtype;
+    std::optional<backend::LayoutKind> layout;
+  };
+
   void add(const std::shared_ptr<const Network>& network, const Kernel& kernel, Axes axes,
-           int batch, DType dtype) {
+           const Size& size) {
+    const auto [batch, dtype, layout] = size;
     const auto add_bench = [&](std::optional<backend::Algorithm> algorithm) {
-      const auto bench = std::make_shared<StepBench>(*workbench_, network, kernel, batch, dtype,
-                                                     selection_->check, std::move(algorithm));
+      const auto bench = std::make_shared<StepBench>(
+          *workbench_, network, kernel, size.batch, size.dtype, selection_->check,
+          Variant{.algorithm = std::move(algorithm), .layout = size.layout});
       add_cells(bench, axes, *selection_, cells_);
     };
     if (selection_->algorithms == Algorithms::chosen) return add_bench({});
-    const auto algorithms = algorithms_of(**workbench_, *network, kernel.step, batch, dtype);
+    const auto algorithms =
+        algorithms_of(**workbench_, *network, kernel.step, batch, dtype, layout);
     // What a backend runs without a choice is what another backend's convolutions are compared
     // with.
     if (!algorithms && !is_convolution(*network, kernel)) return;
@@ -108,6 +123,17 @@ std::vector<Kernel> selected_kernels(const Network& network, const LayerSelectio
 }
 
 }  // namespace
+
+std::vector<std::pair<std::optional<backend::LayoutKind>, Axes>> in_all_layouts(
+    const LayerSelection& selection, Axes axes) {
+  std::vector<std::pair<std::optional<backend::LayoutKind>, Axes>> all;
+  for (const std::optional<backend::LayoutKind>& layout : selection.layouts) {
+    axes.erase("layout");
+    if (layout) axes["layout"] = backend::layout_kind_name(*layout);
+    all.emplace_back(layout, axes);
+  }
+  return all;
+}
 
 std::vector<std::pair<Conditions, Axes>> in_all_conditions(const LayerSelection& selection,
                                                            Axes axes) {

@@ -25,8 +25,10 @@ void add_unsupported(const Workbench& workbench, const ListedConvolution& convol
     axes["pass"] = pass_name(pass);
     for (const DType dtype : selection.dtypes) {
       axes["dtype"] = dtype_name(dtype);
-      for (auto& [conditions, with_conditions] : in_all_conditions(selection, axes)) {
-        cells.push_back({std::move(with_conditions), [row](const Sampler&) { return row; }});
+      for (const auto& [layout, with_layout] : in_all_layouts(selection, axes)) {
+        for (auto& [conditions, with_conditions] : in_all_conditions(selection, with_layout)) {
+          cells.push_back({std::move(with_conditions), [row](const Sampler&) { return row; }});
+        }
       }
     }
   }

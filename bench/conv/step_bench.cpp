@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/compute/check.hpp"
+#include "backend/compute/specification.hpp"
 #include "bench/conv/algorithmic_work.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
@@ -22,15 +23,14 @@ Bytes workspace_of(const backend::Operation& operation) {
 }  // namespace
 
 StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
-                     Kernel kernel, int batch, DType dtype, Check check,
-                     std::optional<backend::Algorithm> algorithm)
+                     Kernel kernel, int batch, DType dtype, Check check, Variant variant)
     : workbench_(std::move(workbench)),
       network_(std::move(network)),
       kernel_(std::move(kernel)),
       batch_(batch),
       dtype_(dtype),
       check_(check),
-      algorithm_(std::move(algorithm)) {}
+      variant_(std::move(variant)) {}
 
 Measurement StepBench::measure(const Sampler& sampler, const Conditions& conditions) {
   if (!finding_)
@@ -78,25 +78,20 @@ Finding StepBench::find(int ranks_on_node) {
     const Bytes tensors = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
     expect_memory(workbench_->device(), tensors, Bytes(), ranks_on_node);
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
-    if (algorithm_) {
-      const auto start = std::chrono::steady_clock::now();
-      own_operation_ = algorithm_->create();
-      const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-      creation_ = Seconds(elapsed.count());
-    }
-    if (kernel_.step.pass != Pass::accumulate) {  // its workspace is known once it is created
+    const bool accumulates = kernel_.step.pass == Pass::accumulate;
+    if (!accumulates && (variant_.algorithm || variant_.layout)) make_own_operation(plan);
+    if (accumulates) static_cast<void>(gradient(plan));  // throws where there is none so
+    if (!accumulates) {  // its workspace is known once it is created
       expect_memory(workbench_->device(), tensors + workspace_of(operation(plan)), Bytes(),
                     ranks_on_node);
     }
     if (check_ == Check::none) return {};
-    const std::size_t layer = kernel_.step.layer.index();
-    if (kernel_.step.pass == Pass::accumulate) {
-      return {.error =
-                  accumulate_error(workbench_->device(), plan.outputs[layer], workbench_->values()),
+    if (accumulates) {
+      return {.error = accumulate_error(workbench_->device(), gradient(plan), workbench_->values()),
               .worst = "sum of gradients"};
     }
     const backend::OperationCheck check = backend::check_operation(
-        workbench_->device(), workbench_->reference(), plan.specs[layer], operation(plan),
+        workbench_->device(), workbench_->reference(), spec(plan), operation(plan),
         kernel_.step.pass, 1, workbench_->answers().get());
     return {.error = check.max_relative_error,
             .worst = check.worst,
@@ -104,6 +99,17 @@ Finding StepBench::find(int ranks_on_node) {
   } catch (const Unsupported& error) {
     return {.unsupported = error.what()};
   }
+}
+
+void StepBench::make_own_operation(const train::ProgramPlan& plan) {
+  const backend::OperationSpec of = spec(plan);
+  const auto start = std::chrono::steady_clock::now();
+  own_operation_ =
+      variant_.algorithm ? variant_.algorithm->create() : workbench_->device().create(of);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+  creation_ = Seconds(elapsed.count());
+  if (!variant_.layout || !own_operation_->has(kernel_.step.pass)) return;
+  backend::expect_laid_out(workbench_->device(), of, *own_operation_, kernel_.step.pass);
 }
 
 Measurement StepBench::time(const Sampler& sampler, const Conditions& conditions) {
@@ -132,6 +138,10 @@ void StepBench::describe(Measurement& measurement) {
   measurement.algorithmic_work =
       algorithmic_work(workbench_->device().name(), measurement.implementation,
                        {kernel_.key, kernel_.step.pass, batch_, dtype_, workbench_->threads()});
+  if (!std::holds_alternative<Convolution>(network_->layer(kernel_.step.layer).kind)) return;
+  measurement.implementation +=
+      fmt::format("; input {}, filters {}, output {}", spec(plan).inputs.front().layout.name,
+                  ran.parameters().front().value.layout.name, ran.output().layout.name);
 }
 
 std::unique_ptr<StepRun> StepBench::prepare(const Conditions& conditions) {
@@ -148,11 +158,24 @@ std::unique_ptr<StepRun> StepBench::prepare_one(const OperandValues& values) {
   const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
   const auto [layer, pass] = kernel_.step;
   if (pass == Pass::accumulate) {
-    return make_accumulate_run(workbench_->device(), plan.outputs[layer.index()],
+    return make_accumulate_run(workbench_->device(), gradient(plan),
                                network_->consumers(layer).size(), values);
   }
-  return make_operation_run(workbench_->device(), plan.specs[layer.index()], operation(plan), pass,
-                            values);
+  return make_operation_run(workbench_->device(), spec(plan), operation(plan), pass, values);
+}
+
+/// In the layout that was asked for, if any. Throws Unsupported.
+backend::OperationSpec StepBench::spec(const train::ProgramPlan& plan) const {
+  const backend::OperationSpec& trained = plan.specs[kernel_.step.layer.index()];
+  if (!variant_.layout) return trained;
+  return backend::laid_out(workbench_->device(), trained, *variant_.layout);
+}
+
+/// What Pass::accumulate adds to; likewise.
+backend::TensorDesc StepBench::gradient(const train::ProgramPlan& plan) const {
+  const backend::TensorDesc& trained = plan.outputs[kernel_.step.layer.index()];
+  if (!variant_.layout) return trained;
+  return workbench_->device().arranged(trained.dims, trained.dtype, *variant_.layout);
 }
 
 backend::Operation& StepBench::operation(const train::ProgramPlan& plan) {

@@ -18,14 +18,19 @@ struct Conditions {
   ValueKind values = ValueKind::normal;
 };
 
+/// How to run a kernel, as far as it is not to be as in training.
+struct Variant {
+  /// One of ComputeDevice::algorithms() for the kernel, in the layout below.
+  std::optional<backend::Algorithm> algorithm = {};
+  std::optional<backend::LayoutKind> layout = {};  ///< of activations
+};
+
 /// Measures one kernel of a network at one batch and precision. The check against the reference is
 /// made once, by every rank, before the first time is taken.
 class StepBench {
  public:
-  /// `algorithm`: one of ComputeDevice::algorithms() for the kernel; none for what training runs.
   StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
-            Kernel kernel, int batch, DType dtype, Check check,
-            std::optional<backend::Algorithm> algorithm = {});
+            Kernel kernel, int batch, DType dtype, Check check, Variant variant = {});
   /// In rotation there is a series "operand_sets" beside the time.
   Measurement measure(const Sampler& sampler, const Conditions& conditions);
 
@@ -38,6 +43,9 @@ class StepBench {
   std::unique_ptr<StepRun> prepare_one(const OperandValues& values);
   /// Of operands; 1 but in rotation.
   [[nodiscard]] int sets(CacheState cache) const;
+  [[nodiscard]] backend::OperationSpec spec(const train::ProgramPlan& plan) const;
+  [[nodiscard]] backend::TensorDesc gradient(const train::ProgramPlan& plan) const;
+  void make_own_operation(const train::ProgramPlan& plan);
   [[nodiscard]] backend::Operation& operation(const train::ProgramPlan& plan);
 
   std::shared_ptr<Workbench> workbench_;
@@ -46,8 +54,8 @@ class StepBench {
   int batch_;
   DType dtype_;
   Check check_;
-  std::optional<backend::Algorithm> algorithm_;
-  std::unique_ptr<backend::Operation> own_operation_;  ///< by the algorithm, from find() on
+  Variant variant_;
+  std::unique_ptr<backend::Operation> own_operation_;  ///< of the variant, from find() on
   std::optional<Seconds> creation_;                    ///< of own_operation_
   std::optional<Finding> finding_;
 };

@@ -150,8 +150,9 @@ KernelTime kernel_time(const Group& group) {
   return kernel;
 }
 
-/// Without the other algorithms of bench conv --algorithms all, which training does not use, and
-/// without other values than training may have; older results have neither axis.
+/// Without the other algorithms of bench conv --algorithms all and the layouts of --layout, which
+/// training does not use, and without other values than training may have; older results have none
+/// of these axes.
 Group as_trained(const Group& all) {
   Group kept;
   const auto is_or_lacks = [](const Sourced& one, const char* axis, std::string_view value) {
@@ -159,7 +160,8 @@ Group as_trained(const Group& all) {
     return found == one.measurement->axes.end() || found->second == value;
   };
   std::ranges::copy_if(all, std::back_inserter(kept), [&](const Sourced& one) {
-    return is_or_lacks(one, "algorithm", "chosen") && is_or_lacks(one, "values", "normal");
+    return is_or_lacks(one, "algorithm", "chosen") && is_or_lacks(one, "values", "normal") &&
+           !one.measurement->axes.contains("layout");
   });
   return kept;
 }

@@ -53,6 +53,8 @@ class Sorter {
       ++left_out_->other_kernels;
     } else if (one.axis("dtype") != dtype_name(DType::f32)) {
       ++left_out_->other_precisions;
+    } else if (one.measurement->axes.contains("layout")) {
+      ++left_out_->other_layouts;
     } else if (one.count("ranks_on_node") != 1) {
       ++left_out_->beside_others;
     } else {
@@ -175,8 +177,9 @@ std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, Le
   std::vector<KernelSample> samples = sorter.samples();
   if (samples.empty()) {
     throw ConfigError(
-        "there is no convolution in f32 on a rank alone among these results, so that there is "
-        "nothing to model. Measure some: dlscale bench conv --algorithms all.");
+        "there is no convolution in f32 on a rank alone, in the layout of training, among these "
+        "results, so that there is nothing to model. Measure some: dlscale bench conv --algorithms "
+        "all.");
   }
   return samples;
 }

@@ -60,13 +60,14 @@ struct KernelSample {
 struct LeftOut {
   int other_kernels = 0;     ///< no convolutions, or none whose algorithm is known
   int other_precisions = 0;  ///< not f32
+  int other_layouts = 0;     ///< activations in a layout that was asked for, not as in training
   int beside_others = 0;     ///< on a rank beside others
 };
 
-/// All convolutions among results of bench conv with status ok or unstable, f32, on a rank alone.
-/// The algorithm is what ran, not what was asked for: "chosen" counts with the algorithm that it
-/// was. Throws ConfigError that names file and key for what cannot be read, and where nothing is
-/// left.
+/// All convolutions among results of bench conv with status ok or unstable, f32, on a rank alone,
+/// in the layout that training has. The algorithm is what ran, not what was asked for: "chosen"
+/// counts with the algorithm that it was. Throws ConfigError that names file and key for what
+/// cannot be read, and where nothing is left.
 std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, LeftOut& left_out);
 
 }  // namespace dlscale::model

@@ -5,8 +5,9 @@ import pathlib
 import shutil
 import signal
 import time
+import unittest
 
-from program import BACKEND, PROGRAM, ProgramTest, main, run, start
+from program import BACKEND, MPIEXEC, PROGRAM, ProgramTest, main, run, start
 
 # The head of the note with the build id: the lengths of its owner's name and of itself, its type, its owner.
 BUILD_ID_NOTE = b"".join(number.to_bytes(4, "little") for number in (4, 20, 3)) + b"GNU\0"
@@ -22,6 +23,14 @@ def rows_of(path):
 
 def key(row):
     return tuple(sorted(row["axes"].items()))
+
+
+def spoil(path, layer):
+    """Makes the row of a layer a wrong one."""
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    [row] = [line for line in lines if line.get("axes", {}).get("layer") == layer]
+    row.update(status="wrong", reason="made wrong by a test", series={})
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
 class Resume(ProgramTest):
@@ -124,6 +133,24 @@ class Resume(ProgramTest):
         ceilings[0].write_text("".join(json.dumps(row) + "\n" for row in changed))
         self.assert_refused(self.conv(*more), 2, "measured on different hosts")
 
+    @unittest.skipUnless(MPIEXEC, "this build has no MPI")
+    def test_ranks_go_on_together(self):
+        words = [*self.words, "--max-time", 0.02, "--ranks", 2, "-o", self.out]
+        first = run(*words, "--benchmark_filter=forward", ranks=2)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        before = rows_of(self.out)
+        second = run(*words, "--resume", ranks=2)
+        self.assertEqual(second.returncode, 0, second.stderr)
+        self.assertIn(f"{len(before)} measurements are there already", second.stderr)
+        after = rows_of(self.out)
+        self.assertEqual(after[: len(before)], before)
+        self.assertGreater(len(after), len(before))
+        self.assertEqual(len({key(row) for row in after}), len(after))
+        self.assertEqual({len(row["series"]["time"]["samples"]) for row in after}, {2})
+        third = run(*words, "--resume", ranks=2)
+        self.assertEqual(third.returncode, 0, third.stderr)
+        self.assertEqual(rows_of(self.out), after)
+
     def test_resuming_needs_a_file_and_one_launch_of_each_cell(self):
         self.assert_refused(run(*self.words, "--resume"), 2, "-o FILE")
         self.assert_refused(self.conv("--resume", "--benchmark_repetitions=2"), 2, "--benchmark_repetitions=2")
@@ -168,6 +195,45 @@ steps:
         after = rows_of(self.out / "update.jsonl")
         self.assertEqual([key(row) for row in before], [key(row) for row in after])
         self.assertNotEqual([row["series"] for row in before], [row["series"] for row in after])
+
+    def test_fresh_does_every_step_again(self):
+        words = ["bench", "conv", "--suite", self.suite, "-o", self.out]
+        suite = self.suite.read_text()
+        self.suite.write_text(suite.partition("  - {name: conv")[0])
+        self.assertEqual(run(*words).returncode, 0)
+        before = (self.out / "update.jsonl").read_text()
+        self.assertEqual(run(*words).returncode, 0)
+        self.assertEqual((self.out / "update.jsonl").read_text(), before)
+        again = run(*words, "--fresh")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertNotEqual((self.out / "update.jsonl").read_text(), before)
+        self.assert_refused(run("bench", "conv", "--fresh"), 2, "--fresh has no effect without --suite")
+
+    def test_a_wrong_answer_is_a_row_and_the_rest_is_measured(self):
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --passes forward --max-time 0.02"
+        update = f"bench update --backend {BACKEND} --sizes 16KiB --max-time 0.02"
+        self.suite.write_text(f"""
+suite: small
+steps:
+  - {{name: conv, command: "{conv} --resume -o {{out}}/conv.jsonl"}}
+  - {{name: update, command: "{update} --resume -o {{out}}/update.jsonl"}}
+""")
+        words = ["bench", "conv", "--suite", self.suite, "-o", self.out]
+        self.assertEqual(run(*words).returncode, 0)
+        # As if conv1 had been wrong, and the suite stopped before the step was marked as done.
+        spoil(self.out / "conv.jsonl", "conv1")
+        mark = self.out / ".done" / "conv"
+        command, build, _ = mark.read_text().splitlines()
+        mark.write_text(f"{command}\n{build}\nbegun\n")
+        (self.out / "update.jsonl").unlink()
+        for _ in range(2):  # the second time nothing is left to do
+            result = run(*words)
+            self.assertEqual(result.returncode, 4, result.stderr)
+            self.assertIn("a result of this suite is wrong", result.stderr)
+            self.assertIn("layer=conv1", result.stderr.splitlines()[-1])
+            self.assertIn("made wrong by a test", result.stderr.splitlines()[-1])
+            self.assertTrue(rows_of(self.out / "update.jsonl"))
+        self.assertEqual(run(*words, "--fresh").returncode, 0)
 
     def test_results_of_another_build_are_measured_anew_not_gone_on_with(self):
         self.assertEqual(run("run", self.suite, "-o", self.out, "--workers", 1).returncode, 0)

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "core/measurement.hpp"
+#include "core/result_json.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -195,6 +196,16 @@ TEST(ResultFile, NumbersThatAreNotFiniteMakeAMeasurementWrong) {
     EXPECT_TRUE(one.series.empty());
     expect_contains(one.reason, "not finite");
   }
+}
+
+TEST(ResultFile, WhatIsNotFiniteIsToldOnce) {
+  Measurement bad = measurement();
+  bad.max_relative_error = std::numeric_limits<double>::quiet_NaN();
+  const Measurement once = refuse_not_finite(bad);
+  EXPECT_EQ(once.status, Status::wrong);
+  EXPECT_TRUE(once.series.empty());
+  EXPECT_EQ(refuse_not_finite(once).reason, once.reason);
+  EXPECT_EQ(refuse_not_finite(measurement()).status, Status::ok);
 }
 
 TEST(ResultFile, OfEarlierVersionsLackWhatIsKnownOfTheAlgorithm) {

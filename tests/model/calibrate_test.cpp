@@ -176,6 +176,21 @@ TEST_F(Calibrated, TakesOfSeveralAlgorithmsTheOneThatTrainingUses) {
   }
 }
 
+TEST_F(Calibrated, LeavesOutLayoutsThatTrainingDoesNotUse) {
+  auto mixed = results_;
+  for (Measurement m : results_[0].measurements) {
+    if (m.benchmark != "conv") continue;
+    m.axes["layout"] = "nhwc";
+    m.series["time"] = make_series("s", {std::vector<double>(9, 1e-9)});
+    mixed[0].measurements.push_back(m);
+  }
+  const Machine machine = calibrate(two_workers(), mixed);
+  ASSERT_EQ(machine.kernels.size(), machine_.kernels.size());
+  for (std::size_t i = 0; i < machine.kernels.size(); ++i) {
+    EXPECT_EQ(machine.kernels[i].time.value.si(), machine_.kernels[i].time.value.si());
+  }
+}
+
 TEST_F(Calibrated, NeverMixesWhereMessagesAndPicturesComeFrom) {
   auto mixed = results_;
   for (Measurement m : results_[1].measurements) {

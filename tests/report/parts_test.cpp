@@ -102,6 +102,20 @@ TEST(FastestTables, TakeTheMiddleOfRepeats) {
   EXPECT_EQ(cell(tables.front(), 0, "second / fastest"), "alone");
 }
 
+TEST(FastestTables, KeepLayoutsApart) {
+  std::vector<Measurement> rows{
+      samples::algorithm({"onednn", "direct", "jit:avx512_core", "forward", 0.2}),
+      samples::algorithm({"onednn", "direct", "jit:avx512_core", "forward", 0.1})};
+  rows.back().axes["layout"] = "nhwc";
+  const std::vector<ResultFile> results{samples::file("conv", rows)};
+  const auto tables = fastest_tables(results, KernelStudy(results));
+  ASSERT_EQ(tables.size(), 2);
+  EXPECT_TRUE(contains(tables.front().title, "layout=nhwc")) << tables.front().title;
+  EXPECT_EQ(cell(tables.front(), 0, "onednn direct ms"), "100.0");
+  EXPECT_FALSE(contains(tables.back().title, "layout")) << tables.back().title;
+  EXPECT_EQ(cell(tables.back(), 0, "onednn direct ms"), "200.0");
+}
+
 TEST(FastestTables, SayWhereNothingRanOrAnAnswerWasWrong) {
   Measurement wrong = samples::algorithm({});
   wrong.status = Status::wrong;

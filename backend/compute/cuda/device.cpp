@@ -157,6 +157,21 @@ class CudaDevice final : public ComputeDevice {
     return tensor_desc(dims, dtype, Order::nchw);
   }
 
+  [[nodiscard]] TensorDesc arranged(Dims dims, DType dtype, LayoutKind kind) const override {
+    expect_offered(dtype);
+    const bool nhwc = context_.order == Order::nhwc;
+    if (kind == (nhwc ? LayoutKind::nhwc : LayoutKind::nchw)) {
+      return tensor_desc(dims, dtype, context_.order);
+    }
+    if (kind == LayoutKind::blocked) {
+      throw Unsupported(fmt::format(
+          "{} has no blocked layouts. Measure nchw by cuda_nchw, or nhwc by cuda", name_));
+    }
+    throw Unsupported(fmt::format("{} keeps activations in {}. Measure {} by {}", name_,
+                                  nhwc ? "nhwc" : "nchw", layout_kind_name(kind),
+                                  nhwc ? "cuda_nchw" : "cuda"));
+  }
+
   [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
     expect_can_do(spec);
     return in_device_order(context_, spec, [&](const OperationSpec& inner) {

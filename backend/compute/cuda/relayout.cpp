@@ -66,6 +66,10 @@ class Relayout final : public Operation {
     return before + inner + (pass == Pass::backward_data ? "+reorder" : "");
   }
 
+  [[nodiscard]] bool reorders_activations(Pass pass) const override {
+    return !strays_.empty() && (reads_inputs(kind_, pass) || pass == Pass::backward_data);
+  }
+
   void run(Pass pass, const Operands& operands) override {
     select_device(context_->device);
     if (strays_.empty()) return inner_->run(pass, relabelled(operands));

@@ -88,6 +88,8 @@ class NativeConvolution final : public Operation {
            by(pass).implementation() + (relu_ && pass == Pass::forward ? "+relu" : "");
   }
 
+  [[nodiscard]] bool reorders_activations(Pass /*pass*/) const override { return copies_; }
+
   void run(Pass pass, const Operands& operands) override {
     switch (pass) {
       case Pass::forward:

@@ -48,6 +48,11 @@ class PlannedOperation final : public Operation {
     return parts_.plans_[index_of(pass)]->implementation();
   }
 
+  [[nodiscard]] bool reorders_activations(Pass pass) const override {
+    EXPECT(has(pass));
+    return parts_.plans_[index_of(pass)]->reorders_activations();
+  }
+
   void run(Pass pass, const Operands& operands) override {
     EXPECT(has(pass));
     const ThreadScope scope(parts_.context_->threads);

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <optional>
+#include <string_view>
+
 #include "backend/compute/onednn/assembly.hpp"
 #include "core/error.hpp"
 
@@ -22,6 +25,7 @@ ConvolutionGeometry geometry_of(const Convolution& kind) {
 /// reordered if it differs. The backward passes are asked to work in the layouts of forward, and
 /// only if that leaves them with a slow implementation may they choose, for the price of reorders.
 /// A ReLU is part of the forward primitive; backward it goes over the gradient first, in place.
+/// Where a layout is asked for, forward is treated as the backward passes are.
 class ConvolutionAssembler {
  public:
   ConvolutionAssembler(Assembly& assembly, const Convolution& kind,
@@ -34,10 +38,17 @@ class ConvolutionAssembler {
         y_(library_dims(output_dims(assembly.spec()))),
         weights_(library_weight_dims(assembly.spec(), kind)),
         bias_(kind.bias ? plain({kind.out_channels}, DataType::f32) : Desc()),
-        forward_desc_(forward_by(direct)) {}
+        asked_(assembly.spec().layout),
+        agreed_x_(asked_ ? assembly.input().desc : Desc()),
+        agreed_y_(asked_ ? arranged(y_, assembly.type(), *asked_) : Desc()),
+        forward_desc_(forward_by(direct)) {
+    if (asked_) return;
+    agreed_x_ = forward_desc_.src_desc();
+    agreed_y_ = forward_desc_.dst_desc();
+  }
 
   void assemble() {
-    assembly_.set_output(forward_desc_.dst_desc());
+    assembly_.set_output(agreed_y_);
     assembly_.add_parameter(ParameterRole::weight, weight_dims(assembly_.spec()),
                             forward_desc_.weights_desc());
     if (kind_.bias) {
@@ -55,29 +66,37 @@ class ConvolutionAssembler {
     return methods_[static_cast<std::size_t>(pass)];
   }
 
-  [[nodiscard]] dnnl::convolution_forward::primitive_desc forward_by(ConvolutionMethod by) const {
-    return convolution_forward(assembly_.engine(), any_of(x_), any_of(weights_), bias_, any_of(y_),
-                               geometry_, by, assembly_.then());
+  /// The library has run something else where it was asked for Winograd (its issue 3105).
+  static bool ran_by(const dnnl::primitive_desc_base& made, ConvolutionMethod by) {
+    return by == direct ||
+           std::string_view(made.impl_info_str()).find("wino") != std::string_view::npos;
   }
 
-  /// The library has run something else where it was asked for Winograd (its issue 3105).
   template <class Descriptor>
   Descriptor expect_method(Descriptor made, ConvolutionMethod by) const {
-    const std::string ran = made.impl_info_str();
-    if (by == direct || ran.find("wino") != std::string::npos) return made;
-    throw Unsupported(
-        fmt::format("{}: oneDNN would run {} instead.", describe(assembly_.spec()), ran));
+    if (ran_by(made, by)) return made;
+    throw Unsupported(fmt::format("{}: oneDNN would run {} instead.", describe(assembly_.spec()),
+                                  made.impl_info_str()));
   }
 
   template <class Make>
   [[nodiscard]] auto choose(ConvolutionMethod by, Make make) const {
-    if (by != direct) return expect_method(make(any_of(x_), any_of(y_)), by);
-    try {
-      auto agreed = make(forward_desc_.src_desc(), forward_desc_.dst_desc());
-      if (!is_fallback(agreed)) return agreed;
-    } catch (const dnnl::error&) {  // not offered in these layouts
+    if (by == direct || asked_) {
+      try {
+        auto agreed = make(agreed_x_, agreed_y_);
+        if (!is_fallback(agreed) && ran_by(agreed, by)) return agreed;
+      } catch (const dnnl::error&) {  // not offered in these layouts
+      }
     }
-    return make(any_of(x_), any_of(y_));
+    return expect_method(make(any_of(x_), any_of(y_)), by);
+  }
+
+  [[nodiscard]] dnnl::convolution_forward::primitive_desc forward_by(ConvolutionMethod by) const {
+    const auto make = [&](const Desc& x, const Desc& y) {
+      return convolution_forward(assembly_.engine(), x, any_of(weights_), bias_, y, geometry_, by,
+                                 assembly_.then());
+    };
+    return asked_ ? choose(by, make) : make(any_of(x_), any_of(y_));
   }
 
   void forward() {
@@ -131,6 +150,9 @@ class ConvolutionAssembler {
   MemoryDims y_;
   MemoryDims weights_;
   Desc bias_;
+  std::optional<LayoutKind> asked_;
+  Desc agreed_x_;  ///< in which the passes are to work
+  Desc agreed_y_;
   dnnl::convolution_forward::primitive_desc forward_desc_;
 };
 

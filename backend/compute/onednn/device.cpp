@@ -103,6 +103,10 @@ class OneDnnDevice final : public HostDevice {
     return tensor_desc(dims, onednn_device::plain(library_dims(dims), data_type(dtype)));
   }
 
+  [[nodiscard]] TensorDesc arranged(Dims dims, DType dtype, LayoutKind kind) const override {
+    return tensor_desc(dims, onednn_device::arranged(library_dims(dims), data_type(dtype), kind));
+  }
+
   [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& spec) override {
     check_specification(spec);
     return make(spec,

@@ -61,6 +61,21 @@ Desc any(const MemoryDims& dims, DataType type) {
   return {dims, type, dnnl::memory::format_tag::any};
 }
 
+Desc arranged(const MemoryDims& dims, DataType type, LayoutKind kind) {
+  using Tag = dnnl::memory::format_tag;
+  switch (kind) {
+    case LayoutKind::nchw:
+      return plain(dims, type);
+    case LayoutKind::nhwc:
+      return {dims, type, Tag::nhwc};
+    case LayoutKind::blocked: {
+      const bool wide = instruction_set().find("avx512") != std::string::npos;
+      return {dims, type, wide ? Tag::nChw16c : Tag::nChw8c};
+    }
+  }
+  fail_expectation("a known LayoutKind");
+}
+
 MemoryDims library_dims(Dims dims) {
   return {dims.begin(), dims.end()};
 }

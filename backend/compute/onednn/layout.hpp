@@ -17,6 +17,9 @@ DataType data_type(DType dtype);  ///< throws Unsupported
 Desc plain(const MemoryDims& dims, DataType type);
 /// The library may choose the order.
 Desc any(const MemoryDims& dims, DataType type);
+/// Activations in that order; blocked: by as many channels as the widest vectors of this processor
+/// have floats, the last block padded with zeros.
+Desc arranged(const MemoryDims& dims, DataType type, LayoutKind kind);
 /// {x, y, …} as the library wants it.
 MemoryDims library_dims(Dims dims);
 

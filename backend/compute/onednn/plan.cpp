@@ -33,6 +33,11 @@ std::byte* address(Place place, const Operands& operands) {
   return nullptr;
 }
 
+bool is_activation(Role role) {
+  return role == Role::input || role == Role::output || role == Role::output_gradient ||
+         role == Role::input_gradient;
+}
+
 /// `wanted` with the dimensions of `actual`: {N, C·H·W} becomes {N, C, H, W}.
 Desc in_dims_of(const Desc& actual, const Desc& wanted) {
   return dims_of(actual) == dims_of(wanted) ? wanted : wanted.reshape(dims_of(actual));
@@ -115,6 +120,7 @@ dnnl::memory Plan::bind(const Argument& argument, const Desc& wanted, Trailing& 
   const Endpoint& kept = argument.endpoint;
   const Desc seen = in_dims_of(kept.desc, wanted);
   if (same_memory(kept.desc, seen)) return bind(wanted, kept.place);
+  reorders_activations_ |= is_activation(kept.place.role);
   const Endpoint between = scratch(seen);
   if (argument.access == Access::read) {
     add_reorder(kept, between);

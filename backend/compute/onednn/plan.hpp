@@ -74,6 +74,8 @@ class Plan {
   [[nodiscard]] std::size_t scratch_bytes() const { return scratch_bytes_; }
   /// The steps in the library's words: "reorder+jit:avx512_core".
   [[nodiscard]] const std::string& implementation() const { return implementation_; }
+  /// Whether a step wanted an activation or its gradient in another order than the network keeps.
+  [[nodiscard]] bool reorders_activations() const { return reorders_activations_; }
   /// Throws LibraryError.
   void run(const Operands& operands);
 
@@ -109,6 +111,7 @@ class Plan {
   std::vector<Step> steps_;
   std::size_t scratch_bytes_ = 0;
   std::string implementation_;
+  bool reorders_activations_ = false;
 };
 
 }  // namespace dlscale::backend::onednn_device

@@ -2,12 +2,14 @@
 
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "backend/compute/check.hpp"
+#include "backend/compute/specification.hpp"
 #include "core/error.hpp"
 #include "tests/backend/compute/devices.hpp"
 #include "tests/backend/compute/layers.hpp"
@@ -158,7 +160,24 @@ std::vector<Case> all_cases() {
   return cases;
 }
 
-enum class InputLayout { plain, chained };
+/// Of the inputs; the last three of all activations, and asked for.
+enum class InputLayout { plain, chained, nchw, nhwc, blocked };
+
+/// Nothing where none is asked for.
+std::optional<LayoutKind> asked_for(InputLayout layout) {
+  switch (layout) {
+    case InputLayout::plain:
+    case InputLayout::chained:
+      return std::nullopt;
+    case InputLayout::nchw:
+      return LayoutKind::nchw;
+    case InputLayout::nhwc:
+      return LayoutKind::nhwc;
+    case InputLayout::blocked:
+      return LayoutKind::blocked;
+  }
+  return std::nullopt;
+}
 
 using Parameters = std::tuple<const ComputeBackend*, Case, DType, InputLayout>;
 
@@ -198,8 +217,10 @@ std::unique_ptr<OpenedDevices> Conformance::devices;
 
 OperationSpec spec_of(ComputeDevice& device, const Layer& layer, const Parameters& parameters) {
   const auto& [backend, layer_case, dtype, layout] = parameters;
-  if (layout == InputLayout::plain) return plain_spec(device, layer, layer_case.batch, dtype);
-  return chained_spec(device, layer, layer_case.batch, dtype);
+  if (layout == InputLayout::chained) return chained_spec(device, layer, layer_case.batch, dtype);
+  const OperationSpec plain = plain_spec(device, layer, layer_case.batch, dtype);
+  const auto kind = asked_for(layout);
+  return kind ? laid_out(device, plain, *kind) : plain;
 }
 
 TEST_P(Conformance, GivesTheAnswersOfReference) {
@@ -253,11 +274,18 @@ std::vector<DType> dtypes_of(const ComputeBackend& backend) {
   return {all_dtypes.begin(), all_dtypes.end()};
 }
 
+/// The others have one order of activations, which is that of chained inputs.
+std::vector<InputLayout> layouts_of(const ComputeBackend& backend) {
+  if (backend.name != "onednn") return {InputLayout::plain, InputLayout::chained};
+  return {InputLayout::plain, InputLayout::chained, InputLayout::nchw, InputLayout::nhwc,
+          InputLayout::blocked};
+}
+
 std::vector<Parameters> parameters() {
   std::vector<Parameters> all;
   for (const ComputeBackend* backend : family<ComputeBackend>().members) {
     for (const Case& layer_case : all_cases()) {
-      for (const auto layout : {InputLayout::plain, InputLayout::chained}) {
+      for (const auto layout : layouts_of(*backend)) {
         for (const DType dtype : dtypes_of(*backend)) {
           all.emplace_back(backend, layer_case, dtype, layout);
         }
@@ -269,8 +297,11 @@ std::vector<Parameters> parameters() {
 
 std::string parameter_name(const testing::TestParamInfo<Parameters>& info) {
   const auto& [backend, layer_case, dtype, layout] = info.param;
-  return std::string(backend->name) + layer_case.name + "_" + std::string(dtype_name(dtype)) +
-         (layout == InputLayout::plain ? "_plain" : "_chained");
+  const auto kind = asked_for(layout);
+  const std::string order = kind ? std::string(layout_kind_name(*kind))
+                                 : (layout == InputLayout::plain ? "plain" : "chained");
+  return std::string(backend->name) + layer_case.name + "_" + std::string(dtype_name(dtype)) + "_" +
+         order;
 }
 
 INSTANTIATE_TEST_SUITE_P(AllBackends, Conformance, testing::ValuesIn(parameters()), parameter_name);

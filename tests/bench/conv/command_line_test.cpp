@@ -131,7 +131,19 @@ TEST_F(BenchConvCommandLine, MeasuresFusedLayersApart) {
   EXPECT_THROW(cells({{"fuse", "all"}}), ConfigError);
 }
 
+TEST_F(BenchConvCommandLine, MakesCellsForEachLayoutAndNamesThoseThatAreAskedFor) {
+  std::map<std::string, int> count;
+  for (const Cell& cell : cells({{"layers", "fc"}, {"layout", "chosen,nchw,nhwc,blocked"}})) {
+    const auto layout = cell.axes.find("layout");
+    ++count[layout == cell.axes.end() ? "none" : layout->second];
+  }
+  EXPECT_EQ(count,
+            (std::map<std::string, int>{{"none", 3}, {"nchw", 3}, {"nhwc", 3}, {"blocked", 3}}));
+  for (const Cell& cell : cells({})) EXPECT_FALSE(cell.axes.contains("layout"));
+}
+
 TEST_F(BenchConvCommandLine, RefusesUnknownValuesNamingTheOption) {
+  EXPECT_NE(refusal({{"layout", "nhcw"}}).find("--layout names nhcw"), std::string::npos);
   EXPECT_NE(refusal({{"layers", "conv9"}}).find("tiny has no such layer"), std::string::npos);
   EXPECT_NE(refusal({{"passes", "forwards"}}).find("Did you mean \"forward\""), std::string::npos);
   EXPECT_NE(refusal({{"backend", "onednm"}}).find("no such compute backend"), std::string::npos);

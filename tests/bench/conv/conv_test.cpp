@@ -326,6 +326,53 @@ TEST(BenchConv, NamesTheConditionsInTheAxes) {
   for (const Cell& cell : cells) EXPECT_EQ(cell.measure(sampler).status, Status::ok);
 }
 
+std::vector<std::pair<Axes, Measurement>> measure_layouts(LayerSelection selection) {
+  selection.layouts = {std::nullopt, backend::LayoutKind::nchw, backend::LayoutKind::nhwc};
+  const auto group = backend::local_group(1);
+  const std::vector networks{tiny()};
+  const Sampler sampler(*group.front(), quick);
+  std::vector<std::pair<Axes, Measurement>> rows;
+  for (const Cell& cell :
+       layer_cells(workbench(Fault::none), networks, selection, *group.front())) {
+    rows.emplace_back(cell.axes, cell.measure(sampler));
+  }
+  return rows;
+}
+
+TEST(BenchConv, MeasuresALayoutOrSaysWhyNot) {
+  const auto rows = measure_layouts(everything());
+  EXPECT_EQ(rows.size(), 3 * 14U);
+  for (const auto& [axes, row] : rows) {
+    const bool refused = axes.contains("layout") && axes.at("layout") == "nhwc";
+    EXPECT_EQ(row.status, refused ? Status::unsupported : Status::ok) << row.reason;
+    if (refused) {
+      EXPECT_EQ(row.reason, "fake keeps activations in nchw only, not in nhwc");
+    }
+  }
+}
+
+TEST(BenchConv, ComparesAlgorithmsInALayout) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  selection.layers = {"conv2"};
+  selection.passes = {Pass::forward};
+  std::map<std::string, std::vector<std::string>> algorithms;
+  for (const auto& [axes, row] : measure_layouts(selection)) {
+    const std::string layout = axes.contains("layout") ? axes.at("layout") : "none";
+    algorithms[layout].push_back(axes.at("algorithm") + " " + std::string(status_name(row.status)));
+  }
+  const std::vector<std::string> all{"chosen ok", "good ok", "off wrong", "gone unsupported"};
+  EXPECT_EQ(algorithms["none"], all);
+  EXPECT_EQ(algorithms["nchw"], all);
+  EXPECT_EQ(algorithms["nhwc"], (std::vector<std::string>{"chosen unsupported"}));
+}
+
+TEST(BenchConv, TellsTheLayoutsThatAConvolutionHas) {
+  const Measurement row = measure(Fault::none, everything()).at("conv2 forward");
+  EXPECT_TRUE(row.implementation.ends_with("; input nchw, filters nchw, output nchw"))
+      << row.implementation;
+}
+
 TEST(BenchConv, MeasuresOnceWhatSeveralNetworksRun) {
   const auto group = backend::local_group(1);
   const std::vector networks{tiny(), tiny()};

@@ -55,6 +55,13 @@ std::vector<std::string> names(std::vector<Cell> cells) {
   return result;
 }
 
+TEST(RunnerNames, TellALayoutFromNone) {
+  const auto result = names({cell({{"layer", "res2a"}, {"batch", "8"}}),
+                             cell({{"layer", "res2a"}, {"batch", "8"}, {"layout", "nhwc"}})});
+  EXPECT_EQ(result,
+            (std::vector<std::string>{"conv/res2a/batch:8", "conv/res2a/batch:8/layout:nhwc"}));
+}
+
 TEST(RunnerNames, JoinTheAxesThatTellCellsApart) {
   const auto result = names({cell({{"network", "resnet50"},
                                    {"layer", "res2a"},

@@ -1,0 +1,162 @@
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/suite.hpp"
+#include "app/verb.hpp"
+#include "backend/comm/communicator.hpp"
+#include "bench/benchmark.hpp"
+#include "core/config_path.hpp"
+#include "core/error.hpp"
+
+/// The commands of the suites that come with the program, read as the program reads them, without
+/// doing what they say: a misspelt option must not be found after hours.
+namespace dlscale::app {
+namespace {
+
+/// Thrown where the program would begin to do what it was told.
+struct WasRead {};
+
+/// The program's command line, which is only read.
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.require_subcommand(1);
+    for (const Verb* verb : family<Verb>().members) {
+      verb->declare(*app_.add_subcommand(std::string(verb->name)), result_);
+    }
+    app_.immediate_callback();  // before those of the subcommands
+    app_.callback([] { throw WasRead{}; });
+  }
+
+  /// Throws CLI::ParseError.
+  void read(std::vector<std::string> words) {
+    std::ranges::reverse(words);  // as the library wants them
+    try {
+      app_.parse(std::move(words));
+    } catch (const WasRead&) {
+      return;
+    }
+    ADD_FAILURE() << "the command was carried out";
+  }
+
+  /// That of the benchmark that was read.
+  [[nodiscard]] const CLI::App& benchmark() const {
+    return *app_.get_subcommands().front()->get_subcommands().front();
+  }
+
+ private:
+  CLI::App app_;
+  ExitCode result_ = ExitCode::ok;
+};
+
+/// What is wrong with the options, empty if nothing is.
+std::string complaint(const SuiteStep& step) {
+  CommandLine line;
+  try {
+    line.read(step.words);
+  } catch (const CLI::ParseError& error) {
+    return error.what();
+  }
+  if (step.words.front() != "bench") return "";
+  const std::vector<std::string> unknown = line.benchmark().remaining();
+  return unknown.empty() ? "" : "unknown: " + unknown.front();
+}
+
+std::string option_name(std::string_view axis) {
+  std::string name = "--" + std::string(axis);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+/// The context of a benchmark from its command. All algorithms would be created to be listed: what
+/// training uses stands for them.
+bench::Context context_of(const bench::Benchmark& benchmark, const SuiteStep& step,
+                          backend::Communicator& communicator) {
+  CommandLine line;
+  line.read(step.words);
+  std::map<std::string, std::string> given;
+  for (const bench::Axis& axis : benchmark.axes) {
+    const CLI::Option* option = line.benchmark().get_option(option_name(axis.name));
+    if (option->count() > 0) given[std::string(axis.name)] = option->as<std::string>();
+  }
+  std::set<std::string> named;
+  for (const auto& [axis, value] : given) named.insert(axis);
+  if (const auto all = given.find("algorithms"); all != given.end()) {
+    EXPECT_TRUE(all->second == "all" || all->second == "chosen") << step.name;
+    all->second = "chosen";
+  }
+  bench::Context context = bench::make_context(benchmark, std::move(given), communicator);
+  context.given = std::move(named);
+  context.values["cores_per_rank"] = std::string("1");
+  return context;
+}
+
+bool reads_pictures(const bench::Benchmark& benchmark) {
+  return std::ranges::any_of(benchmark.axes,
+                             [](const bench::Axis& axis) { return axis.name == "data"; });
+}
+
+class ShippedSuite : public testing::TestWithParam<std::string> {
+ protected:
+  static std::vector<SuiteStep> steps() {
+    return load_suite(GetParam(), {{"out", "here"},
+                                   {"data", "there"},
+                                   {"workers", "2"},
+                                   {"cores", "1"},
+                                   {"threads", "1"}})
+        .steps;
+  }
+};
+
+TEST_P(ShippedSuite, HasOptionsThatTheProgramKnows) {
+  for (const SuiteStep& step : steps()) EXPECT_EQ(complaint(step), "") << step.name;
+}
+
+TEST_P(ShippedSuite, NamesNetworksListsAndValuesThatThereAre) {
+  const auto group = backend::local_group(1);
+  for (const SuiteStep& step : steps()) {
+    if (step.words.front() != "bench") continue;
+    const auto* benchmark = family<bench::Benchmark>().find(step.words.at(1));
+    ASSERT_NE(benchmark, nullptr) << step.name;
+    if (reads_pictures(*benchmark)) continue;  // which other steps make
+    bench::Context context = context_of(*benchmark, step, *group.front());
+    try {
+      EXPECT_FALSE(benchmark->cells(context).empty()) << step.name;
+    } catch (const Unsupported&) {  // by this build or machine
+    } catch (const Error& error) {
+      ADD_FAILURE() << step.name << ": " << error.what();
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShippedSuite, testing::ValuesIn(config_names("suites")),
+                         [](const auto& suite) { return suite.param; });
+
+SuiteStep step_of(std::vector<std::string> words) {
+  SuiteStep step;
+  step.words = std::move(words);
+  return step;
+}
+
+TEST(Commands, ThatTheProgramWouldRefuseAreFound) {
+  EXPECT_EQ(complaint(step_of({"bench", "conv", "--layers", "convolution", "-o", "x"})), "");
+  EXPECT_NE(complaint(step_of({"bench", "conv", "--layer", "convolution"})), "");
+  EXPECT_NE(complaint(step_of({"bench", "conv", "--max-time", "soon"})), "");
+  EXPECT_NE(complaint(step_of({"bench", "conf"})), "");
+  EXPECT_NE(complaint(step_of({"roofline", "show", "x", "--thread", "1"})), "");
+  const auto group = backend::local_group(1);
+  const auto* gemm = family<bench::Benchmark>().find("gemm");
+  bench::Context context =
+      context_of(*gemm, step_of({"bench", "gemm", "--list", "transfromer"}), *group.front());
+  EXPECT_THROW(static_cast<void>(gemm->cells(context)), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::app
