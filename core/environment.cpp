@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "core/build_info.hpp"
+#include "core/physical_memory.hpp"
 
 namespace dlscale {
 namespace {
@@ -98,10 +99,6 @@ std::string governor() {
   return word.empty() ? "unknown" : word;
 }
 
-double memory_bytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 /// Only what changes results, so that no secret of the user's shell gets into a result file.
 std::map<std::string, std::string> recorded_variables() {
   std::map<std::string, std::string> variables;
@@ -127,7 +124,7 @@ Environment capture_environment() {
   environment.affinity = affinity_text();
   environment.kernel = kernel_text();
   environment.governor = governor();
-  environment.memory_bytes = memory_bytes();
+  environment.memory_bytes = physical_memory().si();
   const BuildInfo build = build_info();
   environment.compiler = build.compiler;
   environment.flags = build.flags;
