@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/host/data_caches.hpp"
+#include "bench/memory/chase_pieces.hpp"
 #include "bench/memory/host_chase.hpp"
 #include "bench/memory/host_latency.hpp"
 #include "bench/memory/host_sweep.hpp"
@@ -88,6 +89,7 @@ void compare_with_system(Measurement& measurement, std::span<const CacheLevel> l
   if (caches.levels.empty()) return;
   const std::vector<ToldCache> matched = match(caches.levels, levels);
   measurement.implementation += fmt::format("; {}: {}", caches.source, comparison(matched));
+  if (const auto smaller = last_is_smaller(matched)) measurement.warnings.push_back(*smaller);
   std::vector<double> told;
   told.reserve(matched.size());
   for (const ToldCache& each : matched) told.push_back(each.told.size.si());
@@ -117,7 +119,7 @@ Measurement measure(HostSweep& sweep, std::size_t stride, PageSize pages) {
   Measurement measurement = sweep.verdict();
   measurement.implementation =
       fmt::format("pointer chases, {} pieces of {} accesses at most of each size",
-                  HostSweep::most_pieces, HostSweep::accesses_of_piece);
+                  HostSweep::most_pieces, ChasePieces::accesses);
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "working_set", "B", done.bytes);
   sweep.add_series(measurement, "latency", "s", done.latencies);

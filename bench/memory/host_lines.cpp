@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend/host/data_caches.hpp"
+#include "bench/memory/chase_pieces.hpp"
 #include "bench/memory/host_chase.hpp"
 #include "bench/memory/host_latency.hpp"
 #include "bench/memory/host_sweep.hpp"
@@ -67,7 +68,7 @@ Measurement measure_line(HostSweep& sweep, PageSize pages) {
   Measurement measurement = sweep.verdict();
   measurement.implementation =
       fmt::format("pairs of accesses, {} pieces of {} accesses at most of each distance",
-                  HostSweep::most_pieces, HostSweep::accesses_of_piece);
+                  HostSweep::most_pieces, ChasePieces::accesses);
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "distance", "B", distances);
   sweep.add_series(measurement, "latency", "s", latencies);
@@ -116,10 +117,9 @@ Measurement measure_reach(HostSweep& sweep, PageSize pages) {
         sweep.visit(spread_places(size / page * usual_line, usual_line), 1, packed_pages));
   }
   Measurement measurement = sweep.verdict();
-  measurement.implementation =
-      fmt::format("pointer chases by pages of {}, {} pieces of {} accesses at most of each size",
-                  to_text(Bytes(static_cast<double>(page))), HostSweep::most_pieces,
-                  HostSweep::accesses_of_piece);
+  measurement.implementation = fmt::format(
+      "pointer chases by pages of {}, {} pieces of {} accesses at most of each size",
+      to_text(Bytes(static_cast<double>(page))), HostSweep::most_pieces, ChasePieces::accesses);
   if (measurement.status != Status::ok) return measurement;
   sweep.add_series(measurement, "working_set", "B", bytes);
   sweep.add_series(measurement, "latency", "s", spread);

@@ -8,7 +8,6 @@
 
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
-#include "backend/host/preemptions.hpp"
 #include "bench/gather.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/room.hpp"
@@ -44,13 +43,10 @@ std::vector<double> HostSweep::undisturbed(HostChase& chase) {
            elapsed > longest_time;
   };
   while (all.size() < fewest_pieces || !enough()) {
-    const auto before = backend::preemptions();
-    chase.refresh();
-    all.push_back(chase.run(accesses_of_piece).si());
-    if (backend::preemptions() == before) own.push_back(all.back());
+    const ChasePiece piece = pieces_.time(chase);
+    all.push_back(piece.access.si());
+    if (!piece.interrupted) own.push_back(all.back());
   }
-  pieces_ += static_cast<double>(all.size());
-  interrupted_ += static_cast<double>(all.size() - own.size());
   return own.empty() ? all : own;
 }
 
@@ -72,14 +68,7 @@ Measurement HostSweep::verdict() const {
   Measurement measurement;
   measurement.max_relative_error = 0;
   add_series(measurement, "core_clock", "Hz", clocks_);
-  const double interrupted = sum_of_ranks(*communicator_, interrupted_);
-  const double pieces = sum_of_ranks(*communicator_, pieces_);
-  if (interrupted > 0) {
-    measurement.warnings.push_back(fmt::format(
-        "the system interrupted {} of {} pieces of the chases, which count only where no others "
-        "were left; what it ran meanwhile took a part of the caches. Stop other programs.",
-        interrupted, pieces));
-  }
+  measurement.warnings = pieces_.warnings(*communicator_);
   return measurement;
 }
 

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "bench/memory/host_chase.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::bench {
+
+/// A part of a chase that was timed on its own.
+struct ChasePiece {
+  Seconds access;            ///< mean time of one
+  bool interrupted = false;  ///< the system ran something else meanwhile, which took its caches
+};
+
+/// Times chases in pieces, which are short beside the time that a system gives a thread at once,
+/// and counts those that it interrupted.
+class ChasePieces {
+ public:
+  static constexpr int accesses = 4096;  ///< of a piece
+
+  /// Gives back to the caches what others have driven out (HostChase::refresh), then times a piece.
+  ChasePiece time(HostChase& chase);
+
+  /// A warning with advice if the system interrupted pieces of any rank. Collective.
+  [[nodiscard]] std::vector<std::string> warnings(backend::Communicator& communicator) const;
+
+ private:
+  double pieces_ = 0;
+  double interrupted_ = 0;  ///< of them
+};
+
+}  // namespace dlscale::bench
