@@ -16,6 +16,7 @@
 #include "bench/memory/host_chase.hpp"
 #include "bench/memory/host_sweep.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 
 namespace dlscale::bench {
 namespace {

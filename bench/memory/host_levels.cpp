@@ -12,6 +12,7 @@
 #include "bench/memory/host_sweep.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/told_caches.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 

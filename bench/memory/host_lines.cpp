@@ -11,6 +11,7 @@
 #include "bench/memory/host_sweep.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/line_size.hpp"
+#include "bench/unsupported.hpp"
 #include "core/quantity_text.hpp"
 
 namespace dlscale::bench {

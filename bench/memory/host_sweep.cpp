@@ -82,13 +82,6 @@ std::vector<SizeLatency> HostSweep::slowest(const std::vector<double>& bytes,
   return paired(bytes, slowest_rank(gather(*communicator_, mine)));
 }
 
-Measurement unsupported(const Unsupported& error) {
-  Measurement measurement;
-  measurement.status = Status::unsupported;
-  measurement.reason = error.what();
-  return measurement;
-}
-
 Measurement wrong_chase(double places) {
   Measurement measurement;
   measurement.status = Status::wrong;

@@ -50,8 +50,6 @@ class HostSweep {
   std::vector<double> clocks_;
 };
 
-/// A row that says why it could not be measured.
-Measurement unsupported(const Unsupported& error);
 /// A row whose chases are wrong at so many places.
 Measurement wrong_chase(double places);
 
