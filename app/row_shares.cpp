@@ -10,6 +10,7 @@
 #include "core/fnv1a.hpp"
 #include "core/lowering/method.hpp"
 #include "core/step.hpp"
+#include "core/usable_rows.hpp"
 #include "model/roofline/kernel_sample.hpp"
 #include "model/roofline/measured_roofline.hpp"
 #include "report/kernel_study.hpp"
@@ -108,7 +109,7 @@ Seconds RowShares::least_time(const Measurement& measurement) const {
   }
   ResultFile alone;
   alone.measurements = {measurement};
-  alone.measurements.front().axes["values"] = std::string("normal");
+  alone.measurements.front().axes.erase("values");
   alone.measurements.front().axes["ranks_on_node"] = std::string("1");
   alone.measurements.front().axes.erase("layout");
   model::LeftOut left_out;
@@ -118,8 +119,7 @@ Seconds RowShares::least_time(const Measurement& measurement) const {
 
 void RowShares::add(Measurement& measurement) const {
   const auto time = measurement.series.find("time");
-  const bool ended = measurement.status == Status::ok || measurement.status == Status::unstable;
-  if (!ended || time == measurement.series.end() || !measurement.work) return;
+  if (!is_timed(measurement) || time == measurement.series.end() || !measurement.work) return;
   const Seconds median(time->second.summary.median);
   if (median <= Seconds(0) || !is_known(measurement)) return;
   const std::string& dtype = measurement.axis("dtype");

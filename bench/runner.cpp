@@ -18,6 +18,7 @@
 #include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/replaceable.hpp"
+#include "core/usable_rows.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -58,7 +59,7 @@ class Runner {
     measurement.benchmark = benchmark_->name;
     measurement.axes.insert(cell.axes.begin(), cell.axes.end());
     if (repetitions_ > 1) measurement.axes["repeat"] = std::to_string(repetition);
-    if (measurement.status == Status::ok || measurement.status == Status::unstable) ++measured_;
+    if (is_timed(measurement)) ++measured_;
     if (sampler_.communicator().rank() == 0) {
       if (*complete_) (*complete_)(measurement);
       (*sink_)(measurement);

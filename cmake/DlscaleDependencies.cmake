@@ -100,3 +100,11 @@ if(NOT DLSCALE_WITH_FFTW STREQUAL "OFF" AND PkgConfig_FOUND AND TARGET PkgConfig
   pkg_check_modules(FFTW QUIET IMPORTED_TARGET fftw3f)
 endif()
 dlscale_found(FFTW PkgConfig::FFTW "libfftw3-dev, and what DLSCALE_WITH_HIGHWAY needs")
+
+# Intel's oneMKL may be passed on, but is no open-source program: never by default.
+dlscale_option(MKL "Convolutions by the transforms of Intel's oneMKL, to compare with ours" OFF)
+if(NOT DLSCALE_WITH_MKL STREQUAL "OFF" AND TARGET PkgConfig::HIGHWAY)
+  include(DlscaleMkl)
+endif()
+dlscale_found(MKL dlscale::mkl "Intel's oneMKL, so new that it has DFTI_FWD_STRIDES, as 2026.2 (mkl-devel of \
+PyPI or conda, its folder in CMAKE_PREFIX_PATH; or oneAPI's, with MKLROOT set), and what DLSCALE_WITH_HIGHWAY needs")

@@ -18,6 +18,7 @@
 
 #include "core/build_info.hpp"
 #include "core/fnv1a.hpp"
+#include "core/physical_memory.hpp"
 
 namespace dlscale {
 namespace {
@@ -89,10 +90,6 @@ std::string governor() {
   return word.empty() ? "unknown" : word;
 }
 
-double memory_bytes() {
-  return static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-}
-
 /// Only what changes results, so that no secret of the user's shell gets into a result file.
 std::map<std::string, std::string> recorded_variables() {
   std::map<std::string, std::string> variables;
@@ -118,7 +115,7 @@ Environment capture_environment() {
   environment.affinity = affinity_text();
   environment.kernel = kernel_text();
   environment.governor = governor();
-  environment.memory_bytes = memory_bytes();
+  environment.memory_bytes = physical_memory().si();
   const BuildInfo build = build_info();
   environment.compiler = build.compiler;
   environment.flags = build.flags;

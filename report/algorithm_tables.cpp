@@ -13,6 +13,7 @@
 
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
 #include "report/axes.hpp"
 #include "report/numbers.hpp"
 #include "report/rates.hpp"
@@ -26,10 +27,6 @@ using Rows = std::vector<const Measurement*>;
 constexpr std::string_view kept_filters = "_kept_filters";
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
-
-bool usable(const Measurement& measurement) {
-  return measurement.status == Status::ok || measurement.status == Status::unstable;
-}
 
 Seconds time_of(const Measurement& measurement) {
   return Seconds(measurement.at("time").summary.median);
@@ -97,7 +94,7 @@ ByAlgorithm by_algorithm(const Rows& rows) {
   ByAlgorithm middle;
   for (auto& [algorithm, repeats] : all) {
     Rows timed = repeats;
-    std::erase_if(timed, [](const Measurement* row) { return !usable(*row); });
+    std::erase_if(timed, [](const Measurement* row) { return !is_timed(*row); });
     std::ranges::stable_sort(timed, {}, [](const Measurement* row) { return time_of(*row); });
     middle[algorithm] = timed.empty() ? repeats.front() : timed[timed.size() / 2];
   }
@@ -114,7 +111,7 @@ bool keeps_filters(const Measurement& measurement) {
 Rows ranking(const ByAlgorithm& all) {
   Rows timed;
   for (const auto& [algorithm, row] : all) {
-    if (usable(*row) && !keeps_filters(*row)) timed.push_back(row);
+    if (is_timed(*row) && !keeps_filters(*row)) timed.push_back(row);
   }
   std::ranges::stable_sort(timed, {}, [](const Measurement* row) { return time_of(*row); });
   return timed;
@@ -123,7 +120,7 @@ Rows ranking(const ByAlgorithm& all) {
 Cell time_cell(const ByAlgorithm& all, const std::string& algorithm) {
   const auto found = all.find(algorithm);
   if (found == all.end()) return {""};
-  if (usable(*found->second)) return {milliseconds(time_of(*found->second))};
+  if (is_timed(*found->second)) return {milliseconds(time_of(*found->second))};
   const bool refused = found->second->status == Status::unsupported;
   return {refused ? "–" : std::string(status_name(found->second->status)),
           refused ? Tone::plain : Tone::bad};
@@ -207,7 +204,7 @@ std::string error_text(const std::optional<double>& error) {
 }
 
 std::string interval_text(const Measurement& measurement) {
-  if (!usable(measurement)) return "";
+  if (!is_timed(measurement)) return "";
   return "±" + percent(relative_half_width(measurement.at("time").summary));
 }
 
@@ -247,7 +244,7 @@ std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
   const auto add = [&fields](const char* heading, auto text) {
     fields.push_back({{heading}, std::move(text)});
   };
-  add("ms", [](const Measurement& m) { return usable(m) ? milliseconds(time_of(m)) : ""; });
+  add("ms", [](const Measurement& m) { return is_timed(m) ? milliseconds(time_of(m)) : ""; });
   add("95 %", interval_text);
   add("effective GFLOP/s", [](const Measurement& m) { return giga(rates(m).flops); });
   add("executed GFLOP/s", [](const Measurement& m) { return giga(rates(m).algorithmic); });
@@ -271,8 +268,8 @@ std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
 void sort_rows(Rows& rows) {
   const auto place = [](const Measurement* row) {
     Axes rest = condition_of(*row);
-    const double time = usable(*row) ? time_of(*row).si() : 0;
-    return std::tuple(case_of(*row).pass, std::stoll("0" + rest["batch"]), rest, !usable(*row),
+    const double time = is_timed(*row) ? time_of(*row).si() : 0;
+    return std::tuple(case_of(*row).pass, std::stoll("0" + rest["batch"]), rest, !is_timed(*row),
                       time);
   };
   std::ranges::stable_sort(rows, {}, place);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/slowest_rank.hpp"
+#include "core/usable_rows.hpp"
 #include "report/environment_rows.hpp"
 #include "report/measured_runs.hpp"
 #include "report/ratio.hpp"
@@ -36,7 +37,7 @@ void add(Cells& cells, const Measurement& measurement) {
   cell.benchmark = measurement.benchmark;
   cell.axes = measurement.axes;
   cell.axes.erase("repeat");
-  if (measurement.status != Status::ok && measurement.status != Status::unstable) {
+  if (!is_timed(measurement)) {
     cell.trouble = fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
     return;
   }

@@ -10,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/fuse.hpp"
 #include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
 #include "report/phases.hpp"
 
 namespace dlscale::report {
@@ -117,10 +118,6 @@ auto order(const MeasuredRun& measured) {
                     measured.key);
 }
 
-bool has_times(const Measurement& measurement) {
-  return measurement.status == Status::ok || measurement.status == Status::unstable;
-}
-
 void leave_out(MeasuredRuns& collected, const Measurement& measurement) {
   collected.notes.push_back(fmt::format("left out: {} is {} ({})", measurement.key(),
                                         status_name(measurement.status), measurement.reason));
@@ -160,7 +157,7 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
   if (measurement.benchmark == "e2e") add_older(bare.axes);
   if (measurement.benchmark == "conv") {
     bare.axes.try_emplace("fuse", "none");
-    bare.axes.try_emplace("values", "normal");
+    bare.axes.try_emplace("values", normal_values);
   }
   for (const std::string_view name : axes) bare.axes.erase(std::string(name));
   return bare.key();
@@ -173,7 +170,7 @@ MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& 
     for (const Measurement& measurement : file.measurements) {
       if (measurement.benchmark != "e2e") continue;
       const std::string problem = objection ? objection(file, measurement) : "";
-      if (!has_times(measurement)) {
+      if (!is_timed(measurement)) {
         leave_out(collected, measurement);
       } else if (!has_phases(measurement)) {
         leave_out_whole(collected, measurement);

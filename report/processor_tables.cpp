@@ -10,6 +10,7 @@
 
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
 #include "report/axes.hpp"
 #include "report/numbers.hpp"
 #include "report/rates.hpp"
@@ -24,8 +25,7 @@ Rows rows_of(std::span<const ResultFile> results, std::string_view benchmark) {
   Rows rows;
   for (const ResultFile& file : results) {
     for (const Measurement& each : file.measurements) {
-      const bool usable = each.status == Status::ok || each.status == Status::unstable;
-      if (each.benchmark == benchmark && usable) rows.push_back(&each);
+      if (each.benchmark == benchmark && is_timed(each)) rows.push_back(&each);
     }
   }
   return rows;

@@ -29,7 +29,7 @@ VENDOR_HEADERS = [
     (re.compile(r"(cuda|cudnn|cublas|cufft|curand|nvml|nvToolsExt)\w*\.h"), ["backend/compute/cuda/", "backend/comm/nccl/"]),
     (re.compile(r"(oneapi/)?dnnl\S*\.hp*$"), ["backend/compute/onednn/"]),
     (re.compile(r"omp\.h$"), ["backend/compute/"]),
-    (re.compile(r"fftw3\S*\.h$"), ["backend/compute/native/fft/"]),
+    (re.compile(r"fftw3\S*\.h$|mkl\w*\.h$"), ["backend/compute/native/fft/"]),
     (re.compile(r"hwloc\S*\.h$"), ["backend/host/"]),
     (re.compile(r"\w*intrin\.h$|arm_neon\.h$"), ["backend/compute/", "backend/host/simd/"]),
 ]

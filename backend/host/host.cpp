@@ -16,6 +16,7 @@
 #include "backend/host/data_caches.hpp"
 #include "backend/host/topology.hpp"
 #include "core/error.hpp"
+#include "core/physical_memory.hpp"
 
 namespace dlscale::backend {
 namespace {
@@ -63,11 +64,6 @@ bool bound_by_launcher() {
 const Topology& machine() {
   static const Topology found = read_topology();
   return found;
-}
-
-Bytes physical_memory() {
-  return Bytes(static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-               static_cast<double>(sysconf(_SC_PAGESIZE)));
 }
 
 ConfigError too_few_cores(int share, int cores_per_rank, std::size_t usable) {

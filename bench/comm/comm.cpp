@@ -16,6 +16,7 @@
 #include "bench/comm/messages.hpp"
 #include "bench/comm/rotating_buffers.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -155,12 +156,9 @@ Measurement measure(const Message& message, const Sampler& sampler) {
 }
 
 Measurement nothing_to_send(const std::string& collective) {
-  Measurement measurement;
-  measurement.status = Status::unsupported;
-  measurement.reason = fmt::format(
+  return unsupported(Unsupported(fmt::format(
       "{} among 1 rank moves nothing. Start several ranks: mpirun -n 2 dlscale bench comm",
-      collective);
-  return measurement;
+      collective)));
 }
 
 std::vector<std::string> choices(const Context& context, std::string_view axis,

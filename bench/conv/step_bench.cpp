@@ -79,9 +79,10 @@ Finding StepBench::find(int ranks_on_node) {
     expect_memory(workbench_->device(), tensors, Bytes(), ranks_on_node);
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
     const bool accumulates = kernel_.step.pass == Pass::accumulate;
-    if (!accumulates && (variant_.algorithm || variant_.layout)) make_own_operation(plan);
-    if (accumulates) static_cast<void>(gradient(plan));  // throws where there is none so
-    if (!accumulates) {  // its workspace is known once it is created
+    if (accumulates) {
+      static_cast<void>(gradient(plan));  // throws where there is none so
+    } else {                              // its workspace is known once it is created
+      if (variant_.algorithm || variant_.layout) make_own_operation(plan);
       expect_memory(workbench_->device(), tensors + workspace_of(operation(plan)), Bytes(),
                     ranks_on_node);
     }

@@ -1,7 +1,6 @@
 #include "bench/io/io_cell.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 
 #include "bench/io/page_cache.hpp"
 #include "bench/together.hpp"
+#include "core/physical_memory.hpp"
 #include "train/file.hpp"
 #include "train/jpeg.hpp"
 #include "train/picture_loader.hpp"
@@ -66,13 +66,11 @@ std::unique_ptr<train::DataPipeline> make_pipeline(const IoCell& cell,
 
 /// Brings the files into the page cache, as many as fit in half of the memory.
 void read_all(const DataSet& data) {
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  double total = 0;
+  Bytes total;
   std::vector<std::uint8_t> bytes;
   for (const DataSet::Picture& picture : data.pictures) {
-    total += static_cast<double>(picture.bytes);
-    if (total > memory / 2) return;
+    total += Bytes(static_cast<double>(picture.bytes));
+    if (total > physical_memory() / 2) return;
     const Residency found = residency(picture.path);
     if (found.cached < found.pages) train::read_file(picture.path, bytes);
   }

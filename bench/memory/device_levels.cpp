@@ -10,6 +10,7 @@
 #include "bench/memory/device_probe.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 #include "core/slowest_rank.hpp"
 #include "core/statistics.hpp"
@@ -104,8 +105,7 @@ Measurement measure_levels(ProbeStand& stand, std::size_t stride, backend::Chase
       return to_measurement(sweep(stand, stride, path, communicator, runs), communicator);
     });
   } catch (const Unsupported& error) {
-    measurement.status = Status::unsupported;
-    measurement.reason = error.what();
+    measurement = unsupported(error);
   }
   measurement.implementation = fmt::format("pointer chases, {} runs of each size", runs_of_each);
   return measurement;

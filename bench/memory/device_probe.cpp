@@ -10,6 +10,7 @@
 
 #include "bench/gather.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -94,13 +95,6 @@ Measurement wrong_result(double wrong) {
   Measurement measurement;
   measurement.status = Status::wrong;
   measurement.reason = fmt::format("{} elements are not what they should be", wrong);
-  return measurement;
-}
-
-Measurement unsupported(const Unsupported& error) {
-  Measurement measurement;
-  measurement.status = Status::unsupported;
-  measurement.reason = error.what();
   return measurement;
 }
 

@@ -44,10 +44,9 @@ class HostChase {
   /// that was among the first of the last round.
   void refresh();
 
-  static constexpr int usual_accesses = 65536;
   /// Goes on where the last run stopped, for so many accesses, a multiple of 16; the mean time of
   /// one.
-  Seconds run(int accesses = usual_accesses);
+  Seconds run(int accesses);
 
  private:
   [[nodiscard]] std::size_t count_wrong() const;

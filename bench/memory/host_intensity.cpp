@@ -9,10 +9,10 @@
 #include "bench/gather.hpp"
 #include "bench/memory/array.hpp"
 #include "bench/memory/host_peak.hpp"
-#include "bench/memory/host_sweep.hpp"
 #include "bench/memory/stream.hpp"
 #include "bench/memory/team.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {

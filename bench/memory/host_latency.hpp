@@ -16,8 +16,9 @@ struct HostChaseSpec {
 /// Each of these runs on all ranks at once, one thread of each, bound to the first of its cores.
 /// The status is `unsupported` where the system has no such pages.
 
-/// Samples of 65536 accesses. Series: "time" of an access (their mean), "core_clock" (Hz, measured
-/// right after each sample), and "cycles" of an access by that clock.
+/// Samples of a piece of 4096 accesses each, taken anew where the system interrupted one
+/// (chase_pieces.hpp). Series: "time" of an access (their mean), "core_clock" (Hz, measured right
+/// after each sample), and "cycles" of an access by that clock.
 Measurement measure_host_chase(const HostChaseSpec& spec, const Sampler& sampler);
 
 /// Chases over working sets of 4 KiB to four times the last-level cache (256 MiB where the system

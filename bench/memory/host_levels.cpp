@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "backend/host/data_caches.hpp"
+#include "bench/memory/chase_pieces.hpp"
 #include "bench/memory/host_chase.hpp"
 #include "bench/memory/host_latency.hpp"
 #include "bench/memory/host_sweep.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/told_caches.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 
@@ -88,6 +90,7 @@ void compare_with_system(Measurement& measurement, std::span<const CacheLevel> l
   if (caches.levels.empty()) return;
   const std::vector<ToldCache> matched = match(caches.levels, levels);
   measurement.implementation += fmt::format("; {}: {}", caches.source, comparison(matched));
+  if (const auto smaller = last_is_smaller(matched)) measurement.warnings.push_back(*smaller);
   std::vector<double> told;
   told.reserve(matched.size());
   for (const ToldCache& each : matched) told.push_back(each.told.size.si());

@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "backend/host/data_caches.hpp"
+#include "bench/memory/chase_pieces.hpp"
 #include "bench/memory/host_chase.hpp"
 #include "bench/memory/host_latency.hpp"
 #include "bench/memory/host_sweep.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/line_size.hpp"
+#include "bench/unsupported.hpp"
 #include "core/quantity_text.hpp"
 
 namespace dlscale::bench {

@@ -8,7 +8,6 @@
 
 #include "backend/host/core_clock.hpp"
 #include "backend/host/host.hpp"
-#include "backend/host/preemptions.hpp"
 #include "bench/gather.hpp"
 #include "bench/memory/level_series.hpp"
 #include "bench/memory/room.hpp"
@@ -44,13 +43,10 @@ std::vector<double> HostSweep::undisturbed(HostChase& chase) {
            elapsed > longest_time;
   };
   while (all.size() < fewest_pieces || !enough()) {
-    const auto before = backend::preemptions();
-    chase.refresh();
-    all.push_back(chase.run(accesses_of_piece).si());
-    if (backend::preemptions() == before) own.push_back(all.back());
+    const ChasePiece piece = pieces_.time(chase);
+    all.push_back(piece.access.si());
+    if (!piece.interrupted) own.push_back(all.back());
   }
-  pieces_ += static_cast<double>(all.size());
-  interrupted_ += static_cast<double>(all.size() - own.size());
   return own.empty() ? all : own;
 }
 
@@ -68,25 +64,17 @@ double HostSweep::visit(std::span<const std::size_t> places, std::size_t in_a_ro
 
 Measurement HostSweep::verdict(std::string_view chases, std::string_view of_each) const {
   const double wrong = sum_of_ranks(*communicator_, wrong_);
-  const double interrupted = sum_of_ranks(*communicator_, interrupted_);
-  const double pieces = sum_of_ranks(*communicator_, pieces_);
   Measurement measurement;
   if (wrong > 0) {
     measurement = wrong_chase(wrong);
   } else {
     measurement.max_relative_error = 0;
     add_series(measurement, "core_clock", "Hz", clocks_);
+    measurement.warnings = pieces_.warnings(*communicator_);
   }
-  measurement.implementation = fmt::format(
-      "{}, {} pieces of {} accesses at most of each {}, the system interrupted {:.0f} of all "
-      "{:.0f}",
-      chases, most_pieces, accesses_of_piece, of_each, interrupted, pieces);
-  if (interrupted > 0 && wrong == 0) {
-    measurement.warnings.emplace_back(
-        "the system interrupted pieces of the chases (the implementation says how many), which "
-        "count only where no others were left; what it ran meanwhile took a part of the caches. "
-        "Stop other programs.");
-  }
+  measurement.implementation =
+      fmt::format("{}, {} pieces of {} accesses at most of each {}, {}", chases, most_pieces,
+                  ChasePieces::accesses, of_each, pieces_.count_text(*communicator_));
   return measurement;
 }
 
@@ -98,13 +86,6 @@ void HostSweep::add_series(Measurement& measurement, const char* name, const cha
 std::vector<SizeLatency> HostSweep::slowest(const std::vector<double>& bytes,
                                             const std::vector<double>& mine) const {
   return paired(bytes, slowest_rank(gather(*communicator_, mine)));
-}
-
-Measurement unsupported(const Unsupported& error) {
-  Measurement measurement;
-  measurement.status = Status::unsupported;
-  measurement.reason = error.what();
-  return measurement;
 }
 
 Measurement wrong_chase(double places) {

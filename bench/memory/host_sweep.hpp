@@ -9,6 +9,7 @@
 #include "backend/host/bound_thread.hpp"
 #include "backend/host/pages.hpp"
 #include "bench/memory/cache_levels.hpp"
+#include "bench/memory/chase_pieces.hpp"
 #include "bench/memory/host_chase.hpp"
 #include "core/error.hpp"
 #include "core/measurement.hpp"
@@ -19,11 +20,7 @@ namespace dlscale::bench {
 /// first of its cores as long as this lives. Every member function is collective.
 class HostSweep {
  public:
-  /// A working set is walked in pieces, which are short beside the time that a system gives a
-  /// thread at once. Before each the caches get back what others have driven out
-  /// (HostChase::refresh).
-  static constexpr int most_pieces = 72;
-  static constexpr int accesses_of_piece = 4096;
+  static constexpr int most_pieces = 72;  ///< of each working set
 
   explicit HostSweep(backend::Communicator& communicator);
 
@@ -52,13 +49,10 @@ class HostSweep {
   backend::Communicator* communicator_;
   std::optional<backend::BoundThread> bound_;
   double wrong_ = 0;
-  double pieces_ = 0;
-  double interrupted_ = 0;  ///< of them
+  ChasePieces pieces_;
   std::vector<double> clocks_;
 };
 
-/// A row that says why it could not be measured.
-Measurement unsupported(const Unsupported& error);
 /// A row whose chases are wrong at so many places.
 Measurement wrong_chase(double places);
 

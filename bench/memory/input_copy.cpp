@@ -12,6 +12,7 @@
 
 #include "backend/compute/precision.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -117,8 +118,7 @@ Measurement measure_input_copy(Workbench& workbench, const InputBatch& input,
   try {
     measurement = check_and_sample(workbench, input, sampler);
   } catch (const Unsupported& error) {
-    measurement.status = Status::unsupported;
-    measurement.reason = error.what();
+    measurement = unsupported(error);
   }
   const auto elements = static_cast<double>(input.batch * input.shape.elements());
   const auto element_size = static_cast<double>(sizeof(float) + element_bytes(input.dtype));

@@ -15,12 +15,12 @@
 #include "bench/combinations.hpp"
 #include "bench/host_doubts.hpp"
 #include "bench/memory/host_peak.hpp"
-#include "bench/memory/host_sweep.hpp"
 #include "bench/memory/isa_axis.hpp"
 #include "bench/memory/named.hpp"
 #include "bench/memory/peak_products.hpp"
 #include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 

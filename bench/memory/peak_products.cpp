@@ -7,8 +7,8 @@
 
 #include "bench/combinations.hpp"
 #include "bench/gemm/product_bench.hpp"
-#include "bench/memory/host_sweep.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {

@@ -1,7 +1,10 @@
 #include "bench/memory/team.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 
 #include "backend/host/host.hpp"
 #include "core/error.hpp"
@@ -13,6 +16,13 @@ namespace {
 std::vector<int> cores_for(int threads) {
   EXPECT(threads >= 1);
   const std::vector<int> usable = backend::usable_cores();
+  const std::size_t most = usable.size() * Team::most_threads_of_a_core;
+  if (static_cast<std::size_t>(threads) > most) {
+    throw ConfigError(fmt::format(
+        "{} threads on {} usable core(s) are more than {} each, which would measure how the system "
+        "takes turns. Give --threads at most {}.",
+        threads, usable.size(), Team::most_threads_of_a_core, most));
+  }
   std::vector<int> cores;
   cores.reserve(static_cast<std::size_t>(threads));
   for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) {
@@ -27,6 +37,18 @@ std::vector<int> cores_for(int threads) {
 Team::Team(int threads)
     : ready_(threads), done_(threads), cores_(cores_for(threads)), starts_(cores_.size()) {
   bound_.emplace(cores_.front());
+  try {
+    start_helpers(threads);
+  } catch (const std::system_error& error) {
+    // Those that were made wait for the caller and for those that were not.
+    static_cast<void>(ready_.arrive(threads - static_cast<int>(helpers_.size())));
+    throw ConfigError(fmt::format("of {} threads the system makes {} ({}). Give fewer --threads.",
+                                  threads, helpers_.size() + 1, error.what()));
+  }
+}
+
+void Team::start_helpers(int threads) {
+  helpers_.reserve(static_cast<std::size_t>(threads) - 1);
   for (int thread = 1; thread < threads; ++thread) {
     helpers_.emplace_back([this, thread] { help(thread); });
   }

@@ -18,7 +18,11 @@ namespace dlscale::bench {
 /// cores, some share one.
 class Team {
  public:
-  /// Throws LibraryError where the system refuses a core.
+  /// So many of them on one core would measure how the system takes turns.
+  static constexpr int most_threads_of_a_core = 64;
+
+  /// Throws ConfigError for more than so many on each usable core, and where the system makes no
+  /// more threads; LibraryError where it refuses a core.
   explicit Team(int threads);
   ~Team();
   Team(const Team&) = delete;
@@ -32,6 +36,7 @@ class Team {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void start_helpers(int threads);
   void help(int thread);
 
   std::barrier<> ready_;

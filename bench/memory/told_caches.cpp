@@ -15,6 +15,10 @@ double doublings_apart(Bytes told, const CacheLevel& level) {
   return std::abs(std::log2(static_cast<double>(level.bytes) / told.si()));
 }
 
+Bytes seen_of(const ToldCache& cache) {
+  return Bytes(static_cast<double>(std::max(cache.measured, cache.part)));
+}
+
 }  // namespace
 
 std::vector<ToldCache> match(std::span<const backend::DataCache> told,
@@ -55,14 +59,27 @@ std::string comparison(std::span<const ToldCache> caches) {
   std::string text;
   for (const ToldCache& each : caches) {
     const std::string size = to_text(each.told.size);
-    const std::size_t seen = std::max(each.measured, each.part);
-    const std::string found = seen == 0
-                                  ? "not seen"
-                                  : fmt::format("{} {}", each.part > 0 ? "seen up to" : "measured",
-                                                to_text(Bytes(static_cast<double>(seen))));
+    const Bytes seen = seen_of(each);
+    const std::string found =
+        seen == Bytes(0)
+            ? "not seen"
+            : fmt::format("{} {}", each.part > 0 ? "seen up to" : "measured", to_text(seen));
     text += fmt::format("{}L{} {} {}", text.empty() ? "" : ", ", each.told.level, size, found);
   }
   return text;
+}
+
+std::optional<std::string> last_is_smaller(std::span<const ToldCache> caches) {
+  if (caches.empty()) return std::nullopt;
+  const ToldCache& last = caches.back();
+  const Bytes seen = seen_of(last);
+  if (seen >= 0.75 * last.told.size) return std::nullopt;
+  return fmt::format(
+      "the system says that L{} has {}, but the latencies show {}: other programs, ranks or guests "
+      "of a virtual machine's host may hold the rest, or the host may grant less than it tells. "
+      "Measure one rank on a machine of its own to see all of it.",
+      last.told.level, to_text(last.told.size),
+      seen == Bytes(0) ? "no level of it" : to_text(seen) + " of it");
 }
 
 }  // namespace dlscale::bench

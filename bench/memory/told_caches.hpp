@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,5 +30,9 @@ double share_of_pages(double level, double larger_in_small, double larger_in_hug
 
 /// "L1 48.0 KiB measured 46.3 KiB, L3 32.0 MiB not seen"
 std::string comparison(std::span<const ToldCache> caches);
+
+/// Why the last cache may be smaller than the system says, and advice, where less than three
+/// quarters of it were seen; else nothing.
+std::optional<std::string> last_is_smaller(std::span<const ToldCache> caches);
 
 }  // namespace dlscale::bench

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/usable_rows.hpp"
 #include "model/calibrate/fit.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/pool.hpp"
@@ -29,10 +30,6 @@ void refuse_end_to_end(const ResultFile& file, const std::string& benchmark) {
       file.path.string()));
 }
 
-bool usable(const Measurement& measurement) {
-  return measurement.status == Status::ok || measurement.status == Status::unstable;
-}
-
 ByBenchmark sort_out(std::span<const ResultFile> results) {
   ByBenchmark sorted;
   for (const ResultFile& file : results) {
@@ -41,7 +38,7 @@ ByBenchmark sort_out(std::span<const ResultFile> results) {
       refuse_end_to_end(file, measurement.benchmark);
       const bool used = std::find(used_benchmarks.begin(), used_benchmarks.end(),
                                   measurement.benchmark) != used_benchmarks.end();
-      if (used && usable(measurement)) {
+      if (used && is_timed(measurement)) {
         sorted[measurement.benchmark].push_back({&measurement, file.path.string()});
       }
     }
@@ -155,13 +152,11 @@ KernelTime kernel_time(const Group& group) {
 /// of these axes.
 Group as_trained(const Group& all) {
   Group kept;
-  const auto is_or_lacks = [](const Sourced& one, const char* axis, std::string_view value) {
-    const auto found = one.measurement->axes.find(axis);
-    return found == one.measurement->axes.end() || found->second == value;
-  };
-  std::ranges::copy_if(all, std::back_inserter(kept), [&](const Sourced& one) {
-    return is_or_lacks(one, "algorithm", "chosen") && is_or_lacks(one, "values", "normal") &&
-           !one.measurement->axes.contains("layout");
+  std::ranges::copy_if(all, std::back_inserter(kept), [](const Sourced& one) {
+    const auto& axes = one.measurement->axes;
+    const auto algorithm = axes.find("algorithm");
+    const bool chosen = algorithm == axes.end() || algorithm->second == "chosen";
+    return chosen && has_normal_values(*one.measurement) && !axes.contains("layout");
   });
   return kept;
 }

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
 #include "model/calibrate/pool.hpp"
 
 namespace dlscale::model {
@@ -102,12 +103,8 @@ class Sorter {
   std::map<std::tuple<Way, std::string, int>, Found> found_;
 };
 
-/// Results of earlier versions have no axis "values".
 bool usable(const Measurement& measurement) {
-  const auto values = measurement.axes.find("values");
-  const bool as_trained = values == measurement.axes.end() || values->second == "normal";
-  return measurement.benchmark == "conv" && as_trained &&
-         (measurement.status == Status::ok || measurement.status == Status::unstable);
+  return measurement.benchmark == "conv" && has_normal_values(measurement) && is_timed(measurement);
 }
 
 }  // namespace

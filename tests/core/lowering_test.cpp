@@ -359,7 +359,8 @@ TEST(Method, IsToldFromWhatRan) {
   for (const char* unknown :
        {"cudnn engine 12", "cudnn 9.19 eng45 k2=4 [WINOGRAD] ws=0.0MB", "cudnn legacy 6 WINOGRAD",
         "own:relu", "own", "fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm",
-        "fft_tiled_fftw 16x16 fftw-3.3.10-sse2-avx+gemm"}) {
+        "fft_tiled_fftw 16x16 fftw-3.3.10-sse2-avx+gemm", "fft_mkl 32x32 mkl-2026.2+gemm",
+        "fft_tiled_mkl 16x16 mkl-2026.2+gemm"}) {
     EXPECT_FALSE(method_of(unknown)) << unknown;
   }
   EXPECT_FALSE(method_of(""));

@@ -18,6 +18,7 @@
 
 #include "core/measurement.hpp"
 #include "core/result_json.hpp"
+#include "core/usable_rows.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -415,6 +416,25 @@ TEST(Series, SummaryIsOfTheSlowestRankOfEachSample) {
   EXPECT_EQ(series.summary.max, 9);
   EXPECT_EQ(make_series("s", {{}, {}}).summary.n, 0U);
   EXPECT_THROW((void)make_series("s", {{1, 2}, {1}}), std::logic_error);
+}
+
+TEST(Measurement, HasTimesEvenIfTheyAreUnstable) {
+  const auto timed = [](Status status) {
+    Measurement measurement;
+    measurement.status = status;
+    return is_timed(measurement);
+  };
+  EXPECT_TRUE(timed(Status::ok) && timed(Status::unstable));
+  EXPECT_FALSE(timed(Status::wrong) || timed(Status::unsupported) || timed(Status::interrupted));
+}
+
+TEST(Measurement, OfEarlierVersionsHasNormalValues) {
+  Measurement measurement;
+  EXPECT_TRUE(has_normal_values(measurement));
+  measurement.axes["values"] = std::string("zeros");
+  EXPECT_FALSE(has_normal_values(measurement));
+  measurement.axes["values"] = std::string(normal_values);
+  EXPECT_TRUE(has_normal_values(measurement));
 }
 
 TEST(MeasurementKey, NamesTheBenchmarkAndItsAxesInOrder) {

@@ -20,7 +20,7 @@ extern const ConvolutionAlgorithm fft;
 /// convolution) is at most 32 × 32.
 extern const ConvolutionAlgorithm fft_tiled;
 
-/// Both by the transforms of a library: "fft_fftw", "fft_tiled_fftw".
+/// Both by the transforms of a library: "fft_fftw", "fft_tiled_fftw"; "fft_mkl", "fft_tiled_mkl".
 std::vector<ConvolutionAlgorithm> fft_by(const spectral::FourierLibrary& library);
 
 /// fft_by() of every library that was built in beside ours.

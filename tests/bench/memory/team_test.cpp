@@ -1,6 +1,7 @@
 #include "bench/memory/team.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <time.h>
 
 #include <atomic>
@@ -8,9 +9,13 @@
 #include <vector>
 
 #include "backend/host/host.hpp"
+#include "tests/train/data/message.hpp"
 
 namespace dlscale::bench {
 namespace {
+
+using train::config_error;
+using train::contains;
 
 TEST(Team, CallsEveryThreadOnceEachTime) {
   for (const int threads : {1, 2, 5}) {
@@ -53,6 +58,26 @@ TEST(Team, KeepsEachThreadOnACoreOfItsOwn) {
 TEST(Team, EndsWithoutHavingWorked) {
   const Team team(3);
   EXPECT_EQ(team.size(), 3);
+}
+
+TEST(Team, RefusesSoManyThreadsThatTheyOnlyTakeTurns) {
+  const int most = Team::most_threads_of_a_core * static_cast<int>(allowed().size());
+  EXPECT_EQ(Team(most).size(), most);
+  const std::string refusal = config_error([&] { Team team(most + 1); });
+  EXPECT_TRUE(contains(refusal, "at most " + std::to_string(most))) << refusal;
+}
+
+/// Stacks of half of what a process can address: there is room for one helper at most.
+TEST(Team, EndsThoseItHasWhereTheSystemMakesNoMore) {
+  pthread_attr_t before;
+  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
+  pthread_attr_t huge;
+  ASSERT_EQ(pthread_attr_init(&huge), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{3} << 45), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
+  const std::string refusal = config_error([] { Team team(3); });
+  EXPECT_EQ(pthread_setattr_default_np(&before), 0);
+  EXPECT_TRUE(contains(refusal, "of 3 threads the system makes ")) << refusal;
 }
 
 TEST(Team, NeedsAThread) {

@@ -25,6 +25,22 @@ TEST(ToldCaches, ArePutBesideTheNearestLevel) {
             "3.81 MiB");
 }
 
+TEST(ToldCaches, SayWhyTheLastMayLookSmaller) {
+  const auto last_seen = [](std::vector<CacheLevel> measured) {
+    return last_is_smaller(match(told, measured)).value_or("");
+  };
+  const std::string part = last_seen({level(900000, 1000000), level(4 << 20, 5 << 20)});
+  EXPECT_TRUE(
+      part.starts_with("the system says that L3 has 32.0 MiB, but the latencies show "
+                       "4.00 MiB of it: other programs"))
+      << part;
+  EXPECT_NE(last_seen({level(23 << 20, 24 << 20)}).find("23.0 MiB of it"), std::string::npos);
+  EXPECT_NE(last_seen({level(46000, 50000)}).find("no level of it"), std::string::npos);
+  EXPECT_EQ(last_seen({level(24 << 20, 26 << 20)}), "");
+  EXPECT_EQ(last_seen({level(40 << 20, 42 << 20)}), "");
+  EXPECT_FALSE(last_is_smaller({}));
+}
+
 TEST(ToldCaches, AreNotMemoryWhoseEndWasNotSeen) {
   EXPECT_EQ(match(told, std::vector<CacheLevel>{level(32 << 20, 32 << 20)})[2].measured, 0U);
 }

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "backend/compute/native/fft/fourier_library.hpp"
+#include "backend/compute/native/fft/plane_pixels.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::native_device::spectral {
@@ -20,9 +21,9 @@ constexpr std::int64_t B = max_transform_batch;
 
 using Plan = std::unique_ptr<std::remove_pointer_t<fftwf_plan>, void (*)(fftwf_plan)>;
 
-/// The memory of a call: B planes, pixel (y, x) of plane b at (y · L + x) · B + b, and the two
-/// parts of their spectra, frequency f of plane b at f · B + b. Both are dense: of FFTW, plans hold
-/// for one stride only, but spectra are written at many.
+/// The memory of a call: B planes as for_pixels() has them, and the two parts of their spectra,
+/// frequency f of plane b at f · B + b. Both are dense: of FFTW, plans hold for one stride only,
+/// but spectra are written at many.
 struct Workspace {
   float* pixels;
   float* re;
@@ -90,7 +91,7 @@ class FftwTransform final : public FourierTransform {
                std::byte* workspace) const override {
     const Workspace work(L_, reinterpret_cast<float*>(workspace));
     std::fill_n(work.pixels, L_ * L_ * B, 0.0F);
-    for_pixels(planes, [&](const float& pixel, std::int64_t at) { work.pixels[at] = pixel; });
+    for_pixels(planes, L_, [&](const float& pixel, std::int64_t at) { work.pixels[at] = pixel; });
     fftwf_execute_split_dft_r2c(plans_.forward.get(), work.pixels, work.re, work.im);
     for (std::int64_t f = 0; f < frequencies(L_); ++f) {
       std::copy_n(work.re + f * B, B, spectra.re + f * spectra.stride);
@@ -107,24 +108,10 @@ class FftwTransform final : public FourierTransform {
     }
     fftwf_execute_split_dft_c2r(plans_.inverse.get(), work.re, work.im, work.pixels);
     const float scale = 1.0F / static_cast<float>(L_ * L_);
-    for_pixels(planes, [&](float& pixel, std::int64_t at) { pixel = scale * work.pixels[at]; });
+    for_pixels(planes, L_, [&](float& pixel, std::int64_t at) { pixel = scale * work.pixels[at]; });
   }
 
  private:
-  /// visit(pixel, its place in Workspace::pixels) for all pixels of all windows.
-  template <class Float, class Visit>
-  void for_pixels(std::span<const Window<Float>> planes, const Visit& visit) const {
-    std::int64_t b = 0;
-    for (const Window<Float>& plane : planes) {
-      for (std::int64_t y = 0; y < plane.rows; ++y) {
-        Float* row = plane.pixels + y * plane.row_stride;
-        const std::int64_t at = ((plane.top + y) * L_ + plane.left) * B + b;
-        for (std::int64_t x = 0; x < plane.columns; ++x) visit(row[x], at + x * B);
-      }
-      ++b;
-    }
-  }
-
   std::int64_t L_;
   const Plans& plans_;
 };

@@ -35,8 +35,9 @@ struct Spectra {
 
 using lowering::frequencies;
 
-/// Two-dimensional transforms of L × L real points. The layout is one that FFTW's guru interface
-/// and MKL's DFTI take as well (split complex numbers, planes as the fastest dimension).
+/// Two-dimensional transforms of L × L real points. Planes are the fastest dimension, as FFTW's
+/// guru interface and MKL's DFTI have it, too; the parts of complex numbers stand apart, as of
+/// these FFTW alone can.
 class FourierTransform {
  public:
   virtual ~FourierTransform() = default;

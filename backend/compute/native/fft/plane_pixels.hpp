@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include "backend/compute/native/fft/fourier_transform.hpp"
+
+namespace dlscale::backend::native_device::spectral {
+
+/// visit(pixel, its place) for all pixels of the windows of at most max_transform_batch planes,
+/// where pixel (y, x) of plane b has the place (y · L + x) · max_transform_batch + b: the memory
+/// from and to which libraries transform, their plans being for one layout only.
+template <class Float, class Visit>
+void for_pixels(std::span<const Window<Float>> planes, std::int64_t L, const Visit& visit) {
+  constexpr std::int64_t B = max_transform_batch;
+  std::int64_t b = 0;
+  for (const Window<Float>& plane : planes) {
+    for (std::int64_t y = 0; y < plane.rows; ++y) {
+      Float* row = plane.pixels + y * plane.row_stride;
+      const std::int64_t at = ((plane.top + y) * L + plane.left) * B + b;
+      for (std::int64_t x = 0; x < plane.columns; ++x) visit(row[x], at + x * B);
+    }
+    ++b;
+  }
+}
+
+}  // namespace dlscale::backend::native_device::spectral
