@@ -11,6 +11,7 @@
 #include "core/fuse.hpp"
 #include "core/statistics.hpp"
 #include "report/phases.hpp"
+#include "report/rates.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -117,10 +118,6 @@ auto order(const MeasuredRun& measured) {
                     measured.key);
 }
 
-bool has_times(const Measurement& measurement) {
-  return measurement.status == Status::ok || measurement.status == Status::unstable;
-}
-
 void leave_out(MeasuredRuns& collected, const Measurement& measurement) {
   collected.notes.push_back(fmt::format("left out: {} is {} ({})", measurement.key(),
                                         status_name(measurement.status), measurement.reason));
@@ -173,7 +170,7 @@ MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& 
     for (const Measurement& measurement : file.measurements) {
       if (measurement.benchmark != "e2e") continue;
       const std::string problem = objection ? objection(file, measurement) : "";
-      if (!has_times(measurement)) {
+      if (!usable(measurement)) {
         leave_out(collected, measurement);
       } else if (!has_phases(measurement)) {
         leave_out_whole(collected, measurement);

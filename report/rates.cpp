@@ -55,4 +55,8 @@ const std::pair<const std::string, Series>* main_series(const Measurement& measu
   return measurement.series.empty() ? nullptr : &*measurement.series.begin();
 }
 
+bool usable(const Measurement& measurement) {
+  return measurement.status == Status::ok || measurement.status == Status::unstable;
+}
+
 }  // namespace dlscale::report

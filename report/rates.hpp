@@ -20,6 +20,9 @@ struct Rates {
 };
 Rates rates(const Measurement& measurement);
 
+/// Whether it has a time: ok, or unstable.
+bool usable(const Measurement& measurement);
+
 /// The series a measurement is about: "time", else "t_iter", else "compute", else the first.
 /// nullptr if it has none.
 const std::pair<const std::string, Series>* main_series(const Measurement& measurement);
