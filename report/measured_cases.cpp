@@ -59,7 +59,7 @@ Axes condition_of(const Measurement& measurement) {
 
 std::string condition_text(Axes condition) {
   const auto taken = [&condition](const char* name) {
-    const std::string value = axis_or_empty(condition, name);
+    std::string value = axis_or_empty(condition, name);
     condition.erase(name);
     return value;
   };

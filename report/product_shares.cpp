@@ -109,6 +109,7 @@ void note_missing(Table& table, const std::set<std::string>& missing) {
 void note_lowest(Table& table, std::vector<std::pair<double, std::string>> shares) {
   if (shares.empty()) return;
   std::vector<double> values;
+  values.reserve(shares.size());
   for (const auto& [share, layer] : shares) values.push_back(share);
   const auto& [lowest, layer] = *std::ranges::min_element(shares);
   table.notes.push_back(

@@ -20,14 +20,19 @@ constexpr std::size_t largest_page = 150'000;
 
 /// The table, or where it is too long for a page its rows in as many as it takes.
 void append_texts(std::vector<std::string>& texts, const Table& table) {
-  std::string text = "\n" + format::markdown_table(table);
-  if (text.size() <= largest_page || table.rows.size() < 2) {
-    texts.push_back(std::move(text));
-    return;
+  std::vector<Table> parts{table};  // the first is the last
+  while (!parts.empty()) {
+    const Table part = std::move(parts.back());
+    parts.pop_back();
+    std::string text = "\n" + format::markdown_table(part);
+    if (text.size() <= largest_page || part.rows.size() < 2) {
+      texts.push_back(std::move(text));
+      continue;
+    }
+    const auto middle = part.rows.begin() + std::ssize(part.rows) / 2;
+    parts.push_back({part.title, part.columns, {middle, part.rows.end()}, part.notes});
+    parts.push_back({part.title, part.columns, {part.rows.begin(), middle}, {}});
   }
-  const auto middle = table.rows.begin() + std::ssize(table.rows) / 2;
-  append_texts(texts, {table.title, table.columns, {table.rows.begin(), middle}, {}});
-  append_texts(texts, {table.title, table.columns, {middle, table.rows.end()}, table.notes});
 }
 
 /// Table by table, as many on a page as it holds.
