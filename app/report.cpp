@@ -8,10 +8,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <istream>
 #include <map>
 #include <memory>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "app/document_output.hpp"
@@ -22,6 +23,7 @@
 #include "app/verb.hpp"
 #include "core/replaceable.hpp"
 #include "model/machine.hpp"
+#include "report/speedup_curves.hpp"
 #include "report/summary.hpp"
 
 namespace dlscale::app {
@@ -49,23 +51,6 @@ fs::path machine_file(const ReportOptions& options) {
       "--machine.");
 }
 
-/// A speed-up curve for each network that was trained, in the setting of its run with most ranks.
-std::vector<std::vector<model::Prediction>> curves(const report::Validation& validation,
-                                                   const model::Machine& machine,
-                                                   const std::vector<int>& ranks) {
-  std::map<std::string, Run> runs;
-  for (const report::RunValidation& entry : validation.runs) {
-    const auto [place, added] = runs.try_emplace(entry.run.network, entry.run);
-    if (!added && entry.run.ranks > place->second.ranks) place->second = entry.run;
-  }
-  std::vector<std::vector<model::Prediction>> result;
-  for (auto& [name, run] : runs) {
-    run.ranks_per_node = machine.cluster.devices_per_node;
-    result.push_back(model::predict(*validation.networks.at(name), machine, run, ranks));
-  }
-  return result;
-}
-
 bool is_page(std::istream& content) {
   std::string start(2048, ' ');
   content.read(start.data(), static_cast<std::streamsize>(start.size()));
@@ -73,7 +58,8 @@ bool is_page(std::istream& content) {
   const std::size_t title = start.find("<title>");
   const auto has_title = [](std::string_view text, const std::string& before) {
     return text.starts_with(before + "dlscale: training on ") ||
-           text.starts_with(before + "dlscale: measured on ");
+           text.starts_with(before + "dlscale: measured on ") ||
+           text.starts_with(report::layer_page_title);
   };
   return has_title(start, "# ") ||
          (title != std::string::npos && has_title(start.substr(title), "<title>"));
@@ -113,7 +99,10 @@ void add_training(report::ReportInput& input, const ReportOptions& options) {
   options.inter_node.apply(input.machine.cluster);
   input.limits = options.limits;
   input.validation = report::validate(input.machine, results_of(options.results, {"e2e"}));
-  input.curves = curves(input.validation, input.machine, options.ranks);
+  report::SpeedupCurves curves =
+      report::speedup_curves(input.validation, input.machine, options.ranks);
+  input.curves = std::move(curves.curves);
+  input.left_out = std::move(curves.left_out);
 }
 
 /// Results without training runs can still tell of convolutions and the processor.
@@ -129,6 +118,31 @@ report::ReportInput read_input(const ReportOptions& options) {
   return input;
 }
 
+bool is_page_file(const fs::path& path) {
+  std::ifstream content(path);
+  return is_page(content);
+}
+
+/// Pages by layer of an earlier report that this one does not have.
+void remove_old_pages(const fs::path& folder, const std::vector<report::Page>& pages) {
+  if (!fs::is_directory(folder / "layers")) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / "layers")) {
+    const auto is_it = [&entry, &folder](const report::Page& page) {
+      return folder / page.file == entry.path();
+    };
+    const bool ours = entry.path().extension() == ".md" && is_page_file(entry.path());
+    if (ours && std::ranges::none_of(pages, is_it)) fs::remove(entry.path());
+  }
+}
+
+void write_pages(const fs::path& folder, const std::vector<report::Page>& pages) {
+  for (const report::Page& page : pages) {
+    refuse_foreign_file(folder / page.file, "a page of dlscale report", is_page);
+  }
+  remove_old_pages(folder, pages);
+  for (const report::Page& page : pages) write_output((folder / page.file).string(), page.text);
+}
+
 ExitCode write_report(const ReportOptions& options) {
   const fs::path out(options.out);
   refuse_foreign_files(out);
@@ -136,8 +150,11 @@ ExitCode write_report(const ReportOptions& options) {
   const report::ReportInput input = read_input(options);
   const report::Figures figures = report::run_plots(input, out);
   for (const std::string& trouble : figures.troubles) fmt::print(stderr, "report: {}\n", trouble);
+  for (const std::string& sentence : input.left_out) {
+    fmt::print(stderr, "report: {}\n", sentence);
+  }
   write_output((out / "index.html").string(), report::html(input, figures));
-  write_output((out / "README.md").string(), report::markdown(input, figures));
+  write_pages(out, report::markdown(input, figures));
   const DocumentOutput on_screen;
   on_screen.write(input.trained ? report::summary_document(input) : report::parts_document(input));
   fmt::print("\nreport: {}\n", fs::absolute(out / "index.html").lexically_normal().string());
@@ -152,7 +169,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->required();
   verb.add_option("--machine", options->machine,
                   "Machine file (default: machine.json in a folder of results)");
-  verb.add_option("-o,--output", options->out, "Folder for index.html, README.md and figures")
+  verb.add_option("-o,--output", options->out,
+                  "Folder for index.html, README.md, its pages by layer and figures")
       ->capture_default_str();
   verb.add_option("--ranks", options->ranks, "Numbers of workers of the speed-up curve")
       ->delimiter(',')

@@ -17,7 +17,7 @@ PASSES = {
     "backward_filter": "backward-filter",
 }
 ABOUT_THE_CASE = {"network", "layer", "kernel", "pass", "batch", "backend", "algorithm", "repeat"}
-USUAL = {"ranks": "1", "ranks_on_node": "1", "fuse": "none"}  # not worth a word
+USUAL = {"ranks": "1", "ranks_on_node": "1", "fuse": "none", "values": "normal"}  # not worth a word
 
 
 @dataclasses.dataclass(frozen=True)

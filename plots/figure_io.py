@@ -138,12 +138,12 @@ def parser_of(doc):
 
 
 def save(figure, stem):
-    """Writes the figure as SVG, without a background, and as PNG, on white."""
+    """Writes the figure as SVG and PNG, both on white: pages show them on dark grounds, too."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(
         stem.with_name(stem.name + ".svg"),
         bbox_inches="tight",
-        transparent=True,
+        facecolor="white",
         metadata={"Date": None, "Creator": None},
     )
     figure.savefig(

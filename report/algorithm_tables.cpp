@@ -1,11 +1,9 @@
 #include "report/algorithm_tables.hpp"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <map>
 #include <set>
-#include <string_view>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -15,106 +13,15 @@
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 #include "report/axes.hpp"
+#include "report/measured_cases.hpp"
 #include "report/numbers.hpp"
 #include "report/rates.hpp"
 
 namespace dlscale::report {
 namespace {
 
-using Rows = std::vector<const Measurement*>;
-
-/// How names of algorithms end whose filters are transformed once and kept.
-constexpr std::string_view kept_filters = "_kept_filters";
-
-constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
-
-Seconds time_of(const Measurement& measurement) {
-  return Seconds(measurement.at("time").summary.median);
-}
-
-std::string algorithm_of(const Measurement& measurement) {
-  return axis_or_empty(measurement, "backend") + " " + axis_or_empty(measurement, "algorithm");
-}
-
-Rows rows_of(std::span<const ResultFile> results) {
-  Rows rows;
-  for (const ResultFile& file : results) {
-    for (const Measurement& each : file.measurements) {
-      if (names_algorithm(each) && axis_or_empty(each, "kernel").starts_with("convolution ")) {
-        rows.push_back(&each);
-      }
-    }
-  }
-  return rows;
-}
-
-/// The network, or the list that a convolution stands in: those of lists are their own network,
-/// named after both.
-std::string set_of(const Measurement& measurement) {
-  std::string network = axis_or_empty(measurement, "network");
-  const std::string end = "_" + axis_or_empty(measurement, "layer");
-  if (network.ends_with(end)) network.resize(network.size() - end.size());
-  return network;
-}
-
-/// What algorithms are compared under: all axes but those that tell rows of a table apart.
-Axes condition_of(const Measurement& measurement) {
-  Axes condition = measurement.axes;
-  for (const char* name : {"layer", "kernel", "pass", "backend", "algorithm", "repeat"}) {
-    condition.erase(name);
-  }
-  condition["network"] = set_of(measurement);
-  return condition;
-}
-
 std::string percent_or_empty(const std::optional<double>& share) {
   return share ? percent(*share) : "";
-}
-
-/// A layer in one pass, in the order of a network's passes.
-struct Case {
-  std::string layer;
-  std::string kernel;
-  std::size_t pass = 0;
-  auto operator<=>(const Case&) const = default;
-};
-
-Case case_of(const Measurement& measurement) {
-  const auto place = std::ranges::find(passes, axis_or_empty(measurement, "pass"), pass_name);
-  return {axis_or_empty(measurement, "layer"), axis_or_empty(measurement, "kernel"),
-          static_cast<std::size_t>(place - passes.begin())};
-}
-
-/// What was found by each algorithm; of repeated measurements the one in the middle.
-using ByAlgorithm = std::map<std::string, const Measurement*>;
-
-ByAlgorithm by_algorithm(const Rows& rows) {
-  std::map<std::string, Rows> all;
-  for (const Measurement* row : rows) all[algorithm_of(*row)].push_back(row);
-  ByAlgorithm middle;
-  for (auto& [algorithm, repeats] : all) {
-    Rows timed = repeats;
-    std::erase_if(timed, [](const Measurement* row) { return !is_timed(*row); });
-    std::ranges::stable_sort(timed, {}, [](const Measurement* row) { return time_of(*row); });
-    middle[algorithm] = timed.empty() ? repeats.front() : timed[timed.size() / 2];
-  }
-  return middle;
-}
-
-/// Filters transformed once and kept serve inference; training changes them every iteration, so
-/// that such times do not compete with what it can use.
-bool keeps_filters(const Measurement& measurement) {
-  return axis_or_empty(measurement, "algorithm").ends_with(kept_filters);
-}
-
-/// Those with a time that training can reach, the fastest first.
-Rows ranking(const ByAlgorithm& all) {
-  Rows timed;
-  for (const auto& [algorithm, row] : all) {
-    if (is_timed(*row) && !keeps_filters(*row)) timed.push_back(row);
-  }
-  std::ranges::stable_sort(timed, {}, [](const Measurement* row) { return time_of(*row); });
-  return timed;
 }
 
 Cell time_cell(const ByAlgorithm& all, const std::string& algorithm) {
@@ -129,10 +36,7 @@ Cell time_cell(const ByAlgorithm& all, const std::string& algorithm) {
 std::vector<Cell> overview_cells(const Case& what, const ByAlgorithm& all,
                                  const std::set<std::string>& algorithms,
                                  const KernelStudy& study) {
-  const std::size_t pass = what.pass;
-  std::vector<Cell> cells{{what.layer},
-                          {pass < passes.size() ? std::string(pass_name(passes.at(pass))) : ""},
-                          {what.kernel.substr(what.kernel.find(' ') + 1)}};
+  std::vector<Cell> cells{{what.layer}, {what.pass_text()}, {what.shape_text()}};
   const Rows ranked = ranking(all);
   if (ranked.empty()) {
     cells.push_back({"none ran", Tone::caution});
@@ -150,23 +54,15 @@ std::vector<Cell> overview_cells(const Case& what, const ByAlgorithm& all,
   return cells;
 }
 
-using Conditions = std::map<Axes, std::map<Case, Rows>>;
-
-Conditions by_condition(std::span<const ResultFile> results) {
-  Conditions conditions;
-  for (const Measurement* row : rows_of(results)) {
-    conditions[condition_of(*row)][case_of(*row)].push_back(row);
-  }
-  return conditions;
-}
-
 Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const KernelStudy& study) {
   std::set<std::string> algorithms;
+  bool kept = false;
   for (const auto& [what, rows] : cases) {
     for (const Measurement* row : rows) algorithms.insert(algorithm_of(*row));
+    kept = kept || std::ranges::any_of(rows, [](const auto* row) { return keeps_filters(*row); });
   }
   Table table;
-  table.title = "The fastest algorithm of each layer: " + constant_axes(std::span(&condition, 1));
+  table.title = "Times by algorithm: " + condition_text(condition);
   table.columns = {{"layer", Align::left},   {"pass", Align::left}, {"kernel", Align::left},
                    {"fastest", Align::left}, {"second / fastest"},  {"effective GFLOP/s"},
                    {"executed GFLOP/s"},     {"of roofline"}};
@@ -179,8 +75,7 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
       "of roofline: the least time that the measured ceilings allow the algorithm, over the time "
       "measured",
       "– : not offered for this shape; the tables by layer say why"};
-  if (std::ranges::any_of(algorithms,
-                          [](const std::string& each) { return each.ends_with(kept_filters); })) {
+  if (kept) {
     table.notes.push_back(
         "kept_filters: by filters transformed before, as inference can and training cannot; not "
         "among the fastest");
@@ -197,10 +92,6 @@ struct Field {
 template <class Value, class Text>
 std::string if_there(const std::optional<Value>& value, Text text) {
   return value ? text(*value) : "";
-}
-
-std::string error_text(const std::optional<double>& error) {
-  return if_there(error, [](double value) { return fmt::format("{:.1e}", value); });
 }
 
 std::string interval_text(const Measurement& measurement) {
@@ -254,8 +145,9 @@ std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
     return if_there(m.workspace, [](Bytes bytes) { return to_text(bytes); });
   });
   add("creation ms", [](const Measurement& m) { return if_there(m.creation, milliseconds); });
-  add("max error", [](const Measurement& m) { return error_text(m.max_relative_error); });
-  add("mean error", [](const Measurement& m) { return error_text(m.mean_relative_error); });
+  add("max error", [](const Measurement& m) { return if_there(m.max_relative_error, scientific); });
+  add("mean error",
+      [](const Measurement& m) { return if_there(m.mean_relative_error, scientific); });
   fields.push_back({{"ran", Align::left}, what_ran});
   std::erase_if(fields, [&rows](const Field& field) {
     return std::ranges::all_of(rows,
@@ -301,34 +193,31 @@ Table details(const std::string& title, Rows rows, const KernelStudy& study) {
   return table;
 }
 
-}  // namespace
+/// All that was measured of a kernel, and the first set that it stands in.
+struct KernelTable {
+  std::string set;
+  Table table;
+};
 
-std::string fastest_sentence(std::span<const ResultFile> results) {
-  std::map<std::string, long long> wins;
-  long long all = 0;
-  for (const auto& [condition, cases] : by_condition(results)) {
-    for (const auto& [what, rows] : cases) {
-      const Rows ranked = ranking(by_algorithm(rows));
-      if (ranked.empty()) continue;
-      ++wins[algorithm_of(*ranked.front())];
-      ++all;
-    }
+std::vector<KernelTable> kernel_tables(std::span<const ResultFile> results,
+                                       const KernelStudy& study) {
+  std::map<std::string, Rows> kernels;  // of all passes and batches
+  for (const Measurement* row : algorithm_rows(results))
+    kernels[axis_or_empty(*row, "kernel")].push_back(row);
+  std::vector<KernelTable> tables;
+  tables.reserve(kernels.size());
+  for (const auto& [kernel, rows] : kernels) {
+    std::set<std::string> sets;
+    for (const Measurement* row : rows) sets.insert(set_of(*row));
+    tables.push_back({*sets.begin(), details(layers_text(rows) + ": " + kernel, rows, study)});
   }
-  std::vector<std::pair<long long, std::string>> ordered;
-  ordered.reserve(wins.size());
-  for (const auto& [algorithm, count] : wins) ordered.emplace_back(count, algorithm);
-  std::ranges::stable_sort(ordered, std::greater{}, [](const auto& win) { return win.first; });
-  std::vector<std::string> parts;
-  parts.reserve(ordered.size());
-  for (const auto& [count, algorithm] : ordered) {
-    parts.push_back(fmt::format("{} at {}", algorithm, count));
-  }
-  return fmt::format("The fastest algorithm of {}: {}.",
-                     counted(all, "measured case") + " (layer, pass and batch)",
-                     parts.empty() ? "none ran" : fmt::format("{}", fmt::join(parts, ", ")));
+  std::ranges::stable_sort(tables, {}, [](const KernelTable& each) { return each.table.title; });
+  return tables;
 }
 
-std::vector<Table> fastest_tables(std::span<const ResultFile> results, const KernelStudy& study) {
+}  // namespace
+
+std::vector<Table> time_tables(std::span<const ResultFile> results, const KernelStudy& study) {
   std::vector<Table> tables;
   for (const auto& [condition, cases] : by_condition(results)) {
     tables.push_back(overview(condition, cases, study));
@@ -337,16 +226,21 @@ std::vector<Table> fastest_tables(std::span<const ResultFile> results, const Ker
 }
 
 std::vector<Table> layer_tables(std::span<const ResultFile> results, const KernelStudy& study) {
-  std::map<std::string, Rows> kernels;  // of all passes and batches
-  for (const Measurement* row : rows_of(results))
-    kernels[axis_or_empty(*row, "kernel")].push_back(row);
   std::vector<Table> tables;
-  tables.reserve(kernels.size());
-  for (const auto& [kernel, rows] : kernels) {
-    tables.push_back(details(layers_text(rows) + ": " + kernel, rows, study));
-  }
-  std::ranges::stable_sort(tables, {}, &Table::title);
+  for (KernelTable& each : kernel_tables(results, study)) tables.push_back(std::move(each.table));
   return tables;
+}
+
+std::map<std::string, std::vector<Table>> tables_by_set(std::span<const ResultFile> results,
+                                                        const KernelStudy& study) {
+  std::map<std::string, std::vector<Table>> sets;
+  for (const auto& [condition, cases] : by_condition(results)) {
+    sets[condition.at("network")].push_back(overview(condition, cases, study));
+  }
+  for (KernelTable& each : kernel_tables(results, study)) {
+    sets[each.set].push_back(std::move(each.table));
+  }
+  return sets;
 }
 
 }  // namespace dlscale::report

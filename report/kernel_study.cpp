@@ -3,14 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <set>
 
 #include "core/error.hpp"
 #include "report/axes.hpp"
+#include "report/numbers.hpp"
 #include "report/rates.hpp"
 
 namespace dlscale::report {
 namespace {
+
+/// Fewer leave halves of which errors say little.
+constexpr std::size_t least_shapes = 20;
 
 using Key = std::vector<std::string>;
 
@@ -82,23 +88,46 @@ std::string processor_of(std::span<const ResultFile> results) {
 KernelStudy::KernelStudy(std::span<const ResultFile> results) {
   try {
     processor_of(results);
-    model::LeftOut left_out;
-    samples_ = model::kernel_samples(results, left_out);
-    std::erase_if(samples_, on_device);
-    if (samples_.empty()) {
-      throw ConfigError(
-          "no convolution was measured on the processor, whose ceilings these are. Measure some: "
-          "dlscale bench conv --backend native --algorithms all.");
-    }
-    const int threads = usual_threads(samples_);
-    roofline_ = model::measured_roofline(results, samples_, threads);
-    std::erase_if(samples_, [threads](const model::KernelSample& sample) {
-      return sample.what.way.threads != threads;
-    });
-    place_all();
+    samples_ = model::kernel_samples(results, not_modelled_);
+    judge();
+    find_roofline(results);
   } catch (const ConfigError& error) {
     obstacle_ = error.what();
+    if (!judgement_ && judgement_obstacle_.empty()) judgement_obstacle_ = obstacle_;
   }
+}
+
+void KernelStudy::judge() {
+  std::set<std::string> shapes;
+  for (const model::KernelSample& sample : samples_) shapes.insert(sample.what.kernel);
+  if (shapes.size() < least_shapes) {
+    judgement_obstacle_ = fmt::format(
+        "{} measured, of which one half would have to predict the other; that says something from "
+        "{} on. Measure more: dlscale bench conv --network all --algorithms all.",
+        counted(std::ssize(shapes), "shape"), least_shapes);
+    return;
+  }
+  try {
+    judgement_ = model::judge_kernels(samples_);
+  } catch (const ConfigError& error) {
+    judgement_obstacle_ = error.what();
+  }
+}
+
+void KernelStudy::find_roofline(std::span<const ResultFile> results) {
+  on_devices_ = static_cast<int>(std::erase_if(samples_, on_device));
+  if (samples_.empty()) {
+    throw ConfigError(
+        "no convolution was measured on the processor, whose ceilings these are. Measure some: "
+        "dlscale bench conv --backend native --algorithms all.");
+  }
+  const int threads = usual_threads(samples_);
+  roofline_ = model::measured_roofline(results, samples_, threads);
+  const auto others = [threads](const model::KernelSample& sample) {
+    return sample.what.way.threads != threads;
+  };
+  other_threads_ = static_cast<int>(std::erase_if(samples_, others));
+  place_all();
 }
 
 void KernelStudy::place_all() {

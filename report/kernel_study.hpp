@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/measurement.hpp"
+#include "model/roofline/kernel_fit.hpp"
 #include "model/roofline/measured_roofline.hpp"
 
 namespace dlscale::report {
@@ -21,10 +22,12 @@ bool compares_algorithms(std::span<const ResultFile> results);
 /// they name two hosts.
 std::string processor_of(std::span<const ResultFile> results);
 
-/// Convolutions among results under the ceilings that were measured beside them.
+/// Convolutions among results under the ceilings that were measured beside them, and how well their
+/// times are predicted from each other.
 class KernelStudy {
  public:
-  /// Never throws ConfigError: where there is no roofline, obstacle() says why.
+  /// Never throws ConfigError: where there is no roofline, obstacle() says why, and where no
+  /// judgement, judgement_obstacle(). Fitting takes seconds.
   explicit KernelStudy(std::span<const ResultFile> results);
   KernelStudy(const KernelStudy&) = delete;  // placed() points into it
   KernelStudy& operator=(const KernelStudy&) = delete;
@@ -43,13 +46,32 @@ class KernelStudy {
   /// not known.
   [[nodiscard]] std::optional<double> share(const Measurement& measurement) const;
 
+  /// Models fitted to one half of the shapes, judged on the other.
+  [[nodiscard]] const std::optional<model::KernelJudgement>& judgement() const {
+    return judgement_;
+  }
+  [[nodiscard]] const std::string& judgement_obstacle() const { return judgement_obstacle_; }
+  /// What of the results neither roofline nor models tell of.
+  [[nodiscard]] const model::LeftOut& not_modelled() const { return not_modelled_; }
+  /// Kernels that the roofline leaves out for being measured with other numbers of threads, and for
+  /// running on a GPU.
+  [[nodiscard]] int other_threads() const { return other_threads_; }
+  [[nodiscard]] int on_devices() const { return on_devices_; }
+
  private:
+  void judge();
+  void find_roofline(std::span<const ResultFile> results);
   void place_all();
   std::vector<model::KernelSample> samples_;
   std::optional<model::HierarchicalRoofline> roofline_;
   std::vector<model::PlacedKernel> placed_;
   std::map<std::vector<std::string>, Seconds> bounds_;  ///< by what is computed, and how
   std::string obstacle_;
+  std::optional<model::KernelJudgement> judgement_;
+  std::string judgement_obstacle_;
+  model::LeftOut not_modelled_;
+  int other_threads_ = 0;
+  int on_devices_ = 0;
 };
 
 }  // namespace dlscale::report

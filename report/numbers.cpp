@@ -27,6 +27,10 @@ std::string signed_percent(double fraction) {
   return fmt::format("{:+.1f} %", 100 * fraction);
 }
 
+std::string scientific(double value) {
+  return fmt::format("{:.1e}", value);
+}
+
 std::string exact(double value) {
   EXPECT(std::isfinite(value));
   return fmt::format("{}", value);

@@ -26,6 +26,9 @@ inline std::string giga(FlopsPerSecond rate) {
 std::string percent(double fraction);
 std::string signed_percent(double fraction);
 
+/// Two digits and a power of ten, "1.2e-06", of errors.
+std::string scientific(double value);
+
 /// The shortest decimal that reads back as the same double: for CSV. Requires a finite value.
 std::string exact(double value);
 

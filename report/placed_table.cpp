@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -157,6 +158,13 @@ Table records(std::span<const PlacedKernel> kernels) {
 
 }  // namespace
 
+std::vector<Table> ceiling_tables(const HierarchicalRoofline& roofline,
+                                  std::span<const PlacedKernel> kernels) {
+  EXPECT(!kernels.empty());
+  return {ceilings_table(roofline),
+          arithmetic_table(roofline, kernels.front().sample->what.way.threads)};
+}
+
 Document placed_document(const HierarchicalRoofline& roofline,
                          std::span<const PlacedKernel> kernels,
                          std::optional<FlopsPerSecond> data_sheet_peak) {
@@ -164,14 +172,12 @@ Document placed_document(const HierarchicalRoofline& roofline,
   std::vector<double> shares;
   shares.reserve(kernels.size());
   for (const PlacedKernel& kernel : kernels) shares.push_back(kernel.share());
+  std::vector<Table> tables = ceiling_tables(roofline, kernels);
+  tables.push_back(kernels_table(roofline, kernels, data_sheet_peak));
   return {fmt::format("{} reach {} of the measured roofline in the median.",
                       counted(static_cast<long long>(kernels.size()), "measured convolution"),
                       percent(median(shares))),
-          {ceilings_table(roofline),
-           arithmetic_table(roofline, kernels.front().sample->what.way.threads),
-           kernels_table(roofline, kernels, data_sheet_peak)},
-          records(kernels),
-          to_json(roofline, kernels, data_sheet_peak)};
+          std::move(tables), records(kernels), to_json(roofline, kernels, data_sheet_peak)};
 }
 
 }  // namespace dlscale::report

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "model/roofline/measured_roofline.hpp"
 #include "report/table.hpp"
@@ -12,5 +13,10 @@ namespace dlscale::report {
 Document placed_document(const model::HierarchicalRoofline& roofline,
                          std::span<const model::PlacedKernel> kernels,
                          std::optional<FlopsPerSecond> data_sheet_peak);
+
+/// Its first tables: what memory and arithmetic allow. `kernels` are those under the roofline, of
+/// which there is at least one.
+std::vector<Table> ceiling_tables(const model::HierarchicalRoofline& roofline,
+                                  std::span<const model::PlacedKernel> kernels);
 
 }  // namespace dlscale::report

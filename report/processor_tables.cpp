@@ -12,13 +12,12 @@
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 #include "report/axes.hpp"
+#include "report/measured_cases.hpp"
 #include "report/numbers.hpp"
 #include "report/rates.hpp"
 
 namespace dlscale::report {
 namespace {
-
-using Rows = std::vector<const Measurement*>;
 
 /// Rows of a benchmark that have numbers.
 Rows rows_of(std::span<const ResultFile> results, std::string_view benchmark) {
@@ -143,6 +142,13 @@ Table bandwidths_table(std::span<const ResultFile> results) {
 }
 
 }  // namespace
+
+bool is_of_processor(const Measurement& measurement) {
+  const std::string operation = axis_or_empty(measurement, "operation");
+  if (measurement.benchmark == "memory") return passes_over_arrays(measurement);
+  if (measurement.benchmark == "peak") return operation == "fma";
+  return measurement.benchmark == "latency" && (operation == "levels" || operation == "page_reach");
+}
 
 std::vector<Table> processor_tables(std::span<const ResultFile> results) {
   std::vector<Table> tables{levels_table(results), peaks_table(results), bandwidths_table(results)};

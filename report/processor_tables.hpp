@@ -12,4 +12,7 @@ namespace dlscale::report {
 /// the size of arrays. Tables without a row are left out.
 std::vector<Table> processor_tables(std::span<const ResultFile> results);
 
+/// Whether those tables or the figure of latencies tell of a measurement of that kind.
+bool is_of_processor(const Measurement& measurement);
+
 }  // namespace dlscale::report

@@ -26,11 +26,13 @@ bool tells_of_parts(std::span<const ResultFile> results);
 
 /// Everything the report tells of.
 struct ReportInput {
-  bool trained = true;  ///< there are training runs; without, the next four members are not read
+  bool trained = true;  ///< there are training runs; without, the next five members are not read
   Validation validation;
   Limits limits;
   /// Speed-up curves: predictions of one run for ascending numbers of ranks, one for each network.
   std::vector<std::vector<model::Prediction>> curves;
+  /// Sentences: what was asked for and is not in the curves, and why.
+  std::vector<std::string> left_out;
   model::Machine machine;
   /// Convolutions by their algorithms; none where results compare none.
   std::shared_ptr<const KernelStudy> kernels;
@@ -40,7 +42,17 @@ struct ReportInput {
 /// One self-contained HTML file: no script, nothing from the network, figures inlined.
 std::string html(const ReportInput& input, const Figures& figures);
 
-/// The same in Markdown; figures are links to `Figure::file`.
-std::string markdown(const ReportInput& input, const Figures& figures);
+/// A page of text and where it belongs.
+struct Page {
+  std::filesystem::path file;  ///< relative to the folder of the report
+  std::string text;
+};
+
+/// The same in Markdown, README.md first; figures are links to `Figure::file`. Tables by layer are
+/// pages of their own in layers/, which the first links, each small enough for a code host to show.
+std::vector<Page> markdown(const ReportInput& input, const Figures& figures);
+
+/// How the first line of a page in layers/ begins.
+inline constexpr std::string_view layer_page_title = "# dlscale: tables by layer of ";
 
 }  // namespace dlscale::report

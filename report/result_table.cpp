@@ -67,7 +67,7 @@ std::string interval_text(const Measurement& measurement) {
 
 std::string error_text(const Measurement& measurement) {
   const auto& error = measurement.max_relative_error;
-  return error ? fmt::format("{:.1e}", *error) : "";
+  return error ? scientific(*error) : "";
 }
 
 std::string status_text(const Measurement& measurement) {

@@ -235,10 +235,15 @@ std::vector<Section> report_sections(const ReportInput& input, const Figures& fi
     sections = {verdict_section(input), validation_section(input), speedup_section(input),
                 bounds_section(input), machine_section(input.machine)};
   }
-  if (input.kernels) sections.push_back(convolution_section(input));
+  if (input.kernels) {
+    sections.push_back(convolution_section(input));
+    sections.push_back(ratio_section(input));
+    sections.push_back(model_section(input));
+  }
   if (input.kernels || has_benchmark(input.results, {"latency", "peak"})) {
     sections.push_back(processor_section(input));
   }
+  sections.push_back(left_out_section(input));
   sections.push_back(environment_section(input));
   sections.push_back(warnings_section(input, figures));
   return sections;

@@ -23,7 +23,13 @@ struct FigureSlot {
 struct Folded {
   Table table;
 };
-using Block = std::variant<Paragraph, Items, Table, Folded, FigureSlot>;
+/// Tables too long for a page that people read through: folded in HTML; beside Markdown in pages of
+/// their own, which it links.
+struct Appendix {
+  std::string name;  ///< what they are of; names the pages, too
+  std::vector<Table> tables;
+};
+using Block = std::variant<Paragraph, Items, Table, Folded, Appendix, FigureSlot>;
 
 struct Section {
   std::string id;  ///< lower-case word, for links
@@ -45,8 +51,15 @@ Section speedup_section(const ReportInput& input);
 Section bounds_section(const ReportInput& input);
 Section machine_section(const model::Machine& machine);
 Section convolution_section(const ReportInput& input);  ///< requires input.kernels
+Section ratio_section(const ReportInput& input);        ///< likewise
+Section model_section(const ReportInput& input);        ///< likewise
 Section processor_section(const ReportInput& input);
+Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
 Section warnings_section(const ReportInput& input, const Figures& figures);
+
+// What is printed on the screen, too; both require input.kernels.
+std::vector<Table> convolution_summary(const ReportInput& input);
+std::vector<Table> ratio_tables(const ReportInput& input);
 
 }  // namespace dlscale::report

@@ -1,6 +1,7 @@
 #include "report/summary.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -8,11 +9,12 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.hpp"
-#include "report/algorithm_tables.hpp"
+#include "report/algorithm_summary.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/processor_tables.hpp"
 #include "report/result_records.hpp"
+#include "report/sections.hpp"
 #include "report/validation_table.hpp"
 
 namespace dlscale::report {
@@ -207,7 +209,10 @@ Document parts_document(const ReportInput& input) {
   Document document;
   if (input.kernels) {
     document.lead = fastest_sentence(input.results);
-    document.tables = fastest_tables(input.results, *input.kernels);
+    document.tables = convolution_summary(input);
+    std::ranges::move(ratio_tables(input), std::back_inserter(document.tables));
+    std::erase_if(document.tables,
+                  [](const Table& table) { return table.rows.empty() && table.notes.empty(); });
   }
   for (Table& table : processor_tables(input.results)) document.tables.push_back(std::move(table));
   document.records = result_records(input.results);

@@ -30,6 +30,11 @@ struct HtmlBlock {
     return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n",
                        escape_html(folded.table.title), html_table(folded.table));
   }
+  std::string operator()(const Appendix& appendix) const {
+    std::string out = "<h3>" + escape_html(appendix.name) + "</h3>\n";
+    for (const Table& table : appendix.tables) out += (*this)(Folded{table});
+    return out;
+  }
   std::string operator()(const FigureSlot& slot) const {
     const auto found = std::ranges::find(figures->drawn, slot.name, &Figure::name);
     if (found == figures->drawn.end()) return "";

@@ -1,4 +1,7 @@
 #include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,6 +14,62 @@ namespace dlscale::report {
 namespace {
 
 using format::escape_markdown;
+
+/// Code hosts stop showing Markdown beyond some hundred kilobytes.
+constexpr std::size_t largest_page = 150'000;
+
+/// The table, or where it is too long for a page its rows in as many as it takes.
+void append_texts(std::vector<std::string>& texts, const Table& table) {
+  std::vector<Table> parts{table};  // the first is the last
+  while (!parts.empty()) {
+    const Table part = std::move(parts.back());
+    parts.pop_back();
+    std::string text = "\n" + format::markdown_table(part);
+    if (text.size() <= largest_page || part.rows.size() < 2) {
+      texts.push_back(std::move(text));
+      continue;
+    }
+    const auto middle = part.rows.begin() + std::ssize(part.rows) / 2;
+    parts.push_back({part.title, part.columns, {middle, part.rows.end()}, part.notes});
+    parts.push_back({part.title, part.columns, {part.rows.begin(), middle}, {}});
+  }
+}
+
+/// Table by table, as many on a page as it holds.
+std::vector<std::string> packed(const std::vector<Table>& tables) {
+  std::vector<std::string> texts;
+  for (const Table& table : tables) append_texts(texts, table);
+  std::vector<std::string> pages;
+  for (const std::string& text : texts) {
+    if (pages.empty() || pages.back().size() + text.size() > largest_page) pages.emplace_back();
+    pages.back() += text;
+  }
+  return pages;
+}
+
+/// A name of a file that needs no quoting anywhere.
+std::string file_name(const std::string& name) {
+  std::string plain = name;
+  const auto odd = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_';
+  };
+  std::ranges::replace_if(plain, odd, '-');
+  return plain;
+}
+
+std::vector<Page> appendix_pages(const Appendix& appendix) {
+  const std::vector<std::string> texts = packed(appendix.tables);
+  std::vector<Page> pages;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::string number = texts.size() == 1 ? "" : fmt::format("-{}", i + 1);
+    const std::string part =
+        texts.size() == 1 ? "" : fmt::format(" ({} of {})", i + 1, texts.size());
+    pages.push_back({fmt::format("layers/{}{}.md", file_name(appendix.name), number),
+                     fmt::format("{}{}{}\n\n[The report](../README.md)\n{}", layer_page_title,
+                                 escape_markdown(appendix.name), part, texts[i])});
+  }
+  return pages;
+}
 
 /// Writes one block of a section.
 struct MarkdownBlock {
@@ -26,8 +85,20 @@ struct MarkdownBlock {
   }
   std::string operator()(const Table& table) const { return format::markdown_table(table); }
   std::string operator()(const Folded& folded) const {
+    Table untitled = folded.table;
+    untitled.title.clear();
     return fmt::format("<details>\n<summary>{}</summary>\n\n{}\n</details>\n",
-                       escape_html(folded.table.title), format::markdown_table(folded.table));
+                       escape_html(folded.table.title), format::markdown_table(untitled));
+  }
+  std::string operator()(const Appendix& appendix) const {
+    const std::vector<Page> pages = appendix_pages(appendix);
+    std::string out = "* " + escape_markdown(appendix.name) + ":";
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      out += fmt::format("{} [{}](<{}>)", i == 0 ? "" : ",",
+                         pages.size() == 1 ? "tables" : fmt::format("part {}", i + 1),
+                         pages[i].file.generic_string());
+    }
+    return out + "\n";
   }
   std::string operator()(const FigureSlot& slot) const {
     const auto found = std::ranges::find(figures->drawn, slot.name, &Figure::name);
@@ -37,18 +108,28 @@ struct MarkdownBlock {
   }
 };
 
+void append_appendices(std::vector<Page>& pages, const Section& section) {
+  for (const Block& block : section.blocks) {
+    if (const auto* appendix = std::get_if<Appendix>(&block)) {
+      std::ranges::move(appendix_pages(*appendix), std::back_inserter(pages));
+    }
+  }
+}
+
 }  // namespace
 
-std::string markdown(const ReportInput& input, const Figures& figures) {
-  std::string out = "# " + escape_markdown(report_title(input)) + "\n";
+std::vector<Page> markdown(const ReportInput& input, const Figures& figures) {
+  std::vector<Page> pages{{"README.md", "# " + escape_markdown(report_title(input)) + "\n"}};
   for (const Section& section : report_sections(input, figures)) {
-    out += "\n## " + escape_markdown(section.title) + "\n";
+    std::string out = "\n## " + escape_markdown(section.title) + "\n";
     for (const Block& block : section.blocks) {
       const std::string text = std::visit(MarkdownBlock{&figures}, block);
       if (!text.empty()) out += "\n" + text;
     }
+    pages.front().text += out;
+    append_appendices(pages, section);
   }
-  return out;
+  return pages;
 }
 
 }  // namespace dlscale::report

@@ -276,6 +276,24 @@ class BadInput(ProgramTest):
         self.assert_refused(report, 2, "phases.png is there", "no page lies beside it")
         self.assertEqual([path.read_text() for path in mine.values()], ["mine"] * 3)
 
+    def test_pages_by_layer_are_replaced_and_nothing_else_is(self):
+        conv = self.folder / "conv.jsonl"
+        self.assertEqual(self.conv(self.network, "--algorithms", "all", "-o", conv).returncode, 0)
+        out = self.folder / "report"
+        report = ["report", conv, "-o", out]
+        self.assertEqual(run(*report).returncode, 0)
+        (page,) = (out / "layers").iterdir()
+        old, mine = out / "layers/old.md", out / "layers/notes.md"
+        old.write_text("# dlscale: tables by layer of a network that was\n")
+        mine.write_text("# Notes\n")
+        page.write_text("")
+        self.assertEqual(run(*report).returncode, 0)
+        self.assertEqual(sorted(path.name for path in page.parent.iterdir()), sorted([page.name, "notes.md"]))
+        self.assertIn("creation ms", page.read_text())
+        page.write_text("# Notes\n")
+        self.assert_refused(run(*report), 2, f"{page.name} is there and is not a page of dlscale report")
+        self.assertEqual(page.read_text(), "# Notes\n")
+
     def test_what_else_a_verb_wrote_is_replaced(self):
         for form in ["json", "csv", "console"]:
             for _ in range(2):

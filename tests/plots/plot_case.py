@@ -56,7 +56,13 @@ class PlotCase(unittest.TestCase):
         self.assertTrue((self.where / f"{name}.png").read_bytes().startswith(b"\x89PNG"))
         root = xml.etree.ElementTree.parse(self.where / f"{name}.svg").getroot()
         self.assertEqual(root.tag, SVG + "svg")
+        self.assert_white(root)
         return " ".join("".join(text.itertext()) for text in root.iter(SVG + "text"))
+
+    def assert_white(self, root):
+        """The whole figure has a white ground, so that it can be read on a dark page."""
+        ground = root.find(f".//{SVG}g[@id='patch_1']/{SVG}path")
+        self.assertIn("fill: #ffffff", ground.get("style"))
 
     def assert_refused(self, finished, *words):
         self.assertEqual(finished.returncode, 2, finished.stderr)

@@ -87,9 +87,10 @@ class WellFormed:
         self.assertIn(hostile, "".join(self.page.text))
         self.assertNotIn("b", [tag for tag, _ in self.page.tags])
 
-    def test_markdown_tables_have_equal_rows(self):
+    def check_tables(self, text):
+        """Every row of a table is as wide as the others; returns how many tables there are."""
         width, tables = None, 0
-        for line in self.markdown.splitlines():
+        for line in text.splitlines():
             cells = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
             if cells is None:
                 width = None
@@ -97,14 +98,17 @@ class WellFormed:
             tables += width is None
             self.assertIn(width, (None, cells), line)
             width = cells
-        self.assertGreater(tables, 5)
+        return tables
+
+    def test_markdown_tables_have_equal_rows(self):
+        self.assertGreater(self.check_tables(self.markdown), 5)
 
     def test_html_and_markdown_have_the_same_sections(self):
         in_markdown = re.findall(r"^## (.*)$", self.markdown, re.MULTILINE)
         in_html = re.findall(r"<h2[^>]*>([^<]*)</h2>", self.html)
         self.assertEqual(in_html, in_markdown)
 
-    def test_linked_figures_exist(self):
+    def test_linked_files_exist(self):
         for target in re.findall(r"\]\(<([^>]+)>\)", self.markdown):
             self.assertTrue((FOLDER / target).exists(), target)
 
@@ -127,6 +131,13 @@ class PartsTest(WellFormed, unittest.TestCase):
         for text in ("".join(self.page.text), self.markdown):
             for word in ("conv1_2", "onednn direct", "native winograd_f4", "avx512", "triad"):
                 self.assertIn(word, text)
+
+    def test_tables_of_layers_stand_on_a_page_of_their_own(self):
+        (page,) = (FOLDER / "layers").iterdir()
+        self.assertIn(f"(<layers/{page.name}>)", self.markdown)
+        text = page.read_text(encoding="utf-8")
+        self.assertGreater(self.check_tables(text), 1)
+        self.assertIn("](../README.md)", text)
 
     def test_tables_of_layers_are_folded(self):
         self.assertIn("details", [tag for tag, _ in self.page.tags])

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "report/algorithm_summary.hpp"
 #include "report/algorithm_tables.hpp"
 #include "report/figures.hpp"
 #include "report/processor_tables.hpp"
@@ -34,13 +35,13 @@ bool has_column(const Table& table, const std::string& heading) {
   return false;
 }
 
-TEST(FastestTables, HaveAlgorithmsSideBySideAndTheLeadOfTheFastest) {
+TEST(TimeTables, HaveAlgorithmsSideBySideAndTheLeadOfTheFastest) {
   const ReportInput input = samples::parts_input();
-  const auto tables = fastest_tables(input.results, *input.kernels);
+  const auto tables = time_tables(input.results, *input.kernels);
   ASSERT_EQ(tables.size(), 1);
   const Table& table = tables.front();
   ASSERT_EQ(table.rows.size(), 2);
-  EXPECT_TRUE(contains(table.title, "batch=4"));
+  EXPECT_EQ(table.title, "Times by algorithm: vgg16, batch 4, f32, 1 thread, cold caches");
   EXPECT_EQ(cell(table, 0, "pass"), "forward");
   EXPECT_EQ(cell(table, 1, "pass"), "backward_data");
   EXPECT_EQ(cell(table, 0, "fastest"), "native winograd_f4");
@@ -59,18 +60,90 @@ TEST(FastestSentence, CountsWhereAnAlgorithmIsFastest) {
   EXPECT_TRUE(contains(fastest_sentence({}), "none ran"));
 }
 
-TEST(FastestTables, LetNoKeptFiltersWin) {
+TEST(TimeTables, LetNoKeptFiltersWin) {
   ResultFile file = samples::algorithms();
   file.measurements.push_back(samples::algorithm({.algorithm = "winograd_f4_kept_filters",
                                                   .implementation = "kept filters+winograd",
                                                   .seconds = 1e-4}));
   const std::vector files{file};
-  const Table table = fastest_tables(files, KernelStudy(files)).front();
+  const Table table = time_tables(files, KernelStudy(files)).front();
   EXPECT_EQ(cell(table, 0, "fastest"), "native winograd_f4");
   EXPECT_EQ(cell(table, 0, "second / fastest"), "2.00");
   EXPECT_EQ(cell(table, 0, "native winograd_f4_kept_filters ms"), "0.1000");
   EXPECT_TRUE(contains(table.notes.back(), "training cannot"));
   EXPECT_EQ(fastest_sentence(files), fastest_sentence(std::vector{samples::algorithms()}));
+}
+
+TEST(FastestTables, HaveARowALayerAndAColumnAPass) {
+  const auto tables = fastest_tables(std::vector{samples::algorithms()});
+  ASSERT_EQ(tables.size(), 1);
+  const Table& table = tables.front();
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "layer"), "conv1_2");
+  EXPECT_EQ(cell(table, 0, "forward"), "native winograd_f4, 2.00 ×");
+  EXPECT_EQ(cell(table, 0, "backward_data"), "native winograd_f4, 2.00 ×");
+  EXPECT_FALSE(has_column(table, "backward_filter"));
+}
+
+TEST(AlgorithmsTable, CountsWhereEachRanWonAndWasRefused) {
+  const ReportInput input = samples::parts_input();
+  const Table table = algorithms_table(input.results, *input.kernels);
+  ASSERT_EQ(table.rows.size(), 4);  // fft, im2col, winograd_f4, direct; not what training chooses
+  EXPECT_EQ(cell(table, 0, "algorithm"), "native fft");
+  EXPECT_EQ(cell(table, 0, "not offered at"), "2");
+  EXPECT_EQ(cell(table, 0, "time / fastest, median"), "");
+  EXPECT_EQ(cell(table, 1, "time / fastest, median"), "3.00");
+  EXPECT_EQ(cell(table, 2, "fastest at"), "2");
+  EXPECT_EQ(cell(table, 2, "effective GFLOP/s, median"), "148.0");
+  EXPECT_EQ(cell(table, 3, "fastest at"), "0");
+}
+
+TEST(AlgorithmsTable, CountsWrongAnswersAsFailed) {
+  Measurement wrong = samples::algorithm({});
+  wrong.status = Status::wrong;
+  wrong.series.clear();
+  const std::vector<ResultFile> results{samples::file("conv", {wrong})};
+  const Table table = algorithms_table(results, KernelStudy(results));
+  EXPECT_EQ(cell(table, 0, "failed at"), "1");
+  EXPECT_EQ(cell(table, 0, "ran at"), "0");
+}
+
+TEST(AnswersTable, HasTheLargestErrorAndTheMedianOfMeans) {
+  std::vector<Measurement> rows;
+  for (const double error : {1e-6, 5e-6, 2e-6}) {
+    rows.push_back(samples::algorithm({}));
+    rows.back().axes["layer"] = "conv" + std::to_string(rows.size());
+    rows.back().max_relative_error = 10 * error;
+    rows.back().mean_relative_error = error;
+  }
+  const Table table = answers_table(std::vector{samples::file("conv", rows)});
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "forward largest"), "5.0e-05");
+  EXPECT_EQ(cell(table, 0, "forward mean"), "2.0e-06");
+}
+
+TEST(BackendsTable, SaysWhatOneBackendAloneTakes) {
+  const Table table = backends_table(std::vector{samples::algorithms()});
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "cases"), "2");
+  EXPECT_EQ(cell(table, 0, "fastest of all ms"), "200.0");
+  EXPECT_EQ(cell(table, 0, "onednn / all"), "2.00");
+  EXPECT_EQ(cell(table, 0, "native / all"), "1.00");
+  const std::vector<ResultFile> alone{samples::file("conv", {samples::algorithm({})})};
+  EXPECT_TRUE(backends_table(alone).rows.empty());
+}
+
+TEST(TablesBySet, PutAKernelOfSeveralNetworksWithTheFirst) {
+  Measurement elsewhere = samples::algorithm({});
+  elsewhere.axes["network"] = "alexnet";
+  ResultFile file = samples::algorithms();
+  file.measurements.push_back(elsewhere);
+  const std::vector files{file};
+  const auto sets = tables_by_set(files, KernelStudy(files));
+  ASSERT_EQ(sets.size(), 2);
+  EXPECT_EQ(sets.at("vgg16").size(), 1);  // times alone
+  ASSERT_EQ(sets.at("alexnet").size(), 2);
+  EXPECT_TRUE(contains(sets.at("alexnet").back().title, "alexnet conv1_2 and 1 layer more"));
 }
 
 TEST(KernelStudy, IsOfTheProcessorOnly) {
@@ -89,39 +162,39 @@ TEST(KernelStudy, IsOfTheProcessorOnly) {
   EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "on the processor"));
 }
 
-TEST(FastestTables, TakeTheMiddleOfRepeats) {
+TEST(TimeTables, TakeTheMiddleOfRepeats) {
   std::vector<Measurement> rows;
   for (const double seconds : {0.5, 0.1, 0.3}) {
     rows.push_back(samples::algorithm({"native", "im2col", "im2col+gemm", "forward", seconds}));
     rows.back().axes["repeat"] = std::to_string(rows.size());
   }
   const std::vector<ResultFile> results{samples::file("conv", rows)};
-  const auto tables = fastest_tables(results, KernelStudy(results));
+  const auto tables = time_tables(results, KernelStudy(results));
   ASSERT_EQ(tables.size(), 1);
   EXPECT_EQ(cell(tables.front(), 0, "native im2col ms"), "300.0");
   EXPECT_EQ(cell(tables.front(), 0, "second / fastest"), "alone");
 }
 
-TEST(FastestTables, KeepLayoutsApart) {
+TEST(TimeTables, KeepLayoutsApart) {
   std::vector<Measurement> rows{
       samples::algorithm({"onednn", "direct", "jit:avx512_core", "forward", 0.2}),
       samples::algorithm({"onednn", "direct", "jit:avx512_core", "forward", 0.1})};
   rows.back().axes["layout"] = "nhwc";
   const std::vector<ResultFile> results{samples::file("conv", rows)};
-  const auto tables = fastest_tables(results, KernelStudy(results));
+  const auto tables = time_tables(results, KernelStudy(results));
   ASSERT_EQ(tables.size(), 2);
-  EXPECT_TRUE(contains(tables.front().title, "layout=nhwc")) << tables.front().title;
+  EXPECT_TRUE(contains(tables.front().title, "layout nhwc")) << tables.front().title;
   EXPECT_EQ(cell(tables.front(), 0, "onednn direct ms"), "100.0");
   EXPECT_FALSE(contains(tables.back().title, "layout")) << tables.back().title;
   EXPECT_EQ(cell(tables.back(), 0, "onednn direct ms"), "200.0");
 }
 
-TEST(FastestTables, SayWhereNothingRanOrAnAnswerWasWrong) {
+TEST(TimeTables, SayWhereNothingRanOrAnAnswerWasWrong) {
   Measurement wrong = samples::algorithm({});
   wrong.status = Status::wrong;
   wrong.series.clear();
   const std::vector<ResultFile> results{samples::file("conv", {wrong})};
-  const auto tables = fastest_tables(results, KernelStudy(results));
+  const auto tables = time_tables(results, KernelStudy(results));
   EXPECT_EQ(cell(tables.front(), 0, "fastest"), "none ran");
   EXPECT_EQ(cell(tables.front(), 0, "native im2col ms"), "wrong");
 }
@@ -221,7 +294,71 @@ TEST(PartsReport, HasWhatTheResultsHoldAndNothingOfTraining) {
     EXPECT_FALSE(contains(page, "<section id=\"" + std::string(id) + "\"")) << id;
   }
   EXPECT_TRUE(contains(page, "<details>\n<summary>vgg16 conv1_2: convolution"));
-  EXPECT_TRUE(contains(markdown(input, {}), "<details>\n<summary>vgg16 conv1_2: convolution"));
+}
+
+TEST(PartsReport, HasTablesByLayerOnPagesOfTheirOwn) {
+  const std::vector<Page> pages = markdown(samples::parts_input(), {});
+  ASSERT_EQ(pages.size(), 2);
+  EXPECT_EQ(pages[0].file, "README.md");
+  EXPECT_TRUE(contains(pages[0].text, "* vgg16: [tables](<layers/vgg16.md>)"));
+  EXPECT_FALSE(contains(pages[0].text, "creation ms"));
+  EXPECT_EQ(pages[1].file, "layers/vgg16.md");
+  EXPECT_TRUE(pages[1].text.starts_with(std::string(layer_page_title) + "vgg16\n"));
+  EXPECT_TRUE(contains(pages[1].text, "**vgg16 conv1_2: convolution c64"));
+  EXPECT_TRUE(contains(pages[1].text, "creation ms"));
+}
+
+TEST(PartsReport, HasNoPageThatACodeHostDoesNotShow) {
+  ReportInput input = samples::parts_input();
+  std::vector<Measurement> rows;
+  for (int i = 0; i < 2000; ++i) {
+    rows.push_back(samples::algorithm({}));
+    rows.back().axes["layer"] = "conv" + std::to_string(i);
+    rows.back().axes["kernel"] =
+        "convolution c" + std::to_string(i + 1) + " h9 w9 k8 r3 s3 stride1 pad1 groups1";
+    rows.back().implementation = "somebody's own";  // on no roofline, in no model
+  }
+  input.results = {samples::file("conv", rows)};
+  input.kernels = std::make_shared<KernelStudy>(input.results);
+  const std::vector<Page> pages = markdown(input, {});
+  ASSERT_GT(pages.size(), 4);
+  std::string text;
+  for (std::size_t i = 1; i < pages.size(); ++i) {
+    EXPECT_LT(pages[i].text.size(), 151'000) << pages[i].file;
+    EXPECT_TRUE(contains(pages[0].text, "(<" + pages[i].file.generic_string() + ">)"));
+    text += pages[i].text;
+  }
+  for (const char* layer : {"vgg16 conv0: ", "vgg16 conv1000: ", "vgg16 conv1999: "}) {
+    EXPECT_TRUE(contains(text, layer)) << layer;
+  }
+}
+
+TEST(PartsReport, NamesPagesByLettersThatNeedNoQuoting) {
+  ReportInput input = samples::parts_input();
+  Measurement row = samples::algorithm({});
+  row.axes["network"] = "my/net <x>";
+  input.results = {samples::file("conv", {row})};
+  EXPECT_EQ(markdown(input, {}).at(1).file, "layers/my-net--x-.md");
+}
+
+TEST(PartsReport, SaysWhatIsLeftOut) {
+  ReportInput input = samples::parts_input();
+  Measurement relu = samples::algorithm({});
+  relu.axes["kernel"] = "relu c64 h224 w224";
+  relu.axes.erase("algorithm");
+  Measurement gemm = samples::timed("gemm", {{"kernel", "gemm m8 n8 k8 ta0 tb0"}}, {1.0});
+  input.results.push_back(samples::file("conv", {relu}));
+  input.results.push_back(samples::file("gemm", {gemm}));
+  input.results.back().header.run["check"] = "no";
+  input.results.back().path = "folder/gemm.jsonl";
+  input.kernels = std::make_shared<KernelStudy>(input.results);
+  const std::string page = html(input, {});
+  EXPECT_TRUE(contains(page, "gemm (1)"));
+  EXPECT_TRUE(contains(page, "the answers of gemm.jsonl were not checked (--check no)"));
+  EXPECT_TRUE(contains(page, "conv, other layers (1)"));
+  EXPECT_TRUE(contains(page, "conv, what training runs by itself (2)"));
+  EXPECT_TRUE(contains(page, "2 measurements refused"));
+  EXPECT_TRUE(contains(page, "No model was judged: 1 shape measured"));
 }
 
 TEST(PartsReport, SaysWhatARooflineNeeds) {
@@ -242,7 +379,7 @@ TEST(PartsReport, IsForAlgorithmsLatenciesAndPeaks) {
 
 TEST(PartsReport, TellsTheSameOnTheScreen) {
   const Document document = parts_document(samples::parts_input());
-  EXPECT_EQ(document.tables.size(), 4);
+  EXPECT_EQ(document.tables.size(), 6);  // algorithms, answers, backends, and of the processor
   EXPECT_TRUE(contains(document.json, "dlscale.result_summary"));
 }
 

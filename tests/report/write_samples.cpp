@@ -5,6 +5,8 @@
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "core/measurement.hpp"
 #include "report/report.hpp"
@@ -12,6 +14,16 @@
 #include "tests/report/samples.hpp"
 
 namespace {
+
+/// The first page as `name`; the others where it links them.
+void write_pages(const std::filesystem::path& folder, const std::string& name,
+                 const std::vector<dlscale::report::Page>& pages) {
+  std::ofstream(folder / name) << pages.front().text;
+  for (std::size_t i = 1; i < pages.size(); ++i) {
+    std::filesystem::create_directories((folder / pages[i].file).parent_path());
+    std::ofstream(folder / pages[i].file) << pages[i].text;
+  }
+}
 
 /// Of convolutions and the processor. Figures read result files.
 void write_parts(const std::filesystem::path& folder) {
@@ -29,7 +41,7 @@ void write_parts(const std::filesystem::path& folder) {
     if (trouble.find("matplotlib") == std::string::npos) throw std::runtime_error(trouble);
   }
   std::ofstream(folder / "parts.html") << report::html(input, figures);
-  std::ofstream(folder / "parts.md") << report::markdown(input, figures);
+  write_pages(folder, "parts.md", report::markdown(input, figures));
 }
 
 void write_samples(const std::filesystem::path& folder) {
@@ -39,7 +51,7 @@ void write_samples(const std::filesystem::path& folder) {
   input.results.front().header.environment.cpu = "<b>Hostile & \"quoted\" | name</b>";
   const report::Figures figures = report::run_plots(input, folder);
   std::ofstream(folder / "report.html") << report::html(input, figures);
-  std::ofstream(folder / "report.md") << report::markdown(input, figures);
+  write_pages(folder, "report.md", report::markdown(input, figures));
   write_parts(folder);
 }
 

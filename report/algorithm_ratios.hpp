@@ -1,0 +1,28 @@
+#pragma once
+#include <span>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+// Ratios of times that were measured under one condition, so that the machine's own speed cancels
+// out. Of repeated measurements the one in the middle counts. Results of one host.
+
+/// Our Winograd F(4×4,3×3), the better of fused and not, over oneDNN's Winograd, where both ran:
+/// a row for whatever was measured together and each pass. Without rows where there is none.
+Table winograd_summary(std::span<const ResultFile> results);
+/// The same case by case, with oneDNN's direct convolution beside them.
+Table winograd_ratios(std::span<const ResultFile> results);
+
+/// The fastest other algorithm over our convolution by Fourier transforms, the better of whole and
+/// tiled, at filters of 5 × 5 and larger.
+Table fourier_ratios(std::span<const ResultFile> results);
+
+/// Speed of our im2col as a share of that of the product it makes of one image, measured by bench
+/// gemm under the same condition, where m, n and k are 256 or more. Products that were not measured
+/// are named in a note, with the command that measures them.
+Table product_shares(std::span<const ResultFile> results);
+
+}  // namespace dlscale::report

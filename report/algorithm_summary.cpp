@@ -1,0 +1,277 @@
+#include "report/algorithm_summary.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
+#include "report/measured_cases.hpp"
+#include "report/numbers.hpp"
+#include "report/rates.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// What is said of an algorithm over all cases.
+struct Tally {
+  long long ran = 0, fastest = 0, refused = 0, failed = 0;
+  bool competes = true;
+  std::vector<double> over_fastest;
+  std::vector<double> effective;  ///< operations/s
+  std::vector<double> shares;     ///< of the roofline
+};
+
+void count(Tally& tally, const Measurement& row, const Rows& ranked, const KernelStudy& study) {
+  tally.competes = !keeps_filters(row);
+  if (!is_timed(row)) {
+    ++(row.status == Status::unsupported ? tally.refused : tally.failed);
+    return;
+  }
+  ++tally.ran;
+  if (!ranked.empty()) {
+    tally.fastest += ranked.front() == &row ? 1 : 0;
+    tally.over_fastest.push_back(time_of(row) / time_of(*ranked.front()));
+  }
+  if (const auto rate = rates(row).flops) tally.effective.push_back(rate->si());
+  if (const auto share = study.share(row)) tally.shares.push_back(*share);
+}
+
+std::map<std::string, Tally> tallies(std::span<const ResultFile> results,
+                                     const KernelStudy& study) {
+  std::map<std::string, Tally> all;
+  for (const Found& found : found_cases(results)) {
+    const Rows ranked = ranking(found.by);
+    for (const auto& [algorithm, row] : found.by) count(all[algorithm], *row, ranked, study);
+  }
+  return all;
+}
+
+template <class Text>
+std::string median_text(const std::vector<double>& values, Text text) {
+  return values.empty() ? "" : text(median(values));
+}
+
+std::string gigaflops(double rate) {
+  return giga(FlopsPerSecond(rate));
+}
+
+std::vector<Cell> tally_cells(const std::string& algorithm, const Tally& tally) {
+  const auto& effective = tally.effective;
+  const std::string most = effective.empty() ? "" : gigaflops(std::ranges::max(effective));
+  return {{algorithm},
+          {std::to_string(tally.ran)},
+          {tally.competes ? std::to_string(tally.fastest) : "–"},
+          {std::to_string(tally.refused)},
+          {std::to_string(tally.failed), tally.failed > 0 ? Tone::bad : Tone::plain},
+          {median_text(tally.over_fastest, [](double value) { return significant(value, 3); })},
+          {median_text(effective, gigaflops)},
+          {most},
+          {median_text(tally.shares, percent)}};
+}
+
+/// Errors of an algorithm in a pass.
+struct Errors {
+  std::vector<double> largest, mean;
+};
+
+/// Backends that have an algorithm which competes.
+std::set<std::string> backends_of(const std::vector<Found>& cases) {
+  std::set<std::string> backends;
+  for (const Found& found : cases) {
+    for (const Measurement* row : ranking(found.by)) {
+      backends.insert(axis_or_empty(*row, "backend"));
+    }
+  }
+  return backends;
+}
+
+/// The least times of the cases that all backends ran.
+struct Totals {
+  long long cases = 0;
+  Seconds fastest;
+  std::map<std::string, Seconds> alone;  ///< by backend
+};
+
+void add(Totals& totals, const Rows& ranked, std::size_t backends) {
+  std::map<std::string, Seconds> best;
+  for (const Measurement* row : ranked) {
+    best.try_emplace(axis_or_empty(*row, "backend"), time_of(*row));
+  }
+  if (best.size() < backends) return;
+  ++totals.cases;
+  totals.fastest += time_of(*ranked.front());
+  for (const auto& [backend, time] : best) totals.alone[backend] += time;
+}
+
+/// A layer over its passes.
+using Passes = std::map<std::size_t, Rows>;
+
+std::string lead_text(const Rows& rows) {
+  const Rows ranked = ranking(by_algorithm(rows));
+  if (ranked.empty()) return "none ran";
+  const std::string name = algorithm_of(*ranked.front());
+  if (ranked.size() == 1) return name + ", alone";
+  return fmt::format("{}, {} ×", name, significant(time_of(*ranked[1]) / time_of(*ranked[0]), 3));
+}
+
+Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
+  std::map<std::pair<std::string, std::string>, Passes> layers;
+  std::map<std::size_t, std::string> there;
+  for (const auto& [what, rows] : cases) {
+    layers[{what.layer, what.shape_text()}][what.pass] = rows;
+    there[what.pass] = what.pass_text();
+  }
+  Table table;
+  table.title = "The fastest algorithm of each layer: " + condition_text(condition);
+  table.columns = {{"layer", Align::left}};
+  for (const auto& [pass, name] : there) table.columns.push_back({name, Align::left});
+  table.columns.push_back({"convolution", Align::left});
+  for (const auto& [layer, measured] : layers) {
+    std::vector<Cell> cells{{layer.first}};
+    for (const auto& [pass, name] : there) {
+      const auto found = measured.find(pass);
+      cells.push_back({found == measured.end() ? "" : lead_text(found->second)});
+    }
+    cells.push_back({layer.second});
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes = {"behind the name: the time of the second over that of the fastest"};
+  return table;
+}
+
+}  // namespace
+
+std::string fastest_sentence(std::span<const ResultFile> results) {
+  std::map<std::string, long long> wins;
+  long long all = 0;
+  for (const Found& found : found_cases(results)) {
+    const Rows ranked = ranking(found.by);
+    if (ranked.empty()) continue;
+    ++wins[algorithm_of(*ranked.front())];
+    ++all;
+  }
+  std::vector<std::pair<long long, std::string>> ordered;
+  ordered.reserve(wins.size());
+  for (const auto& [algorithm, times] : wins) ordered.emplace_back(times, algorithm);
+  std::ranges::stable_sort(ordered, std::greater{}, [](const auto& win) { return win.first; });
+  std::vector<std::string> parts;
+  parts.reserve(ordered.size());
+  for (const auto& [times, algorithm] : ordered) {
+    parts.push_back(fmt::format("{} at {}", algorithm, times));
+  }
+  return fmt::format("The fastest algorithm of {}: {}.",
+                     counted(all, "measured case") + " (layer, pass and batch)",
+                     parts.empty() ? "none ran" : fmt::format("{}", fmt::join(parts, ", ")));
+}
+
+Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study) {
+  Table table;
+  table.title = "The algorithms over all measured cases";
+  table.columns = {{"algorithm", Align::left},
+                   {"ran at"},
+                   {"fastest at"},
+                   {"not offered at"},
+                   {"failed at"},
+                   {"time / fastest, median"},
+                   {"effective GFLOP/s, median"},
+                   {"most"},
+                   {"of roofline, median"}};
+  bool kept = false;
+  for (const auto& [algorithm, tally] : tallies(results, study)) {
+    table.rows.push_back(tally_cells(algorithm, tally));
+    kept = kept || !tally.competes;
+  }
+  table.notes = {
+      "a case is a layer in a pass with a batch under one condition; failed: a wrong answer, or "
+      "interrupted",
+      "effective counts the operations of a direct convolution; of roofline: the least time that "
+      "the measured ceilings allow the algorithm, over the time measured"};
+  if (kept) {
+    table.notes.emplace_back(
+        "kept_filters: by filters transformed before, as inference can and training cannot; not "
+        "among the fastest");
+  }
+  return table;
+}
+
+Table answers_table(std::span<const ResultFile> results) {
+  std::map<std::string, std::map<std::size_t, Errors>> errors;
+  std::map<std::size_t, std::string> there;
+  for (const Measurement* row : algorithm_rows(results)) {
+    if (!row->max_relative_error) continue;
+    const Case what = case_of(*row);
+    there[what.pass] = what.pass_text();
+    Errors& mine = errors[algorithm_of(*row)][what.pass];
+    mine.largest.push_back(*row->max_relative_error);
+    if (row->mean_relative_error) mine.mean.push_back(*row->mean_relative_error);
+  }
+  Table table;
+  table.title = "Errors against double precision";
+  table.columns = {{"algorithm", Align::left}};
+  for (const auto& [pass, name] : there) {
+    table.columns.push_back({name + " largest"});
+    table.columns.push_back({name + " mean"});
+  }
+  for (const auto& [algorithm, by_pass] : errors) {
+    std::vector<Cell> cells{{algorithm}};
+    for (const auto& [pass, name] : there) {
+      const auto found = by_pass.find(pass);
+      const bool has = found != by_pass.end();
+      cells.push_back({has ? scientific(std::ranges::max(found->second.largest)) : ""});
+      cells.push_back({has ? median_text(found->second.mean, scientific) : ""});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  if (table.rows.empty()) return table;
+  table.notes = {
+      "largest: of all elements checked in all cases; mean: over the elements of a case, in the "
+      "median of cases"};
+  return table;
+}
+
+Table backends_table(std::span<const ResultFile> results) {
+  const std::vector<Found> cases = found_cases(results);
+  const std::set<std::string> backends = backends_of(cases);
+  Table table;
+  table.title = "What choosing among all algorithms gains";
+  if (backends.size() < 2) return table;
+  std::map<Axes, Totals> totals;
+  for (const Found& found : cases) add(totals[found.condition], ranking(found.by), backends.size());
+  table.columns = {{"measured together", Align::left}, {"cases"}, {"fastest of all ms"}};
+  for (const std::string& backend : backends) {
+    table.columns.push_back({"fastest of " + backend + " ms"});
+    table.columns.push_back({backend + " / all"});
+  }
+  for (const auto& [condition, sum] : totals) {
+    if (sum.cases == 0) continue;
+    std::vector<Cell> cells{
+        {condition_text(condition)}, {std::to_string(sum.cases)}, {milliseconds(sum.fastest)}};
+    for (const std::string& backend : backends) {
+      const Seconds alone = sum.alone.at(backend);
+      cells.push_back({milliseconds(alone)});
+      cells.push_back({significant(alone / sum.fastest, 3)});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  if (table.rows.empty()) return table;
+  table.notes = {
+      "sums over the cases that every backend ran, each distinct convolution counted once, not as "
+      "often as the network has it"};
+  return table;
+}
+
+std::vector<Table> fastest_tables(std::span<const ResultFile> results) {
+  std::vector<Table> tables;
+  for (const auto& [condition, cases] : by_condition(results)) {
+    tables.push_back(fastest_table(condition, cases));
+  }
+  return tables;
+}
+
+}  // namespace dlscale::report

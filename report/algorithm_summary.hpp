@@ -1,0 +1,30 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "report/kernel_study.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// At how many layers, passes and batches each algorithm is the fastest, in a sentence.
+std::string fastest_sentence(std::span<const ResultFile> results);
+
+/// Each algorithm over all measured cases: at how many it ran, was the fastest or was refused, and
+/// its speed in the median.
+Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study);
+
+/// The largest and the typical error of each algorithm against double precision, by pass.
+Table answers_table(std::span<const ResultFile> results);
+
+/// What choosing among all algorithms gains over staying with one backend: a row for whatever was
+/// measured together. Without rows where there is one backend only.
+Table backends_table(std::span<const ResultFile> results);
+
+/// The fastest algorithm of each layer and its lead, a column a pass; a table a network, batch and
+/// whatever else they were measured under.
+std::vector<Table> fastest_tables(std::span<const ResultFile> results);
+
+}  // namespace dlscale::report

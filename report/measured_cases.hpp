@@ -1,0 +1,83 @@
+#pragma once
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "report/axes.hpp"
+
+namespace dlscale::report {
+
+/// Rows of results, which must outlive it.
+using Rows = std::vector<const Measurement*>;
+
+/// The passes of a convolution in their order.
+inline constexpr std::array convolution_passes{Pass::forward, Pass::backward_data,
+                                               Pass::backward_filter};
+
+/// The median. Requires one that is is_timed().
+Seconds time_of(const Measurement& measurement);
+
+/// "native winograd_f4".
+std::string algorithm_of(const Measurement& measurement);
+
+/// The network, or the list that a convolution stands in: those of lists are their own network,
+/// named after both.
+std::string set_of(const Measurement& measurement);
+std::string set_of(std::string network, const std::string& layer);
+
+/// Filters transformed once and kept serve inference; training changes them every iteration, so
+/// that such times do not compete with what it can use.
+bool keeps_filters(const Measurement& measurement);
+
+/// What algorithms are compared under: all axes but those that tell rows of a table apart.
+Axes condition_of(const Measurement& measurement);
+/// "vgg16, batch 4, f32, 1 thread, cold caches", and what is unusual.
+std::string condition_text(Axes condition);
+
+/// A layer in one pass, in the order of a network's passes.
+struct Case {
+  std::string layer;
+  std::string kernel;
+  std::size_t pass = 0;  ///< index into `convolution_passes`; beyond them: another
+  auto operator<=>(const Case&) const = default;
+  /// "backward_data"; empty beyond the passes.
+  [[nodiscard]] std::string pass_text() const;
+  /// The key without its first word: "c64 h224 …".
+  [[nodiscard]] std::string shape_text() const;
+};
+Case case_of(const Measurement& measurement);
+
+/// All rows of convolutions that name an algorithm: names_algorithm().
+Rows algorithm_rows(std::span<const ResultFile> results);
+
+/// Cases by what they were measured under.
+using Conditions = std::map<Axes, std::map<Case, Rows>>;
+Conditions by_condition(std::span<const ResultFile> results);
+
+/// What was found by each algorithm; of repeated measurements the one in the middle.
+using ByAlgorithm = std::map<std::string, const Measurement*>;
+ByAlgorithm by_algorithm(const Rows& rows);
+
+/// The row of that algorithm if it has a time; else null.
+const Measurement* timed_by(const ByAlgorithm& all, const std::string& algorithm);
+
+/// Those with a time that training can reach, the fastest first.
+Rows ranking(const ByAlgorithm& all);
+
+/// A case under its condition.
+struct Found {
+  Axes condition;
+  Case what;
+  ByAlgorithm by;
+  /// "vgg16 conv1_2".
+  [[nodiscard]] std::string layer() const { return condition.at("network") + " " + what.layer; }
+};
+std::vector<Found> found_cases(std::span<const ResultFile> results);
+
+}  // namespace dlscale::report

@@ -1,0 +1,151 @@
+#include "report/algorithm_ratios.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Results = std::vector<ResultFile>;
+
+/// The text in a row under the first column of that heading.
+std::string cell(const Table& table, std::size_t row, const std::string& heading) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].heading == heading) return table.rows.at(row).at(i).text;
+  }
+  ADD_FAILURE() << "no column " << heading << " in " << table.title;
+  return "";
+}
+
+Measurement row(const std::string& layer, const std::string& backend, const std::string& algorithm,
+                double seconds, const std::string& pass = "forward") {
+  Measurement made = samples::algorithm(
+      {.backend = backend, .algorithm = algorithm, .pass = pass, .seconds = seconds});
+  made.axes["layer"] = layer;
+  return made;
+}
+
+Measurement at(Measurement measurement, const std::string& kernel) {
+  measurement.axes["kernel"] = kernel;
+  return measurement;
+}
+
+Results winograd() {
+  return {samples::file(
+      "conv", {row("a", "onednn", "winograd", 2.0), row("a", "onednn", "direct", 4.0),
+               row("a", "native", "winograd_f4", 1.6), row("a", "native", "winograd_f4_fused", 1.0),
+               row("b", "onednn", "winograd", 1.0), row("b", "native", "winograd_f4", 2.0),
+               row("c", "native", "winograd_f4", 1.0), row("d", "onednn", "winograd", 1.0)})};
+}
+
+TEST(WinogradRatios, AreOfTheBetterOfOursWhereBothRan) {
+  const Table table = winograd_ratios(winograd());
+  ASSERT_EQ(table.rows.size(), 2);
+  EXPECT_EQ(cell(table, 0, "layer"), "vgg16 a");
+  EXPECT_EQ(cell(table, 0, "ours / oneDNN Winograd"), "0.500");
+  EXPECT_EQ(cell(table, 0, "ours / oneDNN direct"), "0.250");
+  EXPECT_EQ(cell(table, 1, "ours / oneDNN Winograd"), "2.00");
+  EXPECT_EQ(cell(table, 1, "ours, fused ms"), "–");
+  EXPECT_EQ(cell(table, 1, "ours / oneDNN direct"), "–");
+}
+
+TEST(WinogradSummary, HasTheMeanTheLargestAndWhere) {
+  const Table table = winograd_summary(winograd());
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "layers"), "2");
+  EXPECT_EQ(cell(table, 0, "geometric mean"), "1.00");  // √(0.5 · 2)
+  EXPECT_EQ(cell(table, 0, "largest"), "2.00");
+  EXPECT_EQ(cell(table, 0, "at"), "b");
+  EXPECT_EQ(cell(table, 0, "ahead at"), "1");
+  EXPECT_EQ(cell(table, 0, "ours / oneDNN direct"), "0.250");
+}
+
+TEST(WinogradSummary, KeepsBatchesApart) {
+  Results results = winograd();
+  ResultFile other = results.front();
+  for (Measurement& each : other.measurements) each.axes["batch"] = "32";
+  results.push_back(other);
+  EXPECT_EQ(winograd_summary(results).rows.size(), 2);
+  EXPECT_TRUE(winograd_summary({}).rows.empty());
+  EXPECT_TRUE(winograd_summary({}).notes.empty());
+}
+
+TEST(FourierRatios, AreAgainstTheFastestOtherAtLargeFilters) {
+  const std::string large = "convolution c64 h64 w64 k128 r9 s9 stride1 pad0 groups1";
+  const Results results{samples::file(
+      "conv",
+      {at(row("L2", "native", "fft", 1.0), large), at(row("L2", "native", "fft_tiled", 0.5), large),
+       at(row("L2", "native", "fft_kept_filters", 0.1), large),
+       at(row("L2", "native", "im2col", 3.0), large), at(row("L2", "onednn", "direct", 2.0), large),
+       row("small", "native", "fft", 1.0), row("small", "onednn", "direct", 2.0)})};
+  const Table table = fourier_ratios(results);
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "layer"), "vgg16 L2");
+  EXPECT_EQ(cell(table, 0, "FFT"), "fft_tiled");
+  EXPECT_EQ(cell(table, 0, "fastest other"), "onednn direct");
+  EXPECT_EQ(cell(table, 0, "other / FFT"), "4.00");
+}
+
+/// conv4_2 of VGG-16: 512 × 784 × 4608 an image.
+const std::string conv4 = "convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1 bias";
+
+Measurement product(const std::string& sizes, double seconds) {
+  Measurement made = samples::timed("gemm",
+                                    {{"kernel", "gemm " + sizes},
+                                     {"backend", "onednn"},
+                                     {"dtype", "f32"},
+                                     {"threads", "1"},
+                                     {"cache", "cold"},
+                                     {"ranks", "1"},
+                                     {"ranks_on_node", "1"}},
+                                    std::vector<double>(5, seconds));
+  made.work = Work{Flops(2.0 * 512 * 784 * 4608), Bytes(1)};
+  return made;
+}
+
+Measurement lowered(double seconds, const std::string& pass) {
+  Measurement made = at(row("conv4_2", "native", "im2col", seconds, pass), conv4);
+  made.work = Work{Flops(4 * 2.0 * 512 * 784 * 4608), Bytes(1)};  // four images
+  return made;
+}
+
+TEST(ProductShares, AreOfTheProductOfOneImage) {
+  const Results results{samples::file("conv", {lowered(5.0, "forward")}),
+                        samples::file("gemm", {product("m512 n784 k4608 ta0 tb0", 1.0)})};
+  const Table table = product_shares(results);
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "product m × n × k"), "512 × 784 × 4608");
+  EXPECT_EQ(cell(table, 0, "share"), "80.0 %");  // four products of 1 s in 5 s
+  EXPECT_EQ(table.notes.front(), "median 80.0 %, lowest 80.0 % at vgg16 conv4_2 forward");
+}
+
+TEST(ProductShares, NameTheProductsThatAreMissingAsTheOptionTakesThem) {
+  const Results results{
+      samples::file("conv", {lowered(5.0, "forward"), lowered(5.0, "backward_data"),
+                             lowered(5.0, "backward_filter")}),
+      samples::file("gemm", {product("m512 n784 k4608 ta0 tb0", 1.0)})};
+  const Table table = product_shares(results);
+  EXPECT_EQ(table.rows.size(), 1);
+  ASSERT_EQ(table.notes.size(), 2);
+  EXPECT_TRUE(
+      table.notes.back().ends_with("dlscale bench gemm --sizes 4608x784x512:tn,512x4608x784:nt"))
+      << table.notes.back();
+}
+
+TEST(ProductShares, AreOfProductsUnderTheSameConditionAndLargeOnes) {
+  Measurement hot = product("m512 n784 k4608 ta0 tb0", 1.0);
+  hot.axes["cache"] = "hot";
+  const Results other{samples::file("conv", {lowered(5.0, "forward")}),
+                      samples::file("gemm", {hot})};
+  EXPECT_TRUE(product_shares(other).rows.empty());
+  const Results small{samples::file("conv", {row("conv1_2", "native", "im2col", 1.0)})};
+  EXPECT_TRUE(product_shares(small).rows.empty());
+  EXPECT_TRUE(product_shares(small).notes.empty());  // 64 outputs: no product of its kind is large
+}
+
+}  // namespace
+}  // namespace dlscale::report
