@@ -120,6 +120,16 @@ Rows ranking(const ByAlgorithm& all) {
   return timed;
 }
 
+/// What stands where no algorithm ran that training can use.
+std::string none_ran(bool with_kept_filters) {
+  return with_kept_filters ? "only with kept filters" : "none ran";
+}
+
+bool ran_with_kept_filters(const ByAlgorithm& all) {
+  return std::ranges::any_of(
+      all, [](const auto& found) { return usable(*found.second) && keeps_filters(*found.second); });
+}
+
 Cell time_cell(const ByAlgorithm& all, const std::string& algorithm) {
   const auto found = all.find(algorithm);
   if (found == all.end()) return {""};
@@ -138,7 +148,7 @@ std::vector<Cell> overview_cells(const Case& what, const ByAlgorithm& all,
                           {what.kernel.substr(what.kernel.find(' ') + 1)}};
   const Rows ranked = ranking(all);
   if (ranked.empty()) {
-    cells.push_back({"none ran", Tone::caution});
+    cells.push_back({none_ran(ran_with_kept_filters(all)), Tone::caution});
     cells.resize(cells.size() + 4);
   } else {
     const Measurement& best = *ranked.front();
@@ -309,10 +319,15 @@ Table details(const std::string& title, Rows rows, const KernelStudy& study) {
 std::string fastest_sentence(std::span<const ResultFile> results) {
   std::map<std::string, long long> wins;
   long long all = 0;
+  bool with_kept_filters = false;
   for (const auto& [condition, cases] : by_condition(results)) {
     for (const auto& [what, rows] : cases) {
-      const Rows ranked = ranking(by_algorithm(rows));
-      if (ranked.empty()) continue;
+      const ByAlgorithm found = by_algorithm(rows);
+      const Rows ranked = ranking(found);
+      if (ranked.empty()) {
+        with_kept_filters = with_kept_filters || ran_with_kept_filters(found);
+        continue;
+      }
       ++wins[algorithm_of(*ranked.front())];
       ++all;
     }
@@ -326,9 +341,10 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
   for (const auto& [count, algorithm] : ordered) {
     parts.push_back(fmt::format("{} at {}", algorithm, count));
   }
-  return fmt::format("The fastest algorithm of {}: {}.",
-                     counted(all, "measured case") + " (layer, pass and batch)",
-                     parts.empty() ? "none ran" : fmt::format("{}", fmt::join(parts, ", ")));
+  return fmt::format(
+      "The fastest algorithm of {}: {}.",
+      counted(all, "measured case") + " (layer, pass and batch)",
+      parts.empty() ? none_ran(with_kept_filters) : fmt::format("{}", fmt::join(parts, ", ")));
 }
 
 std::vector<Table> fastest_tables(std::span<const ResultFile> results, const KernelStudy& study) {

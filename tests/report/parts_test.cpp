@@ -73,6 +73,16 @@ TEST(FastestTables, LetNoKeptFiltersWin) {
   EXPECT_EQ(fastest_sentence(files), fastest_sentence(std::vector{samples::algorithms()}));
 }
 
+TEST(FastestTables, SayWhereOnlyKeptFiltersRan) {
+  const std::vector files{
+      samples::file("conv", {samples::algorithm({.algorithm = "winograd_f4_kept_filters",
+                                                 .implementation = "kept filters+winograd",
+                                                 .seconds = 1e-4})})};
+  EXPECT_EQ(cell(fastest_tables(files, KernelStudy(files)).front(), 0, "fastest"),
+            "only with kept filters");
+  EXPECT_TRUE(contains(fastest_sentence(files), "only with kept filters"));
+}
+
 TEST(KernelStudy, IsOfTheProcessorOnly) {
   ResultFile file = samples::algorithms();
   Measurement gpu = samples::algorithm({.implementation = "winograd F(4x4,3x3)", .seconds = 1e-7});
