@@ -85,16 +85,12 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
          is_sum ? Cell{"–"} : Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
   }
   table.notes = {
-      "bias is the median of (predicted − measured) / measured; median and 90 % are of its "
-      "absolute "
-      "value",
+      "bias: median of (predicted − measured) / measured; median, 90 %: of its absolute value",
       "naive: the algorithm's own work at the highest rates that any algorithm reached",
-      "repeats differ: the distance of a measurement from the median of its repeats, in the median "
-      "over what was measured several times; – : nothing was",
+      "repeats differ: median distance of a measurement from the median of its repeats; – : none",
       fmt::format("fitted to {} other shapes, told apart by a hash of their names",
                   judgement.training_kernels),
-      "each number of threads is fitted and judged apart; nothing is known of those that are not "
-      "here"};
+      "each number of threads is fitted and judged apart; of others nothing is known"};
   if (judgement.not_judged > 0) {
     table.notes.push_back(fmt::format(
         "{} not judged: too few shapes of that algorithm and pass are in the training half",

@@ -108,6 +108,7 @@ void update(const Timed& timed, Sides sides, Amounts& parameters) {
   Equations equations{.unknowns = occurring.size(), .coefficients = {}, .values = {}};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::vector<double> amounts;
+    amounts.reserve(occurring.size());
     for (const std::size_t j : occurring) amounts.push_back(rows[i].at(j));
     equations.add(amounts, timed.times[i] / scales[i]);
   }
