@@ -113,8 +113,9 @@ void add(Totals& totals, const Rows& ranked, std::size_t backends) {
 using Passes = std::map<std::size_t, Rows>;
 
 std::string lead_text(const Rows& rows) {
-  const Rows ranked = ranking(by_algorithm(rows));
-  if (ranked.empty()) return "none ran";
+  const ByAlgorithm all = by_algorithm(rows);
+  const Rows ranked = ranking(all);
+  if (ranked.empty()) return none_ran(ran_with_kept_filters(all));
   const std::string name = algorithm_of(*ranked.front());
   if (ranked.size() == 1) return name + ", alone";
   return fmt::format("{}, {} ×", name, significant(time_of(*ranked[1]) / time_of(*ranked[0]), 3));
@@ -150,9 +151,13 @@ Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
 std::string fastest_sentence(std::span<const ResultFile> results) {
   std::map<std::string, long long> wins;
   long long all = 0;
+  bool with_kept_filters = false;
   for (const Found& found : found_cases(results)) {
     const Rows ranked = ranking(found.by);
-    if (ranked.empty()) continue;
+    if (ranked.empty()) {
+      with_kept_filters = with_kept_filters || ran_with_kept_filters(found.by);
+      continue;
+    }
     ++wins[algorithm_of(*ranked.front())];
     ++all;
   }
@@ -165,9 +170,10 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
   for (const auto& [times, algorithm] : ordered) {
     parts.push_back(fmt::format("{} at {}", algorithm, times));
   }
-  return fmt::format("The fastest algorithm of {}: {}.",
-                     counted(all, "measured case") + " (layer, pass and batch)",
-                     parts.empty() ? "none ran" : fmt::format("{}", fmt::join(parts, ", ")));
+  return fmt::format(
+      "The fastest algorithm of {}: {}.",
+      counted(all, "measured case") + " (layer, pass and batch)",
+      parts.empty() ? none_ran(with_kept_filters) : fmt::format("{}", fmt::join(parts, ", ")));
 }
 
 Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study) {

@@ -39,7 +39,7 @@ std::vector<Cell> overview_cells(const Case& what, const ByAlgorithm& all,
   std::vector<Cell> cells{{what.layer}, {what.pass_text()}, {what.shape_text()}};
   const Rows ranked = ranking(all);
   if (ranked.empty()) {
-    cells.push_back({"none ran", Tone::caution});
+    cells.push_back({none_ran(ran_with_kept_filters(all)), Tone::caution});
     cells.resize(cells.size() + 4);
   } else {
     const Measurement& best = *ranked.front();

@@ -10,7 +10,6 @@
 #include "core/usable_rows.hpp"
 #include "report/kernel_study.hpp"
 #include "report/numbers.hpp"
-#include "report/rates.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -140,6 +139,16 @@ Rows ranking(const ByAlgorithm& all) {
   }
   sort_by_time(timed);
   return timed;
+}
+
+bool ran_with_kept_filters(const ByAlgorithm& all) {
+  return std::ranges::any_of(all, [](const auto& found) {
+    return is_timed(*found.second) && keeps_filters(*found.second);
+  });
+}
+
+std::string none_ran(bool with_kept_filters) {
+  return with_kept_filters ? "only with kept filters" : "none ran";
 }
 
 std::vector<Found> found_cases(std::span<const ResultFile> results) {

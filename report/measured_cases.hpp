@@ -70,6 +70,11 @@ const Measurement* timed_by(const ByAlgorithm& all, const std::string& algorithm
 /// Those with a time that training can reach, the fastest first.
 Rows ranking(const ByAlgorithm& all);
 
+/// Whether some algorithm with filters that were kept has a time.
+bool ran_with_kept_filters(const ByAlgorithm& all);
+/// What stands where ranking() is empty: "none ran", or "only with kept filters".
+std::string none_ran(bool with_kept_filters);
+
 /// A case under its condition.
 struct Found {
   Axes condition;

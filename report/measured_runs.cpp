@@ -12,7 +12,6 @@
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 #include "report/phases.hpp"
-#include "report/rates.hpp"
 
 namespace dlscale::report {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "report/kernel_cells.hpp"
 #include "report/numbers.hpp"
@@ -53,6 +54,7 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
   Table table;
   table.title = "Error of predicted kernel times at shapes that were not fitted";
   table.columns = {{"algorithm", Align::left},
+                   {"threads"},
                    {"shapes"},
                    {"times"},
                    {"bias"},
@@ -69,6 +71,7 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
     const bool passed = passes(errors, limits);
     table.rows.push_back(
         {{errors.algorithm},
+         {errors.threads > 0 ? std::to_string(errors.threads) : "–"},
          {std::to_string(errors.kernels)},
          {std::to_string(errors.samples)},
          {signed_percent(errors.bias)},
@@ -82,14 +85,12 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
          is_sum ? Cell{"–"} : Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
   }
   table.notes = {
-      "bias is the median of (predicted − measured) / measured; median and 90 % are of its "
-      "absolute "
-      "value",
+      "bias: median of (predicted − measured) / measured; median, 90 %: of its absolute value",
       "naive: the algorithm's own work at the highest rates that any algorithm reached",
-      "repeats differ: the distance of a measurement from the median of its repeats, in the median "
-      "over what was measured several times; – : nothing was",
+      "repeats differ: median distance of a measurement from the median of its repeats; – : none",
       fmt::format("fitted to {} other shapes, told apart by a hash of their names",
-                  judgement.training_kernels)};
+                  judgement.training_kernels),
+      "each number of threads is fitted and judged apart; of others nothing is known"};
   if (judgement.not_judged > 0) {
     table.notes.push_back(fmt::format(
         "{} not judged: too few shapes of that algorithm and pass are in the training half",
@@ -107,23 +108,44 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
   return table;
 }
 
-Table choice_table(const model::ChoiceLoss& choice, const RooflineLimits& limits) {
+Table choice_table(const KernelJudgement& judgement, const RooflineLimits& limits) {
   Table table;
   table.title = "Choosing the algorithm by prediction";
-  table.columns = {{"choices"}, {"fastest chosen"}, {"chosen ms"},           {"fastest ms"},
-                   {"loss"},    {"limit"},          {"verdict", Align::left}};
-  if (choice.choices == 0) {
+  table.columns = {{"chosen by", Align::left},
+                   {"choices"},
+                   {"fastest chosen"},
+                   {"chosen ms"},
+                   {"fastest ms"},
+                   {"loss"},
+                   {"limit"},
+                   {"verdict", Align::left}};
+  if (judgement.choice.choices == 0) {
     table.notes = {"no shape outside of the fit was measured by two algorithms"};
     return table;
   }
-  const bool passed = choice.loss() <= limits.choice;
-  table.rows.push_back({{std::to_string(choice.choices)},
-                        {std::to_string(choice.best)},
-                        {milliseconds(choice.chosen)},
-                        {milliseconds(choice.least)},
-                        {percent(choice.loss())},
-                        {percent(limits.choice)},
-                        {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
+  const auto add = [&](const char* by, const model::ChoiceLoss& choice, Cell limit, Cell verdict) {
+    table.rows.push_back({{by},
+                          {std::to_string(choice.choices)},
+                          {std::to_string(choice.best)},
+                          {milliseconds(choice.chosen)},
+                          {milliseconds(choice.least)},
+                          {percent(choice.loss())},
+                          std::move(limit),
+                          std::move(verdict)});
+  };
+  const bool passed = judgement.choice.loss() <= limits.choice;
+  add("prediction", judgement.choice, {percent(limits.choice)},
+      {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad});
+  if (judgement.repeated_choice.choices == 0) {
+    table.notes = {
+        "nothing was measured twice, so that the share of noise in the loss is not known"};
+    return table;
+  }
+  add("another measurement", judgement.repeated_choice, {"–"}, {"–"});
+  table.notes = {
+      "another measurement: the fastest by the first measurement, judged by the last, and the "
+      "other "
+      "way round, where ways were measured several times: what noise alone costs"};
   return table;
 }
 
@@ -135,7 +157,7 @@ Table records(const KernelJudgement& judgement) {
     table.columns.push_back({key});
   }
   for (const JudgedSample& judged : judgement.samples) {
-    const auto& [what, time, layers, measurements, ratio] = judged.sample;
+    const auto& [what, time, layers, repeats] = judged.sample;
     const auto& predicted = judged.prediction;
     std::vector<Cell> cells = kernel_record_cells(what);
     cells.insert(cells.end(), {{exact(time.si())},
@@ -169,7 +191,7 @@ Table worst_table(const KernelJudgement& judgement) {
   }
   table.columns.push_back({"beyond", Align::left});
   for (const JudgedSample* judged : worst) {
-    const auto& [what, time, layers, measurements, ratio] = judged->sample;
+    const auto& [what, time, layers, repeats] = judged->sample;
     std::vector<Cell> cells = kernel_cells(what);
     cells.insert(cells.end(), {{milliseconds(time)},
                                {milliseconds(judged->prediction.time.value)},
@@ -195,7 +217,7 @@ ExitCode exit_code(const KernelJudgement& judgement, const RooflineLimits& limit
 Document roofline_document(const KernelJudgement& judgement, const model::LeftOut& left_out,
                            const RooflineLimits& limits) {
   return {sentence(judgement, limits),
-          {errors_table(judgement, left_out, limits), choice_table(judgement.choice, limits),
+          {errors_table(judgement, left_out, limits), choice_table(judgement, limits),
            worst_table(judgement)},
           records(judgement),
           roofline_json(judgement, limits)};

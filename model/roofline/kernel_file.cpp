@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view schema = "dlscale.kernels";
-constexpr int version = 2;
+constexpr int version = 3;
 
 double finite(double value) {
   EXPECT(std::isfinite(value));

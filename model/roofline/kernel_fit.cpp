@@ -61,8 +61,9 @@ Timed timed(const Evidence& evidence, Bytes near) {
 
 enum class Sides { both, greater };
 
-/// One row a sample, divided by its time, so that residuals are relative errors.
-std::vector<Amounts> rows_of(const Timed& timed, const Amounts& parameters, Sides sides) {
+/// One row a sample, divided by `scales`.
+std::vector<Amounts> rows_of(const Timed& timed, const std::vector<double>& scales,
+                             const Amounts& parameters, Sides sides) {
   std::vector<Amounts> rows;
   rows.reserve(timed.terms.size());
   for (std::size_t i = 0; i < timed.terms.size(); ++i) {
@@ -75,36 +76,53 @@ std::vector<Amounts> rows_of(const Timed& timed, const Amounts& parameters, Side
         if (sides == Sides::both || compute < memory) row.at(j) += stage.memory.at(j);
       }
     }
-    for (double& amount : row) amount /= timed.times[i];
+    for (double& amount : row) amount /= scales[i];
     rows.push_back(row);
   }
   return rows;
 }
 
+/// √(measured · predicted): residuals divided by it are 2 sinh(r / 2) for a logarithm r of
+/// predicted / measured, and so the same for times too long and too short by one factor. By the
+/// measured time alone, times that noise has made short would count most. Where nothing is
+/// predicted yet: the measured time.
+std::vector<double> scales_of(const Timed& timed, const Amounts& parameters) {
+  std::vector<double> scales;
+  scales.reserve(timed.times.size());
+  for (std::size_t i = 0; i < timed.times.size(); ++i) {
+    const double predicted = time_of(timed.terms[i], parameters).si();
+    scales.push_back(predicted > 0 ? std::sqrt(predicted * timed.times[i]) : timed.times[i]);
+  }
+  return scales;
+}
+
 /// Parameters of terms that do not occur keep their value, so that their side may count again.
 void update(const Timed& timed, Sides sides, Amounts& parameters) {
-  const std::vector<Amounts> rows = rows_of(timed, parameters, sides);
+  const std::vector<double> scales = scales_of(timed, parameters);
+  const std::vector<Amounts> rows = rows_of(timed, scales, parameters, sides);
   std::vector<std::size_t> occurring;
   for (std::size_t j = 0; j < term_count; ++j) {
     const auto occurs = [j](const Amounts& row) { return row.at(j) > 0; };
     if (std::ranges::any_of(rows, occurs)) occurring.push_back(j);
   }
   Equations equations{.unknowns = occurring.size(), .coefficients = {}, .values = {}};
-  for (const Amounts& row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     std::vector<double> amounts;
-    for (const std::size_t j : occurring) amounts.push_back(row.at(j));
-    equations.add(amounts, 1);
+    amounts.reserve(occurring.size());
+    for (const std::size_t j : occurring) amounts.push_back(rows[i].at(j));
+    equations.add(amounts, timed.times[i] / scales[i]);
   }
   const std::vector<double> fitted = robust_non_negative(equations, timed.importance);
   for (std::size_t k = 0; k < occurring.size(); ++k) parameters.at(occurring[k]) = fitted[k];
 }
 
-/// Σ min(|r|, 0.5), each by its importance: what a wild sample adds is bounded.
+/// Σ min(|ln (predicted / measured)|, 0.5), each by its importance: what a wild sample adds is
+/// bounded.
 double loss(const Timed& timed, const Amounts& parameters) {
   double sum = 0;
   for (std::size_t i = 0; i < timed.terms.size(); ++i) {
     const double ratio = time_of(timed.terms[i], parameters).si() / timed.times[i];
-    sum += timed.importance[i] * std::min(std::abs(ratio - 1), 0.5);
+    sum += timed.importance[i] * std::min(std::abs(std::log(ratio)), 0.5);
   }
   return sum;
 }

@@ -6,21 +6,23 @@
 
 namespace dlscale::model {
 
-/// Fits one model a way to what was measured of it: robust least squares on relative error with
-/// parameters ≥ 0 (least_squares.hpp). What was measured of its kin counts, too, each sample a
-/// fifth as much: other passes of the algorithm, and the same with tiles of another size, which run
-/// the same code; so a way of few shapes has parameters like theirs (and, where it has many kin, so
-/// has one of many shapes). Which side of each stage's maximum counts is found by turns: parameters
-/// from the sides that count, sides from the parameters, up to 15 times; the best of them is kept.
-/// `near` is the best of 256 KiB … 16 MiB. Intervals come from leaving out one tenth of the shapes
-/// at a time, by fold_of(), and predicting them by a fit to the others; a way with fewer than 39
-/// such predictions counts those of its kin, too. Ways of fewer than 3 shapes get no model:
-/// `skipped` names them.
+/// Fits one model a way to what was measured of it: robust least squares on residuals of about the
+/// logarithm of predicted / measured, with parameters ≥ 0 (least_squares.hpp). What was measured of
+/// its kin counts, too, each sample a fifth as much: other passes of the algorithm, and the same
+/// with tiles of another size, which run the same code; so a way of few shapes has parameters like
+/// theirs (and, where it has many kin, so has one of many shapes). Which side of each stage's
+/// maximum counts is found by turns: parameters from the sides that count, sides from the
+/// parameters, up to 15 times; the best of them is kept. `near` is the best of 256 KiB … 16 MiB.
+/// Intervals come from leaving out one tenth of the shapes at a time, by fold_of(), and predicting
+/// them by a fit to the others; a way with fewer than 39 such predictions counts those of its kin,
+/// too. Ways of fewer than 3 shapes get no model: `skipped` names them.
 KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std::string>& skipped);
 
-/// How good a fit is at shapes that it has not seen.
+/// How good a fit is at shapes that it has not seen: of an algorithm with so many threads, in all
+/// passes.
 struct AlgorithmErrors {
   std::string algorithm;  ///< "native winograd_f4"; "all"
+  int threads = 0;        ///< 0: of any number
   int kernels = 0;
   int samples = 0;
   int extrapolated = 0;
@@ -34,12 +36,12 @@ struct AlgorithmErrors {
   std::optional<double> repeats = {};
 };
 
-/// What the choice among measured ways loses, over all shapes, batches and passes that were
-/// measured by two ways or more on a processor, or on a GPU: the two are no rivals.
+/// What a choice among measured ways loses, over all shapes, batches, passes and numbers of threads
+/// that were measured by two ways or more on a processor, or on a GPU: the two are no rivals.
 struct ChoiceLoss {
   int choices = 0;
-  int best = 0;  ///< choices that were the fastest measured
-  Seconds chosen, least;
+  int best = 0;           ///< choices that were the fastest measured
+  Seconds chosen, least;  ///< summed over choices, as measured
   [[nodiscard]] double loss() const { return chosen / least - 1; }
 };
 
@@ -53,7 +55,10 @@ struct JudgedSample {
 struct KernelJudgement {
   std::vector<JudgedSample> samples;
   std::vector<AlgorithmErrors> algorithms;  ///< sorted by name; the last is of all
-  ChoiceLoss choice;
+  ChoiceLoss choice;                        ///< by prediction
+  /// By the first measurement, judged by the last, and by the last, judged by the first, among ways
+  /// that were measured several times: what choosing costs a model that knows all but the noise.
+  ChoiceLoss repeated_choice;
   int training_kernels = 0;
   int not_judged = 0;  ///< samples of ways without a model
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/statistics.hpp"
@@ -15,8 +16,9 @@ namespace {
 
 using Judged = std::vector<const JudgedSample*>;
 
-AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
-  AlgorithmErrors result{.algorithm = algorithm, .samples = static_cast<int>(samples.size())};
+AlgorithmErrors errors_of(const std::string& algorithm, int threads, const Judged& samples) {
+  AlgorithmErrors result{
+      .algorithm = algorithm, .threads = threads, .samples = static_cast<int>(samples.size())};
   std::vector<double> errors;
   std::vector<double> sizes;
   std::vector<double> naive;
@@ -29,7 +31,7 @@ AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
     errors.push_back(judged->error());
     sizes.push_back(std::abs(errors.back()));
     naive.push_back(std::abs(predicted.naive / measured - 1));
-    if (judged->sample.measurements > 1) repeats.push_back(judged->sample.repeat_spread);
+    if (judged->sample.repeated()) repeats.push_back(judged->sample.repeat_spread());
     ++kernels[judged->sample.what.kernel];
     result.extrapolated += predicted.extrapolated() ? 1 : 0;
     if (predicted.time.low <= measured && measured <= predicted.time.high) ++within;
@@ -46,40 +48,72 @@ AlgorithmErrors errors_of(const std::string& algorithm, const Judged& samples) {
 }
 
 std::vector<AlgorithmErrors> errors_by_algorithm(const std::vector<JudgedSample>& samples) {
-  std::map<std::string, Judged> groups;
+  std::map<std::pair<std::string, int>, Judged> groups;
   Judged all;
   for (const JudgedSample& judged : samples) {
-    groups[judged.sample.what.way.algorithm()].push_back(&judged);
+    const Way& way = judged.sample.what.way;
+    groups[{way.algorithm(), way.threads}].push_back(&judged);
     all.push_back(&judged);
   }
   std::vector<AlgorithmErrors> errors;
   errors.reserve(groups.size() + 1);
-  for (const auto& [algorithm, group] : groups) errors.push_back(errors_of(algorithm, group));
-  errors.push_back(errors_of("all", all));
+  for (const auto& [key, group] : groups) {
+    errors.push_back(errors_of(key.first, key.second, group));
+  }
+  errors.push_back(errors_of("all", 0, all));
   return errors;
 }
 
-/// Of the ways that were measured and have a model, what the fastest by prediction took.
-ChoiceLoss loss_of_choice(const std::vector<JudgedSample>& samples) {
-  std::map<std::tuple<std::string, int, Pass, int, std::string, bool>, Judged> rivals;
+/// Ways by which the same was measured, of those that have a model and that `counts` holds for; at
+/// least two.
+template <class Counts>
+std::vector<Judged> rivals(const std::vector<JudgedSample>& samples, const Counts& counts) {
+  std::map<std::tuple<std::string, int, Pass, int, std::string, bool>, Judged> questions;
   for (const JudgedSample& judged : samples) {
+    if (!counts(judged)) continue;
     const KernelCase& what = judged.sample.what;
     const Way& way = what.way;
-    rivals[{what.kernel, what.batch, way.pass, way.threads, way.cache, way.on_device()}].push_back(
-        &judged);
+    questions[{what.kernel, what.batch, way.pass, way.threads, way.cache, way.on_device()}]
+        .push_back(&judged);
   }
-  ChoiceLoss loss;
-  for (const auto& [question, group] : rivals) {
-    if (group.size() < 2) continue;
-    const auto* chosen = *std::ranges::min_element(
-        group, {}, [](const auto* judged) { return judged->prediction.time.value; });
-    const auto* fastest = *std::ranges::min_element(
-        group, {}, [](const auto* judged) { return judged->sample.time; });
+  std::vector<Judged> groups;
+  for (const auto& [question, group] : questions) {
+    if (group.size() > 1) groups.push_back(group);
+  }
+  return groups;
+}
+
+/// Adds what taking the way that is fastest by `belief` loses, by what it took by `truth`.
+template <class Belief, class Truth>
+void add_choices(const std::vector<Judged>& questions, const Belief& belief, const Truth& truth,
+                 ChoiceLoss& loss) {
+  for (const Judged& group : questions) {
+    const auto* chosen = *std::ranges::min_element(group, {}, belief);
+    const auto* fastest = *std::ranges::min_element(group, {}, truth);
     ++loss.choices;
     loss.best += chosen == fastest ? 1 : 0;
-    loss.chosen += chosen->sample.time;
-    loss.least += fastest->sample.time;
+    loss.chosen += truth(chosen);
+    loss.least += truth(fastest);
   }
+}
+
+ChoiceLoss loss_of_choice(const std::vector<JudgedSample>& samples) {
+  ChoiceLoss loss;
+  add_choices(
+      rivals(samples, [](const JudgedSample&) { return true; }),
+      [](const JudgedSample* judged) { return judged->prediction.time.value; },
+      [](const JudgedSample* judged) { return judged->sample.time; }, loss);
+  return loss;
+}
+
+ChoiceLoss loss_of_repeated_choice(const std::vector<JudgedSample>& samples) {
+  const auto repeated =
+      rivals(samples, [](const JudgedSample& judged) { return judged.sample.repeated(); });
+  const auto first = [](const JudgedSample* judged) { return judged->sample.repeats.front(); };
+  const auto last = [](const JudgedSample* judged) { return judged->sample.repeats.back(); };
+  ChoiceLoss loss;
+  add_choices(repeated, first, last, loss);
+  add_choices(repeated, last, first, loss);
   return loss;
 }
 
@@ -119,6 +153,7 @@ KernelJudgement judge_kernels(std::span<const KernelSample> samples) {
   }
   judgement.algorithms = errors_by_algorithm(judgement.samples);
   judgement.choice = loss_of_choice(judgement.samples);
+  judgement.repeated_choice = loss_of_repeated_choice(judgement.samples);
   return judgement;
 }
 

@@ -74,7 +74,7 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
                               Pass pass, int threads, const std::string& cache,
                               std::optional<Bytes> workspace_limit = {});
 
-/// JSON {"schema": "dlscale.kernels", "version": 2, …}, SI, unit in the key.
+/// JSON {"schema": "dlscale.kernels", "version": 3, …}, SI, unit in the key.
 std::string kernel_models_json(const KernelModels& models);
 /// Throws ConfigError that names `where` and what is wrong there.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);

@@ -32,15 +32,14 @@ struct Found {
   std::set<std::string> layers;
 };
 
-/// How far the measurements typically are from the time that pool() makes of them.
-double repeat_spread(const Group& group, Seconds time) {
-  std::vector<double> distances;
-  distances.reserve(group.size());
+/// The medians of which pool() takes the one in the middle.
+std::vector<Seconds> medians(const Group& group) {
+  std::vector<Seconds> times;
+  times.reserve(group.size());
   for (const Sourced& one : group) {
-    const Seconds measured(one.measurement->series.at("time").summary.median);
-    distances.push_back(std::abs(measured / time - 1));
+    times.emplace_back(one.measurement->series.at("time").summary.median);
   }
-  return median(distances);
+  return times;
 }
 
 class Sorter {
@@ -71,8 +70,7 @@ class Sorter {
       all.push_back({found.what,
                      time.value,
                      {found.layers.begin(), found.layers.end()},
-                     static_cast<int>(found.group.size()),
-                     repeat_spread(found.group, time.value)});
+                     medians(found.group)});
     }
     return all;
   }
@@ -120,6 +118,14 @@ bool on_device(std::string_view backend) {
 bool on_device(const Measurement& measurement) {
   const auto backend = measurement.axes.find("backend");
   return backend != measurement.axes.end() && on_device(backend->second);
+}
+
+double KernelSample::repeat_spread() const {
+  EXPECT(!repeats.empty());
+  std::vector<double> distances;
+  distances.reserve(repeats.size());
+  for (const Seconds measured : repeats) distances.push_back(std::abs(measured / time - 1));
+  return median(distances);
 }
 
 bool Way::on_device() const {

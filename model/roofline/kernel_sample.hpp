@@ -52,8 +52,12 @@ struct KernelSample {
   KernelCase what;
   Seconds time;                     ///< median of the medians of all its measurements
   std::vector<std::string> layers;  ///< "vgg16 conv1_2": where it was met
-  int measurements = 1;
-  double repeat_spread = 0;  ///< median of |m / time - 1| over their medians m
+  /// The median of each of its measurements, in the order of the results. Fewer than 2: it was
+  /// measured once.
+  std::vector<Seconds> repeats = {};
+  [[nodiscard]] bool repeated() const { return repeats.size() > 1; }
+  /// Median of |m / time - 1| over the repeats m. Requires one.
+  [[nodiscard]] double repeat_spread() const;
 };
 
 /// What results were left out, and why.

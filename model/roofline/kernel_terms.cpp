@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "core/error.hpp"
+
 namespace dlscale::model {
 namespace {
 
@@ -30,19 +32,38 @@ void add_products(const Stage& stage, Amounts& compute) {
 
 constexpr double element_bytes = 4;  ///< f32
 
-/// Bytes of input, weights and output; of the input only pixels that some filter meets, unless it
-/// is the result and the others are set to zero.
-Bytes touched_bytes(const ConvolutionShape& shape, Pass pass) {
-  const auto share = [&](std::int64_t filter, std::int64_t outputs, std::int64_t inputs) {
+struct TensorBytes {
+  Bytes read, written;
+  [[nodiscard]] Bytes all() const { return read + written; }
+};
+
+/// Share of the input's pixels that some filter meets.
+double met_share(const ConvolutionShape& shape) {
+  const auto along = [&](std::int64_t filter, std::int64_t outputs, std::int64_t inputs) {
     const std::int64_t met = (outputs - 1) * std::min(filter, shape.stride) + filter;
     return std::min(1.0, static_cast<double>(met) / static_cast<double>(inputs));
   };
-  const double met = pass == Pass::backward_data
-                         ? 1
-                         : share(shape.kernel_h, shape.out_height, shape.height) *
-                               share(shape.kernel_w, shape.out_width, shape.width);
-  return Bytes(element_bytes *
-               (met * shape.input_elements() + shape.weight_elements() + shape.output_elements()));
+  return along(shape.kernel_h, shape.out_height, shape.height) *
+         along(shape.kernel_w, shape.out_width, shape.width);
+}
+
+/// Of the input only pixels that some filter meets, unless it is the result and the others are set
+/// to zero.
+TensorBytes touched_bytes(const ConvolutionShape& shape, Pass pass) {
+  const Bytes input(element_bytes * shape.input_elements());
+  const Bytes weights(element_bytes * shape.weight_elements());
+  const Bytes output(element_bytes * shape.output_elements());
+  switch (pass) {
+    case Pass::forward:
+      return {met_share(shape) * input + weights, output};
+    case Pass::backward_data:
+      return {weights + output, input};
+    case Pass::backward_filter:
+      return {met_share(shape) * input + output, weights};
+    case Pass::accumulate:
+      break;
+  }
+  fail_expectation("pass is one of a convolution");
 }
 
 /// See Term::pointwise_strided.
@@ -67,22 +88,68 @@ DirectTerms direct_terms(const ConvolutionShape& shape) {
   return {Term::direct_flops, Term::direct_result, Term::direct_call, Term::direct_memory};
 }
 
-/// Channels in vectors of 16. Few input channels, as of a first layer, are not padded.
-void add_direct(const ConvolutionShape& shape, const DirectTerms& terms, Amounts& compute) {
+/// What a direct convolution goes over: channels in vectors of 16, rows of what its inner kernel
+/// goes along, and filters.
+struct DirectLoops {
+  double inputs, outputs;                ///< channels of a group, padded to vectors
+  double input_vectors, output_vectors;  ///< vectors of them, begun ones counted
+  double groups, filter_rows, filter_taps;
+  double output_rows, output_columns;  ///< of all images: N P, and Q
+};
+
+/// Few input channels, as of a first layer, are not padded where they are read only: libraries have
+/// kernels for them, but none that write them.
+DirectLoops direct_loops(const ConvolutionShape& shape, Pass pass) {
   constexpr double vector = 16;
-  const auto groups = static_cast<double>(shape.groups);
-  const double channels = static_cast<double>(shape.channels) / groups;
-  const double outputs = static_cast<double>(shape.outputs) / groups;
-  const auto vectors = [](double count) { return std::ceil(count / vector); };
-  const double padded_in = channels < vector ? channels : vector * vectors(channels);
-  const double padded_out = vector * vectors(outputs);
-  const auto rows = static_cast<double>(shape.images * shape.out_height);
-  const double pixels = rows * static_cast<double>(shape.out_width);
+  const auto of_group = [&](std::int64_t channels) {
+    return static_cast<double>(channels) / static_cast<double>(shape.groups);
+  };
+  const double channels = of_group(shape.channels);
+  const double input_vectors = std::ceil(channels / vector);
+  const double output_vectors = std::ceil(of_group(shape.outputs) / vector);
+  const bool as_they_are = channels < vector && pass != Pass::backward_data;
   const auto height = static_cast<double>(shape.kernel_h);
-  const double filter = height * static_cast<double>(shape.kernel_w);
-  at(compute, terms.flops) = 2 * groups * padded_in * padded_out * pixels * filter;
-  at(compute, terms.result) = groups * padded_out * pixels * vectors(channels);
-  at(compute, terms.call) = groups * rows * vectors(outputs) * vectors(channels) * height;
+  return {.inputs = as_they_are ? channels : vector * input_vectors,
+          .outputs = vector * output_vectors,
+          .input_vectors = input_vectors,
+          .output_vectors = output_vectors,
+          .groups = static_cast<double>(shape.groups),
+          .filter_rows = height,
+          .filter_taps = height * static_cast<double>(shape.kernel_w),
+          .output_rows = static_cast<double>(shape.images * shape.out_height),
+          .output_columns = static_cast<double>(shape.out_width)};
+}
+
+/// Results of a pass as often as they are loaded and stored: once a vector of the channels that are
+/// summed; gradients of filters once a row of outputs, of 1 × 1 filters once an image.
+double direct_results(const DirectLoops& loops, const ConvolutionShape& shape, Pass pass) {
+  const bool pointwise = loops.filter_taps == 1;
+  const double pixels = loops.output_rows * loops.output_columns;
+  switch (pass) {
+    case Pass::forward:
+      return loops.groups * loops.outputs * pixels * loops.input_vectors;
+    case Pass::backward_data: {
+      const auto all = static_cast<double>(shape.images * shape.height * shape.width);
+      return loops.groups * loops.inputs * (pointwise ? pixels : all) * loops.output_vectors;
+    }
+    case Pass::backward_filter: {
+      const double times = pointwise ? static_cast<double>(shape.images) : loops.output_rows;
+      return loops.groups * loops.inputs * loops.outputs * loops.filter_taps * times;
+    }
+    case Pass::accumulate:
+      break;
+  }
+  fail_expectation("pass is one of a convolution");
+}
+
+void add_direct(const ConvolutionShape& shape, Pass pass, const DirectTerms& terms,
+                Amounts& compute) {
+  const DirectLoops loops = direct_loops(shape, pass);
+  at(compute, terms.flops) = 2 * loops.groups * loops.inputs * loops.outputs * loops.filter_taps *
+                             loops.output_rows * loops.output_columns;
+  at(compute, terms.result) = direct_results(loops, shape, pass);
+  at(compute, terms.call) = loops.groups * loops.output_rows * loops.output_vectors *
+                            loops.input_vectors * loops.filter_rows;
 }
 
 StageTerms stage_terms(const Stage& stage, const KernelCase& what, Bytes near) {
@@ -94,8 +161,8 @@ StageTerms stage_terms(const Stage& stage, const KernelCase& what, Bytes near) {
       at(terms.memory, Term::product_memory) = far_bytes(stage, near);
       break;
     case StageKind::direct:
-      add_direct(shape, direct_terms(shape), terms.compute);
-      at(terms.memory, direct_terms(shape).memory) = touched_bytes(shape, what.way.pass).si();
+      add_direct(shape, what.way.pass, direct_terms(shape), terms.compute);
+      at(terms.memory, direct_terms(shape).memory) = touched_bytes(shape, what.way.pass).all().si();
       break;
     case StageKind::transform:
       at(terms.compute, Term::transform_flops) = stage.vector_flops.si();
@@ -117,7 +184,8 @@ StageTerms stage_terms(const Stage& stage, const KernelCase& what, Bytes near) {
 
 std::string_view term_name(Term term) {
   constexpr std::array<std::string_view, term_count> names{"start_s",
-                                                           "tensors_s_per_byte",
+                                                           "read_s_per_byte",
+                                                           "written_s_per_byte",
                                                            "workspace_s_per_byte",
                                                            "multiply_s_per_flop",
                                                            "product_result_s_per_element",
@@ -148,7 +216,9 @@ std::string_view term_name(Term term) {
 KernelTerms terms_of(const KernelCase& what, Bytes near) {
   KernelTerms terms;
   at(terms.always, Term::start) = 1;
-  at(terms.always, Term::tensors) = touched_bytes(what.shape, what.way.pass).si();
+  const TensorBytes tensors = touched_bytes(what.shape, what.way.pass);
+  at(terms.always, Term::read) = tensors.read.si();
+  at(terms.always, Term::written) = tensors.written.si();
   at(terms.always, Term::workspace) = what.work.workspace.si();
   terms.stages.reserve(what.work.stages.size());
   for (const Stage& stage : what.work.stages) {

@@ -11,7 +11,8 @@ namespace dlscale::model {
 /// What a stage's time is made of: amounts that a model multiplies by its parameters, all ≥ 0.
 enum class Term : std::size_t {
   start,             ///< 1: what a run costs before it does anything
-  tensors,           ///< bytes of input, weights and output that are touched, all in memory
+  read,              ///< bytes of tensors that are read, all from memory
+  written,           ///< bytes of the tensor that is written, to memory
   workspace,         ///< bytes of memory beside them, which starts there, too
   multiply,          ///< operations of matrix products
   product_result,    ///< elements of results, m n: loaded and stored once a panel of k
@@ -28,7 +29,7 @@ enum class Term : std::size_t {
   copy_runs,        ///< rows that copies begin
   copy_gathered,    ///< elements copied one by one
   direct_flops,     ///< operations of a direct convolution, channels padded to vectors
-  direct_result,    ///< results, once a vector of input channels: loaded and stored
+  direct_result,    ///< results, as often as they are loaded and stored
   direct_call,      ///< rows of outputs of a vector of channels: calls of the inner kernel
   direct_memory,    ///< bytes of its tensors
   pointwise_flops,  ///< the same four of 1 × 1 filters, for which libraries have other kernels
@@ -39,7 +40,7 @@ enum class Term : std::size_t {
   /// and of those set to zero on the way back.
   pointwise_strided,
 };
-inline constexpr std::size_t term_count = 26;
+inline constexpr std::size_t term_count = 27;
 /// "multiply_s_per_flop": name and unit of the parameter of a term, as files have it.
 std::string_view term_name(Term term);
 

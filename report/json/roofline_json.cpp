@@ -6,6 +6,7 @@ namespace {
 
 Json errors_fields(const model::AlgorithmErrors& errors) {
   return {{"algorithm", errors.algorithm},
+          {"threads", errors.threads > 0 ? Json(errors.threads) : Json(nullptr)},
           {"kernels", errors.kernels},
           {"samples", errors.samples},
           {"extrapolated", errors.extrapolated},
@@ -32,6 +33,14 @@ Json prediction_fields(const model::KernelPrediction& prediction) {
           {"high_s", number(prediction.time.high)},
           {"naive_s", number(prediction.naive)},
           {"beyond", prediction.beyond}};
+}
+
+Json choice_fields(const model::ChoiceLoss& choice) {
+  return {{"choices", choice.choices},
+          {"fastest_chosen", choice.best},
+          {"chosen_s", number(choice.chosen)},
+          {"fastest_s", number(choice.least)},
+          {"loss", choice.choices > 0 ? number(choice.loss()) : Json(nullptr)}};
 }
 
 Json sample_fields(const model::JudgedSample& judged) {
@@ -71,12 +80,8 @@ std::string roofline_json(const model::KernelJudgement& judgement, const Rooflin
   for (const auto& errors : judgement.algorithms) {
     json["algorithms"].push_back(errors_fields(errors));
   }
-  const model::ChoiceLoss& choice = judgement.choice;
-  json["choice"] = {{"choices", choice.choices},
-                    {"fastest_chosen", choice.best},
-                    {"chosen_s", number(choice.chosen)},
-                    {"fastest_s", number(choice.least)},
-                    {"loss", choice.choices > 0 ? number(choice.loss()) : Json(nullptr)}};
+  json["choice"] = choice_fields(judgement.choice);
+  json["choice_by_repeats"] = choice_fields(judgement.repeated_choice);
   json["samples"] = Json::array();
   for (const auto& judged : judgement.samples) json["samples"].push_back(sample_fields(judged));
   return dump(json);

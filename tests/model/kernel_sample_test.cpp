@@ -45,10 +45,10 @@ TEST(KernelSamples, CountWithTheAlgorithmThatRan) {
   EXPECT_EQ(samples[0].what.way.algorithm(), "native im2col");
   EXPECT_EQ(samples[1].what.way.algorithm(), "native winograd_f4");
   EXPECT_DOUBLE_EQ(samples[1].time.si(), 2e-3);  // between the two
-  EXPECT_EQ(samples[0].measurements, 1);
-  EXPECT_EQ(samples[0].repeat_spread, 0);
-  EXPECT_EQ(samples[1].measurements, 2);
-  EXPECT_DOUBLE_EQ(samples[1].repeat_spread, 0.5);  // 1 ms and 3 ms
+  EXPECT_FALSE(samples[0].repeated());
+  EXPECT_EQ(samples[0].repeat_spread(), 0);
+  EXPECT_EQ(samples[1].repeats.size(), 2);
+  EXPECT_DOUBLE_EQ(samples[1].repeat_spread(), 0.5);  // 1 ms and 3 ms
   EXPECT_EQ(samples[1].layers, (std::vector<std::string>{"net conv1", "other conv1"}));
   EXPECT_EQ(samples[1].what.work.stages.back().name, "bias");
 }

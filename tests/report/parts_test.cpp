@@ -74,6 +74,16 @@ TEST(TimeTables, LetNoKeptFiltersWin) {
   EXPECT_EQ(fastest_sentence(files), fastest_sentence(std::vector{samples::algorithms()}));
 }
 
+TEST(TimeTables, SayWhereOnlyKeptFiltersRan) {
+  const std::vector files{
+      samples::file("conv", {samples::algorithm({.algorithm = "winograd_f4_kept_filters",
+                                                 .implementation = "kept filters+winograd",
+                                                 .seconds = 1e-4})})};
+  EXPECT_EQ(cell(time_tables(files, KernelStudy(files)).front(), 0, "fastest"),
+            "only with kept filters");
+  EXPECT_TRUE(contains(fastest_sentence(files), "only with kept filters"));
+}
+
 TEST(FastestTables, HaveARowALayerAndAColumnAPass) {
   const auto tables = fastest_tables(std::vector{samples::algorithms()});
   ASSERT_EQ(tables.size(), 1);

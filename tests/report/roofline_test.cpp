@@ -28,12 +28,14 @@ model::KernelJudgement judgement(double median, double chosen) {
   model::KernelJudgement result;
   result.samples = {judged(lowering::Method::im2col, 4e-3, 5e-3),
                     judged(lowering::Method::winograd_f4, 2e-3, 2.02e-3)};
-  model::AlgorithmErrors im2col{.algorithm = "native im2col", .kernels = 1, .samples = 1};
+  model::AlgorithmErrors im2col{
+      .algorithm = "native im2col", .threads = 2, .kernels = 1, .samples = 1};
   im2col.median = median;
   im2col.p90 = 0.2;
   im2col.naive_median = 0.7;
   model::AlgorithmErrors all = im2col;
   all.algorithm = "all";
+  all.threads = 0;
   result.algorithms = {im2col, all};
   result.choice = {1, 1, Seconds(chosen), Seconds(2e-3)};
   result.training_kernels = 12;
@@ -76,6 +78,23 @@ TEST(RooflineDocument, SaysTheSameInWordsAndNumbers) {
     counted |= note.find("6 results left out") != std::string::npos;
   }
   EXPECT_TRUE(counted);
+}
+
+TEST(RooflineDocument, SetsWhatNoiseCostsBesideTheLossOfChoice) {
+  model::KernelJudgement once = judgement(0.05, 2e-3);
+  const Table alone = roofline_document(once, {}, {}).tables[1];
+  ASSERT_EQ(alone.rows.size(), 1);
+  EXPECT_NE(alone.notes.front().find("not known"), std::string::npos);
+  once.repeated_choice = {4, 3, Seconds(5.5e-3), Seconds(5e-3)};
+  const Document document = roofline_document(once, {}, {});
+  const Table& table = document.tables[1];
+  ASSERT_EQ(table.rows.size(), 2);
+  EXPECT_EQ(table.rows[1][5].text, "10.0 %");
+  EXPECT_EQ(exit_code(once, {}), ExitCode::ok);  // noise is no fault of the model
+  const auto json = nlohmann::json::parse(document.json);
+  EXPECT_NEAR(json.at("choice_by_repeats").at("loss").get<double>(), 0.1, 1e-12);
+  EXPECT_EQ(json.at("algorithms").at(0).at("threads"), 2);
+  EXPECT_TRUE(json.at("algorithms").at(1).at("threads").is_null());
 }
 
 TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
