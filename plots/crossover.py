@@ -26,8 +26,8 @@ class Cell:
 
     best: tuple | None  # (backend, algorithm); None: no algorithm ran all shapes
     lead: float | None = None  # time of the second over that of the best; None: there is no second
-    tie: bool = False  # intervals overlap
-    won: int = 0  # shapes at which the best is the fastest of all
+    tie: bool = False  # the interval of another overlaps that of the best
+    won: int = 0  # shapes at which no other is faster than the best by more than the intervals
     shapes: int = 0
 
     def lead_text(self):
@@ -54,9 +54,12 @@ def ran_all(results):
     return set.intersection(*(set(timed(by)) for by in results))
 
 
-def fastest(by):
+def leaders(by):
+    """Algorithms that may be the fastest: the intervals of the others begin where its own, which
+    has the least median, has ended."""
     times = timed(by)
-    return min(times, key=times.get, default=None)
+    best = min(times, key=times.get, default=None)
+    return {key for key in times if by[key].low <= by[best].high}
 
 
 def cell_of(results):
@@ -69,11 +72,11 @@ def cell_of(results):
 
     ordered = sorted(candidates, key=lambda key: (mean(key, "median"), key))
     best = ordered[0]
-    won = sum(fastest(by) == best for by in results)
+    won = sum(best in leaders(by) for by in results)
     if len(ordered) == 1:
         return Cell(best, won=won, shapes=len(results))
     lead = mean(ordered[1], "median") / mean(best, "median")
-    tie = mean(ordered[1], "low") <= mean(best, "high")
+    tie = any(mean(key, "low") <= mean(best, "high") for key in ordered[1:])
     return Cell(best, lead, tie, won, len(results))
 
 
@@ -165,10 +168,10 @@ def notes_of(maps, study):
     all_cells = [cell for cells, _, _ in maps for cell in cells.values()]
     notes = ["In a cell: the fastest algorithm and the time of the second over its own"]
     if any(cell.tie for cell in all_cells):
-        notes.append("tie: their 95 % intervals overlap")
+        notes.append("tie: the 95 % interval of another overlaps that of the fastest")
     if any(cell.shapes > 1 for cell in all_cells):
         notes.append(
-            "shapes of one cell: geometric mean; of shapes, those at which no other is faster"
+            "shapes of one cell: geometric mean; of shapes, those at which it is the fastest or ties"
         )
     if study.left_out_text():
         notes.append(study.left_out_text())

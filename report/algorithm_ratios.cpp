@@ -58,6 +58,7 @@ struct WinogradCase {
   const Measurement* ours;    ///< the better of both
   const Measurement* direct;  ///< likewise null
   [[nodiscard]] double ratio() const { return time_of(*ours) / time_of(*theirs); }
+  [[nodiscard]] bool ahead() const { return ratio() < 1 && !tie(found->rows, *ours, *theirs); }
 };
 
 std::vector<WinogradCase> winograd_cases(const std::vector<Found>& all) {
@@ -86,7 +87,7 @@ std::vector<Cell> summary_cells(const std::vector<const WinogradCase*>& cases) {
   }
   const WinogradCase& worst =
       **std::ranges::max_element(cases, {}, [](const auto* each) { return each->ratio(); });
-  const auto ahead = std::ranges::count_if(ratios, [](double ratio) { return ratio < 1; });
+  const auto ahead = std::ranges::count_if(cases, &WinogradCase::ahead);
   const Found& found = *worst.found;
   return {{condition_text(found.condition)},
           {found.what.pass_text()},
@@ -120,7 +121,8 @@ Table winograd_summary(std::span<const ResultFile> results) {
   for (const auto& [group, members] : groups) table.rows.push_back(summary_cells(members));
   if (table.rows.empty()) return table;
   table.notes = {
-      "ours: the better of fused and not; below 1 it is ahead; ours / oneDNN direct: geometric "
+      "ours: the better of fused and not; below 1 it takes less; ahead: by more than the 95 % "
+      "intervals; ours / oneDNN direct: geometric "
       "mean over the same layers"};
   return table;
 }
@@ -173,20 +175,24 @@ Table fourier_ratios(std::span<const ResultFile> results) {
       return algorithm_of(*row).starts_with("native fft");
     });
     if (fft == nullptr || others.empty()) continue;
-    const double ratio = time_of(*others.front()) / time_of(*fft);
+    const Measurement& other = *others.front();
+    const double ratio = time_of(other) / time_of(*fft);
+    const bool close = tie(found.rows, *fft, other);
     table.rows.push_back({{found.layer()},
                           {axis_or_empty(found.condition, "batch")},
                           {found.what.pass_text()},
                           {axis_or_empty(*fft, "algorithm")},
                           {time_text(fft)},
-                          {algorithm_of(*others.front())},
-                          {time_text(others.front())},
-                          {ratio_text(ratio), ratio > 1 ? Tone::good : Tone::plain},
+                          {algorithm_of(other)},
+                          {time_text(&other)},
+                          {ratio_text(ratio) + (close ? " (tie)" : ""),
+                           ratio > 1 && !close ? Tone::good : Tone::plain},
                           {found.what.shape_text()}});
   }
   if (table.rows.empty()) return table;
   table.notes = {
-      "above 1 the transforms are ahead of every other implementation measured beside them"};
+      "above 1 the transforms are ahead of every other implementation measured beside them; tie: "
+      "the 95 % intervals overlap"};
   return table;
 }
 

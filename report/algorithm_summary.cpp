@@ -20,23 +20,26 @@ namespace {
 
 /// What is said of an algorithm over all cases.
 struct Tally {
-  long long ran = 0, fastest = 0, refused = 0, failed = 0;
+  long long ran = 0, fastest = 0, tied = 0, refused = 0, failed = 0;
   bool competes = true;
   std::vector<double> over_fastest;
   std::vector<double> effective;  ///< operations/s
   std::vector<double> shares;     ///< of the roofline
 };
 
-void count(Tally& tally, const Measurement& row, const Rows& ranked, const KernelStudy& study) {
+/// `leading`: leaders() of its case.
+void count(Tally& tally, const Measurement& row, const Rows& leading, const KernelStudy& study) {
   tally.competes = !keeps_filters(row);
   if (!is_timed(row)) {
     ++(row.status == Status::unsupported ? tally.refused : tally.failed);
     return;
   }
   ++tally.ran;
-  if (!ranked.empty()) {
-    tally.fastest += ranked.front() == &row ? 1 : 0;
-    tally.over_fastest.push_back(time_of(row) / time_of(*ranked.front()));
+  if (!leading.empty()) {
+    if (std::ranges::find(leading, &row) != leading.end()) {
+      ++(leading.size() == 1 ? tally.fastest : tally.tied);
+    }
+    tally.over_fastest.push_back(time_of(row) / time_of(*leading.front()));
   }
   if (const auto rate = rates(row).flops) tally.effective.push_back(rate->si());
   if (const auto share = study.share(row)) tally.shares.push_back(*share);
@@ -46,8 +49,8 @@ std::map<std::string, Tally> tallies(std::span<const ResultFile> results,
                                      const KernelStudy& study) {
   std::map<std::string, Tally> all;
   for (const Found& found : found_cases(results)) {
-    const Rows ranked = ranking(found.by);
-    for (const auto& [algorithm, row] : found.by) count(all[algorithm], *row, ranked, study);
+    const Rows leading = leaders(found.rows);
+    for (const auto& [algorithm, row] : found.by) count(all[algorithm], *row, leading, study);
   }
   return all;
 }
@@ -67,6 +70,7 @@ std::vector<Cell> tally_cells(const std::string& algorithm, const Tally& tally) 
   return {{algorithm},
           {std::to_string(tally.ran)},
           {tally.competes ? std::to_string(tally.fastest) : "–"},
+          {tally.competes ? std::to_string(tally.tied) : "–"},
           {std::to_string(tally.refused)},
           {std::to_string(tally.failed), tally.failed > 0 ? Tone::bad : Tone::plain},
           {median_text(tally.over_fastest, [](double value) { return significant(value, 3); })},
@@ -118,7 +122,8 @@ std::string lead_text(const Rows& rows) {
   if (ranked.empty()) return none_ran(ran_with_kept_filters(all));
   const std::string name = algorithm_of(*ranked.front());
   if (ranked.size() == 1) return name + ", alone";
-  return fmt::format("{}, {} ×", name, significant(time_of(*ranked[1]) / time_of(*ranked[0]), 3));
+  return fmt::format("{}, {} ×{}", name, significant(time_of(*ranked[1]) / time_of(*ranked[0]), 3),
+                     tie_text(rows));
 }
 
 Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
@@ -142,7 +147,9 @@ Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
     cells.push_back({layer.second});
     table.rows.push_back(std::move(cells));
   }
-  table.notes = {"behind the name: the time of the second over that of the fastest"};
+  table.notes = {
+      "behind the name: the time of the second over that of the fastest; tie: the 95 % interval of "
+      "another overlaps that of the fastest"};
   return table;
 }
 
@@ -151,15 +158,16 @@ Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
 std::string fastest_sentence(std::span<const ResultFile> results) {
   std::map<std::string, long long> wins;
   long long all = 0;
+  long long ties = 0;
   bool with_kept_filters = false;
   for (const Found& found : found_cases(results)) {
-    const Rows ranked = ranking(found.by);
-    if (ranked.empty()) {
+    const Rows leading = leaders(found.rows);
+    if (leading.empty()) {
       with_kept_filters = with_kept_filters || ran_with_kept_filters(found.by);
       continue;
     }
-    ++wins[algorithm_of(*ranked.front())];
     ++all;
+    ++(leading.size() == 1 ? wins[algorithm_of(*leading.front())] : ties);
   }
   std::vector<std::pair<long long, std::string>> ordered;
   ordered.reserve(wins.size());
@@ -170,6 +178,7 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
   for (const auto& [times, algorithm] : ordered) {
     parts.push_back(fmt::format("{} at {}", algorithm, times));
   }
+  if (ties > 0) parts.push_back(fmt::format("a tie at {} (95 % intervals overlap)", ties));
   return fmt::format(
       "The fastest algorithm of {}: {}.",
       counted(all, "measured case") + " (layer, pass and batch)",
@@ -182,6 +191,7 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
   table.columns = {{"algorithm", Align::left},
                    {"ran at"},
                    {"fastest at"},
+                   {"tied at"},
                    {"not offered at"},
                    {"failed at"},
                    {"time / fastest, median"},
@@ -196,6 +206,8 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
   table.notes = {
       "a case is a layer in a pass with a batch under one condition; failed: a wrong answer, or "
       "interrupted",
+      "fastest: ahead of all others by more than the 95 % intervals; tied: its interval overlaps "
+      "that of the fastest, or another's overlaps its own where it is that",
       "effective counts the operations of a direct convolution; of roofline: the least time that "
       "the measured ceilings allow the algorithm, over the time measured"};
   if (kept) {

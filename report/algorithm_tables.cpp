@@ -33,10 +33,11 @@ Cell time_cell(const ByAlgorithm& all, const std::string& algorithm) {
           refused ? Tone::plain : Tone::bad};
 }
 
-std::vector<Cell> overview_cells(const Case& what, const ByAlgorithm& all,
+std::vector<Cell> overview_cells(const Case& what, const Rows& measured,
                                  const std::set<std::string>& algorithms,
                                  const KernelStudy& study) {
   std::vector<Cell> cells{{what.layer}, {what.pass_text()}, {what.shape_text()}};
+  const ByAlgorithm all = by_algorithm(measured);
   const Rows ranked = ranking(all);
   if (ranked.empty()) {
     cells.push_back({none_ran(ran_with_kept_filters(all)), Tone::caution});
@@ -45,7 +46,9 @@ std::vector<Cell> overview_cells(const Case& what, const ByAlgorithm& all,
     const Measurement& best = *ranked.front();
     const bool alone = ranked.size() == 1;
     cells.push_back({algorithm_of(best)});
-    cells.push_back({alone ? "alone" : significant(time_of(*ranked[1]) / time_of(best), 3)});
+    cells.push_back(
+        {alone ? "alone"
+               : significant(time_of(*ranked[1]) / time_of(best), 3) + tie_text(measured)});
     cells.push_back({giga(rates(best).flops)});
     cells.push_back({giga(rates(best).algorithmic)});
     cells.push_back({percent_or_empty(study.share(best))});
@@ -68,12 +71,13 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
                    {"executed GFLOP/s"},     {"of roofline"}};
   for (const std::string& algorithm : algorithms) table.columns.push_back({algorithm + " ms"});
   for (const auto& [what, measured] : cases) {
-    table.rows.push_back(overview_cells(what, by_algorithm(measured), algorithms, study));
+    table.rows.push_back(overview_cells(what, measured, algorithms, study));
   }
   table.notes = {
       "effective counts the operations of a direct convolution, executed those of the algorithm; "
       "of roofline: the least time that the measured ceilings allow the algorithm, over the time "
       "measured",
+      "tie: the 95 % interval of another overlaps that of the fastest",
       "– : not offered for this shape; the tables by layer say why"};
   if (kept) {
     table.notes.push_back(

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
 #include "report/roofline_table.hpp"
@@ -30,6 +31,20 @@ std::string interval_text(const model::Estimate<Seconds>& time) {
   return fmt::format("{} to {}", milliseconds(time.low), milliseconds(time.high));
 }
 
+Cell workspace_cell(const model::Workspace& workspace) {
+  const std::string size = to_text(workspace.size);
+  switch (workspace.basis) {
+    case model::WorkspaceBasis::declared:
+    case model::WorkspaceBasis::measured:
+      return {size};
+    case model::WorkspaceBasis::bounded:
+      return {"≤ " + size};
+    case model::WorkspaceBasis::formula:
+      return {size + " by the formula", Tone::caution};
+  }
+  fail_expectation("basis is one of WorkspaceBasis");
+}
+
 std::vector<Cell> cells_of(const LayerChoice& choice) {
   std::vector<Cell> cells{{choice.layer}, {std::string(pass_name(choice.pass))}};
   const Candidate* best = best_of(choice);
@@ -43,7 +58,7 @@ std::vector<Cell> cells_of(const LayerChoice& choice) {
   cells.push_back({best->way.algorithm()});
   cells.push_back({milliseconds(prediction.time.value)});
   cells.push_back({interval_text(prediction.time)});
-  cells.push_back({to_text(best->workspace)});
+  cells.push_back(workspace_cell(best->workspace));
   cells.push_back(
       prediction.extrapolated()
           ? Cell{fmt::format("beyond in {}", fmt::join(prediction.beyond, ", ")), Tone::caution}
@@ -67,15 +82,21 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
                    {"next best", Align::left},
                    {"predicted ms"}};
   for (const LayerChoice& choice : choices) table.rows.push_back(cells_of(choice));
-  table.notes = {"the interval is that of measured over predicted at shapes left out of a fit",
-                 "layers that run the same kernel are named by the first of them"};
+  table.notes = {
+      "the interval is that of measured over predicted at shapes left out of a fit",
+      "layers that run the same kernel are named by the first of them",
+      "workspace: what our own code declares, and what was measured of others'; with ≤ "
+      "the largest share of the tensors' bytes that was measured of the algorithm, which "
+      "a shape unlike those may exceed; by the formula, where none was measured: under "
+      "a limit such an algorithm counts as one that does not fit"};
   return table;
 }
 
 Table records(const std::vector<LayerChoice>& choices) {
   Table table;
-  for (const char* key : {"layer", "kernel", "pass", "rank", "backend", "algorithm", "predicted_s",
-                          "low_s", "high_s", "naive_s", "workspace_bytes", "fits", "beyond"}) {
+  for (const char* key :
+       {"layer", "kernel", "pass", "rank", "backend", "algorithm", "predicted_s", "low_s", "high_s",
+        "naive_s", "workspace_bytes", "workspace_basis", "fits", "beyond"}) {
     table.columns.push_back({key});
   }
   for (const LayerChoice& choice : choices) {
@@ -91,7 +112,8 @@ Table records(const std::vector<LayerChoice>& choices) {
                             {exact(prediction.time.low.si())},
                             {exact(prediction.time.high.si())},
                             {exact(prediction.naive.si())},
-                            {exact(workspace.si())},
+                            {exact(workspace.size.si())},
+                            {std::string(model::workspace_basis_name(workspace.basis))},
                             {fits ? "true" : "false"},
                             {fmt::format("{}", fmt::join(prediction.beyond, " "))}});
     }

@@ -1,6 +1,7 @@
 #include "report/measured_cases.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +23,23 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> not_worth
 
 void sort_by_time(Rows& rows) {
   std::ranges::stable_sort(rows, {}, [](const Measurement* row) { return time_of(*row); });
+}
+
+struct Interval {
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
+};
+
+/// Of all measurements with times by that algorithm.
+Interval interval_of(const Rows& rows, const std::string& algorithm) {
+  Interval interval;
+  for (const Measurement* row : rows) {
+    if (!is_timed(*row) || algorithm_of(*row) != algorithm) continue;
+    const Summary& summary = row->at("time").summary;
+    interval.low = std::min(interval.low, summary.ci95_low);
+    interval.high = std::max(interval.high, summary.ci95_high);
+  }
+  return interval;
 }
 
 }  // namespace
@@ -141,6 +159,24 @@ Rows ranking(const ByAlgorithm& all) {
   return timed;
 }
 
+bool tie(const Rows& rows, const Measurement& one, const Measurement& other) {
+  const Interval first = interval_of(rows, algorithm_of(one));
+  const Interval second = interval_of(rows, algorithm_of(other));
+  return first.low <= second.high && second.low <= first.high;
+}
+
+Rows leaders(const Rows& rows) {
+  Rows ranked = ranking(by_algorithm(rows));
+  if (ranked.empty()) return ranked;
+  const Measurement& fastest = *ranked.front();
+  std::erase_if(ranked, [&](const Measurement* row) { return !tie(rows, fastest, *row); });
+  return ranked;
+}
+
+std::string tie_text(const Rows& rows) {
+  return leaders(rows).size() > 1 ? " (tie)" : "";
+}
+
 bool ran_with_kept_filters(const ByAlgorithm& all) {
   return std::ranges::any_of(all, [](const auto& found) {
     return is_timed(*found.second) && keeps_filters(*found.second);
@@ -154,7 +190,8 @@ std::string none_ran(bool with_kept_filters) {
 std::vector<Found> found_cases(std::span<const ResultFile> results) {
   std::vector<Found> all;
   for (const auto& [condition, cases] : by_condition(results)) {
-    for (const auto& [what, rows] : cases) all.push_back({condition, what, by_algorithm(rows)});
+    for (const auto& [what, rows] : cases)
+      all.push_back({condition, what, rows, by_algorithm(rows)});
   }
   return all;
 }

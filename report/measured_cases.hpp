@@ -70,6 +70,16 @@ const Measurement* timed_by(const ByAlgorithm& all, const std::string& algorithm
 /// Those with a time that training can reach, the fastest first.
 Rows ranking(const ByAlgorithm& all);
 
+/// Whether the 95 % intervals of what two algorithms took overlap, so that neither is known to be
+/// the faster; of repeated measurements from the least to the greatest. `rows`: all of the case,
+/// with times by both.
+bool tie(const Rows& rows, const Measurement& one, const Measurement& other);
+
+/// Those of ranking() that may be the fastest: the first, and all that tie() with it.
+Rows leaders(const Rows& rows);
+/// " (tie)" if there are several of them, else nothing.
+std::string tie_text(const Rows& rows);
+
 /// Whether some algorithm with filters that were kept has a time.
 bool ran_with_kept_filters(const ByAlgorithm& all);
 /// What stands where ranking() is empty: "none ran", or "only with kept filters".
@@ -79,7 +89,8 @@ std::string none_ran(bool with_kept_filters);
 struct Found {
   Axes condition;
   Case what;
-  ByAlgorithm by;
+  Rows rows;
+  ByAlgorithm by;  ///< by_algorithm(rows)
   /// "vgg16 conv1_2".
   [[nodiscard]] std::string layer() const { return condition.at("network") + " " + what.layer; }
 };

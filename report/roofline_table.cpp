@@ -157,7 +157,8 @@ Table records(const KernelJudgement& judgement) {
     table.columns.push_back({key});
   }
   for (const JudgedSample& judged : judgement.samples) {
-    const auto& [what, time, layers, repeats] = judged.sample;
+    const model::KernelCase& what = judged.sample.what;
+    const Seconds time = judged.sample.time;
     const auto& predicted = judged.prediction;
     std::vector<Cell> cells = kernel_record_cells(what);
     cells.insert(cells.end(), {{exact(time.si())},
@@ -191,9 +192,8 @@ Table worst_table(const KernelJudgement& judgement) {
   }
   table.columns.push_back({"beyond", Align::left});
   for (const JudgedSample* judged : worst) {
-    const auto& [what, time, layers, repeats] = judged->sample;
-    std::vector<Cell> cells = kernel_cells(what);
-    cells.insert(cells.end(), {{milliseconds(time)},
+    std::vector<Cell> cells = kernel_cells(judged->sample.what);
+    cells.insert(cells.end(), {{milliseconds(judged->sample.time)},
                                {milliseconds(judged->prediction.time.value)},
                                {signed_percent(judged->error())},
                                {fmt::format("{}", fmt::join(judged->prediction.beyond, ", "))}});

@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view schema = "dlscale.kernels";
-constexpr int version = 3;
+constexpr int version = 4;
 
 double finite(double value) {
   EXPECT(std::isfinite(value));
@@ -28,6 +28,14 @@ Json to_json(const CaseSizes& sizes) {
     json[std::string(CaseSizes::names.at(i))] = finite(sizes.values.at(i));
   }
   return json;
+}
+
+Json to_json(const MeasuredWorkspaces& workspaces) {
+  Json list = Json::array();
+  for (const auto& [of, size] : workspaces) {
+    list.push_back({{"kernel", of.kernel}, {"batch", of.batch}, {"bytes", finite(size.si())}});
+  }
+  return list;
 }
 
 Json to_json(const KernelModel& model) {
@@ -51,7 +59,8 @@ Json to_json(const KernelModel& model) {
           {"naive_bytes_per_s", finite(model.naive.bandwidth.si())},
           {"vector_floats", model.vector_floats},
           {"kernels", model.kernels},
-          {"samples", model.samples}};
+          {"samples", model.samples},
+          {"workspaces", to_json(model.workspaces)}};
 }
 
 /// A number of [least, 1e30]: JSON may hold any.
@@ -93,6 +102,18 @@ Amounts parse_parameters(const Json& json) {
   return parameters;
 }
 
+MeasuredWorkspaces parse_workspaces(const Json& json) {
+  MeasuredWorkspaces workspaces;
+  for (const Json& each : json) {
+    const WorkspaceCase of{each.at("kernel"), count(each, "batch")};
+    if (!parse_convolution_key(of.kernel, of.batch)) {
+      throw ConfigError(fmt::format("\"{}\" is no convolution", of.kernel));
+    }
+    workspaces[of] = Bytes(number(each, "bytes", 0));
+  }
+  return workspaces;
+}
+
 KernelModel parse_model(const Json& json) {
   KernelModel model;
   model.way = {json.at("backend"), lowering::parse_method(json.at("algorithm").get<std::string>()),
@@ -109,6 +130,7 @@ KernelModel parse_model(const Json& json) {
   model.vector_floats = count(json, "vector_floats");
   model.kernels = count(json, "kernels");
   model.samples = count(json, "samples");
+  model.workspaces = parse_workspaces(json.at("workspaces"));
   return model;
 }
 

@@ -209,6 +209,16 @@ void set_ranges(const Samples& samples, KernelModel& model) {
   }
 }
 
+MeasuredWorkspaces workspaces_of(const Samples& samples) {
+  MeasuredWorkspaces workspaces;
+  for (const KernelSample* sample : samples) {
+    const KernelCase& what = sample->what;
+    if (declares_workspace(what.way) || !sample->workspace) continue;
+    workspaces[{what.kernel, what.batch}] = *sample->workspace;
+  }
+  return workspaces;
+}
+
 /// The highest rates reached by any way with as many threads on a processor, or on a GPU.
 Roofline highest_rates(std::span<const KernelSample> samples, const Way& as) {
   Roofline roofline;
@@ -258,6 +268,7 @@ KernelModel make_model(const Way& way, const Evidence& evidence, const Roofline&
   model.naive = naive;
   model.kernels = static_cast<int>(kernels_of(samples).size());
   model.samples = static_cast<int>(samples.size());
+  model.workspaces = workspaces_of(samples);
   return model;
 }
 

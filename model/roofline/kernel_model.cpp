@@ -53,9 +53,8 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
     const bool wanted = way.pass == pass && way.threads == threads && way.cache == cache;
     if (!wanted || !refusal(way, convolution->shape).empty()) continue;
     const KernelCase what = make_case(way, kernel, batch, model.vector_floats);
-    const Bytes workspace = what.work.workspace;
-    const bool fits = !workspace_limit || workspace <= *workspace_limit;
-    all.push_back({way, model.predict(what), workspace, fits});
+    const Workspace workspace = workspace_of(what, model.workspaces);
+    all.push_back({way, model.predict(what), workspace, workspace.within(workspace_limit)});
   }
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     if (a.fits != b.fits) return a.fits;

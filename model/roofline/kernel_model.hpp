@@ -8,6 +8,7 @@
 #include "model/machine.hpp"
 #include "model/roofline/kernel_terms.hpp"
 #include "model/roofline/roofline.hpp"
+#include "model/roofline/workspace.hpp"
 
 namespace dlscale::model {
 
@@ -48,6 +49,8 @@ struct KernelModel {
   int vector_floats = 16;     ///< of the processor that ran it: WorkSetting::vector_floats
   int kernels = 0;            ///< fitted to so many shapes
   int samples = 0;            ///< and times: shapes by batches
+  /// Of what was measured; empty where declares_workspace().
+  MeasuredWorkspaces workspaces;
   [[nodiscard]] KernelPrediction predict(const KernelCase& what) const;
 };
 
@@ -64,8 +67,8 @@ struct KernelModels {
 struct Candidate {
   Way way;
   KernelPrediction prediction;
-  Bytes workspace;
-  bool fits = true;  ///< into the limit of workspace
+  Workspace workspace;
+  bool fits = true;  ///< Workspace::within() the limit
 };
 
 /// All ways the models know for a convolution, those that fit first, the fastest first; empty if
@@ -74,7 +77,7 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
                               Pass pass, int threads, const std::string& cache,
                               std::optional<Bytes> workspace_limit = {});
 
-/// JSON {"schema": "dlscale.kernels", "version": 3, …}, SI, unit in the key.
+/// JSON {"schema": "dlscale.kernels", "version": 4, …}, SI, unit in the key.
 std::string kernel_models_json(const KernelModels& models);
 /// Throws ConfigError that names `where` and what is wrong there.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);

@@ -42,6 +42,15 @@ std::vector<Seconds> medians(const Group& group) {
   return times;
 }
 
+std::optional<Bytes> largest_workspace(const Group& group) {
+  std::optional<Bytes> largest;
+  for (const Sourced& one : group) {
+    const std::optional<Bytes>& workspace = one.measurement->workspace;
+    if (workspace && (!largest || *workspace > *largest)) largest = workspace;
+  }
+  return largest;
+}
+
 class Sorter {
  public:
   explicit Sorter(LeftOut& left_out) : left_out_(&left_out) {}
@@ -70,7 +79,8 @@ class Sorter {
       all.push_back({found.what,
                      time.value,
                      {found.layers.begin(), found.layers.end()},
-                     medians(found.group)});
+                     medians(found.group),
+                     largest_workspace(found.group)});
     }
     return all;
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -55,6 +56,8 @@ struct KernelSample {
   /// The median of each of its measurements, in the order of the results. Fewer than 2: it was
   /// measured once.
   std::vector<Seconds> repeats = {};
+  /// The largest that its measurements say; none: none says it.
+  std::optional<Bytes> workspace = {};
   [[nodiscard]] bool repeated() const { return repeats.size() > 1; }
   /// Median of |m / time - 1| over the repeats m. Requires one.
   [[nodiscard]] double repeat_spread() const;

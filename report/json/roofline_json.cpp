@@ -57,7 +57,8 @@ Json sample_fields(const model::JudgedSample& judged) {
 Json candidate_fields(const model::Candidate& candidate) {
   return {{"way", way_fields(candidate.way)},
           {"predicted", prediction_fields(candidate.prediction)},
-          {"workspace_bytes", number(candidate.workspace.si())},
+          {"workspace_bytes", number(candidate.workspace.size.si())},
+          {"workspace_basis", model::workspace_basis_name(candidate.workspace.basis)},
           {"fits", candidate.fits}};
 }
 

@@ -330,13 +330,42 @@ TEST(Choose, NamesTheFastestThatFitsTheWorkspace) {
   for (std::size_t i = 1; i < free.size(); ++i) {
     EXPECT_LE(free[i - 1].prediction.time.value, free[i].prediction.time.value);
   }
-  const auto bound = choose(models, kernel, 4, Pass::forward, 1, "cold", Bytes(0));
+  KernelModels with_direct = models;
+  for (KernelModel& model : with_direct.models) {
+    if (model.way.method == lowering::Method::direct) model.workspaces[{kernel, 4}] = Bytes();
+  }
+  const auto bound = choose(with_direct, kernel, 4, Pass::forward, 1, "cold", Bytes(0));
   ASSERT_EQ(bound.size(), free.size());
   EXPECT_EQ(bound.front().way.method, lowering::Method::direct);
   EXPECT_TRUE(bound.front().fits);
   EXPECT_FALSE(bound.back().fits);
   EXPECT_TRUE(choose(models, kernel, 4, Pass::backward_data, 1, "cold").empty());
   EXPECT_TRUE(choose(models, "relu c1 h1 w1", 4, Pass::forward, 1, "cold").empty());
+}
+
+TEST(Choose, HoldsALibraryToTheWorkspaceThatWasMeasured) {
+  auto all = samples(0.02, std::array{lowering::Method::im2col, lowering::Method::direct});
+  for (KernelSample& sample : all) {
+    if (sample.what.way.method != lowering::Method::direct) continue;
+    sample.what.way.backend = "onednn";
+    sample.workspace = Bytes(1e6 * sample.what.batch);
+  }
+  std::vector<std::string> skipped;
+  const KernelModels known = fit_kernels(all, skipped);
+  KernelModels unknown = known;  // older results do not say it
+  for (KernelModel& model : unknown.models) model.workspaces.clear();
+  const auto direct = [](const KernelModels& models, std::optional<Bytes> limit) {
+    for (const Candidate& found :
+         choose(models, key(128, 28, 128, 3), 4, Pass::forward, 1, "cold", limit)) {
+      if (found.way.method == lowering::Method::direct) return found;
+    }
+    throw ConfigError("it was not offered");
+  };
+  EXPECT_EQ(direct(known, {}).workspace.size, Bytes(4e6));
+  EXPECT_FALSE(direct(known, Bytes(0)).fits);
+  EXPECT_TRUE(direct(known, Bytes(4e6)).fits);
+  EXPECT_FALSE(direct(unknown, Bytes(1e18)).fits);
+  EXPECT_TRUE(direct(unknown, {}).fits);
 }
 
 TEST(Choose, CountsTheVectorsOfTheProcessorThatWasMeasured) {
@@ -371,16 +400,20 @@ TEST(KernelFile, ReadsBackWhatItWrote) {
   KernelModels models = fitted();
   models.cpu = "a processor";
   models.sources = {"a.jsonl"};
+  models.models.front().workspaces[{key(64, 14, 64, 3), 2}] = Bytes(4096);
   const std::string text = kernel_models_json(models);
   const KernelModels read = kernel_models_from_json(text, "file");
   EXPECT_EQ(kernel_models_json(read), text);
   const KernelCase what = make_case(models.models.front().way, key(64, 14, 64, 3), 2, 16);
   EXPECT_EQ(read.models.front().predict(what).time.value,
             models.models.front().predict(what).time.value);
+  EXPECT_EQ(read.models.front().workspaces, models.models.front().workspaces);
 }
 
 TEST(KernelFile, RefusesWhatItCannotTrust) {
-  const std::string good = kernel_models_json(fitted());
+  KernelModels models = fitted();
+  models.models.front().workspaces[{key(64, 14, 64, 3), 2}] = Bytes(4096);
+  const std::string good = kernel_models_json(models);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     const auto at = text.find(from);
@@ -395,7 +428,10 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
     }
   };
   refused("dlscale.kernels", "dlscale.machine");
-  refused("\"version\": 3", "\"version\": 2");
+  refused("\"version\": 4", "\"version\": 3");
+  refused("\"workspaces\"", "\"workspace\"");
+  refused("\"bytes\": ", "\"bytes\": -");
+  refused("\"kernel\": \"convolution ", "\"kernel\": \"relu ");
   refused("\"threads\": 1", "\"threads\": 0");
   refused("\"threads\": 1", "\"threads\": 1.5");
   refused("\"pass\": \"forward\"", "\"pass\": \"sideways\"");

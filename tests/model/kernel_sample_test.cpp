@@ -53,6 +53,20 @@ TEST(KernelSamples, CountWithTheAlgorithmThatRan) {
   EXPECT_EQ(samples[1].what.work.stages.back().name, "bias");
 }
 
+TEST(KernelSamples, HaveTheLargestWorkspaceOfTheirMeasurements) {
+  Measurement first = measured_by("jit:avx2", 1e-3);
+  Measurement second = first;
+  Measurement third = first;
+  second.workspace = Bytes(4096);
+  third.workspace = Bytes(1024);
+  LeftOut left_out;
+  EXPECT_FALSE(kernel_samples(std::vector{synthetic::file("a.jsonl", {first})}, left_out)
+                   .front()
+                   .workspace.has_value());
+  const std::vector files{synthetic::file("a.jsonl", {first, second, third})};
+  EXPECT_EQ(kernel_samples(files, left_out).front().workspace, Bytes(4096));
+}
+
 TEST(KernelSamples, CountOurKernelsOnGpusAsTheyRun) {
   Measurement fft = measured_by("reorder+own fft 30x30 cufft cublasLt algo=6+bias", 1e-3);
   fft.axes["backend"] = "cuda";

@@ -115,6 +115,18 @@ class CrossoverTest(plot_case.PlotCase):
         narrow = {WINOGRAD: timing(1.0, 0.001), DIRECT: timing(1.02, 0.001)}
         self.assertFalse(crossover.cell_of([narrow]).tie)
 
+    def test_any_interval_that_overlaps_makes_a_tie(self):
+        unsure = {WINOGRAD: timing(1.0, 0.001), DIRECT: timing(1.02, 0.001), FFT: timing(1.5, 0.5)}
+        cell = crossover.cell_of([unsure])
+        self.assertTrue(cell.tie)
+        self.assertEqual(crossover.leaders(unsure), {WINOGRAD, FFT})
+
+    def test_a_tie_counts_as_a_shape_where_none_is_faster(self):
+        behind = {WINOGRAD: timing(1.02, 0.05), DIRECT: timing(1.0, 0.05)}
+        ahead = {WINOGRAD: timing(1.0), DIRECT: timing(2.0)}
+        cell = crossover.cell_of([behind, ahead])
+        self.assertEqual((cell.best, cell.won), (WINOGRAD, 2))
+
     def test_refused_algorithms_do_not_count(self):
         refused = convolutions.Timing(None, reason="stride 2")
         cell = crossover.cell_of([{WINOGRAD: refused, DIRECT: timing(1.0)}])

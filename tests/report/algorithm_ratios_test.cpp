@@ -64,6 +64,17 @@ TEST(WinogradSummary, HasTheMeanTheLargestAndWhere) {
   EXPECT_EQ(cell(table, 0, "ours / oneDNN direct"), "0.250");
 }
 
+TEST(WinogradSummary, IsNotAheadWithinTheIntervals) {
+  Results results = winograd();
+  for (Measurement& each : results.front().measurements) {
+    const double time = each.at("time").summary.median;
+    each.series["time"] = make_series("s", {{0.5 * time, time, 1.5 * time}});
+  }
+  const Table table = winograd_summary(results);
+  EXPECT_EQ(cell(table, 0, "largest"), "2.00");
+  EXPECT_EQ(cell(table, 0, "ahead at"), "0");  // 0.5 to 1.5 s by ours, 1 to 3 s by oneDNN's
+}
+
 TEST(WinogradSummary, KeepsBatchesApart) {
   Results results = winograd();
   ResultFile other = results.front();

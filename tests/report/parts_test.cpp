@@ -7,6 +7,7 @@
 #include "report/algorithm_summary.hpp"
 #include "report/algorithm_tables.hpp"
 #include "report/figures.hpp"
+#include "report/measured_cases.hpp"
 #include "report/processor_tables.hpp"
 #include "report/report.hpp"
 #include "report/summary.hpp"
@@ -58,6 +59,50 @@ TEST(FastestSentence, CountsWhereAnAlgorithmIsFastest) {
             "The fastest algorithm of 2 measured cases (layer, pass and batch): native winograd_f4 "
             "at 2.");
   EXPECT_TRUE(contains(fastest_sentence({}), "none ran"));
+}
+
+/// One row an algorithm, each with five samples from `low` to `high`.
+Measurement spread(const std::string& algorithm, double low, double high) {
+  Measurement row = samples::algorithm({.algorithm = algorithm});
+  const double step = (high - low) / 4;
+  row.series["time"] = make_series("s", {{low, low + step, low + 2 * step, low + 3 * step, high}});
+  return row;
+}
+
+TEST(Leaders, AreThoseWhoseIntervalsOverlapTheFastest) {
+  const Measurement a = spread("im2col", 1.0, 1.2);
+  const Measurement b = spread("fft", 1.5, 1.7);
+  const Measurement c = spread("winograd_f4", 1.1, 2.9);  // wide: slowest by its median
+  EXPECT_EQ(leaders({&a, &b}), Rows{&a});
+  EXPECT_EQ(leaders({&b, &c, &a}), (Rows{&a, &c}));
+  EXPECT_EQ(leaders({}), Rows{});
+  const Measurement again = spread("fft", 1.15, 1.3);  // a repeat of b that took less
+  EXPECT_EQ(leaders({&a, &b, &again}).size(), 2);
+}
+
+TEST(FastestSentence, CountsTiesApart) {
+  const auto at = [](Measurement row, const std::string& layer) {
+    row.axes["layer"] = layer;
+    return row;
+  };
+  const std::vector files{samples::file(
+      "conv", {at(spread("im2col", 1.0, 1.2), "a"), at(spread("fft", 1.1, 1.3), "a"),
+               at(spread("im2col", 1.0, 1.2), "b"), at(spread("fft", 1.5, 1.7), "b")})};
+  EXPECT_EQ(
+      fastest_sentence(files),
+      "The fastest algorithm of 2 measured cases (layer, pass and batch): native im2col at 1, "
+      "a tie at 1 (95 % intervals overlap).");
+  const Table table = algorithms_table(files, KernelStudy(files));
+  EXPECT_EQ(cell(table, 0, "algorithm"), "native fft");
+  EXPECT_EQ(cell(table, 0, "fastest at"), "0");
+  EXPECT_EQ(cell(table, 0, "tied at"), "1");
+  EXPECT_EQ(cell(table, 1, "fastest at"), "1");
+  EXPECT_EQ(cell(table, 1, "tied at"), "1");
+  const Table fastest = fastest_tables(files).front();
+  EXPECT_EQ(cell(fastest, 0, "forward"), "native im2col, 1.09 × (tie)");
+  EXPECT_EQ(cell(fastest, 1, "forward"), "native im2col, 1.45 ×");
+  EXPECT_EQ(cell(time_tables(files, KernelStudy(files)).front(), 0, "second / fastest"),
+            "1.09 (tie)");
 }
 
 TEST(TimeTables, LetNoKeptFiltersWin) {

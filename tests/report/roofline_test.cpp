@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -97,13 +98,32 @@ TEST(RooflineDocument, SetsWhatNoiseCostsBesideTheLossOfChoice) {
   EXPECT_TRUE(json.at("algorithms").at(1).at("threads").is_null());
 }
 
+TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {
+  const auto cell_by = [](model::WorkspaceBasis basis) {
+    const model::Way way{.backend = "onednn", .method = lowering::Method::direct};
+    const model::Candidate candidate{
+        way, {{Seconds(1), Seconds(1), Seconds(1)}, {}, Seconds(1)}, {Bytes(1024), basis}, true};
+    const std::vector<LayerChoice> choices{{"conv1", kernel, Pass::forward, {candidate}}};
+    const Document document = choice_document("net", 4, {}, choices);
+    const auto json = nlohmann::json::parse(document.json);
+    EXPECT_EQ(json.at("layers").at(0).at("candidates").at(0).at("workspace_basis"),
+              model::workspace_basis_name(basis));
+    return document.tables.front().rows.front()[5].text;
+  };
+  const std::string plain = to_text(Bytes(1024));
+  EXPECT_EQ(cell_by(model::WorkspaceBasis::declared), plain);
+  EXPECT_EQ(cell_by(model::WorkspaceBasis::measured), plain);
+  EXPECT_EQ(cell_by(model::WorkspaceBasis::bounded), "≤ " + plain);
+  EXPECT_EQ(cell_by(model::WorkspaceBasis::formula), plain + " by the formula");
+}
+
 TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
   const auto candidate = [](lowering::Method method, double time, double workspace, bool fits) {
     const model::Way way{.backend = "native", .method = method};
     return model::Candidate{
         way,
         {{Seconds(time), Seconds(0.9 * time), Seconds(1.2 * time)}, {}, Seconds(time / 2)},
-        Bytes(workspace),
+        {Bytes(workspace), model::WorkspaceBasis::declared},
         fits};
   };
   const std::vector<LayerChoice> choices{
