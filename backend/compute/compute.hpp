@@ -116,7 +116,12 @@ class Operation {
   [[nodiscard]] virtual const TensorDesc& output() const = 0;
   [[nodiscard]] virtual const std::vector<Parameter>& parameters() const = 0;
   [[nodiscard]] virtual std::size_t state_bytes() const = 0;
+  /// Of the pass that needs most.
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// Of one pass alone, which has(); that of the largest where the device does not tell them apart.
+  [[nodiscard]] virtual std::size_t pass_scratch_bytes(Pass /*pass*/) const {
+    return scratch_bytes();
+  }
   /// What it keeps of its weights where Operands::weights_version lets it.
   [[nodiscard]] virtual std::size_t kept_bytes() const { return 0; }
   [[nodiscard]] virtual bool has(Pass pass) const = 0;

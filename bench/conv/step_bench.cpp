@@ -15,9 +15,15 @@
 namespace dlscale::bench {
 namespace {
 
-/// Beside the tensors.
+/// Beside the tensors, for all of its passes: forward runs before a backward pass is measured.
 Bytes workspace_of(const backend::Operation& operation) {
   return Bytes(static_cast<double>(operation.scratch_bytes() + operation.kept_bytes()));
+}
+
+/// Of one pass alone. Filters are kept by forward.
+Bytes workspace_of(const backend::Operation& operation, Pass pass) {
+  const std::size_t kept = pass == Pass::forward ? operation.kept_bytes() : 0;
+  return Bytes(static_cast<double>(operation.pass_scratch_bytes(pass) + kept));
 }
 
 }  // namespace
@@ -134,7 +140,7 @@ void StepBench::describe(Measurement& measurement) {
   if (kernel_.step.pass == Pass::accumulate) return;
   const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
   const backend::Operation& ran = operation(plan);
-  measurement.workspace = workspace_of(ran);
+  measurement.workspace = workspace_of(ran, kernel_.step.pass);
   measurement.creation = creation_;
   measurement.algorithmic_work =
       algorithmic_work(workbench_->device().name(), measurement.implementation,

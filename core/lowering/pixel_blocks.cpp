@@ -27,7 +27,18 @@ std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t c
 }
 
 std::int64_t patch_columns(const ConvolutionShape& shape) {
-  return std::max(least_columns, matrix_elements / shape.taps());
+  const std::int64_t pixels = shape.out_height * shape.out_width;
+  const std::int64_t patches = std::max(least_columns, matrix_elements / shape.taps());
+  if (shape.images == 1 || patches < 2 * pixels) return patches;
+  const std::int64_t rows = shape.taps() + shape.outputs / shape.groups;
+  return std::max({least_columns, matrix_elements / rows, pixels});  // one image at least, whole
+}
+
+HeldMatrices held_matrices(const ConvolutionShape& shape, const PixelBlock& block) {
+  const bool several = block.images() > 1;
+  const std::int64_t columns = block.columns(shape);
+  return {.patches = several || !is_pointwise(shape) ? shape.taps() * columns : 0,
+          .outputs = several ? shape.outputs / shape.groups * columns : 0};
 }
 
 bool is_pointwise(const ConvolutionShape& shape) {

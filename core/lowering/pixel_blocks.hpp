@@ -19,11 +19,19 @@ struct PixelBlock {
 };
 
 /// Cuts all output pixels into blocks of about `columns`, at least one row each, in the order of
-/// images and rows.
+/// images and rows. The first is the largest.
 std::vector<PixelBlock> cut_pixels(const ConvolutionShape& shape, std::int64_t columns);
 
-/// About how many columns a matrix of patches has: 4 MiB of them, or 128 where that is more.
+/// About how many columns a matrix of patches has: 4 MiB of them, with the outputs where a block
+/// has several images, or 128 where that is more.
 std::int64_t patch_columns(const ConvolutionShape& shape);
+
+/// Elements of the matrices in memory at once, for one group.
+struct HeldMatrices {
+  std::int64_t patches;  ///< C / groups · R · S × columns; none where they are the image
+  std::int64_t outputs;  ///< K / groups × columns, of several images; of one they lie in the tensor
+};
+HeldMatrices held_matrices(const ConvolutionShape& shape, const PixelBlock& block);
 
 /// The patches of an image are the image.
 bool is_pointwise(const ConvolutionShape& shape);

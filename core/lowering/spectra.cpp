@@ -112,6 +112,21 @@ double transform_flops(std::int64_t L) {
   return 2.5 * points * std::log2(points);
 }
 
+std::int64_t next_radix(std::int64_t n) {
+  return n == 4 || n == 16 ? 4 : 8;  // as many eights as leave a power of four
+}
+
+double line_flops(std::int64_t L) {
+  std::int64_t flops = 0;
+  for (std::int64_t n = L; n > 1; n /= next_radix(n)) {
+    const std::int64_t radix = next_radix(n);
+    const std::int64_t butterfly = radix == 4 ? 16 : 56;
+    const std::int64_t with_twiddles = L / radix - L / n;
+    flops += L / radix * butterfly + with_twiddles * 6 * (radix - 1);
+  }
+  return static_cast<double>(flops);
+}
+
 double operations(const SpectralSizes& sizes) {
   const auto q = static_cast<double>(sizes.q);
   const auto i = static_cast<double>(sizes.i);

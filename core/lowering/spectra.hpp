@@ -74,8 +74,16 @@ std::int64_t planes_together(std::int64_t L, std::int64_t planes, std::int64_t l
 /// the next kernel reads them.
 inline constexpr std::int64_t device_batch_bytes = std::int64_t{32} << 20;
 
-/// Operations of one transform: 2.5 L² log2 L²   [MODEL 4, FFT of real points]
+/// Operations of one transform: 2.5 L² log2 L²   [MODEL 4, FFT of real points]. The usual count, by
+/// which transforms are compared; one that is well made executes fewer.
 double transform_flops(std::int64_t L);
+
+/// Our transforms of lines, of a power of two from 4 to 256 points, go in stages of radix 8 or 4: of
+/// the first n is all points, of the next it is n over the radix before.
+std::int64_t next_radix(std::int64_t n);
+/// Additions and multiplications that a transform of a line of L complex points executes: 16 in a
+/// butterfly of 4 and 56 in one of 8, and 6 a product with a twiddle other than 1.
+double line_flops(std::int64_t L);
 /// Floating-point operations: transform_flops() a plane and 8 a complex multiply-add.
 double operations(const SpectralSizes& sizes);
 

@@ -36,8 +36,8 @@ struct Stage {
   Bytes bytes = {};                     ///< read and written, each operand once a block
   Bytes working_set = {};               ///< what it goes over before it meets the same bytes again
   std::vector<Products> products = {};  ///< of products alone
-  /// Of transforms: operations as vectors execute them, those of idle lanes counted, those on rows
-  /// of zeros, which are skipped, left out.
+  /// Of transforms: operations in proportion to the vectors that execute them, those of idle lanes
+  /// counted, those on rows of zeros, which are skipped, left out; of FFT by its nominal count.
   Flops vector_flops = {};
   double runs = 0;      ///< rows of tiles or pixels, filters or batches of planes, each begun anew
   double gathered = 0;  ///< elements that are copied one by one, as they do not lie side by side
@@ -78,9 +78,9 @@ std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
 ///             every tile and filter. backward_data: with C and K exchanged; backward_filter:
 ///             K × tiles by tiles × C. Fused: the same in smaller blocks, each by one thread; of
 ///             backward_filter every thread's sum is added to the others, which is left out.
-///   fft       transforms of 2.5 L² log2 L² a plane, 8 operations a complex product at L (L/2 + 1)
-///             frequencies; see spectra.hpp for its blocks. Ours write [-Âi; Âr] beside Â for the
-///             products.
+///   fft       transforms of a nominal 2.5 L² log2 L² a plane, of ours what they execute, which
+///             skip rows of zeros; 8 operations a complex product at L (L/2 + 1) frequencies; see
+///             spectra.hpp for its blocks. Ours write [-Âi; Âr] beside Â for the products.
 /// On a GPU planes are filled and emptied, and spectra brought to where they are multiplied and
 /// back, by kernels of their own.
 /// Ours add the bias and apply a fused ReLU in one more pass over the outputs; backward_filter sums

@@ -98,7 +98,7 @@ Stage patch_stage(const Im2col& work) {
           .gathered = work.shape.stride > 1 ? matrix : 0};
 }
 
-/// The result of backward_filter is summed over the threads that had a block.
+/// The result of backward_filter is summed over the ranges of blocks, one a thread.
 Stage sum_stage(const Im2col& work, int threads) {
   double blocks = 0;
   for (const auto& [block, count] : work.blocks) blocks += count;
@@ -117,7 +117,9 @@ Bytes our_workspace(const Im2col& work, int threads) {
   };
   const double own =
       work.pass == Pass::backward_filter ? whole_lines(work.shape.weight_elements()) : 0;
-  return floats(threads * (whole_lines((work.rows + work.outputs) * work.largest()) + own));
+  const PixelBlock largest = cut_pixels(work.shape, patch_columns(work.shape)).front();
+  const auto [patches, outputs] = held_matrices(work.shape, largest);
+  return floats(threads * (whole_lines(static_cast<double>(patches + outputs)) + own));
 }
 
 }  // namespace

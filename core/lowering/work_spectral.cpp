@@ -14,7 +14,10 @@ struct Spectral {
   SpectralTraffic traffic;
   double groups;
   double frequencies;
+  bool ours;  ///< Blocking::ours
 };
+
+enum class Direction { forward, inverse };
 
 /// An operand or the result: rows × lanes of planes, transformed in blocks of so many lanes.
 struct Operand {
@@ -32,20 +35,33 @@ double filling(const Operand& operand, std::int64_t batch) {
   return static_cast<double>(filled) / static_cast<double>(all);
 }
 
-/// Operations of the transform of a plane: of a row with elements half as many as of a column,
-/// which is complex, of half as many columns.
+/// Those of the transform of a plane by transform_flops(), less rows of zeros: of a row with
+/// elements half as many as of a column, which is complex, of half as many columns.
 double vector_flops(const Spectral& work, std::int64_t rows) {
   const auto L = static_cast<double>(work.sizes.L);
   const double share = static_cast<double>(std::min(round_up(rows, 2), work.sizes.L)) / L;
   return 0.5 * transform_flops(work.sizes.L) * (share + (L + 2) / L);
 }
 
-Stage transform(const Spectral& work, std::string_view name, const Operand& operand) {
+/// Operations that our transform of a plane executes: rows with elements in pairs, as re and im of
+/// one line, and of all columns the half that is not another's conjugate.
+double executed_flops(std::int64_t L, std::int64_t rows, Direction direction) {
+  const auto pairs = static_cast<double>(std::min(round_up(rows, 2), L) / 2);
+  // Two spectra told apart, or put together: 8 operations a point of half a spectrum, or less where
+  // a point is its own mirror image.
+  const auto apart = static_cast<double>(direction == Direction::forward ? 4 * L + 8 : 4 * L);
+  return pairs * (line_flops(L) + apart) + static_cast<double>(L / 2 + 1) * line_flops(L);
+}
+
+Stage transform(const Spectral& work, std::string_view name, Direction direction,
+                const Operand& operand) {
   const double count = work.groups * static_cast<double>(operand.planes);
+  const double flops = work.ours ? executed_flops(work.sizes.L, operand.rows, direction)
+                                 : transform_flops(work.sizes.L);
   const double filled = count * filling(operand, work.blocks.batch);
   return {.name = name,
           .kind = StageKind::transform,
-          .flops = Flops(count * transform_flops(work.sizes.L)),
+          .flops = Flops(count * flops),
           .bytes = floats(operand.pixels + count * 2 * work.frequencies),
           .working_set = floats(2 * work.frequencies * static_cast<double>(operand.held)),
           .vector_flops = Flops(filled * vector_flops(work, operand.rows)),
@@ -141,27 +157,27 @@ AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass p
                       .blocks = blocks,
                       .traffic = spectral_traffic(sizes, blocks),
                       .groups = static_cast<double>(sizes.groups),
-                      .frequencies = static_cast<double>(frequencies(sizes.L))};
+                      .frequencies = static_cast<double>(frequencies(sizes.L)),
+                      .ours = setting.blocking == Blocking::ours};
   const auto [a, b, c] = tensors_of(shape, pass, tile);
   const auto& [planes_a, planes_b, planes_result, moved, count] = work.traffic;
   AlgorithmWork result;
   result.stages = {
-      transform(work, "transform of Â",
+      transform(work, "transform of Â", Direction::forward,
                 {planes_a, pixels(a.elements, planes_a, sizes.q * sizes.i), a.rows, sizes.i,
                  blocks.i, blocks.q * blocks.i}),
-      transform(work, "transform of B̂",
+      transform(work, "transform of B̂", Direction::forward,
                 {planes_b, pixels(b.elements, planes_b, sizes.q * sizes.j), b.rows, sizes.j,
                  blocks.j, blocks.q * blocks.j}),
       products_of(work),
-      transform(work, "inverse transform",
+      transform(work, "inverse transform", Direction::inverse,
                 {planes_result, c.elements, c.rows, sizes.j, blocks.j, blocks.i * blocks.j})};
-  if (setting.blocking == Blocking::ours) {
+  if (work.ours) {
     result.stages.insert(result.stages.begin() + 2, rotation(work));
   }
   const double whole = static_cast<double>(planes_a + planes_b + planes_result);
-  result.workspace = setting.blocking == Blocking::ours
-                         ? our_workspace(work, setting.threads)
-                         : floats(work.groups * whole * 2 * work.frequencies);
+  result.workspace = work.ours ? our_workspace(work, setting.threads)
+                               : floats(work.groups * whole * 2 * work.frequencies);
   return result;
 }
 

@@ -35,10 +35,12 @@ class ConvolutionOperation final : public Operation {
   [[nodiscard]] const std::vector<Parameter>& parameters() const override { return parameters_; }
   [[nodiscard]] std::size_t state_bytes() const override { return 0; }
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    // The largest, and what it takes to begin on a boundary.
-    return std::max({forward_->scratch_bytes(), backward_data_->scratch_bytes(),
-                     backward_filter_->scratch_bytes()}) +
-           scratch_alignment;
+    return std::max({pass_scratch_bytes(Pass::forward), pass_scratch_bytes(Pass::backward_data),
+                     pass_scratch_bytes(Pass::backward_filter)});
+  }
+  [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
+    // And what it takes to begin on a boundary.
+    return way(pass).scratch_bytes() + scratch_alignment;
   }
   [[nodiscard]] bool has(Pass pass) const override { return pass != Pass::accumulate; }
   [[nodiscard]] std::string implementation(Pass pass) const override {

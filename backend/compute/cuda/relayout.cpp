@@ -56,7 +56,10 @@ class Relayout final : public Operation {
   }
   [[nodiscard]] std::size_t state_bytes() const override { return inner_->state_bytes(); }
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    return stray_bytes_ + inner_->scratch_bytes() + (strays_.empty() ? 0 : scratch_alignment);
+    return with_strays(inner_->scratch_bytes());
+  }
+  [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
+    return with_strays(inner_->pass_scratch_bytes(pass));
   }
   [[nodiscard]] bool has(Pass pass) const override { return inner_->has(pass); }
   [[nodiscard]] std::string implementation(Pass pass) const override {
@@ -95,6 +98,11 @@ class Relayout final : public Operation {
   }
 
  private:
+  /// Scratch of so many bytes after the copies of the inputs.
+  [[nodiscard]] std::size_t with_strays(std::size_t bytes) const {
+    return stray_bytes_ + bytes + (strays_.empty() ? 0 : scratch_alignment);
+  }
+
   /// What lies the same way in both orders gets the name of the wanted one.
   Operands relabelled(const Operands& operands) {
     const auto rename = [this](std::span<const Tensor> given, std::vector<Tensor>& renamed) {

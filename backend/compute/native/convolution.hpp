@@ -16,7 +16,9 @@ namespace dlscale::backend::native_device {
 std::string describe(const ConvolutionShape& shape);
 
 /// One pass by one algorithm. Its memory beside the tensors is `scratch`, and `kept` where a caller
-/// whose filters stay the same has it keep what it makes of them; nothing else.
+/// whose filters stay the same has it keep what it makes of them; and what the libraries of matrix
+/// products and transforms allocate for themselves. With the same threads it gives the same answer
+/// every time, bit for bit.
 ///   forward:         first = x, second = w,  result = y (without bias)
 ///   backward_data:   first = dy, second = w, result = dx
 ///   backward_filter: first = x, second = dy, result = dw

@@ -41,7 +41,7 @@ class NativeDevice final : public HostDevice {
     const auto* kind = std::get_if<Convolution>(&spec.layer.kind);
     if (kind == nullptr) return others_->create(spec);
     check_specification(spec);
-    return make_convolution(*others_, spec, *kind, usual_passes(shape_of(spec, *kind)));
+    return make_convolution(*others_, spec, *kind, usual_passes(shape_of(spec, *kind)), threads_);
   }
 
   [[nodiscard]] std::vector<Algorithm> algorithms(const OperationSpec& spec, Pass pass) override {
@@ -49,13 +49,13 @@ class NativeDevice final : public HostDevice {
     if (kind == nullptr || pass == Pass::accumulate) return {};
     std::vector<Algorithm> all;
     const auto add = [&](std::string name, const ConvolutionAlgorithm* algorithm, Filters filters) {
-      all.push_back({std::move(name), [this, spec, kind = *kind, pass, algorithm, filters] {
-                       const ConvolutionShape shape = shape_of(spec, kind);
-                       ConvolutionPasses chosen = usual_passes(shape);
-                       chosen[static_cast<std::size_t>(pass)] =
-                           algorithm->make(shape, pass, threads_);
-                       return make_convolution(*others_, spec, kind, std::move(chosen), filters);
-                     }});
+      all.push_back(
+          {std::move(name), [this, spec, kind = *kind, pass, algorithm, filters] {
+             const ConvolutionShape shape = shape_of(spec, kind);
+             ConvolutionPasses chosen = usual_passes(shape);
+             chosen[static_cast<std::size_t>(pass)] = algorithm->make(shape, pass, threads_);
+             return make_convolution(*others_, spec, kind, std::move(chosen), threads_, filters);
+           }});
     };
     for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
       const std::string& name = algorithm->name;

@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 #include <vector>
 
-#include "backend/compute/native/gemm.hpp"
+#include "backend/compute/host_gemm.hpp"
 #include "backend/compute/native/patches.hpp"
 #include "backend/compute/native/workers.hpp"
 #include "core/error.hpp"
@@ -23,9 +22,8 @@ class Im2colPass : public ConvolutionPass {
       : shape_(shape),
         patches_(shape_, shape.channels / shape.groups),
         blocks_(lowering::cut_pixels(shape_, lowering::patch_columns(shape_))),
-        threads_(threads) {
-    for (const PixelBlock& block : blocks_) columns_ = std::max(columns_, block.columns(shape_));
-  }
+        held_(lowering::held_matrices(shape_, blocks_.front())),
+        threads_(threads) {}
   Im2colPass(const Im2colPass&) = delete;
   Im2colPass& operator=(const Im2colPass&) = delete;
   ~Im2colPass() override = default;
@@ -38,7 +36,7 @@ class Im2colPass : public ConvolutionPass {
   }
 
  protected:
-  /// The memory of a thread: a matrix of patches, and one of outputs for blocks of several images.
+  /// The memory of a thread (of a range of blocks): what held_matrices() says.
   struct Memory {
     float* patches;
     float* outputs;
@@ -47,12 +45,11 @@ class Im2colPass : public ConvolutionPass {
 
   [[nodiscard]] virtual std::int64_t own_elements() const { return 0; }
   [[nodiscard]] std::int64_t per_thread() const {
-    return round_up((patches_.rows() + outputs()) * columns_) + round_up(own_elements());
+    return round_up(held_.patches + held_.outputs) + round_up(own_elements());
   }
   [[nodiscard]] Memory memory(std::byte* scratch, int thread) const {
     float* start = reinterpret_cast<float*>(scratch) + thread * per_thread();
-    return {start, start + patches_.rows() * columns_,
-            start + round_up((patches_.rows() + outputs()) * columns_)};
+    return {start, start + held_.patches, start + round_up(held_.patches + held_.outputs)};
   }
 
   [[nodiscard]] const ConvolutionShape& shape() const { return shape_; }
@@ -77,10 +74,15 @@ class Im2colPass : public ConvolutionPass {
     return group * outputs() * patches_.rows();
   }
 
+  /// Whether a block's patches are written out nowhere.
+  [[nodiscard]] bool lies_in_image(const PixelBlock& block) const {
+    return pointwise() && block.images() == 1;
+  }
+
   /// The patches of a block: written to `memory`, or where they lie in x.
   [[nodiscard]] Matrix patches_of(const float* x, const PixelBlock& block, std::int64_t group,
                                   const Memory& memory) const {
-    if (pointwise() && block.images() == 1) {
+    if (lies_in_image(block)) {
       return {x + input_at(block.first_image, group) + block.first_row * shape_.width,
               shape_.height * shape_.width};
     }
@@ -122,8 +124,8 @@ class Im2colPass : public ConvolutionPass {
   ConvolutionShape shape_;
   Patches patches_;
   std::vector<PixelBlock> blocks_;
+  lowering::HeldMatrices held_;  ///< of the largest block, the first
   int threads_;
-  std::int64_t columns_ = 0;  ///< of the largest block
 };
 
 /// y = w · patches(x)
@@ -158,12 +160,13 @@ class Forward final : public Im2colPass {
 /// dx = patches⁻¹(wᵀ · dy). Images are the unit of sharing: the patches of one overlap.
 class BackwardData final : public Im2colPass {
  public:
-  using Im2colPass::Im2colPass;
+  BackwardData(const ConvolutionShape& shape, int threads)
+      : Im2colPass(shape, threads), parts_(by_images()) {}
+
   void run(const float* dy, const float* w, float* dx, std::byte* scratch) override {
-    const auto parts = by_images();
-    parallel_for(threads(), std::ssize(parts), [&](std::int64_t i, int thread) {
-      const auto& part = parts[static_cast<std::size_t>(i)];
-      clear(dx, part.front());
+    parallel_for(threads(), std::ssize(parts_), [&](std::int64_t i, int thread) {
+      const auto& part = parts_[static_cast<std::size_t>(i)];
+      if (!lies_in_image(part.front())) clear(dx, part.front());
       for (const PixelBlock& block : part) {
         for (std::int64_t group = 0; group < shape().groups; ++group) {
           compute(dy, w, dx, block, group, memory(scratch, thread));
@@ -196,7 +199,7 @@ class BackwardData final : public Im2colPass {
     const Matrix weights{w + weights_at(group), patches().rows(), true};
     const Matrix gradients = outputs_of(dy, block, group, memory);
     const std::int64_t columns = block.columns(shape());
-    if (pointwise() && block.images() == 1) {
+    if (lies_in_image(block)) {
       return multiply(patches().rows(), columns, outputs(), weights, gradients,
                       dx + input_at(block.first_image, group) + block.first_row * shape().width,
                       shape().height * shape().width);
@@ -207,32 +210,42 @@ class BackwardData final : public Im2colPass {
                             columns, block.first_row, block.last_row, dx + input_at(n, group));
     }
   }
+
+  std::vector<std::span<const PixelBlock>> parts_;  ///< of blocks()
 };
 
-/// dw = Σ over blocks of dy · patches(x)ᵀ, each thread into a sum of its own.
+/// dw = Σ over blocks of dy · patches(x)ᵀ, each range of blocks into a sum of its own.
 class BackwardFilter final : public Im2colPass {
  public:
   using Im2colPass::Im2colPass;
   void run(const float* x, const float* dy, float* dw, std::byte* scratch) override {
-    std::vector<char> started(static_cast<std::size_t>(threads()), 0);
-    parallel_for(threads(), std::ssize(blocks()), [&](std::int64_t i, int thread) {
-      const Memory mine = memory(scratch, thread);
-      const bool add = std::exchange(started[static_cast<std::size_t>(thread)], 1) != 0;
-      for (std::int64_t group = 0; group < shape().groups; ++group) {
-        compute(x, dy, blocks()[static_cast<std::size_t>(i)], group, mine, add);
+    const auto count = std::ssize(blocks());
+    parallel_ranges(threads(), count, [&](std::int64_t first, std::int64_t last, int range) {
+      const Memory mine = memory(scratch, range);
+      for (std::int64_t i = first; i < last; ++i) {
+        for (std::int64_t group = 0; group < shape().groups; ++group) {
+          compute(x, dy, blocks()[static_cast<std::size_t>(i)], group, mine, i > first);
+        }
       }
     });
-    std::fill_n(dw, own_elements(), 0.0F);
-    for (int thread = 0; thread < threads(); ++thread) {
-      if (started[static_cast<std::size_t>(thread)] == 0) continue;
-      const float* part = memory(scratch, thread).rest;
-      for (std::int64_t i = 0; i < own_elements(); ++i) dw[i] += part[i];
-    }
+    add_sums(dw, scratch, range_count(threads(), count));
   }
 
  private:
   [[nodiscard]] std::int64_t own_elements() const override {
     return shape().outputs * patches().rows();
+  }
+
+  /// dw = the sum of what the ranges have.
+  void add_sums(float* dw, std::byte* scratch, int ranges) const {
+    const std::int64_t filter = patches().rows();
+    parallel_for(threads(), shape().outputs, [&](std::int64_t k, int /*thread*/) {
+      std::fill_n(dw + k * filter, filter, 0.0F);
+      for (int range = 0; range < ranges; ++range) {
+        const float* sum = memory(scratch, range).rest;
+        for (std::int64_t i = k * filter; i < (k + 1) * filter; ++i) dw[i] += sum[i];
+      }
+    });
   }
 
   void compute(const float* x, const float* dy, const PixelBlock& block, std::int64_t group,

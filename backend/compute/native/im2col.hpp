@@ -5,8 +5,8 @@ namespace dlscale::backend::native_device {
 
 /// Explicit im2col and GEMM: the patches of some pixels are written out as a matrix, which one
 /// matrix product with the weights turns into the outputs there (Chellapilla, Puri & Simard 2006).
-/// Any convolution, all passes. Blocks of pixels keep the matrix at 4 MiB a thread, or at 128
-/// columns where that is more.
+/// Any convolution, all passes. Blocks of pixels keep the matrix, with that of the outputs where a
+/// block has several images, at 4 MiB a thread, or at 128 columns or a row where that is more.
 extern const ConvolutionAlgorithm im2col;
 
 }  // namespace dlscale::backend::native_device

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/compute/native/output_planes.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/error.hpp"
 
@@ -16,49 +17,14 @@ std::size_t aligned(std::size_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// y[n, k, :] += b[k]
-void add_bias(const ConvolutionShape& shape, const float* bias, float* y) {
-  const std::int64_t pixels = shape.out_height * shape.out_width;
-  for (std::int64_t plane = 0; plane < shape.images * shape.outputs; ++plane) {
-    const float b = bias[plane % shape.outputs];
-    for (std::int64_t i = 0; i < pixels; ++i) y[plane * pixels + i] += b;
-  }
-}
-
-/// y[n, k, :] = max(y[n, k, :] + b[k], 0), without a bias if that is null.
-void add_bias_and_rectify(const ConvolutionShape& shape, const float* bias, float* y) {
-  const std::int64_t pixels = shape.out_height * shape.out_width;
-  for (std::int64_t plane = 0; plane < shape.images * shape.outputs; ++plane) {
-    const float b = bias == nullptr ? 0 : bias[plane % shape.outputs];
-    float* const row = y + plane * pixels;
-    for (std::int64_t i = 0; i < pixels; ++i) row[i] = std::max(row[i] + b, 0.0F);
-  }
-}
-
-/// dy = 0 where y is not positive.
-void mask_gradient(std::int64_t elements, const float* y, float* dy) {
-  for (std::int64_t i = 0; i < elements; ++i) dy[i] = y[i] > 0 ? dy[i] : 0;
-}
-
-/// db[k] = Σ dy[:, k, :], planes in f32, their sum in double.
-void sum_bias(const ConvolutionShape& shape, const float* dy, float* gradient) {
-  const std::int64_t pixels = shape.out_height * shape.out_width;
-  std::vector<double> sums(static_cast<std::size_t>(shape.outputs));
-  for (std::int64_t plane = 0; plane < shape.images * shape.outputs; ++plane) {
-    float sum = 0;
-    for (std::int64_t i = 0; i < pixels; ++i) sum += dy[plane * pixels + i];
-    sums[static_cast<std::size_t>(plane % shape.outputs)] += static_cast<double>(sum);
-  }
-  std::ranges::transform(sums, gradient, [](double sum) { return static_cast<float>(sum); });
-}
-
 class NativeConvolution final : public Operation {
  public:
   NativeConvolution(ComputeDevice& plain, const OperationSpec& spec, const Convolution& kind,
-                    ConvolutionPasses passes, Filters filters)
+                    ConvolutionPasses passes, int threads, Filters filters)
       : plain_(&plain),
         shape_(shape_of(spec, kind)),
         passes_(std::move(passes)),
+        threads_(threads),
         input_(plain.plain(spec.inputs.front().dims, DType::f32)),
         output_(plain.plain(output_dims(spec), DType::f32)),
         copies_(spec.inputs.front().layout != input_.layout),
@@ -72,9 +38,11 @@ class NativeConvolution final : public Operation {
   [[nodiscard]] const std::vector<Parameter>& parameters() const override { return parameters_; }
   [[nodiscard]] std::size_t state_bytes() const override { return 0; }
   [[nodiscard]] std::size_t scratch_bytes() const override {
-    std::size_t most = 0;
-    for (const auto& pass : passes_) most = std::max(most, pass->scratch_bytes());
-    return copy_bytes() + most + alignment;
+    return std::max({pass_scratch_bytes(Pass::forward), pass_scratch_bytes(Pass::backward_data),
+                     pass_scratch_bytes(Pass::backward_filter)});
+  }
+  [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
+    return copy_bytes() + by(pass).scratch_bytes() + alignment;
   }
   [[nodiscard]] std::size_t kept_bytes() const override {
     return filters_ == Filters::kept ? alignment + by(Pass::forward).kept_bytes() : 0;
@@ -140,9 +108,9 @@ class NativeConvolution final : public Operation {
     }
     const float* bias = parameters_.size() > 1 ? operands.parameters[1].as<float>() : nullptr;
     if (relu_) {
-      add_bias_and_rectify(shape_, bias, y);
+      add_bias_and_rectify(shape_, bias, y, threads_);
     } else if (bias != nullptr) {
-      add_bias(shape_, bias, y);
+      add_bias(shape_, bias, y, threads_);
     }
   }
 
@@ -170,18 +138,19 @@ class NativeConvolution final : public Operation {
 
   void backward_filter(const Operands& operands) {
     auto* dy = operands.output_gradient.as<float>();
-    if (relu_) mask_gradient(output_.elements(), operands.output.as<float>(), dy);
+    if (relu_) mask_gradient(shape_, operands.output.as<float>(), dy, threads_);
     by(Pass::backward_filter)
         .run(plain_input(operands), dy, operands.parameter_gradients[0].as<float>(),
              start(operands) + copy_bytes());
     if (parameters_.size() > 1) {
-      sum_bias(shape_, dy, operands.parameter_gradients[1].as<float>());
+      sum_bias(shape_, dy, operands.parameter_gradients[1].as<float>(), threads_);
     }
   }
 
   ComputeDevice* plain_;
   ConvolutionShape shape_;
   ConvolutionPasses passes_;
+  int threads_;
   TensorDesc input_;  ///< as our passes want it
   TensorDesc output_;
   bool copies_;  ///< the producer left it in another layout
@@ -211,14 +180,15 @@ ConvolutionShape shape_of(const OperationSpec& spec, const Convolution& kind) {
 
 std::unique_ptr<Operation> make_convolution(ComputeDevice& plain, const OperationSpec& spec,
                                             const Convolution& kind, ConvolutionPasses passes,
-                                            Filters filters) {
+                                            int threads, Filters filters) {
   const ConvolutionPass& forward = *passes[static_cast<std::size_t>(Pass::forward)];
   if (filters == Filters::kept && forward.kept_bytes() == 0) {
     throw Unsupported(forward.implementation() +
                       " keeps nothing of these filters: what it makes of them is not in memory as "
                       "a whole. Choose it without kept filters.");
   }
-  return std::make_unique<NativeConvolution>(plain, spec, kind, std::move(passes), filters);
+  return std::make_unique<NativeConvolution>(plain, spec, kind, std::move(passes), threads,
+                                             filters);
 }
 
 }  // namespace dlscale::backend::native_device

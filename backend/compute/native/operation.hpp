@@ -18,9 +18,10 @@ enum class Filters { made_anew, kept };
 
 /// A convolution by our own passes, in plain tensors of `plain`. Inputs in another layout are
 /// copied by it first, input gradients afterwards; that belongs to the time of the operation.
-/// `plain` must outlive the operation. Throws Unsupported where there is nothing to keep.
+/// `plain` must outlive the operation. `threads` ≥ 1: what OpenMP may use for bias and ReLU. Throws
+/// Unsupported where there is nothing to keep.
 std::unique_ptr<Operation> make_convolution(ComputeDevice& plain, const OperationSpec& spec,
                                             const Convolution& kind, ConvolutionPasses passes,
-                                            Filters filters = Filters::made_anew);
+                                            int threads, Filters filters = Filters::made_anew);
 
 }  // namespace dlscale::backend::native_device

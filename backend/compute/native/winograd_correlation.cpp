@@ -1,4 +1,4 @@
-#include "backend/compute/native/gemm.hpp"
+#include "backend/compute/host_gemm.hpp"
 #include "backend/compute/native/winograd_passes.hpp"
 #include "backend/compute/native/winograd_plan.hpp"
 

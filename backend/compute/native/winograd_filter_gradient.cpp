@@ -1,10 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
-#include "backend/compute/native/gemm.hpp"
+#include "backend/compute/host_gemm.hpp"
 #include "backend/compute/native/winograd_passes.hpp"
 #include "backend/compute/native/winograd_plan.hpp"
 #include "core/error.hpp"
@@ -104,47 +102,48 @@ class FilterGradientPass final : public ConvolutionPass {
     }
   }
 
-  /// Every block of tiles by one thread, to a sum of its own.
+  /// Every block of tiles by one thread; those of a range to a sum of its own.
   void run_fused(const Group& group, const Memory& memory) const {
     const Blocks& blocks = tiling_.blocks();
-    std::vector<char> started(static_cast<std::size_t>(tiling_.threads()), 0);
-    parallel_for(tiling_.threads(), blocks.count(), [&](Index block, int thread) {
-      const Index first = block * blocks.size;
-      const TileRange tiles{first, first + blocks.length(first)};
-      float* x = memory.x + thread * x_.total;
-      float* y = memory.y + thread * y_.total;
-      float* d = memory.d + thread * gradient_elements();
-      const bool add = std::exchange(started[static_cast<std::size_t>(thread)], 1) != 0;
-      tiling_.read_alone(thread, kernels_.data, tiles, group.x, channels_, x_, x, memory.strips);
-      tiling_.read_alone(thread, kernels_.gradient, tiles, group.dy, outputs_.total, y_, y,
-                         memory.strips);
-      for (Index output = 0; output < outputs_.total; output += outputs_.size) {
-        for (Index e = 0; e < tiling_.alpha() * tiling_.alpha(); ++e) {
-          multiply_rows(y + output * y_.stride, x, d + place(output), e, 0, outputs_.length(output),
-                        tiles, add);
-        }
+    parallel_ranges(tiling_.threads(), blocks.count(), [&](Index first, Index last, int range) {
+      for (Index block = first; block < last; ++block) {
+        const Index tile = block * blocks.size;
+        add_block(group, memory, {tile, tile + blocks.length(tile)}, range, block > first);
       }
     });
-    const float* sum = add_sums(memory.d, started);
+    add_sums(memory.d, range_count(tiling_.threads(), blocks.count()));
     for (Index output = 0; output < outputs_.total; output += outputs_.size) {
-      write(sum + place(output), output, group.dw);
+      write(memory.d + place(output), output, group.dw);
     }
   }
 
-  /// Adds the sums of the threads that started to those of the first one, which it returns.
-  const float* add_sums(float* sums, const std::vector<char>& started) const {
-    const auto first = std::ranges::find(started, 1);
-    float* into = sums + (first - started.begin()) * gradient_elements();
+  /// One block of a range: its products, added to what the range has, or the first.
+  void add_block(const Group& group, const Memory& memory, TileRange tiles, int range,
+                 bool add) const {
+    float* x = memory.x + range * x_.total;
+    float* y = memory.y + range * y_.total;
+    float* d = memory.d + range * gradient_elements();
+    tiling_.read_alone(range, kernels_.data, tiles, group.x, channels_, x_, x, memory.strips);
+    tiling_.read_alone(range, kernels_.gradient, tiles, group.dy, outputs_.total, y_, y,
+                       memory.strips);
+    for (Index output = 0; output < outputs_.total; output += outputs_.size) {
+      for (Index e = 0; e < tiling_.alpha() * tiling_.alpha(); ++e) {
+        multiply_rows(y + output * y_.stride, x, d + place(output), e, 0, outputs_.length(output),
+                      tiles, add);
+      }
+    }
+  }
+
+  /// Adds the sums of the other ranges to those of the first.
+  void add_sums(float* sums, int ranges) const {
     const Index part = lowering::most_lanes * 64;
     parallel_for(tiling_.threads(), (gradient_elements() + part - 1) / part, [&](Index i, int) {
       const Index begin = i * part, end = std::min(begin + part, gradient_elements());
-      for (auto other = first + 1; other < started.end(); ++other) {
-        if (*other == 0) continue;
-        const float* from = sums + (other - started.begin()) * gradient_elements();
-        for (Index at = begin; at < end; ++at) into[at] += from[at];
+      for (int range = 1; range < ranges; ++range) {
+        const float* from = sums + range * gradient_elements();
+        for (Index at = begin; at < end; ++at) sums[at] += from[at];
       }
     });
-    return into;
   }
 
   /// Rows row … row + rows - 1 of product e, of the outputs that begin at y and d.

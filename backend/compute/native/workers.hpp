@@ -12,7 +12,8 @@ constexpr std::int64_t round_up(std::int64_t floats) {
 }
 
 /// body(index, thread) for all indices below `count`, on `threads` threads that take a few at a
-/// time; thread < `threads`. Throws what a body threw first, after all others are done.
+/// time, whichever is free; thread < `threads`. Throws what a body threw first, after all others
+/// are done.
 template <class Body>
 void parallel_for(int threads, std::int64_t count, const Body& body) {
   std::exception_ptr failure;
@@ -32,6 +33,22 @@ void parallel_for(int threads, std::int64_t count, const Body& body) {
     }
   }
   if (failure) std::rethrow_exception(failure);
+}
+
+/// How many ranges parallel_ranges() cuts `count` indices into.
+constexpr int range_count(int threads, std::int64_t count) {
+  return static_cast<int>(std::min<std::int64_t>(threads, count));
+}
+
+/// body(first, last, range) for each of range_count() ranges of about equal size, which `count` and
+/// `threads` alone decide: sums by range come out alike every time, those by thread of
+/// parallel_for() do not. No range is empty.
+template <class Body>
+void parallel_ranges(int threads, std::int64_t count, const Body& body) {
+  const int ranges = range_count(threads, count);
+  parallel_for(threads, ranges, [&](std::int64_t range, int /*thread*/) {
+    body(count * range / ranges, count * (range + 1) / ranges, static_cast<int>(range));
+  });
 }
 
 }  // namespace dlscale::backend::native_device

@@ -39,6 +39,11 @@ class PlannedOperation final : public Operation {
     return most;
   }
 
+  [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
+    EXPECT(has(pass));
+    return parts_.plans_[index_of(pass)]->scratch_bytes();
+  }
+
   [[nodiscard]] bool has(Pass pass) const override {
     return pass != Pass::accumulate && parts_.plans_[index_of(pass)].has_value();
   }

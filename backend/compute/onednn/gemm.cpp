@@ -1,4 +1,4 @@
-#include "backend/compute/native/gemm.hpp"
+#include "backend/compute/host_gemm.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 
-namespace dlscale::backend::native_device {
+namespace dlscale::backend {
 namespace {
 
 /// The library asks OpenMP how many threads the caller may use.
@@ -35,4 +35,4 @@ void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, c
                                  static_cast<int>(status)));
 }
 
-}  // namespace dlscale::backend::native_device
+}  // namespace dlscale::backend

@@ -153,6 +153,9 @@ class RemoteOperation final : public Operation {
   }
   [[nodiscard]] std::size_t state_bytes() const override { return real_->state_bytes(); }
   [[nodiscard]] std::size_t scratch_bytes() const override { return real_->scratch_bytes(); }
+  [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
+    return real_->pass_scratch_bytes(pass);
+  }
   [[nodiscard]] bool has(Pass pass) const override { return real_->has(pass); }
   [[nodiscard]] std::string implementation(Pass pass) const override {
     return real_->implementation(pass);

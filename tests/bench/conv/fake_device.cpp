@@ -26,6 +26,9 @@ class FakeOperation : public Operation {
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return fault_ == Fault::vast ? exbibyte : real_->scratch_bytes();
   }
+  [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
+    return fault_ == Fault::vast ? exbibyte : real_->pass_scratch_bytes(pass);
+  }
   [[nodiscard]] bool has(Pass pass) const override { return real_->has(pass); }
   [[nodiscard]] std::string implementation(Pass pass) const override {
     return "fake+" + real_->implementation(pass);

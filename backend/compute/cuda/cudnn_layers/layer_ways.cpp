@@ -163,6 +163,9 @@ class ChosenOperation final : public Operation {
   }
   [[nodiscard]] std::size_t state_bytes() const override { return operation_->state_bytes(); }
   [[nodiscard]] std::size_t scratch_bytes() const override { return operation_->scratch_bytes(); }
+  [[nodiscard]] std::size_t pass_scratch_bytes(Pass pass) const override {
+    return operation_->pass_scratch_bytes(pass);
+  }
   [[nodiscard]] bool has(Pass pass) const override { return operation_->has(pass); }
   [[nodiscard]] std::string implementation(Pass pass) const override {
     return operation_->implementation(pass) + remark_;

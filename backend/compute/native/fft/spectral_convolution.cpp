@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include "backend/compute/native/gemm.hpp"
+#include "backend/compute/host_gemm.hpp"
 #include "backend/compute/native/workers.hpp"
 #include "core/error.hpp"
 #include "core/lowering/tile_blocks.hpp"

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "core/error.hpp"
+#include "core/lowering/spectra.hpp"
 
 namespace dlscale::backend::native_device::spectral {
 
@@ -22,18 +23,13 @@ std::vector<float> make_twiddles(std::int64_t n, int radix) {
   return twiddles;
 }
 
-/// As many eights as leave a power of four.
-int next_radix(std::int64_t n) {
-  return n == 4 || n == 16 ? 4 : 8;
-}
-
 }  // namespace
 
 std::vector<Stage> make_stages(std::int64_t L) {
   EXPECT(L >= 4 && L <= 256 && (L & (L - 1)) == 0);
   std::vector<Stage> stages;
   for (std::int64_t n = L; n > 1; n /= stages.back().radix) {
-    const int radix = next_radix(n);
+    const auto radix = static_cast<int>(lowering::next_radix(n));
     stages.push_back({radix, n, L / n, make_twiddles(n, radix)});
   }
   return stages;

@@ -6,8 +6,10 @@
 #include <string>
 
 #include "backend/compute/native/algorithms.hpp"
+#include "backend/compute/native/fft/stages.hpp"
 #include "backend/compute/winograd_matrices.hpp"
 #include "core/error.hpp"
+#include "core/lowering/spectra.hpp"
 #include "core/lowering/work.hpp"
 
 namespace dlscale::backend::native_device {
@@ -28,6 +30,7 @@ std::vector<ConvolutionShape> shapes() {
                           "convolution c32 h16 w300 k8 r1 s7 stride1 pad0 groups1",
                           "convolution c16 h40 w40 k8 r33 s33 stride1 pad0 groups1",
                           "convolution c8 h9 w9 k8 r3 s3 stride1 pad3 groups1",
+                          "convolution c1 h28 w28 k256 r3 s3 stride1 pad1 groups1",
                           "convolution c2048 h7 w7 k2048 r3 s3 stride1 pad1 groups1"}) {
     for (const int batch : {1, 5, 32}) all.push_back(parse_convolution_key(key, batch)->shape);
   }
@@ -130,6 +133,20 @@ TEST(DeclaredWork, CountsTheOperationsOfTheTransforms) {
   expect_counts<2>();
   expect_counts<4>();
   expect_counts<6>();
+}
+
+TEST(DeclaredWork, CountsTheOperationsOfOurLinesOfFft) {
+  for (const std::int64_t L : {4, 8, 16, 32, 64, 128, 256}) {
+    double flops = 0;
+    for (const spectral::Stage& stage : spectral::make_stages(L)) {
+      // As butterflies_inl.hpp goes about it; where p is 0 all twiddles are 1.
+      const double butterfly = stage.radix == 4 ? 8 * 2 : 2 * 8 * 2 + 8 * 2 + 2 * 4;
+      const std::int64_t of_p = stage.n / stage.radix;
+      flops += static_cast<double>(of_p * stage.s) * butterfly +
+               static_cast<double>((of_p - 1) * stage.s * (stage.radix - 1)) * 6;
+    }
+    EXPECT_EQ(lowering::line_flops(L), flops) << L;
+  }
 }
 
 }  // namespace

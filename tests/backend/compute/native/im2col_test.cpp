@@ -50,6 +50,20 @@ TEST(Im2col, BoundsItsMemory) {
   EXPECT_LE(pass->scratch_bytes(), 2 * (6U << 20U));
 }
 
+TEST(Im2col, BoundsItsMemoryWhereOutputsAreMoreThanPatches) {
+  // 9 weights an output and 256 outputs: blocks of several images, whose outputs are held, too.
+  const ConvolutionShape shape = shape_of(512, 1, 28, 28, 256, 3, 3, 1, 1);
+  for (const Pass pass : passes) {
+    EXPECT_LE(im2col.make(shape, pass, 2)->scratch_bytes(), 2 * (5U << 20U)) << pass_name(pass);
+  }
+  EXPECT_GT(lowering::cut_pixels(shape, lowering::patch_columns(shape)).front().images(), 1);
+}
+
+TEST(Im2col, HoldsNothingOfSingleImagesThatAreTheirPatches) {
+  const ConvolutionShape shape = shape_of(2, 64, 112, 112, 32, 1, 1, 1, 0);
+  EXPECT_EQ(im2col.make(shape, Pass::forward, 1)->scratch_bytes(), 0U);
+}
+
 TEST(PixelBlocks, HoldEveryPixelOnce) {
   for (const std::int64_t columns : {1, 10, 50, 200, 100000}) {
     const ConvolutionShape shape = shape_of(5, 1, 8, 6, 1, 3, 3, 1, 1);
