@@ -249,6 +249,15 @@ class BadInput(ProgramTest):
         with open(reader) as content:
             self.assertIn('"dlscale.result', content.read())
 
+    def test_more_threads_than_take_turns(self):
+        for words in (["conv", "--network", self.network], ["gemm"], ["update"],
+                      ["e2e", "--network", self.network], ["overhead", "--network", self.network],
+                      ["memory"], ["peak"]):
+            result = run("bench", *words, "--threads", 100000)
+            self.assert_refused(result, 2, "100000 threads on", "Give --threads at most")
+        result = run("bench", "io", "--data", self.make_data(), "--loader-threads", 100000)
+        self.assert_refused(result, 2, "100000 threads on", "Give --loader-threads at most")
+
     def test_standard_output_that_takes_no_more(self):
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]
         many = ",".join(map(str, range(1, 200)))  # more than a buffer
