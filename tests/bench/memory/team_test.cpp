@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <numeric>
 #include <vector>
 
@@ -68,17 +71,44 @@ TEST(Team, RefusesSoManyThreadsThatTheyOnlyTakeTurns) {
   EXPECT_TRUE(contains(refusal, "at most " + std::to_string(most))) << refusal;
 }
 
-/// Stacks of half of what a process can address: there is room for one helper at most.
+/// Bytes of this process's addresses that are in use.
+std::size_t addresses_in_use() {
+  std::size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+/// While this lives, new threads have stacks of 1 GiB, for one of which there is room.
+class RoomForOneThread {
+ public:
+  RoomForOneThread() {
+    constexpr std::size_t stack = std::size_t{1} << 30;
+    EXPECT_EQ(pthread_getattr_default_np(&stacks_before_), 0);
+    pthread_attr_t large = stacks_before_;
+    EXPECT_EQ(pthread_attr_setstacksize(&large, stack), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&large), 0);
+    EXPECT_EQ(::getrlimit(RLIMIT_AS, &limit_before_), 0);
+    const rlimit limit{addresses_in_use() + stack + stack / 2, limit_before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit), 0);
+  }
+  ~RoomForOneThread() {
+    EXPECT_EQ(::setrlimit(RLIMIT_AS, &limit_before_), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&stacks_before_), 0);
+  }
+  RoomForOneThread(const RoomForOneThread&) = delete;
+  RoomForOneThread& operator=(const RoomForOneThread&) = delete;
+
+ private:
+  pthread_attr_t stacks_before_{};
+  rlimit limit_before_{};
+};
+
 TEST(Team, EndsThoseItHasWhereTheSystemMakesNoMore) {
-  pthread_attr_t before;
-  ASSERT_EQ(pthread_getattr_default_np(&before), 0);
-  pthread_attr_t huge;
-  ASSERT_EQ(pthread_attr_init(&huge), 0);
-  ASSERT_EQ(pthread_attr_setstacksize(&huge, std::size_t{3} << 45), 0);
-  ASSERT_EQ(pthread_setattr_default_np(&huge), 0);
-  const std::string refusal = config_error([] { Team team(3); });
-  EXPECT_EQ(pthread_setattr_default_np(&before), 0);
-  EXPECT_TRUE(contains(refusal, "of 3 threads the system makes ")) << refusal;
+  const std::string refusal = config_error([] {
+    const RoomForOneThread room;
+    const Team team(3);
+  });
+  EXPECT_TRUE(contains(refusal, "of 3 threads the system makes 2 ")) << refusal;
 }
 
 TEST(Team, NeedsAThread) {
