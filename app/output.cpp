@@ -1,5 +1,6 @@
 #include "app/output.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <memory>
 
 #include "core/error.hpp"
+#include "core/output_file.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -47,7 +49,9 @@ void write_output(const std::string& path, std::string_view text) {
   }
   const bool device = fs::exists(path, error) && !fs::is_regular_file(path, error);
   const std::string name = device ? path : path + ".part";
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(name.c_str(), "w"));
+  const int descriptor = open_output(name, O_TRUNC);
+  if (descriptor < 0) fail(path);
+  const std::unique_ptr<std::FILE, CloseFile> file(fdopen(descriptor, "w"));
   if (!file) fail(path);
   if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
       std::fflush(file.get()) != 0) {

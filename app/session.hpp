@@ -4,6 +4,7 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/watchdog.hpp"
+#include "core/signal_thread.hpp"
 
 namespace dlscale::app {
 
@@ -16,7 +17,8 @@ struct SessionOptions {
   std::string results;     ///< named if a rank dies
 };
 
-/// The ranks this process runs with: connected, counted, bound to their cores and watched.
+/// The ranks this process runs with: connected, counted, bound to their cores and watched. They
+/// handle signals on no thread that computes: make one before anything is computed.
 class Session {
  public:
   explicit Session(const SessionOptions& options);
@@ -32,6 +34,7 @@ class Session {
   void close();
 
  private:
+  SignalThread signals_;  ///< first: libraries that join ranks start threads
   backend::Connection connection_;
   std::unique_ptr<backend::Watchdog> watchdog_;
   int cores_per_rank_ = 1;

@@ -15,6 +15,7 @@
 #include "bench/runner_names.hpp"
 #include "bench/runner_progress.hpp"
 #include "bench/runner_report.hpp"
+#include "bench/thread_limit.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/replaceable.hpp"
@@ -215,6 +216,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   std::vector<NamedCell> cells;
   together_on_input(*context.communicator, [&] {
     if (!flags.listing()) check_writable(flags.out);
+    expect_few_threads(context);
     cells = name_cells(benchmark.name, benchmark.cells(context));
   });
   if (cells.empty()) {

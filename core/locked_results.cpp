@@ -12,6 +12,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/output_file.hpp"
 #include "core/replaceable.hpp"
 #include "core/result_json.hpp"
 
@@ -42,7 +43,7 @@ int open_results(const fs::path& path) {
   std::error_code error;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (error) refuse_place(path, error.value());
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  const int descriptor = open_output(path, 0);
   if (descriptor < 0) refuse_place(path, errno);
   return descriptor;
 }

@@ -8,6 +8,7 @@
 #include "backend/comm/communicator.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/conv/workbench.hpp"
+#include "bench/host_doubts.hpp"
 #include "core/error.hpp"
 #include "core/run.hpp"
 #include "train/program.hpp"
@@ -58,6 +59,8 @@ class Comparison {
     trainer_.emplace(
         program_, *alone_, [this]() -> const train::Batch& { return made_.batch(); }, options);
   }
+
+  [[nodiscard]] bool on_device() const { return device_->own_memory().has_value(); }
 
   /// Forward, backward and update of an iteration of the trainer.
   Seconds compute() {
@@ -131,7 +134,11 @@ Cell make_cell(const Choice& choice) {
           [choice](const Sampler& sampler) {
             Comparison comparison(*choice.network, choice.backend, choice.threads, choice.batch,
                                   choice.dtype);
-            return measure(sampler, comparison);
+            Measurement measurement = measure(sampler, comparison);
+            if (!comparison.on_device()) {
+              add_host_doubts(measurement, choice.threads, sampler.communicator());
+            }
+            return measurement;
           }};
 }
 

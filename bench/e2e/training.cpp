@@ -12,6 +12,7 @@
 #include "bench/conv/workbench.hpp"
 #include "bench/e2e/jointly.hpp"
 #include "bench/e2e/training_watch.hpp"
+#include "bench/host_doubts.hpp"
 #include "bench/sampler_warnings.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
@@ -284,6 +285,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   TrainingWatch watch(witness_of(*worker->device));
   const Outcome outcome = train_together(communicator, settings, *worker, watch, ready);
   finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);
+  if (!ahead) add_host_doubts(measurement, settings.run.compute_threads, communicator);
   watch.add_to(measurement, communicator);
   write_traces(measurement, communicator, settings, outcome);
   return measurement;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "bench/host_doubts.hpp"
 #include "bench/io/page_cache.hpp"
 #include "bench/together.hpp"
 #include "core/physical_memory.hpp"
@@ -204,6 +205,7 @@ Measurement measure_io(const IoCell& cell, const Sampler& sampler) {
   if (all_ranks(communicator, right)) {
     measurement = measure(cell, options, sampler);
     measurement.max_relative_error = 0;  // compared bit by bit
+    add_host_doubts(measurement, options.threads, communicator);
   } else {
     measurement.status = Status::wrong;
     measurement.reason = "the input pipeline delivers other images than load_picture()";

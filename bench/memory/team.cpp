@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "backend/host/host.hpp"
+#include "bench/thread_limit.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -15,14 +16,8 @@ namespace {
 
 std::vector<int> cores_for(int threads) {
   EXPECT(threads >= 1);
+  expect_few_threads("--threads", threads);
   const std::vector<int> usable = backend::usable_cores();
-  const std::size_t most = usable.size() * Team::most_threads_of_a_core;
-  if (static_cast<std::size_t>(threads) > most) {
-    throw ConfigError(fmt::format(
-        "{} threads on {} usable core(s) are more than {} each, which would measure how the system "
-        "takes turns. Give --threads at most {}.",
-        threads, usable.size(), Team::most_threads_of_a_core, most));
-  }
   std::vector<int> cores;
   cores.reserve(static_cast<std::size_t>(threads));
   for (std::size_t thread = 0; thread < static_cast<std::size_t>(threads); ++thread) {

@@ -18,10 +18,7 @@ namespace dlscale::bench {
 /// cores, some share one.
 class Team {
  public:
-  /// So many of them on one core would measure how the system takes turns.
-  static constexpr int most_threads_of_a_core = 64;
-
-  /// Throws ConfigError for more than so many on each usable core, and where the system makes no
+  /// Throws ConfigError for more than expect_few_threads() allows, and where the system makes no
   /// more threads; LibraryError where it refuses a core.
   explicit Team(int threads);
   ~Team();

@@ -1,5 +1,6 @@
 """Bad input: one clear sentence, exit code 2, nothing lost."""
 
+import os
 import json
 import pathlib
 
@@ -234,6 +235,28 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(self.network, "-o", "/dev/full"), 2, "/dev/full")
         result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "-o", "/dev/full")
         self.assert_refused(result, 2, "/dev/full")
+
+    def test_a_pipe_without_a_reader(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "-o", pipe]
+        self.assert_refused(self.conv(self.network, "-o", pipe), 2, pipe, "no program reads")
+        self.assert_refused(run(*predict), 2, pipe, "no program reads")
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(reader, True)
+        result = self.conv(self.network, "--benchmark_filter=conv1", "--precision", 0.9, "-o", pipe)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(reader) as content:
+            self.assertIn('"dlscale.result', content.read())
+
+    def test_more_threads_than_take_turns(self):
+        for words in (["conv", "--network", self.network], ["gemm"], ["update"],
+                      ["e2e", "--network", self.network], ["overhead", "--network", self.network],
+                      ["memory"], ["peak"]):
+            result = run("bench", *words, "--threads", 100000)
+            self.assert_refused(result, 2, "100000 threads on", "Give --threads at most")
+        result = run("bench", "io", "--data", self.make_data(), "--loader-threads", 100000)
+        self.assert_refused(result, 2, "100000 threads on", "Give --loader-threads at most")
 
     def test_standard_output_that_takes_no_more(self):
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]

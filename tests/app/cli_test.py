@@ -256,6 +256,11 @@ class Cli(ProgramTest):
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         return [row for row in rows if "axes" in row]
 
+    def test_a_training_says_that_its_threads_share_cores(self):
+        crowded = len(os.sched_getaffinity(0)) + 1
+        (row,) = self.train(self.make_data(), "e2e.jsonl", 0, "--threads", crowded)
+        self.assertTrue(any("cores are to be busy" in warning for warning in row["warnings"]), row["warnings"])
+
     def test_training_phases_add_up_to_the_iteration(self):
         (row,) = self.train(self.make_data(), "e2e.jsonl", 0)
         parts = ["t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"]

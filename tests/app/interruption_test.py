@@ -33,6 +33,13 @@ def measured(path):
     return [row for row in rows if "axes" in row]
 
 
+def handles(thread, number):
+    """Whether a thread, a folder of /proc, may be interrupted by a signal."""
+    status = (thread / "status").read_text()
+    blocked = int(re.search(r"^SigBlk:\s*(\w+)$", status, re.MULTILINE).group(1), 16)
+    return not blocked >> (number - 1) & 1
+
+
 def ranks_of(launcher):
     """Processes of the program below a launcher."""
     found = []
@@ -68,6 +75,20 @@ class Interruption(ProgramTest):
         code, err, rows = self.interrupt_conv(signal.SIGTERM)
         self.assertEqual(code, 143, err)
         self.assertGreaterEqual(len(rows), 1)
+
+    def test_no_thread_that_computes_handles_signals(self):
+        out = self.folder / "conv.jsonl"
+        process = start("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--threads", 2,
+                        "--max-time", 5, "--precision", 0.0001, "-o", out)
+        self.assertTrue(wait_until(lambda: len(measured(out)) >= 1), "nothing was measured")
+        tasks = pathlib.Path(f"/proc/{process.pid}/task")
+        for number in (signal.SIGINT, signal.SIGTERM):
+            open_to_it = [thread.name for thread in tasks.iterdir() if handles(thread, number)]
+            self.assertEqual(len(open_to_it), 1, open_to_it)
+            self.assertNotIn(str(process.pid), open_to_it)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, 143, err)
 
     def test_an_interrupted_suite_goes_on_where_it_stopped(self):
         suite = self.folder / "suite.yaml"

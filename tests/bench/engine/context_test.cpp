@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/thread_limit.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -76,6 +78,17 @@ TEST_F(ContextTest, RefusesListsWithAnEmptyItemOrTheSameTwice) {
   }
   const Context twice = make({{"batch", "8,16,8"}});
   EXPECT_NE(message([&] { static_cast<void>(twice.integers("batch")); }).find("8 twice"),
+            std::string::npos);
+}
+
+TEST_F(ContextTest, RefusesSoManyThreadsThatTheyOnlyTakeTurns) {
+  const auto most = most_threads_of_a_core * static_cast<int>(backend::usable_cores().size());
+  const auto refusal = [&](const std::string& threads) {
+    return message([&] { expect_few_threads(make({{"loader_threads", threads}})); });
+  };
+  EXPECT_EQ(refusal("1," + std::to_string(most)), "no ConfigError");
+  EXPECT_NE(refusal("1," + std::to_string(most + 1))
+                .find("Give --loader-threads at most " + std::to_string(most)),
             std::string::npos);
 }
 

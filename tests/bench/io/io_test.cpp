@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/io/io_cell.hpp"
 #include "core/error.hpp"
@@ -123,6 +124,16 @@ TEST_F(BenchIo, SaysThatFilesCameFromThePageCache) {
       measure_io(cell(FileSource::page_cache), Sampler(*group.front(), few_samples()));
   EXPECT_TRUE(std::ranges::any_of(
       result.warnings, [](const std::string& warning) { return warning.starts_with("cached:"); }));
+}
+
+TEST_F(BenchIo, SaysThatThreadsShareCores) {
+  const auto group = backend::local_group(1);
+  IoCell crowded = cell(FileSource::page_cache);
+  crowded.pipeline.threads = static_cast<int>(backend::usable_cores().size()) + 1;
+  const Measurement result = measure_io(crowded, Sampler(*group.front(), few_samples()));
+  EXPECT_TRUE(std::ranges::any_of(result.warnings, [](const std::string& warning) {
+    return contains(warning, "cores are to be busy");
+  }));
 }
 
 // Whether storage can be reached depends on the file system; what must hold does not.

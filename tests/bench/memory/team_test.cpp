@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/host/host.hpp"
+#include "bench/thread_limit.hpp"
 #include "tests/train/data/message.hpp"
 
 namespace dlscale::bench {
@@ -64,7 +65,7 @@ TEST(Team, EndsWithoutHavingWorked) {
 }
 
 TEST(Team, RefusesSoManyThreadsThatTheyOnlyTakeTurns) {
-  const int most = Team::most_threads_of_a_core * static_cast<int>(allowed().size());
+  const int most = most_threads_of_a_core * static_cast<int>(allowed().size());
   EXPECT_EQ(Team(most).size(), most);
   const std::string refusal = config_error([&] { Team team(most + 1); });
   EXPECT_TRUE(contains(refusal, "at most " + std::to_string(most))) << refusal;
