@@ -105,7 +105,7 @@ std::string RowShares::hash() const {
 /// The stages of an algorithm are the same whatever the values, the layout and the ranks beside it.
 Seconds RowShares::least_time(const Measurement& measurement) const {
   if (!is_convolution(measurement)) {
-    return roofline_->time_based(*measurement.work, measurement.work->bytes);
+    return model::least_time(*roofline_, *measurement.work, measurement.axis("cache"));
   }
   ResultFile alone;
   alone.measurements = {measurement};

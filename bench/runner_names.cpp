@@ -21,8 +21,8 @@ bool holds(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Axes that go into the name with their own name. A layout is one even where it is the only one,
-/// as it stands beside cells that have none.
+/// Axes that go into the name with their own name. A layout or an instruction set is one even where
+/// it is the only one, as it stands beside cells that have none.
 std::set<std::string> labelled_axes(const std::vector<Cell>& cells) {
   std::map<std::string, std::set<std::string>> values;
   for (const Cell& cell : cells) {
@@ -31,7 +31,7 @@ std::set<std::string> labelled_axes(const std::vector<Cell>& cells) {
   std::set<std::string> labelled;
   for (const auto& [axis, distinct] : values) {
     const bool told_by_layer = axis == "kernel" && values.contains("layer");
-    const bool always = axis == "batch" || axis == "bytes" || axis == "layout";
+    const bool always = axis == "batch" || axis == "bytes" || axis == "layout" || axis == "isa";
     if (!holds(bare, axis) && !told_by_layer && (always || distinct.size() > 1)) {
       labelled.insert(axis);
     }

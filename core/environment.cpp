@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 #include <limits.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include <algorithm>
 #include <array>
@@ -90,6 +93,23 @@ std::string governor() {
   return word.empty() ? "unknown" : word;
 }
 
+/// Bits FZ and DAZ of MXCSR   [Intel 64 and IA-32 Architectures Software Developer's Manual, volume
+/// 1, sections 10.2.3.3 and 10.2.3.4].
+std::string denormals() {
+#if defined(__SSE__)
+  constexpr unsigned flush_to_zero = 1U << 15;
+  constexpr unsigned denormals_are_zeros = 1U << 6;
+  const unsigned control = _mm_getcsr();
+  const bool results = (control & flush_to_zero) != 0;
+  const bool operands = (control & denormals_are_zeros) != 0;
+  if (results && operands) return "flushed to zero, taken as zero";
+  if (results) return "flushed to zero";
+  return operands ? "taken as zero" : "kept";
+#else
+  return "";
+#endif
+}
+
 /// Only what changes results, so that no secret of the user's shell gets into a result file.
 std::map<std::string, std::string> recorded_variables() {
   std::map<std::string, std::string> variables;
@@ -115,6 +135,7 @@ Environment capture_environment() {
   environment.affinity = affinity_text();
   environment.kernel = kernel_text();
   environment.governor = governor();
+  environment.denormals = denormals();
   environment.memory_bytes = physical_memory().si();
   const BuildInfo build = build_info();
   environment.compiler = build.compiler;

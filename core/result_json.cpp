@@ -79,6 +79,18 @@ json to_json(const Series& series) {
   return {{"unit", series.unit}, {"samples", series.samples}, {"summary", series.summary}};
 }
 
+json environment_json(const Environment& environment) {
+  json value = environment;
+  if (!environment.denormals.empty()) value["denormals"] = environment.denormals;
+  return value;
+}
+
+Environment parse_environment(const json& value) {
+  auto environment = value.get<Environment>();
+  if (value.contains("denormals")) environment.denormals = value.at("denormals");
+  return environment;
+}
+
 json finite_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? json(*value) : json();
 }
@@ -168,7 +180,7 @@ std::string header_line(const ResultHeader& header) {
                   {"benchmark", header.benchmark},
                   {"command", header.command},
                   {"run", header.run},
-                  {"environment", header.environment}});
+                  {"environment", environment_json(header.environment)}});
 }
 
 Measurement refuse_not_finite(Measurement measurement) {
@@ -219,7 +231,7 @@ ResultHeader parse_header(std::string_view line) {
     header.benchmark = value.at("benchmark");
     header.command = value.at("command").get<std::vector<std::string>>();
     header.run = value.at("run").get<std::map<std::string, std::string>>();
-    header.environment = value.at("environment").get<Environment>();
+    header.environment = parse_environment(value.at("environment"));
     return header;
   });
 }

@@ -41,6 +41,7 @@ Facts facts_of(const ResultHeader& header) {
               {"the cores it may use", where.affinity},
               {"the system's kernel", where.kernel},
               {"the governor of the cores' clocks", where.governor},
+              {"what arithmetic makes of denormals", where.denormals},
               {"the compiler", where.compiler},
               {"the compiler's flags", where.flags},
               {"the commit", where.commit + (where.dirty ? " with local changes" : "")}};

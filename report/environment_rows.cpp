@@ -23,6 +23,7 @@ NamedTexts environment_rows(const Environment& environment) {
   if (environment.memory_bytes > 0) add("memory", to_text(Bytes(environment.memory_bytes)));
   add("kernel", environment.kernel);
   add("governor", environment.governor);
+  add("denormals", environment.denormals);
   add("compiler", environment.compiler);
   add("flags", environment.flags);
   const std::string dirty = environment.dirty ? " with local changes" : "";

@@ -159,6 +159,8 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
     bare.axes.try_emplace("fuse", "none");
     bare.axes.try_emplace("values", normal_values);
   }
+  if (measurement.benchmark == "gemm") bare.axes.try_emplace("values", normal_values);
+  if (measurement.benchmark == "update") bare.axes.try_emplace("cache", "cold");
   for (const std::string_view name : axes) bare.axes.erase(std::string(name));
   return bare.key();
 }

@@ -62,7 +62,8 @@ ProductRates product_rates(std::span<const ResultFile> results) {
   for (const ResultFile& file : results) {
     for (const Measurement& each : file.measurements) {
       const auto rate = rates(each).flops;
-      if (each.benchmark != "gemm" || !is_timed(each) || !rate) continue;
+      if (each.benchmark != "gemm" || !is_timed(each) || !rate || !has_normal_values(each))
+        continue;
       all[{setting_of(each.axes), axis_or_empty(each, "kernel")}][axis_or_empty(each, "backend")]
           .push_back(rate->si());
     }

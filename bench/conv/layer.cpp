@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -51,10 +50,8 @@ LayerSelection parse_selection(const Context& context) {
   for (const std::string& name : context.list("dtype")) {
     selection.dtypes.push_back(parse_dtype(name));
   }
-  constexpr std::array offered{CacheState::cold, CacheState::producer, CacheState::hot,
-                               CacheState::rotating};
   for (const std::string& name : context.list("cache")) {
-    selection.caches.push_back(parse_cache_state(name, offered));
+    selection.caches.push_back(parse_cache_state(name, kernel_cache_states));
   }
   selection.values.clear();
   for (const std::string& name : context.list("values")) {

@@ -9,7 +9,7 @@
 #include "backend/compute/check.hpp"
 #include "backend/compute/specification.hpp"
 #include "bench/conv/algorithmic_work.hpp"
-#include "bench/together.hpp"
+#include "bench/conv/operand_sets.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -54,27 +54,15 @@ Measurement StepBench::measure(const Sampler& sampler, const Conditions& conditi
 }
 
 int StepBench::sets(CacheState cache) const {
-  if (cache != CacheState::rotating) return 1;
-  return workbench_->rotation_sets(work(*network_, kernel_.step, batch_, dtype_).bytes);
+  return operand_sets(*workbench_, cache, work(*network_, kernel_.step, batch_, dtype_).bytes);
 }
 
 /// Whether all sets of operands fit beside each other; of one, find() has seen to it.
 Finding StepBench::find_room(const Sampler& sampler, CacheState cache) {
-  const int count = sets(cache);
-  if (count == 1) return {};
-  const int ranks_on_node = sampler.communicator().node_size();
-  return find_on_all(sampler.communicator(), [&]() -> Finding {
-    try {
-      Bytes each = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
-      if (kernel_.step.pass != Pass::accumulate) {
-        each += workspace_of(operation(workbench_->plan(*network_, batch_, dtype_)));
-      }
-      expect_memory(workbench_->device(), count * each, Bytes(), ranks_on_node);
-      return {};
-    } catch (const Unsupported& error) {
-      return {.unsupported =
-                  fmt::format("of {} sets of operands in rotation: {}", count, error.what())};
-    }
+  return bench::find_room(sampler.communicator(), *workbench_, sets(cache), [&] {
+    const Bytes tensors = 2 * work(*network_, kernel_.step, batch_, dtype_).bytes;
+    if (kernel_.step.pass == Pass::accumulate) return tensors;
+    return tensors + workspace_of(operation(workbench_->plan(*network_, batch_, dtype_)));
   });
 }
 
@@ -120,17 +108,10 @@ void StepBench::make_own_operation(const train::ProgramPlan& plan) {
 }
 
 Measurement StepBench::time(const Sampler& sampler, const Conditions& conditions) {
-  backend::Communicator& ranks = sampler.communicator();
-  std::unique_ptr<StepRun> run;
-  together(ranks, [&] { run = prepare(conditions); });
+  const OperandValues values(conditions.values);
   Measurement measurement =
-      workbench_->sample(sampler, conditions.cache, run->produced(), [&run] { run->run(); });
-  if (conditions.cache == CacheState::rotating) {
-    const std::vector<double> mine{static_cast<double>(sets(conditions.cache))};
-    measurement.series["operand_sets"] =
-        make_series("1", {static_cast<std::size_t>(ranks.size()), mine});
-  }
-  measurement.implementation = run->implementation();
+      sample_on_sets(*workbench_, sampler, conditions.cache, sets(conditions.cache),
+                     [&] { return prepare_one(values); });
   describe(measurement);
   return measurement;
 }
@@ -149,16 +130,6 @@ void StepBench::describe(Measurement& measurement) {
   measurement.implementation +=
       fmt::format("; input {}, filters {}, output {}", spec(plan).inputs.front().layout.name,
                   ran.parameters().front().value.layout.name, ran.output().layout.name);
-}
-
-std::unique_ptr<StepRun> StepBench::prepare(const Conditions& conditions) {
-  const OperandValues values(conditions.values);
-  const int count = sets(conditions.cache);
-  if (count == 1) return prepare_one(values);
-  std::vector<std::unique_ptr<StepRun>> runs;
-  runs.reserve(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) runs.push_back(prepare_one(values));
-  return make_rotating_run(std::move(runs));
 }
 
 std::unique_ptr<StepRun> StepBench::prepare_one(const OperandValues& values) {

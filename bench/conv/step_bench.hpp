@@ -4,6 +4,7 @@
 #include <string>
 
 #include "bench/benchmark.hpp"
+#include "bench/conv/conditions.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/conv/kernels.hpp"
 #include "bench/conv/step_run.hpp"
@@ -11,12 +12,6 @@
 #include "bench/conv/workbench.hpp"
 
 namespace dlscale::bench {
-
-/// Under what to measure a kernel.
-struct Conditions {
-  CacheState cache = CacheState::cold;
-  ValueKind values = ValueKind::normal;
-};
 
 /// How to run a kernel, as far as it is not to be as in training.
 struct Variant {
@@ -39,7 +34,6 @@ class StepBench {
   Finding find_room(const Sampler& sampler, CacheState cache);
   void describe(Measurement& measurement);
   Measurement time(const Sampler& sampler, const Conditions& conditions);
-  std::unique_ptr<StepRun> prepare(const Conditions& conditions);
   std::unique_ptr<StepRun> prepare_one(const OperandValues& values);
   /// Of operands; 1 but in rotation.
   [[nodiscard]] int sets(CacheState cache) const;

@@ -4,6 +4,8 @@
 #include <memory>
 
 #include "bench/benchmark.hpp"
+#include "bench/combinations.hpp"
+#include "bench/conv/conditions.hpp"
 #include "bench/conv/update_cells.hpp"
 #include "bench/conv/workbench.hpp"
 #include "core/error.hpp"
@@ -28,14 +30,19 @@ std::vector<Cell> make_cells(Context& context) {
   const auto workbench = std::make_shared<Workbench>(
       open_device(context.value("backend"), threads, context.communicator->gpu()),
       open_device("reference", 1), threads);
+  std::vector<CacheState> caches;
+  for (const std::string& name : context.list("cache")) {
+    caches.push_back(parse_cache_state(name, kernel_cache_states));
+  }
   std::vector<Cell> cells;
-  for (const std::string& size : context.list("sizes")) {
+  for (const auto& [size, cache] : combinations(context.list("sizes"), caches)) {
     const std::size_t n = parse_size(size);
     auto axes = workbench->axes(*context.communicator);
     axes["bytes"] = std::to_string(n * sizeof(float));
     axes["dtype"] = dtype_name(dtype);
-    cells.push_back({std::move(axes), [workbench, n, dtype](const Sampler& sampler) {
-                       return measure_update(*workbench, n, dtype, sampler);
+    axes["cache"] = cache_state_name(cache);
+    cells.push_back({std::move(axes), [workbench, n, dtype, cache = cache](const Sampler& sampler) {
+                       return measure_update(*workbench, n, dtype, sampler, cache);
                      }});
   }
   return cells;
@@ -46,13 +53,19 @@ std::vector<Cell> make_cells(Context& context) {
 extern const Benchmark update;
 const Benchmark update{
     .name = "update",
-    .doc = "The SGD step over an array of parameters, cold caches.",
+    .doc = "The SGD step over an array of parameters.",
     // Up to the parameters of VGG-19, 143,667,240 x 4 B (Simonyan & Zisserman 2015, table 2).
     .axes = {{"sizes", "bytes of f32 parameters",
               "64 KiB,256 KiB,1 MiB,4 MiB,16 MiB,64 MiB,256 MiB,574668960 B"},
              {"dtype", "f32; bf16: the step also writes the weights in bf16", "f32"},
              {"backend", "compute backend", "onednn"},
-             {"threads", "compute threads per rank", "1"}},
-    .cells = make_cells};
+             {"threads", "compute threads per rank", "1"},
+             {"cache",
+              "what the caches hold when a step starts: cold, producer (the gradients), hot; "
+              "rotating: cold by taking sets of arrays in turn",
+              "cold"}},
+    .cells = make_cells,
+    .suites = Benchmark::Suites::none,
+    .rows = Benchmark::Rows::kernels};
 
 }  // namespace dlscale::bench

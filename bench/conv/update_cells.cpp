@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <optional>
+#include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "backend/compute/bfloat16.hpp"
+#include "bench/conv/operand_sets.hpp"
 #include "bench/together.hpp"
 
 namespace dlscale::bench {
@@ -22,8 +25,12 @@ constexpr float momentum_sigma = 0.02F;
 // A few roundings in f32, of terms no larger than the result's root mean square times ten.
 constexpr double allowed_difference = 1e-5;
 
+std::string implementation_of(Workbench& workbench) {
+  return fmt::format("{} update", workbench.device().name());
+}
+
 /// Arrays of n parameters as the optimizer has them.
-class Arrays {
+class Arrays : public StepRun {
  public:
   Arrays(Workbench& workbench, std::size_t n, DType dtype)
       : workbench_(&workbench),
@@ -37,9 +44,16 @@ class Arrays {
     fill(momentum_, momentum_sigma);
   }
 
-  void update() {
+  void run() override {
     workbench_->device().update(sgd, n_, floats(weights_), floats(gradients_), floats(momentum_),
                                 reinterpret_cast<std::uint16_t*>(low_.get()));
+  }
+
+  [[nodiscard]] std::vector<std::span<std::byte>> produced() const override {
+    return {{gradients_.get(), n_ * sizeof(float)}};
+  }
+  [[nodiscard]] std::string implementation() const override {
+    return implementation_of(*workbench_);
   }
 
   /// After the first update: the largest difference to the same in double, relative to the standard
@@ -106,31 +120,54 @@ Work declared_work(std::size_t n, DType dtype) {
   return {Flops(7 * elements), Bytes((5 * 4 + low) * elements)};
 }
 
+/// Of the arrays, each once.
+Bytes memory_of(std::size_t n, DType dtype) {
+  const double low = dtype == DType::bf16 ? 2 : 0;
+  return Bytes((3 * 4 + low) * static_cast<double>(n));
+}
+
+/// On the worst of all ranks. Collective.
+double largest_error(Workbench& workbench, std::size_t n, DType dtype,
+                     backend::Communicator& communicator) {
+  double error = 0;
+  together(communicator, [&] {
+    Arrays arrays(workbench, n, dtype);
+    arrays.run();
+    error = arrays.error();
+  });
+  communicator.all_reduce(std::span(&error, 1), backend::Reduction::max);
+  return error;
+}
+
+Measurement wrong_update(double error) {
+  Measurement measurement;
+  measurement.status = Status::wrong;
+  measurement.reason = fmt::format(
+      "the updated arrays differ from a computation in double by {:.1e} ({:.0e} is allowed)", error,
+      allowed_difference);
+  return measurement;
+}
+
+Measurement time(Workbench& workbench, std::size_t n, DType dtype, const Sampler& sampler,
+                 CacheState cache) {
+  const Bytes each = memory_of(n, dtype);
+  const int sets = operand_sets(workbench, cache, each);
+  const Finding room = find_room(sampler.communicator(), workbench, sets, [each] { return each; });
+  if (auto rejection = rejected(room, dtype)) return *rejection;
+  return sample_on_sets(workbench, sampler, cache, sets,
+                        [&] { return std::make_unique<Arrays>(workbench, n, dtype); });
+}
+
 }  // namespace
 
-Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype,
-                           const Sampler& sampler) {
-  std::optional<Arrays> arrays;
-  double error = 0;
-  together(sampler.communicator(), [&] {
-    arrays.emplace(workbench, n, dtype);
-    arrays->update();
-    error = arrays->error();
-  });
-  sampler.communicator().all_reduce(std::span(&error, 1), backend::Reduction::max);
-  Measurement measurement;
-  if (error <= allowed_difference) {
-    measurement = workbench.sample(sampler, CacheState::cold, {}, [&arrays] { arrays->update(); });
-  } else {
-    measurement.status = Status::wrong;
-    measurement.reason = fmt::format(
-        "the updated arrays differ from a computation in double by {:.1e} ({:.0e} is "
-        "allowed)",
-        error, allowed_difference);
-  }
+Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype, const Sampler& sampler,
+                           CacheState cache) {
+  const double error = largest_error(workbench, n, dtype, sampler.communicator());
+  Measurement measurement =
+      error <= allowed_difference ? time(workbench, n, dtype, sampler, cache) : wrong_update(error);
   if (std::isfinite(error)) measurement.max_relative_error = error;
   measurement.work = declared_work(n, dtype);
-  measurement.implementation = fmt::format("{} update", workbench.device().name());
+  measurement.implementation = implementation_of(workbench);
   return measurement;
 }
 

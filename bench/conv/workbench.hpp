@@ -45,6 +45,7 @@ class Workbench {
             std::unique_ptr<backend::ComputeDevice> reference, int threads, DeviceWitness witness);
 
   [[nodiscard]] backend::ComputeDevice& device() { return *device_; }
+  [[nodiscard]] const backend::ComputeDevice& device() const { return *device_; }
   [[nodiscard]] backend::ComputeDevice& reference() { return *reference_; }
   /// What the reference has answered; other workbenches may share it.
   [[nodiscard]] const std::shared_ptr<backend::ReferenceAnswers>& answers() { return answers_; }

@@ -43,7 +43,7 @@ Shapes parse_shapes(const Context& context) {
 struct Selection {
   Shapes shapes;
   std::vector<DType> dtypes;
-  std::vector<CacheState> caches;
+  std::vector<Conditions> conditions;
   Check check;
 };
 
@@ -52,13 +52,14 @@ Selection parse_selection(const Context& context) {
   for (const std::string& name : context.list("dtype")) {
     selection.dtypes.push_back(parse_dtype(name));
   }
-  for (const std::string& name : context.list("cache")) {
-    selection.caches.push_back(parse_cache_state(name));
+  for (const auto& [cache, values] : combinations(context.list("cache"), context.list("values"))) {
+    selection.conditions.push_back(
+        {parse_cache_state(cache, kernel_cache_states), parse_value_kind(values)});
   }
   return selection;
 }
 
-/// The states of the caches share one check.
+/// The states of the caches and the kinds of values share one check.
 void add_cells(const std::shared_ptr<Workbench>& workbench, const Selection& selection,
                const backend::Communicator& communicator, std::vector<Cell>& cells) {
   auto axes = workbench->axes(communicator);
@@ -66,10 +67,11 @@ void add_cells(const std::shared_ptr<Workbench>& workbench, const Selection& sel
     axes["kernel"] = kernel_key(shape);
     axes["dtype"] = dtype_name(dtype);
     const auto bench = std::make_shared<ProductBench>(workbench, shape, dtype, selection.check);
-    for (const CacheState cache : selection.caches) {
-      axes["cache"] = cache_state_name(cache);
-      cells.push_back({axes, [bench, cache](const Sampler& sampler) {
-                         return bench->measure(sampler, cache);
+    for (const Conditions& conditions : selection.conditions) {
+      axes["cache"] = cache_state_name(conditions.cache);
+      axes["values"] = value_kind_name(conditions.values);
+      cells.push_back({axes, [bench, conditions](const Sampler& sampler) {
+                         return bench->measure(sampler, conditions);
                        }});
     }
   }
@@ -106,12 +108,16 @@ const Benchmark gemm{
              {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},
              {"cache",
-              "what the caches hold when a product starts: cold, producer (the left operand), hot",
+              "what the caches hold when a product starts: cold, producer (the left operand), hot; "
+              "rotating: cold by taking sets of matrices in turn",
               "cold"},
+             {"values", "numbers to compute with: normal, uniform, zeros", "normal"},
              {"check",
               "yes: compare each answer with the reference before timing it, of large products "
               "some rows and columns; no",
               "yes"}},
-    .cells = make_cells};
+    .cells = make_cells,
+    .suites = Benchmark::Suites::none,
+    .rows = Benchmark::Rows::kernels};
 
 }  // namespace dlscale::bench

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "core/error.hpp"
@@ -31,20 +30,21 @@ struct Pairs {
   std::vector<float> expected;
 };
 
-double largest_error(const Pairs& pairs) {
+ProductError error_of(const Pairs& pairs) {
   double squares = 0;
   for (const float value : pairs.expected) squares += double{value} * value;
   const double typical = std::sqrt(squares / static_cast<double>(pairs.expected.size()));
-  double worst = 0;
+  ProductError found;
   for (std::size_t i = 0; i < pairs.got.size(); ++i) {
     const double expected = pairs.expected[i];
     if (pairs.got[i] == pairs.expected[i]) continue;
     const double error =
         std::abs(double{pairs.got[i]} - expected) / std::max(std::abs(expected), typical);
-    if (!std::isfinite(error)) return std::numeric_limits<double>::infinity();
-    worst = std::max(worst, error);
+    if (!std::isfinite(error)) return {HUGE_VAL, HUGE_VAL};
+    found.largest = std::max(found.largest, error);
+    found.mean += error / static_cast<double>(pairs.got.size());
   }
-  return worst;
+  return found;
 }
 
 std::vector<float> multiplied(backend::ComputeDevice& reference, const GemmShape& shape,
@@ -131,8 +131,8 @@ class Single {
 
 }  // namespace
 
-double product_error(backend::ComputeDevice& reference, const PlainProduct& product,
-                     std::int64_t most_products) {
+ProductError product_error(backend::ComputeDevice& reference, const PlainProduct& product,
+                           std::int64_t most_products) {
   EXPECT(static_cast<Index>(product.a.size()) == product.shape.a_elements());
   EXPECT(static_cast<Index>(product.b.size()) == product.shape.b_elements());
   EXPECT(static_cast<Index>(product.c.size()) == product.shape.c_elements());
@@ -140,7 +140,7 @@ double product_error(backend::ComputeDevice& reference, const PlainProduct& prod
   for (const Index which : spread(product.shape.batch, least_lines)) {
     Single(product, which, most_products).compare(reference, pairs);
   }
-  return largest_error(pairs);
+  return error_of(pairs);
 }
 
 }  // namespace dlscale::bench

@@ -15,8 +15,14 @@ struct PlainProduct {
   std::span<const float> c;
 };
 
-/// The largest of |c - d| / max(|d|, rms(d)), d the reference's (sums in double), as in
-/// backend::OperationCheck; infinite where c is not finite.
+/// How far a product is from the reference's, relative.
+struct ProductError {
+  double largest = 0;
+  double mean = 0;  ///< over the elements that were compared
+};
+
+/// Of |c - d| / max(|d|, rms(d)), d the reference's (sums in double), as in
+/// backend::OperationCheck; both infinite where c is not finite.
 ///
 /// A small product is compared whole. Of a large one, that the reference would take minutes for,
 /// whole rows and whole columns are, evenly spread from the first to the last and at least three of
@@ -25,7 +31,7 @@ struct PlainProduct {
 ///
 /// `most_products`: products of two numbers that the rows may cost, and the columns; as it is, a
 /// second of the reference's or less.
-double product_error(backend::ComputeDevice& reference, const PlainProduct& product,
-                     std::int64_t most_products = std::int64_t{1} << 28);
+ProductError product_error(backend::ComputeDevice& reference, const PlainProduct& product,
+                           std::int64_t most_products = std::int64_t{1} << 28);
 
 }  // namespace dlscale::bench

@@ -9,7 +9,7 @@
 #include "bench/gather.hpp"
 #include "bench/memory/array.hpp"
 #include "bench/memory/host_peak.hpp"
-#include "bench/memory/stream.hpp"
+#include "bench/memory/passes.hpp"
 #include "bench/memory/team.hpp"
 #include "bench/together.hpp"
 #include "bench/unsupported.hpp"
@@ -133,8 +133,9 @@ Measurement measure(const IntensitySpec& spec, IntensityLoop<Float> loop, int th
     measurement.status = Status::wrong;
     measurement.reason = fmt::format("elements differ from the right ones by {:.2g}", error);
   } else {
+    const int count = passes_for(communicator, [&](int tried) { return passes->run(tried); });
     measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
-                                    return passes->run(passes_for(spec.bytes));
+                                    return passes->run(count);
                                   }});
     measurement.max_relative_error = error;
   }

@@ -155,7 +155,7 @@ const Benchmark memory{
              {"sizes",
               "all but h2d: bytes of each array; beyond_caches: four times the last-level cache; "
               "sweep: 4 KiB to that by doublings",
-              "32 KiB,512 KiB,8 MiB,beyond_caches"},
+              "8 KiB,16 KiB,32 KiB,128 KiB,512 KiB,8 MiB,beyond_caches"},
              {"isa",
               "all but h2d: loops as the compiler makes them (compiled), or written for an "
               "instruction set: avx2, avx512, ..., or the widest there is (best)",

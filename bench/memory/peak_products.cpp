@@ -43,7 +43,7 @@ Measurement measure_product(const Opened& opened, const GemmShape& shape, DType 
     return unsupported(error);
   }
   return ProductBench(opened.workbench, shape, dtype, Check::reference)
-      .measure(sampler, CacheState::hot);
+      .measure(sampler, {CacheState::hot, ValueKind::normal});
 }
 
 Axes axes_of(const Context& context, const std::string& operation, int threads) {

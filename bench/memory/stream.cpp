@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <vector>
 
 #include "bench/gather.hpp"
 #include "bench/memory/array.hpp"
+#include "bench/memory/passes.hpp"
 #include "bench/memory/team.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
@@ -89,11 +89,6 @@ class Stream {
 
 }  // namespace
 
-int passes_for(std::size_t bytes) {
-  constexpr std::size_t enough = std::size_t{1} << 20;
-  return static_cast<int>(std::max<std::size_t>(1, enough / bytes));
-}
-
 Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, int threads,
                            const Sampler& sampler) {
   backend::Communicator& communicator = sampler.communicator();
@@ -108,8 +103,9 @@ Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, 
   wrong = sum_of_ranks(communicator, wrong);
   Measurement measurement;
   if (wrong == 0) {
+    const int passes = passes_for(communicator, [&](int count) { return stream->run(count); });
     measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
-                                    return stream->run(passes_for(bytes));
+                                    return stream->run(passes);
                                   }});
     measurement.max_relative_error = 0;  // every element was compared
   } else {

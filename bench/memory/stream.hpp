@@ -10,11 +10,8 @@ namespace dlscale::bench {
 /// bytes each, all ranks at once; `bytes` is a multiple of 64. Checks every element first. Bytes of
 /// the work are those of the arrays, each once, as STREAM counts them. Where the processor reads a
 /// line before it writes it, series "write_allocate" (B) has what it moves besides, once the arrays
-/// are beyond the caches.
+/// are beyond the caches. A sample is the mean of as many passes as passes_for() says.
 Measurement measure_stream(const StreamOperation& operation, std::size_t bytes, int threads,
                            const Sampler& sampler);
-
-/// A single pass over a small array is too short for the clock: how many make one long enough.
-int passes_for(std::size_t bytes);
 
 }  // namespace dlscale::bench

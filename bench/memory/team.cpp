@@ -30,7 +30,7 @@ std::vector<int> cores_for(int threads) {
 }  // namespace
 
 Team::Team(int threads)
-    : ready_(threads), done_(threads), cores_(cores_for(threads)), starts_(cores_.size()) {
+    : ready_(threads), done_(threads), cores_(cores_for(threads)), spans_(cores_.size()) {
   bound_.emplace(cores_.front());
   try {
     start_helpers(threads);
@@ -60,21 +60,26 @@ void Team::help(int thread) {
     ready_.arrive_and_wait();
     if (work_ == nullptr) return;
     ready_.arrive_and_wait();
-    starts_[static_cast<std::size_t>(thread)] = Clock::now();
-    (*work_)(thread);
+    work_as(thread);
     done_.arrive_and_wait();
   }
+}
+
+void Team::work_as(int thread) {
+  Span& span = spans_[static_cast<std::size_t>(thread)];
+  span.start = Clock::now();
+  (*work_)(thread);
+  span.end = Clock::now();
 }
 
 Seconds Team::run(const std::function<void(int)>& work) {
   work_ = &work;
   ready_.arrive_and_wait();  // wakes the others
   ready_.arrive_and_wait();  // they are awake
-  starts_.front() = Clock::now();
-  work(0);
+  work_as(0);
   done_.arrive_and_wait();
-  const Clock::time_point end = Clock::now();
-  const Clock::time_point start = *std::min_element(starts_.begin(), starts_.end());
+  const Clock::time_point start = std::ranges::min_element(spans_, {}, &Span::start)->start;
+  const Clock::time_point end = std::ranges::max_element(spans_, {}, &Span::end)->end;
   return Seconds(std::chrono::duration<double>(end - start).count());
 }
 

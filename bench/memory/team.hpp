@@ -1,5 +1,4 @@
 #pragma once
-#include <barrier>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "backend/host/bound_thread.hpp"
+#include "bench/memory/meeting_point.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::bench {
@@ -26,7 +26,8 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   /// Calls work(thread) on every thread at once; returns the time from when the first began, all
-  /// standing ready, until all were done. `work` must not throw.
+  /// standing ready, until the last was done, each by its own look at the clock: how long they take
+  /// to tell each other is not in it. `work` must not throw.
   Seconds run(const std::function<void(int)>& work);
   [[nodiscard]] int size() const { return static_cast<int>(helpers_.size()) + 1; }
 
@@ -36,11 +37,19 @@ class Team {
   void start_helpers(int threads);
   void help(int thread);
 
-  std::barrier<> ready_;
-  std::barrier<> done_;
+  /// When a thread was at work.
+  struct Span {
+    Clock::time_point start;
+    Clock::time_point end;
+  };
+
+  void work_as(int thread);
+
+  MeetingPoint ready_;
+  MeetingPoint done_;
   const std::function<void(int)>* work_ = nullptr;  ///< null: time to go
   std::vector<int> cores_;                          ///< of each thread
-  std::vector<Clock::time_point> starts_;           ///< likewise: the system may keep any waiting
+  std::vector<Span> spans_;                         ///< likewise: the system may keep any waiting
   std::optional<backend::BoundThread> bound_;       ///< the caller
   std::vector<std::jthread> helpers_;
 };

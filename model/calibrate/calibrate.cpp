@@ -161,6 +161,17 @@ Group as_trained(const Group& all) {
   return kept;
 }
 
+/// Of the update, which training begins when the gradients of all layers have passed through the
+/// caches; older results, which have no such axis, are of nothing else.
+Group from_cold_caches(const Group& all) {
+  Group kept;
+  std::ranges::copy_if(all, std::back_inserter(kept), [](const Sourced& one) {
+    const auto cache = one.measurement->axes.find("cache");
+    return cache == one.measurement->axes.end() || cache->second == "cold";
+  });
+  return kept;
+}
+
 std::vector<KernelTime> fit_kernels(const Group& all, const CalibrateOptions& options) {
   const Group chosen = in_condition(of_backend(as_trained(all), options.backend), "cache",
                                     options.cache, "bench conv", "--cache");
@@ -306,7 +317,8 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
   machine.cluster = cluster;
   machine.fitted = true;
   machine.kernels = fit_kernels(sorted["conv"], options);
-  machine.update = fit_affine_costs(of_backend(sorted["update"], options.backend), "update");
+  machine.update =
+      fit_affine_costs(of_backend(from_cold_caches(sorted["update"]), options.backend), "update");
   machine.collectives = fit_collectives(sorted["comm"], options);
   machine.loaders = fit_loaders(sorted["io"], options);
   fit_memory(sorted["memory"], options, machine);

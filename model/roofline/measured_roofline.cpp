@@ -118,6 +118,11 @@ std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
   return traffic;
 }
 
+Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::string_view cache) {
+  const bool in_no_cache = cache == "cold" || cache == "rotating";
+  return roofline.time_based(work, in_no_cache ? roofline.levels().back().capacity : work.bytes);
+}
+
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample) {
   const lowering::AlgorithmWork& work = sample.what.work;
   Seconds bound;

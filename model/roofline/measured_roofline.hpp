@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "core/measurement.hpp"
@@ -22,6 +23,15 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
 /// unless the caches are hot. One a level, in order.
 std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
                               const lowering::AlgorithmWork& work, Bytes tensors);
+
+/// The least time that the ceilings allow a kernel of which the work as a whole is all that is
+/// known:
+///   t ≥ max( F/π, Q/β )   [MODEL 5.2]
+/// with the β of the last level where the bytes lie in no cache yet (`cache`, as the axis of that
+/// name has it: "cold", "rotating"), else of the level that holds so many. Of "producer" nobody
+/// tells here how many of the bytes were written just before, so that all of them may have been:
+/// the bound is that of "hot", and low.
+Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::string_view cache);
 
 /// A convolution measured on a processor under its rooflines.
 struct PlacedKernel {

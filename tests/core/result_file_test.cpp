@@ -104,9 +104,19 @@ TEST(ResultFile, ReadsBackWhatWasWritten) {
   EXPECT_EQ(file.header.command, header().command);
   EXPECT_EQ(file.header.run, header().run);
   EXPECT_EQ(file.header.environment.cpu, header().environment.cpu);
+  EXPECT_EQ(file.header.environment.denormals, header().environment.denormals);
   EXPECT_EQ(file.header.environment.memory_bytes, header().environment.memory_bytes);
   ASSERT_EQ(file.measurements.size(), 2U);
   expect_equal(file.measurements[0], measurement());
+}
+
+/// As those of earlier versions, and of processors that do not tell.
+TEST(ResultFile, MayLackWhatBecomesOfDenormals) {
+  ResultHeader without = header();
+  without.environment.denormals.clear();
+  const std::string line = header_line(without);
+  EXPECT_EQ(line.find("denormals"), std::string::npos) << line;
+  EXPECT_EQ(parse_header(line).environment.denormals, "");
 }
 
 TEST(ResultFile, KeepsWhichNetworkWasTrained) {

@@ -166,6 +166,8 @@ TEST_F(ResultResume, RefusesResultsOfAnotherRun) {
                   "the system's kernel was");
   expect_contains(refusal_of([](auto& h) { h.environment.governor = "powersave-to-be"; }),
                   "the governor of the cores' clocks was");
+  expect_contains(refusal_of([](auto& h) { h.environment.denormals = "lost"; }),
+                  "what arithmetic makes of denormals was");
   expect_contains(refusal_of([](auto& h) { h.environment.host_hash = "other"; }), "the host was");
   expect_contains(refusal_of([](auto& h) { h.environment.libraries["oneDNN"] = "9.9"; }),
                   "the version of oneDNN was nothing there and is 9.9 now");

@@ -330,6 +330,23 @@ TEST(Calibrate, RefusesNothing) {
             std::string::npos);
 }
 
+/// Training updates what has left the caches; `bench update --cache` measures other states, too.
+TEST(Calibrate, TakesUpdatesFromColdCachesAlone) {
+  const std::map<std::string, std::string> axes{
+      {"ranks_on_node", "1"}, {"threads", "1"}, {"backend", "onednn"}, {"dtype", "f32"}};
+  auto cold = axes;
+  cold["cache"] = "cold";
+  auto hot = axes;
+  hot["cache"] = "hot";
+  const Measurement hot_row = sized("update", hot, 4096, 1e-9);
+  const Measurement old_row = sized("update", axes, 1024, 1e-6);
+  EXPECT_NE(failure({file("update.jsonl", {old_row, hot_row})}).find("only one size"),
+            std::string::npos);
+  EXPECT_NE(failure({file("update.jsonl", {sized("update", cold, 1024, 1e-6), hot_row})})
+                .find("only one size"),
+            std::string::npos);
+}
+
 TEST(Calibrate, RefusesASingleSize) {
   const auto one = sized(
       "update", {{"ranks_on_node", "1"}, {"threads", "1"}, {"backend", "onednn"}, {"dtype", "f32"}},

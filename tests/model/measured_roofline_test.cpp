@@ -73,6 +73,31 @@ TEST(MeasuredRoofline, CountsNothingThatRanOnAGpu) {
   EXPECT_DOUBLE_EQ(roofline.levels().back().bandwidth.si(), 1e10);
 }
 
+/// Of what lies in no cache every byte comes from memory, however few there are.
+TEST(LeastTime, IsThatOfTheLevelInWhichTheBytesLie) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  const Work small{Flops(1e3), Bytes(1e5)};
+  EXPECT_DOUBLE_EQ(least_time(roofline, small, "hot").si(), 1e5 / 1e11);
+  EXPECT_DOUBLE_EQ(least_time(roofline, small, "producer").si(), 1e5 / 1e11);
+  EXPECT_DOUBLE_EQ(least_time(roofline, small, "cold").si(), 1e5 / 1e10);
+  EXPECT_DOUBLE_EQ(least_time(roofline, small, "rotating").si(), 1e5 / 1e10);
+}
+
+TEST(LeastTime, IsTheSameInAllStatesOfWhatNoCacheHolds) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  const Work large{Flops(1e3), Bytes(1e9)};
+  for (const char* cache : {"hot", "producer", "cold", "rotating"}) {
+    EXPECT_DOUBLE_EQ(least_time(roofline, large, cache).si(), 1e9 / 1e10) << cache;
+  }
+}
+
+TEST(LeastTime, IsNeverLessThanThatOfTheOperations) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  for (const char* cache : {"hot", "cold"}) {
+    EXPECT_DOUBLE_EQ(least_time(roofline, {Flops(1e9), Bytes(1e5)}, cache).si(), 1e9 / 1e11);
+  }
+}
+
 Measurement chains(const std::string& isa, const std::string& dtype, double rate) {
   Measurement measurement = synthetic::measured("peak",
                                                 {{"operation", "fma"},

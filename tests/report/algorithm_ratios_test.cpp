@@ -153,6 +153,11 @@ TEST(ProductShares, AreOfProductsUnderTheSameConditionAndLargeOnes) {
   const Results other{samples::file("conv", {lowered(5.0, "forward")}),
                       samples::file("gemm", {hot})};
   EXPECT_TRUE(product_shares(other).rows.empty());
+  Measurement zeros = product("m512 n784 k4608 ta0 tb0", 1.0);
+  zeros.axes["values"] = "zeros";
+  const Results idle{samples::file("conv", {lowered(5.0, "forward")}),
+                     samples::file("gemm", {zeros})};
+  EXPECT_TRUE(product_shares(idle).rows.empty());
   const Results small{samples::file("conv", {row("conv1_2", "native", "im2col", 1.0)})};
   EXPECT_TRUE(product_shares(small).rows.empty());
   EXPECT_TRUE(product_shares(small).notes.empty());  // 64 outputs: no product of its kind is large

@@ -383,6 +383,25 @@ TEST(MeasuredRuns, KeyOfAKernelTakesAMissingFusionForNone) {
   EXPECT_NE(key_without(older, {}), key_without(now, {}));
 }
 
+TEST(MeasuredRuns, KeyOfAProductOrUpdateTakesAMissingAxisForWhatWasMeasuredThen) {
+  struct Axis {
+    const char* benchmark;
+    const char* name;
+    const char* then;
+    const char* other;
+  };
+  for (const Axis& axis :
+       {Axis{"gemm", "values", "normal", "zeros"}, Axis{"update", "cache", "cold", "hot"}}) {
+    Measurement older;
+    older.benchmark = axis.benchmark;
+    Measurement now = older;
+    now.axes[axis.name] = axis.then;
+    EXPECT_EQ(key_without(older, {}), key_without(now, {})) << axis.benchmark;
+    now.axes[axis.name] = axis.other;
+    EXPECT_NE(key_without(older, {}), key_without(now, {})) << axis.benchmark;
+  }
+}
+
 TEST(MeasuredRuns, TakeAMissingPlaceToNormaliseForTheHost) {
   const auto normalised = [](int repeat, const char* where) {
     Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/conv/operand_sets.hpp"
 #include "bench/conv/step_run.hpp"
 
 namespace dlscale::bench {
@@ -32,6 +33,27 @@ TEST(RotatingRun, RunsOnEachSetInTurn) {
   for (int i = 0; i < 7; ++i) rotating->run();
   EXPECT_EQ(ran, (std::vector<int>{0, 1, 2, 0, 1, 2, 0}));
   EXPECT_EQ(rotating->implementation(), "noted 0");
+}
+
+TEST(OperandSets, AreManyOnlyInRotation) {
+  const Workbench workbench(open_device("reference", 1), open_device("reference", 1), 1);
+  for (const CacheState cache : settable_cache_states) {
+    EXPECT_EQ(operand_sets(workbench, cache, Bytes(1e3)), 1);
+  }
+  EXPECT_EQ(operand_sets(workbench, CacheState::rotating, Bytes(1e6)),
+            workbench.rotation_sets(Bytes(1e6)));
+}
+
+TEST(OperandSets, AreNotTakenWhereTheMemoryHoldsFewer) {
+  const Workbench workbench(open_device("reference", 1), open_device("reference", 1), 1);
+  const auto group = backend::local_group(1);
+  const auto reason = [&](int sets, Bytes each) {
+    return find_room(*group.front(), workbench, sets, [each] { return each; }).unsupported;
+  };
+  EXPECT_EQ(reason(2, Bytes(1e3)), "");
+  EXPECT_EQ(reason(1, Bytes(1e18)), "");  // of one it is known
+  const std::string many = reason(2, Bytes(1e18));
+  EXPECT_EQ(many.find("of 2 sets of operands in rotation: "), 0U) << many;
 }
 
 }  // namespace

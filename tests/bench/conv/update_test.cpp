@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "bench/conv/conditions.hpp"
 #include "bench/conv/workbench.hpp"
 #include "core/error.hpp"
 #include "tests/bench/conv/fake_device.hpp"
@@ -40,6 +41,20 @@ TEST(BenchUpdate, ChecksTheWeightsInLowPrecisionToo) {
   const Measurement result = measure(Fault::none, DType::bf16);
   EXPECT_EQ(result.status, Status::ok) << result.reason;
   EXPECT_EQ(result.work->bytes, Bytes(22 * 20000));
+}
+
+TEST(BenchUpdate, IsMeasuredInEveryStateOfTheCaches) {
+  for (const CacheState cache : kernel_cache_states) {
+    const auto group = backend::local_group(1);
+    Workbench workbench(make_fake_device(Fault::none), open_device("reference", 1), 1);
+    const Measurement result = measure_update(workbench, std::size_t{1} << 18, DType::f32,
+                                              Sampler(*group.front(), quick), cache);
+    EXPECT_EQ(result.status, Status::ok) << result.reason;
+    EXPECT_EQ(result.implementation, "fake update");
+    if (cache != CacheState::rotating) continue;
+    EXPECT_EQ(result.at("operand_sets").summary.median,
+              workbench.rotation_sets(Bytes(3.0 * 4 * (1 << 18))));
+  }
 }
 
 TEST(BenchUpdate, CatchesOneWrongWeight) {
@@ -96,6 +111,7 @@ TEST(BenchUpdate, RefusesSizesThatHoldNoParameters) {
   const std::vector<Cell> cells = update.cells(context);
   ASSERT_EQ(cells.size(), 2U);
   EXPECT_EQ(cells[1].axes.at("bytes"), "1048576");
+  EXPECT_EQ(cells[1].axes.at("cache"), "cold");
 }
 
 }  // namespace

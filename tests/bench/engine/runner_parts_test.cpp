@@ -62,6 +62,16 @@ TEST(RunnerNames, TellALayoutFromNone) {
             (std::vector<std::string>{"conv/res2a/batch:8", "conv/res2a/batch:8/layout:nhwc"}));
 }
 
+/// bench memory --isa compiled,best: loops as the compiler makes them have no such axis.
+TEST(RunnerNames, TellAnInstructionSetFromNone) {
+  const auto named =
+      name_cells("memory", {cell({{"operation", "copy"}, {"bytes", "4096"}}),
+                            cell({{"operation", "copy"}, {"bytes", "4096"}, {"isa", "avx2"}})});
+  ASSERT_EQ(named.size(), 2U);
+  EXPECT_EQ(named[0].name, "memory/copy/bytes:4096");
+  EXPECT_EQ(named[1].name, "memory/copy/bytes:4096/isa:avx2");
+}
+
 TEST(RunnerNames, JoinTheAxesThatTellCellsApart) {
   const auto result = names({cell({{"network", "resnet50"},
                                    {"layer", "res2a"},

@@ -8,6 +8,7 @@
 
 #include "bench/benchmark.hpp"
 #include "bench/gemm/product_bench.hpp"
+#include "bench/gemm/product_memory.hpp"
 #include "core/error.hpp"
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/bench/conv/fake_device.hpp"
@@ -23,6 +24,7 @@ constexpr StoppingCriterion quick{.relative_half_width = 100,
                                   .min_warmup = Seconds(0),
                                   .min_warmups = 1};
 
+constexpr Conditions hot{CacheState::hot, ValueKind::normal};
 constexpr GemmShape shape{17, 19, 23, false, true};
 
 std::shared_ptr<Workbench> workbench(std::unique_ptr<backend::ComputeDevice> device) {
@@ -31,10 +33,11 @@ std::shared_ptr<Workbench> workbench(std::unique_ptr<backend::ComputeDevice> dev
 
 Measurement measure(std::unique_ptr<backend::ComputeDevice> device, const GemmShape& measured,
                     Check check = Check::reference, CacheState cache = CacheState::hot,
-                    DType dtype = DType::f32) {
+                    DType dtype = DType::f32, ValueKind values = ValueKind::normal) {
   const auto group = backend::local_group(1);
   const Sampler sampler(*group.front(), quick);
-  return ProductBench(workbench(std::move(device)), measured, dtype, check).measure(sampler, cache);
+  return ProductBench(workbench(std::move(device)), measured, dtype, check)
+      .measure(sampler, {cache, values});
 }
 
 bool warns_of_no_check(const Measurement& result) {
@@ -48,6 +51,9 @@ TEST(BenchGemm, ChecksAndTimesAProduct) {
   EXPECT_EQ(result.status, Status::ok) << result.reason;
   ASSERT_TRUE(result.max_relative_error);
   EXPECT_LE(*result.max_relative_error, 1e-5);
+  ASSERT_TRUE(result.mean_relative_error && result.workspace && result.creation);
+  EXPECT_LE(*result.mean_relative_error, *result.max_relative_error);
+  EXPECT_GT(*result.creation, Seconds(0));
   EXPECT_EQ(result.implementation, "fake+loops");
   EXPECT_EQ(result.work->flops, Flops(2 * 17 * 19 * 23));
   EXPECT_EQ(result.work->bytes, Bytes(4 * (17 * 23 + 23 * 19 + 17 * 19)));
@@ -99,13 +105,33 @@ TEST(BenchGemm, CountsTheWorkspaceAmongWhatTheMemoryMustHold) {
 }
 
 TEST(BenchGemm, WorksOnADeviceWithMemoryOfItsOwnInEveryStateOfTheCaches) {
-  for (const CacheState cache : {CacheState::cold, CacheState::producer, CacheState::hot}) {
-    const Measurement result =
-        measure(backend::make_remote_device(), {5, 6, 7, true, true, 2}, Check::reference, cache);
+  for (const CacheState cache : kernel_cache_states) {
+    const Measurement result = measure(backend::make_remote_device(), {65, 66, 67, true, true, 2},
+                                       Check::reference, cache);
     EXPECT_EQ(result.status, Status::ok) << result.reason;
     EXPECT_LT(*result.max_relative_error, 1e-5);
     EXPECT_TRUE(result.series.contains("give"));
   }
+}
+
+TEST(BenchGemm, TakesSetsOfMatricesInTurn) {
+  const Measurement result =
+      measure(make_fake_device(Fault::none), {256, 256, 256}, Check::none, CacheState::rotating);
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  const auto sets = workbench(make_fake_device(Fault::none))->rotation_sets(Bytes(3 * 4 * 65536));
+  EXPECT_EQ(result.at("operand_sets").summary.median, sets);
+  EXPECT_GT(sets, 1);
+  EXPECT_FALSE(measure(make_fake_device(Fault::none), shape).series.contains("operand_sets"));
+}
+
+TEST(BenchGemm, ComputesWithTheValuesThatAreAskedFor) {
+  const auto device = open_device("reference", 1);
+  ProductMemory zeros(*device, shape, DType::f32, OperandValues(ValueKind::zeros), 0);
+  EXPECT_EQ(zeros.a(), std::vector<float>(shape.a_elements()));
+  EXPECT_EQ(measure(make_fake_device(Fault::none), shape, Check::reference, CacheState::hot,
+                    DType::f32, ValueKind::zeros)
+                .status,
+            Status::ok);
 }
 
 TEST(BenchGemm, ReadsTheConditionsOfADeviceMeanwhile) {
@@ -114,7 +140,7 @@ TEST(BenchGemm, ReadsTheConditionsOfADeviceMeanwhile) {
       std::make_shared<Workbench>(backend::make_remote_device(), open_device("reference", 1), 1,
                                   DeviceWitness{std::make_shared<FakeMonitor>(), {}});
   const Measurement result = ProductBench(watched, shape, DType::f32, Check::reference)
-                                 .measure(Sampler(*group.front(), quick), CacheState::hot);
+                                 .measure(Sampler(*group.front(), quick), hot);
   EXPECT_EQ(result.at("memory_clock").summary.median, 2e9);
   EXPECT_EQ(result.at("power").unit, "W");
 }
@@ -129,7 +155,7 @@ TEST(BenchGemm, StopsAllRanksAtTheBrokenDeviceOfOne) {
       ProductBench bench(workbench(make_fake_device(i == 1 ? Fault::broken : Fault::none)), shape,
                          DType::f32, Check::reference);
       try {
-        static_cast<void>(bench.measure(Sampler(*group[i], quick), CacheState::hot));
+        static_cast<void>(bench.measure(Sampler(*group[i], quick), hot));
       } catch (const Error& error) {
         thrown[i] = error.what();
       }
@@ -149,7 +175,7 @@ TEST(BenchGemm, GivesARowOnAllRanksIfOneCannot) {
     ranks.emplace_back([&, i] {
       ProductBench bench(workbench(make_fake_device(i == 1 ? Fault::unsupported : Fault::none)),
                          shape, DType::f32, Check::reference);
-      results[i] = bench.measure(Sampler(*group[i], quick), CacheState::hot);
+      results[i] = bench.measure(Sampler(*group[i], quick), hot);
     });
   }
   ranks.clear();
@@ -162,7 +188,7 @@ TEST(BenchGemm, WarnsOfMoreThreadsThanCores) {
       std::make_shared<Workbench>(make_fake_device(Fault::none), open_device("reference", 1),
                                   static_cast<int>(backend::usable_cores().size()) + 1);
   const Measurement result = ProductBench(crowded, shape, DType::f32, Check::reference)
-                                 .measure(Sampler(*group.front(), quick), CacheState::hot);
+                                 .measure(Sampler(*group.front(), quick), hot);
   EXPECT_TRUE(std::ranges::any_of(result.warnings, [](const std::string& warning) {
     return warning.find("cores are to be busy") != std::string::npos;
   }));
@@ -183,6 +209,8 @@ TEST(BenchGemm, HasACellForEveryShapePrecisionAndStateOfTheCaches) {
   const std::map<std::string, std::string> first{{"kernel", "gemm m2 n3 k4 ta0 tb1"},
                                                  {"dtype", "f32"},
                                                  {"cache", "cold"},
+                                                 {"values", "normal"},
+                                                 {"values", "normal"},
                                                  {"backend", "reference"},
                                                  {"threads", "1"},
                                                  {"ranks", "1"},

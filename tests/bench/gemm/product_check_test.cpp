@@ -28,9 +28,11 @@ class Answer {
   float& at(std::int64_t row, std::int64_t column, std::int64_t which = 0) {
     return c_[(which * shape_.m + row) * shape_.n + column];
   }
-  [[nodiscard]] double error() const { return product_error(*reference_, plain()); }
+  [[nodiscard]] double error() const { return product_error(*reference_, plain()).largest; }
   /// As of a product so large that only three rows and columns are compared.
-  [[nodiscard]] double sampled_error() const { return product_error(*reference_, plain(), 1); }
+  [[nodiscard]] double sampled_error() const {
+    return product_error(*reference_, plain(), 1).largest;
+  }
 
  private:
   [[nodiscard]] PlainProduct plain() const { return {shape_, a_, b_, c_}; }

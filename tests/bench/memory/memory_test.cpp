@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <thread>
 
@@ -70,6 +71,24 @@ TEST_P(Stream, IsExactAndTimedOnAllRanks) {
 
 INSTANTIATE_TEST_SUITE_P(Operations, Stream,
                          testing::Values("copy", "scale", "add", "triad", "sum", "fill"));
+
+/// A pass that takes next to nothing, whatever the size of the array: there is nothing left to do
+/// after the first.
+TEST(Stream, IsTimedOverSoManyPassesThatASampleIsLong) {
+  static std::atomic<int> calls;
+  StreamOperation quick = stream_operation("fill");
+  quick.run = [](std::size_t n, const double*, const double*, double* out) {
+    ++calls;
+    for (std::size_t i = 0; i < n && out[i] != 3; ++i) out[i] = 3;
+    return 0.0;
+  };
+  quick.expected = [](double, double) { return 3.0; };
+  const auto group = backend::local_group(1);
+  const Measurement result =
+      measure_stream(quick, std::size_t{1} << 20, 2, Sampler(*group.front(), few_samples()));
+  EXPECT_NE(result.status, Status::wrong) << result.reason;
+  EXPECT_GT(calls, 1000);
+}
 
 TEST(Stream, ThatIsWrongGetsNoTime) {
   StreamOperation broken = stream_operation("triad");

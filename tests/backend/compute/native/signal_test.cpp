@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/compute/native/gemm.hpp"
+#include "backend/compute/host_gemm.hpp"
 #include "core/interrupt.hpp"
 #include "core/signal_thread.hpp"
 

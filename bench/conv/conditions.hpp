@@ -1,0 +1,19 @@
+#pragma once
+#include <array>
+
+#include "bench/cache.hpp"
+#include "bench/conv/values.hpp"
+
+namespace dlscale::bench {
+
+/// Under what to measure a kernel.
+struct Conditions {
+  CacheState cache = CacheState::cold;
+  ValueKind values = ValueKind::normal;
+};
+
+/// All that --cache may name where kernels can run on sets of operands in turn.
+inline constexpr std::array kernel_cache_states{CacheState::cold, CacheState::producer,
+                                                CacheState::hot, CacheState::rotating};
+
+}  // namespace dlscale::bench
