@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "backend/compute/bfloat16.hpp"
+#include "bench/conv/finding.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -106,13 +108,19 @@ Work declared_work(std::size_t n, DType dtype) {
   return {Flops(7 * elements), Bytes((5 * 4 + low) * elements)};
 }
 
-}  // namespace
+/// Of the arrays, and on the host of those that are compared.
+void expect_memory_for(Workbench& workbench, std::size_t n, DType dtype, int ranks_on_node) {
+  const Bytes full(static_cast<double>(n) * sizeof(float));
+  const Bytes low(dtype == DType::bf16 ? static_cast<double>(n) * sizeof(std::uint16_t) : 0.0);
+  expect_memory(workbench.device(), 3 * full + low, 2 * full + low, ranks_on_node);
+}
 
-Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype,
-                           const Sampler& sampler) {
+Measurement check_and_sample(Workbench& workbench, std::size_t n, DType dtype,
+                             const Sampler& sampler) {
   std::optional<Arrays> arrays;
   double error = 0;
   together(sampler.communicator(), [&] {
+    expect_memory_for(workbench, n, dtype, sampler.communicator().node_size());
     arrays.emplace(workbench, n, dtype);
     arrays->update();
     error = arrays->error();
@@ -129,6 +137,19 @@ Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype,
         error, allowed_difference);
   }
   if (std::isfinite(error)) measurement.max_relative_error = error;
+  return measurement;
+}
+
+}  // namespace
+
+Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype,
+                           const Sampler& sampler) {
+  Measurement measurement;
+  try {
+    measurement = check_and_sample(workbench, n, dtype, sampler);
+  } catch (const Unsupported& error) {
+    measurement = unsupported(error);
+  }
   measurement.work = declared_work(n, dtype);
   measurement.implementation = fmt::format("{} update", workbench.device().name());
   return measurement;
