@@ -62,6 +62,20 @@ TEST(RunnerNames, TellALayoutFromNone) {
             (std::vector<std::string>{"conv/res2a/batch:8", "conv/res2a/batch:8/layout:nhwc"}));
 }
 
+TEST(RunnerNames, TellWhatASingleCellIs) {
+  const Cell only = cell({{"kernel", "gemm m64"}, {"dtype", "f32"}, {"threads", "1"}});
+  EXPECT_EQ(names({only}), (std::vector<std::string>{"conv/kernel:gemm_m64"}));
+  EXPECT_EQ(same_in_all({only}), "dtype f32, threads 1");
+}
+
+TEST(RunnerNames, LeaveOutOfWhatIsCommonWhatSomeCellsLack) {
+  EXPECT_EQ(same_in_all({cell({{"a", "1"}, {"b", "2"}, {"pass", "forward"}}),
+                         cell({{"a", "1"}, {"pass", "forward"}}),
+                         cell({{"a", "1"}, {"b", "2"}, {"pass", "forward"}})}),
+            "a 1");
+  EXPECT_EQ(same_in_all({}), "");
+}
+
 TEST(RunnerNames, JoinTheAxesThatTellCellsApart) {
   const auto result = names({cell({{"network", "resnet50"},
                                    {"layer", "res2a"},
