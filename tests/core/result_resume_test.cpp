@@ -62,9 +62,10 @@ TEST_F(ResultResume, BeginsAnewWhereTheHeaderWasCut) {
   const std::string whole = test::read_file(file_);
   const std::size_t header_end = whole.find('\n');
   for (std::size_t length = 1; length < header_end; length += 53) {
-    folder_.write("conv.jsonl", whole.substr(0, length));
-    const ResumePoint point = find_resume_point(file_, header());
-    EXPECT_EQ(point.opening, header_line(header())) << length;
+    (void)folder_.write("conv.jsonl", whole.substr(0, length));
+    const ResultHeader anew = header();
+    const ResumePoint point = find_resume_point(file_, anew);
+    EXPECT_EQ(point.opening, header_line(anew)) << length;
     EXPECT_EQ(point.bytes, 0U);
     EXPECT_TRUE(point.measurements.empty());
   }
@@ -78,7 +79,7 @@ TEST_F(ResultResume, TakesNothingElseForACutHeader) {
         std::string("{\"benchmark\":\"conv\",\"cells\":[]"),
         std::string("{\"benchmark\":\"a b\"")}) {
     EXPECT_FALSE(begins_header(other)) << other;
-    folder_.write("conv.jsonl", other);
+    (void)folder_.write("conv.jsonl", other);
     expect_contains(config_error([&] { (void)find_resume_point(file_, header()); }),
                     "is not a result file");
   }
