@@ -18,6 +18,7 @@
 #include "core/quantity_text.hpp"
 #include "core/step.hpp"
 #include "model/roofline/kernel_model.hpp"
+#include "report/numbers.hpp"
 #include "report/roofline_table.hpp"
 
 namespace dlscale::app {
@@ -82,11 +83,11 @@ ExitCode choose(const ChooseOptions& options) {
     any |= !choice.candidates.empty();
   }
   if (!any) {
-    throw ConfigError(fmt::format(
-        "{} has no model of any convolution of {} with {} threads and {} caches. Measure them: "
-        "dlscale bench conv --algorithms all --threads {} --cache {}.",
-        options.kernels, network.name(), options.threads, options.cache, options.threads,
-        options.cache));
+    throw ConfigError(
+        fmt::format("{} has no model of any convolution of {} with {} and {} caches. Measure them: "
+                    "dlscale bench conv --algorithms all --threads {} --cache {}.",
+                    options.kernels, network.name(), report::counted(options.threads, "thread"),
+                    options.cache, options.threads, options.cache));
   }
   options.output.write(report::choice_document(network.name(), options.batch, limit, choices));
   return ExitCode::ok;

@@ -59,9 +59,9 @@ void print_family(std::string_view title) {
 
 void print_machine() {
   const Environment environment = capture_environment();
-  fmt::print("machine\n  {} ({} cores, this process may use {}), {:.1f} GiB, Linux {}\n",
-             environment.cpu, environment.cores, environment.affinity,
-             environment.memory_bytes / 1073741824.0, environment.kernel);
+  fmt::print("machine\n  {} ({} cores, this process may use {}), {:.1f} GiB, {}\n", environment.cpu,
+             environment.cores, environment.affinity, environment.memory_bytes / 1073741824.0,
+             environment.kernel);
 }
 
 /// Where choices by trial on a GPU are kept between processes.

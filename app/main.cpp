@@ -4,9 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "app/option_values.hpp"
 #include "app/output.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
@@ -39,7 +42,9 @@ std::string ask_for_subcommand(const CLI::App& command) {
 std::string usage_sentence(const CLI::App& command, const CLI::ParseError& error) {
   const bool lacks_subcommand =
       command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
-  return lacks_subcommand ? ask_for_subcommand(command) : fmt::format("{}.", error.what());
+  if (lacks_subcommand) return ask_for_subcommand(command);
+  const std::string twice = app::given_twice(command);
+  return twice.empty() ? fmt::format("{}.", error.what()) : twice;
 }
 
 /// Help goes to standard output; a usage error is one sentence and the way to more.
@@ -64,6 +69,7 @@ ExitCode run(int argc, char** argv) {
   for (const app::Verb* verb : family<app::Verb>().members) {
     verb->declare(*app.add_subcommand(std::string(verb->name), std::string(verb->doc)), result);
   }
+  app::refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -86,6 +92,10 @@ ExitCode run_and_tell(int argc, char** argv) {
     return check_output(run(argc, argv));
   } catch (const Error& error) {
     return fail(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ExitCode::wrong_result, app::out_of_memory);
+  } catch (const std::length_error&) {
+    return fail(ExitCode::wrong_result, app::out_of_memory);
   } catch (const std::exception& error) {
     // fmt throws an error of the system when a full buffer cannot be written.
     return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)

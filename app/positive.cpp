@@ -15,7 +15,8 @@ CLI::Validator positive() {
     double value = 0;
     const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
     if (number && value > 0) return {};
-    return fmt::format("{} is no number above 0. Write a larger one", text);
+    return number ? fmt::format("{} is no number above 0. Write a larger one", text)
+                  : fmt::format("{} is no finite number above 0. Write such as 1", text);
   };
   return {check, "POSITIVE"};
 }

@@ -105,6 +105,20 @@ void add_training(report::ReportInput& input, const ReportOptions& options) {
   input.left_out = std::move(curves.left_out);
 }
 
+/// Whether the tables of parts may stand together: times of two machines have no fastest algorithm
+/// and no roofline in common. A report of training runs has other things to tell, too.
+bool are_of_one_machine(report::ReportInput& input) {
+  if (input.results.empty()) return true;
+  try {
+    static_cast<void>(report::processor_of(input.results));
+    return true;
+  } catch (const ConfigError& error) {
+    if (!input.trained) throw;
+    input.left_out.push_back(std::string("convolutions by algorithm: ") + error.what());
+    return false;
+  }
+}
+
 /// Results without training runs can still tell of convolutions and the processor.
 report::ReportInput read_input(const ReportOptions& options) {
   report::ReportInput input;
@@ -112,7 +126,7 @@ report::ReportInput read_input(const ReportOptions& options) {
   input.trained =
       report::has_benchmark(input.results, {"e2e"}) || !report::tells_of_parts(input.results);
   if (input.trained) add_training(input, options);
-  if (report::compares_algorithms(input.results)) {
+  if (are_of_one_machine(input) && report::compares_algorithms(input.results)) {
     input.kernels = std::make_shared<report::KernelStudy>(input.results);
   }
   return input;

@@ -16,6 +16,7 @@
 #include "model/roofline/kernel_fit.hpp"
 #include "model/roofline/measured_roofline.hpp"
 #include "report/kernel_study.hpp"
+#include "report/numbers.hpp"
 #include "report/placed_table.hpp"
 #include "report/roofline_table.hpp"
 
@@ -117,9 +118,9 @@ ExitCode show(const ShowOptions& options) {
   }
   if (placed.empty()) {
     throw ConfigError(fmt::format(
-        "no convolution among the results was measured with {} threads on the processor. Choose "
+        "no convolution among the results was measured with {} on the processor. Choose "
         "another number with --threads, or measure.",
-        options.threads));
+        report::counted(options.threads, "thread")));
   }
   options.output.write(report::placed_document(roofline, placed, peak));
   return ExitCode::ok;

@@ -50,6 +50,12 @@ const std::string& Context::value(std::string_view axis) const {
 }
 
 int Context::integer(std::string_view axis) const {
+  if (value(axis).find(',') != std::string::npos) {
+    throw ConfigError(fmt::format(
+        "{} is \"{}\" (a list, where one number is taken). Name one, and measure each of "
+        "the others by a command of its own.",
+        option(axis), value(axis)));
+  }
   return parse_positive(axis, trimmed(value(axis)));
 }
 

@@ -196,8 +196,9 @@ void leave_out_done(std::vector<NamedCell>& cells, const std::function<bool(cons
   cells = std::move(left);
 }
 
-void run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where) {
-  const auto display = rank == 0 ? make_reporter(flags.format) : make_silent_reporter();
+void run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where,
+                   const std::string& common) {
+  const auto display = rank == 0 ? make_reporter(flags.format, common) : make_silent_reporter();
   if (rank == 0 && where == RunnerOptions::Display::standard_error) {
     display->SetOutputStream(&std::cerr);
   }
@@ -214,10 +215,13 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   const Rank rank = context.communicator->rank();
   if (rank != 0) flags.out.clear();
   std::vector<NamedCell> cells;
+  std::string common;
   together_on_input(*context.communicator, [&] {
     if (!flags.listing()) check_writable(flags.out);
     expect_few_threads(context);
-    cells = name_cells(benchmark.name, benchmark.cells(context));
+    std::vector<Cell> made = benchmark.cells(context);
+    common = same_in_all(made);
+    cells = name_cells(benchmark.name, std::move(made));
   });
   if (cells.empty()) {
     throw Error(
@@ -248,7 +252,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   if (matches == 0) return 0;  // those it leaves were measured before
   progress.expect(matches * static_cast<std::size_t>(flags.repetitions));
   library.set(flags);
-  run_reporting(flags, rank, options.display);
+  run_reporting(flags, rank, options.display, common);
   runner.throw_if_stopped();
   return runner.measured();
 }

@@ -31,7 +31,8 @@ std::set<std::string> labelled_axes(const std::vector<Cell>& cells) {
   std::set<std::string> labelled;
   for (const auto& [axis, distinct] : values) {
     const bool told_by_layer = axis == "kernel" && values.contains("layer");
-    const bool always = axis == "batch" || axis == "bytes" || axis == "layout" || axis == "isa";
+    const bool always =
+        axis == "batch" || axis == "bytes" || axis == "isa" || axis == "kernel" || axis == "layout";
     if (!holds(bare, axis) && !told_by_layer && (always || distinct.size() > 1)) {
       labelled.insert(axis);
     }
@@ -70,6 +71,22 @@ std::vector<NamedCell> name_cells(std::string_view benchmark, std::vector<Cell> 
     named.push_back({std::move(name), std::move(cell)});
   }
   return named;
+}
+
+std::string same_in_all(const std::vector<Cell>& cells) {
+  if (cells.empty()) return {};
+  const std::set<std::string> labelled = labelled_axes(cells);
+  std::string text;
+  for (const auto& [axis, value] : cells.front().axes) {
+    const bool same =
+        std::ranges::all_of(cells, [&, &axis = axis, &value = value](const Cell& cell) {
+          const auto found = cell.axes.find(axis);
+          return found != cell.axes.end() && found->second == value;
+        });
+    if (!same || labelled.contains(axis) || holds(bare, axis)) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", axis, value);
+  }
+  return text;
 }
 
 }  // namespace dlscale::bench

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -110,9 +111,11 @@ std::string time_text(const Run& run) {
 /// algorithm), error against reference, implementation.
 class Table : public benchmark::BenchmarkReporter {
  public:
+  explicit Table(std::string common) : common_(std::move(common)) {}
   bool ReportContext(const Context& context) override {  // NOLINT(readability-identifier-naming)
     const std::size_t suffix = std::string_view("/iterations:1/manual_time").size();
     width_ = std::max<std::size_t>(context.name_field_width, suffix + 4) - suffix;
+    if (!common_.empty()) GetOutputStream() << "in all rows: " << common_ << "\n";
     GetOutputStream() << fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>9} {:>8} {:>8}  {}\n", "cell",
                                      width_, "time", "±", "GFLOP/s", "executed", "GB/s", "error",
                                      "implementation");
@@ -138,6 +141,7 @@ class Table : public benchmark::BenchmarkReporter {
                        spread ? "-" : counter(run, error, "{:.0e}", 1), run.report_label);
   }
 
+  std::string common_;
   std::size_t width_ = 4;
 };
 
@@ -205,13 +209,14 @@ void leave_out(benchmark::State& state) {
   state.SkipWithError(std::string(left_out).c_str());
 }
 
-std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view format) {
+std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view format,
+                                                            std::string common) {
   if (format == "json") return std::make_unique<Cleaned<benchmark::JSONReporter>>();
   if (format == "csv") {
     return std::make_unique<Csv>();
   }
   EXPECT(format == "console");
-  return std::make_unique<Table>();
+  return std::make_unique<Table>(std::move(common));
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> make_silent_reporter() {

@@ -17,7 +17,9 @@ void leave_out(benchmark::State& state);
 
 /// "console" (a table of ours), "json" or "csv", writing to standard output until told otherwise.
 /// cpu_time is 0 in all of them: the samples are timed on the wall clock, of all threads and ranks.
-std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view format);
+/// `common`, what is the same in all rows, stands above the table; empty: nothing does.
+std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view format,
+                                                            std::string common = {});
 
 /// Says nothing: for the ranks other than 0.
 std::unique_ptr<benchmark::BenchmarkReporter> make_silent_reporter();

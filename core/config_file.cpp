@@ -255,7 +255,8 @@ void ConfigMap::set_title(std::string_view title) {
 
 std::string ConfigMap::where() const {
   if (!contents_->title.empty()) return fmt::format("{}: {}", contents_->file, contents_->title);
-  return fmt::format("{}: {}", contents_->file, contents_->path.empty() ? "/" : contents_->path);
+  if (contents_->path.empty()) return contents_->file;
+  return fmt::format("{}: {}", contents_->file, contents_->path);
 }
 
 std::string ConfigMap::where(std::string_view key) const {

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "core/error.hpp"
@@ -53,11 +54,16 @@ struct Dimension {
   std::span<const Unit> units;
   std::array<std::string_view, 2> examples;
   enum class Zero { is_nothing, is_sensible } zero = Zero::is_nothing;
+  double below = std::numeric_limits<double>::infinity();
 };
+
+/// What is counted in bytes must fit into whole numbers of 64 bits with a sign.
+constexpr double most_bytes = 0x1p63;
 
 constexpr Dimension time_dimension{
     "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible};
-constexpr Dimension size_dimension{"an amount of data", size_units, {"MB", "MiB"}};
+constexpr Dimension size_dimension{
+    "an amount of data", size_units, {"MB", "MiB"}, Dimension::Zero::is_nothing, most_bytes};
 constexpr Dimension bandwidth_dimension{"a bandwidth", bandwidth_units, {"GB/s", "Gb/s"}};
 constexpr Dimension speed_dimension{"a computing speed", speed_units, {"TFLOP/s", "GFLOP/s"}};
 constexpr std::array all_dimensions{time_dimension, size_dimension, bandwidth_dimension,
@@ -112,7 +118,9 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
     refuse(text, where, why_not(name, wanted), advised(number, value, wanted), wanted);
   }
   const double si = value * unit->si;
-  if (!std::isfinite(si)) refuse(text, where, "too large", "25", wanted);
+  if (!std::isfinite(si) || std::abs(si) >= wanted.below) {
+    refuse(text, where, "too large", "25", wanted);
+  }
   return si;
 }
 

@@ -8,8 +8,8 @@ namespace dlscale {
 
 /// Quantities as people write them: "25 GB/s", "25 Gb/s", "1.5 us", "110 KiB", "11.76 TFLOP/s".
 /// GB = 1e9 bytes, GiB = 2^30 bytes, Gb/s counts bits. A number without a unit, a unit of another
-/// dimension, trailing text, NaN and infinities throw ConfigError; `where` (file and path of the
-/// value) opens the message, which ends with an example of what to write.
+/// dimension, trailing text, NaN, infinities and 2^63 bytes or more throw ConfigError; `where`
+/// (file and path of the value) opens the message, which ends with an example of what to write.
 template <class Q>
 Q parse_quantity(std::string_view text, std::string_view where);
 

@@ -17,9 +17,10 @@ void refuse_foreign_file(const std::filesystem::path& path, std::string_view kin
   if (std::filesystem::is_empty(path, error)) return;
   std::ifstream content(path, std::ios::binary);
   if (is_own(content)) return;
-  throw ConfigError(
-      fmt::format("{} is there and is not {}, so it is not overwritten. Choose another name.",
-                  path.string(), kind));
+  throw ConfigError(fmt::format(
+      "{} is there and is not {}, so it is not overwritten. Choose another name, or remove it "
+      "if nobody needs it.",
+      path.string(), kind));
 }
 
 bool opens_with_schema(std::istream& content, std::string_view schema) {

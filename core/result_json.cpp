@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -181,6 +182,20 @@ std::string header_line(const ResultHeader& header) {
                   {"command", header.command},
                   {"run", header.run},
                   {"environment", environment_json(header.environment)}});
+}
+
+bool begins_header(std::string_view text) {
+  // The keys are written in the order of the alphabet.
+  constexpr std::string_view opening = R"({"benchmark":")";
+  constexpr std::string_view after_name = R"(","command":[)";
+  const auto agree = [](std::string_view cut, std::string_view whole) {
+    const std::size_t common = std::min(cut.size(), whole.size());
+    return cut.substr(0, common) == whole.substr(0, common);
+  };
+  if (text.empty() || !agree(text, opening)) return false;
+  text.remove_prefix(std::min(text.size(), opening.size()));
+  const std::size_t name = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_");
+  return agree(text.substr(std::min(name, text.size())), after_name);
 }
 
 Measurement refuse_not_finite(Measurement measurement) {

@@ -16,6 +16,9 @@ Measurement refuse_not_finite(Measurement measurement);
 std::string measurement_line(const Measurement& measurement);
 std::string end_line(std::size_t measurements);
 
+/// Whether text without a line break may be what is left of a header's line that was cut short.
+bool begins_header(std::string_view text);
+
 /// What a line holds. The parsers throw ConfigError without the place: the reader adds it.
 enum class LineKind { header, measurement, end };
 LineKind kind_of_line(std::string_view line);

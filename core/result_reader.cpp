@@ -69,7 +69,8 @@ ResultFile read_results(const fs::path& path) {
   std::vector<Line> lines = read_lines(path);
   if (!lines.empty() && is_cut_short(lines.back())) lines.pop_back();
   if (lines.empty()) {
-    throw ConfigError(fmt::format("{} holds no results. Measure again.", path.string()));
+    throw ConfigError(
+        fmt::format("{} holds no results. Remove it, or measure again.", path.string()));
   }
   ResultFile file;
   file.path = path;

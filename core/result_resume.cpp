@@ -104,6 +104,20 @@ Lines first_lines(const fs::path& path, std::size_t wanted) {
   return lines;
 }
 
+/// Whether nothing is there but the beginning of a header.
+bool only_begins_header(const fs::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text;
+  std::getline(stream, text);
+  if (!stream.eof() || !begins_header(text)) return false;
+  try {
+    (void)parse_header(text);
+    return false;  // whole but for its line break: it must be of the same run
+  } catch (const ConfigError&) {
+    return true;
+  }
+}
+
 }  // namespace
 
 ResumePoint find_resume_point(const fs::path& path, const ResultHeader& header) {
@@ -116,7 +130,7 @@ ResumePoint find_resume_point(const fs::path& path, const ResultHeader& header) 
   }
   ResumePoint point;
   point.file = std::make_shared<LockedResults>(path);
-  if (fs::is_empty(path)) {
+  if (fs::is_empty(path) || only_begins_header(path)) {
     point.opening = header_line(header);
     return point;
   }

@@ -21,9 +21,10 @@ struct ResumePoint {
 };
 
 /// Locks the file, which is made if it is not there, and then reads what is there already of the
-/// results that `header` opens. Throws ConfigError if another process writes the file, if it is
-/// damaged or no result file, and, naming the first difference, if it answers other options or
-/// comes from another build or machine: its times would not belong beside new ones.
+/// results that `header` opens; of a file that ends within its header nothing. Throws ConfigError
+/// if another process writes the file, if it is damaged or no result file, and, naming the first
+/// difference, if it answers other options or comes from another build or machine: its times would
+/// not belong beside new ones.
 ResumePoint find_resume_point(const std::filesystem::path& path, const ResultHeader& header);
 
 }  // namespace dlscale

@@ -38,6 +38,12 @@ std::string_view dtype_name(DType dtype) {
 }
 
 DType parse_dtype(std::string_view name) {
+  if (name.find(',') != std::string_view::npos) {
+    throw ConfigError(fmt::format(
+        "\"{}\" is a list, where one precision is taken. Name one, and measure each of the others "
+        "by a command of its own.",
+        name));
+  }
   return parse_word("precision", name, all_dtypes, dtype_name);
 }
 

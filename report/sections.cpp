@@ -222,7 +222,14 @@ bool tells_of_parts(std::span<const ResultFile> results) {
 }
 
 Section processor_section(const ReportInput& input) {
-  Section section{"processor", "Caches, memory and arithmetic", {FigureSlot{"latency"}}};
+  Section section{"processor", "Caches, memory and arithmetic", {}};
+  try {
+    processor_of(input.results);
+  } catch (const ConfigError& error) {
+    section.blocks.emplace_back(Paragraph{std::string("No tables: ") + error.what()});
+    return section;
+  }
+  section.blocks.emplace_back(FigureSlot{"latency"});
   for (Table& table : processor_tables(input.results)) {
     section.blocks.emplace_back(std::move(table));
   }

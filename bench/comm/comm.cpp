@@ -15,6 +15,7 @@
 #include "bench/combinations.hpp"
 #include "bench/comm/messages.hpp"
 #include "bench/comm/rotating_buffers.hpp"
+#include "bench/conv/finding.hpp"
 #include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
@@ -35,7 +36,7 @@ struct Message {
 };
 
 /// What a rank found wrong in its result; plain bytes, for an all-gather.
-struct Finding {
+struct Mismatch {
   std::int64_t wrong = 0;  ///< elements
   std::int64_t index = 0;  ///< of the first
   double value = 0;
@@ -48,13 +49,13 @@ float test_value(Rank rank, std::size_t index) {
 }
 
 template <class Expected>
-Finding compare(std::span<const float> values, Expected expected) {
-  Finding finding;
+Mismatch compare(std::span<const float> values, Expected expected) {
+  Mismatch found;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] == expected(i)) continue;
-    if (finding.wrong++ == 0) finding = {1, static_cast<std::int64_t>(i), values[i], expected(i)};
+    if (found.wrong++ == 0) found = {1, static_cast<std::int64_t>(i), values[i], expected(i)};
   }
-  return finding;
+  return found;
 }
 
 std::vector<float> test_message(Rank rank, std::size_t elements) {
@@ -64,7 +65,7 @@ std::vector<float> test_message(Rank rank, std::size_t elements) {
 }
 
 /// `values`: this rank's test_message().
-Finding check_all_reduce(Communicator& ranks, std::span<float> values) {
+Mismatch check_all_reduce(Communicator& ranks, std::span<float> values) {
   ranks.all_reduce(values, backend::Reduction::sum);
   const int size = ranks.size();
   const int of_ranks = size * (size - 1) / 2;
@@ -88,7 +89,7 @@ void ping_pong(Communicator& ranks, std::span<float> values) {
   }
 }
 
-Finding check_ping_pong(Communicator& ranks, std::span<float> values) {
+Mismatch check_ping_pong(Communicator& ranks, std::span<float> values) {
   ping_pong(ranks, values);
   const bool holds_rank_0 = ranks.rank() == ranks.size() - 1;
   return compare(values,
@@ -96,10 +97,10 @@ Finding check_ping_pong(Communicator& ranks, std::span<float> values) {
 }
 
 /// What is wrong on any rank, in words, the same on all ranks; empty if nothing is.
-std::string shared_verdict(Communicator& ranks, const Finding& mine) {
-  std::vector<Finding> all(static_cast<std::size_t>(ranks.size()));
+std::string shared_verdict(Communicator& ranks, const Mismatch& mine) {
+  std::vector<Mismatch> all(static_cast<std::size_t>(ranks.size()));
   ranks.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-  const auto wrong = [](const Finding& finding) { return finding.wrong > 0; };
+  const auto wrong = [](const Mismatch& found) { return found.wrong > 0; };
   const auto first = std::find_if(all.begin(), all.end(), wrong);
   if (first == all.end()) return {};
   return fmt::format("wrong on {} of {} ranks; rank {}: {} elements, the first is [{}], {} for {}",
@@ -130,15 +131,24 @@ Measurement take_samples(const Message& message, const Sampler& sampler) {
                          .once = once});
 }
 
-Finding check(const Message& message, Communicator& ranks) {
+Mismatch check(const Message& message, Communicator& ranks) {
   std::vector<float> values;
   together(ranks, [&] { values = test_message(ranks.rank(), message.elements); });
   return message.collective == "all_reduce" ? check_all_reduce(ranks, values)
                                             : check_ping_pong(ranks, values);
 }
 
-Measurement measure(const Message& message, const Sampler& sampler) {
+/// The message that is checked is gone before the buffers come, of which the last begins within
+/// the rotation.
+Bytes memory_of(const Message& message) {
+  const Bytes one(static_cast<double>(message.elements) * sizeof(float));
+  return message.rotation > Bytes(0) ? message.rotation + 2 * one : one;
+}
+
+Measurement check_and_sample(const Message& message, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
+  together(ranks,
+           [&] { expect_host_memory("its buffers", memory_of(message), ranks.node_size()); });
   const std::string wrong = shared_verdict(ranks, check(message, ranks));
   Measurement measurement;
   if (wrong.empty()) {
@@ -149,7 +159,17 @@ Measurement measure(const Message& message, const Sampler& sampler) {
     measurement.status = Status::wrong;
     measurement.reason = wrong;
   }
-  measurement.implementation = ranks.library();
+  return measurement;
+}
+
+Measurement measure(const Message& message, const Sampler& sampler) {
+  Measurement measurement;
+  try {
+    measurement = check_and_sample(message, sampler);
+  } catch (const Unsupported& error) {
+    measurement = unsupported(error);
+  }
+  measurement.implementation = sampler.communicator().library();
   measurement.warnings.insert(measurement.warnings.end(), message.warnings.begin(),
                               message.warnings.end());
   return measurement;

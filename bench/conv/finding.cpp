@@ -20,10 +20,12 @@ double comparable(double error) {
   return std::isnan(error) ? HUGE_VAL : error;
 }
 
-void expect_free(Bytes needed, Bytes free, std::string_view where) {
+constexpr std::string_view operands_of_it = "its tensors and workspace";
+
+void expect_free(std::string_view what, Bytes needed, Bytes free, std::string_view where) {
   if (needed <= free) return;
-  throw Unsupported(fmt::format("its tensors and workspace take {}, and {} of {} are free",
-                                to_text(needed), to_text(free), where));
+  throw Unsupported(fmt::format("{} take {}, and {} of {} are free", what, to_text(needed),
+                                to_text(free), where));
 }
 
 }  // namespace
@@ -40,10 +42,13 @@ Check parse_check(const std::string& text) {
 void expect_memory(const backend::ComputeDevice& device, Bytes operands, Bytes copies,
                    int ranks_on_node) {
   const auto own = device.own_memory();
-  if (own) expect_free(operands, own->free, "the device's memory");
+  if (own) expect_free(operands_of_it, operands, own->free, "the device's memory");
+  expect_host_memory(operands_of_it, copies + (own ? Bytes(0) : operands), ranks_on_node);
+}
+
+void expect_host_memory(std::string_view what, Bytes needed, int ranks_on_node) {
   const std::optional<Bytes> free = train::free_memory();
-  const Bytes on_host = copies + (own ? Bytes(0) : operands);
-  if (free) expect_free(ranks_on_node * on_host, *free, "the host's memory");
+  if (free) expect_free(what, ranks_on_node * needed, *free, "the host's memory");
 }
 
 Finding find_on_all(backend::Communicator& communicator, const std::function<Finding()>& find) {

@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
@@ -29,6 +30,9 @@ struct Finding {
 /// results so far.
 void expect_memory(const backend::ComputeDevice& device, Bytes operands, Bytes copies,
                    int ranks_on_node);
+
+/// The same for `needed` bytes of the host by each rank; `what` takes them: "its buffers".
+void expect_host_memory(std::string_view what, Bytes needed, int ranks_on_node);
 
 /// What `find` says on all ranks: the largest errors, and unsupported if it is so on one of them.
 /// All ranks must go the same way: whoever measures alone waits for the others for ever.

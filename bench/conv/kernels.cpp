@@ -83,8 +83,17 @@ std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pas
   return result;
 }
 
+bool means_all(std::string_view option, const std::vector<std::string>& names) {
+  if (std::ranges::find(names, "all") == names.end()) return false;
+  if (names.size() == 1) return true;
+  throw ConfigError(fmt::format(
+      "{} names others beside \"all\", which has them already: \"all\" stands alone. Leave it out, "
+      "or leave out the others.",
+      option));
+}
+
 std::vector<Pass> parse_passes(const std::vector<std::string>& names) {
-  if (names == std::vector<std::string>{"all"}) return {all_passes.begin(), all_passes.end()};
+  if (means_all("--passes", names)) return {all_passes.begin(), all_passes.end()};
   std::vector<Pass> passes;
   passes.reserve(names.size());
   for (const std::string& name : names) passes.push_back(parse_pass(name));
@@ -93,7 +102,7 @@ std::vector<Pass> parse_passes(const std::vector<std::string>& names) {
 
 std::vector<LayerId> parse_layers(const Network& network, const std::vector<std::string>& names) {
   std::vector<LayerId> ids;
-  const bool all = names == std::vector<std::string>{"all"};
+  const bool all = means_all("--layers", names);
   std::set<std::string> wanted;
   for (const std::string& name : names) {
     if (!all) wanted.merge(layers_called(network, name));

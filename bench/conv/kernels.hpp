@@ -19,6 +19,9 @@ struct Kernel {
 std::vector<Kernel> distinct_kernels(const Network& network, std::span<const Pass> passes,
                                      std::span<const LayerId> layers);
 
+/// Whether the names of an option are "all". Throws ConfigError where that stands beside others.
+bool means_all(std::string_view option, const std::vector<std::string>& names);
+
 /// "all", or names of passes. Throws ConfigError.
 std::vector<Pass> parse_passes(const std::vector<std::string>& names);
 

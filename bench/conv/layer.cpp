@@ -67,7 +67,7 @@ LayerSelection parse_selection(const Context& context) {
 /// "all" stands for every network in configs/networks.
 std::vector<std::string> network_names(const Context& context) {
   const std::vector<std::string> names = context.list("network");
-  return names == std::vector<std::string>{"all"} ? config_names("networks") : names;
+  return means_all("--network", names) ? config_names("networks") : names;
 }
 
 /// As --fuse has them run.

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "backend/compute/bfloat16.hpp"
+#include "bench/conv/finding.hpp"
 #include "bench/conv/operand_sets.hpp"
 #include "bench/together.hpp"
+#include "bench/unsupported.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -126,11 +128,20 @@ Bytes memory_of(std::size_t n, DType dtype) {
   return Bytes((3 * 4 + low) * static_cast<double>(n));
 }
 
+/// Throws Unsupported if the node lacks the memory: of the arrays, and on the host of those that
+/// are compared.
+void expect_memory_for(Workbench& workbench, std::size_t n, DType dtype, int ranks_on_node) {
+  const Bytes all = memory_of(n, dtype);
+  const Bytes gradient(static_cast<double>(n) * sizeof(float));
+  expect_memory(workbench.device(), all, all - gradient, ranks_on_node);
+}
+
 /// On the worst of all ranks. Collective.
 double largest_error(Workbench& workbench, std::size_t n, DType dtype,
                      backend::Communicator& communicator) {
   double error = 0;
   together(communicator, [&] {
+    expect_memory_for(workbench, n, dtype, communicator.node_size());
     Arrays arrays(workbench, n, dtype);
     arrays.run();
     error = arrays.error();
@@ -158,14 +169,25 @@ Measurement time(Workbench& workbench, std::size_t n, DType dtype, const Sampler
                         [&] { return std::make_unique<Arrays>(workbench, n, dtype); });
 }
 
-}  // namespace
-
-Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype, const Sampler& sampler,
+Measurement check_and_time(Workbench& workbench, std::size_t n, DType dtype, const Sampler& sampler,
                            CacheState cache) {
   const double error = largest_error(workbench, n, dtype, sampler.communicator());
   Measurement measurement =
       error <= allowed_difference ? time(workbench, n, dtype, sampler, cache) : wrong_update(error);
   if (std::isfinite(error)) measurement.max_relative_error = error;
+  return measurement;
+}
+
+}  // namespace
+
+Measurement measure_update(Workbench& workbench, std::size_t n, DType dtype, const Sampler& sampler,
+                           CacheState cache) {
+  Measurement measurement;
+  try {
+    measurement = check_and_time(workbench, n, dtype, sampler, cache);
+  } catch (const Unsupported& error) {
+    measurement = unsupported(error);
+  }
   measurement.work = declared_work(n, dtype);
   measurement.implementation = implementation_of(workbench);
   return measurement;

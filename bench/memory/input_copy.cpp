@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend/compute/precision.hpp"
+#include "bench/conv/finding.hpp"
 #include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
@@ -87,12 +88,22 @@ class InputCopy {
   backend::Tensor device_;
 };
 
+/// Of both tensors, and on the host of what comes back from the device.
+void expect_memory_for(Workbench& workbench, const InputBatch& input, int ranks_on_node) {
+  const Bytes sent(static_cast<double>(input.host_bytes()));
+  const Bytes received(static_cast<double>(input.device_bytes()));
+  const bool apart = workbench.device().own_memory().has_value();
+  expect_memory(workbench.device(), apart ? received : sent + received,
+                received + (apart ? sent : Bytes(0)), ranks_on_node);
+}
+
 Measurement check_and_sample(Workbench& workbench, const InputBatch& input,
                              const Sampler& sampler) {
   backend::Communicator& communicator = sampler.communicator();
   std::optional<InputCopy> copy;
   double error = 0;
   together(communicator, [&] {
+    expect_memory_for(workbench, input, communicator.node_size());
     copy.emplace(workbench, input);
     copy->run();
     error = copy->error();

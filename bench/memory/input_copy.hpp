@@ -15,12 +15,15 @@ struct InputBatch {
   [[nodiscard]] std::size_t host_bytes() const {
     return sizeof(float) * static_cast<std::size_t>(batch * shape.elements());
   }
+  [[nodiscard]] std::size_t device_bytes() const {
+    return element_bytes(dtype) * static_cast<std::size_t>(batch * shape.elements());
+  }
 };
 
 /// The host-to-device copy of training (train::Program::set_input): plain f32 in host memory to the
 /// input tensor, which is plain too, in the network's precision. Neither is in the caches: loader
 /// threads wrote the batch while another was trained on. Checks every element first. The status is
-/// `unsupported` if the backend does not offer the precision.
+/// `unsupported` if the backend does not offer the precision, or memory does not suffice.
 Measurement measure_input_copy(Workbench& workbench, const InputBatch& input,
                                const Sampler& sampler);
 

@@ -10,6 +10,7 @@
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/combinations.hpp"
+#include "bench/memory/axes_of_operations.hpp"
 #include "bench/memory/host_latency.hpp"
 #include "bench/memory/named.hpp"
 #include "bench/memory/room.hpp"
@@ -97,6 +98,8 @@ constexpr std::array operations{Named<AddCells>{"chase", add_chases},
                                 Named<AddCells>{"page_reach", add_pages<measure_page_reach>}};
 
 std::vector<Cell> make_cells(Context& context) {
+  refuse_axes_without_effect(context,
+                             {{"chase_sizes", {"chase"}}, {"strides", {"chase", "levels"}}});
   const std::size_t beyond = beyond_caches(backend::last_level_cache());
   Selection selection{
       .chase_bytes = sizes_of(context, "chase_sizes", {.unit = 64, .beyond = beyond}),

@@ -12,6 +12,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/combinations.hpp"
 #include "bench/host_doubts.hpp"
+#include "bench/memory/axes_of_operations.hpp"
 #include "bench/memory/input_copy.hpp"
 #include "bench/memory/isa_axis.hpp"
 #include "bench/memory/named.hpp"
@@ -129,7 +130,14 @@ void add_input_cells(const Context& context, int threads, std::vector<Cell>& cel
 }
 
 std::vector<Cell> make_cells(Context& context) {
-  static_cast<void>(stream_codes(context));  // words that it does not know, even if h2d is all
+  const std::vector<std::string_view> streams = stream_operation_names();
+  refuse_axes_without_effect(context, {{"sizes", streams},
+                                       {"isa", streams},
+                                       {"stores", streams},
+                                       {"networks", {"h2d"}},
+                                       {"batch", {"h2d"}},
+                                       {"dtype", {"h2d"}},
+                                       {"backend", {"h2d"}}});
   std::vector<Cell> cells;
   for (const auto& [operation, threads] :
        combinations(context.list("operations"), context.integers("threads"))) {

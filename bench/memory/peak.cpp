@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +13,7 @@
 #include "bench/benchmark.hpp"
 #include "bench/combinations.hpp"
 #include "bench/host_doubts.hpp"
+#include "bench/memory/axes_of_operations.hpp"
 #include "bench/memory/host_peak.hpp"
 #include "bench/memory/isa_axis.hpp"
 #include "bench/memory/named.hpp"
@@ -157,31 +157,12 @@ constexpr std::array operations{Named<AddCells>{"fma", add_chains},
                                 Named<AddCells>{"intensity", add_arrays},
                                 Named<AddCells>{"gemm", add_products}};
 
-/// An axis that none of the operations has.
-void refuse_axes_without_effect(const Context& context) {
-  struct Axis {
-    const char* name;
-    std::vector<std::string> operations;
-  };
-  const std::vector<Axis> axes{{"isa", {"fma", "intensity"}},
-                               {"sizes", {"intensity"}},
-                               {"intensities", {"intensity"}},
-                               {"products", {"gemm"}},
-                               {"backend", {"gemm"}}};
-  const std::vector<std::string> chosen = context.list("operations");
-  for (const Axis& axis : axes) {
-    const bool has_effect = std::ranges::any_of(axis.operations, [&](const std::string& name) {
-      return std::ranges::find(chosen, name) != chosen.end();
-    });
-    if (has_effect || !context.given.contains(axis.name)) continue;
-    throw ConfigError(
-        fmt::format("--{} has no effect on --operations {}. Leave it out, or add {} there.",
-                    axis.name, context.value("operations"), fmt::join(axis.operations, " or ")));
-  }
-}
-
 std::vector<Cell> make_cells(Context& context) {
-  refuse_axes_without_effect(context);
+  refuse_axes_without_effect(context, {{"isa", {"fma", "intensity"}},
+                                       {"sizes", {"intensity"}},
+                                       {"intensities", {"intensity"}},
+                                       {"products", {"gemm"}},
+                                       {"backend", {"gemm"}}});
   std::vector<Cell> cells;
   for (const std::string& operation : context.list("operations")) {
     const AddCells add = value_of<AddCells>(operation, operations, "--operations");

@@ -23,6 +23,9 @@ struct Opened {
 };
 
 Opened open(const Context& context, int threads) {
+  if (context.given.contains("backend")) {
+    static_cast<void>(find_backend(context.value("backend")));  // throws for one not in this build
+  }
   try {
     auto device = open_device(context.value("backend"), threads, context.communicator->gpu());
     return {std::make_shared<Workbench>(std::move(device), open_device("reference", 1), threads),

@@ -116,6 +116,12 @@ StreamOperation stream_operation(std::string_view name, const StreamCode& code) 
   return operation;
 }
 
+std::vector<std::string_view> stream_operation_names() {
+  std::vector<std::string_view> names;
+  for (const Shape& shape : shapes) names.push_back(shape.name);
+  return names;
+}
+
 std::string widest_instruction_set() {
   const auto kernels = backend::simd::array_kernels();
   return kernels.empty() ? "best" : std::string(kernels.back().isa);

@@ -35,6 +35,9 @@ struct StreamCode {
 /// build has no such code.
 StreamOperation stream_operation(std::string_view name, const StreamCode& code = {});
 
+/// copy, scale, …
+std::vector<std::string_view> stream_operation_names();
+
 /// The widest instruction set that loops are written for here; "best" where there is none.
 std::string widest_instruction_set();
 

@@ -76,6 +76,66 @@ class BadInput(ProgramTest):
                 result = run("bench", benchmark, "--sizes=" + size)
                 self.assert_refused(result, 2, "--sizes is " + size, '"25 MB"')
 
+    def test_sizes_that_no_whole_number_counts(self):
+        for words in (["memory", "--operations", "copy", "--sizes"], ["peak", "--operations", "intensity", "--sizes"],
+                      ["latency", "--operations", "chase", "--chase-sizes"], ["latency", "--strides"],
+                      ["update", "--backend", BACKEND, "--sizes"], ["comm", "--sizes"]):
+            result = run("bench", *words, "9999999999999 TB")
+            self.assert_refused(result, 2, f"{words[-1]} is 9999999999999 TB (too large)")
+        huge = ["choose", "--network", "alexnet", "--kernels", self.folder, "--workspace", "1e19 B"]
+        self.assert_refused(run(*huge), 2)
+
+    def test_more_than_the_memory_is_a_row_that_says_so(self):
+        for words in (["memory", "--operations", "h2d", "--networks", "alexnet", "--batch", "200000000"],
+                      ["update", "--sizes", "1000 TB"]):
+            result = run("bench", *words, "--backend", BACKEND)
+            self.assert_refused(result, 5, "nothing was measured")
+            self.assertRegex(result.stdout, "its tensors and workspace take .* are free")
+        if MPIEXEC:
+            result = run("bench", "comm", "--sizes", "1000 TB", ranks=2)
+            self.assertEqual(result.returncode, 5, result.stderr)
+            self.assertRegex(result.stdout, "its buffers take .* are free")
+
+    def test_an_empty_value_is_refused(self):
+        bench = ["bench", "conv", "--backend", BACKEND, "--network", self.network]
+        choose = ["choose", "--network", "alexnet", "--kernels", self.folder]
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1"]
+        for words in ([*bench, "-o"], [*bench, "--list"], [*bench, "--cluster"], [*choose, "--workspace"],
+                      [*choose, "-o"], [*predict, "--inter-node-bandwidth"], [*predict, "-o"], ["report"],
+                      ["calibrate"], ["run", "quickstart", "--data"]):
+            for nothing in ["", " "]:
+                result = run(*words, nothing)
+                self.assert_refused(result, 2, "the value is empty. Write one, or leave the option out")
+                self.assertEqual(result.stdout, "")
+
+    def test_an_option_given_twice(self):
+        for words in (["bench", "gemm", "--sizes", "8x8x8", "--sizes", "9x9x9"],
+                      ["predict", "--network", "alexnet", "--network", "vgg16"]):
+            self.assert_refused(run(*words), 2, f"{words[-2]} is given 2 times", "commas")
+
+    def test_one_value_where_one_is_taken(self):
+        self.assert_refused(self.conv(self.network, "--threads", "1,2"), 2, '--threads is "1,2"', "one number is taken")
+        result = run("bench", "memory", "--operations", "h2d", "--backend", BACKEND, "--dtype", "bf16,f16")
+        self.assert_refused(result, 2, '"bf16,f16" is a list, where one precision is taken')
+        self.assert_refused(self.conv(self.network, "--precision", "inf"), 2, "inf is no finite number above 0")
+
+    def test_all_stands_alone(self):
+        for words in (["--layers", "all,conv1"], ["--layers", "conv1,all"], ["--passes", "all,forward"]):
+            self.assert_refused(self.conv(self.network, *words), 2, words[0], '"all" stands alone')
+        result = run("bench", "conv", "--backend", BACKEND, "--network", "all,alexnet")
+        self.assert_refused(result, 2, "--network", '"all" stands alone')
+
+    def test_options_without_effect_on_the_operations(self):
+        for words in (["memory", "--operations", "h2d", "--isa", "avx2"], ["memory", "--operations", "h2d", "--stores", "ordinary"],
+                      ["memory", "--operations", "copy", "--batch", "8"], ["peak", "--operations", "fma", "--intensities", "1"],
+                      ["latency", "--operations", "line", "--strides", "64 B"]):
+            result = run("bench", *words)
+            self.assert_refused(result, 2, f"{words[3]} has no effect on --operations {words[2]}")
+
+    def test_a_list_of_the_other_kind(self):
+        result = run("bench", "conv", "--backend", BACKEND, "--list", "deepbench")
+        self.assert_refused(result, 2, "deepbench.yaml holds matrix products")
+
     def test_a_data_set_that_cannot_be_made_leaves_nothing(self):
         out = self.folder / "deep" / "data"
         result = run("data", "make", "--out", out, "--pictures", 2, "--classes", 2, "--width", 96,
@@ -209,6 +269,10 @@ class BadInput(ProgramTest):
         absent = any(line.split()[:1] == ["cuda"] and "not in this build" in line for line in told)
         words = ["bench", "e2e", "--network", self.network, "--data", self.folder / "nowhere"]
         for name, code in ([("cuda", 6)] if absent else []) + [("abacus", 2)]:
+            for operation in [["gemm"], ["conv"], ["peak", "--operations", "gemm"]]:
+                result = run("bench", *operation, "--backend", name)
+                self.assert_refused(result, code, name, "--backend")
+                self.assertEqual(result.stdout, "")
             for ranks in [0, 2] if MPIEXEC else [0]:
                 result = run(*words, "--backend", name, ranks=ranks, timeout=60)
                 self.assert_refused(result, code, name, "--backend")
@@ -298,6 +362,18 @@ class BadInput(ProgramTest):
         report = run("report", self.folder, "-o", self.folder / "report")
         self.assert_refused(report, 2, "phases.png is there", "no page lies beside it")
         self.assertEqual([path.read_text() for path in mine.values()], ["mine"] * 3)
+
+    def test_results_of_two_machines_are_not_reported_as_one(self):
+        conv = self.folder / "conv.jsonl"
+        self.assertEqual(self.conv(self.network, "--algorithms", "all", "-o", conv).returncode, 0)
+        header, *rows = conv.read_text().splitlines()
+        header = json.loads(header)
+        header["environment"]["host_hash"] = "another"
+        other = self.folder / "other.jsonl"
+        other.write_text("\n".join([json.dumps(header), *rows]) + "\n")
+        result = run("report", conv, other, "-o", self.folder / "report")
+        self.assert_refused(result, 2, "different hosts", "Give the results of one")
+        self.assertFalse((self.folder / "report").exists())
 
     def test_pages_by_layer_are_replaced_and_nothing_else_is(self):
         conv = self.folder / "conv.jsonl"

@@ -168,6 +168,13 @@ class Cli(ProgramTest):
         self.assertAlmostEqual(placed["share_of_roofline"] / conv["share_of_roofline"], 1, delta=1e-9)
         self.assertIn("algorithmic_work", conv)
 
+    def test_a_table_of_one_row_says_what_it_is_of(self):
+        result = run("bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10", "--max-time", 0.02)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        above, _, row = result.stdout.splitlines()[-3:]
+        self.assertIn(f"in all rows: backend {BACKEND}, cache cold, dtype f32", above)
+        self.assertIn("gemm/kernel:gemm_m8_n9_k10_", row)
+
     def test_bench_gemm_results_are_checked_and_compared(self):
         out = self.folder / "gemm.jsonl"
         words = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10:nt,4x4x4:b3,8x8x8", "--max-time", 0.02]

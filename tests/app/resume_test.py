@@ -42,6 +42,20 @@ class Resume(ProgramTest):
     def conv(self, *more):
         return run(*self.words, "--max-time", 0.02, "-o", self.out, *more)
 
+    def test_a_header_that_was_cut_short_is_in_nobody_s_way(self):
+        self.assertEqual(self.conv("--benchmark_filter=forward").returncode, 0)
+        whole = self.out.read_text()
+        rows = len(rows_of(self.out))
+        for length in [1, 20, 400]:
+            for more in [[], ["--resume"]]:
+                self.out.write_text(whole[:length])
+                result = self.conv("--benchmark_filter=forward", *more)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(len(rows_of(self.out)), rows)
+        self.out.write_text(whole[:400])
+        report = run("report", self.out, "-o", self.folder / "report")
+        self.assert_refused(report, 2, "holds no results. Remove it, or measure again")
+
     def test_nothing_is_measured_twice(self):
         first = self.conv("--benchmark_filter=forward")
         self.assertEqual(first.returncode, 0, first.stderr)
@@ -260,7 +274,7 @@ steps:
         self.assert_refused(run(*words, "--batch", 8, "--dtype", "bf16"), 2, "--batch, --dtype", "--suite quick")
         self.assert_refused(run(*words, "--benchmark_filter=x"), 2, "--benchmark_filter=x")
         self.assert_refused(run("bench", "conv", "--suite", "quik"), 2, "Did you mean \"quick\"?")
-        self.assert_refused(run("bench", "conv", "--suite", ""), 2, "--suite is \"\"")
+        self.assert_refused(run("bench", "conv", "--suite", ""), 2, "--suite: the value is empty")
         self.assertFalse(self.out.exists())
 
     def test_those_that_come_with_the_program_hold_convolutions_and_ceilings(self):

@@ -76,6 +76,14 @@ TEST(QuantityText, HasThreeOrFourDigitsAndTheFittingPrefix) {
   EXPECT_EQ(to_text(FlopsPerSecond(11.76e12)), "11.8 TFLOP/s");
 }
 
+TEST(QuantityText, DataAreFewerThanAWholeNumberCanCount) {
+  EXPECT_EQ(parsed<Bytes>("9e18 B"), 9e18);
+  for (const char* text : {"9223372036854775808 B", "9999999999999 TB", "1e300 TiB", "-1e20 B"}) {
+    expect_contains(refusal<Bytes>(text), "too large");
+  }
+  EXPECT_EQ(parsed<FlopsPerSecond>("9e18 TFLOP/s"), 9e30);
+}
+
 TEST(QuantityText, RoundingUpCarriesIntoTheNextPrefix) {
   EXPECT_EQ(to_text(Seconds(0.99999e-3)), "1.000 ms");
   EXPECT_EQ(to_text(Seconds(9.99996e-3)), "10.00 ms");

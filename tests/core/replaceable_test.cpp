@@ -24,7 +24,7 @@ TEST(RefuseForeignFile, NamesTheFileAndWhatItShouldHaveBeen) {
       test::config_error([&] { refuse_foreign_file(thesis, "a poem", is_poem); });
   EXPECT_EQ(error, thesis.string() +
                        " is there and is not a poem, so it is not overwritten. Choose another "
-                       "name.");
+                       "name, or remove it if nobody needs it.");
 }
 
 TEST(RefuseForeignFile, LetsItsOwnKindAndNothingPass) {

@@ -10,6 +10,7 @@
 
 #include "core/build_id.hpp"
 #include "core/locked_results.hpp"
+#include "core/result_json.hpp"
 #include "tests/core/support.hpp"
 
 namespace dlscale {
@@ -55,6 +56,34 @@ class ResultResume : public testing::Test {
   TemporaryFolder folder_;
   std::filesystem::path file_ = folder_.path() / "conv.jsonl";
 };
+
+TEST_F(ResultResume, BeginsAnewWhereTheHeaderWasCut) {
+  write({measured(1)});
+  const std::string whole = test::read_file(file_);
+  const std::size_t header_end = whole.find('\n');
+  for (std::size_t length = 1; length < header_end; length += 53) {
+    (void)folder_.write("conv.jsonl", whole.substr(0, length));
+    const ResultHeader anew = header();
+    const ResumePoint point = find_resume_point(file_, anew);
+    EXPECT_EQ(point.opening, header_line(anew)) << length;
+    EXPECT_EQ(point.bytes, 0U);
+    EXPECT_TRUE(point.measurements.empty());
+  }
+}
+
+TEST_F(ResultResume, TakesNothingElseForACutHeader) {
+  write({measured(1)});
+  const std::string row = test::read_file(file_).substr(test::read_file(file_).find('\n') + 1);
+  for (const std::string& other :
+       {std::string("{\"bench\": 1}"), std::string("Thesis"), row.substr(0, 40),
+        std::string("{\"benchmark\":\"conv\",\"cells\":[]"),
+        std::string("{\"benchmark\":\"a b\"")}) {
+    EXPECT_FALSE(begins_header(other)) << other;
+    (void)folder_.write("conv.jsonl", other);
+    expect_contains(config_error([&] { (void)find_resume_point(file_, header()); }),
+                    "is not a result file");
+  }
+}
 
 TEST_F(ResultResume, GoesOnWhereTheFileEnds) {
   write({measured(1), measured(2)});

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -15,6 +16,17 @@ MemoryDims library_weight_dims(const OperationSpec& spec, const Convolution& kin
   const auto [outputs, inputs, height, width] = weight_dims(spec);
   if (kind.groups == 1) return {outputs, inputs, height, width};
   return {kind.groups, outputs / kind.groups, inputs, height, width};
+}
+
+/// The library says only that it has none, whatever the reason; the commonest are known.
+void expect_shape_for_winograd(const Convolution& kind) {
+  if (kind.groups != 1) {
+    throw Unsupported(fmt::format("{} groups: Winograd by oneDNN needs 1", kind.groups));
+  }
+  if (kind.stride != 1) throw Unsupported(fmt::format("stride {}: Winograd needs 1", kind.stride));
+  if (kind.kernel_h == 1 && kind.kernel_w == 1) {
+    throw Unsupported("kernel 1 x 1: Winograd saves nothing on single points");
+  }
 }
 
 ConvolutionGeometry geometry_of(const Convolution& kind) {
@@ -160,6 +172,9 @@ class ConvolutionAssembler {
 
 void assemble_convolution(Assembly& assembly, const Convolution& kind,
                           const ConvolutionMethods& methods) {
+  const bool by_winograd =
+      std::ranges::any_of(methods, [](ConvolutionMethod method) { return method != direct; });
+  if (by_winograd) expect_shape_for_winograd(kind);
   ConvolutionAssembler(assembly, kind, methods).assemble();
 }
 

@@ -198,8 +198,9 @@ class OneDnnDevice final : public HostDevice {
 
   [[noreturn]] static void throw_error(const dnnl::error& error, const std::string& what) {
     if (error.status == dnnl_unimplemented) {
-      throw Unsupported(fmt::format("oneDNN {} on {} does not offer {}: {}", library_version(),
-                                    instruction_set(), what, error.what()));
+      // What the library says besides is that it could make no primitive, whatever the reason.
+      throw Unsupported(fmt::format("oneDNN {} on {} does not offer {}", library_version(),
+                                    instruction_set(), what));
     }
     throw LibraryError(fmt::format("oneDNN {}: {}: {} (status {})", library_version(), what,
                                    error.what(), static_cast<int>(error.status)));

@@ -72,6 +72,20 @@ TEST(RunnerNames, TellAnInstructionSetFromNone) {
   EXPECT_EQ(named[1].name, "memory/copy/bytes:4096/isa:avx2");
 }
 
+TEST(RunnerNames, TellWhatASingleCellIs) {
+  const Cell only = cell({{"kernel", "gemm m64"}, {"dtype", "f32"}, {"threads", "1"}});
+  EXPECT_EQ(names({only}), (std::vector<std::string>{"conv/kernel:gemm_m64"}));
+  EXPECT_EQ(same_in_all({only}), "dtype f32, threads 1");
+}
+
+TEST(RunnerNames, LeaveOutOfWhatIsCommonWhatSomeCellsLack) {
+  EXPECT_EQ(same_in_all({cell({{"a", "1"}, {"b", "2"}, {"pass", "forward"}}),
+                         cell({{"a", "1"}, {"pass", "forward"}}),
+                         cell({{"a", "1"}, {"b", "2"}, {"pass", "forward"}})}),
+            "a 1");
+  EXPECT_EQ(same_in_all({}), "");
+}
+
 TEST(RunnerNames, JoinTheAxesThatTellCellsApart) {
   const auto result = names({cell({{"network", "resnet50"},
                                    {"layer", "res2a"},

@@ -56,6 +56,8 @@ TEST(BenchLatency, RefusesWhatItCannotMeasure) {
     return config_error([&] { cells(values); });
   };
   EXPECT_TRUE(contains(refusal({{"operations", "chases"}}), "chase"));
+  EXPECT_TRUE(contains(refusal({{"operations", "levels"}, {"chase_sizes", "4 KiB"}}),
+                       "--chase-sizes has no effect"));
   EXPECT_TRUE(contains(refusal({{"pages", "gigantic"}}), "huge"));
   EXPECT_TRUE(contains(refusal({{"strides", "4 B"}}), "8 bytes"));
   EXPECT_TRUE(contains(refusal({{"strides", "0 B"}}), "8 bytes"));

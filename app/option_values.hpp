@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace dlscale::app {
+
+/// Has every option of the command, and of the commands below it, refuse an empty value, as
+/// `-o "$FOLDER"` has it where the variable is not set: nothing would be written, no limit would
+/// hold. To be called when all options are declared.
+void refuse_empty_values(CLI::App& command);
+
+/// A sentence on an option of the command that takes one value and was given several times; empty
+/// where there is none.
+std::string given_twice(const CLI::App& command);
+
+}  // namespace dlscale::app
