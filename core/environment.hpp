@@ -13,9 +13,9 @@ struct Environment {
   std::string affinity;  ///< cores this process may use, "0-1"
   std::string kernel;
   std::string governor;  ///< cpufreq governor, or "unknown"
-  /// What arithmetic makes of numbers too small for the usual form, by the control word of the
-  /// thread that asks, which those it starts inherit: "kept"; "flushed to zero", as results, "taken
-  /// as zero", as operands, or both. Empty where no such word is read, and in older files.
+  /// What arithmetic makes of numbers too small for the usual form, on the thread that asks, whose
+  /// settings those it starts inherit: "kept"; "flushed to zero", as results, "taken as zero", as
+  /// operands, or both. Empty in older files.
   std::string denormals;
   double memory_bytes = 0;
   std::string compiler;

@@ -2,16 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <unistd.h>
-#if defined(__SSE__)
-#include <pmmintrin.h>
-#endif
 
-#include <bit>
 #include <cctype>
 #include <csignal>
-#include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -142,40 +136,6 @@ TEST(Environment, DescribesThisMachine) {
   gethostname(name, sizeof name - 1);
   EXPECT_EQ(environment.host_hash.find(name), std::string::npos);
 }
-
-#if defined(__SSE__)
-/// The control word of the processor, as it was before.
-class ControlWord {
- public:
-  explicit ControlWord(unsigned bits) { _mm_setcsr(before_ | bits); }
-  ~ControlWord() { _mm_setcsr(before_); }
-  ControlWord(const ControlWord&) = delete;
-  ControlWord& operator=(const ControlWord&) = delete;
-
- private:
-  unsigned before_ = _mm_getcsr();
-};
-
-/// By what is computed: half of the smallest normal number is a denormal.
-TEST(Environment, TellsWhatBecomesOfDenormals) {
-  const auto told = [](unsigned bits) {
-    const ControlWord word(bits);
-    const volatile float smallest = std::numeric_limits<float>::min();
-    const volatile float denormal = std::numeric_limits<float>::denorm_min();
-    // By their bits: a comparison would take a denormal as zero, too.
-    const bool results_kept = std::bit_cast<std::uint32_t>(smallest / 2) != 0;
-    const bool operands_kept = std::bit_cast<std::uint32_t>(denormal * 1e10F) != 0;
-    const std::string text = capture_environment().denormals;
-    EXPECT_EQ(text.find("flushed to zero") == std::string::npos, results_kept) << text;
-    EXPECT_EQ(text.find("taken as zero") == std::string::npos, operands_kept) << text;
-    return text;
-  };
-  EXPECT_EQ(told(0), "kept");
-  EXPECT_EQ(told(_MM_FLUSH_ZERO_ON), "flushed to zero");
-  EXPECT_EQ(told(_MM_DENORMALS_ZERO_ON), "taken as zero");
-  EXPECT_EQ(told(_MM_FLUSH_ZERO_ON | _MM_DENORMALS_ZERO_ON), "flushed to zero, taken as zero");
-}
-#endif
 
 TEST(Environment, KnowsHowItWasBuilt) {
   const BuildInfo build = build_info();

@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, Stream,
                          testing::Values("copy", "scale", "add", "triad", "sum", "fill"));
 
 /// A pass that takes next to nothing, whatever the size of the array: there is nothing left to do
-/// after the first.
+/// after the first. On one thread, which waits for no other.
 TEST(Stream, IsTimedOverSoManyPassesThatASampleIsLong) {
   static std::atomic<int> calls;
   StreamOperation quick = stream_operation("fill");
@@ -85,7 +85,7 @@ TEST(Stream, IsTimedOverSoManyPassesThatASampleIsLong) {
   quick.expected = [](double, double) { return 3.0; };
   const auto group = backend::local_group(1);
   const Measurement result =
-      measure_stream(quick, std::size_t{1} << 20, 2, Sampler(*group.front(), few_samples()));
+      measure_stream(quick, std::size_t{1} << 20, 1, Sampler(*group.front(), few_samples()));
   EXPECT_NE(result.status, Status::wrong) << result.reason;
   EXPECT_GT(calls, 1000);
 }
