@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/error.hpp"
+#include "core/usable_rows.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -29,8 +30,9 @@ void for_each_row(std::span<const ResultFile> results, std::string_view benchmar
   for (const ResultFile& file : results) {
     for (const Measurement& measurement : file.measurements) {
       const auto time = measurement.series.find("time");
-      const bool usable = measurement.benchmark == benchmark && measurement.work &&
-                          time != measurement.series.end() && time->second.summary.median > 0 &&
+      const bool usable = measurement.benchmark == benchmark && is_timed(measurement) &&
+                          measurement.work && time != measurement.series.end() &&
+                          time->second.summary.median > 0 &&
                           has(measurement, "threads", std::to_string(threads)) &&
                           has(measurement, "ranks_on_node", "1") && !on_device(measurement);
       if (usable) visit(measurement, Seconds(time->second.summary.median));

@@ -124,6 +124,24 @@ TEST(MeasuredRoofline, HasTheCeilingsOfInstructionSetsBelowItsPeak) {
   EXPECT_DOUBLE_EQ(roofline.ceilings()[1].rate.si(), 6e10);
 }
 
+/// Of a run that a signal ended the samples so far are kept: too few, and of any speed.
+TEST(MeasuredRoofline, CountsNoRowThatWasInterruptedOrIsWrong) {
+  for (const Status status : {Status::interrupted, Status::wrong, Status::unsupported}) {
+    auto results = two_levels();
+    Measurement product = results.back().measurements.front();
+    product.work = Work{Flops(1e11), Bytes(1e3)};
+    Measurement isa = chains("avx512", "f32", 1e13);
+    Measurement near = memory("copy", 5e5, 1e12);
+    Measurement far = memory("copy", 5e8, 1e12);
+    for (Measurement* row : {&product, &isa, &near, &far}) row->status = status;
+    results.push_back(synthetic::file("ended.jsonl", {product, isa, near, far}));
+    const auto roofline = measured_roofline(results, {}, 1);
+    EXPECT_DOUBLE_EQ(roofline.peak().si(), 1e11);
+    EXPECT_DOUBLE_EQ(roofline.levels().front().bandwidth.si(), 1e11);
+    EXPECT_DOUBLE_EQ(roofline.levels().back().bandwidth.si(), 1e10);
+  }
+}
+
 TEST(Traffic, CrossesEveryLevelUpToTheOneThatHoldsIt) {
   const HierarchicalRoofline roofline(FlopsPerSecond(1e11),
                                       {{"near", Bytes(1e5), BytesPerSecond(1e11)},
