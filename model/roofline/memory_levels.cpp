@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -117,11 +118,23 @@ void merge_slower_into_next(std::vector<MemoryLevel>& levels) {
   }
 }
 
-/// The sets from which on memory is measured; none: those behind the caches are not known.
-std::optional<double> first_beyond(const Curve& curve, std::optional<Bytes> last_cache) {
+/// What is measured of memory, and the last cache before it.
+struct Memory {
+  Stretch stretch;
+  double cache;  ///< bytes
+};
+
+/// None: which sets are behind the caches is not known.
+std::optional<Memory> memory_of(const Curve& curve, std::optional<Bytes> last_cache) {
   if (!last_cache) return std::nullopt;
   const auto first = curve.lower_bound(sets_beyond_a_cache * last_cache->si());
-  return first == curve.end() ? std::nullopt : std::optional(first->first);
+  if (first == curve.end()) return std::nullopt;
+  return Memory{{first->first, curve.rbegin()->first}, last_cache->si()};
+}
+
+MemoryLevel level_over(const Stretch& stretch, std::span<const MeasuredBandwidth> measured,
+                       std::string name) {
+  return {std::move(name), Bytes(stretch.last), sustained(measured, stretch.first, stretch.last)};
 }
 
 }  // namespace
@@ -136,25 +149,23 @@ std::vector<MemoryLevel> levels_of(const std::vector<MeasuredBandwidth>& measure
   const Curve highest = highest_at_each_set(measured);
   Curve curve = without_outliers(highest);
   raise_to_larger_sets(curve);
-  const std::optional<double> beyond = first_beyond(highest, last_cache);
-  if (beyond) curve.erase(curve.find(*beyond), curve.end());
+  const std::optional<Memory> memory = memory_of(highest, last_cache);
+  if (memory) curve.erase(curve.find(memory->stretch.first), curve.end());
   std::vector<Stretch> stretches = stretches_of(curve, tolerance);
-  const Stretch memory = beyond ? Stretch{*beyond, highest.rbegin()->first} : stretches.back();
-  if (!beyond) stretches.pop_back();
+  const Stretch last = memory ? memory->stretch : stretches.back();
+  if (!memory) stretches.pop_back();
 
   std::vector<MemoryLevel> levels;
   for (const Stretch& stretch : stretches) {
     const bool is_plateau = stretch.last >= 2 * stretch.first;
-    const bool is_behind = beyond && stretch.first > last_cache->si();
-    if (!is_plateau || is_behind) continue;
-    levels.push_back(
-        {"cache", Bytes(stretch.last), sustained(measured, stretch.first, stretch.last)});
+    const bool is_behind = memory && stretch.first > memory->cache;
+    if (is_plateau && !is_behind) levels.push_back(level_over(stretch, measured, "cache"));
   }
-  levels.push_back({beyond ? memory_name : farthest_name, Bytes(memory.last),
-                    sustained(measured, memory.first, memory.last)});
+  levels.push_back(level_over(last, measured, memory ? memory_name : farthest_name));
   merge_slower_into_next(levels);
-  for (std::size_t i = 0; i + 1 < levels.size(); ++i)
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
     levels[i].name = fmt::format("level {}", i + 1);
+  }
   return levels;
 }
 
