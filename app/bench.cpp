@@ -18,11 +18,13 @@
 #include "app/session.hpp"
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
+#include "backend/host/host.hpp"
 #include "bench/together.hpp"
 #include "core/build_id.hpp"
 #include "core/interrupt.hpp"
 #include "core/measurement.hpp"
 #include "core/result_json.hpp"
+#include "model/roofline/measured_roofline.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -106,6 +108,9 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
     header.run["ceilings"] = fmt::format("{}", fmt::join(options.shares.ceilings, ","));
   }
   if (shares) header.run["ceilings_hash"] = shares->hash();
+  if (const Bytes cache = backend::last_level_cache(); cache > Bytes(0)) {
+    header.run[std::string(model::last_level_cache_fact)] = fmt::format("{:.0f} B", cache.si());
+  }
   header.run["build"] = build_id();
   header.environment = capture_environment();
   header.environment.libraries = library_versions(context);

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
+#include "model/roofline/memory_levels.hpp"
 #include "report/json/fields.hpp"
 #include "report/kernel_cells.hpp"
 #include "report/numbers.hpp"
@@ -30,7 +31,14 @@ Table ceilings_table(const HierarchicalRoofline& roofline) {
   }
   table.notes = {
       "peak: the highest rate of operations really executed among the results given; the last "
-      "level holds all that is larger"};
+      "level holds all that is larger",
+      "of a level: the median over its working sets of the fastest kind of pass"};
+  if (roofline.levels().back().name != model::memory_name) {
+    table.notes.push_back(fmt::format(
+        "{}: the results have no working set that is known to be {} times the last-level cache, so "
+        "that a part of it may have come from there. Measure: dlscale bench memory --sizes sweep",
+        model::farthest_name, model::sets_beyond_a_cache));
+  }
   return table;
 }
 

@@ -1,10 +1,7 @@
 #include "model/roofline/ceilings.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
-#include <map>
 
 #include "core/error.hpp"
 
@@ -66,38 +63,6 @@ Seconds HierarchicalRoofline::time_based(const Work& work, Bytes working_set) co
 
 Bytes HierarchicalRoofline::least_bytes(std::size_t level) const {
   return levels_.at(level).bandwidth * launch_;
-}
-
-std::vector<MemoryLevel> levels_of(std::vector<MeasuredBandwidth> measured, double tolerance) {
-  std::map<double, double> highest;
-  for (const MeasuredBandwidth& point : measured) {
-    double& best = highest[point.working_set.si()];
-    best = std::max(best, point.bandwidth.si());
-  }
-  // What a larger working set still reaches, a smaller one could.
-  double reached = 0;
-  for (auto point = highest.rbegin(); point != highest.rend(); ++point) {
-    reached = point->second = std::max(point->second, reached);
-  }
-  std::vector<MemoryLevel> levels;
-  for (auto first = highest.begin(); first != highest.end();) {
-    const auto last = std::find_if(first, highest.end(), [&](const auto& point) {
-      return point.second < (1 - tolerance) * first->second;
-    });
-    const double end = std::prev(last)->first;
-    const bool is_last = last == highest.end();
-    if (end >= 2 * first->first || is_last) {
-      levels.push_back(
-          {fmt::format("level {}", levels.size() + 1), Bytes(end), BytesPerSecond(first->second)});
-    }
-    first = last;
-  }
-  if (levels.empty()) {
-    throw ConfigError(
-        "no bandwidth was measured over a range of working sets, so that the levels of the memory "
-        "are unknown. Measure them: dlscale bench memory.");
-  }
-  return levels;
 }
 
 }  // namespace dlscale::model

@@ -10,7 +10,7 @@ namespace dlscale::model {
 
 /// A level of the memory: what fits into `capacity` moves at `bandwidth`.
 struct MemoryLevel {
-  std::string name;  ///< "L1", "L2", "DRAM"
+  std::string name;  ///< "L1", "L2", "memory"
   Bytes capacity;    ///< of the last level: what the machine has
   BytesPerSecond bandwidth;
 };
@@ -68,18 +68,5 @@ class HierarchicalRoofline {
   Seconds launch_;
   std::vector<ArithmeticCeiling> ceilings_;
 };
-
-/// What was measured over one working set.
-struct MeasuredBandwidth {
-  Bytes working_set;
-  BytesPerSecond bandwidth;
-};
-
-/// Levels out of measured bandwidths: the highest at each working set, then stretches over which it
-/// stays within `tolerance` of the highest of the stretch (the plateaus of the Empirical Roofline
-/// Toolkit). A stretch must span a factor of two in working set, or it is the fall from one plateau
-/// to the next; but the last is kept. Bandwidths that grow with the working set (start-up of short
-/// passes) belong to the level above. Throws ConfigError if nothing is left.
-std::vector<MemoryLevel> levels_of(std::vector<MeasuredBandwidth> measured, double tolerance = 0.2);
 
 }  // namespace dlscale::model

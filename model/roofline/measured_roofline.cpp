@@ -6,9 +6,13 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "core/usable_rows.hpp"
+#include "model/roofline/memory_levels.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -29,8 +33,9 @@ void for_each_row(std::span<const ResultFile> results, std::string_view benchmar
   for (const ResultFile& file : results) {
     for (const Measurement& measurement : file.measurements) {
       const auto time = measurement.series.find("time");
-      const bool usable = measurement.benchmark == benchmark && measurement.work &&
-                          time != measurement.series.end() && time->second.summary.median > 0 &&
+      const bool usable = measurement.benchmark == benchmark && is_timed(measurement) &&
+                          measurement.work && time != measurement.series.end() &&
+                          time->second.summary.median > 0 &&
                           has(measurement, "threads", std::to_string(threads)) &&
                           has(measurement, "ranks_on_node", "1") && !on_device(measurement);
       if (usable) visit(measurement, Seconds(time->second.summary.median));
@@ -65,16 +70,50 @@ FlopsPerSecond fastest_kernel(std::span<const ResultFile> results,
   return fastest;
 }
 
-std::vector<MeasuredBandwidth> bandwidths(std::span<const ResultFile> results, int threads) {
+/// Of bench memory: the pass over arrays, if the row is of one.
+std::optional<std::string> pass_of(const Measurement& measurement) {
   constexpr std::array passes{"copy", "scale", "add", "triad"};
+  const auto found = std::ranges::find_if(
+      passes, [&](const char* operation) { return has(measurement, "operation", operation); });
+  return found == passes.end() ? std::nullopt : std::optional<std::string>(*found);
+}
+
+std::vector<MeasuredBandwidth> bandwidths(std::span<const ResultFile> results, int threads) {
   std::vector<MeasuredBandwidth> measured;
   for_each_row(results, "memory", threads, [&](const Measurement& measurement, Seconds time) {
-    const bool is_pass = std::ranges::any_of(
-        passes, [&](const char* operation) { return has(measurement, "operation", operation); });
     const Bytes bytes = measurement.work->bytes;
-    if (is_pass) measured.push_back({bytes, bytes / time});
+    if (const auto pass = pass_of(measurement)) measured.push_back({bytes, bytes / time, *pass});
   });
   return measured;
+}
+
+/// Files of earlier versions do not say it, but the arrays of a whole sweep end at four times it.
+std::optional<Bytes> cache_of_sweep(const ResultFile& file) {
+  const auto sizes = file.header.run.find("sizes");
+  if (!file.complete || sizes == file.header.run.end() || sizes->second != "sweep") return {};
+  Bytes largest;
+  for (const Measurement& measurement : file.measurements) {
+    if (!pass_of(measurement)) continue;
+    const std::string where = fmt::format("{}: bytes of a row", file.path.string());
+    largest = std::max(largest, parse_quantity<Bytes>(measurement.axis("bytes") + " B", where));
+  }
+  return largest > Bytes(0) ? std::optional(0.25 * largest) : std::nullopt;
+}
+
+/// The last-level cache of the machine that the passes over memory are of, the largest that a file
+/// says; none: none says it.
+std::optional<Bytes> last_level_cache(std::span<const ResultFile> results) {
+  std::optional<Bytes> largest;
+  for (const ResultFile& file : results) {
+    if (file.header.benchmark != "memory") continue;
+    const auto told = file.header.run.find(std::string(last_level_cache_fact));
+    const std::string where = fmt::format("{}: {}", file.path.string(), last_level_cache_fact);
+    const std::optional<Bytes> cache =
+        told == file.header.run.end() ? cache_of_sweep(file)
+                                      : std::optional(parse_quantity<Bytes>(told->second, where));
+    if (cache) largest = std::max(largest.value_or(Bytes()), *cache);
+  }
+  return largest;
 }
 
 /// What arithmetic reaches: the highest is the peak.
@@ -93,7 +132,7 @@ std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads) {
   std::vector<ArithmeticCeiling> ceilings = arithmetic(results, samples, threads);
-  std::vector<MeasuredBandwidth> measured = bandwidths(results, threads);
+  const std::vector<MeasuredBandwidth> measured = bandwidths(results, threads);
   if (measured.empty() || ceilings.empty()) {
     throw ConfigError(fmt::format(
         "the results hold no {} with --threads {} on a rank alone, so that the roofline is "
@@ -104,7 +143,7 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
   }
   const FlopsPerSecond peak = ceilings.front().rate;
   ceilings.erase(ceilings.begin());
-  return {peak, levels_of(std::move(measured)), {}, std::move(ceilings)};
+  return {peak, levels_of(measured, last_level_cache(results)), {}, std::move(ceilings)};
 }
 
 std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,

@@ -9,11 +9,15 @@
 
 namespace dlscale::model {
 
+/// Of a result file's header, what its run found: the last-level cache, such as "33554432 B".
+inline constexpr std::string_view last_level_cache_fact = "last_level_cache";
+
 /// The ceilings that `threads` threads of a rank alone on the processor reached in f32: the levels
-/// of bench memory (copy, scale, add, triad), and as peak the highest rate of operations really
-/// executed, of bench peak, of bench gemm or of the algorithms among `samples`. Below it stand the
-/// ceilings of bench peak for other instruction sets, and that of the products and convolutions.
-/// Throws ConfigError that says what to measure where one is missing.
+/// of bench memory (copy, scale, add, triad; memory behind the caches if a file says how large the
+/// last one is, or swept to four times it: levels_of()), and as peak the highest rate of operations
+/// really executed, of bench peak, of bench gemm or of the algorithms among `samples`. Below it
+/// stand the ceilings of bench peak for other instruction sets, and that of the products and
+/// convolutions. Throws ConfigError that says what to measure where one is missing.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads);
 

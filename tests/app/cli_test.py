@@ -165,7 +165,9 @@ class Cli(ProgramTest):
         shown = run("roofline", "show", out, memory, gemm, peak, "--format", "json")
         self.assertEqual(shown.returncode, 0, shown.stderr)
         (conv,) = [row for row in rows[:-1] if row["axes"]["layer"] == "conv1"]
-        (placed,) = json.loads(shown.stdout)["kernels"]
+        roofline = json.loads(shown.stdout)
+        self.assertEqual(roofline["levels"][-1]["name"], "memory")  # as the run tells how large the last cache is
+        (placed,) = roofline["kernels"]
         self.assertAlmostEqual(placed["share_of_roofline"] / conv["share_of_roofline"], 1, delta=1e-9)
         self.assertIn("algorithmic_work", conv)
 

@@ -91,34 +91,5 @@ TEST(HierarchicalRoofline, RefusesLevelsOutOfOrder) {
   EXPECT_THROW(HierarchicalRoofline(FlopsPerSecond(std::nan("")), {near}), ConfigError);
 }
 
-TEST(Levels, AreThePlateausOfTheBandwidth) {
-  std::vector<MeasuredBandwidth> measured;
-  for (double size = 1e3; size < 1e9; size *= 2) {
-    const double plateau = size <= 32e3 ? 200e9 : size <= 1e6 ? 80e9 : 10e9;
-    const double start_up = size < 2e3 ? 0.5 : 1;  // short passes do not reach it
-    measured.push_back({Bytes(size), BytesPerSecond(plateau * start_up)});
-    measured.push_back({Bytes(size), BytesPerSecond(0.8 * plateau)});
-  }
-  const auto levels = levels_of(measured);
-  ASSERT_EQ(levels.size(), 3);
-  EXPECT_EQ(levels[0].capacity.si(), 32e3);
-  EXPECT_EQ(levels[0].bandwidth.si(), 200e9);
-  EXPECT_NEAR(levels[1].capacity.si(), 1e6, 0.5e6);
-  EXPECT_EQ(levels[1].bandwidth.si(), 80e9);
-  EXPECT_EQ(levels[2].bandwidth.si(), 10e9);
-  EXPECT_THROW((void)levels_of({}), ConfigError);
-}
-
-TEST(Levels, EndWithMemoryHoweverFewPointsItHas) {
-  const auto levels = levels_of({{Bytes(1e5), BytesPerSecond(2e11)},
-                                 {Bytes(1e6), BytesPerSecond(1.9e11)},
-                                 {Bytes(2e7), BytesPerSecond(6e10)},
-                                 {Bytes(3e8), BytesPerSecond(3e10)},
-                                 {Bytes(4e8), BytesPerSecond(2.9e10)}});
-  ASSERT_EQ(levels.size(), 2);
-  EXPECT_EQ(levels.back().bandwidth.si(), 3e10);
-  EXPECT_EQ(levels.back().capacity.si(), 4e8);
-}
-
 }  // namespace
 }  // namespace dlscale::model

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "model/roofline/memory_levels.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -122,6 +123,59 @@ TEST(MeasuredRoofline, HasTheCeilingsOfInstructionSetsBelowItsPeak) {
   EXPECT_DOUBLE_EQ(roofline.ceilings()[0].rate.si(), 1e11);
   EXPECT_EQ(roofline.ceilings()[1].name, "avx2");
   EXPECT_DOUBLE_EQ(roofline.ceilings()[1].rate.si(), 6e10);
+}
+
+/// A cache of 10 MB, from which sets of 20 MB still come in part.
+std::vector<ResultFile> with_a_fall() {
+  return {
+      synthetic::file("memory.jsonl", {memory("copy", 1e5, 1e11), memory("copy", 1e6, 1e11),
+                                       memory("copy", 2e7, 1.2e10), memory("copy", 3e7, 1.2e10),
+                                       memory("copy", 3.5e7, 1.2e10), memory("copy", 8e7, 1e10)}),
+      two_levels().back()};
+}
+
+TEST(MeasuredRoofline, TakesMemoryBehindTheCacheThatTheFileTells) {
+  const auto last_level = [](const std::vector<ResultFile>& results) {
+    return measured_roofline(results, {}, 1).levels().back();
+  };
+  auto results = with_a_fall();
+  EXPECT_EQ(last_level(results).name, farthest_name);
+  EXPECT_DOUBLE_EQ(last_level(results).bandwidth.si(), 1.2e10);
+  results.front().header.run[std::string(last_level_cache_fact)] = "10000000 B";
+  EXPECT_EQ(last_level(results).name, memory_name);
+  EXPECT_DOUBLE_EQ(last_level(results).bandwidth.si(), 1e10);
+  results.front().header.run[std::string(last_level_cache_fact)] = "some";
+  EXPECT_THROW((void)last_level(results), ConfigError);
+}
+
+TEST(MeasuredRoofline, KnowsThatAWholeSweepEndsAtFourTimesTheCache) {
+  auto results = with_a_fall();  // the largest arrays have 40 MB
+  const auto name = [&] { return measured_roofline(results, {}, 1).levels().back().name; };
+  results.front().header.run["sizes"] = std::string("sweep");
+  EXPECT_EQ(name(), memory_name);
+  results.front().complete = false;  // larger ones may be missing
+  EXPECT_EQ(name(), farthest_name);
+  results.front().complete = true;
+  results.front().header.run["sizes"] = std::string("64 KiB,40 MB");
+  EXPECT_EQ(name(), farthest_name);
+}
+
+/// Of a run that a signal ended the samples so far are kept: too few, and of any speed.
+TEST(MeasuredRoofline, CountsNoRowThatWasInterruptedOrIsWrong) {
+  for (const Status status : {Status::interrupted, Status::wrong, Status::unsupported}) {
+    auto results = two_levels();
+    Measurement product = results.back().measurements.front();
+    product.work = Work{Flops(1e11), Bytes(1e3)};
+    Measurement isa = chains("avx512", "f32", 1e13);
+    Measurement near = memory("copy", 5e5, 1e12);
+    Measurement far = memory("copy", 5e8, 1e12);
+    for (Measurement* row : {&product, &isa, &near, &far}) row->status = status;
+    results.push_back(synthetic::file("ended.jsonl", {product, isa, near, far}));
+    const auto roofline = measured_roofline(results, {}, 1);
+    EXPECT_DOUBLE_EQ(roofline.peak().si(), 1e11);
+    EXPECT_DOUBLE_EQ(roofline.levels().front().bandwidth.si(), 1e11);
+    EXPECT_DOUBLE_EQ(roofline.levels().back().bandwidth.si(), 1e10);
+  }
 }
 
 TEST(Traffic, CrossesEveryLevelUpToTheOneThatHoldsIt) {

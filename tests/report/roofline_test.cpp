@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
+#include "model/roofline/memory_levels.hpp"
+#include "report/placed_table.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -147,6 +150,23 @@ TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
   const auto json = nlohmann::json::parse(document.json);
   EXPECT_EQ(json.at("layers").at(0).at("candidates").at(1).at("fits"), false);
   EXPECT_EQ(json.at("workspace_limit_bytes"), 2e6);
+}
+
+TEST(CeilingTables, SayWhereTheLastLevelMayBeNoMemory) {
+  const model::KernelSample sample{case_by(lowering::Method::im2col), Seconds(1), {"net conv1"}};
+  const auto says_so = [&](const char* last) {
+    const model::HierarchicalRoofline roofline(
+        FlopsPerSecond(1e11),
+        {{"level 1", Bytes(1e6), BytesPerSecond(1e11)}, {last, Bytes(1e9), BytesPerSecond(1e10)}});
+    const std::vector placed{model::place(roofline, sample)};
+    const Table table = ceiling_tables(roofline, placed).front();
+    EXPECT_EQ(table.rows.back().front().text, last);
+    return std::ranges::any_of(table.notes, [](const std::string& note) {
+      return note.find("4 times the last-level cache") != std::string::npos;
+    });
+  };
+  EXPECT_FALSE(says_so(model::memory_name));
+  EXPECT_TRUE(says_so(model::farthest_name));
 }
 
 }  // namespace
