@@ -208,13 +208,8 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
       "interrupted",
       "fastest: ahead of all others by more than the 95 % intervals; tied: its interval overlaps "
       "that of the fastest, or another's overlaps its own where it is that",
-      "effective counts the operations of a direct convolution; of roofline: the least time that "
-      "the measured ceilings allow the algorithm, over the time measured"};
-  if (kept) {
-    table.notes.emplace_back(
-        "kept_filters: by filters transformed before, as inference can and training cannot; not "
-        "among the fastest");
-  }
+      std::string(speed_note)};
+  if (kept) table.notes.emplace_back(kept_filters_note);
   return table;
 }
 

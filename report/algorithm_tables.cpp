@@ -73,17 +73,10 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
   for (const auto& [what, measured] : cases) {
     table.rows.push_back(overview_cells(what, measured, algorithms, study));
   }
-  table.notes = {
-      "effective counts the operations of a direct convolution, executed those of the algorithm; "
-      "of roofline: the least time that the measured ceilings allow the algorithm, over the time "
-      "measured",
-      "tie: the 95 % interval of another overlaps that of the fastest",
-      "– : not offered for this shape; the tables by layer say why"};
-  if (kept) {
-    table.notes.push_back(
-        "kept_filters: by filters transformed before, as inference can and training cannot; not "
-        "among the fastest");
-  }
+  table.notes = {std::string(speed_note), "executed counts the operations of the algorithm",
+                 "tie: the 95 % interval of another overlaps that of the fastest",
+                 "– : not offered for this shape; the tables by layer say why"};
+  if (kept) table.notes.emplace_back(kept_filters_note);
   return table;
 }
 
@@ -220,20 +213,6 @@ std::vector<KernelTable> kernel_tables(std::span<const ResultFile> results,
 }
 
 }  // namespace
-
-std::vector<Table> time_tables(std::span<const ResultFile> results, const KernelStudy& study) {
-  std::vector<Table> tables;
-  for (const auto& [condition, cases] : by_condition(results)) {
-    tables.push_back(overview(condition, cases, study));
-  }
-  return tables;
-}
-
-std::vector<Table> layer_tables(std::span<const ResultFile> results, const KernelStudy& study) {
-  std::vector<Table> tables;
-  for (KernelTable& each : kernel_tables(results, study)) tables.push_back(std::move(each.table));
-  return tables;
-}
 
 std::map<std::string, std::vector<Table>> tables_by_set(std::span<const ResultFile> results,
                                                         const KernelStudy& study) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/measurement.hpp"
@@ -20,7 +21,7 @@ using Rows = std::vector<const Measurement*>;
 inline constexpr std::array convolution_passes{Pass::forward, Pass::backward_data,
                                                Pass::backward_filter};
 
-/// The median. Requires one that is is_timed().
+/// The median. Requires is_timed(measurement).
 Seconds time_of(const Measurement& measurement);
 
 /// "native winograd_f4".
@@ -66,6 +67,15 @@ ByAlgorithm by_algorithm(const Rows& rows);
 
 /// The row of that algorithm if it has a time; else null.
 const Measurement* timed_by(const ByAlgorithm& all, const std::string& algorithm);
+
+/// Under tables that give speeds and shares of rooflines.
+inline constexpr std::string_view speed_note =
+    "effective counts the operations of a direct convolution; of roofline: the least time that the "
+    "measured ceilings allow the algorithm, over the time measured";
+/// Under tables with times that keeps_filters().
+inline constexpr std::string_view kept_filters_note =
+    "kept_filters: by filters transformed before, as inference can and training cannot; not among "
+    "the fastest";
 
 /// Those with a time that training can reach, the fastest first.
 Rows ranking(const ByAlgorithm& all);

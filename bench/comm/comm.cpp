@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "bench/comm/messages.hpp"
 #include "bench/comm/rotating_buffers.hpp"
 #include "bench/conv/finding.hpp"
+#include "bench/timed.hpp"
 #include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
@@ -106,13 +106,6 @@ std::string shared_verdict(Communicator& ranks, const Mismatch& mine) {
   return fmt::format("wrong on {} of {} ranks; rank {}: {} elements, the first is [{}], {} for {}",
                      std::count_if(all.begin(), all.end(), wrong), all.size(), first - all.begin(),
                      first->wrong, first->index, first->value, first->expected);
-}
-
-template <class Body>
-Seconds timed(Body body) {
-  const auto start = std::chrono::steady_clock::now();
-  body();
-  return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
 
 Measurement take_samples(const Message& message, const Sampler& sampler) {

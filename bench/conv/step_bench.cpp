@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "backend/compute/specification.hpp"
 #include "bench/conv/algorithmic_work.hpp"
 #include "bench/conv/operand_sets.hpp"
+#include "bench/timed.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -98,11 +98,10 @@ Finding StepBench::find(int ranks_on_node) {
 
 void StepBench::make_own_operation(const train::ProgramPlan& plan) {
   const backend::OperationSpec of = spec(plan);
-  const auto start = std::chrono::steady_clock::now();
-  own_operation_ =
-      variant_.algorithm ? variant_.algorithm->create() : workbench_->device().create(of);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  creation_ = Seconds(elapsed.count());
+  creation_ = timed([&] {
+    own_operation_ =
+        variant_.algorithm ? variant_.algorithm->create() : workbench_->device().create(of);
+  });
   if (!variant_.layout || !own_operation_->has(kernel_.step.pass)) return;
   backend::expect_laid_out(workbench_->device(), of, *own_operation_, kernel_.step.pass);
 }

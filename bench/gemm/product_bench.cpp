@@ -1,12 +1,12 @@
 #include "bench/gemm/product_bench.hpp"
 
-#include <chrono>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "bench/conv/operand_sets.hpp"
 #include "bench/gemm/product_memory.hpp"
+#include "bench/timed.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -76,10 +76,7 @@ Finding ProductBench::find(int ranks_on_node) {
 }
 
 void ProductBench::make_product() {
-  const auto start = std::chrono::steady_clock::now();
-  product_ = workbench_->device().matrix_product(shape_, dtype_);
-  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
-  creation_ = Seconds(elapsed.count());
+  creation_ = timed([this] { product_ = workbench_->device().matrix_product(shape_, dtype_); });
 }
 
 Bytes ProductBench::workspace() const {

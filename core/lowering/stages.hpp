@@ -23,7 +23,8 @@ constexpr Bytes floats(std::int64_t count) {
   return floats(static_cast<double>(count));
 }
 
-/// Products of one size as a stage that reads both operands and writes the result each time.
-Stage product_stage(const std::vector<Products>& products);
+/// Products as a stage that reads both operands and writes the result each time; results are read
+/// as well where products are added to them: `added` elements in all.
+Stage product_stage(const std::vector<Products>& products, double added = 0);
 
 }  // namespace dlscale::lowering

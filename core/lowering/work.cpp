@@ -129,8 +129,9 @@ AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass 
   return work;
 }
 
-Stage product_stage(const std::vector<Products>& products) {
-  Stage stage{.name = "product", .kind = StageKind::product, .products = products};
+Stage product_stage(const std::vector<Products>& products, double added) {
+  Stage stage{.name = "product", .kind = StageKind::product, .bytes = floats(added)};
+  stage.products = products;
   for (const auto& [m, n, k, count] : products) {
     stage.flops += Flops(2 * m * n * k * count);
     const double elements = m * k + k * n + m * n;

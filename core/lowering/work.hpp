@@ -88,8 +88,9 @@ std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
 AlgorithmWork algorithm_work(Method method, const ConvolutionShape& shape, Pass pass,
                              const WorkSetting& setting = {});
 
-/// Operations of two-dimensional transforms F(m × m, 3 × 3): of a tile of inputs, of a filter, of a
-/// tile of outputs back; of a tile of m × m gradients, and of a filter's gradient back.
+/// Operations of two-dimensional transforms F(m × m, 3 × 3): of a tile of inputs alone, in 2 α
+/// lines of as many each (ours shares columns among neighbours), of a filter, of a tile of outputs
+/// back; of a tile of m × m gradients, and of a filter's gradient back.
 struct TransformFlops {
   double data, filter, output, gradient, filter_gradient;
 };

@@ -60,12 +60,21 @@ Counts count_blocks(const ConvolutionShape& shape, Blocking blocking) {
   return counts;
 }
 
-Stage products_of(const Im2col& work) {
+/// Sums that backward_filter makes: one a range of blocks, which a thread has.
+double sums(const Im2col& work, int threads) {
+  double blocks = 0;
+  for (const auto& [block, count] : work.blocks) blocks += count;
+  return std::min<double>(threads, blocks);
+}
+
+Stage products_of(const Im2col& work, int threads) {
   std::vector<Products> products;
+  double all_products = 0;
   products.reserve(work.blocks.size());
   for (const auto& [block, count] : work.blocks) {
     const auto columns = static_cast<double>(block.first);
     const double all = count * work.groups;
+    all_products += all;
     switch (work.pass) {
       case Pass::forward:
         products.push_back({work.outputs, columns, work.rows, all});
@@ -80,7 +89,10 @@ Stage products_of(const Im2col& work) {
         fail_expectation("pass is one of a convolution");
     }
   }
-  return product_stage(products);
+  if (work.pass != Pass::backward_filter) return product_stage(products);
+  // Of each sum, all products but the first are added to it.
+  const double adding = all_products - work.groups * sums(work, threads);
+  return product_stage(products, adding * work.outputs * work.rows);
 }
 
 /// Patches from the image, or gradients of patches added to it, of which it is cleared first.
@@ -100,9 +112,7 @@ Stage patch_stage(const Im2col& work) {
 
 /// The result of backward_filter is summed over the ranges of blocks, one a thread.
 Stage sum_stage(const Im2col& work, int threads) {
-  double blocks = 0;
-  for (const auto& [block, count] : work.blocks) blocks += count;
-  const double parts = std::min<double>(threads, blocks);
+  const double parts = sums(work, threads);
   const double weights = work.shape.weight_elements();
   return {.name = "sum of threads",
           .kind = StageKind::copy,
@@ -145,7 +155,7 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
                              .working_set = floats(work.outputs * work.largest()),
                              .runs = elements / pixels});
   }
-  result.stages.push_back(products_of(work));
+  result.stages.push_back(products_of(work, ours ? setting.threads : 1));
   if (ours && pass == Pass::backward_filter) {
     result.stages.push_back(sum_stage(work, setting.threads));
   }

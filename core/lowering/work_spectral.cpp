@@ -98,7 +98,10 @@ Stage products_of(const Spectral& work) {
       });
     });
   });
-  return product_stage(products);
+  // The result's two parts are read as well but by the first block of q.
+  const auto blocks_of_q = static_cast<double>((work.sizes.q + work.blocks.q - 1) / work.blocks.q);
+  const double result = 2 * static_cast<double>(work.sizes.i * work.sizes.j);
+  return product_stage(products, work.groups * work.frequencies * result * (blocks_of_q - 1));
 }
 
 /// Elements that the transforms of a tensor of `elements` read, when its planes are transformed

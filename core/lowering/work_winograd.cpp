@@ -23,6 +23,7 @@ struct Sizes {
   TileRuns tile_runs;     ///< of a channel
   Index lanes;            ///< tiles or filters of a vector
   TransformFlops flops;
+  bool shared_columns;  ///< see input_transform()
   [[nodiscard]] double elements() const { return static_cast<double>(alpha * alpha); }
 };
 
@@ -66,7 +67,8 @@ Sizes sizes_of(Method method, const ConvolutionShape& shape, Pass pass,
           lowering::tile_runs(grid, blocks, lanes),
           lanes,
           ours ? our_transform_flops(static_cast<int>(m))
-               : published_transform_flops(static_cast<int>(m))};
+               : published_transform_flops(static_cast<int>(m)),
+          ours};
 }
 
 /// `count` tiles or filters: in how many runs, and how many places of vectors they take.
@@ -97,6 +99,23 @@ Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, dou
           .working_set = floats(held * sizes.elements()),
           .vector_flops = Flops(groups * runs.places * flops),
           .runs = groups * runs.runs};
+}
+
+/// Of tiles of the input, which overlap. Ours transforms a column that neighbours of a run share
+/// once: m are new with every tile after the first, so that a run of n tiles has n m + (α - m)
+/// columns (those of the padding counted) and n α rows.
+Stage input_transform(const Sizes& sizes, double channels, double plain, double held) {
+  const Runs runs = tiles_of(sizes, channels);
+  Stage stage = transform(sizes, "input transform", runs, plain, sizes.flops.data, held);
+  if (!sizes.shared_columns) return stage;
+  const double m = as_double(sizes.m), alpha = as_double(sizes.alpha);
+  const double line = as_double(sizes.groups) * sizes.flops.data / (2 * alpha);
+  const auto flops = [&](double tiles) {
+    return Flops(line * ((m + alpha) * tiles + (alpha - m) * runs.runs));
+  };
+  stage.flops = flops(runs.count);
+  stage.vector_flops = flops(runs.places);
+  return stage;
 }
 
 /// How often each length of block occurs: those of full size, and the last.
@@ -130,7 +149,12 @@ Stage products_of(const Sizes& sizes, Pass pass, int threads) {
       });
     });
   });
-  return product_stage(products);
+  if (pass != Pass::backward_filter) return product_stage(products);
+  // Every block of tiles is added to a sum but the first of it; fused, a thread has one of its own.
+  const double blocks = as_double(sizes.tile_blocks.count());
+  const double sums = sizes.schedule == Schedule::fused ? std::min<double>(threads, blocks) : 1;
+  const double elements = as_double(sizes.groups * sizes.outputs * sizes.inputs) * sizes.elements();
+  return product_stage(products, (blocks - sums) * elements);
 }
 
 std::vector<Stage> correlation_stages(const Sizes& sizes, Pass pass, int threads) {
@@ -141,8 +165,7 @@ std::vector<Stage> correlation_stages(const Sizes& sizes, Pass pass, int threads
                                              : filters_of(sizes, sizes.inputs, sizes.outputs);
   return {transform(sizes, "filter transform", filters, 9 * filters.count, sizes.flops.filter,
                     inputs * channels),
-          transform(sizes, "input transform", tiles_of(sizes, inputs), inputs * sizes.read,
-                    sizes.flops.data, inputs * held),
+          input_transform(sizes, inputs, inputs * sizes.read, inputs * held),
           products_of(sizes, pass, threads),
           transform(sizes, "output transform", tiles_of(sizes, outputs), outputs * sizes.written,
                     sizes.flops.output, channels * held)};
@@ -152,8 +175,7 @@ std::vector<Stage> gradient_stages(const Sizes& sizes, Pass pass, int threads) {
   const double inputs = as_double(sizes.inputs), outputs = as_double(sizes.outputs);
   const double held = as_double(sizes.tile_blocks.size);
   const Runs filters = filters_of(sizes, sizes.outputs, sizes.inputs);
-  return {transform(sizes, "input transform", tiles_of(sizes, inputs), inputs * sizes.read,
-                    sizes.flops.data, inputs * held),
+  return {input_transform(sizes, inputs, inputs * sizes.read, inputs * held),
           transform(sizes, "gradient transform", tiles_of(sizes, outputs), outputs * sizes.written,
                     sizes.flops.gradient, outputs * held),
           products_of(sizes, pass, threads),

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "report/algorithm_summary.hpp"
@@ -34,6 +36,26 @@ bool has_column(const Table& table, const std::string& heading) {
     if (column.heading == heading) return true;
   }
   return false;
+}
+
+/// Of one set, those of times by algorithm or the others.
+std::vector<Table> tables_of_one_set(std::span<const ResultFile> results, const KernelStudy& study,
+                                     bool of_times) {
+  const auto sets = tables_by_set(results, study);
+  EXPECT_EQ(sets.size(), 1);
+  std::vector<Table> tables = sets.begin()->second;
+  std::erase_if(tables, [of_times](const Table& table) {
+    return table.title.starts_with("Times by algorithm: ") != of_times;
+  });
+  return tables;
+}
+
+std::vector<Table> time_tables(std::span<const ResultFile> results, const KernelStudy& study) {
+  return tables_of_one_set(results, study, true);
+}
+
+std::vector<Table> layer_tables(std::span<const ResultFile> results, const KernelStudy& study) {
+  return tables_of_one_set(results, study, false);
 }
 
 TEST(TimeTables, HaveAlgorithmsSideBySideAndTheLeadOfTheFastest) {

@@ -90,8 +90,7 @@ class FftwTransform final : public FourierTransform {
   void forward(std::span<const Source> planes, const Spectra<float>& spectra,
                std::byte* workspace) const override {
     const Workspace work(L_, reinterpret_cast<float*>(workspace));
-    std::fill_n(work.pixels, L_ * L_ * B, 0.0F);
-    for_pixels(planes, L_, [&](const float& pixel, std::int64_t at) { work.pixels[at] = pixel; });
+    fill_pixels(planes, L_, work.pixels);
     fftwf_execute_split_dft_r2c(plans_.forward.get(), work.pixels, work.re, work.im);
     for (std::int64_t f = 0; f < frequencies(L_); ++f) {
       std::copy_n(work.re + f * B, B, spectra.re + f * spectra.stride);

@@ -1,7 +1,6 @@
 #include <mkl_dfti.h>
 #include <mkl_service.h>
 
-#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -97,8 +96,7 @@ class MklTransform final : public FourierTransform {
   void forward(std::span<const Source> planes, const Spectra<float>& spectra,
                std::byte* workspace) const override {
     const Workspace work(L_, reinterpret_cast<float*>(workspace));
-    std::fill_n(work.pixels, L_ * L_ * B, 0.0F);
-    for_pixels(planes, L_, [&](const float& pixel, std::int64_t at) { work.pixels[at] = pixel; });
+    fill_pixels(planes, L_, work.pixels);
     check(DftiComputeForward(descriptor_, work.pixels, work.spectra), "DftiComputeForward");
     for (std::int64_t f = 0; f < frequencies(L_); ++f) {
       const float* from = work.spectra + 2 * f * B;

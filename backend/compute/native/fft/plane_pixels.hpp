@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -21,6 +22,12 @@ void for_pixels(std::span<const Window<Float>> planes, std::int64_t L, const Vis
     }
     ++b;
   }
+}
+
+/// All L · L · max_transform_batch places of `pixels` from planes that leave some of them empty: 0.
+inline void fill_pixels(std::span<const Source> planes, std::int64_t L, float* pixels) {
+  std::fill_n(pixels, L * L * max_transform_batch, 0.0F);
+  for_pixels(planes, L, [pixels](const float& pixel, std::int64_t at) { pixels[at] = pixel; });
 }
 
 }  // namespace dlscale::backend::native_device::spectral
