@@ -8,6 +8,8 @@
 
 #include "core/convolution_shape.hpp"
 #include "core/error.hpp"
+#include "core/gemm.hpp"
+#include "core/lowering/lowered_products.hpp"
 #include "core/lowering/method.hpp"
 #include "core/lowering/spectra.hpp"
 #include "core/lowering/tile_blocks.hpp"
@@ -403,6 +405,53 @@ TEST(EvenBlocks, CoverAllTilesWithinTheLimit) {
     }
   }
   EXPECT_EQ(even_blocks(9, 1000, 4, 1).size, 4) << "less would leave nothing to run";
+}
+
+// --------------------------------------------------------------------------------- lowered
+// products
+
+TEST(LoweredProducts, AreThoseThatTheWorkOfIm2colCounts) {
+  for (const char* key : {"convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1",
+                          "convolution c48 h27 w27 k128 r5 s5 stride1 pad2 groups2",
+                          "convolution c512 h7 w7 k2048 r1 s1 stride1 pad0 groups1",
+                          "convolution c3 h224 w224 k64 r3 s3 stride1 pad1 groups1"}) {
+    for (const int batch : {1, 4, 33}) {
+      const ConvolutionShape shape = shape_of(key, batch);
+      for (const Pass pass : passes) {
+        double flops = 0;
+        double count = 0;
+        for (const LoweredProduct& product : lowered_products(shape, pass)) {
+          flops += static_cast<double>(product.count) * work(product.shape, DType::f32).flops.si();
+          count += static_cast<double>(product.count);
+        }
+        EXPECT_DOUBLE_EQ(flops, direct_flops(shape).si()) << key;
+        double counted = 0;
+        const AlgorithmWork im2col = algorithm_work(Method::im2col, shape, pass);
+        for (const Products& products : stage(im2col, "product").products) {
+          counted += products.count;
+        }
+        EXPECT_EQ(count, counted) << key;
+      }
+    }
+  }
+}
+
+TEST(LoweredProducts, AreOfBlocksTheLargestFirst) {
+  // 4 MiB of 4608 patches are 227 columns: 8 rows of 28 pixels, then the 4 that are left.
+  const ConvolutionShape shape =
+      shape_of("convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1", 4);
+  const auto forward = lowered_products(shape, Pass::forward);
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_EQ(forward[0].shape, (GemmShape{512, 224, 4608}));
+  EXPECT_EQ(forward[0].count, 12);
+  EXPECT_EQ(forward[1].shape, (GemmShape{512, 112, 4608}));
+  EXPECT_EQ(forward[1].count, 4);
+  EXPECT_EQ(lowered_products(shape, Pass::backward_data)[0].shape,
+            (GemmShape{4608, 224, 512, true, false}));
+  EXPECT_EQ(lowered_products(shape, Pass::backward_filter)[0].shape,
+            (GemmShape{512, 4608, 224, false, true}));
+  EXPECT_EQ(whole_product(shape, Pass::backward_filter),
+            (GemmShape{512, 4608, 4 * 784, false, true}));
 }
 
 // ----------------------------------------------------------------------------------------- methods
