@@ -473,6 +473,10 @@ TEST(Method, IsToldFromWhatRan) {
       {"gemm:jit", Method::im2col},
       {"fft 32x32 avx3+gemm", Method::fft},
       {"fft_tiled 16x16 avx3+gemm", Method::fft_tiled},
+      {"fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm", Method::fft_fftw},
+      {"relu+fft_tiled_fftw 16x16 fftw-3.3.10-sse2-avx+gemm", Method::fft_tiled_fftw},
+      {"fft_mkl 32x32 mkl-2026.2+gemm", Method::fft_mkl},
+      {"fft_tiled_mkl 16x16 mkl-2026.2+gemm", Method::fft_tiled_mkl},
       {"own winograd_f2 F(2x2,3x3) cublasLt algo=6", Method::winograd_f2},
       {"relu+own winograd_f4 F(3x3,4x4) cublasLt algo=6+bias", Method::winograd_f4},
       {"reorder+own fft 30x30 cufft cublasLt algo=6", Method::fft},
@@ -482,14 +486,36 @@ TEST(Method, IsToldFromWhatRan) {
   }
   for (const char* unknown :
        {"cudnn engine 12", "cudnn 9.19 eng45 k2=4 [WINOGRAD] ws=0.0MB", "cudnn legacy 6 WINOGRAD",
-        "own:relu", "own", "fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm",
-        "fft_tiled_fftw 16x16 fftw-3.3.10-sse2-avx+gemm", "fft_mkl 32x32 mkl-2026.2+gemm",
-        "fft_tiled_mkl 16x16 mkl-2026.2+gemm"}) {
+        "own:relu", "own", "fft_other 32x32 other-1.0+gemm"}) {
     EXPECT_FALSE(method_of(unknown)) << unknown;
   }
   EXPECT_FALSE(method_of(""));
   EXPECT_EQ(vector_floats("fft 32x32 avx2+gemm"), 8);
   EXPECT_EQ(vector_floats("fft 32x32 avx3_zen4+gemm"), 16);
+}
+
+TEST(Method, ByALibraryDoesTheSameWithOtherTransforms) {
+  EXPECT_EQ(vector_floats("fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm"), max_transform_batch);
+  const ConvolutionShape shape =
+      shape_of("convolution c96 h27 w27 k256 r5 s5 stride1 pad2 groups2", 4);
+  for (const auto& [own, library] : {std::pair(Method::fft, Method::fft_fftw),
+                                     std::pair(Method::fft_tiled, Method::fft_tiled_mkl)}) {
+    EXPECT_FALSE(by_library(own));
+    EXPECT_TRUE(by_library(library));
+    for (const Pass pass : passes) {
+      const AlgorithmWork ours = algorithm_work(own, shape, pass);
+      const AlgorithmWork theirs = algorithm_work(library, shape, pass);
+      EXPECT_EQ(products_flops(ours), products_flops(theirs));
+      EXPECT_EQ(ours.bytes(), theirs.bytes());
+      // The nominal count, and all rows: more than ours execute, which skip those of zeros.
+      EXPECT_LT(ours.flops(), theirs.flops());
+      EXPECT_LT(stage(ours, "transform of Â").vector_flops,
+                stage(theirs, "transform of Â").vector_flops);
+    }
+    EXPECT_EQ(algorithm_work(library, shape, Pass::forward, {.blocking = Blocking::whole}).flops(),
+              algorithm_work(own, shape, Pass::forward, {.blocking = Blocking::whole}).flops());
+    EXPECT_NE(refusal(library, shape, Blocking::device), "");
+  }
 }
 
 TEST(Method, IsCalledByItsNameAndNoOther) {

@@ -101,10 +101,31 @@ TEST(FourierRatios, AreAgainstTheFastestOtherAtLargeFilters) {
   EXPECT_EQ(cell(table, 0, "other / FFT"), "4.00");
 }
 
-/// conv4_2 of VGG-16: 512 × 784 × 4608 an image.
+/// Such as a list may name, whose key says more than a layer has.
+TEST(FourierRatios, LeaveOutWhatNoLayerCanBe) {
+  Measurement refused = at(row("oblong", "native", "chosen", 1.0),
+                           "convolution c64 h64 w64 k128 r9 s9 stride1x2 pad0 groups1");
+  refused.status = Status::unsupported;
+  refused.series.clear();
+  refused.axes["algorithm"] = std::string("fft");
+  EXPECT_TRUE(fourier_ratios(Results{samples::file("conv", {refused})}).rows.empty());
+}
+
+TEST(FourierRatios, TakeThoseOfLibrariesForOthers) {
+  const std::string large = "convolution c64 h64 w64 k128 r9 s9 stride1 pad0 groups1";
+  const Results results{samples::file("conv", {at(row("L2", "native", "fft", 1.0), large),
+                                               at(row("L2", "native", "fft_fftw", 0.8), large),
+                                               at(row("L2", "onednn", "direct", 2.0), large)})};
+  const Table table = fourier_ratios(results);
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "fastest other"), "native fft_fftw");
+  EXPECT_EQ(cell(table, 0, "other / FFT"), "0.800");
+}
+
+/// conv4_2 of VGG-16. An image is three blocks of 8 rows, 224 pixels, and one of 4.
 const std::string conv4 = "convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1 bias";
 
-Measurement product(const std::string& sizes, double seconds) {
+Measurement product(const std::string& sizes, double columns, double seconds) {
   Measurement made = samples::timed("gemm",
                                     {{"kernel", "gemm " + sizes},
                                      {"backend", "onednn"},
@@ -114,7 +135,7 @@ Measurement product(const std::string& sizes, double seconds) {
                                      {"ranks", "1"},
                                      {"ranks_on_node", "1"}},
                                     std::vector<double>(5, seconds));
-  made.work = Work{Flops(2.0 * 512 * 784 * 4608), Bytes(1)};
+  made.work = Work{Flops(2.0 * 512 * columns * 4608), Bytes(1)};
   return made;
 }
 
