@@ -167,14 +167,15 @@ Table fourier_ratios(std::span<const ResultFile> results) {
                    {"other / FFT"},
                    {"convolution", Align::left}};
   for (const Found& found : found_cases(results)) {
+    const Measurement* fft = faster_of(found.by, {"native fft", "native fft_tiled"});
+    if (fft == nullptr) continue;
     const auto keyed = parse_convolution_key(found.what.kernel, 1);
     if (!keyed || keyed->shape.kernel_h * keyed->shape.kernel_w < large_filter) continue;
-    const Measurement* fft = faster_of(found.by, {"native fft", "native fft_tiled"});
     Rows others = ranking(found.by);
-    std::erase_if(others, [](const Measurement* row) {
-      return algorithm_of(*row).starts_with("native fft");
+    std::erase_if(others, [](const Measurement* row) {  // by libraries they are others
+      return algorithm_of(*row) == "native fft" || algorithm_of(*row) == "native fft_tiled";
     });
-    if (fft == nullptr || others.empty()) continue;
+    if (others.empty()) continue;
     const Measurement& other = *others.front();
     const double ratio = time_of(other) / time_of(*fft);
     const bool close = tie(found.rows, *fft, other);

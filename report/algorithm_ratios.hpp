@@ -20,9 +20,9 @@ Table winograd_ratios(std::span<const ResultFile> results);
 /// tiled, at filters of 5 × 5 and larger.
 Table fourier_ratios(std::span<const ResultFile> results);
 
-/// Speed of our im2col as a share of that of the product it makes of one image, measured by bench
-/// gemm under the same condition, where m, n and k are 256 or more. Products that were not measured
-/// are named in a note, with the command that measures them.
+/// Speed of our im2col as a share of that of the products it runs, each measured by bench gemm
+/// under the same condition, where m, n and k of the product of all images are 256 or more.
+/// Products that were not measured are told in a note, with the command that measures them.
 Table product_shares(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

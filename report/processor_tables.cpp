@@ -151,7 +151,8 @@ bool is_of_processor(const Measurement& measurement) {
 }
 
 std::vector<Table> processor_tables(std::span<const ResultFile> results) {
-  std::vector<Table> tables{levels_table(results), peaks_table(results), bandwidths_table(results)};
+  std::vector<Table> tables{levels_table(results), repeated_levels(results), peaks_table(results),
+                            bandwidths_table(results)};
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
 }

@@ -1,15 +1,18 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/convolution_shape.hpp"
 #include "core/gemm.hpp"
+#include "core/lowering/lowered_products.hpp"
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 #include "report/algorithm_ratios.hpp"
@@ -20,22 +23,9 @@
 namespace dlscale::report {
 namespace {
 
-constexpr std::int64_t least_size = 256;  ///< of m, n and k, for a product at its full speed
+using lowering::LoweredProduct;
 
-/// The product that im2col makes of one image   [MODEL 4, table of methods]:
-///   forward          K × PQ  = K × CRS · CRS × PQ
-///   backward_data    CRS × PQ = (K × CRS)ᵀ · K × PQ
-///   backward_filter  K × CRS = K × PQ · (CRS × PQ)ᵀ
-GemmShape product_of(const ConvolutionShape& shape, Pass pass) {
-  const std::int64_t pixels = shape.out_height * shape.out_width;
-  GemmShape product{.m = shape.outputs, .n = pixels, .k = shape.taps()};
-  if (pass == Pass::backward_data) {
-    product = {.m = shape.taps(), .n = pixels, .k = shape.outputs, .transpose_a = true};
-  } else if (pass == Pass::backward_filter) {
-    product = {.m = shape.outputs, .n = shape.taps(), .k = pixels, .transpose_b = true};
-  }
-  return product;
-}
+constexpr std::int64_t least_size = 256;  ///< of m, n and k, for a product at its full speed
 
 /// As --sizes takes it.
 std::string size_word(const GemmShape& product) {
@@ -81,31 +71,76 @@ ProductRates product_rates(std::span<const ResultFile> results) {
 /// im2col at a layer whose product is large enough.
 struct LoweredCase {
   const Found* found;
-  GemmShape product;
+  std::vector<LoweredProduct> products;
   FlopsPerSecond rate;
 };
+
+/// Whether the product of the whole batch, all of whose blocks are those of the layer, is large.
+bool is_large(const GemmShape& product) {
+  return std::min({product.m, product.n, product.k}) >= least_size;
+}
 
 std::vector<LoweredCase> lowered_cases(const std::vector<Found>& cases) {
   std::vector<LoweredCase> large;
   for (const Found& found : cases) {
     const Measurement* row = timed_by(found.by, "native im2col");
-    const auto keyed = parse_convolution_key(found.what.kernel, 1);
-    if (row == nullptr || !keyed || keyed->shape.groups != 1) continue;
+    const std::string batch = axis_or_empty(found.condition, "batch");
+    if (row == nullptr || !is_number(batch) || found.what.pass >= convolution_passes.size()) {
+      continue;
+    }
+    const auto keyed = parse_convolution_key(found.what.kernel, std::stoi(batch));
     const auto rate = rates(*row).flops;
-    if (!rate || found.what.pass >= convolution_passes.size()) continue;
-    const GemmShape product = product_of(keyed->shape, convolution_passes.at(found.what.pass));
-    if (std::min({product.m, product.n, product.k}) < least_size) continue;
-    large.push_back({&found, product, *rate});
+    if (!keyed || !rate) continue;
+    const Pass pass = convolution_passes.at(found.what.pass);
+    if (!is_large(lowering::whole_product(keyed->shape, pass))) continue;
+    large.push_back({&found, lowering::lowered_products(keyed->shape, pass), *rate});
   }
   return large;
 }
 
+Flops flops_of(const LoweredProduct& product) {
+  return static_cast<double>(product.count) * work(product.shape, DType::f32).flops;
+}
+
+/// Of all products one after the other, each at the speed it has alone. Nothing if one was not
+/// measured, which is then among `missing`.
+std::optional<FlopsPerSecond> rate_alone(const LoweredCase& each, const ProductRates& speeds,
+                                         std::set<std::string>& missing) {
+  Flops all;
+  Seconds time;
+  bool complete = true;
+  const Setting setting = setting_of(each.found->condition);
+  for (const LoweredProduct& product : each.products) {
+    const auto alone = speeds.find({setting, kernel_key(product.shape)});
+    if (alone == speeds.end()) {
+      missing.insert(size_word(product.shape));
+      complete = false;
+      continue;
+    }
+    all += flops_of(product);
+    time += flops_of(product) / alone->second;
+  }
+  if (!complete) return std::nullopt;
+  return all / time;
+}
+
+std::int64_t count_of(const std::vector<LoweredProduct>& products) {
+  std::int64_t count = 0;
+  for (const LoweredProduct& product : products) count += product.count;
+  return count;
+}
+
+/// A few by their sizes.
 void note_missing(Table& table, const std::set<std::string>& missing) {
+  constexpr std::ptrdiff_t few = 12;
   if (missing.empty()) return;
+  const std::string options = std::ssize(missing) > few
+                                  ? "--network NETWORK --batch N"
+                                  : fmt::format("--sizes {}", fmt::join(missing, ","));
   table.notes.push_back(
       fmt::format("{} not measured, so that convolutions are left out here; measure with: dlscale "
-                  "bench gemm --sizes {}",
-                  counted(std::ssize(missing), "product"), fmt::join(missing, ",")));
+                  "bench gemm {}",
+                  counted(std::ssize(missing), "product"), options));
 }
 
 void note_lowest(Table& table, std::vector<std::pair<double, std::string>> shares) {
@@ -124,35 +159,34 @@ Table product_shares(std::span<const ResultFile> results) {
   const std::vector<Found> cases = found_cases(results);
   const ProductRates products = product_rates(results);
   Table table;
-  table.title = "Our im2col beside the product alone, m, n and k of 256 or more";
-  table.columns = {{"layer", Align::left},
-                   {"batch"},
-                   {"pass", Align::left},
-                   {"product m × n × k"},
-                   {"im2col GFLOP/s"},
-                   {"product alone GFLOP/s"},
-                   {"share"}};
+  table.title = "Our im2col beside its products alone, m, n and k of 256 or more for all images";
+  table.columns = {
+      {"layer", Align::left}, {"batch"},          {"pass", Align::left},      {"products"},
+      {"largest, m × n × k"}, {"im2col GFLOP/s"}, {"products alone GFLOP/s"}, {"share"}};
   std::set<std::string> missing;
   std::vector<std::pair<double, std::string>> shares;
   for (const LoweredCase& each : lowered_cases(cases)) {
-    const auto alone = products.find({setting_of(each.found->condition), kernel_key(each.product)});
-    if (alone == products.end()) {
-      missing.insert(size_word(each.product));
-      continue;
-    }
-    const double share = each.rate / alone->second;
+    const auto alone = rate_alone(each, products, missing);
+    if (!alone) continue;
+    const double share = each.rate / *alone;
     const std::string pass = each.found->what.pass_text();
     shares.emplace_back(share, each.found->layer() + " " + pass);
-    table.rows.push_back(
-        {{each.found->layer()},
-         {axis_or_empty(each.found->condition, "batch")},
-         {pass},
-         {fmt::format("{} × {} × {}", each.product.m, each.product.n, each.product.k)},
-         {giga(each.rate)},
-         {giga(alone->second)},
-         {percent(share)}});
+    const GemmShape& largest = each.products.front().shape;
+    table.rows.push_back({{each.found->layer()},
+                          {axis_or_empty(each.found->condition, "batch")},
+                          {pass},
+                          {std::to_string(count_of(each.products))},
+                          {fmt::format("{} × {} × {}", largest.m, largest.n, largest.k)},
+                          {giga(each.rate)},
+                          {giga(*alone)},
+                          {percent(share)}});
   }
   note_lowest(table, std::move(shares));
+  if (!table.rows.empty()) {
+    table.notes.emplace_back(
+        "products as im2col runs them: of the pixels of a block each, whose patches take 4 MiB; "
+        "alone: one after the other at the speed that bench gemm measured of each");
+  }
   note_missing(table, missing);
   return table;
 }

@@ -4,15 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "backend/compute/check_data.hpp"
+#include "backend/compute/filter_sample.hpp"
 #include "backend/compute/operation_memory.hpp"
-#include "backend/compute/precision.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/error.hpp"
 
@@ -20,108 +21,19 @@ namespace dlscale::backend {
 
 namespace {
 
-using Values = std::vector<float>;
-
-/// 64 random bits for each place of each stream.
-std::uint64_t random_bits(std::uint64_t stream, std::uint64_t place) {
-  std::uint64_t z = (stream * 0x9E3779B97F4A7C15U + place + 1) * 0xD1342543DE82EF95U;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31);
-}
-
-/// Numbers of mean 0 and variance 1, nearly normal (the sum of four uniform numbers), by counter.
-Values noise(std::int64_t n, std::uint64_t seed) {
-  Values values(static_cast<std::size_t>(n));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t z = random_bits(seed, i);
-    const auto sum =
-        static_cast<float>((z & 0xFFFF) + (z >> 16 & 0xFFFF) + (z >> 32 & 0xFFFF) + (z >> 48));
-    values[i] = (sum - 131070.0F) / 37837.0F;  // 4 · 65535 / 2 and 65536 · sqrt(4 / 12)
-  }
-  return values;
-}
-
-/// Everything one pass reads, in plain order.
-struct Data {
-  std::vector<Values> inputs;
-  std::vector<Values> parameters;
-  Values output_gradient;
-  std::vector<std::int32_t> labels;
-  /// What forward is taken to have put out, where a ReLU's backward depends on its signs; empty:
-  /// what it does.
-  Values output;
-};
-
+using Values = CheckData::Values;
+using Data = CheckData;
 using Result = ReferenceAnswers::Tensor;
 
 bool images_are_independent(const LayerKind& kind) {
   return !std::holds_alternative<BatchNorm>(kind) && !std::holds_alternative<Dropout>(kind);
 }
 
-/// The images of a batch that are compared, in order.
-using Chosen = std::array<int, 3>;
-
-/// The first, the last, and one between them. Requires n ≥ 3.
-Chosen choose_images(int n, std::uint64_t seed) {
-  const auto between = static_cast<std::uint64_t>(n) - 2;
-  return {0, 1 + static_cast<int>(random_bits(seed, between) % between), n - 1};
-}
-
-/// Keeps the chosen ones of n images.
-Values keep(const Values& values, int n, const Chosen& chosen) {
-  const auto image = static_cast<std::ptrdiff_t>(values.size()) / n;
-  Values kept;
-  for (const int i : chosen) {
-    kept.insert(kept.end(), values.begin() + i * image, values.begin() + (i + 1) * image);
-  }
-  return kept;
-}
-
-void clear_all_but(const Chosen& chosen, Values& values, int n) {
-  const auto image = static_cast<std::ptrdiff_t>(values.size()) / n;
-  for (std::size_t i = 1; i < chosen.size(); ++i) {
-    std::fill(values.begin() + (chosen[i - 1] + 1) * image, values.begin() + chosen[i] * image,
-              0.0F);
-  }
-}
-
-void round_to(DType dtype, Values& values) {
-  for (float& value : values) value = rounded(dtype, value);
-}
-
-Values noise_for(const TensorDesc& desc, std::uint64_t seed) {
-  Values values = noise(desc.elements(), seed);
-  round_to(desc.dtype, values);
-  return values;
-}
-
-Data make_data(const OperationSpec& spec, const Operation& operation, std::uint64_t seed) {
-  Data data;
-  std::uint64_t stream = seed * 64;
-  for (const TensorDesc& input : spec.inputs) data.inputs.push_back(noise_for(input, ++stream));
-  for (const Parameter& parameter : operation.parameters()) {
-    data.parameters.push_back(noise_for(parameter.value, ++stream));
-  }
-  data.output_gradient = noise_for(operation.output(), ++stream);
-  const auto classes = static_cast<std::uint64_t>(spec.layer.input_shapes.front().elements());
-  for (int n = 0; n < spec.batch; ++n) {
-    data.labels.push_back(
-        static_cast<std::int32_t>((seed + 7 * static_cast<std::uint64_t>(n)) % classes));
-  }
-  return data;
-}
-
-Data reduce(const Data& data, int batch, const Chosen& chosen) {
-  Data reduced{.inputs = {},
-               .parameters = data.parameters,
-               .output_gradient = {},
-               .labels = {},
-               .output = {}};
-  for (const Values& input : data.inputs) reduced.inputs.push_back(keep(input, batch, chosen));
-  reduced.output_gradient = keep(data.output_gradient, batch, chosen);
-  for (const int image : chosen) reduced.labels.push_back(data.labels[image]);
-  if (!data.output.empty()) reduced.output = keep(data.output, batch, chosen);
+/// The layer of these filters alone, of the same batch.
+OperationSpec sampled_spec(const OperationSpec& spec, const FilterSample& sample) {
+  OperationSpec reduced = spec;
+  reduced.layer = sample.layer();
+  reduced.inputs.front().dims[1] = sample.layer().input_shapes.front().channels;
   return reduced;
 }
 
@@ -209,30 +121,78 @@ std::vector<Result> download_results(ComputeDevice& device, const Operation& ope
   return results;
 }
 
-/// Runs a pass and what has to come before it. Of a layer with a ReLU forward's output is left in
+/// One pass of an operation to try.
+struct Trial {
+  ComputeDevice& device;
+  Operation& operation;
+  const OperationSpec& spec;
+  Pass pass;
+  std::uint64_t seed;
+};
+
+/// Runs what has to come before the pass. Of a layer with a ReLU forward's output is left in
 /// `data`, or taken from there.
-std::vector<Result> run(ComputeDevice& device, Operation& operation, const OperationSpec& spec,
-                        Data& data, Pass pass, std::uint64_t seed) {
+void prepare(const Trial& trial, OperationMemory& memory, Data& data) {
   constexpr std::uint64_t same_weights = 1;
-  OperationMemory memory(device, spec, operation);
+  auto& [device, operation, spec, pass, seed] = trial;
   fill(device, memory, data);
   operation.run(Pass::forward, memory.operands(seed, same_weights));
   if (operation.kept_bytes() > 0) {  // the answer of what was kept is the one to compare
     spoil(device, memory.output());
     operation.run(Pass::forward, memory.operands(seed, same_weights));
   }
-  if (spec.layer.relu && pass != Pass::forward) {
-    if (data.output.empty()) {
-      data.output = download(device, memory.output());
-    } else {
-      upload(device, data.output, memory.output());
-    }
-    const bool masks_before = pass == Pass::backward_data && operation.has(Pass::backward_filter);
-    if (masks_before) operation.run(Pass::backward_filter, memory.operands(seed));
+  if (!spec.layer.relu || pass == Pass::forward) return;
+  if (data.output.empty()) {
+    data.output = download(device, memory.output());
+  } else {
+    upload(device, data.output, memory.output());
+  }
+}
+
+/// Runs the pass itself, if it is not forward, which has run.
+std::vector<Result> finish(const Trial& trial, OperationMemory& memory) {
+  auto& [device, operation, spec, pass, seed] = trial;
+  const bool masks_before = spec.layer.relu && pass == Pass::backward_data;
+  if (masks_before && operation.has(Pass::backward_filter)) {
+    operation.run(Pass::backward_filter, memory.operands(seed));
   }
   if (pass != Pass::forward) operation.run(pass, memory.operands(seed));
   device.synchronize();
   return download_results(device, operation, memory, spec.layer.kind, pass);
+}
+
+std::vector<Result> run(const Trial& trial, Data& data) {
+  OperationMemory memory(trial.device, trial.spec, trial.operation);
+  prepare(trial, memory, data);
+  return finish(trial, memory);
+}
+
+/// A sum over images, twice.
+struct Sums {
+  std::vector<Result> of_chosen;   ///< with no gradient but that of the chosen images
+  std::vector<Result> of_filters;  ///< the sampled filters of the sum over all images
+};
+
+/// Leaves no other gradient than that of the chosen images in `data`, and what the reference needs
+/// for the sampled filters in `sampled`.
+Sums run_sums(const Trial& trial, const ChosenImages& chosen, const FilterSample& sample,
+              Data& data, Data& sampled) {
+  OperationMemory memory(trial.device, trial.spec, trial.operation);
+  prepare(trial, memory, data);
+  Sums sums;
+  sums.of_filters = finish(trial, memory);
+  const std::vector<Parameter>& parameters = trial.operation.parameters();
+  EXPECT(sums.of_filters.size() == parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    Values& values = sums.of_filters[i].values;
+    values = sample.parameter(parameters[i].role, values);
+  }
+  sampled = reduce(data, sample, trial.spec.batch, parameters);
+  clear_all_but(chosen, data.output_gradient, trial.spec.batch);
+  upload(trial.device, data.output_gradient, memory.output_gradient());
+  for (const Tensor& gradient : memory.parameter_gradients()) spoil(trial.device, gradient);
+  sums.of_chosen = finish(trial, memory);
+  return sums;
 }
 
 double root_mean_square(const Values& values) {
@@ -299,6 +259,65 @@ std::optional<std::string> answer_key(const OperationSpec& spec, const Operation
       kind->bias, spec.batch, seed, dtypes);
 }
 
+/// What is tried, and who knows the answer.
+struct Examination {
+  Trial trial;
+  ComputeDevice& reference;
+  ReferenceAnswers* answers;  ///< null: none are kept
+};
+
+/// Compares with the reference, which runs `plain` on `data` unless it has answered that before.
+/// `of`: what of the answer it is, for the key.
+OperationCheck compare(const Examination& examination, const std::vector<Result>& got,
+                       std::string_view of, const OperationSpec& plain, Data& data) {
+  const Trial& trial = examination.trial;
+  const auto ask = [&] {
+    const auto model = examination.reference.create(plain);
+    return run({examination.reference, *model, plain, trial.pass, trial.seed}, data);
+  };
+  const auto key = answer_key(trial.spec, trial.operation, trial.pass, trial.seed);
+  if (examination.answers == nullptr || !key) return compare(got, ask());
+  return compare(got, examination.answers->get(fmt::format("{}{}", of, *key), ask));
+}
+
+OperationCheck compare_all(const Examination& examination, Data& data) {
+  const std::vector<Result> got = run(examination.trial, data);
+  const OperationSpec& spec = examination.trial.spec;
+  return compare(examination, got, "", reference_spec(spec, examination.reference, spec.batch),
+                 data);
+}
+
+/// `got` and the gradients in `data` are those of the chosen images alone.
+OperationCheck compare_chosen(const Examination& examination, const ChosenImages& chosen,
+                              const std::vector<Result>& got, const Data& data) {
+  const OperationSpec& spec = examination.trial.spec;
+  Data of_chosen = reduce(data, spec.batch, chosen);
+  const auto images = static_cast<int>(chosen.size());
+  return compare(examination, got, "", reference_spec(spec, examination.reference, images),
+                 of_chosen);
+}
+
+/// All filters for the chosen images, and some for all: errors on average are those of the latter,
+/// whose sums are as long as they are when the pass is timed.
+OperationCheck compare_sums(const Examination& examination, const ChosenImages& chosen,
+                            Data& data) {
+  const Trial& trial = examination.trial;
+  const FilterSample sample(trial.spec.layer, trial.seed);
+  Data sampled;
+  const Sums got = run_sums(trial, chosen, sample, data, sampled);
+  OperationCheck check = compare_chosen(examination, chosen, got.of_chosen, data);
+  const OperationSpec plain =
+      reference_spec(sampled_spec(trial.spec, sample), examination.reference, trial.spec.batch);
+  const OperationCheck of_filters =
+      compare(examination, got.of_filters, "some filters of ", plain, sampled);
+  check.mean_relative_error = of_filters.mean_relative_error;
+  if (of_filters.max_relative_error > check.max_relative_error) {
+    check.max_relative_error = of_filters.max_relative_error;
+    check.worst = of_filters.worst;
+  }
+  return check;
+}
+
 }  // namespace
 
 OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
@@ -313,28 +332,21 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
     throw Unsupported(
         fmt::format("{} has no pass {} on {}", describe(spec), pass_name(pass), device.name()));
   }
-  std::optional<Chosen> chosen;  // nothing: all images
-  if (spec.batch > 3 && images_are_independent(spec.layer.kind)) {
-    chosen = choose_images(spec.batch, seed);
+  const Examination examination{{device, operation, spec, pass, seed}, reference, answers};
+  Data data = make_check_data(spec, operation, seed);
+  if (spec.batch <= 3 || !images_are_independent(spec.layer.kind)) {
+    return compare_all(examination, data);
   }
-  const OperationSpec plain =
-      reference_spec(spec, reference, chosen ? static_cast<int>(chosen->size()) : spec.batch);
-  const auto model = reference.create(plain);
-
-  Data data = make_data(spec, operation, seed);
-  if (chosen) clear_all_but(*chosen, data.output_gradient, spec.batch);
-  std::vector<Result> got = run(device, operation, spec, data, pass, seed);
+  const ChosenImages chosen = choose_images(spec.batch, seed);
+  if (pass == Pass::backward_filter) return compare_sums(examination, chosen, data);
+  clear_all_but(chosen, data.output_gradient, spec.batch);
+  std::vector<Result> got = run(examination.trial, data);
   for (Result& result : got) {
-    if (chosen && result.extent == Result::Extent::batch) {
-      result.values = keep(result.values, spec.batch, *chosen);
+    if (result.extent == Result::Extent::batch) {
+      result.values = keep(result.values, spec.batch, chosen);
     }
   }
-  const auto ask = [&] {
-    if (chosen) data = reduce(data, spec.batch, *chosen);
-    return run(reference, *model, plain, data, pass, seed);
-  };
-  const auto key = answer_key(spec, operation, pass, seed);
-  return compare(got, answers != nullptr && key ? answers->get(*key, ask) : ask());
+  return compare_chosen(examination, chosen, got, data);
 }
 
 double allowed_error(DType dtype) {

@@ -28,9 +28,15 @@ struct OperationCheck {
 /// So that a check at batch 64 costs the reference three images, kinds that treat images
 /// independently get an output gradient that is zero except in the first image, the last and one
 /// between them that `seed` chooses, and only these three are computed by the reference and
-/// compared (a sum over images, such as a weight gradient, needs no more). What is wrong with other
-/// images only is not found: compare a batch of up to three, or batch norm, whose images depend on
-/// each other, or dropout, whose mask depends on the place in the batch, which all run in full.
+/// compared. What is wrong with other images only is not found: compare a batch of up to three, or
+/// batch norm, whose images depend on each other, or dropout, whose mask depends on the place in
+/// the batch, which all run in full.
+///
+/// A sum over images, the gradient of weights and biases, is so compared for all filters, and then
+/// once more with the gradient of all images, for up to 16 filters of up to four groups
+/// (FilterSample): an algorithm that leaves out some images is found by these, one that leaves out
+/// some filters by the former. The errors on average are those of the sums over all images, the
+/// largest is that of both.
 ///
 /// The inputs of `spec` have the layouts of `device`. Throws Unsupported as `create` does, and if
 /// the operation has no such pass.

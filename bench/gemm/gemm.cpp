@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "bench/benchmark.hpp"
 #include "bench/combinations.hpp"
+#include "bench/gemm/network_products.hpp"
 #include "bench/gemm/product_bench.hpp"
 #include "core/error.hpp"
 
@@ -25,12 +28,26 @@ void add(const Shapes& more, Shapes& shapes) {
   }
 }
 
+/// Nothing if none is named.
+Shapes of_networks(const Context& context) {
+  if (!context.value("network").empty()) {
+    return network_products(context.list("network"), context.integers("batch"));
+  }
+  if (!context.given.contains("batch")) return {};
+  throw ConfigError(
+      "--batch has no effect without --network: it says of how many images a network's "
+      "convolutions are. Name a network; or write :b8 after a size for 8 products at once.");
+}
+
 Shapes parse_shapes(const Context& context) {
   Shapes shapes;
-  if (!context.value("list").empty()) {
-    for (const std::string& name : context.list("list")) add(load_gemm_shapes(name), shapes);
+  const bool lists = !context.value("list").empty();
+  for (const std::string& name : lists ? context.list("list") : std::vector<std::string>()) {
+    add(load_gemm_shapes(name), shapes);
   }
-  if (!shapes.empty() && !context.given.contains("sizes")) return shapes;
+  add(of_networks(context), shapes);
+  const bool named = lists || !context.value("network").empty();
+  if (named && !context.given.contains("sizes")) return shapes;
   for (const std::string& text : context.list("sizes")) {
     add(text == "squares" ? Shapes(squares.begin(), squares.end())
                           : Shapes{parse_gemm_shape(text, "--sizes")},
@@ -95,15 +112,21 @@ std::vector<Cell> make_cells(Context& context) {
 extern const Benchmark gemm;
 const Benchmark gemm{
     .name = "gemm",
-    .doc = "Matrix products: DeepBench's, those of transformers, or any sizes.",
+    .doc = "Matrix products: DeepBench's, those of transformers or of convolutions, or any sizes.",
     .axes = {{"list",
               "lists of shapes, by name (deepbench, deepbench_train, deepbench_inference, "
               "transformer) or file",
               ""},
              {"sizes",
               "products of row-major matrices, m x n x k: 64x128x256[:nn|:nt|:tn|:tt][:b8], the "
-              "last for 8 at once; squares: of 256, 512, 1024, 2048, unless a list is named alone",
+              "last for 8 at once; squares: of 256, 512, 1024, 2048, unless lists or networks are "
+              "named alone",
               "squares"},
+             {"network",
+              "networks, by name or file, or all: the products into which im2col of the backend "
+              "native turns their convolutions, in all passes",
+              ""},
+             {"batch", "images that these convolutions are of", "8"},
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
              {"backend", "compute backends", "onednn"},
              {"threads", "compute threads per rank", "1"},

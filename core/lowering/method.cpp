@@ -26,11 +26,15 @@ constexpr std::array methods{
     Method::winograd_f6_fused,
     Method::fft,
     Method::fft_tiled,
+    Method::fft_fftw,
+    Method::fft_tiled_fftw,
+    Method::fft_mkl,
+    Method::fft_tiled_mkl,
 };
 
 /// What an implementation begins with, reorders left out. The longer of two that begin alike stands
 /// first.
-constexpr std::array<std::pair<std::string_view, Method>, 26> beginnings{{
+constexpr std::array<std::pair<std::string_view, Method>, 30> beginnings{{
     {"own winograd_f2 ", Method::winograd_f2},
     {"own winograd_f4 ", Method::winograd_f4},
     {"own fft_tiled ", Method::fft_tiled},
@@ -49,6 +53,10 @@ constexpr std::array<std::pair<std::string_view, Method>, 26> beginnings{{
     {"winograd F(3x3,6x6)", Method::winograd_f6},
     {"fft_tiled ", Method::fft_tiled},
     {"fft ", Method::fft},
+    {"fft_tiled_fftw ", Method::fft_tiled_fftw},
+    {"fft_fftw ", Method::fft_fftw},
+    {"fft_tiled_mkl ", Method::fft_tiled_mkl},
+    {"fft_mkl ", Method::fft_mkl},
     {"im2col+gemm", Method::im2col},
     {"jit_wino_4x3", Method::winograd_f4},
     {"jit_wino_2x3", Method::winograd_f2},
@@ -94,6 +102,14 @@ std::string_view method_name(Method method) {
       return "fft";
     case Method::fft_tiled:
       return "fft_tiled";
+    case Method::fft_fftw:
+      return "fft_fftw";
+    case Method::fft_tiled_fftw:
+      return "fft_tiled_fftw";
+    case Method::fft_mkl:
+      return "fft_mkl";
+    case Method::fft_tiled_mkl:
+      return "fft_tiled_mkl";
   }
   fail_expectation("a known Method");
 }
@@ -130,6 +146,20 @@ Schedule winograd_schedule(Method method) {
   const bool fused = method == Method::winograd_f2_fused || method == Method::winograd_f4_fused ||
                      method == Method::winograd_f6_fused;
   return fused ? Schedule::fused : Schedule::staged;
+}
+
+bool transforms_images(Method method) {
+  return method == Method::fft || method == Method::fft_fftw || method == Method::fft_mkl;
+}
+
+bool transforms_tiles(Method method) {
+  return method == Method::fft_tiled || method == Method::fft_tiled_fftw ||
+         method == Method::fft_tiled_mkl;
+}
+
+bool by_library(Method method) {
+  return (transforms_images(method) && method != Method::fft) ||
+         (transforms_tiles(method) && method != Method::fft_tiled);
 }
 
 std::optional<Method> method_of(std::string_view implementation) {
@@ -181,9 +211,10 @@ std::string refusal(Method method, const ConvolutionShape& shape, Blocking block
   if (device && shape.groups > most_device_groups) {
     return fmt::format("{} groups: it offers up to {}", shape.groups, most_device_groups);
   }
+  if (device && by_library(method)) return "its transforms are those of a library for processors";
   const std::int64_t kernel = std::max(shape.kernel_h, shape.kernel_w);
-  if (method == Method::fft) return whole_refusal(shape);
-  if (method == Method::fft_tiled) {
+  if (transforms_images(method)) return whole_refusal(shape);
+  if (transforms_tiles(method)) {
     constexpr std::int64_t largest = tile_points.back();
     return kernel <= largest
                ? ""

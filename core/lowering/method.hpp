@@ -23,6 +23,10 @@ enum class Method {
   winograd_f6_fused,
   fft,        ///< of whole images
   fft_tiled,  ///< of overlapping tiles
+  fft_fftw,   ///< as these two, by the transforms of FFTW or MKL
+  fft_tiled_fftw,
+  fft_mkl,
+  fft_tiled_mkl,
 };
 std::span<const Method> all_methods();
 /// "winograd_f4": as users write it, and as our own algorithms are called.
@@ -34,6 +38,12 @@ Method parse_method(std::string_view name);
 int winograd_outputs(Method method);
 /// How its stages follow one another. Requires a Winograd method.
 Schedule winograd_schedule(Method method);
+
+/// Whether it multiplies spectra of whole images; of overlapping tiles.
+bool transforms_images(Method method);
+bool transforms_tiles(Method method);
+/// Whether the transforms are those of a library that was built in, and not our own.
+bool by_library(Method method);
 
 /// Whose algorithm it is.
 enum class Blocking {

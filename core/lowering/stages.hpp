@@ -8,7 +8,7 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
 /// `method`: one of Winograd's.
 AlgorithmWork winograd_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting);
-/// `method`: fft or fft_tiled.
+/// `method`: one of those by Fourier transforms.
 AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting);
 

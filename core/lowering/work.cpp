@@ -66,6 +66,10 @@ AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
       return winograd_work(method, shape, pass, setting);
     case Method::fft:
     case Method::fft_tiled:
+    case Method::fft_fftw:
+    case Method::fft_tiled_fftw:
+    case Method::fft_mkl:
+    case Method::fft_tiled_mkl:
       return spectral_work(method, shape, pass, setting);
   }
   fail_expectation("a known Method");

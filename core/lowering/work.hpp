@@ -78,7 +78,7 @@ std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
 ///             every tile and filter. backward_data: with C and K exchanged; backward_filter:
 ///             K × tiles by tiles × C. Fused: the same in smaller blocks, each by one thread; of
 ///             backward_filter every thread's sum is added to the others, which is left out.
-///   fft       transforms of a nominal 2.5 L² log2 L² a plane, of ours what they execute, which
+///   fft       transforms of a nominal 2.5 L² log2 L² a plane; our own: what they execute, which
 ///             skip rows of zeros; 8 operations a complex product at L (L/2 + 1) frequencies; see
 ///             spectra.hpp for its blocks. Ours write [-Âi; Âr] beside Â for the products.
 /// On a GPU planes are filled and emptied, and spectra brought to where they are multiplied and

@@ -14,7 +14,8 @@ struct Spectral {
   SpectralTraffic traffic;
   double groups;
   double frequencies;
-  bool ours;  ///< Blocking::ours
+  bool ours;            ///< Blocking::ours
+  bool own_transforms;  ///< not those of a library, which does not tell what it executes
 };
 
 enum class Direction { forward, inverse };
@@ -56,15 +57,17 @@ double executed_flops(std::int64_t L, std::int64_t rows, Direction direction) {
 Stage transform(const Spectral& work, std::string_view name, Direction direction,
                 const Operand& operand) {
   const double count = work.groups * static_cast<double>(operand.planes);
-  const double flops = work.ours ? executed_flops(work.sizes.L, operand.rows, direction)
-                                 : transform_flops(work.sizes.L);
+  const double flops = work.own_transforms ? executed_flops(work.sizes.L, operand.rows, direction)
+                                           : transform_flops(work.sizes.L);
   const double filled = count * filling(operand, work.blocks.batch);
+  const bool skips_zeros = work.own_transforms || !work.ours;
+  const std::int64_t rows = skips_zeros ? operand.rows : work.sizes.L;
   return {.name = name,
           .kind = StageKind::transform,
           .flops = Flops(count * flops),
           .bytes = floats(operand.pixels + count * 2 * work.frequencies),
           .working_set = floats(2 * work.frequencies * static_cast<double>(operand.held)),
-          .vector_flops = Flops(filled * vector_flops(work, operand.rows)),
+          .vector_flops = Flops(filled * vector_flops(work, rows)),
           .runs = filled / static_cast<double>(work.blocks.batch)};
 }
 
@@ -110,9 +113,16 @@ double pixels(double elements, std::int64_t planes, std::int64_t least) {
   return elements * static_cast<double>(planes) / static_cast<double>(least);
 }
 
+/// Floats in which a thread makes a transform; by a library planes and their spectra, in full.
+std::int64_t transform_floats(const Spectral& work) {
+  const auto [L, batch] = std::pair(work.sizes.L, work.blocks.batch);
+  return work.own_transforms ? transform_workspace_floats(L, batch)
+                             : (L * L + 2 * frequencies(L)) * batch;
+}
+
 Bytes our_workspace(const Spectral& work, int threads) {
   const std::int64_t rotated = round_up(2 * work.blocks.a().im(), most_lanes);
-  const std::int64_t transform = transform_workspace_floats(work.sizes.L, work.blocks.batch);
+  const std::int64_t transform = transform_floats(work);
   return floats(frequencies(work.sizes.L) * work.blocks.floats() + threads * (rotated + transform));
 }
 
@@ -152,8 +162,9 @@ Tensors tensors_of(const ConvolutionShape& shape, Pass pass, const TileChoice& t
 
 AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass pass,
                             const WorkSetting& setting) {
-  const TileChoice tile = method == Method::fft ? TileChoice{points_for_whole(shape), Tiling::whole}
-                                                : choose_tile(shape, pass);
+  const TileChoice tile = transforms_images(method)
+                              ? TileChoice{points_for_whole(shape), Tiling::whole}
+                              : choose_tile(shape, pass);
   const SpectralSizes sizes = spectral_sizes(shape, pass, tile.L, tile.tiling);
   const SpectralBlocks blocks = blocks_of(sizes, setting);
   const Spectral work{.sizes = sizes,
@@ -161,7 +172,8 @@ AlgorithmWork spectral_work(Method method, const ConvolutionShape& shape, Pass p
                       .traffic = spectral_traffic(sizes, blocks),
                       .groups = static_cast<double>(sizes.groups),
                       .frequencies = static_cast<double>(frequencies(sizes.L)),
-                      .ours = setting.blocking == Blocking::ours};
+                      .ours = setting.blocking == Blocking::ours,
+                      .own_transforms = setting.blocking == Blocking::ours && !by_library(method)};
   const auto [a, b, c] = tensors_of(shape, pass, tile);
   const auto& [planes_a, planes_b, planes_result, moved, count] = work.traffic;
   AlgorithmWork result;

@@ -8,6 +8,8 @@
 
 #include "core/convolution_shape.hpp"
 #include "core/error.hpp"
+#include "core/gemm.hpp"
+#include "core/lowering/lowered_products.hpp"
 #include "core/lowering/method.hpp"
 #include "core/lowering/spectra.hpp"
 #include "core/lowering/tile_blocks.hpp"
@@ -405,6 +407,53 @@ TEST(EvenBlocks, CoverAllTilesWithinTheLimit) {
   EXPECT_EQ(even_blocks(9, 1000, 4, 1).size, 4) << "less would leave nothing to run";
 }
 
+// --------------------------------------------------------------------------------- lowered
+// products
+
+TEST(LoweredProducts, AreThoseThatTheWorkOfIm2colCounts) {
+  for (const char* key : {"convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1",
+                          "convolution c48 h27 w27 k128 r5 s5 stride1 pad2 groups2",
+                          "convolution c512 h7 w7 k2048 r1 s1 stride1 pad0 groups1",
+                          "convolution c3 h224 w224 k64 r3 s3 stride1 pad1 groups1"}) {
+    for (const int batch : {1, 4, 33}) {
+      const ConvolutionShape shape = shape_of(key, batch);
+      for (const Pass pass : passes) {
+        double flops = 0;
+        double count = 0;
+        for (const LoweredProduct& product : lowered_products(shape, pass)) {
+          flops += static_cast<double>(product.count) * work(product.shape, DType::f32).flops.si();
+          count += static_cast<double>(product.count);
+        }
+        EXPECT_DOUBLE_EQ(flops, direct_flops(shape).si()) << key;
+        double counted = 0;
+        const AlgorithmWork im2col = algorithm_work(Method::im2col, shape, pass);
+        for (const Products& products : stage(im2col, "product").products) {
+          counted += products.count;
+        }
+        EXPECT_EQ(count, counted) << key;
+      }
+    }
+  }
+}
+
+TEST(LoweredProducts, AreOfBlocksTheLargestFirst) {
+  // 4 MiB of 4608 patches are 227 columns: 8 rows of 28 pixels, then the 4 that are left.
+  const ConvolutionShape shape =
+      shape_of("convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1", 4);
+  const auto forward = lowered_products(shape, Pass::forward);
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_EQ(forward[0].shape, (GemmShape{512, 224, 4608}));
+  EXPECT_EQ(forward[0].count, 12);
+  EXPECT_EQ(forward[1].shape, (GemmShape{512, 112, 4608}));
+  EXPECT_EQ(forward[1].count, 4);
+  EXPECT_EQ(lowered_products(shape, Pass::backward_data)[0].shape,
+            (GemmShape{4608, 224, 512, true, false}));
+  EXPECT_EQ(lowered_products(shape, Pass::backward_filter)[0].shape,
+            (GemmShape{512, 4608, 224, false, true}));
+  EXPECT_EQ(whole_product(shape, Pass::backward_filter),
+            (GemmShape{512, 4608, 4 * 784, false, true}));
+}
+
 // ----------------------------------------------------------------------------------------- methods
 
 TEST(Method, IsToldFromWhatRan) {
@@ -424,6 +473,10 @@ TEST(Method, IsToldFromWhatRan) {
       {"gemm:jit", Method::im2col},
       {"fft 32x32 avx3+gemm", Method::fft},
       {"fft_tiled 16x16 avx3+gemm", Method::fft_tiled},
+      {"fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm", Method::fft_fftw},
+      {"relu+fft_tiled_fftw 16x16 fftw-3.3.10-sse2-avx+gemm", Method::fft_tiled_fftw},
+      {"fft_mkl 32x32 mkl-2026.2+gemm", Method::fft_mkl},
+      {"fft_tiled_mkl 16x16 mkl-2026.2+gemm", Method::fft_tiled_mkl},
       {"own winograd_f2 F(2x2,3x3) cublasLt algo=6", Method::winograd_f2},
       {"relu+own winograd_f4 F(3x3,4x4) cublasLt algo=6+bias", Method::winograd_f4},
       {"reorder+own fft 30x30 cufft cublasLt algo=6", Method::fft},
@@ -433,14 +486,36 @@ TEST(Method, IsToldFromWhatRan) {
   }
   for (const char* unknown :
        {"cudnn engine 12", "cudnn 9.19 eng45 k2=4 [WINOGRAD] ws=0.0MB", "cudnn legacy 6 WINOGRAD",
-        "own:relu", "own", "fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm",
-        "fft_tiled_fftw 16x16 fftw-3.3.10-sse2-avx+gemm", "fft_mkl 32x32 mkl-2026.2+gemm",
-        "fft_tiled_mkl 16x16 mkl-2026.2+gemm"}) {
+        "own:relu", "own", "fft_other 32x32 other-1.0+gemm"}) {
     EXPECT_FALSE(method_of(unknown)) << unknown;
   }
   EXPECT_FALSE(method_of(""));
   EXPECT_EQ(vector_floats("fft 32x32 avx2+gemm"), 8);
   EXPECT_EQ(vector_floats("fft 32x32 avx3_zen4+gemm"), 16);
+}
+
+TEST(Method, ByALibraryDoesTheSameWithOtherTransforms) {
+  EXPECT_EQ(vector_floats("fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm"), max_transform_batch);
+  const ConvolutionShape shape =
+      shape_of("convolution c96 h27 w27 k256 r5 s5 stride1 pad2 groups2", 4);
+  for (const auto& [own, library] : {std::pair(Method::fft, Method::fft_fftw),
+                                     std::pair(Method::fft_tiled, Method::fft_tiled_mkl)}) {
+    EXPECT_FALSE(by_library(own));
+    EXPECT_TRUE(by_library(library));
+    for (const Pass pass : passes) {
+      const AlgorithmWork ours = algorithm_work(own, shape, pass);
+      const AlgorithmWork theirs = algorithm_work(library, shape, pass);
+      EXPECT_EQ(products_flops(ours), products_flops(theirs));
+      EXPECT_EQ(ours.bytes(), theirs.bytes());
+      // The nominal count, and all rows: more than ours execute, which skip those of zeros.
+      EXPECT_LT(ours.flops(), theirs.flops());
+      EXPECT_LT(stage(ours, "transform of Â").vector_flops,
+                stage(theirs, "transform of Â").vector_flops);
+    }
+    EXPECT_EQ(algorithm_work(library, shape, Pass::forward, {.blocking = Blocking::whole}).flops(),
+              algorithm_work(own, shape, Pass::forward, {.blocking = Blocking::whole}).flops());
+    EXPECT_NE(refusal(library, shape, Blocking::device), "");
+  }
 }
 
 TEST(Method, IsCalledByItsNameAndNoOther) {

@@ -101,10 +101,31 @@ TEST(FourierRatios, AreAgainstTheFastestOtherAtLargeFilters) {
   EXPECT_EQ(cell(table, 0, "other / FFT"), "4.00");
 }
 
-/// conv4_2 of VGG-16: 512 × 784 × 4608 an image.
+/// Such as a list may name, whose key says more than a layer has.
+TEST(FourierRatios, LeaveOutWhatNoLayerCanBe) {
+  Measurement refused = at(row("oblong", "native", "chosen", 1.0),
+                           "convolution c64 h64 w64 k128 r9 s9 stride1x2 pad0 groups1");
+  refused.status = Status::unsupported;
+  refused.series.clear();
+  refused.axes["algorithm"] = std::string("fft");
+  EXPECT_TRUE(fourier_ratios(Results{samples::file("conv", {refused})}).rows.empty());
+}
+
+TEST(FourierRatios, TakeThoseOfLibrariesForOthers) {
+  const std::string large = "convolution c64 h64 w64 k128 r9 s9 stride1 pad0 groups1";
+  const Results results{samples::file("conv", {at(row("L2", "native", "fft", 1.0), large),
+                                               at(row("L2", "native", "fft_fftw", 0.8), large),
+                                               at(row("L2", "onednn", "direct", 2.0), large)})};
+  const Table table = fourier_ratios(results);
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "fastest other"), "native fft_fftw");
+  EXPECT_EQ(cell(table, 0, "other / FFT"), "0.800");
+}
+
+/// conv4_2 of VGG-16. An image is three blocks of 8 rows, 224 pixels, and one of 4.
 const std::string conv4 = "convolution c512 h28 w28 k512 r3 s3 stride1 pad1 groups1 bias";
 
-Measurement product(const std::string& sizes, double seconds) {
+Measurement product(const std::string& sizes, double columns, double seconds) {
   Measurement made = samples::timed("gemm",
                                     {{"kernel", "gemm " + sizes},
                                      {"backend", "onednn"},
@@ -114,8 +135,15 @@ Measurement product(const std::string& sizes, double seconds) {
                                      {"ranks", "1"},
                                      {"ranks_on_node", "1"}},
                                     std::vector<double>(5, seconds));
-  made.work = Work{Flops(2.0 * 512 * 784 * 4608), Bytes(1)};
+  made.work = Work{Flops(2.0 * 512 * columns * 4608), Bytes(1)};
   return made;
+}
+
+/// The products of forward: 12 of the larger and 4 of the smaller for four images, which take
+/// 12 · 2 + 4 · 1.5 = 30 s.
+std::vector<Measurement> forward_products() {
+  return {product("m512 n224 k4608 ta0 tb0", 224, 2.0),
+          product("m512 n112 k4608 ta0 tb0", 112, 1.5)};
 }
 
 Measurement lowered(double seconds, const std::string& pass) {
@@ -124,40 +152,65 @@ Measurement lowered(double seconds, const std::string& pass) {
   return made;
 }
 
-TEST(ProductShares, AreOfTheProductOfOneImage) {
-  const Results results{samples::file("conv", {lowered(5.0, "forward")}),
-                        samples::file("gemm", {product("m512 n784 k4608 ta0 tb0", 1.0)})};
+TEST(ProductShares, AreOfTheProductsAsTheyRun) {
+  const Results results{samples::file("conv", {lowered(40.0, "forward")}),
+                        samples::file("gemm", forward_products())};
   const Table table = product_shares(results);
   ASSERT_EQ(table.rows.size(), 1);
-  EXPECT_EQ(cell(table, 0, "product m × n × k"), "512 × 784 × 4608");
-  EXPECT_EQ(cell(table, 0, "share"), "80.0 %");  // four products of 1 s in 5 s
-  EXPECT_EQ(table.notes.front(), "median 80.0 %, lowest 80.0 % at vgg16 conv4_2 forward");
+  EXPECT_EQ(cell(table, 0, "products"), "16");
+  EXPECT_EQ(cell(table, 0, "largest, m × n × k"), "512 × 224 × 4608");
+  EXPECT_EQ(cell(table, 0, "share"), "75.0 %");
+  EXPECT_EQ(table.notes.front(), "median 75.0 %, lowest 75.0 % at vgg16 conv4_2 forward");
+}
+
+TEST(ProductShares, AreOfLayersThatAreLargeWithAllTheirImages) {
+  // 7 × 7 pixels: 49 of an image, but 784 of 16; 4 MiB hold all patches of 4.
+  const std::string late = "convolution c512 h7 w7 k512 r3 s3 stride1 pad1 groups1";
+  const auto results = [&](const std::string& batch) {
+    Measurement conv = at(row("late", "native", "im2col", 1.0), late);
+    conv.axes["batch"] = batch;
+    return Results{samples::file("conv", {conv})};
+  };
+  EXPECT_TRUE(product_shares(results("4")).notes.empty());
+  const Table table = product_shares(results("16"));
+  ASSERT_EQ(table.notes.size(), 1);
+  EXPECT_TRUE(table.notes.back().ends_with("dlscale bench gemm --sizes 512x196x4608"))
+      << table.notes.back();
 }
 
 TEST(ProductShares, NameTheProductsThatAreMissingAsTheOptionTakesThem) {
   const Results results{
-      samples::file("conv", {lowered(5.0, "forward"), lowered(5.0, "backward_data"),
-                             lowered(5.0, "backward_filter")}),
-      samples::file("gemm", {product("m512 n784 k4608 ta0 tb0", 1.0)})};
+      samples::file("conv", {lowered(40.0, "forward"), lowered(40.0, "backward_data"),
+                             lowered(40.0, "backward_filter")}),
+      samples::file("gemm", forward_products())};
   const Table table = product_shares(results);
   EXPECT_EQ(table.rows.size(), 1);
-  ASSERT_EQ(table.notes.size(), 2);
-  EXPECT_TRUE(
-      table.notes.back().ends_with("dlscale bench gemm --sizes 4608x784x512:tn,512x4608x784:nt"))
+  ASSERT_EQ(table.notes.size(), 3);
+  EXPECT_TRUE(table.notes.back().ends_with(
+      "dlscale bench gemm --sizes "
+      "4608x112x512:tn,4608x224x512:tn,512x4608x112:nt,512x4608x224:nt"))
       << table.notes.back();
 }
 
+TEST(ProductShares, NeedAllProductsThatALayerRuns) {
+  const Results results{samples::file("conv", {lowered(40.0, "forward")}),
+                        samples::file("gemm", {forward_products().front()})};
+  const Table table = product_shares(results);
+  EXPECT_TRUE(table.rows.empty());
+  ASSERT_EQ(table.notes.size(), 1);
+  EXPECT_TRUE(table.notes.back().ends_with("--sizes 512x112x4608")) << table.notes.back();
+}
+
 TEST(ProductShares, AreOfProductsUnderTheSameConditionAndLargeOnes) {
-  Measurement hot = product("m512 n784 k4608 ta0 tb0", 1.0);
-  hot.axes["cache"] = "hot";
-  const Results other{samples::file("conv", {lowered(5.0, "forward")}),
-                      samples::file("gemm", {hot})};
-  EXPECT_TRUE(product_shares(other).rows.empty());
-  Measurement zeros = product("m512 n784 k4608 ta0 tb0", 1.0);
-  zeros.axes["values"] = "zeros";
-  const Results idle{samples::file("conv", {lowered(5.0, "forward")}),
-                     samples::file("gemm", {zeros})};
-  EXPECT_TRUE(product_shares(idle).rows.empty());
+  const auto with = [](const std::string& axis, const std::string& value) {
+    std::vector<Measurement> products = forward_products();
+    for (Measurement& each : products) each.axes[axis] = value;
+    return Results{samples::file("conv", {lowered(40.0, "forward")}),
+                   samples::file("gemm", products)};
+  };
+  EXPECT_TRUE(product_shares(with("cache", "hot")).rows.empty());
+  EXPECT_TRUE(product_shares(with("values", "zeros")).rows.empty());
+  EXPECT_EQ(product_shares(with("values", "normal")).rows.size(), 1);
   const Results small{samples::file("conv", {row("conv1_2", "native", "im2col", 1.0)})};
   EXPECT_TRUE(product_shares(small).rows.empty());
   EXPECT_TRUE(product_shares(small).notes.empty());  // 64 outputs: no product of its kind is large

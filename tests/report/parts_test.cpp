@@ -346,6 +346,25 @@ TEST(ProcessorTables, HaveLevelsArithmeticAndBandwidth) {
   EXPECT_TRUE(processor_tables({}).empty());
 }
 
+TEST(ProcessorTables, CompareLevelsThatWereMeasuredTwice) {
+  EXPECT_TRUE(repeated_levels(std::vector{samples::latency()}).rows.empty());
+  ResultFile again = samples::latency();
+  again.measurements.front().series["level_capacity"] = make_series("B", {{43008.0, 262144.0}});
+  again.measurements.front().series["level_latency"] = make_series("s", {{1.5e-9, 9e-9}});
+  const Table table = repeated_levels(std::vector{samples::latency(), again});
+  ASSERT_EQ(table.rows.size(), 2);
+  EXPECT_EQ(cell(table, 0, "runs"), "2");
+  EXPECT_EQ(cell(table, 0, "capacity"), "42.0 KiB – 46.0 KiB");
+  EXPECT_EQ(cell(table, 0, "system says"), "48.0 KiB");
+  EXPECT_EQ(cell(table, 0, "farthest from that"), "12.5 %");
+  EXPECT_EQ(cell(table, 0, "latency ns"), "1.25 – 1.50");
+  EXPECT_EQ(cell(table, 0, "greatest over least"), "20.0 %");
+  EXPECT_EQ(cell(table, 1, "system says"), "–");
+  EXPECT_EQ(cell(table, 1, "greatest over least"), "0.0 %");
+  again.measurements.front().axes["pages"] = "huge";
+  EXPECT_TRUE(repeated_levels(std::vector{samples::latency(), again}).rows.empty());
+}
+
 TEST(ProcessorTables, TakeTheMiddleOfRepeatedBandwidths) {
   ResultFile once = samples::memory();
   ResultFile twice = once;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "backend/compute/host_device.hpp"
 #include "core/error.hpp"
@@ -19,11 +20,14 @@ namespace {
 
 using Damage = std::function<void(Pass, const Operands&)>;
 
-/// Computes as another operation and then spoils the result.
+/// Spoils nothing.
+void leave(Pass /*pass*/, const Operands& /*operands*/) {}
+
+/// Computes as another operation and then spoils the result, or before that what it reads.
 class CrookedOperation final : public Operation {
  public:
-  CrookedOperation(std::unique_ptr<Operation> honest, Damage damage)
-      : honest_(std::move(honest)), damage_(std::move(damage)) {}
+  CrookedOperation(std::unique_ptr<Operation> honest, Damage damage, Damage before = leave)
+      : honest_(std::move(honest)), damage_(std::move(damage)), before_(std::move(before)) {}
   [[nodiscard]] const TensorDesc& output() const override { return honest_->output(); }
   [[nodiscard]] const std::vector<Parameter>& parameters() const override {
     return honest_->parameters();
@@ -35,6 +39,7 @@ class CrookedOperation final : public Operation {
     return honest_->implementation(pass);
   }
   void run(Pass pass, const Operands& operands) override {
+    before_(pass, operands);
     honest_->run(pass, operands);
     damage_(pass, operands);
   }
@@ -42,6 +47,7 @@ class CrookedOperation final : public Operation {
  private:
   std::unique_ptr<Operation> honest_;
   Damage damage_;
+  Damage before_;
 };
 
 class CrookedDevice final : public HostDevice {
@@ -158,6 +164,87 @@ TEST(CheckOperation, FindsASumThatLacksAnImage) {
   EXPECT_GT(check.max_relative_error, allowed_error(DType::f32));
 }
 
+/// The layers whose weight gradients are sums over images, with more filters than a check of a
+/// large batch computes for all images.
+std::vector<Layer> layers_with_weights() {
+  const Convolution plain{.out_channels = 10, .kernel_h = 3, .kernel_w = 3, .pad = 1};
+  Convolution in_groups = plain;
+  in_groups.groups = 2;
+  Convolution depthwise = plain;
+  depthwise.out_channels = depthwise.groups = 12;
+  Layer with_relu = make_layer(plain, {{12, 4, 5}});
+  with_relu.relu = true;
+  return {make_layer(plain, {{12, 4, 5}}), make_layer(in_groups, {{12, 4, 5}}),
+          make_layer(depthwise, {{12, 4, 5}}), std::move(with_relu),
+          make_layer(FullyConnected{.outputs = 10}, {{12, 2, 2}})};
+}
+
+/// The weight gradient of seven images.
+OperationCheck check_sum(const Layer& layer, const Damage& before, const Damage& after) {
+  const auto device = open_reference();
+  const auto reference = open_reference();
+  const OperationSpec spec = plain_spec(*device, layer, 7, DType::f32);
+  CrookedOperation operation(device->create(spec), after, before);
+  return check_operation(*device, *reference, spec, operation, Pass::backward_filter, 1);
+}
+
+/// Before a backward pass.
+Damage skip_image(int image) {
+  return [=](Pass pass, const Operands& operands) {
+    if (pass == Pass::forward) return;
+    const Tensor& gradient = operands.output_gradient;
+    const std::int64_t elements = gradient.desc.elements() / gradient.desc.dims[0];
+    std::fill_n(gradient.as<float>() + image * elements, elements, 0.0F);
+  };
+}
+
+TEST(CheckOperation, FindsNothingWrongWithAnHonestSumOverImages) {
+  for (const Layer& layer : layers_with_weights()) {
+    EXPECT_EQ(check_sum(layer, leave, leave).max_relative_error, 0);
+  }
+}
+
+TEST(CheckOperation, FindsASumOverALargeBatchThatLacksAnyImage) {
+  for (const Layer& layer : layers_with_weights()) {
+    for (int image = 0; image < 7; ++image) {
+      const OperationCheck check = check_sum(layer, skip_image(image), leave);
+      EXPECT_GT(check.max_relative_error, allowed_error(DType::f32)) << image;
+      EXPECT_GT(check.mean_relative_error, allowed_error(DType::f32)) << image;
+    }
+  }
+}
+
+TEST(CheckOperation, FindsAnyFilterThatASumOverALargeBatchLeavesOut) {
+  for (const Layer& layer : layers_with_weights()) {
+    const std::int64_t outputs = layer.output.channels;
+    for (std::int64_t k = 0; k < outputs; ++k) {
+      const auto skip_filter = [=](Pass pass, const Operands& operands) {
+        if (pass != Pass::backward_filter) return;
+        const Tensor& gradient = operands.parameter_gradients[0];
+        const std::int64_t filter = gradient.desc.elements() / outputs;
+        std::fill_n(gradient.as<float>() + k * filter, filter, 0.0F);
+      };
+      EXPECT_GT(check_sum(layer, leave, skip_filter).max_relative_error, allowed_error(DType::f32))
+          << k;
+    }
+  }
+}
+
+TEST(CheckOperation, TellsTheErrorOfTheSumOverAllImagesOnAverage) {
+  const Layer layer = layers_with_weights().front();
+  const auto enlarge = [](Pass pass, const Operands& operands) {
+    if (pass != Pass::backward_filter) return;
+    const Tensor& gradient = operands.parameter_gradients[0];
+    for (std::int64_t i = 0; i < gradient.desc.elements(); ++i) gradient.as<float>()[i] *= 1.01F;
+  };
+  // 1 % of what is larger than typical; of what is smaller, a part of that; 16 · 9 weights and
+  // 4 biases, which are right.
+  const OperationCheck check = check_sum(layer, leave, enlarge);
+  EXPECT_NEAR(check.max_relative_error, 0.01, 1e-5);
+  EXPECT_LT(check.mean_relative_error, 0.01 * 144 / 148);
+  EXPECT_GT(check.mean_relative_error, 0.005);
+}
+
 /// Checks a convolution of 3 x `size` x `size`, whose reference counts its runs in `asked`.
 OperationCheck check_remembering(ReferenceAnswers& answers, int& asked, Pass pass,
                                  const Damage& damage, int size = 5) {
@@ -185,6 +272,10 @@ TEST(CheckOperation, AsksTheReferenceOnceForOneAnswerAndStillFindsWhatIsWrong) {
   EXPECT_EQ(asked, 2) << "another size";
   EXPECT_EQ(check_remembering(answers, asked, Pass::backward_data, none).max_relative_error, 0);
   EXPECT_EQ(asked, 4) << "another pass: forward and backward";
+  EXPECT_EQ(check_remembering(answers, asked, Pass::backward_filter, none).max_relative_error, 0);
+  EXPECT_EQ(asked, 8) << "of all filters for some images, of some for all: forward and backward";
+  EXPECT_EQ(check_remembering(answers, asked, Pass::backward_filter, none).max_relative_error, 0);
+  EXPECT_EQ(asked, 8);
 }
 
 TEST(ReferenceAnswers, KeepsThoseAskedForLast) {

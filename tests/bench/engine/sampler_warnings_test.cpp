@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "core/slowest_rank.hpp"
+#include "core/statistics.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -38,6 +44,21 @@ TEST(SamplingWarnings, SayWhichWayTimesDrift) {
   ASSERT_FALSE(strict.empty());
   EXPECT_NE(strict.back().find("drift: the second half of the samples is -10."), std::string::npos)
       << strict.back();
+}
+
+TEST(SamplingWarnings, SayThatNeighboursResembleEachOther) {
+  std::vector<double> samples;
+  for (int i = 0; i < 200; ++i) samples.push_back(1 + 0.02 * std::sin(0.1 * std::numbers::pi * i));
+  constexpr double wanted = 0.008;
+  ASSERT_LE(relative_half_width(summarize(samples)), wanted) << "else the width is warned of";
+  const auto warnings = sampling_warnings(samples, wanted);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("neighbouring times resemble each other (correlation 0.8"),
+            std::string::npos)
+      << warnings.front();
+  EXPECT_TRUE(sampling_warnings(samples, 0.03).empty()) << "all are within what was asked for";
+  std::shuffle(samples.begin(), samples.end(), std::mt19937(7));
+  EXPECT_TRUE(sampling_warnings(samples, wanted).empty()) << "the same in another order";
 }
 
 TEST(SamplingWarnings, SayThatFiveSamplesHaveNoInterval) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "bench/benchmark.hpp"
@@ -226,6 +228,26 @@ TEST(BenchGemm, MeasuresShapesOfSeveralListsOnce) {
   EXPECT_EQ(cells({{"list", "transformer"}, {"sizes", "squares"}}).size(),
             46U);  // named, so wanted
   EXPECT_EQ(cells({{"sizes", "squares,1x1x1,512x512x512"}}).size(), 5U);
+}
+
+TEST(BenchGemm, MeasuresTheProductsOfConvolutionsOnceAsIm2colRunsThem) {
+  const auto kernels = [](std::map<std::string, std::string> values) {
+    std::set<std::string> found;
+    for (const Cell& cell : cells(std::move(values))) found.insert(cell.axes.at("kernel"));
+    return found;
+  };
+  const auto vgg = kernels({{"network", "vgg16"}, {"batch", "1,4"}});
+  // conv5_x, 512 to 512 channels of 14 x 14: 4 MiB of patches are 16 rows of one image, so all.
+  EXPECT_TRUE(vgg.contains("gemm m512 n196 k4608 ta0 tb0"));
+  EXPECT_TRUE(vgg.contains("gemm m4608 n196 k512 ta1 tb0"));
+  EXPECT_TRUE(vgg.contains("gemm m512 n4608 k196 ta0 tb1"));
+  EXPECT_EQ(vgg.size(), cells({{"network", "vgg16"}, {"batch", "1,4"}}).size());
+  EXPECT_EQ(vgg.size(), 39U) << "9 shapes, 4 with a smaller block last, which 4 images have, too";
+  EXPECT_EQ(kernels({{"network", "vgg16"}, {"sizes", "1x1x1"}}).size(),
+            kernels({{"network", "vgg16"}}).size() + 1);
+  EXPECT_THROW((void)cells({{"batch", "4"}}), ConfigError) << "of no network";
+  EXPECT_THROW((void)cells({{"network", "vgg61"}}), ConfigError);
+  EXPECT_THROW((void)cells({{"network", "all,vgg16"}}), ConfigError);
 }
 
 TEST(BenchGemm, RefusesWhatItCannotRead) {
