@@ -263,6 +263,17 @@ class Mpirun(ClusterTest):
             self.assertEqual(row["axes"]["ranks_on_node"], "1")
             self.assertGreater(row["series"]["time"]["summary"]["min"], 0.95 * 2**20 * 8 / 1e8)
 
+    @unittest.skipUnless(len(os.sched_getaffinity(0)) > 1, "needs two cores")
+    def test_ranks_of_a_host_do_not_take_the_same_core(self):
+        """Hosts have different cores, which does not mean that each rank was given its own."""
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        hosts = (*TWO, "--cores-per-host", "1", "--ranks-per-host", "2")
+        program = [BUILD / "dlscale", "bench", "comm", "--sizes", "4B"]
+        result = cluster(*hosts, command=[MPIEXEC, "-n", "4", *program], environment=SANITIZERS)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("share 1 of this node needs cores 1 to 1", result.stderr)
+
     def test_two_clusters_at_once(self):
         commands = [["mpirun", "-n", "2", "sh", "-c", "sleep 0.3; hostname"]] * 2
         both = [
