@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <vector>
 
+#include "backend/comm/watchdog/roster.hpp"
 #include "backend/host/host.hpp"
 #include "core/error.hpp"
 
@@ -46,13 +48,18 @@ void announce(const backend::Connection& connection) {
 }
 
 /// Launchers may have bound each rank to cores of its own, as Open MPI does for two ranks: then the
-/// ranks of a node see different cores, and that binding is kept.
+/// ranks of a node see different cores, and that binding is kept. Other nodes may have other cores.
 bool bound_by_launcher(backend::Communicator& communicator, const std::vector<int>& cores) {
+  const backend::Roster roster = backend::exchange_cards(communicator);
   const int first = cores.front();
-  std::vector<int> firsts(static_cast<std::size_t>(communicator.size()));
+  std::vector<int> firsts(roster.size());
   communicator.all_gather(std::as_bytes(std::span(&first, 1)),
                           std::as_writable_bytes(std::span(firsts)));
-  return std::ranges::any_of(firsts, [&](int other) { return other != first; });
+  const std::uint64_t node = roster.at(static_cast<std::size_t>(communicator.rank())).node;
+  for (std::size_t i = 0; i < roster.size(); ++i) {
+    if (roster[i].node == node && firsts[i] != first) return true;
+  }
+  return false;
 }
 
 }  // namespace

@@ -1,0 +1,83 @@
+"""How mpirun gets its ranks onto the hosts: a list of them, and an agent in place of ssh."""
+
+import os
+import pathlib
+
+import namespaces
+from network import SUBNET, SWITCH_ADDRESS
+
+AGENT = "dlscale-on-host"
+
+# mpirun calls it as it would call ssh: host, then words that a shell there is to read.
+AGENT_TEXT = """#!/bin/sh
+# usage: {agent} HOST COMMAND…
+host=$1
+shift
+case $host in
+{cases}
+  *) echo "{agent}: there is no host \\"$host\\"." >&2; exit 2 ;;
+esac
+exec nsenter --target "$process" --net --uts taskset --cpu-list "$cores" sh -c "$*"
+"""
+
+
+def write(path, text, mode=0o644):
+    pathlib.Path(path).write_text(text, encoding="utf-8")
+    os.chmod(path, mode)
+
+
+def agent(plan, processes):
+    cases = []
+    for host in plan.hosts:
+        cores = ",".join(map(str, host.cores))
+        cases.append(f"  {host.name}) process={processes[host.name].pid} cores={cores} ;;")
+    return AGENT_TEXT.format(agent=AGENT, cases="\n".join(cases))
+
+
+def ways(plan):
+    """What leads mpirun to the hosts: variables of Open MPI 4, and those of PRTE for Open MPI 5."""
+    folder = namespaces.FOLDER
+    return {
+        "OMPI_MCA_orte_default_hostfile": f"{folder}/hostfile",
+        "PRTE_MCA_prte_default_hostfile": f"{folder}/hostfile",
+        "OMPI_MCA_plm_rsh_agent": AGENT,
+        "PRTE_MCA_plm_ssh_agent": AGENT,
+        "OMPI_MCA_plm_rsh_no_tree_spawn": "1",  # daemons of hosts start no others
+        "PRTE_MCA_plm_ssh_no_tree_spawn": "1",
+        "OMPI_MCA_oob_tcp_if_include": SUBNET,
+        "PRTE_MCA_prte_if_include": SUBNET,
+        "OMPI_MCA_btl_tcp_if_include": SUBNET,
+        "OMPI_MCA_orte_tmpdir_base": folder,
+        "PRTE_MCA_prte_tmpdir_base": folder,
+        # The user that owns the cluster's namespaces is root in them.
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "DLSCALE_CLUSTER": plan.describe(),
+    }
+
+
+# What the user has set in the environment wins over these.
+CHOICES = {
+    # Between hosts sockets and nothing else, within a host shared memory.
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "self,vader,tcp",
+    # A host has its cores already.
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
+}
+
+
+def install(plan, processes):
+    """Files for mpirun, and the environment that leads it to them."""
+    folder = namespaces.FOLDER
+    os.mkdir(f"{folder}/bin")
+    write(f"{folder}/bin/{AGENT}", agent(plan, processes), 0o755)
+    write(f"{folder}/hostfile", "".join(f"{host.name} slots={plan.slots}\n" for host in plan.hosts))
+    names = [("127.0.0.1", "localhost"), (SWITCH_ADDRESS, "head")]
+    names += [(host.address, host.name) for host in plan.hosts]
+    write(f"{folder}/hosts", "".join(f"{address} {name}\n" for address, name in names))
+    namespaces.bind(f"{folder}/hosts", "/etc/hosts")
+    os.environ["PATH"] = f"{folder}/bin:{os.environ.get('PATH', os.defpath)}"
+    os.environ.update(ways(plan))
+    for name, value in CHOICES.items():
+        os.environ.setdefault(name, value)
