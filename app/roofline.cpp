@@ -15,6 +15,7 @@
 #include "core/replaceable.hpp"
 #include "model/roofline/kernel_fit.hpp"
 #include "model/roofline/measured_roofline.hpp"
+#include "report/choice_evidence.hpp"
 #include "report/kernel_study.hpp"
 #include "report/numbers.hpp"
 #include "report/placed_table.hpp"
@@ -86,7 +87,8 @@ ExitCode validate(const ValidateOptions& options) {
   report::processor_of(files);
   model::LeftOut left_out;
   const auto samples = model::kernel_samples(files, left_out);
-  const model::KernelJudgement judgement = model::judge_kernels(samples);
+  const model::KernelJudgement judgement =
+      model::judge_kernels(samples, report::choice_evidence(files));
   options.output.write(report::roofline_document(judgement, left_out, options.limits));
   return report::exit_code(judgement, options.limits);
 }

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "report/axes.hpp"
+#include "report/choice_evidence.hpp"
 #include "report/numbers.hpp"
 #include "report/rates.hpp"
 
@@ -89,7 +90,7 @@ KernelStudy::KernelStudy(std::span<const ResultFile> results) {
   try {
     processor_of(results);
     samples_ = model::kernel_samples(results, not_modelled_);
-    judge();
+    judge(results);
     find_roofline(results);
   } catch (const ConfigError& error) {
     obstacle_ = error.what();
@@ -97,7 +98,7 @@ KernelStudy::KernelStudy(std::span<const ResultFile> results) {
   }
 }
 
-void KernelStudy::judge() {
+void KernelStudy::judge(std::span<const ResultFile> results) {
   std::set<std::string> shapes;
   for (const model::KernelSample& sample : samples_) shapes.insert(sample.what.kernel);
   if (shapes.size() < least_shapes) {
@@ -108,7 +109,7 @@ void KernelStudy::judge() {
     return;
   }
   try {
-    judgement_ = model::judge_kernels(samples_);
+    judgement_ = model::judge_kernels(samples_, choice_evidence(results));
   } catch (const ConfigError& error) {
     judgement_obstacle_ = error.what();
   }

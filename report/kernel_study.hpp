@@ -59,7 +59,7 @@ class KernelStudy {
   [[nodiscard]] int on_devices() const { return on_devices_; }
 
  private:
-  void judge();
+  void judge(std::span<const ResultFile> results);
   void find_roofline(std::span<const ResultFile> results);
   void place_all();
   std::vector<model::KernelSample> samples_;

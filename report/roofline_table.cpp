@@ -42,9 +42,14 @@ std::string sentence(const KernelJudgement& judgement, const RooflineLimits& lim
       "roofline: {}), and {} of them lie in their 95 % intervals.",
       counted(sum.samples, "time"), kept, all.size(), percent(limits.median), percent(limits.p90),
       percent(sum.median), percent(sum.p90), percent(sum.naive_median), percent(sum.within));
-  if (judgement.choice.choices > 0) {
-    text += fmt::format(" Choosing by prediction loses {} of time (limit {}).",
-                        percent(judgement.choice.loss()), percent(limits.choice));
+  const model::ChoicePart& choice = judgement.choice.all;
+  if (choice.predicted.choices > 0) {
+    text += fmt::format(
+        " Choosing by prediction loses {} of time (limit {}){}.", percent(choice.predicted.loss()),
+        percent(limits.choice),
+        choice.repeated.choices > 0
+            ? fmt::format(", choosing by another measurement {}", percent(choice.repeated.loss()))
+            : "");
   }
   return text;
 }
@@ -108,44 +113,95 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
   return table;
 }
 
+/// "layers of networks, batch 4".
+std::string part_text(const model::ChoicePart& part) {
+  std::string text =
+      part.layers_of == model::LayersOf::networks ? "layers of networks" : "shapes of lists";
+  if (part.counting == model::Counting::by_steps) text += ", as often as they run";
+  return part.batch > 0 ? fmt::format("{}, batch {}", text, part.batch) : text;
+}
+
+std::vector<std::string> choice_notes(const model::ChoiceJudgement& choice) {
+  std::vector<std::string> notes{
+      "fastest: of all ways that were measured, with a model or without; a question counts where "
+      "every algorithm measured under its condition has a time or does not offer the shape",
+      "loss: of the sum of times; median loss: of a choice"};
+  if (choice.all.repeated.choices == 0) {
+    notes.emplace_back(
+        "by no question all ways were measured twice, so that the share of noise in the loss is "
+        "not known");
+  } else {
+    notes.emplace_back(
+        "another measurement: the fastest by the first measurement, judged by the last, and the "
+        "other way round, where all ways were measured several times: what noise alone costs");
+  }
+  const bool weighted = std::ranges::any_of(choice.parts, [](const model::ChoicePart& part) {
+    return part.counting == model::Counting::by_steps;
+  });
+  if (weighted) {
+    notes.emplace_back(
+        "as often as they run: each as many times as it runs in one iteration of each network");
+  }
+  if (choice.incomplete > 0) {
+    notes.push_back(fmt::format("{} left out where not every algorithm was measured",
+                                counted(choice.incomplete, "question")));
+  }
+  if (choice.unanswered > 0) {
+    notes.push_back(fmt::format("{} left out of which no way that was measured has a model",
+                                counted(choice.unanswered, "question")));
+  }
+  for (const auto& [algorithm, times] : choice.not_offered) {
+    notes.push_back(fmt::format("{} chosen {} where it is not offered: the next counted", algorithm,
+                                counted(times, "time")));
+  }
+  return notes;
+}
+
+void add_losses(Table& table, const model::ChoicePart& part, const Cell& limit,
+                const Cell& verdict) {
+  const auto add = [&](const char* by, const model::ChoiceLoss& loss, const Cell& allowed,
+                       const Cell& said) {
+    table.rows.push_back({{part_text(part)},
+                          {by},
+                          {std::to_string(loss.choices)},
+                          {std::to_string(loss.best)},
+                          {milliseconds(loss.chosen)},
+                          {milliseconds(loss.least)},
+                          {percent(loss.loss())},
+                          {percent(loss.median)},
+                          allowed,
+                          said});
+  };
+  add("prediction", part.predicted, limit, verdict);
+  const Cell none{"–"};
+  if (part.repeated.choices > 0) add("another measurement", part.repeated, none, none);
+}
+
 Table choice_table(const KernelJudgement& judgement, const RooflineLimits& limits) {
+  const model::ChoiceJudgement& choice = judgement.choice;
   Table table;
   table.title = "Choosing the algorithm by prediction";
-  table.columns = {{"chosen by", Align::left},
+  table.columns = {{"of", Align::left},
+                   {"chosen by", Align::left},
                    {"choices"},
                    {"fastest chosen"},
                    {"chosen ms"},
                    {"fastest ms"},
                    {"loss"},
+                   {"median loss"},
                    {"limit"},
                    {"verdict", Align::left}};
-  if (judgement.choice.choices == 0) {
-    table.notes = {"no shape outside of the fit was measured by two algorithms"};
+  if (choice.all.predicted.choices == 0) {
+    table.notes = {choice.incomplete > 0
+                       ? "no shape outside of the fit was measured by every algorithm"
+                       : "no shape outside of the fit was measured by two algorithms"};
     return table;
   }
-  const auto add = [&](const char* by, const model::ChoiceLoss& choice, Cell limit, Cell verdict) {
-    table.rows.push_back({{by},
-                          {std::to_string(choice.choices)},
-                          {std::to_string(choice.best)},
-                          {milliseconds(choice.chosen)},
-                          {milliseconds(choice.least)},
-                          {percent(choice.loss())},
-                          std::move(limit),
-                          std::move(verdict)});
-  };
-  const bool passed = judgement.choice.loss() <= limits.choice;
-  add("prediction", judgement.choice, {percent(limits.choice)},
-      {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad});
-  if (judgement.repeated_choice.choices == 0) {
-    table.notes = {
-        "nothing was measured twice, so that the share of noise in the loss is not known"};
-    return table;
-  }
-  add("another measurement", judgement.repeated_choice, {"–"}, {"–"});
-  table.notes = {
-      "another measurement: the fastest by the first measurement, judged by the last, and the "
-      "other "
-      "way round, where ways were measured several times: what noise alone costs"};
+  const bool passed = choice.all.predicted.loss() <= limits.choice;
+  add_losses(table, choice.all, {percent(limits.choice)},
+             {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad});
+  for (const model::ChoicePart& part : choice.parts) add_losses(table, part, {"–"}, {"–"});
+  table.notes = choice_notes(choice);
   return table;
 }
 
@@ -209,8 +265,9 @@ ExitCode exit_code(const KernelJudgement& judgement, const RooflineLimits& limit
   const auto all = judged_algorithms(judgement);
   const bool kept = std::ranges::all_of(
       all, [&](const AlgorithmErrors* errors) { return passes(*errors, limits); });
-  const bool chooses = judgement.choice.choices > 0;
-  if (!kept || (chooses && judgement.choice.loss() > limits.choice)) return ExitCode::regression;
+  const model::ChoiceLoss& choice = judgement.choice.all.predicted;
+  const bool chooses = choice.choices > 0;
+  if (!kept || (chooses && choice.loss() > limits.choice)) return ExitCode::regression;
   return chooses && judgement.not_judged == 0 ? ExitCode::ok : ExitCode::inconclusive;
 }
 

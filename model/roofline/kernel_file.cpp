@@ -77,9 +77,7 @@ int count(const Json& json, const char* key) {
 }
 
 Pass parse_pass(const std::string& name) {
-  for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
-    if (pass_name(pass) == name) return pass;
-  }
+  if (const auto pass = convolution_pass(name)) return *pass;
   throw ConfigError(fmt::format("\"{}\" is no pass of a convolution", name));
 }
 

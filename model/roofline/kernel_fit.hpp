@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 
+#include "model/roofline/choice_judge.hpp"
 #include "model/roofline/kernel_model.hpp"
 
 namespace dlscale::model {
@@ -36,15 +37,6 @@ struct AlgorithmErrors {
   std::optional<double> repeats = {};
 };
 
-/// What a choice among measured ways loses, over all shapes, batches, passes and numbers of threads
-/// that were measured by two ways or more on a processor, or on a GPU: the two are no rivals.
-struct ChoiceLoss {
-  int choices = 0;
-  int best = 0;           ///< choices that were the fastest measured
-  Seconds chosen, least;  ///< summed over choices, as measured
-  [[nodiscard]] double loss() const { return chosen / least - 1; }
-};
-
 /// A predicted and a measured time.
 struct JudgedSample {
   KernelSample sample;
@@ -55,16 +47,14 @@ struct JudgedSample {
 struct KernelJudgement {
   std::vector<JudgedSample> samples;
   std::vector<AlgorithmErrors> algorithms;  ///< sorted by name; the last is of all
-  ChoiceLoss choice;                        ///< by prediction
-  /// By the first measurement, judged by the last, and by the last, judged by the first, among ways
-  /// that were measured several times: what choosing costs a model that knows all but the noise.
-  ChoiceLoss repeated_choice;
+  ChoiceJudgement choice;
   int training_kernels = 0;
   int not_judged = 0;  ///< samples of ways without a model
 };
 
 /// Fits to the training half and judges on the other: half_of(). Throws ConfigError where a half is
 /// empty.
-KernelJudgement judge_kernels(std::span<const KernelSample> samples);
+KernelJudgement judge_kernels(std::span<const KernelSample> samples,
+                              const ChoiceEvidence& evidence);
 
 }  // namespace dlscale::model

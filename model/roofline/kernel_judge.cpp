@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
 #include <utility>
 
 #include "core/error.hpp"
@@ -64,62 +63,10 @@ std::vector<AlgorithmErrors> errors_by_algorithm(const std::vector<JudgedSample>
   return errors;
 }
 
-/// Ways by which the same was measured, of those that have a model and that `counts` holds for; at
-/// least two.
-template <class Counts>
-std::vector<Judged> rivals(const std::vector<JudgedSample>& samples, const Counts& counts) {
-  std::map<std::tuple<std::string, int, Pass, int, std::string, bool>, Judged> questions;
-  for (const JudgedSample& judged : samples) {
-    if (!counts(judged)) continue;
-    const KernelCase& what = judged.sample.what;
-    const Way& way = what.way;
-    questions[{what.kernel, what.batch, way.pass, way.threads, way.cache, way.on_device()}]
-        .push_back(&judged);
-  }
-  std::vector<Judged> groups;
-  for (const auto& [question, group] : questions) {
-    if (group.size() > 1) groups.push_back(group);
-  }
-  return groups;
-}
-
-/// Adds what taking the way that is fastest by `belief` loses, by what it took by `truth`.
-template <class Belief, class Truth>
-void add_choices(const std::vector<Judged>& questions, const Belief& belief, const Truth& truth,
-                 ChoiceLoss& loss) {
-  for (const Judged& group : questions) {
-    const auto* chosen = *std::ranges::min_element(group, {}, belief);
-    const auto* fastest = *std::ranges::min_element(group, {}, truth);
-    ++loss.choices;
-    loss.best += chosen == fastest ? 1 : 0;
-    loss.chosen += truth(chosen);
-    loss.least += truth(fastest);
-  }
-}
-
-ChoiceLoss loss_of_choice(const std::vector<JudgedSample>& samples) {
-  ChoiceLoss loss;
-  add_choices(
-      rivals(samples, [](const JudgedSample&) { return true; }),
-      [](const JudgedSample* judged) { return judged->prediction.time.value; },
-      [](const JudgedSample* judged) { return judged->sample.time; }, loss);
-  return loss;
-}
-
-ChoiceLoss loss_of_repeated_choice(const std::vector<JudgedSample>& samples) {
-  const auto repeated =
-      rivals(samples, [](const JudgedSample& judged) { return judged.sample.repeated(); });
-  const auto first = [](const JudgedSample* judged) { return judged->sample.repeats.front(); };
-  const auto last = [](const JudgedSample* judged) { return judged->sample.repeats.back(); };
-  ChoiceLoss loss;
-  add_choices(repeated, first, last, loss);
-  add_choices(repeated, last, first, loss);
-  return loss;
-}
-
 }  // namespace
 
-KernelJudgement judge_kernels(std::span<const KernelSample> samples) {
+KernelJudgement judge_kernels(std::span<const KernelSample> samples,
+                              const ChoiceEvidence& evidence) {
   std::vector<KernelSample> training;
   std::vector<KernelSample> judging;
   std::map<std::string, int> kernels;
@@ -152,8 +99,7 @@ KernelJudgement judge_kernels(std::span<const KernelSample> samples) {
         "model to judge. Measure more layers or networks: dlscale bench conv --algorithms all.");
   }
   judgement.algorithms = errors_by_algorithm(judgement.samples);
-  judgement.choice = loss_of_choice(judgement.samples);
-  judgement.repeated_choice = loss_of_repeated_choice(judgement.samples);
+  judgement.choice = judge_choices(judging, models, evidence);
   return judgement;
 }
 

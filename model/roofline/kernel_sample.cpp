@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 
-std::optional<Pass> parse_pass(const Sourced& one) {
-  const auto found = std::find_if(passes.begin(), passes.end(),
-                                  [&](Pass pass) { return pass_name(pass) == one.axis("pass"); });
-  if (found == passes.end()) return std::nullopt;
-  return *found;
-}
-
 /// Measurements of one case, with what they have in common.
 struct Found {
   KernelCase what;
@@ -56,7 +49,7 @@ class Sorter {
   explicit Sorter(LeftOut& left_out) : left_out_(&left_out) {}
 
   void add(const Sourced& one) {
-    const auto pass = parse_pass(one);
+    const auto pass = convolution_pass(one.axis("pass"));
     const auto method = lowering::method_of(one.measurement->implementation);
     if (!pass || !method || !one.axis("kernel").starts_with("convolution ")) {
       ++left_out_->other_kernels;
@@ -116,6 +109,12 @@ bool usable(const Measurement& measurement) {
 }
 
 }  // namespace
+
+std::optional<Pass> convolution_pass(std::string_view name) {
+  const auto found = std::ranges::find(passes, name, pass_name);
+  if (found == passes.end()) return std::nullopt;
+  return *found;
+}
 
 std::string Way::algorithm() const {
   return fmt::format("{} {}", backend, lowering::method_name(method));

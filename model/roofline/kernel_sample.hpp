@@ -11,6 +11,9 @@
 
 namespace dlscale::model {
 
+/// The pass of a convolution that results call so; nothing for others.
+std::optional<Pass> convolution_pass(std::string_view name);
+
 /// What decides which model speaks for a convolution: an algorithm of a backend for one pass, under
 /// one condition.
 struct Way {

@@ -35,12 +35,38 @@ Json prediction_fields(const model::KernelPrediction& prediction) {
           {"beyond", prediction.beyond}};
 }
 
-Json choice_fields(const model::ChoiceLoss& choice) {
-  return {{"choices", choice.choices},
-          {"fastest_chosen", choice.best},
-          {"chosen_s", number(choice.chosen)},
-          {"fastest_s", number(choice.least)},
-          {"loss", choice.choices > 0 ? number(choice.loss()) : Json(nullptr)}};
+Json loss_fields(const model::ChoiceLoss& loss) {
+  const bool any = loss.choices > 0;
+  return {{"choices", loss.choices},
+          {"fastest_chosen", loss.best},
+          {"chosen_s", number(loss.chosen)},
+          {"fastest_s", number(loss.least)},
+          {"loss", any ? number(loss.loss()) : Json(nullptr)},
+          {"median_loss", any ? number(loss.median) : Json(nullptr)}};
+}
+
+Json part_fields(const model::ChoicePart& part) {
+  return {{"layers_of", model::layers_of_name(part.layers_of)},
+          {"batch", part.batch > 0 ? Json(part.batch) : Json(nullptr)},
+          {"counted", model::counting_name(part.counting)},
+          {"by_prediction", loss_fields(part.predicted)},
+          {"by_repeats", loss_fields(part.repeated)}};
+}
+
+void add_choice_fields(const model::ChoiceJudgement& choice, Json& json) {
+  json["choice"] = loss_fields(choice.all.predicted);
+  json["choice_by_repeats"] = loss_fields(choice.all.repeated);
+  json["choice_of"] = model::layers_of_name(choice.all.layers_of);
+  json["choice_parts"] = Json::array();
+  for (const model::ChoicePart& part : choice.parts) {
+    json["choice_parts"].push_back(part_fields(part));
+  }
+  json["choice_incomplete"] = choice.incomplete;
+  json["choice_unanswered"] = choice.unanswered;
+  json["choice_not_offered"] = Json::object();
+  for (const auto& [algorithm, times] : choice.not_offered) {
+    json["choice_not_offered"][algorithm] = times;
+  }
 }
 
 Json sample_fields(const model::JudgedSample& judged) {
@@ -81,8 +107,7 @@ std::string roofline_json(const model::KernelJudgement& judgement, const Rooflin
   for (const auto& errors : judgement.algorithms) {
     json["algorithms"].push_back(errors_fields(errors));
   }
-  json["choice"] = choice_fields(judgement.choice);
-  json["choice_by_repeats"] = choice_fields(judgement.repeated_choice);
+  add_choice_fields(judgement.choice, json);
   json["samples"] = Json::array();
   for (const auto& judged : judgement.samples) json["samples"].push_back(sample_fields(judged));
   return dump(json);

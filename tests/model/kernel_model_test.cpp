@@ -59,6 +59,13 @@ TEST(Split, HalvesTheKernels) {
 
 // ----------------------------------------------------------------------------------- the model
 
+/// With every question answered in full.
+KernelJudgement judge(const std::vector<KernelSample>& samples) {
+  ChoiceEvidence evidence;
+  for (const KernelSample& sample : samples) evidence.complete.insert(question_of(sample.what));
+  return judge_kernels(samples, evidence);
+}
+
 Way way(lowering::Method method, Pass pass = Pass::forward) {
   return {.backend = "native", .method = method, .pass = pass};
 }
@@ -107,19 +114,19 @@ constexpr std::array some_methods{lowering::Method::direct, lowering::Method::im
                                   lowering::Method::winograd_f4, lowering::Method::fft_tiled};
 
 TEST(KernelFit, FindsTheTimesOfAKnownMachineAgain) {
-  const KernelJudgement judgement = judge_kernels(samples(0, some_methods));
+  const KernelJudgement judgement = judge(samples(0, some_methods));
   ASSERT_EQ(judgement.algorithms.size(), some_methods.size() + 1);
   for (const AlgorithmErrors& errors : judgement.algorithms) {
     EXPECT_LT(errors.median, 0.01) << errors.algorithm;
     EXPECT_LT(errors.p90, 0.05) << errors.algorithm;
     EXPECT_GT(errors.naive_median, errors.median) << errors.algorithm;
   }
-  EXPECT_LT(judgement.choice.loss(), 0.01);
-  EXPECT_GE(judgement.choice.loss(), 0);
+  EXPECT_LT(judgement.choice.all.predicted.loss(), 0.01);
+  EXPECT_GE(judgement.choice.all.predicted.loss(), 0);
 }
 
 TEST(KernelFit, HoldsNoisyTimesOfUnseenShapesInItsIntervals) {
-  const KernelJudgement judgement = judge_kernels(samples(0.05, some_methods));
+  const KernelJudgement judgement = judge(samples(0.05, some_methods));
   const AlgorithmErrors& all = judgement.algorithms.back();
   EXPECT_EQ(all.algorithm, "all");
   EXPECT_LT(all.median, 0.06);
@@ -129,7 +136,7 @@ TEST(KernelFit, HoldsNoisyTimesOfUnseenShapesInItsIntervals) {
 
 TEST(KernelFit, LetsNoProcessorAndGpuBeRivals) {
   auto all = samples(0.02, some_methods);
-  const KernelJudgement alone = judge_kernels(all);
+  const KernelJudgement alone = judge(all);
   for (const KernelSample& sample : samples(0.02, some_methods)) {
     if (sample.what.way.method != lowering::Method::winograd_f4) continue;
     KernelSample fast{sample};
@@ -137,9 +144,10 @@ TEST(KernelFit, LetsNoProcessorAndGpuBeRivals) {
     fast.time = sample.time / 100;
     all.push_back(fast);
   }
-  const KernelJudgement both = judge_kernels(all);
-  EXPECT_EQ(both.choice.choices, alone.choice.choices);  // by Winograd alone there is no choice
-  EXPECT_EQ(both.choice.least, alone.choice.least);
+  const KernelJudgement both = judge(all);
+  // By Winograd alone there is no choice.
+  EXPECT_EQ(both.choice.all.predicted.choices, alone.choice.all.predicted.choices);
+  EXPECT_EQ(both.choice.all.predicted.least, alone.choice.all.predicted.least);
   for (std::size_t i = 0; i < both.samples.size(); ++i) {
     const JudgedSample& judged = both.samples[i];
     if (judged.sample.what.way.on_device()) continue;
@@ -149,12 +157,12 @@ TEST(KernelFit, LetsNoProcessorAndGpuBeRivals) {
 
 TEST(KernelFit, SaysHowFarRepeatsOfAMeasurementDiffer) {
   auto all = samples(0, some_methods);
-  EXPECT_FALSE(judge_kernels(all).algorithms.back().repeats.has_value());
+  EXPECT_FALSE(judge(all).algorithms.back().repeats.has_value());
   for (KernelSample& sample : all) {
     if (sample.what.way.method != lowering::Method::im2col) continue;
     sample.repeats = {0.75 * sample.time, 1.25 * sample.time};
   }
-  for (const AlgorithmErrors& errors : judge_kernels(all).algorithms) {
+  for (const AlgorithmErrors& errors : judge(all).algorithms) {
     const bool again = errors.algorithm == "native im2col" || errors.algorithm == "all";
     EXPECT_EQ(errors.repeats.has_value(), again) << errors.algorithm;
     EXPECT_DOUBLE_EQ(errors.repeats.value_or(0), again ? 0.25 : 0);
@@ -170,30 +178,13 @@ TEST(KernelFit, JudgesEachNumberOfThreadsApart) {
     all.push_back(wide);
   }
   std::vector<int> threads;
-  for (const AlgorithmErrors& errors : judge_kernels(all).algorithms) {
+  for (const AlgorithmErrors& errors : judge(all).algorithms) {
     if (errors.algorithm == "native im2col") threads.push_back(errors.threads);
     if (errors.algorithm == "all") {
       EXPECT_EQ(errors.threads, 0);
     }
   }
   EXPECT_EQ(threads, (std::vector<int>{1, 2}));
-}
-
-TEST(KernelFit, SaysWhatNoiseAloneCostsAChoice) {
-  auto all = samples(0, std::array{lowering::Method::im2col, lowering::Method::direct});
-  EXPECT_EQ(judge_kernels(all).repeated_choice.choices, 0);
-  // By the first measurement im2col takes 1 s and direct 2 s, by the last it is the other way round
-  // with 3 s and 1 s.
-  for (KernelSample& sample : all) {
-    const bool im2col = sample.what.way.method == lowering::Method::im2col;
-    sample.repeats = im2col ? std::vector<Seconds>{Seconds(1), Seconds(3)}
-                            : std::vector<Seconds>{Seconds(2), Seconds(1)};
-  }
-  const KernelJudgement judgement = judge_kernels(all);
-  const ChoiceLoss& loss = judgement.repeated_choice;
-  EXPECT_EQ(loss.choices, 2 * judgement.choice.choices);
-  EXPECT_EQ(loss.best, 0);
-  EXPECT_DOUBLE_EQ(loss.loss(), (3.0 + 2.0) / (1.0 + 1.0) - 1);
 }
 
 TEST(KernelFit, LetsAWayOfFewShapesLearnFromItsKin) {
@@ -218,7 +209,7 @@ TEST(KernelFit, LetsAWayOfFewShapesLearnFromItsKin) {
         }
       }
     }
-    const KernelJudgement judgement = judge_kernels(all);
+    const KernelJudgement judgement = judge(all);
     std::vector<double> errors;
     for (const JudgedSample& judged : judgement.samples) {
       if (judged.sample.what.way.pass != Pass::backward_data) continue;
@@ -240,13 +231,13 @@ TEST(KernelFit, IsNotBiasedByNoise) {
       const double factor = std::exp(normal(random));
       if (half_of(sample.what.kernel) == Half::training) sample.time = factor * sample.time;
     }
-    biases.push_back(judge_kernels(all).algorithms.back().bias);
+    biases.push_back(judge(all).algorithms.back().bias);
   }
   EXPECT_LT(std::abs(median(biases)), 0.04);
 }
 
 TEST(KernelFit, JudgesNoShapeItHasSeen) {
-  const KernelJudgement judgement = judge_kernels(samples(0, some_methods));
+  const KernelJudgement judgement = judge(samples(0, some_methods));
   for (const JudgedSample& judged : judgement.samples) {
     EXPECT_EQ(half_of(judged.sample.what.kernel), Half::judging);
   }

@@ -41,7 +41,7 @@ model::KernelJudgement judgement(double median, double chosen) {
   all.algorithm = "all";
   all.threads = 0;
   result.algorithms = {im2col, all};
-  result.choice = {1, 1, Seconds(chosen), Seconds(2e-3)};
+  result.choice.all.predicted = {1, 1, Seconds(chosen), Seconds(2e-3)};
   result.training_kernels = 12;
   return result;
 }
@@ -84,21 +84,62 @@ TEST(RooflineDocument, SaysTheSameInWordsAndNumbers) {
   EXPECT_TRUE(counted);
 }
 
+bool says(const Table& table, const std::string& words) {
+  return std::ranges::any_of(
+      table.notes, [&](const std::string& note) { return note.find(words) != std::string::npos; });
+}
+
 TEST(RooflineDocument, SetsWhatNoiseCostsBesideTheLossOfChoice) {
   model::KernelJudgement once = judgement(0.05, 2e-3);
   const Table alone = roofline_document(once, {}, {}).tables[1];
   ASSERT_EQ(alone.rows.size(), 1);
-  EXPECT_NE(alone.notes.front().find("not known"), std::string::npos);
-  once.repeated_choice = {4, 3, Seconds(5.5e-3), Seconds(5e-3)};
+  EXPECT_TRUE(says(alone, "not known"));
+  once.choice.all.repeated = {4, 3, Seconds(5.5e-3), Seconds(5e-3)};
   const Document document = roofline_document(once, {}, {});
   const Table& table = document.tables[1];
   ASSERT_EQ(table.rows.size(), 2);
-  EXPECT_EQ(table.rows[1][5].text, "10.0 %");
+  EXPECT_EQ(table.rows[1][6].text, "10.0 %");
   EXPECT_EQ(exit_code(once, {}), ExitCode::ok);  // noise is no fault of the model
   const auto json = nlohmann::json::parse(document.json);
   EXPECT_NEAR(json.at("choice_by_repeats").at("loss").get<double>(), 0.1, 1e-12);
   EXPECT_EQ(json.at("algorithms").at(0).at("threads"), 2);
   EXPECT_TRUE(json.at("algorithms").at(1).at("threads").is_null());
+}
+
+TEST(RooflineDocument, TellsLossesByBatchAndByHowOftenKernelsRun) {
+  model::KernelJudgement found = judgement(0.05, 2e-3);
+  model::ChoicePart weighted;
+  weighted.counting = model::Counting::by_steps;
+  weighted.predicted = {2, 1, Seconds(12e-3), Seconds(10e-3), 0.1};
+  model::ChoicePart batch;
+  batch.layers_of = model::LayersOf::lists;
+  batch.batch = 16;
+  batch.predicted = {1, 0, Seconds(3e-3), Seconds(2e-3), 0.5};
+  found.choice.parts = {weighted, batch};
+  found.choice.incomplete = 7;
+  found.choice.unanswered = 1;
+  found.choice.not_offered["onednn winograd_f4"] = 3;
+  const Document document = roofline_document(found, {}, {});
+  const Table& table = document.tables[1];
+  ASSERT_EQ(table.rows.size(), 3);
+  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
+  EXPECT_EQ(table.rows[1][0].text, "layers of networks, as often as they run");
+  EXPECT_EQ(table.rows[1][6].text, "20.0 %");
+  EXPECT_EQ(table.rows[1][7].text, "10.0 %");
+  EXPECT_EQ(table.rows[2][0].text, "shapes of lists, batch 16");
+  EXPECT_TRUE(says(table, "7 questions left out where not every algorithm was measured"));
+  EXPECT_TRUE(says(table, "1 question left out of which no way"));
+  EXPECT_TRUE(says(table, "onednn winograd_f4 chosen 3 times where it is not offered"));
+  EXPECT_EQ(exit_code(found, {}), ExitCode::ok);  // the limit is that of all layers of networks
+  const auto json = nlohmann::json::parse(document.json);
+  EXPECT_EQ(json.at("choice_of"), "networks");
+  const auto& parts = json.at("choice_parts");
+  ASSERT_EQ(parts.size(), 2);
+  EXPECT_EQ(parts.at(0).at("counted"), "by_steps");
+  EXPECT_EQ(parts.at(0).at("by_prediction").at("median_loss"), 0.1);
+  EXPECT_TRUE(parts.at(0).at("by_repeats").at("loss").is_null());
+  EXPECT_EQ(parts.at(1).at("batch"), 16);
+  EXPECT_EQ(json.at("choice_not_offered").at("onednn winograd_f4"), 3);
 }
 
 TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {

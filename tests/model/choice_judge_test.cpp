@@ -1,0 +1,159 @@
+#include "model/roofline/choice_judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace dlscale::model {
+namespace {
+
+using lowering::Method;
+
+constexpr const char* small = "convolution c64 h28 w28 k64 r3 s3 stride1 pad1 groups1";
+constexpr const char* large = "convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1";
+
+Way way(Method method) {
+  return {.backend = "native", .method = method};
+}
+
+/// One that says that everything takes so long.
+KernelModel always(Method method, double seconds) {
+  KernelModel model;
+  model.way = way(method);
+  model.near = Bytes(1e6);
+  model.parameters.at(static_cast<std::size_t>(Term::start)) = seconds;
+  return model;
+}
+
+KernelModels models(const std::map<Method, double>& seconds) {
+  KernelModels all;
+  for (const auto& [method, each] : seconds) all.models.push_back(always(method, each));
+  return all;
+}
+
+struct Times {
+  const char* kernel = small;
+  int batch = 4;
+  std::string layer = "net conv1";
+};
+
+void add(std::vector<KernelSample>& samples, const Times& of,
+         const std::map<Method, double>& seconds) {
+  for (const auto& [method, each] : seconds) {
+    samples.push_back({make_case(way(method), of.kernel, of.batch, 16), Seconds(each), {of.layer}});
+  }
+}
+
+ChoiceEvidence all_complete(const std::vector<KernelSample>& samples) {
+  ChoiceEvidence evidence;
+  for (const KernelSample& sample : samples) evidence.complete.insert(question_of(sample.what));
+  return evidence;
+}
+
+TEST(ChoiceJudgement, HoldsAChoiceAgainstWaysThatHaveNoModel) {
+  std::vector<KernelSample> samples;
+  add(samples, {}, {{Method::im2col, 3}, {Method::fft, 2}, {Method::winograd_f4, 1}});
+  const auto known = models({{Method::im2col, 3}, {Method::fft, 2}});
+  const ChoiceJudgement judgement = judge_choices(samples, known, all_complete(samples));
+  EXPECT_EQ(judgement.all.predicted.choices, 1);
+  EXPECT_EQ(judgement.all.predicted.best, 0);
+  EXPECT_EQ(judgement.all.predicted.chosen, Seconds(2));
+  EXPECT_EQ(judgement.all.predicted.least, Seconds(1));
+  EXPECT_DOUBLE_EQ(judgement.all.predicted.loss(), 1);
+}
+
+TEST(ChoiceJudgement, LeavesOutWhatWasNotMeasuredByAll) {
+  std::vector<KernelSample> samples;
+  add(samples, {}, {{Method::im2col, 3}, {Method::fft, 2}});
+  add(samples, {.batch = 64}, {{Method::im2col, 30}, {Method::fft, 20}});
+  ChoiceEvidence evidence;
+  evidence.complete.insert(question_of(samples.front().what));
+  const auto known = models({{Method::im2col, 1}, {Method::fft, 2}});
+  const ChoiceJudgement judgement = judge_choices(samples, known, evidence);
+  EXPECT_EQ(judgement.all.predicted.choices, 1);
+  EXPECT_EQ(judgement.incomplete, 1);
+  EXPECT_DOUBLE_EQ(judgement.all.predicted.loss(), 0.5);
+}
+
+TEST(ChoiceJudgement, NamesWhatChooseOffersAndTheLibraryDoesNot) {
+  std::vector<KernelSample> samples;
+  add(samples, {}, {{Method::im2col, 3}, {Method::fft, 2}});
+  const auto known = models({{Method::im2col, 1}, {Method::fft, 2}, {Method::winograd_f4, 0.5}});
+  const ChoiceJudgement judgement = judge_choices(samples, known, all_complete(samples));
+  EXPECT_EQ(judgement.not_offered, (std::map<std::string, int>{{"native winograd_f4", 1}}));
+  EXPECT_EQ(judgement.all.predicted.chosen, Seconds(3));  // the next one that choose() names
+}
+
+TEST(ChoiceJudgement, CountsQuestionsThatNoModelAnswers) {
+  std::vector<KernelSample> samples;
+  add(samples, {}, {{Method::im2col, 3}, {Method::fft, 2}});
+  const ChoiceJudgement judgement =
+      judge_choices(samples, models({{Method::winograd_f4, 1}}), all_complete(samples));
+  EXPECT_EQ(judgement.unanswered, 1);
+  EXPECT_EQ(judgement.all.predicted.choices, 0);
+  EXPECT_TRUE(judgement.parts.empty());
+}
+
+TEST(ChoiceJudgement, TellsBatchesAndListsApart) {
+  // By prediction im2col everywhere: right for 4 images, wrong for 16 and in the list.
+  std::vector<KernelSample> samples;
+  add(samples, {}, {{Method::im2col, 1}, {Method::fft, 2}});
+  add(samples, {.kernel = large}, {{Method::im2col, 1}, {Method::fft, 2}});
+  add(samples, {.batch = 16}, {{Method::im2col, 12}, {Method::fft, 8}});
+  add(samples, {.batch = 1, .layer = "convnet_L1 L1"}, {{Method::im2col, 3}, {Method::fft, 1}});
+  const auto known = models({{Method::im2col, 1}, {Method::fft, 2}});
+  const ChoiceJudgement judgement = judge_choices(samples, known, all_complete(samples));
+  EXPECT_EQ(judgement.all.layers_of, LayersOf::networks);
+  EXPECT_EQ(judgement.all.predicted.choices, 3);
+  EXPECT_DOUBLE_EQ(judgement.all.predicted.loss(), 0.4);  // 14 s instead of 10 s
+  EXPECT_DOUBLE_EQ(judgement.all.predicted.median, 0);
+  ASSERT_EQ(judgement.parts.size(), 3);
+  EXPECT_EQ(judgement.parts[0].batch, 4);
+  EXPECT_DOUBLE_EQ(judgement.parts[0].predicted.loss(), 0);
+  EXPECT_EQ(judgement.parts[1].batch, 16);
+  EXPECT_DOUBLE_EQ(judgement.parts[1].predicted.loss(), 0.5);
+  EXPECT_EQ(judgement.parts[2].layers_of, LayersOf::lists);
+  EXPECT_DOUBLE_EQ(judgement.parts[2].predicted.loss(), 2);
+}
+
+TEST(ChoiceJudgement, WeighsByHowOftenAKernelRuns) {
+  std::vector<KernelSample> samples;
+  add(samples, {}, {{Method::im2col, 1}, {Method::fft, 2}});
+  add(samples, {.kernel = large}, {{Method::im2col, 12}, {Method::fft, 8}});
+  ChoiceEvidence evidence = all_complete(samples);
+  evidence.steps[{small, Pass::forward}] = 40;
+  evidence.steps[{large, Pass::forward}] = 1;
+  const auto known = models({{Method::im2col, 1}, {Method::fft, 2}});
+  const ChoiceJudgement judgement = judge_choices(samples, known, evidence);
+  EXPECT_NEAR(judgement.all.predicted.loss(), 4.0 / 9, 1e-12);
+  ASSERT_EQ(judgement.parts.size(), 1);
+  EXPECT_EQ(judgement.parts[0].counting, Counting::by_steps);
+  EXPECT_EQ(judgement.parts[0].predicted.choices, 2);
+  EXPECT_NEAR(judgement.parts[0].predicted.loss(), 4.0 / 48, 1e-12);
+}
+
+TEST(ChoiceJudgement, SaysWhatNoiseAloneCosts) {
+  // By the first measurement im2col takes 1 s and FFT 2 s, by the last it is the other way round
+  // with 3 s and 1 s.
+  std::vector<KernelSample> samples;
+  add(samples, {}, {{Method::im2col, 2}, {Method::fft, 1.5}});
+  const auto known = models({{Method::im2col, 1}, {Method::fft, 2}});
+  EXPECT_EQ(judge_choices(samples, known, all_complete(samples)).all.repeated.choices, 0);
+  for (KernelSample& sample : samples) {
+    const bool im2col = sample.what.way.method == Method::im2col;
+    sample.repeats = im2col ? std::vector<Seconds>{Seconds(1), Seconds(3)}
+                            : std::vector<Seconds>{Seconds(2), Seconds(1)};
+  }
+  const ChoiceLoss loss = judge_choices(samples, known, all_complete(samples)).all.repeated;
+  EXPECT_EQ(loss.choices, 2);
+  EXPECT_EQ(loss.best, 0);
+  EXPECT_DOUBLE_EQ(loss.loss(), (3.0 + 2.0) / (1.0 + 1.0) - 1);
+  samples.front().repeats.clear();  // of one of the ways there is no other measurement
+  EXPECT_EQ(judge_choices(samples, known, all_complete(samples)).all.repeated.choices, 0);
+}
+
+}  // namespace
+}  // namespace dlscale::model
