@@ -7,13 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/comm/collective.hpp"
+#include "backend/comm/elements.hpp"
 #include "core/family.hpp"
 #include "core/ids.hpp"
 
 namespace dlscale::backend {
-
-/// What is made of the elements of all ranks.
-enum class Reduction { sum, max, min };
 
 /// Where what the ranks exchange lies.
 enum class DataPlace { host, device };
@@ -21,6 +20,18 @@ enum class DataPlace { host, device };
 /// How a rank waits for the others. A spinning rank answers fastest but takes a core from the
 /// compute threads that share it; a sleeping one polls every few tens of microseconds.
 enum class Waiting { spin, sleep };
+
+/// One of several messages that travel at once.
+struct Outgoing {
+  std::span<const std::byte> data;
+  Rank to = 0;
+  int tag = 0;
+};
+struct Incoming {
+  std::span<std::byte> data;
+  Rank from = 0;
+  int tag = 0;
+};
 
 /// A group of ranks that exchange data. Calls are blocking; every rank makes the same calls in the
 /// same order. Errors throw LibraryError with call, code and rank. One thread at a time uses a
@@ -45,11 +56,20 @@ class Communicator {
 
   virtual void send(std::span<const std::byte> data, Rank to, int tag) = 0;
   virtual void receive(std::span<std::byte> data, Rank from, int tag) = 0;
+  /// Sends and receives all of them at once and returns when all are done: ranks that send to each
+  /// other do not wait for each other. Messages of one rank and tag arrive in the order in which
+  /// they were sent. Throws Unsupported, whatever the lists hold, if this communicator cannot.
+  virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in);
+
   virtual void all_reduce(std::span<float> data, Reduction op) = 0;   ///< in place
   virtual void all_reduce(std::span<double> data, Reduction op) = 0;  ///< in place
   virtual void broadcast(std::span<std::byte> data, Rank root) = 0;
   /// `all` holds size() · mine.size() bytes, in rank order.
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
+  /// Any collective of any elements in memory of the host. Collective itself; the communicator
+  /// outlives what it returns. Throws Unsupported, on all ranks alike, for what it does not offer.
+  [[nodiscard]] virtual std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
+                                                                    Mode mode);
   virtual void barrier() = 0;
   /// Returns once every rank has called it, waiting as `waiting` says. Before a large all-reduce
   /// it keeps a rank that is early from spinning on the core its compute threads need.
@@ -93,6 +113,9 @@ Connection connect_best(int expected, DataPlace gradients);
 /// `expected` > 0, with what the user asked for. On a mismatch throws ConfigError that says which
 /// MPI this build uses, which launcher was seen, and the command to type.
 void check_world(const Communicator& communicator, int expected);
+
+/// Prepares a blocking one and carries it out.
+void carry_out(Communicator& ranks, const CollectiveCall& call);
 
 /// `threads` communicators of one group inside this process, for tests: rank i is used by thread i.
 /// all_reduce adds in rank order, so its result is the same for every run and rank.

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "backend/compute/bfloat16.hpp"
+#include "backend/compute/float16.hpp"
 #include "core/run.hpp"
 
 namespace dlscale::backend {
@@ -10,11 +11,6 @@ namespace dlscale::backend {
 /// Rounds a finite number to `bits` bits of significand (the hidden one included) with an exponent
 /// of at least `least`, to nearest, ties to even.
 float round_significand(float value, int bits, int least);
-
-/// binary16: 11 bits of significand, 5 of exponent. Rounds to nearest, ties to even; too large
-/// becomes infinite. A NaN stays one.
-std::uint16_t to_half(float value);
-float from_half(std::uint16_t value);
 
 /// The number of `dtype` nearest to `value`.
 float rounded(DType dtype, float value);

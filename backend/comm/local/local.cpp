@@ -1,47 +1,29 @@
 #include <algorithm>
-#include <functional>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/comm/local/collective.hpp"
 #include "backend/comm/local/group.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {
 namespace {
 
-template <class T>
-T reduce(Reduction op, T a, T b) {
-  switch (op) {
-    case Reduction::sum:
-      return a + b;
-    case Reduction::max:
-      return std::max(a, b);
-    case Reduction::min:
-      return std::min(a, b);
-  }
-  EXPECT(op == Reduction::sum);
-  return a;
-}
-
 /// Rank `rank`'s share of the elements: reduced in rank order and written to all ranks, so that
 /// the result depends neither on timing nor on the rank.
-template <class T>
-void reduce_share(const Group& group, Rank rank, Reduction op) {
-  std::vector<T*> data;
-  data.reserve(static_cast<std::size_t>(group.size()));
-  for (Rank from = 0; from < group.size(); ++from) {
-    data.push_back(reinterpret_cast<T*>(group.published(from).data()));
-  }
-  const std::size_t count = group.published(0).size() / sizeof(T);
+void reduce_share(const Group& group, Rank rank, ElementType type, Reduction op) {
   const auto ranks = static_cast<std::size_t>(group.size());
+  const std::size_t count = group.published(0).size() / size_of(type);
   const std::size_t begin = count * static_cast<std::size_t>(rank) / ranks;
   const std::size_t end = count * (static_cast<std::size_t>(rank) + 1) / ranks;
-  for (std::size_t i = begin; i < end; ++i) {
-    T result = data[0][i];
-    for (std::size_t from = 1; from < ranks; ++from) result = reduce(op, result, data[from][i]);
-    for (T* copy : data) copy[i] = result;
-  }
+  const auto share = [&](Rank from) {
+    return group.published(from).subspan(begin * size_of(type), (end - begin) * size_of(type));
+  };
+  std::vector<std::byte> result(share(0).begin(), share(0).end());
+  for (Rank from = 1; from < group.size(); ++from) combine(type, op, share(from), result);
+  for (Rank to = 0; to < group.size(); ++to) std::ranges::copy(result, share(to).begin());
 }
 
 class LocalCommunicator : public Communicator {
@@ -71,8 +53,18 @@ class LocalCommunicator : public Communicator {
     std::copy(message.begin(), message.end(), data.begin());
   }
 
-  void all_reduce(std::span<float> data, Reduction op) override { reduce_all(data, op); }
-  void all_reduce(std::span<double> data, Reduction op) override { reduce_all(data, op); }
+  /// A send is buffered, so it waits for nobody.
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    for (const Outgoing& message : out) send(message.data, message.to, message.tag);
+    for (const Incoming& message : in) receive(message.data, message.from, message.tag);
+  }
+
+  void all_reduce(std::span<float> data, Reduction op) override {
+    reduce_all(std::as_writable_bytes(data), ElementType::f32, op);
+  }
+  void all_reduce(std::span<double> data, Reduction op) override {
+    reduce_all(std::as_writable_bytes(data), ElementType::f64, op);
+  }
 
   void broadcast(std::span<std::byte> data, Rank root) override {
     EXPECT(root >= 0 && root < size());
@@ -94,6 +86,11 @@ class LocalCommunicator : public Communicator {
     group_->meet(Waiting::sleep);
   }
 
+  [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
+                                                            Mode mode) override {
+    return prepare_local(group_, rank_, call, mode);
+  }
+
   void barrier() override { group_->meet(Waiting::spin); }
   void meet(Waiting waiting) override { group_->meet(waiting); }
 
@@ -108,10 +105,9 @@ class LocalCommunicator : public Communicator {
     group_->expect_equal_sizes(call, rank_);
   }
 
-  template <class T>
-  void reduce_all(std::span<T> data, Reduction op) {
-    open_exchange("all_reduce", std::as_writable_bytes(data));
-    reduce_share<T>(*group_, rank_, op);
+  void reduce_all(std::span<std::byte> data, ElementType type, Reduction op) {
+    open_exchange("all_reduce", data);
+    reduce_share(*group_, rank_, type, op);
     group_->meet(Waiting::sleep);
   }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <exception>
+#include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -8,24 +9,12 @@
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/mpi/chunks.hpp"
+#include "backend/comm/mpi/collective.hpp"
 #include "backend/comm/mpi/session.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {
 namespace {
-
-MPI_Op mpi_op(Reduction op) {
-  switch (op) {
-    case Reduction::sum:
-      return MPI_SUM;
-    case Reduction::max:
-      return MPI_MAX;
-    case Reduction::min:
-      return MPI_MIN;
-  }
-  EXPECT(op == Reduction::sum);
-  return MPI_SUM;
-}
 
 /// Waits that grow from 10 to 100 µs: short beside an all-reduce that is worth waiting for, long
 /// enough that a waiting rank leaves its core to others. The kernel adds 50 µs to every sleep
@@ -95,10 +84,19 @@ class MpiCommunicator : public Communicator {
     for_each_chunk(data.size(), largest_chunk, [&](std::size_t offset, int count) {
       MPI_Status status;
       check(MPI_Recv(data.data() + offset, count, MPI_BYTE, from, tag, comm_, &status), "MPI_Recv");
-      int came = 0;
-      check(MPI_Get_count(&status, MPI_BYTE, &came), "MPI_Get_count");
-      if (came != count) throw wrong_length(from, came, count);
+      expect_length(status, count);
     });
+  }
+
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
+    requests_.clear();
+    expected_.clear();
+    for (const Incoming& message : in) begin_receive(message);
+    for (const Outgoing& message : out) begin_send(message);
+    statuses_.resize(requests_.size());
+    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()),
+          "MPI_Waitall");
+    for (std::size_t i = 0; i < expected_.size(); ++i) expect_length(statuses_[i], expected_[i]);
   }
 
   void all_reduce(std::span<float> data, Reduction op) override { reduce_all(data, MPI_FLOAT, op); }
@@ -119,6 +117,11 @@ class MpiCommunicator : public Communicator {
     });
   }
 
+  [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
+                                                            Mode mode) override {
+    return prepare_mpi({session_, comm_, place_.rank, place_.size}, call, mode);
+  }
+
   void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
 
   void meet(Waiting waiting) override {
@@ -136,9 +139,29 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
-  [[nodiscard]] LibraryError wrong_length(Rank from, int came, int expected) const {
-    return LibraryError(fmt::format("receive on rank {} from rank {}: {} bytes came, {} expected.",
-                                    place_.rank, from, came, expected));
+  void expect_length(const MPI_Status& status, int expected) const {
+    int came = 0;
+    check(MPI_Get_count(&status, MPI_BYTE, &came), "MPI_Get_count");
+    if (came == expected) return;
+    throw LibraryError(fmt::format("receive on rank {} from rank {}: {} bytes came, {} expected.",
+                                   place_.rank, status.MPI_SOURCE, came, expected));
+  }
+
+  void begin_receive(const Incoming& message) {
+    for_each_chunk(message.data.size(), largest_chunk, [&](std::size_t offset, int count) {
+      check(MPI_Irecv(message.data.data() + offset, count, MPI_BYTE, message.from, message.tag,
+                      comm_, &requests_.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Irecv");
+      expected_.push_back(count);
+    });
+  }
+
+  void begin_send(const Outgoing& message) {
+    for_each_chunk(message.data.size(), largest_chunk, [&](std::size_t offset, int count) {
+      check(MPI_Isend(message.data.data() + offset, count, MPI_BYTE, message.to, message.tag, comm_,
+                      &requests_.emplace_back(MPI_REQUEST_NULL)),
+            "MPI_Isend");
+    });
   }
 
   void check(int code, const char* call) const { session_->check(code, call, place_.rank); }
@@ -174,6 +197,10 @@ class MpiCommunicator : public Communicator {
   MPI_Comm comm_;
   Place place_;
   Takes takes_;
+  // Of exchange(), kept for their memory.
+  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<int> expected_;  ///< bytes to come for each of the first requests
 };
 
 Place find_place(MpiSession& session, MPI_Comm comm) {

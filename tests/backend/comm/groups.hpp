@@ -28,6 +28,14 @@ struct Threads {
   }
 };
 
+/// Groups of threads, but not once more in each of the processes that a launcher started.
+struct ThreadsAlone {
+  static void run(const Program& program) {
+    if (launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+    Threads::run(program);
+  }
+};
+
 /// The ranks that mpirun started; nobody if this test runs by itself.
 struct Processes {
   static void run(const Program& program) {

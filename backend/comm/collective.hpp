@@ -1,0 +1,86 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backend/comm/elements.hpp"
+#include "core/ids.hpp"
+
+namespace dlscale::backend {
+
+/// What all ranks of a group do together. Its message is …
+enum class Collective {
+  all_reduce,      ///< the vector of each rank; all get the reduced one
+  reduce,          ///< the vector of each rank; the root gets the reduced one
+  broadcast,       ///< the vector of the root; all get it
+  all_gather,      ///< all blocks together, of which each rank has one and gets the others
+  reduce_scatter,  ///< the vector of each rank; of the reduced one, each gets its block
+  all_to_all,      ///< the blocks of each rank, one for each rank, itself included
+};
+inline constexpr std::array all_collectives{Collective::all_reduce,     Collective::reduce,
+                                            Collective::broadcast,      Collective::all_gather,
+                                            Collective::reduce_scatter, Collective::all_to_all};
+std::string_view to_string(Collective collective);  ///< "all_reduce"
+
+/// Whether elements of several ranks are made one: the others only move them.
+bool reduces(Collective collective);
+/// Whether the message is made of equal blocks, one for each rank.
+bool in_blocks(Collective collective);
+
+/// How a rank has a collective done.
+enum class Mode {
+  blocking,     ///< one call, which returns when the rank's part is done
+  nonblocking,  ///< a call that starts it and one that waits for it
+  persistent,   ///< the same, for arguments that the library was given before
+};
+inline constexpr std::array modes{Mode::blocking, Mode::nonblocking, Mode::persistent};
+std::string_view to_string(Mode mode);  ///< "nonblocking"
+
+/// One collective operation. Every rank makes the same one; its sides are as sides() says.
+///
+/// In place, `from` and `to` begin at the same address, except that of an all_gather `from` is the
+/// rank's own block of `to`; a reduce_scatter leaves its block at the beginning. A broadcast has
+/// one side, `to`, and is always in place; `from` is empty. Otherwise the sides do not overlap. Of
+/// a reduce, what `to` holds afterwards is defined on the root only, and elsewhere it may be empty.
+struct CollectiveCall {
+  Collective collective = Collective::all_reduce;
+  ElementType type = ElementType::f32;
+  Reduction op = Reduction::sum;  ///< where it reduces
+  Rank root = 0;                  ///< of a reduce or broadcast
+  std::span<const std::byte> from = {};
+  std::span<std::byte> to = {};
+};
+
+/// Bytes that a rank gives and takes, for a message of so many; those of blocks are a multiple of
+/// the ranks.
+struct Sides {
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+Sides sides(Collective collective, std::size_t message, int ranks);
+
+bool is_in_place(const CollectiveCall& call, Rank rank);
+
+/// Bytes of the message of a call.
+std::size_t message_of(const CollectiveCall& call);
+
+/// Throws std::logic_error for sides that are not whole elements or do not fit each other.
+void expect_well_made(const CollectiveCall& call, Rank rank, int ranks);
+
+/// "persistent reduce_scatter of bf16 (max) out of place".
+std::string describe(const CollectiveCall& call, Mode mode, Rank rank);
+
+/// A collective that can be carried out again and again on the same memory: start(), then wait().
+/// What `from` holds is read, and what `to` holds is undefined, from start() until wait() returns.
+/// All ranks start the same ones in the same order, and wait for them in that order. Throws
+/// LibraryError.
+class PreparedCollective {
+ public:
+  virtual ~PreparedCollective() = default;
+  virtual void start() = 0;
+  virtual void wait() = 0;
+};
+
+}  // namespace dlscale::backend

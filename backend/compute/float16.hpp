@@ -1,0 +1,41 @@
+#pragma once
+#include <bit>
+#include <cstdint>
+
+namespace dlscale::backend {
+
+/// binary16: 11 bits of significand with the hidden one, 5 of exponent. Its numbers below 2^-14 are
+/// whole multiples of 2^-24.
+inline float from_half(std::uint16_t value) {
+  const std::uint32_t sign = (value & 0x8000U) << 16;
+  const std::uint32_t size = value & 0x7FFFU;
+  if (size >= 0x7C00U) {  // infinite, or a NaN
+    return std::bit_cast<float>(sign | 0x7F800000U | ((size & 0x3FFU) << 13));
+  }
+  if (size < 0x0400U) {
+    return std::bit_cast<float>(sign |
+                                std::bit_cast<std::uint32_t>(static_cast<float>(size) * 0x1p-24F));
+  }
+  return std::bit_cast<float>(sign | ((size << 13) + (112U << 23)));
+}
+
+/// Rounds to nearest, ties to even; from 65520 on, which is as near to 65504 as to the next step,
+/// the result is infinite. A NaN stays one.
+inline std::uint16_t to_half(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t sign = (bits >> 16) & 0x8000U;
+  const std::uint32_t size = bits & 0x7FFFFFFFU;
+  std::uint32_t half = 0;
+  if (size > 0x7F800000U) {
+    half = 0x7E00U;
+  } else if (size >= 0x477FF000U) {
+    half = 0x7C00U;
+  } else if (size < 0x38800000U) {  // 2^-14: the last bit of 0.5 + x stands for 2^-24
+    half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(size) + 0.5F) - 0x3F000000U;
+  } else {
+    half = (size - (112U << 23) + 0x0FFFU + ((size >> 13) & 1U)) >> 13;
+  }
+  return static_cast<std::uint16_t>(sign | half);
+}
+
+}  // namespace dlscale::backend
