@@ -39,6 +39,7 @@ struct BenchOptions {
   SuiteChoice suite;
   bench::RunnerOptions runner;
   double max_time_s = 2.0;
+  std::optional<double> wait_quiet_s;
   std::set<std::string> given;  ///< the axes among them that were named
 };
 
@@ -257,6 +258,12 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
                   "Stop a cell when the 95 % interval of its median is within this fraction")
       ->check(positive())
       ->capture_default_str();
+  command
+      .add_option("--wait-quiet", options.wait_quiet_s,
+                  "Measure cells only while this machine is as fast as it was at its best, told by "
+                  "fixed work before and after each; wait for that up to so many seconds in all. "
+                  "Rows that were measured all the same are unstable")
+      ->check(positive());
 }
 
 void declare_shares(CLI::App& command, ShareOptions& options) {
@@ -346,6 +353,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     }
     check_resume(*options);
     options->runner.criterion.max_time = Seconds(options->max_time_s);
+    if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
     result = run_bench(*options);
   });
 }

@@ -127,6 +127,9 @@ struct RunnerOptions {
   /// Adds to each measurement what follows from its times, before it is reported: on rank 0. May be
   /// empty.
   std::function<void(Measurement&)> complete = {};
+  /// Cells are measured only while the machine is quiet (QuietMachine), which is waited for so long
+  /// in all. Absent: it is not looked at.
+  std::optional<Seconds> wait_quiet = {};
 };
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
                   const std::function<void(const Measurement&)>& sink);

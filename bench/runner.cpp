@@ -5,16 +5,19 @@
 #include <exception>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <random>
 #include <span>
 #include <sstream>
 #include <utility>
 
 #include "bench/benchmark.hpp"
+#include "bench/quiet_machine.hpp"
 #include "bench/runner_flags.hpp"
 #include "bench/runner_names.hpp"
 #include "bench/runner_progress.hpp"
 #include "bench/runner_report.hpp"
+#include "bench/speed_witness.hpp"
 #include "bench/thread_limit.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
@@ -35,7 +38,12 @@ class Runner {
         sampler_(communicator, options.criterion),
         complete_(&options.complete),
         repetitions_(repetitions),
-        sink_(&sink) {}
+        sink_(&sink) {
+    if (options.wait_quiet) {
+      quiet_.emplace(communicator, *options.wait_quiet,
+                     [witness = SpeedWitness()] { return witness.time(); });
+    }
+  }
 
   void run(const Cell& cell, int repetition, benchmark::State& state) {
     if (ending_.stops()) return leave_out(state);
@@ -55,8 +63,21 @@ class Runner {
   void throw_if_stopped() const { throw_if_ended(ending_, failure_); }
 
  private:
-  Measurement measure(const Cell& cell, int repetition) {
+  /// Again and again while the machine is not quiet, if that was asked for.
+  Measurement measure_in_quiet(const Cell& cell) {
+    if (!quiet_) return cell.measure(sampler_);
+    quiet_->wait();
     Measurement measurement = cell.measure(sampler_);
+    while (is_timed(measurement) && quiet_->disturbed()) {
+      quiet_->wait();
+      measurement = cell.measure(sampler_);
+    }
+    if (is_timed(measurement)) quiet_->tell(measurement);
+    return measurement;
+  }
+
+  Measurement measure(const Cell& cell, int repetition) {
+    Measurement measurement = measure_in_quiet(cell);
     measurement.benchmark = benchmark_->name;
     measurement.axes.insert(cell.axes.begin(), cell.axes.end());
     if (repetitions_ > 1) measurement.axes["repeat"] = std::to_string(repetition);
@@ -70,6 +91,7 @@ class Runner {
 
   const Benchmark* benchmark_;
   Sampler sampler_;
+  std::optional<QuietMachine> quiet_;
   const std::function<void(Measurement&)>* complete_;
   int repetitions_;
   const Sink* sink_;

@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/quiet_machine.hpp"
+#include "bench/speed_witness.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+/// Fixed work that takes these times, one after the other, the last of them for ever.
+class Script {
+ public:
+  explicit Script(std::vector<double> milliseconds) : left_(std::move(milliseconds)) {}
+  Seconds operator()() {
+    const Seconds time(1e-3 * left_.front());
+    if (left_.size() > 1) left_.erase(left_.begin());
+    return time;
+  }
+
+ private:
+  std::vector<double> left_;
+};
+
+Measurement timed_row() {
+  Measurement row;
+  row.series["time"] = make_series("s", {{1e-3, 1e-3}});
+  return row;
+}
+
+class Quiet : public testing::Test {
+ protected:
+  std::unique_ptr<backend::Communicator> alone_ = std::move(backend::local_group(1).front());
+};
+
+TEST_F(Quiet, MachineIsMeasuredAtOnceAndTold) {
+  QuietMachine machine(*alone_, Seconds(60), Script({1.0, 1.05, 1.02}));
+  machine.wait();
+  EXPECT_FALSE(machine.disturbed());
+  Measurement row = timed_row();
+  machine.tell(row);
+  EXPECT_EQ(row.status, Status::ok);
+  EXPECT_TRUE(row.warnings.empty());
+  EXPECT_EQ(row.at("witness").samples, (std::vector<std::vector<double>>{{1.05e-3, 1.02e-3}}));
+}
+
+TEST_F(Quiet, MachineIsWaitedFor) {
+  QuietMachine machine(*alone_, Seconds(60), Script({1.0, 1.4, 1.4, 1.01, 1.0}));
+  machine.wait();
+  EXPECT_FALSE(machine.disturbed());
+  Measurement row = timed_row();
+  machine.tell(row);
+  EXPECT_EQ(row.status, Status::ok);
+  EXPECT_EQ(row.at("witness").samples, (std::vector<std::vector<double>>{{1.01e-3, 1.0e-3}}));
+}
+
+TEST_F(Quiet, MachineThatGotSlowerMeanwhileIsMeasuredAgain) {
+  QuietMachine machine(*alone_, Seconds(60), Script({1.0, 1.0, 1.4, 1.0, 1.0}));
+  machine.wait();
+  EXPECT_TRUE(machine.disturbed());
+  machine.wait();
+  EXPECT_FALSE(machine.disturbed());
+}
+
+TEST_F(Quiet, PatienceEndsAndTheRowSaysSo) {
+  QuietMachine machine(*alone_, Seconds(0.1), Script({1.0, 1.4}));
+  machine.wait();
+  EXPECT_FALSE(machine.disturbed());  // slow, but there is no patience left
+  Measurement row = timed_row();
+  machine.tell(row);
+  EXPECT_EQ(row.status, Status::unstable);
+  EXPECT_NE(row.reason.find("40 % longer"), std::string::npos) << row.reason;
+  ASSERT_EQ(row.warnings.size(), 1);
+  EXPECT_NE(row.warnings.front().find("--wait-quiet"), std::string::npos);
+}
+
+TEST_F(Quiet, MachineIsTheSlowestRank) {
+  auto group = backend::local_group(2);
+  const auto run = [&](int rank) {
+    QuietMachine machine(*group[rank], Seconds(0.1),
+                         Script(rank == 0 ? std::vector{1.0} : std::vector{2.0, 3.0}));
+    machine.wait();
+    EXPECT_FALSE(machine.disturbed());
+    Measurement row = timed_row();
+    machine.tell(row);
+    EXPECT_EQ(row.status, Status::unstable);
+    EXPECT_EQ(row.at("witness").samples,
+              (std::vector<std::vector<double>>{{1e-3, 1e-3}, {3e-3, 3e-3}}));
+  };
+  std::thread other([&] { run(1); });
+  run(0);
+  other.join();
+}
+
+TEST(SpeedWitness, TakesAboutAMillisecond) {
+  const SpeedWitness witness;
+  EXPECT_GE(witness.time(), Seconds(1e-4));  // whatever else runs, it is some work
+}
+
+}  // namespace
+}  // namespace dlscale::bench
