@@ -136,6 +136,41 @@ TEST_P(ShippedSuite, NamesNetworksListsAndValuesThatThereAre) {
   }
 }
 
+/// The files that --ceilings of a benchmark names.
+std::vector<std::string> ceilings_of(const SuiteStep& step) {
+  CommandLine line;
+  line.read(step.words);
+  const CLI::Option* option = line.benchmark().get_option_no_throw("--ceilings");
+  return option == nullptr ? std::vector<std::string>() : option->results();
+}
+
+TEST_P(ShippedSuite, NamesCeilingsThatStepsBeforeHaveMeasured) {
+  std::set<std::string> written;
+  for (const SuiteStep& step : steps()) {
+    if (step.words.front() != "bench") continue;
+    for (const std::string& path : ceilings_of(step)) {
+      EXPECT_TRUE(written.contains(path)) << step.name << ": " << path;
+    }
+    for (const auto& path : outputs_of(step)) written.insert(path.string());
+  }
+}
+
+/// The rows of bench memory and bench peak make a roofline, under which everything else is.
+TEST_P(ShippedSuite, OfConvolutionsGivesEveryKernelItsShareOfTheRoofline) {
+  if (!GetParam().starts_with("conv_")) GTEST_SKIP() << "it has no ceilings";
+  const std::set<std::string> kernels{"conv", "gemm", "update"};
+  int found = 0;
+  for (const SuiteStep& step : steps()) {
+    if (step.words.front() != "bench" || !kernels.contains(step.words.at(1))) continue;
+    const std::vector<std::string> ceilings = ceilings_of(step);
+    for (const char* file : {"here/memory.jsonl", "here/peak.jsonl"}) {
+      EXPECT_EQ(std::ranges::count(ceilings, file), 1) << step.name << ": " << file;
+    }
+    ++found;
+  }
+  EXPECT_GT(found, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ShippedSuite, testing::ValuesIn(config_names("suites")),
                          [](const auto& suite) { return suite.param; });
 
