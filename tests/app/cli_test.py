@@ -233,7 +233,9 @@ class Cli(ProgramTest):
         self.assertTrue(all(layer["candidates"][0]["fits"] for layer in choice["layers"]))
         self.assertIn("onednn direct", choose().stdout)
         # These older results say nothing of workspaces, so that none is known to be within a limit.
-        limited = json.loads(choose(format="json", workspace="64 GiB").stdout)
+        unknown = choose(format="json", workspace="64 GiB")
+        self.assertEqual(unknown.returncode, 3, unknown.stderr)
+        limited = json.loads(unknown.stdout)
         candidates = [one for layer in limited["layers"] for one in layer["candidates"]]
         self.assertEqual({(one["workspace_basis"], one["fits"]) for one in candidates}, {("formula", False)})
         for refused, part in ((choose(workspace="64"), "--workspace"), (choose(threads=7), "7 threads"),
