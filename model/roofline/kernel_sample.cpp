@@ -80,7 +80,9 @@ class Sorter {
                      time.value,
                      {found.layers.begin(), found.layers.end()},
                      medians(found.group),
-                     largest_workspace(found.group)});
+                     largest_workspace(found.group),
+                     time.low,
+                     time.high});
     }
     return all;
   }

@@ -58,6 +58,9 @@ struct KernelSample {
   std::vector<Seconds> repeats = {};
   /// The largest that its measurements say; none: none says it.
   std::optional<Bytes> workspace = {};
+  /// From the least to the greatest end of the 95 % intervals of its measurements.
+  Seconds low = time;
+  Seconds high = time;
   [[nodiscard]] bool repeated() const { return repeats.size() > 1; }
   /// Median of |m / time - 1| over the repeats m. Requires one.
   [[nodiscard]] double repeat_spread() const;

@@ -206,8 +206,29 @@ TEST(BackendsTable, SaysWhatOneBackendAloneTakes) {
   EXPECT_EQ(cell(table, 0, "fastest of all ms"), "200.0");
   EXPECT_EQ(cell(table, 0, "onednn / all"), "2.00");
   EXPECT_EQ(cell(table, 0, "native / all"), "1.00");
+  EXPECT_EQ(cell(table, 0, "onednn behind at"), "2");
+  EXPECT_EQ(cell(table, 0, "native behind at"), "0");
   const std::vector<ResultFile> alone{samples::file("conv", {samples::algorithm({})})};
   EXPECT_TRUE(backends_table(alone).rows.empty());
+}
+
+TEST(BackendsTable, LetsNobodyLoseWithinTheIntervals) {
+  Measurement other = spread("direct", 1.1, 1.3);
+  other.axes["backend"] = "onednn";
+  std::vector<Measurement> rows{spread("im2col", 1.0, 1.2), other};
+  const Table tied = backends_table(std::vector{samples::file("conv", rows)});
+  EXPECT_EQ(cell(tied, 0, "onednn / all"), "1.09 (tie)");
+  EXPECT_EQ(cell(tied, 0, "onednn behind at"), "0");
+  EXPECT_EQ(cell(tied, 0, "native / all"), "1.00");
+  for (Measurement& row : rows) row.axes["layer"] = "another";
+  rows.front() = spread("im2col", 0.5, 0.6);
+  rows.front().axes["layer"] = "another";
+  rows.push_back(spread("im2col", 1.0, 1.2));
+  rows.push_back(other);
+  const Table behind = backends_table(std::vector{samples::file("conv", rows)});
+  EXPECT_EQ(cell(behind, 0, "cases"), "2");
+  EXPECT_EQ(cell(behind, 0, "onednn behind at"), "1");
+  EXPECT_FALSE(contains(cell(behind, 0, "onednn / all"), "tie"));
 }
 
 TEST(TablesBySet, PutAKernelOfSeveralNetworksWithTheFirst) {
