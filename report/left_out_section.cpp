@@ -83,6 +83,9 @@ void append_kernels(Items& items, const KernelStudy& study) {
 }
 
 }  // namespace
+  append(study.unbounded(),
+         " not on the roofline: with what the step before has just written in the caches (--cache "
+         "producer), which no ceiling bounds");
 
 Section left_out_section(const ReportInput& input) {
   Items items{input.left_out};

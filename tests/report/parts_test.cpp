@@ -244,22 +244,6 @@ TEST(TablesBySet, PutAKernelOfSeveralNetworksWithTheFirst) {
   EXPECT_TRUE(contains(sets.at("alexnet").back().title, "alexnet conv1_2 and 1 layer more"));
 }
 
-TEST(KernelStudy, IsOfTheProcessorOnly) {
-  ResultFile file = samples::algorithms();
-  Measurement gpu = samples::algorithm({.implementation = "winograd F(4x4,3x3)", .seconds = 1e-7});
-  gpu.axes["backend"] = "cuda";
-  file.measurements.push_back(gpu);
-  const std::vector files{file, samples::memory()};
-  const KernelStudy study(files);
-  ASSERT_TRUE(study.roofline().has_value());
-  const std::vector without{samples::algorithms(), samples::memory()};
-  EXPECT_EQ(study.roofline()->peak(), KernelStudy(without).roofline()->peak());
-  EXPECT_FALSE(study.share(gpu).has_value());
-  file.measurements = {gpu};
-  const std::vector alone{file, samples::memory()};
-  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "on the processor"));
-}
-
 TEST(TimeTables, TakeTheMiddleOfRepeats) {
   std::vector<Measurement> rows;
   for (const double seconds : {0.5, 0.1, 0.3}) {
