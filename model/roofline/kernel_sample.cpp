@@ -64,6 +64,8 @@ class Sorter {
       ++left_out_->other_precisions;
     } else if (one.measurement->axes.contains("layout")) {
       ++left_out_->other_layouts;
+    } else if (!has_normal_values(*one.measurement)) {
+      ++left_out_->other_values;
     } else if (one.count("ranks_on_node") != 1) {
       ++left_out_->beside_others;
     } else {
@@ -114,7 +116,7 @@ class Sorter {
 };
 
 bool usable(const Measurement& measurement) {
-  return measurement.benchmark == "conv" && has_normal_values(measurement) && is_timed(measurement);
+  return measurement.benchmark == "conv" && is_timed(measurement);
 }
 
 }  // namespace

@@ -428,8 +428,12 @@ TEST(PartsReport, SaysWhatIsLeftOut) {
   Measurement relu = samples::algorithm({});
   relu.axes["kernel"] = "relu c64 h224 w224";
   relu.axes.erase("algorithm");
+  Measurement rearranged = samples::algorithm({});
+  rearranged.axes["layout"] = "nhwc";
+  Measurement zeros = samples::algorithm({});
+  zeros.axes["values"] = "zeros";
   Measurement gemm = samples::timed("gemm", {{"kernel", "gemm m8 n8 k8 ta0 tb0"}}, {1.0});
-  input.results.push_back(samples::file("conv", {relu}));
+  input.results.push_back(samples::file("conv", {relu, rearranged, zeros}));
   input.results.push_back(samples::file("gemm", {gemm}));
   input.results.back().header.run["check"] = "no";
   input.results.back().path = "folder/gemm.jsonl";
@@ -440,6 +444,9 @@ TEST(PartsReport, SaysWhatIsLeftOut) {
   EXPECT_TRUE(contains(page, "conv, other layers (1)"));
   EXPECT_TRUE(contains(page, "conv, what training runs by itself (2)"));
   EXPECT_TRUE(contains(page, "2 measurements refused"));
+  EXPECT_TRUE(contains(page, "1 measurement neither on the roofline nor modelled: in a layout"));
+  EXPECT_TRUE(
+      contains(page, "1 measurement neither on the roofline nor modelled: of other --values"));
   EXPECT_TRUE(contains(page, "No model was judged: 1 shape measured"));
 }
 
