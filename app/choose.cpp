@@ -89,8 +89,13 @@ ExitCode choose(const ChooseOptions& options) {
                     options.kernels, network.name(), report::counted(options.threads, "thread"),
                     options.cache, options.threads, options.cache));
   }
+  if (limit) {
+    const std::string problem =
+        report::nothing_fits(network.name(), options.batch, *limit, choices);
+    if (!problem.empty()) throw ConfigError(problem);
+  }
   options.output.write(report::choice_document(network.name(), options.batch, limit, choices));
-  return ExitCode::ok;
+  return report::exit_code(choices);
 }
 
 void declare(CLI::App& verb, ExitCode& result) {
@@ -106,12 +111,13 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(positive())
       ->capture_default_str();
   verb.add_option("--cache", options->cache, "What the caches hold: as of bench conv --cache")
-      ->check(CLI::IsMember({"cold", "producer", "hot"}))
+      ->check(CLI::IsMember({"cold", "producer", "hot", "rotating"}))
       ->capture_default_str();
   verb.add_option("--workspace", options->workspace,
                   "Most memory an algorithm may take beside the tensors, such as \"64 MiB\"");
   options->output.declare(verb);
   verb.footer(
+      "Exit code 3: of no convolution it is known that an algorithm fits into --workspace.\n"
       "Example: dlscale choose --network vgg16 --batch 8 --kernels kernels.json --workspace \"64 "
       "MiB\"");
   verb.callback([options, &result] { result = choose(*options); });

@@ -104,6 +104,20 @@ std::optional<FlopsPerSecond> data_sheet_peak(const std::string& name) {
       cluster.device.name, cluster.name));
 }
 
+ConfigError nothing_to_place(int threads, int unbounded) {
+  const std::string with = report::counted(threads, "thread");
+  if (unbounded > 0) {
+    return ConfigError(fmt::format(
+        "all convolutions measured with {} on the processor ran right behind what wrote their "
+        "inputs (--cache producer), which no measured ceiling bounds. Measure with --cache cold.",
+        with));
+  }
+  return ConfigError(
+      fmt::format("no convolution among the results was measured with {} on the processor. Choose "
+                  "another number with --threads, or measure.",
+                  with));
+}
+
 ExitCode show(const ShowOptions& options) {
   const auto peak = data_sheet_peak(options.cluster);
   const std::vector<ResultFile> files =
@@ -114,17 +128,18 @@ ExitCode show(const ShowOptions& options) {
   const auto roofline = model::measured_roofline(files, samples, options.threads);
   std::vector<model::PlacedKernel> placed;
   placed.reserve(samples.size());
+  int unbounded = 0;
   for (const model::KernelSample& sample : samples) {
-    if (sample.what.way.threads != options.threads || sample.what.way.on_device()) continue;
-    placed.push_back(model::place(roofline, sample));
+    const model::Way& way = sample.what.way;
+    if (way.threads != options.threads || way.on_device()) continue;
+    if (model::is_bounded(way.cache)) {
+      placed.push_back(model::place(roofline, sample));
+    } else {
+      ++unbounded;
+    }
   }
-  if (placed.empty()) {
-    throw ConfigError(fmt::format(
-        "no convolution among the results was measured with {} on the processor. Choose "
-        "another number with --threads, or measure.",
-        report::counted(options.threads, "thread")));
-  }
-  options.output.write(report::placed_document(roofline, placed, peak));
+  if (placed.empty()) throw nothing_to_place(options.threads, unbounded);
+  options.output.write(report::placed_document(roofline, placed, peak, unbounded));
   return ExitCode::ok;
 }
 

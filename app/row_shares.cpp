@@ -51,6 +51,13 @@ bool is_convolution(const Measurement& measurement) {
          measurement.axis("pass") != pass_name(Pass::accumulate);
 }
 
+/// Whether the ceilings of the processor in f32 bound it, and it is known what they do.
+bool is_bounded(const Measurement& measurement) {
+  const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
+  return measurement.axis("dtype") == dtype_name(DType::f32) && !model::on_device(measurement) &&
+         !keeps_filters && model::is_bounded(measurement.axis("cache"));
+}
+
 /// What was computed is known: of a convolution by an algorithm that is not, what was asked for
 /// may be several times as much.
 bool is_known(const Measurement& measurement) {
@@ -79,8 +86,8 @@ void RowShares::expect_measured_here() const {
   if (same_processor && measured_on_.host_hash == here.host_hash) return;
   throw ConfigError(
       fmt::format("the results that --ceilings names were measured on {}, so that the rows would "
-                  "have shares of "
-                  "another machine's roofline. Measure the ceilings here, or leave out --ceilings.",
+                  "have shares of another machine's roofline. Measure the ceilings here, or leave "
+                  "out --ceilings.",
                   same_processor ? "another host of the same processor"
                                  : fmt::format("{}, and this is {}", measured_on_.cpu, here.cpu)));
 }
@@ -90,8 +97,7 @@ std::string RowShares::doubt(backend::DataPlace place) const {
   if (!sheet_ || sheet_->kind == ran) return "";
   return fmt::format(
       "--cluster has the data sheet of {} ({}), and the rows are of {}: their share_of_peak "
-      "compares "
-      "them with it, and does not tell how well they use what they run on",
+      "compares them with it, and does not tell how well they use what they run on",
       sheet_->kind == DeviceKind::gpu ? "a GPU" : "a processor", sheet_->name,
       ran == DeviceKind::gpu ? "a GPU" : "a processor");
 }
@@ -127,9 +133,7 @@ void RowShares::add(Measurement& measurement) const {
     const Work executed = measurement.algorithmic_work.value_or(*measurement.work);
     measurement.share_of_peak = executed.flops / median / peak->second;
   }
-  const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
-  if (roofline_ && dtype == dtype_name(DType::f32) && !model::on_device(measurement) &&
-      !keeps_filters) {
+  if (roofline_ && is_bounded(measurement)) {
     measurement.share_of_roofline = least_time(measurement) / median;
   }
 }

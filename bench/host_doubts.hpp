@@ -9,4 +9,8 @@ namespace dlscale::bench {
 void add_host_doubts(Measurement& measurement, int threads,
                      const backend::Communicator& communicator);
 
+/// The same, and of their operands, which one thread wrote first (backend::memory_node_warnings).
+void add_compute_doubts(Measurement& measurement, int threads,
+                        const backend::Communicator& communicator);
+
 }  // namespace dlscale::bench

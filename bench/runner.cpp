@@ -21,6 +21,7 @@
 #include "bench/thread_limit.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
+#include "core/output_file.hpp"
 #include "core/replaceable.hpp"
 #include "core/usable_rows.hpp"
 
@@ -168,6 +169,7 @@ bool is_benchmark_out(std::istream& content) {
 /// The library exits the process if it cannot open the file.
 void check_writable(const std::string& out) {
   if (out.empty()) return;
+  refuse_shared_output(out, "--benchmark_out=" + out);
   refuse_foreign_file(out, "a file of --benchmark_out", is_benchmark_out);
   if (!std::ofstream(out, std::ios::app)) {
     throw ConfigError(

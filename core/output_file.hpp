@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <string_view>
 
 namespace dlscale {
 
@@ -7,5 +8,11 @@ namespace dlscale {
 /// reason in errno, if that fails. Does not wait where open(2) would: a named pipe that no program
 /// reads, or a socket, throws ConfigError.
 int open_output(const std::filesystem::path& path, int flags);
+
+/// For a file that is opened several times, first to see whether it can be. Throws ConfigError,
+/// beginning with `what` ("--benchmark_out=pipe"), for a pipe or a socket, whose reader would stop
+/// at the first end, and for the file that standard output goes to already, since each would
+/// overwrite the other. What is not there yet passes, and so do devices such as /dev/null.
+void refuse_shared_output(const std::filesystem::path& path, std::string_view what);
 
 }  // namespace dlscale

@@ -25,10 +25,17 @@ class Cell:
     """What is said of the shapes with one filter and one image."""
 
     best: tuple | None  # (backend, algorithm); None: no algorithm ran all shapes
+    only_kept: bool = False  # none ran at all, but with kept filters, which ran all shapes
     lead: float | None = None  # time of the second over that of the best; None: there is no second
     tie: bool = False  # the interval of another overlaps that of the best
     won: int = 0  # shapes at which no other is faster than the best by more than the intervals
     shapes: int = 0
+
+    def none_text(self):
+        """In the words of the report's tables."""
+        if self.only_kept:
+            return "only with\nkept filters"
+        return "none ran" if self.shapes == 1 else "none ran\nall shapes"
 
     def lead_text(self):
         if self.lead is None:
@@ -40,18 +47,18 @@ def geometric_mean(values):
     return math.exp(sum(math.log(value) for value in values) / len(values))
 
 
-def timed(by):
-    """Median times of the algorithms that ran and may win."""
+def timed(by, counts=convolutions.may_win):
+    """Median times of the algorithms that ran, of those that `counts` holds for."""
     return {
         key: timing.median
         for key, timing in by.items()
-        if timing.median is not None and convolutions.may_win(key)
+        if timing.median is not None and counts(key)
     }
 
 
-def ran_all(results):
-    """Algorithms with a time at every shape; `results`: one {algorithm: Timing} a shape."""
-    return set.intersection(*(set(timed(by)) for by in results))
+def ran_all(results, counts=convolutions.may_win):
+    """Such algorithms with a time at every shape; `results`: one {algorithm: Timing} a shape."""
+    return set.intersection(*(set(timed(by, counts)) for by in results))
 
 
 def leaders(by):
@@ -65,7 +72,9 @@ def leaders(by):
 def cell_of(results):
     candidates = ran_all(results)
     if not candidates:
-        return Cell(None, shapes=len(results))
+        none_competes = not any(timed(by) for by in results)
+        only_kept = none_competes and bool(ran_all(results, counts=lambda key: True))
+        return Cell(None, only_kept=only_kept, shapes=len(results))
 
     def mean(key, what):
         return geometric_mean([getattr(by[key], what) for by in results])
@@ -77,7 +86,7 @@ def cell_of(results):
         return Cell(best, won=won, shapes=len(results))
     lead = mean(ordered[1], "median") / mean(best, "median")
     tie = any(mean(key, "low") <= mean(best, "high") for key in ordered[1:])
-    return Cell(best, lead, tie, won, len(results))
+    return Cell(best, lead=lead, tie=tie, won=won, shapes=len(results))
 
 
 def filter_place(shape):
@@ -136,7 +145,7 @@ def draw_map(axes, cells, filters, images, styles):
             if cell is None:
                 draw_absent(axes, column, row, "", "xx")
             elif cell.best is None:
-                draw_absent(axes, column, row, "none ran\nall shapes", "")
+                draw_absent(axes, column, row, cell.none_text(), "")
             else:
                 draw_cell(axes, column, row, cell, styles[cell.best])
     axes.set_xlim(-0.5, len(images) - 0.5)

@@ -58,7 +58,8 @@ struct WinogradCase {
   const Measurement* ours;    ///< the better of both
   const Measurement* direct;  ///< likewise null
   [[nodiscard]] double ratio() const { return time_of(*ours) / time_of(*theirs); }
-  [[nodiscard]] bool ahead() const { return ratio() < 1 && !tie(found->rows, *ours, *theirs); }
+  [[nodiscard]] bool tied() const { return tie(found->rows, *ours, *theirs); }
+  [[nodiscard]] bool ahead() const { return ratio() < 1 && !tied(); }
 };
 
 std::vector<WinogradCase> winograd_cases(const std::vector<Found>& all) {
@@ -144,12 +145,13 @@ Table winograd_ratios(std::span<const ResultFile> results) {
                           {time_text(each.theirs)},
                           {time_text(each.plain)},
                           {time_text(each.fused)},
-                          {ratio_text(each.ratio())},
+                          {ratio_text(each.ratio()) + (each.tied() ? " (tie)" : "")},
                           {ratio_or_dash(each.ours, each.direct)},
                           {each.found->what.shape_text()}});
   }
   if (table.rows.empty()) return table;
-  table.notes = {"– : not measured, or not offered for this shape"};
+  table.notes = {"– : not measured, or not offered for this shape",
+                 "tie: the 95 % intervals of ours and of oneDNN's Winograd overlap"};
   return table;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -95,22 +96,42 @@ std::set<std::string> backends_of(const std::vector<Found>& cases) {
   return backends;
 }
 
+/// What a backend alone takes.
+struct Alone {
+  Seconds least;
+  long long behind = 0;  ///< cases where none of its algorithms is among the leaders()
+};
+
 /// The least times of the cases that all backends ran.
 struct Totals {
   long long cases = 0;
   Seconds fastest;
-  std::map<std::string, Seconds> alone;  ///< by backend
+  std::map<std::string, Alone> alone;  ///< by backend
 };
 
-void add(Totals& totals, const Rows& ranked, std::size_t backends) {
+void add(Totals& totals, const Found& found, std::size_t backends) {
   std::map<std::string, Seconds> best;
-  for (const Measurement* row : ranked) {
+  for (const Measurement* row : ranking(found.by)) {
     best.try_emplace(axis_or_empty(*row, "backend"), time_of(*row));
   }
   if (best.size() < backends) return;
+  const Rows leading = leaders(found.rows);
   ++totals.cases;
-  totals.fastest += time_of(*ranked.front());
-  for (const auto& [backend, time] : best) totals.alone[backend] += time;
+  totals.fastest += time_of(*leading.front());
+  for (const auto& [backend, time] : best) {
+    const auto is_of_it = [name = std::string_view(backend)](const Measurement* row) {
+      return axis_or_empty(*row, "backend") == name;
+    };
+    Alone& alone = totals.alone[backend];
+    alone.least += time;
+    alone.behind += std::ranges::any_of(leading, is_of_it) ? 0 : 1;
+  }
+}
+
+/// "1.05", behind which " (tie)" says that nothing is known to be lost.
+std::string ratio_text(const Alone& alone, Seconds fastest) {
+  const bool tied = alone.behind == 0 && alone.least > fastest;
+  return significant(alone.least / fastest, 3) + (tied ? " (tie)" : "");
 }
 
 /// A layer over its passes.
@@ -255,27 +276,31 @@ Table backends_table(std::span<const ResultFile> results) {
   table.title = "What choosing among all algorithms gains";
   if (backends.size() < 2) return table;
   std::map<Axes, Totals> totals;
-  for (const Found& found : cases) add(totals[found.condition], ranking(found.by), backends.size());
+  for (const Found& found : cases) add(totals[found.condition], found, backends.size());
   table.columns = {{"measured together", Align::left}, {"cases"}, {"fastest of all ms"}};
   for (const std::string& backend : backends) {
     table.columns.push_back({"fastest of " + backend + " ms"});
     table.columns.push_back({backend + " / all"});
+    table.columns.push_back({backend + " behind at"});
   }
   for (const auto& [condition, sum] : totals) {
     if (sum.cases == 0) continue;
     std::vector<Cell> cells{
         {condition_text(condition)}, {std::to_string(sum.cases)}, {milliseconds(sum.fastest)}};
     for (const std::string& backend : backends) {
-      const Seconds alone = sum.alone.at(backend);
-      cells.push_back({milliseconds(alone)});
-      cells.push_back({significant(alone / sum.fastest, 3)});
+      const Alone& alone = sum.alone.at(backend);
+      cells.push_back({milliseconds(alone.least)});
+      cells.push_back({ratio_text(alone, sum.fastest)});
+      cells.push_back({std::to_string(alone.behind)});
     }
     table.rows.push_back(std::move(cells));
   }
   if (table.rows.empty()) return table;
   table.notes = {
       "sums over the cases that every backend ran, each distinct convolution counted once, not as "
-      "often as the network has it"};
+      "often as the network has it",
+      "behind at: cases at which the fastest is ahead of all of its algorithms by more than the 95 "
+      "% intervals; tie: there is none, so that it is not known to lose anything"};
   return table;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -17,6 +18,17 @@ using model::Candidate;
 const Candidate* best_of(const LayerChoice& choice) {
   const bool there = !choice.candidates.empty() && choice.candidates.front().fits;
   return there ? &choice.candidates.front() : nullptr;
+}
+
+/// What would fit first, were the limit raised: the one that takes the least workspace, of those of
+/// which it is not the formula alone that says so; none: null.
+const Candidate* least_of(const LayerChoice& choice) {
+  const Candidate* least = nullptr;
+  for (const Candidate& each : choice.candidates) {
+    if (each.workspace.basis == model::WorkspaceBasis::formula) continue;
+    if (least == nullptr || each.workspace.size < least->workspace.size) least = &each;
+  }
+  return least;
 }
 
 Seconds total(const std::vector<LayerChoice>& choices) {
@@ -45,13 +57,23 @@ Cell workspace_cell(const model::Workspace& workspace) {
   fail_expectation("basis is one of WorkspaceBasis");
 }
 
+/// What stands in place of an algorithm, a time, its interval and a workspace.
+std::vector<Cell> cells_of_none(const LayerChoice& choice) {
+  if (choice.candidates.empty()) return {{"no model offers it", Tone::caution}, {}, {}, {}};
+  const Candidate* least = least_of(choice);
+  if (least == nullptr) return {{"none is known to fit", Tone::caution}, {}, {}, {}};
+  return {{fmt::format("none fits; {} needs least", least->way.algorithm()), Tone::caution},
+          {},
+          {},
+          workspace_cell(least->workspace)};
+}
+
 std::vector<Cell> cells_of(const LayerChoice& choice) {
   std::vector<Cell> cells{{choice.layer}, {std::string(pass_name(choice.pass))}};
   const Candidate* best = best_of(choice);
   if (best == nullptr) {
-    cells.push_back(
-        {choice.candidates.empty() ? "no model offers it" : "none fits", Tone::caution});
-    cells.resize(cells.size() + 6);
+    std::ranges::move(cells_of_none(choice), std::back_inserter(cells));
+    cells.resize(cells.size() + 3);
     return cells;
   }
   const auto& prediction = best->prediction;
@@ -121,18 +143,72 @@ Table records(const std::vector<LayerChoice>& choices) {
   return table;
 }
 
+std::string limit_text(std::optional<Bytes> limit) {
+  return limit ? fmt::format(" with at most {} of workspace", to_text(*limit)) : "";
+}
+
+std::string lead_of(const std::string& network, int batch, std::optional<Bytes> limit,
+                    const std::vector<LayerChoice>& choices) {
+  const std::size_t all = choices.size();
+  const auto none = static_cast<std::size_t>(std::ranges::count_if(
+      choices, [](const LayerChoice& choice) { return best_of(choice) == nullptr; }));
+  if (none == 0) {
+    return fmt::format(
+        "The {} distinct convolution passes of {} at batch {} take {} by the fastest "
+        "algorithms{}.",
+        all, network, batch, to_text(total(choices)), limit_text(limit));
+  }
+  if (none == all) {
+    return fmt::format(
+        "Of none of the {} distinct convolution passes of {} at batch {} is it known that an "
+        "algorithm fits{}, since nothing but formulas tells what the libraries take. Measure them "
+        "again with this version: dlscale bench conv --algorithms all.",
+        all, network, batch, limit_text(limit));
+  }
+  return fmt::format(
+      "The fastest algorithms{} take {} for {} of the {} distinct convolution passes of {} at "
+      "batch {}. For {} of them no algorithm is known that fits.",
+      limit_text(limit), to_text(total(choices)), all - none, all, network, batch, none);
+}
+
 }  // namespace
+
+std::string nothing_fits(const std::string& network, int batch, Bytes limit,
+                         const std::vector<LayerChoice>& choices) {
+  const LayerChoice* where = nullptr;
+  Bytes least;
+  Bytes most;  // of the least of each: with it all of them have one that fits
+  std::size_t known = 0;
+  for (const LayerChoice& choice : choices) {
+    if (best_of(choice) != nullptr) return "";
+    const Candidate* mine = least_of(choice);
+    if (mine == nullptr) continue;
+    ++known;
+    most = std::max(most, mine->workspace.size);
+    if (where != nullptr && mine->workspace.size >= least) continue;
+    where = &choice;
+    least = mine->workspace.size;
+  }
+  if (where == nullptr) return "";
+  return fmt::format(
+      "none of the {} distinct convolution passes of {} at batch {} has an algorithm that fits "
+      "into {} of workspace, so that there is nothing to choose: {} at {}, {}, needs least, {}{}. "
+      "Give more with --workspace, or leave it out.",
+      choices.size(), network, batch, to_text(limit), least_of(*where)->way.algorithm(),
+      where->layer, pass_name(where->pass), to_text(least),
+      known == choices.size() ? fmt::format(", and with {} every pass has one", to_text(most))
+                              : "");
+}
+
+ExitCode exit_code(const std::vector<LayerChoice>& choices) {
+  const bool any = std::ranges::any_of(
+      choices, [](const LayerChoice& choice) { return best_of(choice) != nullptr; });
+  return any ? ExitCode::ok : ExitCode::inconclusive;
+}
 
 Document choice_document(const std::string& network, int batch, std::optional<Bytes> limit,
                          const std::vector<LayerChoice>& choices) {
-  const auto none = std::ranges::count_if(
-      choices, [](const LayerChoice& choice) { return best_of(choice) == nullptr; });
-  std::string lead = fmt::format(
-      "The {} distinct convolution passes of {} at batch {} take {} by the fastest algorithms{}.",
-      choices.size(), network, batch, to_text(total(choices)),
-      limit ? fmt::format(" with at most {} of workspace", to_text(*limit)) : "");
-  if (none > 0) lead += fmt::format(" For {} of them no algorithm is known that fits.", none);
-  return {std::move(lead),
+  return {lead_of(network, batch, limit, choices),
           {choices_table(choices)},
           records(choices),
           choice_json(network, batch, limit, choices)};

@@ -58,6 +58,10 @@ bool on_device(const model::KernelSample& sample) {
   return sample.what.way.on_device();
 }
 
+bool is_unbounded(const model::KernelSample& sample) {
+  return !model::is_bounded(sample.what.way.cache);
+}
+
 }  // namespace
 
 bool names_algorithm(const Measurement& measurement) {
@@ -122,8 +126,15 @@ void KernelStudy::find_roofline(std::span<const ResultFile> results) {
         "no convolution was measured on the processor, whose ceilings these are. Measure some: "
         "dlscale bench conv --backend native --algorithms all.");
   }
+  const std::vector<model::KernelSample> all = samples_;  // any of them may be the fastest
+  unbounded_ = static_cast<int>(std::erase_if(samples_, is_unbounded));
+  if (samples_.empty()) {
+    throw ConfigError(
+        "all convolutions were measured right behind what wrote their inputs (--cache producer), "
+        "which no measured ceiling bounds. Measure some with --cache cold.");
+  }
   const int threads = usual_threads(samples_);
-  roofline_ = model::measured_roofline(results, samples_, threads);
+  roofline_ = model::measured_roofline(results, all, threads);
   const auto others = [threads](const model::KernelSample& sample) {
     return sample.what.way.threads != threads;
   };

@@ -53,10 +53,11 @@ class KernelStudy {
   [[nodiscard]] const std::string& judgement_obstacle() const { return judgement_obstacle_; }
   /// What of the results neither roofline nor models tell of.
   [[nodiscard]] const model::LeftOut& not_modelled() const { return not_modelled_; }
-  /// Kernels that the roofline leaves out for being measured with other numbers of threads, and for
-  /// running on a GPU.
+  /// Kernels that the roofline leaves out for being measured with other numbers of threads, for
+  /// running on a GPU, and for a state of the caches that no ceiling bounds (model::is_bounded).
   [[nodiscard]] int other_threads() const { return other_threads_; }
   [[nodiscard]] int on_devices() const { return on_devices_; }
+  [[nodiscard]] int unbounded() const { return unbounded_; }
 
  private:
   void judge(std::span<const ResultFile> results);
@@ -72,6 +73,7 @@ class KernelStudy {
   model::LeftOut not_modelled_;
   int other_threads_ = 0;
   int on_devices_ = 0;
+  int unbounded_ = 0;
 };
 
 }  // namespace dlscale::report

@@ -75,11 +75,17 @@ void append_kernels(Items& items, const KernelStudy& study) {
   };
   append(left_out.other_kernels,
          " neither on the roofline nor modelled: no convolution, or not by an algorithm whose work "
-         "is known, or without a time");
+         "is known");
   append(left_out.other_precisions, " neither on the roofline nor modelled: not in f32");
+  append(left_out.other_layouts,
+         " neither on the roofline nor modelled: in a layout that was asked for");
+  append(left_out.other_values, " neither on the roofline nor modelled: of other --values");
   append(left_out.beside_others, " neither on the roofline nor modelled: beside other ranks");
   append(study.other_threads(), " not on the roofline: with another number of threads than most");
   append(study.on_devices(), " not on the roofline of the processor: on a GPU");
+  append(study.unbounded(),
+         " not on the roofline: with what the step before has just written in the caches (--cache "
+         "producer), which no ceiling bounds");
 }
 
 }  // namespace

@@ -35,6 +35,10 @@ struct Rivals {
     return ours->prediction.time.high < direct->prediction.time.low;
   }
   [[nodiscard]] double measured() const { return ours->sample.time / direct->sample.time; }
+  /// The intervals of what was measured overlap, as in tie() of measured_cases.hpp.
+  [[nodiscard]] bool tied() const {
+    return ours->sample.low <= direct->sample.high && direct->sample.low <= ours->sample.high;
+  }
 };
 
 void consider(Rivals& rivals, const JudgedSample& judged) {
@@ -80,12 +84,14 @@ std::string worst_text(const std::vector<Rivals>& rivals) {
 void append_row(Table& table, const char* claim, std::vector<Rivals> rivals,
                 bool (Rivals::*claimed)() const) {
   std::erase_if(rivals, [claimed](const Rivals& each) { return !(each.*claimed)(); });
-  const auto right =
-      std::ranges::count_if(rivals, [](const Rivals& each) { return each.measured() < 1; });
+  const auto tied = std::ranges::count_if(rivals, &Rivals::tied);
+  const auto right = std::ranges::count_if(
+      rivals, [](const Rivals& each) { return each.measured() < 1 && !each.tied(); });
   const bool all = right == std::ssize(rivals);
   table.rows.push_back({{claim},
                         {std::to_string(rivals.size())},
                         {std::to_string(right), all ? Tone::good : Tone::caution},
+                        {std::to_string(tied)},
                         {rivals.empty() ? "–" : worst_text(rivals)}});
 }
 
@@ -98,13 +104,14 @@ Table winograd_claims(const model::KernelJudgement& judgement) {
   table.columns = {{"by the model", Align::left},
                    {"cases"},
                    {"ahead as measured"},
+                   {"tied as measured"},
                    {"largest ratio of times measured", Align::left}};
   append_row(table, "ahead", rivals, &Rivals::ahead);
   append_row(table, "ahead beyond both 95 % intervals", rivals, &Rivals::surely_ahead);
-  table.notes = {
-      fmt::format("of {} that both ran, at shapes that were not fitted; ours: the "
-                  "better by prediction of fused and not",
-                  counted(std::ssize(rivals), "case"))};
+  table.notes = {fmt::format("of {} that both ran, at shapes that were not fitted; ours: the "
+                             "better by prediction of fused and not",
+                             counted(std::ssize(rivals), "case")),
+                 "tied: the 95 % intervals of both overlap, so that neither is known to be ahead"};
   return table;
 }
 

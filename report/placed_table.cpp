@@ -59,7 +59,7 @@ Table arithmetic_table(const HierarchicalRoofline& roofline, int threads) {
 }
 
 Table kernels_table(const HierarchicalRoofline& roofline, std::span<const PlacedKernel> kernels,
-                    std::optional<FlopsPerSecond> peak) {
+                    std::optional<FlopsPerSecond> peak, int unbounded) {
   Table table;
   table.title = "Convolutions under them";
   table.columns = kernel_columns();
@@ -89,6 +89,12 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
       "hierarchical roofline, where the slowest level or the arithmetic of all stages bounds",
       "data from: the farthest level whose cache-aware roof is above the executed GFLOP/s; were "
       "all bytes from farther away, it could not be as fast"};
+  if (unbounded > 0) {
+    table.notes.push_back(fmt::format(
+        "{} left out: with what the step before has just written in the caches (--cache producer), "
+        "of which the ceilings do not tell from where it comes",
+        counted(unbounded, "measured convolution")));
+  }
   return table;
 }
 
@@ -175,13 +181,13 @@ std::vector<Table> ceiling_tables(const HierarchicalRoofline& roofline,
 
 Document placed_document(const HierarchicalRoofline& roofline,
                          std::span<const PlacedKernel> kernels,
-                         std::optional<FlopsPerSecond> data_sheet_peak) {
+                         std::optional<FlopsPerSecond> data_sheet_peak, int unbounded) {
   EXPECT(!kernels.empty());
   std::vector<double> shares;
   shares.reserve(kernels.size());
   for (const PlacedKernel& kernel : kernels) shares.push_back(kernel.share());
   std::vector<Table> tables = ceiling_tables(roofline, kernels);
-  tables.push_back(kernels_table(roofline, kernels, data_sheet_peak));
+  tables.push_back(kernels_table(roofline, kernels, data_sheet_peak, unbounded));
   return {fmt::format("{} reach {} of the measured roofline in the median.",
                       counted(static_cast<long long>(kernels.size()), "measured convolution"),
                       percent(median(shares))),

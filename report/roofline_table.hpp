@@ -34,7 +34,16 @@ struct LayerChoice {
   std::vector<model::Candidate> candidates;
 };
 
+/// Where no algorithm fits under the limit though it is known of some what they take: one sentence
+/// that names what needs least, and what to do; else empty.
+std::string nothing_fits(const std::string& network, int batch, Bytes limit,
+                         const std::vector<LayerChoice>& choices);
+
+/// ok; inconclusive: of no pass it is known that an algorithm fits.
+ExitCode exit_code(const std::vector<LayerChoice>& choices);
+
 /// The fastest algorithm of every layer that fits, with its interval, and the one after it.
+/// Requires candidates for some, and that nothing_fits() has nothing to say.
 Document choice_document(const std::string& network, int batch, std::optional<Bytes> limit,
                          const std::vector<LayerChoice>& choices);
 

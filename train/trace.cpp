@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/error.hpp"
+#include "core/output_file.hpp"
 #include "core/replaceable.hpp"
 #include "train/trainer.hpp"
 
@@ -90,6 +91,7 @@ std::vector<Span> by_start(std::vector<Span> spans) {
 }  // namespace
 
 void write_trace(const std::filesystem::path& path, Rank rank, const std::vector<Span>& spans) {
+  refuse_shared_output(path, fmt::format("the trace {}", path.string()));
   refuse_foreign_file(path, "a trace of dlscale", is_trace);
   std::ofstream file(path);
   file << opening;

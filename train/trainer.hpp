@@ -102,8 +102,8 @@ class Trainer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Chrome/Perfetto trace (JSON object format) of one rank. Throws ConfigError if unwritable, or if
-/// the file is there and is no earlier trace.
+/// Chrome/Perfetto trace (JSON object format) of one rank. Throws ConfigError if unwritable, if the
+/// file is there and is no earlier trace, and as refuse_shared_output().
 void write_trace(const std::filesystem::path& path, Rank rank, const std::vector<Span>& spans);
 
 }  // namespace dlscale::train

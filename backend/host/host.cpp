@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +16,7 @@
 #include "backend/host/bound_thread.hpp"
 #include "backend/host/caches.hpp"
 #include "backend/host/data_caches.hpp"
+#include "backend/host/memory_nodes.hpp"
 #include "backend/host/topology.hpp"
 #include "core/error.hpp"
 #include "core/physical_memory.hpp"
@@ -150,6 +153,26 @@ DataCaches data_caches() {
 Bytes last_level_cache() {
   const DataCaches caches = data_caches();
   return caches.levels.empty() ? Bytes(0) : caches.levels.back().size;
+}
+
+int usable_memory_nodes() {
+  static const std::map<int, int> node_of = memory_nodes_below("/sys/devices/system/node");
+  std::set<int> nodes;
+  for (const int core : usable_cores()) {
+    if (const auto found = node_of.find(core); found != node_of.end()) nodes.insert(found->second);
+  }
+  return std::max(1, static_cast<int>(nodes.size()));
+}
+
+std::vector<std::string> memory_node_warnings(int threads, int nodes) {
+  EXPECT(threads >= 1 && nodes >= 1);
+  if (threads == 1 || nodes == 1) return {};
+  return {fmt::format(
+      "{} threads may run near {} nodes of memory, but one thread wrote the operands first, so "
+      "that they lie on its node and the others fetch them from there; times may be those of "
+      "remote memory. Run a rank a node: mpirun --map-by numa --bind-to numa, or numactl "
+      "--cpunodebind=0.",
+      threads, nodes)};
 }
 
 std::vector<std::string> host_warnings(int threads, int ranks) {

@@ -35,4 +35,13 @@ std::optional<double> cpu_quota();
 /// cores busy, with advice: this process may use fewer, or a quota is below all of them.
 std::vector<std::string> host_warnings(int threads, int ranks);
 
+/// How many nodes of memory (NUMA) the cores are near that this process may use; 1 where the system
+/// does not tell.
+int usable_memory_nodes();
+
+/// What is doubtful, with advice, about `threads` threads of this process on cores near so many
+/// nodes of memory, where one of them wrote all operands first: the system then puts these onto the
+/// node of that thread.
+std::vector<std::string> memory_node_warnings(int threads, int nodes);
+
 }  // namespace dlscale::backend

@@ -90,7 +90,7 @@ Measurement Workbench::sample(const Sampler& sampler, CacheState state,
   if (device_->own_memory()) add_given(measurement, sampler.communicator(), given);
   const std::vector<std::string> doubts = cache_warnings(state);
   measurement.warnings.insert(measurement.warnings.end(), doubts.begin(), doubts.end());
-  if (!device_->own_memory()) add_host_doubts(measurement, threads_, sampler.communicator());
+  if (!device_->own_memory()) add_compute_doubts(measurement, threads_, sampler.communicator());
   return measurement;
 }
 

@@ -2,7 +2,10 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <set>
+#include <string>
+#include <system_error>
 
 #include "bench/benchmark.hpp"
 #include "bench/conv/workbench.hpp"
@@ -51,6 +54,18 @@ train::Timing parse_timing(const std::string& phases, const std::string& trace) 
       "one of them.");
 }
 
+/// There is a file a rank, so that they go to no device and not to standard output.
+std::string parse_trace(const std::string& text) {
+  std::error_code absent;
+  const bool names_files = text != "-" && std::filesystem::path(text).parent_path() != "/dev" &&
+                           !std::filesystem::is_other(text, absent);
+  if (names_files) return text;
+  throw ConfigError(
+      fmt::format("--trace is {} (with it begin the names of files, {}-rank0.json and so on, one a "
+                  "rank, and no device takes several). Name them, for example, trace.",
+                  text, text));
+}
+
 /// Unless told otherwise, where fewest bytes travel: by a device that has memory of its own.
 Normalisation normalisation(const Context& context) {
   const std::string& text = context.value("normalise");
@@ -79,7 +94,7 @@ TrainingSettings common_settings(const Context& context) {
   settings.run.launch = parse_launch(context.value("launch"));
   settings.run.fuse_relu = parse_fusion(context.value("fuse"));
   settings.waiting = parse_waiting(context.value("waiting"));
-  settings.trace = context.value("trace");
+  settings.trace = parse_trace(context.value("trace"));
   settings.timing = parse_timing(context.value("phases"), settings.trace);
   return settings;
 }

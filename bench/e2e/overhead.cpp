@@ -136,7 +136,7 @@ Cell make_cell(const Choice& choice) {
                                   choice.dtype);
             Measurement measurement = measure(sampler, comparison);
             if (!comparison.on_device()) {
-              add_host_doubts(measurement, choice.threads, sampler.communicator());
+              add_compute_doubts(measurement, choice.threads, sampler.communicator());
             }
             return measurement;
           }};

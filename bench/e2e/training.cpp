@@ -285,7 +285,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   TrainingWatch watch(witness_of(*worker->device));
   const Outcome outcome = train_together(communicator, settings, *worker, watch, ready);
   finish(measurement, communicator, settings, sampler.criterion().relative_half_width, outcome);
-  if (!ahead) add_host_doubts(measurement, settings.run.compute_threads, communicator);
+  if (!ahead) add_compute_doubts(measurement, settings.run.compute_threads, communicator);
   watch.add_to(measurement, communicator);
   write_traces(measurement, communicator, settings, outcome);
   return measurement;

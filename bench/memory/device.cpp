@@ -7,6 +7,7 @@
 
 #include "backend/compute/compute.hpp"
 #include "bench/conv/workbench.hpp"
+#include "bench/memory/axes_of_operations.hpp"
 #include "bench/memory/device_cells.hpp"
 #include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
@@ -76,7 +77,23 @@ DeviceSelection selection_of(const Context& context, const backend::ProbedDevice
           .companies = parsed(context, "company", parse_company)};
 }
 
+void refuse_idle_axes(const Context& context) {
+  const std::vector<std::string_view> passes{"copy", "scale", "add", "triad"};
+  const std::vector<std::string_view> banks{"bank_latency", "bank_throughput"};
+  const std::vector<std::string_view> launches{"launch", "launch_synchronised", "launch_graph"};
+  refuse_axes_without_effect(context, {{"sizes", passes},
+                                       {"chase_sizes", {"chase"}},
+                                       {"strides", {"chase", "levels"}},
+                                       {"paths", {"chase", "levels"}},
+                                       {"bank_strides", banks},
+                                       {"kernels", launches},
+                                       {"copy_sizes", {"h2d", "d2h", "d2d"}},
+                                       {"host_memory", {"h2d", "d2h"}},
+                                       {"company", {"h2d", "d2h", "d2d"}}});
+}
+
 std::vector<Cell> make_cells(Context& context) {
+  refuse_idle_axes(context);
   const backend::Communicator& communicator = *context.communicator;
   const std::string& name = context.value("backend");
   auto stand = std::make_shared<ProbeStand>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/gather.hpp"
+#include "bench/memory/passes.hpp"
 #include "bench/memory/team.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
@@ -18,33 +19,45 @@ namespace {
 using backend::simd::PeakKernel;
 
 constexpr std::int64_t rounds_of_check = 1000;
-constexpr std::int64_t rounds_of_sample = 65536;
+constexpr std::int64_t rounds_of_pass = 65536;
 
 /// Runs a kernel on all threads.
 class Chains {
  public:
   Chains(const PeakKernel& kernel, int threads)
-      : kernel_(&kernel), errors_(static_cast<std::size_t>(threads)), team_(threads) {}
+      : kernel_(&kernel), found_(static_cast<std::size_t>(threads)), team_(threads) {}
 
-  /// Remembers whether a result was wrong.
-  Seconds run(std::int64_t rounds) {
-    const Seconds time = team_.run([this, rounds](int thread) {
-      errors_[static_cast<std::size_t>(thread)] = kernel_->run(rounds);
+  /// The time of so many rounds, the mean of `passes`. Remembers which results were wrong.
+  Seconds run(std::int64_t rounds, int passes) {
+    const double allowed = kernel_->rounding * static_cast<double>(rounds);
+    const Seconds all = team_.run([this, rounds, passes, allowed](int thread) {
+      Found& mine = found_[static_cast<std::size_t>(thread)];
+      for (int pass = 0; pass < passes; ++pass) {
+        const double error = kernel_->run(rounds);
+        if (!(error <= allowed)) mine.wrong += 1;  // or no number at all
+        mine.largest_error = std::max(mine.largest_error, error);
+      }
     });
-    for (const double error : errors_) {
-      if (!(error <= kernel_->rounding * static_cast<double>(rounds))) wrong_ += 1;
-      last_error_ = std::max(last_error_, error);
-    }
-    return time;
+    return all / passes;
   }
-  [[nodiscard]] double wrong() const { return wrong_; }
-  [[nodiscard]] double last_error() const { return last_error_; }
+  /// Passes of all threads so far.
+  [[nodiscard]] double wrong() const {
+    double sum = 0;
+    for (const Found& each : found_) sum += each.wrong;
+    return sum;
+  }
+  [[nodiscard]] double largest_error() const {
+    return std::ranges::max_element(found_, {}, &Found::largest_error)->largest_error;
+  }
 
  private:
+  /// By a thread.
+  struct Found {
+    double wrong = 0;  ///< passes
+    double largest_error = 0;
+  };
   const PeakKernel* kernel_;
-  std::vector<double> errors_;
-  double wrong_ = 0;
-  double last_error_ = 0;
+  std::vector<Found> found_;
   Team team_;
 };
 
@@ -63,13 +76,15 @@ Measurement measure_peak(const PeakKernel& kernel, int threads, const Sampler& s
   std::optional<Chains> chains;
   together(communicator, [&] {
     chains.emplace(kernel, threads);
-    chains->run(rounds_of_check);
+    chains->run(rounds_of_check, 1);
   });
-  const double error = chains->last_error();
+  const double error = chains->largest_error();
   Measurement measurement;
   if (sum_of_ranks(communicator, chains->wrong()) == 0) {
+    const int passes =
+        passes_for(communicator, [&](int count) { return chains->run(rounds_of_pass, count); });
     measurement = sampler.sample({.set_up = {}, .meeting = backend::Waiting::spin, .once = [&] {
-                                    return chains->run(rounds_of_sample);
+                                    return chains->run(rounds_of_pass, passes);
                                   }});
     measurement.max_relative_error = error;
   }
@@ -77,7 +92,7 @@ Measurement measure_peak(const PeakKernel& kernel, int threads, const Sampler& s
     measurement = wrong_sums(wrong);
   }
   measurement.work =
-      Work{Flops(kernel.flops * static_cast<double>(rounds_of_sample) * threads), Bytes(0)};
+      Work{Flops(kernel.flops * static_cast<double>(rounds_of_pass) * threads), Bytes(0)};
   measurement.implementation = fmt::format("{} multiply-adds in registers", kernel.isa);
   return measurement;
 }

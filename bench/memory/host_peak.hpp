@@ -9,8 +9,8 @@ namespace dlscale::bench {
 
 /// Both run on all ranks at once, `threads` threads of each, every one on a core of its own.
 
-/// Multiply-adds in registers, 65536 rounds a sample. Checks their results first and after every
-/// sample.
+/// Multiply-adds in registers, 65536 rounds a pass. A sample is the mean of as many passes as
+/// passes_for() says. Checks the results of a few rounds first, and those of every pass.
 Measurement measure_peak(const backend::simd::PeakKernel& kernel, int threads,
                          const Sampler& sampler);
 

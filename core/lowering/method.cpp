@@ -34,7 +34,12 @@ constexpr std::array methods{
 
 /// What an implementation begins with, reorders left out. The longer of two that begin alike stands
 /// first.
-constexpr std::array<std::pair<std::string_view, Method>, 30> beginnings{{
+///
+/// Of oneDNN's, in its own source: "x64:gemm:" and on other processors "gemm:" write out patches
+/// (src/cpu/gemm_convolution.hpp, named in gemm/gemm.hpp); "brg" and "brdgmm" multiply small blocks
+/// where they lie, and "ip:" is an inner product over whole images (src/cpu/x64), so that none of
+/// these does.
+constexpr std::array<std::pair<std::string_view, Method>, 32> beginnings{{
     {"own winograd_f2 ", Method::winograd_f2},
     {"own winograd_f4 ", Method::winograd_f4},
     {"own fft_tiled ", Method::fft_tiled},
@@ -60,10 +65,12 @@ constexpr std::array<std::pair<std::string_view, Method>, 30> beginnings{{
     {"im2col+gemm", Method::im2col},
     {"jit_wino_4x3", Method::winograd_f4},
     {"jit_wino_2x3", Method::winograd_f2},
-    {"gemm:", Method::im2col},
+    {"x64:gemm:", Method::im2col},
     {"gemm", Method::im2col},
     {"jit", Method::direct},
     {"brg", Method::direct},
+    {"brdgmm", Method::direct},
+    {"ip:", Method::direct},
     {"direct", Method::direct},
 }};
 
@@ -141,11 +148,14 @@ int winograd_outputs(Method method) {
   }
 }
 
+bool is_fused(Method method) {
+  return method == Method::winograd_f2_fused || method == Method::winograd_f4_fused ||
+         method == Method::winograd_f6_fused;
+}
+
 Schedule winograd_schedule(Method method) {
   EXPECT(winograd_outputs(method) > 0);
-  const bool fused = method == Method::winograd_f2_fused || method == Method::winograd_f4_fused ||
-                     method == Method::winograd_f6_fused;
-  return fused ? Schedule::fused : Schedule::staged;
+  return is_fused(method) ? Schedule::fused : Schedule::staged;
 }
 
 bool transforms_images(Method method) {

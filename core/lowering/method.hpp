@@ -36,6 +36,8 @@ Method parse_method(std::string_view name);
 
 /// Outputs a tile each way: 2, 4 or 6. Requires a Winograd method.
 int winograd_outputs(Method method);
+/// Whether it is one of Winograd's whose stages follow one another within a block.
+bool is_fused(Method method);
 /// How its stages follow one another. Requires a Winograd method.
 Schedule winograd_schedule(Method method);
 

@@ -75,11 +75,6 @@ AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
   fail_expectation("a known Method");
 }
 
-bool is_fused(Method method) {
-  return method == Method::winograd_f2_fused || method == Method::winograd_f4_fused ||
-         method == Method::winograd_f6_fused;
-}
-
 }  // namespace
 
 std::string_view stage_kind_name(StageKind kind) {

@@ -57,6 +57,8 @@ class Sorter {
       ++left_out_->other_precisions;
     } else if (one.measurement->axes.contains("layout")) {
       ++left_out_->other_layouts;
+    } else if (!has_normal_values(*one.measurement)) {
+      ++left_out_->other_values;
     } else if (one.count("ranks_on_node") != 1) {
       ++left_out_->beside_others;
     } else {
@@ -73,7 +75,9 @@ class Sorter {
                      time.value,
                      {found.layers.begin(), found.layers.end()},
                      medians(found.group),
-                     largest_workspace(found.group)});
+                     largest_workspace(found.group),
+                     time.low,
+                     time.high});
     }
     return all;
   }
@@ -105,7 +109,7 @@ class Sorter {
 };
 
 bool usable(const Measurement& measurement) {
-  return measurement.benchmark == "conv" && has_normal_values(measurement) && is_timed(measurement);
+  return measurement.benchmark == "conv" && is_timed(measurement);
 }
 
 }  // namespace

@@ -61,6 +61,9 @@ struct KernelSample {
   std::vector<Seconds> repeats = {};
   /// The largest that its measurements say; none: none says it.
   std::optional<Bytes> workspace = {};
+  /// From the least to the greatest end of the 95 % intervals of its measurements.
+  Seconds low = time;
+  Seconds high = time;
   [[nodiscard]] bool repeated() const { return repeats.size() > 1; }
   /// Median of |m / time - 1| over the repeats m. Requires one.
   [[nodiscard]] double repeat_spread() const;
@@ -72,12 +75,13 @@ struct LeftOut {
   int other_precisions = 0;  ///< not f32
   int other_layouts = 0;     ///< activations in a layout that was asked for, not as in training
   int beside_others = 0;     ///< on a rank beside others
+  int other_values = 0;      ///< computed with other numbers than usual: has_normal_values()
 };
 
 /// All convolutions among results of bench conv with status ok or unstable, f32, on a rank alone,
-/// in the layout that training has. The algorithm is what ran, not what was asked for: "chosen"
-/// counts with the algorithm that it was. Throws ConfigError that names file and key for what
-/// cannot be read, and where nothing is left.
+/// of normal values, in the layout that training has. The algorithm is what ran, not what was asked
+/// for: "chosen" counts with the algorithm that it was. Throws ConfigError that names file and key
+/// for what cannot be read, and where nothing is left.
 std::vector<KernelSample> kernel_samples(std::span<const ResultFile> results, LeftOut& left_out);
 
 }  // namespace dlscale::model

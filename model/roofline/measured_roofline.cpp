@@ -157,12 +157,18 @@ std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
   return traffic;
 }
 
+bool is_bounded(std::string_view cache) {
+  return cache != "producer";
+}
+
 Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::string_view cache) {
+  EXPECT(is_bounded(cache));
   const bool in_no_cache = cache == "cold" || cache == "rotating";
   return roofline.time_based(work, in_no_cache ? roofline.levels().back().capacity : work.bytes);
 }
 
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample) {
+  EXPECT(is_bounded(sample.what.way.cache));
   const lowering::AlgorithmWork& work = sample.what.work;
   Seconds bound;
   Seconds of_memory;

@@ -28,13 +28,18 @@ HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
 std::vector<Bytes> traffic_of(const HierarchicalRoofline& roofline,
                               const lowering::AlgorithmWork& work, Bytes tensors);
 
+/// Whether the ceilings bound what ran in that state of the caches (`cache`, as the axis of that
+/// name has it). Passes over memory are measured over bytes that lie in no cache ("cold",
+/// "rotating") or where the passes before have left them ("hot"). Of "producer" the step before has
+/// just written some of the bytes, and those may come from a cache that holds not all of them:
+/// their share is not told, so that no ceiling is right.
+bool is_bounded(std::string_view cache);
+
 /// The least time that the ceilings allow a kernel of which the work as a whole is all that is
 /// known:
 ///   t ≥ max( F/π, Q/β )   [MODEL 5.2]
-/// with the β of the last level where the bytes lie in no cache yet (`cache`, as the axis of that
-/// name has it: "cold", "rotating"), else of the level that holds so many. Of "producer" nobody
-/// tells here how many of the bytes were written just before, so that all of them may have been:
-/// the bound is that of "hot", and low.
+/// with the β of the last level where the bytes lie in no cache yet ("cold", "rotating"), else of
+/// the level that holds so many. Requires is_bounded(cache).
 Seconds least_time(const HierarchicalRoofline& roofline, const Work& work, std::string_view cache);
 
 /// A convolution measured on a processor under its rooflines.
@@ -55,7 +60,7 @@ struct PlacedKernel {
   /// Share of the measured roofline: 1 is on it.
   [[nodiscard]] double share() const { return bound / sample->time; }
 };
-/// `sample` must outlive the result.
+/// `sample` must outlive the result. Requires is_bounded() of its caches.
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample);
 
 }  // namespace dlscale::model

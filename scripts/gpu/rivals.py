@@ -44,6 +44,17 @@ def _best(rows):
     return min(_measured(rows), key=_seconds, default=None)
 
 
+def _overlap(one, other):
+    """Whether the 95 % intervals do, so that neither is known to be the faster."""
+    a, b = (each["series"]["time"]["summary"] for each in (one, other))
+    return a["ci95_low"] <= b["ci95_high"] and b["ci95_low"] <= a["ci95_high"]
+
+
+def _tie(own, rows):
+    """Whether our best ties with a plan."""
+    return own is not None and any(_overlap(own, plan) for plan in _measured(rows))
+
+
 def _own_flops(row):
     """What our algorithm executes at least: as recorded; else, of Winograd, its multiplications
     without transforms and padding; None if neither is known."""
@@ -75,12 +86,14 @@ def _milliseconds(seconds):
     return "-" if seconds is None else f"{1e3 * seconds:.4g}"
 
 
-def _word(own, library, roofline, least):
-    """Whether ours is ahead; else whether it can be. `roofline`, `least`: (seconds, bound) or
-    None."""
+def _word(own, library, tie, roofline, least):
+    """Whether ours is ahead, or ties with a plan; else whether it can be ahead. `roofline`,
+    `least`: (seconds, bound) or None."""
     if library is None:
         return "cuDNN has no plan" if own is not None else "neither has an algorithm"
     theirs = _seconds(library)
+    if tie:
+        return "tie"
     if own is not None and _seconds(own) < theirs:
         return "ahead"
     if roofline and theirs <= (1 + NEAR) * roofline[0] and roofline[1] == "memory":
@@ -124,7 +137,7 @@ def compare(record, ceilings):
                 _milliseconds(library and _seconds(library)), timed,
                 f"{_seconds(library) / _seconds(own):.2f}" if own and library else "-",
                 f"{_milliseconds(roofline[0])} ({roofline[1]})" if roofline else "-",
-                _word(own, library, roofline, least),
+                _word(own, library, _tie(own, rows.get("library", [])), roofline, least),
             ]
         )  # fmt: skip
     return table
@@ -137,10 +150,11 @@ HEAD = ["layer", "pass", "batch", "dtype", "ours ms", "by", "cuDNN ms", "its pla
 def told(table, ceilings):
     """What the table is made of, in lines."""
     ahead = sum(row[-1] == "ahead" for row in table)
+    ties = sum(row[-1] == "tie" for row in table)
     cannot = sum(row[-1].startswith("cannot") for row in table)
     lines = [
         f"Ours is ahead of every plan of cuDNN that was timed in {ahead} of {len(table)} passes, "
-        f"and cannot be in {cannot}.",
+        f"ties with one in {ties} (95 % intervals overlap), and cannot be ahead in {cannot}.",
         "Answers were not checked beside these times; the device tests check the same algorithms.",
     ]
     if ceilings:

@@ -313,6 +313,30 @@ class BadInput(ProgramTest):
         with open(reader) as content:
             self.assertIn('"dlscale.result', content.read())
 
+    def test_a_second_file_that_is_none(self):
+        pipe, out = self.folder / "pipe", self.folder / "table"
+        os.mkfifo(pipe)
+        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02]
+        self.assert_refused(run(*conv, f"--benchmark_out={pipe}", timeout=60), 2, f"--benchmark_out={pipe} is a pipe")
+        result = run(*conv, "--benchmark_out=/dev/stdout")  # a pipe, too, which the table goes to
+        self.assert_refused(result, 2, "--benchmark_out=/dev/stdout is where standard output goes")
+        self.assertEqual(result.stdout, "")
+        for name in ["/dev/stdout", out]:
+            with open(out, "w") as table:
+                process = start(*conv, f"--benchmark_out={name}", stdout=table)
+                _, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, err)
+            self.assertIn("where standard output goes", err)
+            self.assertEqual(out.read_text(), "")
+        self.assertEqual(run(*conv, "--benchmark_filter=conv1", "--benchmark_out=/dev/null").returncode, 0)
+        data = self.make_data()
+        for trace in ["/dev/stdout", "-", pipe]:
+            result = self.train("--data", data, "--trace", trace)
+            self.assert_refused(result, 2, f"--trace is {trace}", f"{trace}-rank0.json")
+        os.mkfifo(self.folder / "trace-rank0.json")
+        result = self.train("--data", data, "--trace", self.folder / "trace")
+        self.assert_refused(result, 2, "trace-rank0.json is a pipe or a socket")
+
     def test_more_threads_than_take_turns(self):
         for words in (["conv", "--network", self.network], ["gemm"], ["update"],
                       ["e2e", "--network", self.network], ["overhead", "--network", self.network],

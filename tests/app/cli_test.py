@@ -160,6 +160,18 @@ class Cli(ProgramTest):
             time = row["series"]["time"]["summary"]["median"]
             self.assertAlmostEqual(row["share_of_peak"] / (executed / time / P40_FLOPS), 1, delta=1e-9)
             self.assertGreater(row["share_of_roofline"], 0)
+        for name, size in (("gemm", "64x64x64"), ("update", "1MiB")):
+            other = self.folder / f"shares-{name}.jsonl"
+            result = run("bench", name, "--backend", BACKEND, "--sizes", size, "--cache", "rotating,producer",
+                         "--max-time", 0.02, "--cluster", "p40x16", "--ceilings", memory, gemm, peak, "-o", other)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            found = [json.loads(line) for line in other.read_text().splitlines()][1:-1]
+            of = {row["axes"]["cache"]: row for row in found}
+            self.assertEqual(set(of), {"rotating", "producer"})
+            self.assertTrue(all(row["share_of_peak"] > 0 for row in found))
+            self.assertGreater(of["rotating"]["share_of_roofline"], 0)
+            self.assertGreater(of["rotating"]["series"]["operand_sets"]["summary"]["median"], 1)
+            self.assertNotIn("share_of_roofline", of["producer"])  # no ceiling tells from where its bytes come
         if BACKEND != "onednn":
             return  # the stages of plain loops are not modelled
         shown = run("roofline", "show", out, memory, gemm, peak, "--format", "json")
@@ -236,7 +248,9 @@ class Cli(ProgramTest):
         self.assertTrue(all(layer["candidates"][0]["fits"] for layer in choice["layers"]))
         self.assertIn("onednn direct", choose().stdout)
         # These older results say nothing of workspaces, so that none is known to be within a limit.
-        limited = json.loads(choose(format="json", workspace="64 GiB").stdout)
+        unknown = choose(format="json", workspace="64 GiB")
+        self.assertEqual(unknown.returncode, 3, unknown.stderr)
+        limited = json.loads(unknown.stdout)
         candidates = [one for layer in limited["layers"] for one in layer["candidates"]]
         self.assertEqual({(one["workspace_basis"], one["fits"]) for one in candidates}, {("formula", False)})
         for refused, part in ((choose(workspace="64"), "--workspace"), (choose(threads=7), "7 threads"),

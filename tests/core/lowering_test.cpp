@@ -468,9 +468,13 @@ TEST(Method, IsToldFromWhatRan) {
       {"winograd F(4x4,3x3) avx3+gemm+relu", Method::winograd_f4},
       {"jit_wino_4x3:avx512_core", Method::winograd_f4},
       {"brgconv:avx512_core", Method::direct},
+      {"brdgmm_dw:avx512_core", Method::direct},
+      {"ip:any+gemm:jit", Method::direct},
       {"im2col+gemm", Method::im2col},
       {"gemm", Method::im2col},
       {"gemm:jit", Method::im2col},
+      {"x64:gemm:jit", Method::im2col},
+      {"reorder+x64:gemm:blas", Method::im2col},
       {"fft 32x32 avx3+gemm", Method::fft},
       {"fft_tiled 16x16 avx3+gemm", Method::fft_tiled},
       {"fft_fftw 32x32 fftw-3.3.10-sse2-avx+gemm", Method::fft_fftw},
@@ -486,7 +490,7 @@ TEST(Method, IsToldFromWhatRan) {
   }
   for (const char* unknown :
        {"cudnn engine 12", "cudnn 9.19 eng45 k2=4 [WINOGRAD] ws=0.0MB", "cudnn legacy 6 WINOGRAD",
-        "own:relu", "own", "fft_other 32x32 other-1.0+gemm"}) {
+         "x64:gemm_s8u8s32:jit", "own:relu", "own", "fft_other 32x32 other-1.0+gemm"}) {
     EXPECT_FALSE(method_of(unknown)) << unknown;
   }
   EXPECT_FALSE(method_of(""));

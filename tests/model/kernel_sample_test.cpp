@@ -90,18 +90,21 @@ TEST(KernelSamples, LeaveOutWhatTheyCannotJudge) {
   beside.axes["ranks_on_node"] = "2";
   Measurement rearranged = measured_by("im2col+gemm", 1e-3);
   rearranged.axes["layout"] = "nhwc";
+  Measurement zeros = measured_by("im2col+gemm", 1e-3);
+  zeros.axes["values"] = "zeros";
   Measurement pooling = measured_by("jit:avx512", 1e-3);
   pooling.axes["kernel"] = "max_pooling c64 h28 w28 r2 s2 stride2 pad0";
   Measurement wrong = measured_by("im2col+gemm", 1e-3);
   wrong.status = Status::wrong;
   const std::vector files{synthetic::file(
-      "a.jsonl", {half, beside, rearranged, pooling, wrong, measured_by("plan 7 of cuDNN", 1),
-                  measured_by("im2col+gemm", 1e-3)})};
+      "a.jsonl", {half, beside, rearranged, zeros, pooling, wrong,
+                  measured_by("plan 7 of cuDNN", 1), measured_by("im2col+gemm", 1e-3)})};
   LeftOut left_out;
   EXPECT_EQ(kernel_samples(files, left_out).size(), 1);
   EXPECT_EQ(left_out.other_precisions, 1);
   EXPECT_EQ(left_out.beside_others, 1);
   EXPECT_EQ(left_out.other_layouts, 1);
+  EXPECT_EQ(left_out.other_values, 1);
   EXPECT_EQ(left_out.other_kernels, 2);
 }
 

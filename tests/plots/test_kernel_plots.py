@@ -139,6 +139,27 @@ class CrossoverTest(plot_case.PlotCase):
         self.assertEqual((cell.best, cell.lead, cell.won), (WINOGRAD, 2, 1))
         self.assertIsNone(crossover.cell_of([{kept: timing(0.5)}]).best)
 
+    def test_a_cell_says_why_nobody_wins(self):
+        kept = ("native", "winograd_f4_kept_filters")
+        refused = convolutions.Timing(None, reason="stride 2")
+        only_kept = {kept: timing(0.5), DIRECT: refused}
+        texts = [
+            crossover.cell_of(results).none_text()
+            for results in (
+                [only_kept],
+                [only_kept] * 2,
+                [{DIRECT: refused}],
+                [only_kept, {}],
+                [only_kept, only_kept | {DIRECT: timing(1.0)}],
+            )
+        ]
+        kept_text, none_text = "only with\nkept filters", "none ran\nall shapes"
+        self.assertEqual(texts, [kept_text, kept_text, "none ran", none_text, none_text])
+        rows = [conv("conv1", kept, 1e-3), conv("conv1", DIRECT, None)]
+        text = self.draw("crossover", self.write_rows(*rows)).replace("\n", " ")
+        self.assertIn("only with", text)
+        self.assertNotIn("none ran", text)
+
     def test_other_conditions_are_left_out_and_counted(self):
         hot = [conv("conv1", DIRECT, 1e-6, cache="hot"), conv("conv2", DIRECT, 1e-6, cache="hot")]
         path = self.write_rows(*conv_rows(), *hot)

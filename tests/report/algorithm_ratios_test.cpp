@@ -73,6 +73,7 @@ TEST(WinogradSummary, IsNotAheadWithinTheIntervals) {
   const Table table = winograd_summary(results);
   EXPECT_EQ(cell(table, 0, "largest"), "2.00");
   EXPECT_EQ(cell(table, 0, "ahead at"), "0");  // 0.5 to 1.5 s by ours, 1 to 3 s by oneDNN's
+  EXPECT_EQ(cell(winograd_ratios(results), 0, "ours / oneDNN Winograd"), "0.500 (tie)");
 }
 
 TEST(WinogradSummary, KeepsBatchesApart) {

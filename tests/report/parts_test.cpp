@@ -206,8 +206,29 @@ TEST(BackendsTable, SaysWhatOneBackendAloneTakes) {
   EXPECT_EQ(cell(table, 0, "fastest of all ms"), "200.0");
   EXPECT_EQ(cell(table, 0, "onednn / all"), "2.00");
   EXPECT_EQ(cell(table, 0, "native / all"), "1.00");
+  EXPECT_EQ(cell(table, 0, "onednn behind at"), "2");
+  EXPECT_EQ(cell(table, 0, "native behind at"), "0");
   const std::vector<ResultFile> alone{samples::file("conv", {samples::algorithm({})})};
   EXPECT_TRUE(backends_table(alone).rows.empty());
+}
+
+TEST(BackendsTable, LetsNobodyLoseWithinTheIntervals) {
+  Measurement other = spread("direct", 1.1, 1.3);
+  other.axes["backend"] = "onednn";
+  std::vector<Measurement> rows{spread("im2col", 1.0, 1.2), other};
+  const Table tied = backends_table(std::vector{samples::file("conv", rows)});
+  EXPECT_EQ(cell(tied, 0, "onednn / all"), "1.09 (tie)");
+  EXPECT_EQ(cell(tied, 0, "onednn behind at"), "0");
+  EXPECT_EQ(cell(tied, 0, "native / all"), "1.00");
+  for (Measurement& row : rows) row.axes["layer"] = "another";
+  rows.front() = spread("im2col", 0.5, 0.6);
+  rows.front().axes["layer"] = "another";
+  rows.push_back(spread("im2col", 1.0, 1.2));
+  rows.push_back(other);
+  const Table behind = backends_table(std::vector{samples::file("conv", rows)});
+  EXPECT_EQ(cell(behind, 0, "cases"), "2");
+  EXPECT_EQ(cell(behind, 0, "onednn behind at"), "1");
+  EXPECT_FALSE(contains(cell(behind, 0, "onednn / all"), "tie"));
 }
 
 TEST(TablesBySet, PutAKernelOfSeveralNetworksWithTheFirst) {
@@ -221,22 +242,6 @@ TEST(TablesBySet, PutAKernelOfSeveralNetworksWithTheFirst) {
   EXPECT_EQ(sets.at("vgg16").size(), 1);  // times alone
   ASSERT_EQ(sets.at("alexnet").size(), 2);
   EXPECT_TRUE(contains(sets.at("alexnet").back().title, "alexnet conv1_2 and 1 layer more"));
-}
-
-TEST(KernelStudy, IsOfTheProcessorOnly) {
-  ResultFile file = samples::algorithms();
-  Measurement gpu = samples::algorithm({.implementation = "winograd F(4x4,3x3)", .seconds = 1e-7});
-  gpu.axes["backend"] = "cuda";
-  file.measurements.push_back(gpu);
-  const std::vector files{file, samples::memory()};
-  const KernelStudy study(files);
-  ASSERT_TRUE(study.roofline().has_value());
-  const std::vector without{samples::algorithms(), samples::memory()};
-  EXPECT_EQ(study.roofline()->peak(), KernelStudy(without).roofline()->peak());
-  EXPECT_FALSE(study.share(gpu).has_value());
-  file.measurements = {gpu};
-  const std::vector alone{file, samples::memory()};
-  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "on the processor"));
 }
 
 TEST(TimeTables, TakeTheMiddleOfRepeats) {
@@ -442,8 +447,12 @@ TEST(PartsReport, SaysWhatIsLeftOut) {
   Measurement relu = samples::algorithm({});
   relu.axes["kernel"] = "relu c64 h224 w224";
   relu.axes.erase("algorithm");
+  Measurement rearranged = samples::algorithm({});
+  rearranged.axes["layout"] = "nhwc";
+  Measurement zeros = samples::algorithm({});
+  zeros.axes["values"] = "zeros";
   Measurement gemm = samples::timed("gemm", {{"kernel", "gemm m8 n8 k8 ta0 tb0"}}, {1.0});
-  input.results.push_back(samples::file("conv", {relu}));
+  input.results.push_back(samples::file("conv", {relu, rearranged, zeros}));
   input.results.push_back(samples::file("gemm", {gemm}));
   input.results.back().header.run["check"] = "no";
   input.results.back().path = "folder/gemm.jsonl";
@@ -454,6 +463,9 @@ TEST(PartsReport, SaysWhatIsLeftOut) {
   EXPECT_TRUE(contains(page, "conv, other layers (1)"));
   EXPECT_TRUE(contains(page, "conv, what training runs by itself (2)"));
   EXPECT_TRUE(contains(page, "2 measurements refused"));
+  EXPECT_TRUE(contains(page, "1 measurement neither on the roofline nor modelled: in a layout"));
+  EXPECT_TRUE(
+      contains(page, "1 measurement neither on the roofline nor modelled: of other --values"));
   EXPECT_TRUE(contains(page, "No model was judged: 1 shape measured"));
 }
 

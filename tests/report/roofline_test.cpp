@@ -161,15 +161,15 @@ TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {
   EXPECT_EQ(cell_by(model::WorkspaceBasis::formula), plain + " by the formula");
 }
 
+model::Candidate candidate(lowering::Method method, double time, double workspace, bool fits) {
+  const model::Way way{.backend = "native", .method = method};
+  return {way,
+          {{Seconds(time), Seconds(0.9 * time), Seconds(1.2 * time)}, {}, Seconds(time / 2)},
+          {Bytes(workspace), model::WorkspaceBasis::declared},
+          fits};
+}
+
 TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
-  const auto candidate = [](lowering::Method method, double time, double workspace, bool fits) {
-    const model::Way way{.backend = "native", .method = method};
-    return model::Candidate{
-        way,
-        {{Seconds(time), Seconds(0.9 * time), Seconds(1.2 * time)}, {}, Seconds(time / 2)},
-        {Bytes(workspace), model::WorkspaceBasis::declared},
-        fits};
-  };
   const std::vector<LayerChoice> choices{
       {"conv1",
        kernel,
@@ -180,13 +180,17 @@ TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
       {"conv3", kernel, Pass::forward, {candidate(lowering::Method::fft, 1e-3, 9e9, false)}}};
   const Document document = choice_document("net", 4, Bytes(2e6), choices);
   EXPECT_NE(document.lead.find("4.000 ms"), std::string::npos) << document.lead;
+  EXPECT_NE(document.lead.find("for 1 of the 3 distinct"), std::string::npos) << document.lead;
   EXPECT_NE(document.lead.find("For 2 of them"), std::string::npos) << document.lead;
+  EXPECT_EQ(nothing_fits("net", 4, Bytes(2e6), choices), "");
+  EXPECT_EQ(exit_code(choices), ExitCode::ok);
   const Table& table = document.tables.front();
   ASSERT_EQ(table.rows.size(), 3);
   for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
   EXPECT_EQ(table.rows[0][2].text, "native im2col");
   EXPECT_EQ(table.rows[1][2].text, "no model offers it");
-  EXPECT_EQ(table.rows[2][2].text, "none fits");
+  EXPECT_EQ(table.rows[2][2].text, "none fits; native fft needs least");
+  EXPECT_EQ(table.rows[2][5].text, to_text(Bytes(9e9)));
   EXPECT_EQ(document.records.rows.size(), 3);
   const auto json = nlohmann::json::parse(document.json);
   EXPECT_EQ(json.at("layers").at(0).at("candidates").at(1).at("fits"), false);
@@ -208,6 +212,37 @@ TEST(CeilingTables, SayWhereTheLastLevelMayBeNoMemory) {
   };
   EXPECT_FALSE(says_so(model::memory_name));
   EXPECT_TRUE(says_so(model::farthest_name));
+}
+
+TEST(NothingFits, NamesWhatNeedsLeastAndWhatIsEnoughForAll) {
+  std::vector<LayerChoice> choices{
+      {"conv1",
+       kernel,
+       Pass::forward,
+       {candidate(lowering::Method::winograd_f4, 2e-3, 9e6, false),
+        candidate(lowering::Method::im2col, 4e-3, 5e6, false)}},
+      {"conv2", kernel, Pass::backward_data, {candidate(lowering::Method::fft, 1e-3, 3e6, false)}}};
+  const std::string all = nothing_fits("net", 4, Bytes(2e6), choices);
+  EXPECT_NE(all.find("native fft at conv2, backward_data, needs least, " + to_text(Bytes(3e6)) +
+                     ", and with " + to_text(Bytes(5e6)) + " every pass has one"),
+            std::string::npos)
+      << all;
+  choices.push_back({"conv3", kernel, Pass::forward, {}});  // of which nobody knows what it takes
+  const std::string some = nothing_fits("net", 4, Bytes(2e6), choices);
+  EXPECT_NE(some.find("needs least, " + to_text(Bytes(3e6)) + ". Give more"), std::string::npos)
+      << some;
+}
+
+TEST(NothingFits, SaysNothingWhereOnlyFormulasTellWhatIsTaken) {
+  model::Candidate unknown = candidate(lowering::Method::im2col, 1e-3, 1e3, false);
+  unknown.workspace.basis = model::WorkspaceBasis::formula;
+  const std::vector<LayerChoice> choices{{"conv1", kernel, Pass::forward, {unknown}}};
+  EXPECT_EQ(nothing_fits("net", 4, Bytes(2e6), choices), "");
+  EXPECT_EQ(exit_code(choices), ExitCode::inconclusive);
+  const Document document = choice_document("net", 4, Bytes(2e6), choices);
+  EXPECT_EQ(document.lead.find("fastest algorithms"), std::string::npos) << document.lead;
+  EXPECT_NE(document.lead.find("Of none of the 1 distinct"), std::string::npos) << document.lead;
+  EXPECT_EQ(document.tables.front().rows.front()[2].text, "none is known to fit");
 }
 
 }  // namespace

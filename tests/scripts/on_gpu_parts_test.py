@@ -326,7 +326,7 @@ class Judgement(FolderTest):
         )
 
 
-def timed(algorithm, seconds, status="ok", computed="forward", **more):
+def timed(algorithm, seconds, status="ok", computed="forward", half_width=0.01, **more):
     """A result of bench conv --algorithms all."""
     axes = {
         "network": "vgg16",
@@ -340,7 +340,9 @@ def timed(algorithm, seconds, status="ok", computed="forward", **more):
         "algorithm": algorithm,
     }
     row = {"benchmark": "conv", "axes": axes, "status": status}
-    row["series"] = {"time": {"summary": {"median": seconds}}} if status == "ok" else {}
+    low, high = (1 - half_width) * seconds, (1 + half_width) * seconds
+    summary = {"median": seconds, "ci95_low": low, "ci95_high": high}
+    row["series"] = {"time": {"summary": summary}} if status == "ok" else {}
     return row | {"work": {"flops": 67e9, "bytes": 0.48e9}} | more
 
 
@@ -372,6 +374,12 @@ class Rivals(FolderTest):
             ["vgg16 conv3_2", "forward", "32", "f32", "1", "winograd_f4", "2", 2, "2.00",
              "1 (arithmetic)"],
         )  # fmt: skip
+
+    def test_a_lead_within_the_intervals_is_a_tie(self):
+        plans = [timed("eng1", 1.05e-3), timed("eng2", 1.5e-3, half_width=0.4)]
+        self.assertEqual(self.word(timed("own fft", 1e-3), plans[0])[0], "ahead")
+        self.assertEqual(self.word(timed("own fft", 1e-3, half_width=0.05), plans[0])[0], "tie")
+        self.assertEqual(self.word(timed("own fft", 1e-3), *plans)[0], "tie")
 
     def test_nobody_is_faster_than_memory(self):
         work = {"flops": 1e6, "bytes": 4.8e9}

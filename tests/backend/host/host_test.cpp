@@ -139,6 +139,19 @@ TEST(HostWarnings, NameAShortageOfCores) {
   }
 }
 
+TEST(MemoryNodes, OfOneCoreAreOne) {
+  const BoundThread bound(usable_cores().front());
+  EXPECT_EQ(usable_memory_nodes(), 1);
+}
+
+TEST(MemoryNodes, MatterToSeveralThreadsNearSeveral) {
+  EXPECT_TRUE(memory_node_warnings(1, 4).empty());
+  EXPECT_TRUE(memory_node_warnings(16, 1).empty());
+  const std::vector<std::string> warnings = memory_node_warnings(16, 4);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_NE(warnings.front().find("16 threads may run near 4 nodes"), std::string::npos);
+}
+
 TEST(HostWarnings, DoNotCountTheCoresOfOtherRanks) {
   const BoundThread bound(usable_cores().front());  // as each of four ranks may be
   if (!cpu_quota()) {

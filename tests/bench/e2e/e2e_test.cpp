@@ -226,6 +226,9 @@ TEST_F(E2e, RefusesWhatItCannotTrainWithAReason) {
   EXPECT_TRUE(contains(refused({{"network", "nosuchnet"}}), "nosuchnet"));
   EXPECT_TRUE(contains(refused({{"trace", "/nowhere/at/all"}}), "/nowhere"));
   EXPECT_TRUE(contains(refused({{"trace", "t"}, {"batch", "1,2"}}), "trace"));
+  for (const std::string none : {"-", "/dev/stdout", "/dev/null"}) {
+    EXPECT_TRUE(contains(refused({{"trace", none}}), none + "-rank0.json")) << none;
+  }
   EXPECT_TRUE(contains(refused({{"launch", "graph"}}), "computes on the host"));
   EXPECT_TRUE(contains(refused({{"normalise", "device"}}), "--normalise host"));
   EXPECT_TRUE(contains(refused({{"normalise", "devices"}}), "Did you mean \"device\"?"));

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -327,6 +328,14 @@ TEST_F(RunnerTest, RefusesAFileThatCannotBeWritten) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::bad_input) << "on every rank, though only rank 0 writes";
   }
+}
+
+TEST_F(RunnerTest, RefusesAPipe) {
+  const auto pipe =
+      std::filesystem::path(testing::TempDir()) / fmt::format("dlscale_runner_pipe_{}", getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(run(eight_cells, {"--benchmark_out=" + pipe.string()}), Error) << "on every rank";
+  std::filesystem::remove(pipe);
 }
 
 TEST_F(RunnerTest, RefusesAFilterThatIsNoRegularExpression) {

@@ -245,6 +245,19 @@ TEST(BenchDeviceAxes, RefuseABackendWithoutADevice) {
   EXPECT_TRUE(contains(reason, "bench memory")) << reason;
 }
 
+TEST(BenchDeviceAxes, RefuseOptionsWithoutEffectOnTheOperations) {
+  const std::map<std::string, std::string> of{
+      {"sizes", "launch"},       {"chase_sizes", "levels"}, {"strides", "copy"},
+      {"paths", "bank_latency"}, {"bank_strides", "chase"}, {"kernels", "bank_throughput"},
+      {"copy_sizes", "triad"},   {"host_memory", "d2d"},    {"company", "launch_graph"}};
+  const Benchmark* benchmark = family<Benchmark>().find("device");
+  EXPECT_EQ(of.size() + 2, benchmark->axes.size()) << "all but operations and backend";
+  for (const auto& [axis, operation] : of) {
+    const std::string reason = refused<ConfigError>({{"operations", operation}, {axis, "1"}});
+    EXPECT_TRUE(contains(reason, " has no effect on --operations " + operation)) << reason;
+  }
+}
+
 TEST(BenchDeviceAxes, RefuseABackendThatThereIsNot) {
   EXPECT_TRUE(contains(refused<ConfigError>({{"backend", "abacus"}}), "abacus"));
 }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <set>
 
@@ -57,6 +58,20 @@ TEST(BenchPeak, CountsTheOperationsOfAllThreads) {
     const Measurement result = measure_peak(kernel, 2, Sampler(*group.front(), quick));
     EXPECT_EQ(result.work->flops.si(), 2 * 65536 * kernel.flops);
   }
+}
+
+TEST(BenchPeak, TakesTheMeanOfManyPassesOfWhatIsShort) {
+  static std::atomic<int> runs = 0;
+  const auto count = [](std::int64_t) {
+    ++runs;
+    return 0.0;
+  };
+  const PeakKernel kernel{"none", "f32", 4, count, 1e-7};
+  const auto group = backend::local_group(1);
+  const Measurement result = measure_peak(kernel, 1, Sampler(*group.front(), quick));
+  EXPECT_EQ(result.status, Status::ok);
+  EXPECT_EQ(result.work->flops.si(), 65536 * 4);
+  EXPECT_GT(runs.load(), 100) << "a pass of nothing is no sample of a millisecond";
 }
 
 TEST(BenchPeak, GivesNoTimeToWhatIsWrong) {

@@ -1,9 +1,12 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "core/error.hpp"
 #include "train/trainer.hpp"
@@ -75,6 +78,14 @@ TEST_F(Trace, OfNothingIsStillValid) {
 
 TEST(WriteTrace, SaysSoIfTheFileCannotBeWritten) {
   EXPECT_THROW(write_trace("/nowhere/at/all/trace.json", 0, {}), ConfigError);
+}
+
+TEST(WriteTrace, WaitsForNoReaderOfAPipe) {
+  const fs::path pipe =
+      fs::path(testing::TempDir()) / ("dlscale_trace_" + std::to_string(getpid()));
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(write_trace(pipe, 0, {}), ConfigError);
+  fs::remove(pipe);
 }
 
 TEST(WriteTrace, SaysSoIfTheDiskIsFull) {

@@ -1,0 +1,60 @@
+#include "report/kernel_study.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "report/placed_table.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(KernelStudy, IsOfTheProcessorOnly) {
+  ResultFile file = samples::algorithms();
+  Measurement gpu = samples::algorithm({.implementation = "winograd F(4x4,3x3)", .seconds = 1e-7});
+  gpu.axes["backend"] = "cuda";
+  file.measurements.push_back(gpu);
+  const std::vector files{file, samples::memory()};
+  const KernelStudy study(files);
+  ASSERT_TRUE(study.roofline().has_value());
+  const std::vector without{samples::algorithms(), samples::memory()};
+  EXPECT_EQ(study.roofline()->peak(), KernelStudy(without).roofline()->peak());
+  EXPECT_FALSE(study.share(gpu).has_value());
+  file.measurements = {gpu};
+  const std::vector alone{file, samples::memory()};
+  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "on the processor"));
+}
+
+TEST(KernelStudy, GivesNoShareBehindAProducer) {
+  ResultFile file = samples::algorithms();
+  Measurement warm = file.measurements.front();
+  warm.axes["cache"] = "producer";
+  file.measurements.push_back(warm);
+  const std::vector files{file, samples::memory()};
+  const KernelStudy study(files);
+  EXPECT_EQ(study.unbounded(), 1);
+  EXPECT_FALSE(study.share(warm).has_value());
+  EXPECT_TRUE(study.share(file.measurements.front()).has_value());
+  file.measurements = {warm};
+  const std::vector alone{file, samples::memory()};
+  EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "--cache producer"));
+}
+
+TEST(PlacedDocument, SaysHowManyNoCeilingBounds) {
+  const std::vector files{samples::algorithms(), samples::memory()};
+  const KernelStudy study(files);
+  const auto notes = [&study](int unbounded) {
+    return placed_document(*study.roofline(), study.placed(), {}, unbounded).tables.back().notes;
+  };
+  EXPECT_TRUE(contains(notes(3).back(), "3 measured convolutions left out")) << notes(3).back();
+  EXPECT_EQ(notes(0).size() + 1, notes(3).size());
+}
+
+}  // namespace
+}  // namespace dlscale::report
