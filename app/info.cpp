@@ -10,7 +10,7 @@
 #include "backend/compute/plan_cache.hpp"
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
-#include "core/collective/all_reduce.hpp"
+#include "core/collective/algorithm.hpp"
 #include "core/config_path.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
@@ -57,6 +57,18 @@ void print_family(std::string_view title) {
   }
 }
 
+/// The collectives of the model, each with its algorithms.
+void print_collectives() {
+  using namespace collective;
+  fmt::print("collective algorithms of the model\n");
+  for (const Collective one : collectives) {
+    fmt::print("  {}\n", to_string(one));
+    for (const Algorithm* algorithm : algorithms_of(one)) {
+      fmt::print("    {:<20} {}\n", algorithm->name, algorithm->doc);
+    }
+  }
+}
+
 void print_machine() {
   const Environment environment = capture_environment();
   fmt::print("machine\n  {} ({} cores, this process may use {}), {:.1f} GiB, {}\n", environment.cpu,
@@ -83,7 +95,7 @@ ExitCode info() {
   print_plan_cache();
   print_family<backend::CommBackend>("communicators");
   print_family<bench::Benchmark>("benchmarks");
-  print_family<collective::AllReduceAlgorithm>("all-reduce algorithms of the model");
+  print_collectives();
   for (const char* group : {"networks", "clusters", "suites"}) {
     fmt::print("{}\n  {}\n", group, fmt::join(config_names(group), "  "));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/error.hpp"
@@ -10,10 +11,27 @@
 namespace dlscale::model {
 namespace {
 
-using collective::AllReduceAlgorithm;
+using collective::Algorithm;
+using collective::Collective;
 using collective::Link;
 
 constexpr std::string_view all_reduce = "all_reduce";
+
+/// Among which an extrapolation chooses: those that libraries run between the ranks alone and that
+/// follow from the number of ranks and one link. The others of the family need segments or nodes of
+/// which a fit says nothing, or parameter servers or switches that a cluster need not have.
+constexpr std::array<std::string_view, 4> candidates{"ring", "recursive_doubling", "rabenseifner",
+                                                     "binomial"};
+
+const Algorithm& algorithm_named(std::string_view name) {
+  const Algorithm* algorithm = collective::find(Collective::all_reduce, name);
+  EXPECT(algorithm != nullptr);
+  return *algorithm;
+}
+
+Seconds cost(const Algorithm& algorithm, const Link& link, int ranks, Bytes message) {
+  return algorithm.cost({link, link}, {.p = ranks}, message);
+}
 
 using Fits = std::vector<const CollectiveFit*>;
 
@@ -51,11 +69,11 @@ const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
 }
 
 /// α and β of the link on which `algorithm` takes a + b m on `ranks` ranks.
-Link link_of(const AllReduceAlgorithm& algorithm, int ranks, Seconds a, SecondsPerByte b) {
+Link link_of(const Algorithm& algorithm, int ranks, Seconds a, SecondsPerByte b) {
   const Link unit_alpha{Seconds(1), {}, {}};
   const Link unit_beta{{}, SecondsPerByte(1), {}};
-  return {a / algorithm.cost(unit_alpha, ranks, Bytes()).si(),
-          b / algorithm.cost(unit_beta, ranks, Bytes(1)).si(),
+  return {a / cost(algorithm, unit_alpha, ranks, Bytes()).si(),
+          b / cost(algorithm, unit_beta, ranks, Bytes(1)).si(),
           {}};
 }
 
@@ -119,9 +137,8 @@ Seconds MessageTimes::nominal(Bytes message) const {
     notes_->add("all-reduce from nominal links: rings within nodes and across them (3.13)");
     return hierarchical_all_reduce(cluster, placement_, message);
   }
-  const auto* ring = family<AllReduceAlgorithm>().find("ring");
   notes_->add("all-reduce from nominal links: a ring over the slowest of them (1.14)");
-  return ring->cost(ring_link(cluster, placement_), placement_.ranks, message);
+  return cost(algorithm_named("ring"), ring_link(cluster, placement_), placement_.ranks, message);
 }
 
 Seconds MessageTimes::by_nccl(Bytes message) const {
@@ -145,28 +162,28 @@ Link MessageTimes::slowest(Link link, double sharers) const {
   return {std::max(link.alpha, outside.alpha), std::max(link.beta, outside.beta), {}};
 }
 
-Estimate<Seconds> MessageTimes::by(const AllReduceAlgorithm& algorithm, Bytes message) const {
+Estimate<Seconds> MessageTimes::by(const Algorithm& algorithm, Bytes message) const {
   const Segment& segment = fit_->cost.segment(message);
   const double sharers = collective::flows(algorithm.outflow, placement_.ranks_on_node());
-  const auto cost = [&](Seconds a, SecondsPerByte b) {
+  const auto time = [&](Seconds a, SecondsPerByte b) {
     const Link link = slowest(link_of(algorithm, fit_->ranks, a, b), sharers);
-    return algorithm.cost(link, placement_.ranks, message);
+    return cost(algorithm, link, placement_.ranks, message);
   };
-  return {cost(segment.alpha.value, segment.beta.value), cost(segment.alpha.low, segment.beta.low),
-          cost(segment.alpha.high, segment.beta.high)};
+  return {time(segment.alpha.value, segment.beta.value), time(segment.alpha.low, segment.beta.low),
+          time(segment.alpha.high, segment.beta.high)};
 }
 
 Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
   Estimate<Seconds> best;
-  const AllReduceAlgorithm* chosen = nullptr;
-  for (const AllReduceAlgorithm* algorithm : family<AllReduceAlgorithm>().members) {
-    const Estimate<Seconds> time = by(*algorithm, message);
-    if (chosen != nullptr && time.value >= best.value) continue;
+  std::string_view chosen;
+  for (const std::string_view name : candidates) {
+    const Estimate<Seconds> time = by(algorithm_named(name), message);
+    if (!chosen.empty() && time.value >= best.value) continue;
     best = time;
-    chosen = algorithm;
+    chosen = name;
   }
   notes_->add(fmt::format("all-reduce on {} ranks extrapolated from {} by the {} algorithm{}",
-                          placement_.ranks, fit_->ranks, chosen->name,
+                          placement_.ranks, fit_->ranks, chosen,
                           crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
               fmt::format("{:.0f} B", message.si()));
   return best;

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 
+#include "core/collective/algorithm.hpp"
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "model/machine.hpp"
@@ -16,8 +17,9 @@ namespace dlscale::model {
 ///   fitted, not measured there: α and β of a link follow from the nearest fit by the closed form
 ///     of an algorithm, and the time on more ranks by the same closed form; over several nodes each
 ///     step costs at least what the nominal inter-node link takes, shared by as many ranks of a
-///     node as the algorithm lets send at once (Outflow). The best algorithm of the family counts,
-///     message by message, because libraries choose theirs so. γ is taken to be part of β.
+///     node as the algorithm lets send at once (Outflow). The best of those that libraries run
+///     between ranks counts, message by message, because they choose theirs so. γ is taken to be
+///     part of β.
 ///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
 ///     (3.13), or what NCCL would choose by its own cost model (3.9).
 /// Ranks that send after backward enter each message together, as those that met spinning; a
@@ -37,8 +39,7 @@ class MessageTimes {
   [[nodiscard]] Seconds nominal(Bytes message) const;
   [[nodiscard]] Seconds by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
-  [[nodiscard]] Estimate<Seconds> by(const collective::AllReduceAlgorithm& algorithm,
-                                     Bytes message) const;
+  [[nodiscard]] Estimate<Seconds> by(const collective::Algorithm& algorithm, Bytes message) const;
   [[nodiscard]] collective::Link slowest(collective::Link link, double sharers) const;
 
   const Machine* machine_;

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/collective/all_reduce.hpp"
+#include "core/collective/powers.hpp"
 #include "core/error.hpp"
 #include "model/topology/nccl_constants.hpp"
 

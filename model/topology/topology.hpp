@@ -1,6 +1,6 @@
 #pragma once
 #include "core/cluster.hpp"
-#include "core/collective/all_reduce.hpp"
+#include "core/collective/link.hpp"
 #include "core/ids.hpp"
 
 namespace dlscale::model {

@@ -32,7 +32,8 @@ class Cli(ProgramTest):
     def test_info_lists_backends_and_configurations(self):
         result = run("info")
         self.assertEqual(result.returncode, 0)
-        for word in ["reference", "onednn", "local", "mpi", "resnet50", "p40x16", "quickstart"]:
+        for word in ["reference", "onednn", "local", "mpi", "double_binary_tree", "all_to_all", "resnet50", "p40x16",
+                     "quickstart"]:
             self.assertIn(word, result.stdout)
 
     def test_predict_prints_the_phases_in_every_format(self):

@@ -1,31 +1,11 @@
-#include "core/collective/all_reduce.hpp"
+#include "core/collective/powers.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "core/error.hpp"
 
 namespace dlscale::collective {
-
-Seconds time(const Schedule& schedule, const Link& link, Bytes m) {
-  Seconds total;
-  for (const Round& round : schedule.rounds) {
-    Seconds slowest;
-    for (const Transfer& transfer : round) {
-      const Bytes bytes = transfer.count * m / schedule.chunks;
-      const bool adds = transfer.action == Transfer::Action::add;
-      slowest = std::max(slowest,
-                         link.alpha + bytes * link.beta + (adds ? bytes * link.gamma : Seconds()));
-    }
-    total += slowest;
-  }
-  return total;
-}
-
-int flows(Outflow outflow, int ranks_on_node) {
-  return outflow == Outflow::one_rank ? 1 : ranks_on_node;
-}
 
 int floor_log2(int p) {
   EXPECT(p >= 1);
@@ -49,6 +29,7 @@ Rank PowerOfTwoGroup::rank(int member) const {
 }
 
 Schedule PowerOfTwoGroup::around(Schedule inner) const {
+  inner.ranks = size_ + folded_;
   for (Round& round : inner.rounds) {
     for (Transfer& transfer : round) {
       transfer.from = rank(transfer.from);

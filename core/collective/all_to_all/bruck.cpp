@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <bit>
+
+#include "core/collective/algorithm.hpp"
+#include "core/collective/powers.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::collective {
+namespace {
+
+/// A block that has to go j ranks to the right takes a step of d for each bit d of j, all blocks
+/// with that bit at once. At rank r on its way it waits in the slot for the block of rank r - j, in
+/// which no other waits there, and which in the end is the one it belongs in: so none is moved
+/// before or after the steps. The own block is copied.
+Schedule schedule(const Settings& settings) {
+  const int p = settings.p;
+  EXPECT(p >= 1);
+  Schedule result{p, p, Rounds(static_cast<std::size_t>(std::max(1, ceiling_log2(p))))};
+  result.scratch = p;
+  result.result = p;
+  const auto waits_in = [p](Rank rank, int j) { return p + (rank - j + p) % p; };
+  for (Rank rank = 0; rank < p; ++rank) {
+    result.rounds.front().push_back({rank, rank, rank, 1, Transfer::Action::copy, p});
+    for (int j = 1; j < p; ++j) {
+      for (int bit = 0; j >> bit != 0; ++bit) {
+        const int d = 1 << bit;
+        if ((j & d) == 0) continue;
+        const bool moved = (j & (d - 1)) != 0;
+        const Rank to = (rank + d) % p;
+        const int slot = moved ? waits_in(rank, j) : (rank + j) % p;
+        result.rounds[bit].push_back(
+            {rank, to, slot, 1, Transfer::Action::copy, waits_in(to, j) - slot});
+      }
+    }
+  }
+  return result;
+}
+
+/// Σ of the bits set in 1 … p - 1: the blocks that each rank sends.
+int blocks_sent(int p) {
+  int blocks = 0;
+  for (int j = 1; j < p; ++j) blocks += std::popcount(static_cast<unsigned>(j));
+  return blocks;
+}
+
+/// T = lg p α + m/2 lg p β for p = 2^k   [Bruck et al. 1997; MODEL 3.17]
+/// else ⌈lg p⌉ α + m/p β Σ_{j < p} (bits set in j).
+Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+  const Link& link = links.inter;
+  return ceiling_log2(settings.p) * link.alpha +
+         blocks_sent(settings.p) * (m / settings.p * link.beta);
+}
+
+}  // namespace
+
+extern const Algorithm all_to_all_bruck{"bruck",
+                                        "blocks by steps of 1, 2, 4, … ranks; fewest messages",
+                                        Collective::all_to_all,
+                                        schedule,
+                                        cost,
+                                        Outflow::every_rank};
+
+}  // namespace dlscale::collective

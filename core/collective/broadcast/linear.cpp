@@ -1,0 +1,28 @@
+#include "core/collective/algorithm.hpp"
+#include "core/collective/rounds.hpp"
+
+namespace dlscale::collective {
+namespace {
+
+/// The root sends to one rank after another, on its one way out.
+Schedule schedule(const Settings& settings) {
+  Schedule result{settings.p, 1, {}};
+  for (const Rank rank : everyone(settings.p, settings.root)) {
+    if (rank == settings.root) continue;
+    result.rounds.push_back({{settings.root, rank, 0, 1, Transfer::Action::copy}});
+  }
+  return result;
+}
+
+/// T = (p-1)(α + m β)   [MODEL 3.9]
+Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+  const Link& link = links.inter;
+  return (settings.p - 1) * (link.alpha + m * link.beta);
+}
+
+}  // namespace
+
+extern const Algorithm broadcast_linear{
+    "linear", "the root sends to each rank", Collective::broadcast, schedule, cost, Outflow::one};
+
+}  // namespace dlscale::collective

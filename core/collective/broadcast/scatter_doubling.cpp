@@ -1,0 +1,35 @@
+#include "core/collective/algorithm.hpp"
+#include "core/collective/powers.hpp"
+#include "core/collective/rounds.hpp"
+
+namespace dlscale::collective {
+namespace {
+
+/// Parts are scattered along a binomial tree and gathered by all by recursive doubling.
+Schedule schedule(const Settings& settings) {
+  const int p = settings.p;
+  const Group group = everyone(p, settings.root);
+  return {p, p, in_turn(binomial_scatter(group), doubling_all_gather(group))};
+}
+
+/// T = 2 lg p α + 2 (p-1)/p m β for p = 2^k   [van de Geijn; Thakur et al. 2005; MODEL 3.10]
+/// else, with what recursive doubling sends (doubling_slots),
+/// T = (⌈lg p⌉ + ⌊lg p⌋ + 2) α + (p - 1 + slots)/p m β.
+Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+  const Link& link = links.inter;
+  const int p = settings.p;
+  const double slots = p - 1 + doubling_slots(p);
+  return (ceiling_log2(p) + doubling_rounds(p)) * link.alpha + slots / p * m * link.beta;
+}
+
+}  // namespace
+
+extern const Algorithm broadcast_scatter_doubling{
+    "scatter_doubling",
+    "scatter along a tree, all-gather by doubling (van de Geijn); few messages and few bytes",
+    Collective::broadcast,
+    schedule,
+    cost,
+    Outflow::every_rank};
+
+}  // namespace dlscale::collective

@@ -1,0 +1,30 @@
+#include "core/collective/algorithm.hpp"
+#include "core/collective/rounds.hpp"
+
+namespace dlscale::collective {
+namespace {
+
+Schedule schedule(const Settings& settings) {
+  const int p = settings.p;
+  const int k = settings.segments;
+  return {p, k, backwards(chain_broadcast(everyone(p, settings.root), {0, k}))};
+}
+
+/// T = (p - 2 + k)(α + m/k β + m/k γ) with k segments   [MODEL 3.7]
+Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+  const auto [alpha, beta, gamma] = links.inter;
+  const int k = settings.segments;
+  return chain_rounds(settings.p, k) * (alpha + m / k * beta + m / k * gamma);
+}
+
+}  // namespace
+
+extern const Algorithm reduce_chain{"chain",
+                                    "segments follow one another along a chain to the root",
+                                    Collective::reduce,
+                                    schedule,
+                                    cost,
+                                    Outflow::one,
+                                    Traits{.segments = true}};
+
+}  // namespace dlscale::collective

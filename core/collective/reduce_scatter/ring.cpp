@@ -1,0 +1,25 @@
+#include "core/collective/algorithm.hpp"
+#include "core/collective/rounds.hpp"
+
+namespace dlscale::collective {
+namespace {
+
+/// The ring of the all-gather run backwards: block i collects what it needs on its way to rank i.
+Schedule schedule(const Settings& settings) {
+  return {settings.p, settings.p, backwards(ring_all_gather(everyone(settings.p), {}))};
+}
+
+/// T = (p-1) α + (p-1)/p m (β + γ)   [Thakur et al. 2005; MODEL 3.12]
+Seconds cost(const Links& links, const Settings& settings, Bytes m) {
+  const auto [alpha, beta, gamma] = links.inter;
+  const double P = settings.p;
+  return (P - 1) * alpha + (P - 1) / P * m * (beta + gamma);
+}
+
+}  // namespace
+
+extern const Algorithm reduce_scatter_ring{
+    "ring",      "partial sums move on around a ring", Collective::reduce_scatter, schedule, cost,
+    Outflow::one};
+
+}  // namespace dlscale::collective

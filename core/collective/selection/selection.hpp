@@ -1,0 +1,43 @@
+#pragma once
+#include <span>
+#include <string_view>
+
+#include "core/collective/algorithm.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::collective {
+
+/// Which algorithm a library takes for a collective, by its own name, and the same in the family:
+/// nullptr if the family does not hold it.
+struct Selection {
+  std::string_view name;
+  const Algorithm* algorithm = nullptr;
+};
+
+/// What Open MPI's component `tuned` takes by its fixed rules for sums on p ≥ 1 ranks, if all are
+/// its own choice (no rules file, no parameters).
+/// [ompi/mca/coll/tuned/coll_tuned_decision_fixed.c, commit 8efebee, for commutative operations]
+Selection open_mpi_fixed(Collective collective, int p, Bytes m);
+
+/// What MPICH takes on p ≥ 1 ranks of one level for sums of elements of that size, by the default
+/// values of its parameters (MPIR_CVAR_…). [src/mpi/coll, commit 6a79bf65]
+Selection mpich(Collective collective, int p, Bytes m, Bytes element);
+
+/// The number of segments with which an algorithm takes least time by its closed form, for messages
+/// of whole elements of that size; 1 if it has none. Requires m ≥ element > 0.
+int best_segments(const Algorithm& algorithm, const Links& links, const Settings& settings, Bytes m,
+                  Bytes element);
+
+/// An algorithm with its best number of segments.
+struct Fastest {
+  const Algorithm* algorithm = nullptr;
+  int segments = 1;
+  Seconds time;
+};
+
+/// The one that takes least time by its closed form, in segments as is best for each; the first of
+/// several. Those that cannot be set up so are passed over; nullptr if none is left.
+Fastest fastest(std::span<const Algorithm* const> among, const Links& links,
+                const Settings& settings, Bytes m, Bytes element);
+
+}  // namespace dlscale::collective

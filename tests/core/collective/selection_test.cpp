@@ -1,0 +1,210 @@
+#include "core/collective/selection/selection.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/collective/selection/open_mpi_table.hpp"
+
+namespace dlscale::collective {
+namespace {
+
+constexpr Bytes element(4);
+
+TEST(OpenMpi, TakesWhatItsRulesSay) {
+  const auto name = [](Collective collective, int p, double bytes) {
+    return open_mpi_fixed(collective, p, Bytes(bytes)).name;
+  };
+  EXPECT_EQ(name(Collective::all_reduce, 2, 4), "ring");
+  EXPECT_EQ(name(Collective::all_reduce, 2, 8), "recursive_doubling");
+  EXPECT_EQ(name(Collective::all_reduce, 3, 4095), "recursive_doubling");
+  EXPECT_EQ(name(Collective::all_reduce, 3, 4096), "ring");
+  EXPECT_EQ(name(Collective::all_reduce, 4, 1e8), "rabenseifner");
+  EXPECT_EQ(name(Collective::all_reduce, 10000, 1e8), "rabenseifner");
+  EXPECT_EQ(name(Collective::broadcast, 8, 1e6), "basic_linear");
+  EXPECT_EQ(name(Collective::broadcast, 16, 1048576), "scatter_allgather");
+  EXPECT_EQ(name(Collective::reduce, 32, 1e9), "binomial");
+  EXPECT_EQ(name(Collective::reduce_scatter, 8, 262143), "recursive_halving");
+  EXPECT_EQ(name(Collective::reduce_scatter, 8, 262144), "ring");
+  // What a rank contributes, and what it sends to one other.
+  EXPECT_EQ(name(Collective::all_gather, 32, 32 * 1023.0), "recursive_doubling");
+  EXPECT_EQ(name(Collective::all_gather, 32, 32 * 1024.0), "neighbor");
+  EXPECT_EQ(name(Collective::all_to_all, 16, 16 * 511.0), "modified_bruck");
+  EXPECT_EQ(name(Collective::all_to_all, 16, 16 * 512.0), "linear_sync");
+}
+
+TEST(OpenMpi, NamesTheSameAlgorithmInTheFamily) {
+  const auto ours = [](Collective collective, int p, double bytes) -> std::string_view {
+    const Algorithm* algorithm = open_mpi_fixed(collective, p, Bytes(bytes)).algorithm;
+    return algorithm == nullptr ? "" : algorithm->name;
+  };
+  EXPECT_EQ(ours(Collective::all_reduce, 4, 1e8), "rabenseifner");
+  EXPECT_EQ(ours(Collective::all_reduce, 128, 4), "");  // nonoverlapping
+  EXPECT_EQ(ours(Collective::broadcast, 2, 4), "chain");
+  EXPECT_EQ(ours(Collective::broadcast, 4, 2e6), "");  // several chains
+  EXPECT_EQ(ours(Collective::broadcast, 8, 1e6), "linear");
+  EXPECT_EQ(ours(Collective::all_to_all, 16, 16 * 100.0), "bruck");
+  EXPECT_EQ(ours(Collective::all_gather, 2, 1e6), "ring");
+}
+
+TEST(OpenMpi, HasRowsInOrderForAllRanksAndSizes) {
+  for (const Collective collective : collectives) {
+    const auto rows = open_mpi_rows(collective);
+    ASSERT_FALSE(rows.empty());
+    EXPECT_EQ(rows[0].ranks, 0);
+    EXPECT_EQ(rows[0].bytes, 0);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+      const bool same_ranks = rows[i].ranks == rows[i - 1].ranks;
+      EXPECT_TRUE(same_ranks ? rows[i].bytes > rows[i - 1].bytes
+                             : rows[i].ranks > rows[i - 1].ranks && rows[i].bytes == 0)
+          << to_string(collective) << ", row " << i;
+    }
+  }
+}
+
+std::vector<std::string> split(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream stream(line);
+  for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+  return words;
+}
+
+TEST(OpenMpi, AgreesWithTheTableOfItsRules) {
+  const auto path = std::filesystem::path(DLSCALE_SHARED_DATA) / "data" / "ompi_tuned_fixed.csv";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
+  const std::map<std::string, Collective> theirs{{"allreduce", Collective::all_reduce},
+                                                 {"reduce", Collective::reduce},
+                                                 {"bcast", Collective::broadcast},
+                                                 {"allgather", Collective::all_gather},
+                                                 {"reduce_scatter", Collective::reduce_scatter},
+                                                 {"alltoall", Collective::all_to_all}};
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  ASSERT_EQ(line, "collective,p_min,p_max_excl,bytes_min,bytes_max_excl,alg_id,alg");
+  int rows = 0;
+  while (std::getline(file, line)) {
+    const std::vector<std::string> words = split(line);
+    ASSERT_EQ(words.size(), 7U) << line;
+    const Collective collective = theirs.at(words[0]);
+    const bool per_rank =
+        collective == Collective::all_gather || collective == Collective::all_to_all;
+    const int first = std::max(1, std::stoi(words[1]));
+    const int last = words[2] == "inf" ? 2 * first : std::stoi(words[2]) - 1;
+    const double least = std::stod(words[3]);
+    const double most = words[4] == "inf" ? 2 * least + 1 : std::stod(words[4]) - 1;
+    for (const int p : {first, last}) {
+      for (const double bytes : {least, most}) {
+        const Bytes m(per_rank ? bytes * p : bytes);
+        EXPECT_EQ(open_mpi_fixed(collective, p, m).name, words[6]) << line;
+      }
+    }
+    ++rows;
+  }
+  EXPECT_EQ(rows, 259);
+}
+
+TEST(Mpich, TakesWhatItsDefaultsSay) {
+  const auto name = [](Collective collective, int p, double bytes) {
+    return mpich(collective, p, Bytes(bytes), element).name;
+  };
+  EXPECT_EQ(name(Collective::all_reduce, 8, 2048), "recursive_doubling");
+  EXPECT_EQ(name(Collective::all_reduce, 8, 2052), "rabenseifner");
+  EXPECT_EQ(name(Collective::all_reduce, 1024, 4092), "recursive_doubling");  // 1023 elements
+  EXPECT_EQ(name(Collective::all_reduce, 1024, 4096), "rabenseifner");
+  EXPECT_EQ(name(Collective::reduce, 8, 2048), "binomial");
+  EXPECT_EQ(name(Collective::reduce, 8, 2052), "rabenseifner");
+  EXPECT_EQ(name(Collective::broadcast, 7, 1e9), "binomial");
+  EXPECT_EQ(name(Collective::broadcast, 8, 12287), "binomial");
+  EXPECT_EQ(name(Collective::broadcast, 8, 12288), "scatter_doubling");
+  EXPECT_EQ(name(Collective::broadcast, 9, 12288), "scatter_ring");
+  EXPECT_EQ(name(Collective::broadcast, 8, 524288), "scatter_ring");
+  EXPECT_EQ(name(Collective::all_gather, 8, 524287), "recursive_doubling");
+  EXPECT_EQ(name(Collective::all_gather, 8, 524288), "ring");
+  EXPECT_EQ(name(Collective::all_gather, 9, 81919), "bruck");
+  EXPECT_EQ(name(Collective::all_gather, 9, 81920), "ring");
+  EXPECT_EQ(name(Collective::reduce_scatter, 9, 524287), "recursive_halving");
+  EXPECT_EQ(name(Collective::reduce_scatter, 9, 524288), "pairwise");
+  EXPECT_EQ(name(Collective::all_to_all, 8, 8 * 256.0), "bruck");
+  EXPECT_EQ(name(Collective::all_to_all, 7, 7 * 256.0), "scattered");
+  EXPECT_EQ(name(Collective::all_to_all, 8, 8 * 257.0), "scattered");
+  EXPECT_EQ(name(Collective::all_to_all, 8, 8 * 32769.0), "pairwise");
+}
+
+TEST(Mpich, TakesOnlyAlgorithmsOfTheFamily) {
+  for (const Collective collective : collectives) {
+    for (const int p : {1, 2, 7, 8, 9, 64}) {
+      for (const double bytes : {0.0, 100.0, 1e4, 1e5, 1e6}) {
+        EXPECT_NE(mpich(collective, p, Bytes(bytes), element).algorithm, nullptr);
+      }
+    }
+  }
+}
+
+const Link link{Seconds(10e-6), SecondsPerByte(1e-10), SecondsPerByte(1e-11)};
+const Link within{Seconds(2e-6), SecondsPerByte(4e-11), SecondsPerByte(1e-11)};
+
+TEST(BestSegments, AreTheFastestOfAllWholeNumbers) {
+  for (const Algorithm* algorithm : family<Algorithm>().members) {
+    for (const double bytes : {4.0, 40.0, 1e5, 1e7}) {
+      Settings settings{.p = 12, .ranks_on_node = 4, .servers = 3, .down_links = 4};
+      const Bytes m(bytes);
+      const int best = best_segments(*algorithm, {link, within}, settings, m, element);
+      const int most = std::min(300, static_cast<int>(m / element));
+      ASSERT_TRUE(best >= 1 && best <= most) << algorithm->name << ", " << bytes << " bytes";
+      settings.segments = best;
+      const Seconds time = algorithm->cost({link, within}, settings, m);
+      for (int k = 1; k <= most; ++k) {
+        settings.segments = k;
+        EXPECT_LE(time.si(), algorithm->cost({link, within}, settings, m).si() * (1 + 1e-12))
+            << algorithm->name << ", " << bytes << " bytes, " << k << " segments";
+      }
+    }
+  }
+}
+
+TEST(BestSegments, AreOneWhereSegmentsDoNotPay) {
+  const Algorithm* ring = find(Collective::all_reduce, "segmented_ring");
+  EXPECT_EQ(best_segments(*ring, {link, link}, {.p = 8}, Bytes(1e8), element), 1);
+  const Algorithm* binomial = find(Collective::broadcast, "binomial");
+  EXPECT_EQ(best_segments(*binomial, {link, link}, {.p = 8}, Bytes(1e8), element), 1);
+}
+
+TEST(Fastest, IsTheOneOfLeastCost) {
+  const auto name = [](int p, double bytes) {
+    return fastest(algorithms_of(Collective::all_gather), {link, link}, {.p = p}, Bytes(bytes),
+                   element)
+        .algorithm->name;
+  };
+  EXPECT_EQ(name(8, 100), "recursive_doubling");  // as fast as bruck, and before it
+  EXPECT_EQ(name(12, 100), "bruck");
+  const auto broadcasts = algorithms_of(Collective::broadcast);
+  for (const double bytes : {1e2, 1e5, 1e8}) {
+    const Settings settings{.p = 12, .ranks_on_node = 5};
+    const Fastest best = fastest(broadcasts, {link, within}, settings, Bytes(bytes), element);
+    ASSERT_NE(best.algorithm, nullptr);
+    EXPECT_FALSE(best.algorithm->traits.two_levels);  // 12 ranks are not whole nodes of 5
+    for (const Algorithm* other : broadcasts) {
+      if (other->traits.two_levels) continue;
+      for (const int k : {1, 10, 25}) {
+        Settings others = settings;
+        others.segments = k;
+        EXPECT_LE(best.time, other->cost({link, within}, others, Bytes(bytes)));
+      }
+    }
+  }
+}
+
+TEST(Fastest, IsNoneAmongNone) {
+  EXPECT_EQ(fastest({}, {link, link}, {.p = 2}, Bytes(8), element).algorithm, nullptr);
+}
+
+}  // namespace
+}  // namespace dlscale::collective
