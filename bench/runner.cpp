@@ -221,12 +221,13 @@ void leave_out_done(std::vector<NamedCell>& cells, const std::function<bool(cons
 }
 
 void run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where,
-                   const std::string& common) {
-  const auto display = rank == 0 ? make_reporter(flags.format, common) : make_silent_reporter();
+                   const std::string& common, Benchmark::Rows rows) {
+  const auto display =
+      rank == 0 ? make_reporter(flags.format, common, rows) : make_silent_reporter();
   if (rank == 0 && where == RunnerOptions::Display::standard_error) {
     display->SetOutputStream(&std::cerr);
   }
-  const auto file = flags.out.empty() ? nullptr : make_reporter(flags.out_format);
+  const auto file = flags.out.empty() ? nullptr : make_reporter(flags.out_format, {}, rows);
   benchmark::RunSpecifiedBenchmarks(display.get(), file.get());
 }
 
@@ -276,7 +277,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   if (matches == 0) return 0;  // those it leaves were measured before
   progress.expect(matches * static_cast<std::size_t>(flags.repetitions));
   library.set(flags);
-  run_reporting(flags, rank, options.display, common);
+  run_reporting(flags, rank, options.display, common, benchmark.rows);
   runner.throw_if_stopped();
   return runner.measured();
 }

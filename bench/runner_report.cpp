@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/bandwidths.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
@@ -34,9 +37,13 @@ constexpr const char* workspace = "workspace_bytes";
 constexpr const char* creation = "creation_s";
 constexpr const char* peak_share = "share_of_peak";
 constexpr const char* roofline_share = "share_of_roofline";
+constexpr const char* message_rate = "algbw_bytes_per_s";
+constexpr const char* bus_rate = "busbw_bytes_per_s";
+constexpr const char* wire_rate = "wirebw_bytes_per_s";
 constexpr const char* counter_names[] = {
-    samples,    half_width, flop_rate, byte_rate,  error,         executed_rate, executed_intensity,
-    mean_error, workspace,  creation,  peak_share, roofline_share};
+    samples,       half_width,         flop_rate,    byte_rate, error,
+    executed_rate, executed_intensity, mean_error,   workspace, creation,
+    peak_share,    roofline_share,     message_rate, bus_rate,  wire_rate};
 
 /// The runs that were measured, with the CPU time that nobody measured set to 0.
 Runs cleaned(const Runs& runs) {
@@ -107,18 +114,47 @@ std::string time_text(const Run& run) {
   return to_text(Seconds(run.GetAdjustedRealTime() / GetTimeUnitMultiplier(run.time_unit)));
 }
 
-/// One line a cell: name, time, interval, rates (of what was asked for, and executed by the
-/// algorithm), error against reference, implementation.
+/// A number of a row in the table.
+struct Column {
+  std::string_view heading;
+  const char* counter;
+  std::string_view format;
+  double scale;
+  int width;
+};
+
+constexpr Column interval_column{"±", half_width, "{:.1f} %", 100, 7};
+constexpr Column error_column{"error", error, "{:.0e}", 1, 8};
+/// Rates of what was asked for, and executed by the algorithm; error against reference.
+constexpr std::array compute_columns{interval_column,
+                                     Column{"GFLOP/s", flop_rate, "{:.1f}", 1e-9, 9},
+                                     Column{"executed", executed_rate, "{:.1f}", 1e-9, 9},
+                                     Column{"GB/s", byte_rate, "{:.1f}", 1e-9, 8}, error_column};
+/// As core/bandwidths.hpp defines them.
+constexpr std::array message_columns{
+    interval_column, Column{"algbw GB/s", message_rate, "{:.3f}", 1e-9, 11},
+    Column{"busbw GB/s", bus_rate, "{:.3f}", 1e-9, 11},
+    Column{"wirebw GB/s", wire_rate, "{:.3f}", 1e-9, 12}, error_column};
+
+std::span<const Column> columns_of(Benchmark::Rows rows) {
+  if (rows == Benchmark::Rows::messages) return message_columns;
+  return compute_columns;
+}
+
+/// One line a cell: name, time, what the columns say, implementation.
 class Table : public benchmark::BenchmarkReporter {
  public:
-  explicit Table(std::string common) : common_(std::move(common)) {}
+  Table(std::string common, Benchmark::Rows rows)
+      : common_(std::move(common)), columns_(columns_of(rows)) {}
   bool ReportContext(const Context& context) override {  // NOLINT(readability-identifier-naming)
     const std::size_t suffix = std::string_view("/iterations:1/manual_time").size();
     width_ = std::max<std::size_t>(context.name_field_width, suffix + 4) - suffix;
     if (!common_.empty()) GetOutputStream() << "in all rows: " << common_ << "\n";
-    GetOutputStream() << fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>9} {:>8} {:>8}  {}\n", "cell",
-                                     width_, "time", "±", "GFLOP/s", "executed", "GB/s", "error",
-                                     "implementation");
+    GetOutputStream() << fmt::format("{:<{}} {:>10}", "cell", width_, "time");
+    for (const Column& column : columns_) {
+      GetOutputStream() << fmt::format(" {:>{}}", column.heading, column.width);
+    }
+    GetOutputStream() << "  implementation\n";
     return true;
   }
   void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
@@ -133,15 +169,17 @@ class Table : public benchmark::BenchmarkReporter {
   }
   [[nodiscard]] std::string row(const Run& run) const {
     const bool spread = run.run_type == Run::RT_Aggregate;
-    return fmt::format("{:<{}} {:>10} {:>7} {:>9} {:>9} {:>8} {:>8}  {}\n", short_name(run), width_,
-                       time_text(run), spread ? "-" : counter(run, half_width, "{:.1f} %", 100),
-                       spread ? "-" : counter(run, flop_rate, "{:.1f}", 1e-9),
-                       spread ? "-" : counter(run, executed_rate, "{:.1f}", 1e-9),
-                       spread ? "-" : counter(run, byte_rate, "{:.1f}", 1e-9),
-                       spread ? "-" : counter(run, error, "{:.0e}", 1), run.report_label);
+    std::string text = fmt::format("{:<{}} {:>10}", short_name(run), width_, time_text(run));
+    for (const Column& column : columns_) {
+      const std::string value =
+          spread ? "-" : counter(run, column.counter, column.format, column.scale);
+      text += fmt::format(" {:>{}}", value, column.width);
+    }
+    return text + "  " + run.report_label + "\n";
   }
 
   std::string common_;
+  std::span<const Column> columns_;
   std::size_t width_ = 4;
 };
 
@@ -161,6 +199,11 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
   if (measurement.creation) set(creation, measurement.creation->si());
   if (measurement.share_of_peak) set(peak_share, *measurement.share_of_peak);
   if (measurement.share_of_roofline) set(roofline_share, *measurement.share_of_roofline);
+  if (const auto derived = bandwidths(measurement, Seconds(time.median))) {
+    set(message_rate, derived->algbw.si());
+    if (derived->busbw) set(bus_rate, derived->busbw->si());
+    if (derived->wirebw) set(wire_rate, derived->wirebw->si());
+  }
   if (const auto& work = measurement.algorithmic_work) {
     set(executed_rate, work->flops.si() / time.median);
     set(executed_intensity, (work->flops / work->bytes).si());
@@ -210,13 +253,14 @@ void leave_out(benchmark::State& state) {
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view format,
-                                                            std::string common) {
+                                                            std::string common,
+                                                            Benchmark::Rows rows) {
   if (format == "json") return std::make_unique<Cleaned<benchmark::JSONReporter>>();
   if (format == "csv") {
     return std::make_unique<Csv>();
   }
   EXPECT(format == "console");
-  return std::make_unique<Table>(std::move(common));
+  return std::make_unique<Table>(std::move(common), rows);
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> make_silent_reporter() {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "bench/benchmark.hpp"
 #include "core/measurement.hpp"
 
 namespace dlscale::bench {
@@ -17,9 +18,10 @@ void leave_out(benchmark::State& state);
 
 /// "console" (a table of ours), "json" or "csv", writing to standard output until told otherwise.
 /// cpu_time is 0 in all of them: the samples are timed on the wall clock, of all threads and ranks.
-/// `common`, what is the same in all rows, stands above the table; empty: nothing does.
-std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view format,
-                                                            std::string common = {});
+/// `common`, what is the same in all rows, stands above the table; empty: nothing does. `rows` tell
+/// which columns the table has.
+std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(
+    std::string_view format, std::string common = {}, Benchmark::Rows rows = Benchmark::Rows::any);
 
 /// Says nothing: for the ranks other than 0.
 std::unique_ptr<benchmark::BenchmarkReporter> make_silent_reporter();

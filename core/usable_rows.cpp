@@ -1,5 +1,7 @@
 #include "core/usable_rows.hpp"
 
+#include <string>
+
 namespace dlscale {
 
 bool is_timed(const Measurement& measurement) {
@@ -9,6 +11,15 @@ bool is_timed(const Measurement& measurement) {
 bool has_normal_values(const Measurement& measurement) {
   const auto values = measurement.axes.find("values");
   return values == measurement.axes.end() || values->second == normal_values;
+}
+
+bool is_sent_as_in_training(const Measurement& measurement) {
+  if (!measurement.axes.contains("bytes")) return false;  // a barrier
+  for (const auto& [name, in_training] : message_axes) {
+    const auto axis = measurement.axes.find(std::string(name));
+    if (axis != measurement.axes.end() && axis->second != in_training) return false;
+  }
+  return true;
 }
 
 }  // namespace dlscale

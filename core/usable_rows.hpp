@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <string_view>
 
 #include "core/measurement.hpp"
@@ -13,5 +14,18 @@ bool is_timed(const Measurement& measurement);
 inline constexpr std::string_view normal_values = "normal";
 /// Whether it was measured with such; results of earlier versions were, and have no such axis.
 bool has_normal_values(const Measurement& measurement);
+
+/// Axes of "comm" and their values for the messages of training. Results of earlier versions are of
+/// such messages, and have no such axes.
+struct MessageAxis {
+  std::string_view name;
+  std::string_view in_training;
+};
+inline constexpr std::array message_axes{
+    MessageAxis{"dtype", "f32"}, MessageAxis{"op", "sum"}, MessageAxis{"mode", "blocking"},
+    MessageAxis{"in_place", "yes"}, MessageAxis{"algorithm", "library"}};
+/// Whether it is of messages as training sends them, of some size. Axes that do not concern its
+/// collective are not looked at.
+bool is_sent_as_in_training(const Measurement& measurement);
 
 }  // namespace dlscale

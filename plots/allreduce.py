@@ -11,6 +11,9 @@ import matplotlib.pyplot as plt
 
 import figure_io
 
+TRAINING = {"dtype": "f32", "op": "sum", "mode": "blocking", "in_place": "yes", "algorithm": "library"}  # or unsaid
+
+
 def slowest_rank(samples):
     """Per repetition, the time of the last rank."""
     return [max(times) for times in zip(*samples, strict=True)]
@@ -25,6 +28,8 @@ def points_of(paths):
             if record["benchmark"] != "comm" or axes["collective"] != "all_reduce":
                 continue
             if record["status"] not in ("ok", "unstable"):
+                continue
+            if any(axes.get(name, value) != value for name, value in TRAINING.items()):
                 continue
             times = slowest_rank(record["series"]["time"]["samples"])
             quartiles = statistics.quantiles(times, n=4) if len(times) > 1 else [times[0]] * 3

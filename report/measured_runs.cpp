@@ -29,6 +29,17 @@ void add_older(std::map<std::string, std::string>& axes) {
   axes.try_emplace("phases", "yes");
 }
 
+/// The same of messages: those that there were then, all-reduces and ping-pongs.
+void add_older_messages(std::map<std::string, std::string>& axes) {
+  const auto collective = axes.find("collective");
+  if (collective == axes.end()) return;
+  const bool pair = collective->second == "sendrecv";
+  if (!pair && collective->second != "all_reduce") return;
+  for (const auto& [name, then] : message_axes) {
+    if (!pair || name == "dtype") axes.try_emplace(std::string(name), then);
+  }
+}
+
 int integer_axis(const Measurement& measurement, std::string_view name) {
   const std::string& text = measurement.axis(name);
   int value = 0;
@@ -155,6 +166,7 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
   bare.benchmark = measurement.benchmark;
   bare.axes = measurement.axes;
   if (measurement.benchmark == "e2e") add_older(bare.axes);
+  if (measurement.benchmark == "comm") add_older_messages(bare.axes);
   if (measurement.benchmark == "conv") {
     bare.axes.try_emplace("fuse", "none");
     bare.axes.try_emplace("values", normal_values);

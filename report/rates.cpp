@@ -1,31 +1,8 @@
 #include "report/rates.hpp"
 
-#include <charconv>
+#include "core/bandwidths.hpp"
 
 namespace dlscale::report {
-namespace {
-
-std::optional<double> positive_axis(const Measurement& measurement, const std::string& name) {
-  const auto found = measurement.axes.find(name);
-  if (found == measurement.axes.end()) return {};
-  double value = 0;
-  const std::string& text = found->second;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = result.ec == std::errc{} && result.ptr == text.data() + text.size();
-  if (!whole || !(value > 0)) return {};
-  return value;
-}
-
-void add_bandwidths(Rates& rates, const Measurement& measurement, Seconds time) {
-  const auto collective = measurement.axes.find("collective");
-  const auto bytes = positive_axis(measurement, "bytes");
-  const auto ranks = positive_axis(measurement, "ranks");
-  if (collective == measurement.axes.end() || !bytes || !ranks) return;
-  rates.algbw = Bytes(*bytes) / time;
-  if (collective->second == "all_reduce") rates.busbw = 2 * (*ranks - 1) / *ranks * *rates.algbw;
-}
-
-}  // namespace
 
 Rates rates(const Measurement& measurement) {
   Rates rates;
@@ -43,7 +20,11 @@ Rates rates(const Measurement& measurement) {
   if (measurement.work && measurement.work->bytes > Bytes{}) {
     rates.bytes = measurement.work->bytes / time;
   }
-  add_bandwidths(rates, measurement, time);
+  if (const auto derived = bandwidths(measurement, time)) {
+    rates.algbw = derived->algbw;
+    rates.busbw = derived->busbw;
+    rates.wirebw = derived->wirebw;
+  }
   return rates;
 }
 

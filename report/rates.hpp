@@ -13,10 +13,9 @@ struct Rates {
   std::optional<FlopsPerSecond> flops;
   std::optional<FlopsPerSecond> algorithmic;  ///< by the operations that the algorithm executes
   std::optional<BytesPerSecond> bytes;
-  std::optional<BytesPerSecond> algbw;  ///< of collectives: size of the message / time
-  /// algbw · 2(n-1)/n for all-reduce on n ranks [nccl-tests doc/PERFORMANCE.md]: what each link
-  /// carries if the library uses a ring. Other algorithms move other amounts.
-  std::optional<BytesPerSecond> busbw;
+  std::optional<BytesPerSecond> algbw;   ///< of messages: core/bandwidths.hpp
+  std::optional<BytesPerSecond> busbw;   ///< the same
+  std::optional<BytesPerSecond> wirebw;  ///< the same
 };
 Rates rates(const Measurement& measurement);
 

@@ -82,6 +82,7 @@ std::vector<Field> fields_of(std::span<const ResultFile> results) {
   append_rate(fields, "bytes_per_s", &Rates::bytes);
   append_rate(fields, "algbw_bytes_per_s", &Rates::algbw);
   append_rate(fields, "busbw_bytes_per_s", &Rates::busbw);
+  append_rate(fields, "wirebw_bytes_per_s", &Rates::wirebw);
   fields.push_back({"max_relative_error", [](const Measurement& each) {
                       const auto& error = each.max_relative_error;
                       return error ? exact(*error) : std::string{};

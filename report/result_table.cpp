@@ -113,6 +113,7 @@ void append_derived(std::vector<Field>& fields) {
   fields.push_back({{"GB/s"}, [](const Measurement& m) { return giga(rates(m).bytes); }});
   fields.push_back({{"algbw GB/s"}, [](const Measurement& m) { return giga(rates(m).algbw); }});
   fields.push_back({{"busbw GB/s"}, [](const Measurement& m) { return giga(rates(m).busbw); }});
+  fields.push_back({{"wirebw GB/s"}, [](const Measurement& m) { return giga(rates(m).wirebw); }});
   fields.push_back({{"max error"}, error_text});
   fields.push_back(
       {{"ran", Align::left}, [](const Measurement& each) { return each.implementation; }});

@@ -1,22 +1,16 @@
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
 #include "bench/combinations.hpp"
-#include "bench/comm/messages.hpp"
-#include "bench/comm/rotating_buffers.hpp"
-#include "bench/conv/finding.hpp"
-#include "bench/timed.hpp"
-#include "bench/together.hpp"
+#include "bench/comm/choices.hpp"
+#include "bench/comm/measure.hpp"
+#include "bench/comm/traffic.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
 
@@ -24,149 +18,6 @@ namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
-using backend::Waiting;
-
-/// What one cell does.
-struct Message {
-  std::string collective;
-  std::size_t elements = 0;
-  Waiting waiting = Waiting::spin;
-  Bytes rotation;  ///< of buffers in turn for a cold message; zero for a hot one
-  std::vector<std::string> warnings;
-};
-
-/// What a rank found wrong in its result; plain bytes, for an all-gather.
-struct Mismatch {
-  std::int64_t wrong = 0;  ///< elements
-  std::int64_t index = 0;  ///< of the first
-  double value = 0;
-  double expected = 0;
-};
-
-/// Small whole numbers, different on every rank: all sums are exact in f32 whatever their order.
-float test_value(Rank rank, std::size_t index) {
-  return static_cast<float>(static_cast<int>(index % 251) + rank);
-}
-
-template <class Expected>
-Mismatch compare(std::span<const float> values, Expected expected) {
-  Mismatch found;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == expected(i)) continue;
-    if (found.wrong++ == 0) found = {1, static_cast<std::int64_t>(i), values[i], expected(i)};
-  }
-  return found;
-}
-
-std::vector<float> test_message(Rank rank, std::size_t elements) {
-  std::vector<float> values(elements);
-  for (std::size_t i = 0; i < elements; ++i) values[i] = test_value(rank, i);
-  return values;
-}
-
-/// `values`: this rank's test_message().
-Mismatch check_all_reduce(Communicator& ranks, std::span<float> values) {
-  ranks.all_reduce(values, backend::Reduction::sum);
-  const int size = ranks.size();
-  const int of_ranks = size * (size - 1) / 2;
-  return compare(values, [&](std::size_t i) {
-    return static_cast<float>(size * static_cast<int>(i % 251) + of_ranks);
-  });
-}
-
-constexpr int tag = 1;
-
-/// From rank 0 to the last rank, which in a run over several nodes is on another one, and back.
-void ping_pong(Communicator& ranks, std::span<float> values) {
-  const Rank last = ranks.size() - 1;
-  const auto bytes = std::as_writable_bytes(values);
-  if (ranks.rank() == 0) {
-    ranks.send(bytes, last, tag);
-    ranks.receive(bytes, last, tag);
-  } else if (ranks.rank() == last) {
-    ranks.receive(bytes, 0, tag);
-    ranks.send(bytes, 0, tag);
-  }
-}
-
-Mismatch check_ping_pong(Communicator& ranks, std::span<float> values) {
-  ping_pong(ranks, values);
-  const bool holds_rank_0 = ranks.rank() == ranks.size() - 1;
-  return compare(values,
-                 [&](std::size_t i) { return test_value(holds_rank_0 ? 0 : ranks.rank(), i); });
-}
-
-/// What is wrong on any rank, in words, the same on all ranks; empty if nothing is.
-std::string shared_verdict(Communicator& ranks, const Mismatch& mine) {
-  std::vector<Mismatch> all(static_cast<std::size_t>(ranks.size()));
-  ranks.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
-  const auto wrong = [](const Mismatch& found) { return found.wrong > 0; };
-  const auto first = std::find_if(all.begin(), all.end(), wrong);
-  if (first == all.end()) return {};
-  return fmt::format("wrong on {} of {} ranks; rank {}: {} elements, the first is [{}], {} for {}",
-                     std::count_if(all.begin(), all.end(), wrong), all.size(), first - all.begin(),
-                     first->wrong, first->index, first->value, first->expected);
-}
-
-Measurement take_samples(const Message& message, const Sampler& sampler) {
-  Communicator& ranks = sampler.communicator();
-  std::optional<RotatingBuffers> buffers;
-  together(ranks, [&] { buffers.emplace(message.elements, message.rotation); });
-  std::span<float> values;
-  const auto once = [&] {
-    if (message.collective == "all_reduce") {
-      return timed([&] { ranks.all_reduce(values, backend::Reduction::sum); });
-    }
-    return timed([&] { ping_pong(ranks, values); }) / 2;
-  };
-  return sampler.sample({.set_up = [&] { values = buffers->next(); },  // does not throw
-                         .meeting = message.waiting,
-                         .once = once});
-}
-
-Mismatch check(const Message& message, Communicator& ranks) {
-  std::vector<float> values;
-  together(ranks, [&] { values = test_message(ranks.rank(), message.elements); });
-  return message.collective == "all_reduce" ? check_all_reduce(ranks, values)
-                                            : check_ping_pong(ranks, values);
-}
-
-/// The message that is checked is gone before the buffers come, of which the last begins within
-/// the rotation.
-Bytes memory_of(const Message& message) {
-  const Bytes one(static_cast<double>(message.elements) * sizeof(float));
-  return message.rotation > Bytes(0) ? message.rotation + 2 * one : one;
-}
-
-Measurement check_and_sample(const Message& message, const Sampler& sampler) {
-  Communicator& ranks = sampler.communicator();
-  together(ranks,
-           [&] { expect_host_memory("its buffers", memory_of(message), ranks.node_size()); });
-  const std::string wrong = shared_verdict(ranks, check(message, ranks));
-  Measurement measurement;
-  if (wrong.empty()) {
-    measurement = take_samples(message, sampler);
-    measurement.max_relative_error = 0.0;
-    measurement.work = {Flops(0), Bytes(4.0 * static_cast<double>(message.elements))};
-  } else {
-    measurement.status = Status::wrong;
-    measurement.reason = wrong;
-  }
-  return measurement;
-}
-
-Measurement measure(const Message& message, const Sampler& sampler) {
-  Measurement measurement;
-  try {
-    measurement = check_and_sample(message, sampler);
-  } catch (const Unsupported& error) {
-    measurement = unsupported(error);
-  }
-  measurement.implementation = sampler.communicator().library();
-  measurement.warnings.insert(measurement.warnings.end(), message.warnings.begin(),
-                              message.warnings.end());
-  return measurement;
-}
 
 Measurement nothing_to_send(const std::string& collective) {
   return unsupported(Unsupported(fmt::format(
@@ -174,26 +25,26 @@ Measurement nothing_to_send(const std::string& collective) {
       collective)));
 }
 
-std::vector<std::string> choices(const Context& context, std::string_view axis,
-                                 const std::vector<std::string>& allowed) {
-  std::vector<std::string> chosen = context.list(axis);
-  for (const std::string& item : chosen) {
-    if (std::find(allowed.begin(), allowed.end(), item) != allowed.end()) continue;
-    throw ConfigError(
-        fmt::format("--{} is \"{}\". Write {}.", axis, item, fmt::join(allowed, " or ")));
-  }
-  return chosen;
-}
-
 /// What buffers in turn must fill, and what is doubtful about it.
 struct Rotation {
   Bytes size;
-  std::vector<std::string> warnings;
+  Words warnings;
 };
 
-std::map<std::string, Rotation> rotations() {
+/// Of the host and the ranks, the same for all cells.
+struct Surroundings {
+  Communicator* ranks;
+  Words warnings;
+  std::map<std::string, Rotation> rotations;  ///< by the value of "cache"
+};
+
+Surroundings look_around(Communicator& ranks) {
   const Bytes last_level = backend::last_level_cache();
-  return {{"hot", {}}, {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}};
+  return {&ranks,
+          backend::host_warnings(1, ranks.node_size()),
+          {{"", {}},  // of what sends nothing
+           {"hot", {}},
+           {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}}};
 }
 
 /// Axes that are the same for all cells of a run.
@@ -203,50 +54,82 @@ std::map<std::string, std::string> common_axes(const Communicator& ranks) {
           {"library", ranks.library()}};
 }
 
-Cell make_cell(const Context& context, Message message, const std::string& waiting,
-               const std::string& cache) {
-  Cell cell;
-  cell.axes = common_axes(*context.communicator);
-  cell.axes["collective"] = message.collective;
-  cell.axes["bytes"] = std::to_string(message.elements * sizeof(float));
-  cell.axes["waiting"] = waiting;
-  cell.axes["cache"] = cache;
-  cell.measure = [message = std::move(message)](const Sampler& sampler) {
-    return measure(message, sampler);
+Message message_of(const std::map<std::string, std::string>& axes) {
+  const auto value = [&](const std::string& axis) {
+    const auto found = axes.find(axis);
+    return found == axes.end() ? std::string() : found->second;
   };
+  Message message;
+  message.collective = value("collective");
+  if (axes.contains("bytes")) message.bytes = std::stoull(value("bytes"));
+  if (axes.contains("dtype")) message.type = named(backend::element_types, value("dtype"));
+  if (axes.contains("op")) message.op = named(backend::reductions, value("op"));
+  if (axes.contains("mode")) message.mode = named(backend::modes, value("mode"));
+  if (value("in_place") == "no") message.placement = Placement::out_of_place;
+  return message;
+}
+
+Cell make_cell(std::map<std::string, std::string> axes, const Rotation& rotation,
+               const Words& warnings) {
+  std::erase_if(axes, [](const auto& axis) { return axis.second.empty(); });
+  const Message message = message_of(axes);
+  if (sends_windows(message.collective)) axes["window"] = std::to_string(window(message.bytes));
+  MessageConditions conditions{
+      .waiting = axes.at("waiting") == "spin" ? backend::Waiting::spin : backend::Waiting::sleep,
+      .rotation = rotation.size,
+      .warnings = warnings};
+  conditions.warnings.insert(conditions.warnings.end(), rotation.warnings.begin(),
+                             rotation.warnings.end());
+  Cell cell;
+  cell.measure = [message, conditions = std::move(conditions)](const Sampler& sampler) {
+    return measure_traffic(message, conditions, sampler);
+  };
+  cell.axes = std::move(axes);
   return cell;
 }
 
-Cell make_empty_cell(const Context& context, const std::string& collective) {
+Cell make_empty_cell(const Communicator& alone, const std::string& collective) {
   Cell cell;
-  cell.axes = common_axes(*context.communicator);
+  cell.axes = common_axes(alone);
   cell.axes["collective"] = collective;
   cell.axes.emplace("bytes", "0");
   cell.measure = [collective](const Sampler&) { return nothing_to_send(collective); };
   return cell;
 }
 
+void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choices& chosen,
+               const std::string& collective, const std::string& dtype) {
+  const Communicator& ranks = *around.ranks;
+  for (const auto& [bytes, op, mode, placement, waiting, cache] : combinations(
+           sizes_for(collective, chosen, dtype, ranks.size()),
+           values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
+           values_for("in_place", collective, chosen.placements), chosen.waitings,
+           values_for("cache", collective, chosen.caches))) {
+    auto axes = common_axes(ranks);
+    axes["collective"] = collective;
+    axes["bytes"] = bytes == 0 ? std::string() : std::to_string(bytes);
+    axes["dtype"] = dtype;
+    axes["op"] = op;
+    axes["mode"] = mode;
+    axes["in_place"] = placement;
+    axes["waiting"] = waiting;
+    axes["cache"] = cache;
+    cells.push_back(make_cell(std::move(axes), around.rotations.at(cache), around.warnings));
+  }
+}
+
 std::vector<Cell> make_cells(Context& context) {
-  const auto collectives = choices(context, "collectives", {"all_reduce", "sendrecv"});
-  const auto sizes = message_sizes(context.list("sizes"), context.list("networks"));
-  const auto waitings = choices(context, "waiting", {"spin", "sleep"});
-  const auto caches = choices(context, "cache", {"cold", "hot"});
-  const auto warnings = backend::host_warnings(1, context.communicator->node_size());
-  const auto rotation_of = rotations();
+  const Choices chosen = read_choices(context);
+  const Surroundings around = look_around(*context.communicator);
+  const int ranks = around.ranks->size();
   std::vector<Cell> cells;
-  for (const std::string& collective : collectives) {
-    if (context.communicator->size() == 1) {
-      cells.push_back(make_empty_cell(context, collective));
-      continue;
+  for (const std::string& collective : chosen.collectives) {
+    for (const std::string& dtype : values_for("dtype", collective, chosen.dtypes)) {
+      // Wrong sizes are refused, also by a rank alone.
+      static_cast<void>(sizes_for(collective, chosen, dtype, ranks));
+      if (ranks > 1) add_cells(cells, around, chosen, collective, dtype);
     }
-    for (const auto& [bytes, waiting, cache] : combinations(sizes, waitings, caches)) {
-      const Rotation& rotation = rotation_of.at(cache);
-      Message message{collective, static_cast<std::size_t>(bytes) / sizeof(float),
-                      waiting == "spin" ? Waiting::spin : Waiting::sleep, rotation.size, warnings};
-      message.warnings.insert(message.warnings.end(), rotation.warnings.begin(),
-                              rotation.warnings.end());
-      cells.push_back(make_cell(context, message, waiting, cache));
-    }
+    if (ranks == 1) cells.push_back(make_empty_cell(*around.ranks, collective));
   }
   return cells;
 }
@@ -255,16 +138,28 @@ std::vector<Cell> make_cells(Context& context) {
 
 extern const Benchmark comm{
     .name = "comm",
-    .doc = "all-reduce and ping-pong between ranks that do nothing else",
+    .doc = "collectives, and messages between two ranks, while nothing else is done",
     .axes =
         {
-            {"collectives", "all_reduce; sendrecv: half a ping-pong of rank 0 and the last rank",
+            {"collectives",
+             "all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all, barrier; "
+             "between rank 0 and the last rank: sendrecv (half a ping-pong), bandwidth (many "
+             "messages at once), bidirectional (the same both ways)",
              "all_reduce"},
             {"sizes",
-             "powers (4 B to 64 MiB), neighbours (of those, one f32 more or less), gradients (the "
-             "messages of --networks), or sizes such as 64KiB",
+             "powers (4 B to 64 MiB), neighbours (of those, one element more or less), large (128 "
+             "MiB to 1 GiB), gradients (the messages of --networks), or sizes such as 64KiB; of "
+             "all_gather, reduce_scatter and all_to_all that of all blocks, rounded up to equal "
+             "ones",
              "powers,neighbours,gradients"},
             {"networks", "whose gradients are sent", "alexnet,googlenet,resnet50"},
+            {"dtype", "of the elements: f32, f64, bf16, f16, i32, i64, u8", "f32"},
+            {"op", "of the collectives that reduce: sum, max, min", "sum"},
+            {"mode",
+             "of the collectives: blocking, nonblocking (started and waited for) or persistent "
+             "(the same, prepared before)",
+             "blocking"},
+            {"in_place", "yes: the result of a collective replaces what was given; no", "yes"},
             {"waiting",
              "how ranks meet before a sample: spin (they start together) or sleep (as in training: "
              "who wakes late keeps the others waiting)",
@@ -275,6 +170,7 @@ extern const Benchmark comm{
              "cold"},
         },
     .cells = make_cells,
+    .rows = Benchmark::Rows::messages,
 };
 
 }  // namespace dlscale::bench

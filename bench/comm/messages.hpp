@@ -3,15 +3,23 @@
 #include <string>
 #include <vector>
 
+#include "backend/comm/elements.hpp"
+
 namespace dlscale::bench {
 
-/// The sizes in bytes, sorted, each once, that `items` stand for:
-///   powers      every power of two from 4 B to 64 MiB
-///   neighbours  those, one f32 more and one less
+/// The sizes in bytes, sorted, each once, that `items` stand for, of messages of such elements:
+///   powers      every power of two from 4 B, or one element, to 64 MiB
+///   neighbours  those, one element more and one less
+///   large       128, 256, 512 MiB and 1 GiB
 ///   gradients   the messages of training `networks`: a layer's gradients, and buckets of them
-///   "64 KiB"    that size, a whole number of f32
+///   "64 KiB"    that size, a whole number of elements
 /// Throws ConfigError for anything else.
 std::vector<std::int64_t> message_sizes(const std::vector<std::string>& items,
-                                        const std::vector<std::string>& networks);
+                                        const std::vector<std::string>& networks,
+                                        backend::ElementType type = backend::ElementType::f32);
+
+/// The sizes, rounded up to equal blocks of whole elements for so many ranks, each once.
+std::vector<std::int64_t> in_equal_blocks(const std::vector<std::int64_t>& sizes, int ranks,
+                                          backend::ElementType type);
 
 }  // namespace dlscale::bench

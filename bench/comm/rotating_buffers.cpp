@@ -2,39 +2,54 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "core/error.hpp"
 
 namespace dlscale::bench {
 namespace {
 
-constexpr std::size_t line_elements = 64 / sizeof(float);
+constexpr std::size_t line_bytes = 64;
 
-std::size_t whole_lines(std::size_t elements) {
-  return (elements + line_elements - 1) / line_elements * line_elements;
+std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
 }
 
 std::size_t buffers_for(std::size_t stride, Bytes size) {
   if (size <= Bytes(0)) return 1;
-  const double bytes = static_cast<double>(stride * sizeof(float));
-  return static_cast<std::size_t>(std::ceil(size.si() / bytes)) + 1;
+  return static_cast<std::size_t>(std::ceil(size.si() / static_cast<double>(stride))) + 1;
+}
+
+/// The pattern over and over, in whole lines.
+std::vector<std::byte> lines_of(std::span<const std::byte> pattern) {
+  std::vector<std::byte> lines(std::lcm(line_bytes, pattern.size()));
+  for (std::size_t i = 0; i < lines.size(); ++i) lines[i] = pattern[i % pattern.size()];
+  return lines;
 }
 
 }  // namespace
 
-RotatingBuffers::RotatingBuffers(std::size_t elements, Bytes size)
-    : elements_(elements),
-      stride_(whole_lines(elements)),
+RotatingBuffers::RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size)
+    : bytes_(bytes),
+      stride_(whole_lines(bytes)),
       count_(buffers_for(stride_, size)),
-      memory_(std::make_unique_for_overwrite<float[]>(stride_ * count_)) {
-  EXPECT(elements >= 1);
+      line_(lines_of(pattern)),
+      memory_(std::make_unique_for_overwrite<std::byte[]>(stride_ * count_)) {
+  EXPECT(bytes >= 1 && !pattern.empty());
 }
 
-std::span<float> RotatingBuffers::next() {
-  if (turn_ == 0) std::fill_n(memory_.get(), stride_ * count_, 1.0F);
-  const std::span<float> buffer(memory_.get() + turn_ * stride_, elements_);
+std::span<std::byte> RotatingBuffers::next() {
+  if (turn_ == 0) fill();
+  const std::span<std::byte> buffer(memory_.get() + turn_ * stride_, bytes_);
   turn_ = (turn_ + 1) % count_;
   return buffer;
+}
+
+void RotatingBuffers::fill() {
+  const std::size_t all = stride_ * count_;
+  for (std::size_t at = 0; at < all; at += line_.size()) {
+    std::copy_n(line_.begin(), std::min(line_.size(), all - at), memory_.get() + at);
+  }
 }
 
 }  // namespace dlscale::bench

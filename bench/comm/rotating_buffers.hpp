@@ -2,29 +2,34 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "core/units.hpp"
 
 namespace dlscale::bench {
 
-/// Messages of one size. In training a gradient was written long before it travels, or has never
-/// been in the cache of the core that sends it: buffers taken in turn are as cold. A single buffer
-/// is hot.
+/// Memory for messages of one size. In training a gradient was written long before it travels, or
+/// has never been in the cache of the core that sends it: buffers taken in turn are as cold. A
+/// single buffer is hot.
 class RotatingBuffers {
  public:
-  /// One buffer if `size` is zero, else as many as fill it: flush_size() for cold ones.
-  RotatingBuffers(std::size_t elements, Bytes size);
-  /// The next buffer, filled with ones. When all had their turn all are filled anew, in the same
-  /// order, so that the next to be used is the one touched longest ago.
-  std::span<float> next();
+  /// One buffer of `bytes` if `size` is zero, else as many as fill it: flush_size() for cold ones.
+  /// `pattern`, of at least a byte, fills them again and again.
+  RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size);
+  /// The next buffer, filled. When all had their turn all are filled anew, in the same order, so
+  /// that the next to be used is the one touched longest ago.
+  std::span<std::byte> next();
   [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
-  std::size_t elements_;
+  void fill();
+
+  std::size_t bytes_;
   std::size_t stride_;
   std::size_t count_;
   std::size_t turn_ = 0;
-  std::unique_ptr<float[]> memory_;
+  std::vector<std::byte> line_;  ///< of cache, or several, filled with the pattern
+  std::unique_ptr<std::byte[]> memory_;
 };
 
 }  // namespace dlscale::bench

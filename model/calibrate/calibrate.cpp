@@ -227,10 +227,18 @@ void check_one_library(const Group& group) {
       fmt::join(libraries, ", ")));
 }
 
+/// Without messages of other elements, operators, modes or algorithms than training's.
+Group of_training(const Group& all) {
+  Group kept;
+  std::ranges::copy_if(all, std::back_inserter(kept),
+                       [](const Sourced& one) { return is_sent_as_in_training(*one.measurement); });
+  return kept;
+}
+
 std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOptions& options) {
   check_one_library(all);
-  const Group chosen =
-      in_condition(all, "cache", options.message_cache, "bench comm", "--message-cache");
+  const Group chosen = in_condition(of_training(all), "cache", options.message_cache, "bench comm",
+                                    "--message-cache");
   std::vector<CollectiveFit> fits;
   for (const auto& [key, group] :
        group_by(chosen, {"collective", "ranks", "ranks_on_node", "waiting"})) {

@@ -33,6 +33,7 @@ Json measurement_fields(const Measurement& measurement) {
   json["bytes_per_s"] = optional_quantity(derived.bytes);
   json["algbw_bytes_per_s"] = optional_quantity(derived.algbw);
   json["busbw_bytes_per_s"] = optional_quantity(derived.busbw);
+  json["wirebw_bytes_per_s"] = optional_quantity(derived.wirebw);
   json["max_relative_error"] = optional_number(measurement.max_relative_error);
   json["implementation"] = measurement.implementation;
   json["warnings"] = measurement.warnings;

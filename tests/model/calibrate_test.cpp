@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "tests/model/synthetic.hpp"
@@ -207,6 +210,29 @@ TEST_F(Calibrated, NeverMixesWhereMessagesAndPicturesComeFrom) {
       calibrate(two_workers(), mixed, {.message_cache = "hot", .source = "storage"});
   EXPECT_NEAR(other.collectives.front().time(Bytes(1e6)).si(), 1, 1e-9);
   EXPECT_EQ(other.loaders.front().read.value.si(), 1);
+}
+
+TEST_F(Calibrated, NeverMixesOtherMessagesThanThoseOfTraining) {
+  const std::array<std::pair<const char*, const char*>, 5> others{{{"dtype", "bf16"},
+                                                                   {"op", "max"},
+                                                                   {"mode", "persistent"},
+                                                                   {"in_place", "no"},
+                                                                   {"algorithm", "ring"}}};
+  auto mixed = results_;
+  for (const Measurement& measured : results_[1].measurements) {
+    if (measured.benchmark != "comm") continue;
+    for (const auto& [axis, value] : others) {
+      Measurement m = measured;
+      m.axes[axis] = value;
+      m.series["time"] = make_series("s", {std::vector<double>(9, 1.0)});
+      mixed[1].measurements.push_back(m);
+    }
+    Measurement barrier = measured;
+    barrier.axes["collective"] = "barrier";
+    barrier.axes.erase("bytes");
+    mixed[1].measurements.push_back(barrier);
+  }
+  EXPECT_EQ(machine_json(calibrate(two_workers(), mixed)), machine_json(machine_));
 }
 
 TEST_F(Calibrated, KeepsWaysOfWaitingApart) {

@@ -402,6 +402,28 @@ TEST(MeasuredRuns, KeyOfAProductOrUpdateTakesAMissingAxisForWhatWasMeasuredThen)
   }
 }
 
+TEST(MeasuredRuns, KeyOfAMessageTakesMissingAxesForWhatWasMeasuredThen) {
+  Measurement older;
+  older.benchmark = "comm";
+  older.axes = {{"collective", "all_reduce"}, {"bytes", "64"}};
+  Measurement now = older;
+  now.axes.insert({{"dtype", "f32"},
+                   {"op", "sum"},
+                   {"mode", "blocking"},
+                   {"in_place", "yes"},
+                   {"algorithm", "library"}});
+  EXPECT_EQ(key_without(older, {}), key_without(now, {}));
+  for (const char* axis : {"dtype", "op", "mode", "in_place", "algorithm"}) {
+    Measurement other = now;
+    other.axes[axis] = "other";
+    EXPECT_NE(key_without(older, {}), key_without(other, {})) << axis;
+  }
+  older.axes["collective"] = "sendrecv";
+  now = older;
+  now.axes["dtype"] = "f32";
+  EXPECT_EQ(key_without(older, {}), key_without(now, {}));
+}
+
 TEST(MeasuredRuns, TakeAMissingPlaceToNormaliseForTheHost) {
   const auto normalised = [](int repeat, const char* where) {
     Measurement measurement = e2e({"alexnet", 2, Schedule::wait_free, repeat}, PhaseTimes{});

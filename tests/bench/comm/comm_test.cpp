@@ -61,6 +61,94 @@ TEST(BenchComm, MeasuresEveryCellOnEveryRank) {
   }
 }
 
+const Values everything = {
+    {"collectives",
+     "all_reduce,reduce,broadcast,all_gather,reduce_scatter,all_to_all,sendrecv,bandwidth,"
+     "bidirectional,barrier"},
+    {"sizes", "24B,4KiB"},
+    {"dtype", "f32,f64,bf16,f16,i32,i64,u8"},
+    {"op", "sum,max,min"},
+    {"mode", "blocking,nonblocking,persistent"},
+    {"in_place", "yes,no"},
+    {"cache", "hot"}};
+
+/// What is not measured needs a reason that is none of ours.
+void expect_measured(const Cell& cell, const Measurement& measurement) {
+  std::string axes;
+  for (const auto& [axis, value] : cell.axes) axes += axis + "=" + value + " ";
+  EXPECT_TRUE(measurement.status == Status::ok || measurement.status == Status::unstable)
+      << axes << measurement.reason;
+}
+
+std::string axis_of(const Cell& cell, const std::string& name) {
+  const auto found = cell.axes.find(name);
+  return found == cell.axes.end() ? "" : found->second;
+}
+
+TEST(BenchComm, MeasuresEveryCollectiveTypeOperatorAndMode) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(3, [](Communicator& ranks) {
+    std::map<std::string, int> cells;
+    for_each_measurement(ranks, everything, [&](const Cell& cell, const Measurement& measurement) {
+      expect_measured(cell, measurement);
+      ++cells[cell.axes.at("collective")];
+    });
+    const int each = 2 * 7;  // sizes and types
+    const std::map<std::string, int> expected{{"all_reduce", each * 3 * 3 * 2},
+                                              {"reduce", each * 3 * 3 * 2},
+                                              {"reduce_scatter", each * 3 * 3 * 2},
+                                              {"broadcast", each * 3},
+                                              {"all_gather", each * 3 * 2},
+                                              {"all_to_all", each * 3 * 2},
+                                              {"sendrecv", each},
+                                              {"bandwidth", each},
+                                              {"bidirectional", each},
+                                              {"barrier", 1}};
+    EXPECT_EQ(cells, expected);
+  });
+}
+
+TEST(BenchComm, MeasuresEveryCollectiveOfALauncher) {
+  backend::Processes::run([](Communicator& ranks) {
+    if (ranks.size() == 1) return;
+    Values fewer = everything;
+    fewer["dtype"] = "f32,bf16";
+    fewer["sizes"] = "4KiB";
+    for_each_measurement(ranks, fewer, expect_measured);
+  });
+}
+
+TEST(BenchComm, GivesRowsTheAxesThatConcernThem) {
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    Context context =
+        make_context(comm_benchmark(),
+                     {{"collectives", everything.at("collectives")}, {"sizes", "4KiB"}}, ranks);
+    for (const Cell& cell : comm_benchmark().cells(context)) {
+      const std::string name = cell.axes.at("collective");
+      const bool reduces = name == "all_reduce" || name == "reduce" || name == "reduce_scatter";
+      const bool windows = name == "bandwidth" || name == "bidirectional";
+      EXPECT_EQ(axis_of(cell, "op"), reduces ? "sum" : "") << name;
+      EXPECT_EQ(axis_of(cell, "window"), windows ? "64" : "") << name;
+      EXPECT_EQ(axis_of(cell, "bytes"), name == "barrier" ? "" : "4096") << name;
+      EXPECT_EQ(axis_of(cell, "dtype"), name == "barrier" ? "" : "f32") << name;
+      const bool has_sides = reduces || name == "all_gather" || name == "all_to_all";
+      EXPECT_EQ(axis_of(cell, "in_place"), has_sides ? "yes" : "") << name;
+      EXPECT_EQ(axis_of(cell, "mode"), has_sides || name == "broadcast" ? "blocking" : "") << name;
+    }
+  });
+}
+
+TEST(BenchComm, SaysWhatItMovedOfBlocks) {
+  backend::run_on_threads(3, [](Communicator& ranks) {
+    for_each_measurement(ranks,
+                         {{"collectives", "all_gather"}, {"sizes", "4KiB"}, {"cache", "hot"}},
+                         [](const Cell& cell, const Measurement& measurement) {
+                           EXPECT_EQ(cell.axes.at("bytes"), "4104");  // 3 blocks of 342 f32
+                           EXPECT_EQ(measurement.work.value().bytes.si(), 4104);
+                         });
+  });
+}
+
 TEST(BenchComm, MeasuresFromColdBuffersByDefault) {
   backend::run_on_threads(2, [](Communicator& ranks) {
     for_each_measurement(ranks, {{"sizes", "4KiB"}}, [&](const Cell& cell, const Measurement& m) {
@@ -121,6 +209,13 @@ class WrongCommunicator : public Communicator {
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
     right_->all_gather(mine, all);
   }
+  void exchange(std::span<const backend::Outgoing> out,
+                std::span<const backend::Incoming> in) override {
+    right_->exchange(out, in);
+    if (!in.empty()) in.back().data.back() ^= std::byte{1};
+  }
+  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
+      const backend::CollectiveCall& call, backend::Mode mode) override;
   void barrier() override { right_->barrier(); }
   void meet(backend::Waiting waiting) override { right_->meet(waiting); }
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override { return right_->duplicate(); }
@@ -129,10 +224,39 @@ class WrongCommunicator : public Communicator {
   Communicator* right_;
 };
 
+/// One that spoils what a rank gets.
+class Spoiled : public backend::PreparedCollective {
+ public:
+  Spoiled(std::unique_ptr<backend::PreparedCollective> right, std::span<std::byte> result)
+      : right_(std::move(right)), result_(result) {}
+  void start() override { right_->start(); }
+  void wait() override {
+    right_->wait();
+    if (!result_.empty()) result_[result_.size() / 2] ^= std::byte{1};
+  }
+
+ private:
+  std::unique_ptr<backend::PreparedCollective> right_;
+  std::span<std::byte> result_;
+};
+
+std::unique_ptr<backend::PreparedCollective> WrongCommunicator::prepare(
+    const backend::CollectiveCall& call, backend::Mode mode) {
+  // The root, where only that one gets something.
+  const bool spoils = rank() == 0;
+  return std::make_unique<Spoiled>(right_->prepare(call, mode),
+                                   spoils ? call.to : std::span<std::byte>());
+}
+
 TEST(BenchComm, PrintsNoTimeForAWrongResult) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   backend::run_on_threads(3, [](Communicator& ranks) {
     WrongCommunicator wrong(ranks);
-    for_each_measurement(wrong, small, [](const Cell&, const Measurement& measurement) {
+    Values wrongly = everything;
+    wrongly["collectives"] =
+        "all_reduce,reduce,broadcast,all_gather,reduce_scatter,all_to_all,sendrecv,bandwidth,"
+        "bidirectional";
+    for_each_measurement(wrong, wrongly, [](const Cell&, const Measurement& measurement) {
       EXPECT_EQ(measurement.status, Status::wrong);
       EXPECT_TRUE(measurement.series.empty());
       EXPECT_THAT(measurement.reason, HasSubstr("rank"));
@@ -142,13 +266,50 @@ TEST(BenchComm, PrintsNoTimeForAWrongResult) {
 
 TEST(BenchComm, RefusesUnknownChoices) {
   backend::run_on_threads(1, [](Communicator& ranks) {
-    for (const auto& [axis, value] : Values{{"collectives", "all_to_all"},
+    for (const auto& [axis, value] : Values{{"collectives", "all_to_none"},
                                             {"waiting", "nap"},
                                             {"cache", "warm"},
+                                            {"dtype", "f8"},
+                                            {"op", "mean"},
+                                            {"mode", "eager"},
+                                            {"in_place", "maybe"},
                                             {"sizes", "64"}}) {
       Context context = make_context(comm_benchmark(), {{axis, value}}, ranks);
       EXPECT_THROW(comm_benchmark().cells(context), ConfigError) << axis;
     }
+  });
+}
+
+TEST(BenchComm, RefusesSizesThatAreNoWholeElements) {
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    for (const char* size : {"0 B", "12 B", "2 B"}) {
+      Context context = make_context(comm_benchmark(), {{"sizes", size}, {"dtype", "f64"}}, ranks);
+      EXPECT_THROW(comm_benchmark().cells(context), ConfigError) << size;
+    }
+  });
+}
+
+TEST(BenchComm, RefusesOptionsWithoutEffect) {
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    const auto complaint = [&](const std::string& collectives, const Values& given) -> std::string {
+      Values values = given;
+      values["collectives"] = collectives;
+      Context context = make_context(comm_benchmark(), values, ranks);
+      try {
+        static_cast<void>(comm_benchmark().cells(context));
+      } catch (const ConfigError& error) {
+        return error.what();
+      }
+      return "";
+    };
+    EXPECT_THAT(complaint("broadcast,sendrecv", {{"op", "max"}}),
+                HasSubstr("--op has no effect on broadcast, sendrecv"));
+    EXPECT_THAT(complaint("broadcast", {{"in_place", "no"}}),
+                HasSubstr("--in-place has no effect"));
+    EXPECT_THAT(complaint("sendrecv", {{"mode", "persistent"}}), HasSubstr("--mode has no effect"));
+    EXPECT_THAT(complaint("barrier", {{"dtype", "f64"}}), HasSubstr("--dtype has no effect"));
+    EXPECT_THAT(complaint("barrier", {{"sizes", "4B"}}), HasSubstr("--sizes has no effect"));
+    EXPECT_EQ(complaint("broadcast,reduce", {{"op", "max"}, {"sizes", "4B"}}), "");
   });
 }
 

@@ -1,0 +1,50 @@
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/benchmark.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+
+using Words = std::vector<std::string>;
+
+/// What the axes say, checked.
+struct Choices {
+  Words collectives;
+  Words sizes;
+  Words networks;
+  Words dtypes;
+  Words ops;
+  Words modes;
+  Words placements;
+  Words waitings;
+  Words caches;
+};
+
+/// Throws ConfigError for words that mean nothing, and for options that have no effect on any of
+/// the collectives.
+Choices read_choices(const Context& context);
+
+/// Whether an axis means something for a collective or pattern.
+bool concerns(std::string_view axis, std::string_view collective);
+
+/// The values of an axis for a collective: none but an empty one where it means nothing.
+Words values_for(std::string_view axis, const std::string& collective, const Words& values);
+
+/// Bytes of messages of such elements; {0} of a barrier. Throws ConfigError.
+std::vector<std::int64_t> sizes_for(const std::string& collective, const Choices& chosen,
+                                    const std::string& dtype, int ranks);
+
+/// The value of that name, which is one of them.
+template <class All>
+auto named(const All& all, std::string_view name) {
+  for (const auto each : all) {
+    if (to_string(each) == name) return each;
+  }
+  fail_expectation("a name that was checked");
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,144 @@
+#include <algorithm>
+
+#include "bench/comm/traffic.hpp"
+#include "bench/timed.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Collective;
+using backend::CollectiveCall;
+using backend::Communicator;
+
+constexpr std::size_t line_bytes = 64;
+
+std::size_t whole_lines(std::size_t bytes) {
+  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+}
+
+TestNumbers numbers_for(Collective collective, const Message& message, int ranks) {
+  return backend::reduces(collective) ? TestNumbers(message.type, message.op, ranks)
+                                      : TestNumbers(message.type);
+}
+
+class CollectiveTraffic : public Traffic {
+ public:
+  CollectiveTraffic(Communicator& ranks, Collective collective, const Message& message)
+      : ranks_(&ranks),
+        collective_(collective),
+        message_(message),
+        sides_(backend::sides(collective, message.bytes, ranks.size())),
+        numbers_(numbers_for(collective, message, ranks.size())) {}
+
+  [[nodiscard]] std::size_t memory() const override {
+    return one_block() ? std::max(sides_.from, sides_.to) : whole_lines(sides_.from) + sides_.to;
+  }
+
+  void write_numbers(std::span<std::byte> memory) const override {
+    std::ranges::fill(memory, std::byte{0xFF});
+    const bool has_one_side = collective_ == Collective::broadcast;
+    numbers_.write(ranks_->rank(), 0, has_one_side ? memory : from(memory));
+  }
+
+  void use(std::span<std::byte> memory) override {
+    if (memory.data() == used_) return;
+    prepared_.reset();
+    prepared_ = ranks_->prepare(call(memory), message_.mode);
+    used_ = memory.data();
+  }
+
+  Seconds once() override {
+    return timed([&] {
+      prepared_->start();
+      prepared_->wait();
+    });
+  }
+
+  [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
+    const std::span<const std::byte> result = memory.subspan(to_offset(), sides_.to);
+    switch (collective_) {
+      case Collective::all_reduce:
+        return numbers_.compare_reduced(0, result);
+      case Collective::reduce:
+        return ranks_->rank() == root ? numbers_.compare_reduced(0, result) : Mismatch{};
+      case Collective::broadcast:
+        return numbers_.compare(root, 0, result);
+      case Collective::all_gather:
+        return compare_blocks(result, 0);
+      case Collective::reduce_scatter:
+        return numbers_.compare_reduced(own_elements(), result);
+      case Collective::all_to_all:
+        return compare_blocks(result, own_elements());
+    }
+    fail_expectation("a known Collective");
+  }
+
+  [[nodiscard]] std::optional<Bytes> bytes_moved() const override {
+    return Bytes(static_cast<double>(message_.bytes));
+  }
+
+  [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
+
+ private:
+  static constexpr Rank root = 0;
+
+  [[nodiscard]] bool one_block() const {
+    return message_.placement == Placement::in_place || collective_ == Collective::broadcast;
+  }
+
+  [[nodiscard]] std::size_t block() const {
+    return message_.bytes / static_cast<std::size_t>(ranks_->size());
+  }
+
+  /// Where this rank's block begins in the message.
+  [[nodiscard]] std::size_t own_elements() const {
+    return block() * static_cast<std::size_t>(ranks_->rank()) / size_of(message_.type);
+  }
+
+  [[nodiscard]] std::size_t to_offset() const { return one_block() ? 0 : whole_lines(sides_.from); }
+
+  [[nodiscard]] std::span<std::byte> from(std::span<std::byte> memory) const {
+    const bool inside = one_block() && collective_ == Collective::all_gather;
+    const std::size_t own = inside ? block() * static_cast<std::size_t>(ranks_->rank()) : 0;
+    return memory.subspan(own, sides_.from);
+  }
+
+  [[nodiscard]] CollectiveCall call(std::span<std::byte> memory) const {
+    return {.collective = collective_,
+            .type = message_.type,
+            .op = message_.op,
+            .root = root,
+            .from = from(memory),
+            .to = memory.subspan(to_offset(), sides_.to)};
+  }
+
+  /// Block i came from rank i, and began there at element `first`.
+  [[nodiscard]] Mismatch compare_blocks(std::span<const std::byte> result,
+                                        std::size_t first) const {
+    Mismatch found;
+    for (Rank rank = 0; rank < ranks_->size(); ++rank) {
+      const std::size_t offset = block() * static_cast<std::size_t>(rank);
+      found = join(found, numbers_.compare(rank, first, result.subspan(offset, block())),
+                   offset / size_of(message_.type));
+    }
+    return found;
+  }
+
+  Communicator* ranks_;
+  Collective collective_;
+  Message message_;
+  backend::Sides sides_;
+  TestNumbers numbers_;
+  const std::byte* used_ = nullptr;
+  std::unique_ptr<backend::PreparedCollective> prepared_;
+};
+
+}  // namespace
+
+std::unique_ptr<Traffic> make_collective_traffic(Communicator& ranks, Collective collective,
+                                                 const Message& message) {
+  return std::make_unique<CollectiveTraffic>(ranks, collective, message);
+}
+
+}  // namespace dlscale::bench

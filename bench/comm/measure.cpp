@@ -1,0 +1,112 @@
+#include "bench/comm/measure.hpp"
+
+#include <optional>
+
+#include "bench/comm/rotating_buffers.hpp"
+#include "bench/comm/stragglers.hpp"
+#include "bench/conv/finding.hpp"
+#include "bench/together.hpp"
+#include "bench/unsupported.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Communicator;
+
+/// The numbers that are checked are gone before the buffers come, of which the last begins within
+/// the rotation.
+Bytes memory_of(const Traffic& traffic, Bytes rotation) {
+  const Bytes one(static_cast<double>(traffic.memory()));
+  return rotation > Bytes(0) ? rotation + 2 * one : one;
+}
+
+Mismatch check(Traffic& traffic, Communicator& ranks) {
+  std::vector<std::byte> memory;
+  together(ranks, [&] {
+    memory.resize(traffic.memory());
+    traffic.write_numbers(memory);
+  });
+  traffic.use(memory);
+  static_cast<void>(traffic.once());
+  return traffic.compare(memory);
+}
+
+/// Ones, of which sums stay small.
+std::vector<std::byte> one(backend::ElementType type) {
+  std::vector<std::byte> bytes(size_of(type));
+  write_element(type, 1, bytes.data());
+  return bytes;
+}
+
+Measurement take_samples(Traffic& traffic, const Message& message,
+                         const MessageConditions& conditions, const Sampler& sampler) {
+  std::optional<RotatingBuffers> buffers;
+  together(sampler.communicator(),
+           [&] { buffers.emplace(traffic.memory(), one(message.type), conditions.rotation); });
+  // Nothing of this throws but the communicator.
+  return sampler.sample({.set_up = [&] { traffic.use(buffers->next()); },
+                         .meeting = conditions.waiting,
+                         .once = [&] { return traffic.once(); }});
+}
+
+/// Whether all ranks do the same, so that one that is always last is slow itself.
+bool is_symmetric(const Message& message) {
+  const auto collective = collective_named(message.collective);
+  return collective && *collective != backend::Collective::reduce &&
+         *collective != backend::Collective::broadcast;
+}
+
+void add_stragglers(Measurement& measurement, const Message& message) {
+  const auto time = measurement.series.find("time");
+  if (time == measurement.series.end() || !is_symmetric(message)) return;
+  for (std::string& warning : straggler_warnings(time->second.samples)) {
+    measurement.warnings.push_back(std::move(warning));
+  }
+}
+
+Measurement wrong(const std::string& reason) {
+  Measurement measurement;
+  measurement.status = Status::wrong;
+  measurement.reason = reason;
+  return measurement;
+}
+
+Measurement check_and_sample(Traffic& traffic, const Message& message,
+                             const MessageConditions& conditions, const Sampler& sampler) {
+  Communicator& ranks = sampler.communicator();
+  together(ranks, [&] {
+    expect_host_memory("its buffers", memory_of(traffic, conditions.rotation), ranks.node_size());
+  });
+  const std::string verdict = shared_verdict(ranks, check(traffic, ranks));
+  if (!verdict.empty()) return wrong(verdict);
+  Measurement measurement = take_samples(traffic, message, conditions, sampler);
+  if (const auto bytes = traffic.bytes_moved()) {
+    measurement.max_relative_error = 0.0;
+    measurement.work = {Flops(0), *bytes};
+  }
+  add_stragglers(measurement, message);
+  return measurement;
+}
+
+}  // namespace
+
+Measurement measure_traffic(const Message& message, const MessageConditions& conditions,
+                            const Sampler& sampler) {
+  Communicator& ranks = sampler.communicator();
+  Measurement measurement;
+  std::string implementation = ranks.library();
+  try {
+    const std::unique_ptr<Traffic> traffic = make_traffic(ranks, message);
+    implementation = traffic->implementation();
+    measurement = check_and_sample(*traffic, message, conditions, sampler);
+  } catch (const Unsupported& error) {
+    measurement = unsupported(error);
+  }
+  measurement.implementation = implementation;
+  measurement.warnings.insert(measurement.warnings.end(), conditions.warnings.begin(),
+                              conditions.warnings.end());
+  return measurement;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,181 @@
+#include <algorithm>
+#include <array>
+
+#include "bench/comm/traffic.hpp"
+#include "bench/timed.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Communicator;
+using backend::Incoming;
+using backend::Outgoing;
+
+constexpr int tag = 1;
+
+/// Between rank 0 and the last rank, which in a run over several nodes is on another one.
+class PairTraffic : public Traffic {
+ public:
+  PairTraffic(Communicator& ranks, const Message& message)
+      : ranks_(&ranks), message_(message), numbers_(message.type) {}
+
+  void use(std::span<std::byte> memory) override { used_ = memory; }
+
+  [[nodiscard]] std::optional<Bytes> bytes_moved() const override {
+    return Bytes(static_cast<double>(message_.bytes));
+  }
+
+  [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
+
+ protected:
+  [[nodiscard]] Communicator& ranks() const { return *ranks_; }
+  [[nodiscard]] std::size_t bytes() const { return message_.bytes; }
+  [[nodiscard]] std::span<std::byte> used() const { return used_; }
+  [[nodiscard]] const TestNumbers& numbers() const { return numbers_; }
+  [[nodiscard]] std::size_t element() const { return size_of(message_.type); }
+  [[nodiscard]] Rank last() const { return ranks_->size() - 1; }
+  [[nodiscard]] bool is_first() const { return ranks_->rank() == 0; }
+  [[nodiscard]] bool is_last() const { return ranks_->rank() == last(); }
+  [[nodiscard]] bool takes_part() const { return is_first() || is_last(); }
+  /// The other one of the two.
+  [[nodiscard]] Rank peer() const { return is_first() ? last() : 0; }
+
+ private:
+  Communicator* ranks_;
+  Message message_;
+  TestNumbers numbers_;
+  std::span<std::byte> used_;
+};
+
+/// There and back; half of that is the time.
+class PingPong : public PairTraffic {
+ public:
+  using PairTraffic::PairTraffic;
+
+  [[nodiscard]] std::size_t memory() const override { return bytes(); }
+
+  void write_numbers(std::span<std::byte> memory) const override {
+    numbers().write(ranks().rank(), 0, memory);
+  }
+
+  Seconds once() override {
+    return timed([&] {
+             if (is_first()) {
+               ranks().send(used(), peer(), tag);
+               ranks().receive(used(), peer(), tag);
+             } else if (is_last()) {
+               ranks().receive(used(), peer(), tag);
+               ranks().send(used(), peer(), tag);
+             }
+           }) /
+           2;
+  }
+
+  [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
+    return numbers().compare(is_last() ? 0 : ranks().rank(), 0, memory);
+  }
+};
+
+/// Many messages at once, each from and to memory of its own, and a byte back when all are there.
+class Window : public PairTraffic {
+ public:
+  enum class Direction { one, both };
+  Window(Communicator& ranks, const Message& message, Direction direction)
+      : PairTraffic(ranks, message), direction_(direction), messages_(window(message.bytes)) {}
+
+  [[nodiscard]] std::size_t memory() const override {
+    if (!takes_part()) return 1;
+    return messages_ * bytes() * (direction_ == Direction::both ? 2 : 1);
+  }
+
+  void write_numbers(std::span<std::byte> memory) const override {
+    std::ranges::fill(memory, std::byte{0xFF});
+    if (sends()) numbers().write(ranks().rank(), 0, memory.first(messages_ * bytes()));
+  }
+
+  void use(std::span<std::byte> memory) override {
+    PairTraffic::use(memory);
+    out_.clear();
+    in_.clear();
+    for (std::size_t i = 0; i < messages_; ++i) {
+      if (sends()) out_.push_back({memory.subspan(i * bytes(), bytes()), peer(), tag});
+      if (receives())
+        in_.push_back({memory.subspan(arrivals() + i * bytes(), bytes()), peer(), tag});
+    }
+  }
+
+  Seconds once() override {
+    const Seconds all = timed([&] {
+      ranks().exchange(out_, in_);
+      acknowledge();
+    });
+    return all / static_cast<double>(messages_);
+  }
+
+  [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
+    if (!receives()) return {};
+    return numbers().compare(peer(), 0, memory.subspan(arrivals(), messages_ * bytes()));
+  }
+
+ private:
+  [[nodiscard]] bool sends() const {
+    return is_first() || (is_last() && direction_ == Direction::both);
+  }
+  [[nodiscard]] bool receives() const {
+    return is_last() || (is_first() && direction_ == Direction::both);
+  }
+  [[nodiscard]] std::size_t arrivals() const {
+    return direction_ == Direction::both ? messages_ * bytes() : 0;
+  }
+
+  /// A sent message may still be under way: rank 0 waits until the last rank has all.
+  void acknowledge() {
+    std::array<std::byte, 1> word{};
+    if (is_first()) ranks().receive(word, peer(), tag);
+    if (is_last()) ranks().send(word, peer(), tag);
+  }
+
+  Direction direction_;
+  std::size_t messages_;
+  std::vector<Outgoing> out_;
+  std::vector<Incoming> in_;
+};
+
+class Barrier : public Traffic {
+ public:
+  explicit Barrier(Communicator& ranks) : ranks_(&ranks) {}
+  [[nodiscard]] std::size_t memory() const override { return 1; }  // none, but buffers hold some
+  void write_numbers(std::span<std::byte>) const override {}
+  void use(std::span<std::byte>) override {}
+  Seconds once() override {
+    return timed([&] { ranks_->barrier(); });
+  }
+  [[nodiscard]] Mismatch compare(std::span<const std::byte>) const override { return {}; }
+  [[nodiscard]] std::optional<Bytes> bytes_moved() const override { return std::nullopt; }
+  [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
+
+ private:
+  Communicator* ranks_;
+};
+
+}  // namespace
+
+std::size_t window(std::size_t message_bytes) {
+  constexpr std::size_t most_bytes = std::size_t{64} << 20U;
+  return std::clamp<std::size_t>(most_bytes / message_bytes, 2, 64);
+}
+
+std::unique_ptr<Traffic> make_pair_traffic(Communicator& ranks, const Message& message) {
+  if (message.collective == "sendrecv") return std::make_unique<PingPong>(ranks, message);
+  if (message.collective == "bandwidth") {
+    return std::make_unique<Window>(ranks, message, Window::Direction::one);
+  }
+  if (message.collective == "bidirectional") {
+    return std::make_unique<Window>(ranks, message, Window::Direction::both);
+  }
+  EXPECT(message.collective == "barrier");
+  return std::make_unique<Barrier>(ranks);
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,33 @@
+#include "bench/comm/traffic.hpp"
+
+namespace dlscale::bench {
+
+std::vector<std::string> traffic_names() {
+  std::vector<std::string> names;
+  for (const backend::Collective each : backend::all_collectives)
+    names.emplace_back(to_string(each));
+  for (const char* name : {"sendrecv", "bandwidth", "bidirectional", "barrier"}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+std::optional<backend::Collective> collective_named(std::string_view name) {
+  for (const backend::Collective each : backend::all_collectives) {
+    if (to_string(each) == name) return each;
+  }
+  return std::nullopt;
+}
+
+bool sends_windows(std::string_view name) {
+  return name == "bandwidth" || name == "bidirectional";
+}
+
+std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message) {
+  if (const auto collective = collective_named(message.collective)) {
+    return make_collective_traffic(ranks, *collective, message);
+  }
+  return make_pair_traffic(ranks, message);
+}
+
+}  // namespace dlscale::bench

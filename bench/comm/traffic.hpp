@@ -1,0 +1,73 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "bench/comm/test_numbers.hpp"
+#include "core/step.hpp"
+#include "core/units.hpp"
+
+namespace dlscale::bench {
+
+/// Where the result of a collective goes: elsewhere, or over what was given.
+enum class Placement { out_of_place, in_place };
+
+/// What the ranks of one cell do with messages of one size.
+struct Message {
+  std::string collective;  ///< or a pattern of messages between two ranks: traffic_names()
+  std::size_t bytes = 0;   ///< of a whole message, as core/bandwidths.hpp counts; 0 of a barrier
+  backend::ElementType type = backend::ElementType::f32;
+  backend::Reduction op = backend::Reduction::sum;
+  backend::Mode mode = backend::Mode::blocking;
+  Placement placement = Placement::in_place;
+};
+
+/// Traffic between the ranks of a communicator, which outlives it. All calls are made by all ranks.
+class Traffic {
+ public:
+  virtual ~Traffic() = default;
+  /// Bytes of memory that this rank works on at once, at least one.
+  [[nodiscard]] virtual std::size_t memory() const = 0;
+  /// Writes numbers of which the result is known. `memory` is of that size, here and below.
+  virtual void write_numbers(std::span<std::byte> memory) const = 0;
+  /// Before once(): the memory to work on from now on. Throws Unsupported, on all ranks alike, for
+  /// what the communicator does not offer.
+  virtual void use(std::span<std::byte> memory) = 0;
+  /// Does it. Returns the time on this rank for what bytes_moved() counts.
+  virtual Seconds once() = 0;
+  /// What is wrong with the result of write_numbers() and once().
+  [[nodiscard]] virtual Mismatch compare(std::span<const std::byte> memory) const = 0;
+  /// Nothing for a barrier.
+  [[nodiscard]] virtual std::optional<Bytes> bytes_moved() const = 0;
+  /// What does it, in words.
+  [[nodiscard]] virtual std::string implementation() const = 0;
+};
+
+/// The names of all collectives, and "sendrecv", "bandwidth", "bidirectional", "barrier".
+std::vector<std::string> traffic_names();
+
+/// The collective of that name, if it is one.
+std::optional<backend::Collective> collective_named(std::string_view name);
+
+/// Throws Unsupported, on all ranks alike, where no result could be told to be right.
+std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message);
+
+/// Whether that is "bandwidth" or "bidirectional".
+bool sends_windows(std::string_view name);
+
+/// Messages under way at once when bandwidth is measured: 64, as osu_bw has it, or as many as
+/// 64 MiB hold; at least two.
+std::size_t window(std::size_t message_bytes);
+
+/// Parts of make_traffic().
+std::unique_ptr<Traffic> make_collective_traffic(backend::Communicator& ranks,
+                                                 backend::Collective collective,
+                                                 const Message& message);
+std::unique_ptr<Traffic> make_pair_traffic(backend::Communicator& ranks, const Message& message);
+
+}  // namespace dlscale::bench
