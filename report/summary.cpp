@@ -157,6 +157,19 @@ std::vector<Cell> speedup_cells(const std::vector<model::Prediction>& curve,
   return cells;
 }
 
+/// What predictions on several full nodes take the links between them to be.
+std::string between_nodes(const Machine& machine) {
+  const Cluster& cluster = machine.cluster;
+  const bool measured = std::ranges::any_of(machine.collectives, [&](const auto& fit) {
+    return fit.ranks > fit.ranks_on_node && fit.ranks_on_node == cluster.devices_per_node;
+  });
+  if (measured) return "all-reduce was measured between nodes, and is extrapolated to more";
+  const LinkSpec& link = cluster.inter_node;
+  if (link.bandwidth.si() <= 0) return "links between nodes assumed as fast as within one";
+  return fmt::format("nodes joined by {} with {} start-up: assumed, not measured",
+                     to_text(link.bandwidth), to_text(link.latency));
+}
+
 }  // namespace
 
 Table worker_table(const Machine& machine) {
@@ -197,10 +210,9 @@ Table speedups_table(const ReportInput& input) {
   }
   const Cluster& cluster = input.machine.cluster;
   if (!ranks.empty() && *ranks.rbegin() > cluster.devices_per_node) {
-    table.notes.push_back(
-        fmt::format("{} workers a node; nodes joined by {} with {} start-up: assumed, not measured",
-                    cluster.devices_per_node, to_text(cluster.inter_node.bandwidth),
-                    to_text(cluster.inter_node.latency)));
+    table.notes.push_back(fmt::format("{} worker{} a node; {}", cluster.devices_per_node,
+                                      cluster.devices_per_node == 1 ? "" : "s",
+                                      between_nodes(input.machine)));
   }
   return table;
 }

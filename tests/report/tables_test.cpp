@@ -171,6 +171,27 @@ TEST(SpeedupsTable, HasAColumnForEachNumberOfRanks) {
   EXPECT_EQ(table.rows[1][column(table, "bound at 64 by")].text, "communication");
 }
 
+TEST(SpeedupsTable, SaysWhatLinksBetweenNodesAreTakenToBe) {
+  ReportInput input = samples::report_input();
+  Cluster& cluster = input.machine.cluster;
+  cluster.devices_per_node = 2;
+  cluster.inter_node.bandwidth = BytesPerSecond(1.25e9);
+  cluster.inter_node.latency = Seconds(50e-6);
+  input.machine.collectives.resize(1);
+  model::CollectiveFit& fit = input.machine.collectives.front();
+  fit.ranks = fit.ranks_on_node = 2;
+  const auto note = [&] { return speedups_table(input).notes.back(); };
+  EXPECT_EQ(note(),
+            "2 workers a node; nodes joined by 1.25 GB/s with 50.00 us start-up: assumed, not "
+            "measured");
+  cluster.inter_node = {};
+  EXPECT_EQ(note(), "2 workers a node; links between nodes assumed as fast as within one");
+  cluster.devices_per_node = 1;
+  fit.ranks_on_node = 1;
+  EXPECT_EQ(note(),
+            "1 worker a node; all-reduce was measured between nodes, and is extrapolated to more");
+}
+
 TEST(PredictionTable, HasARowForEveryNumberOfRanks) {
   const auto curve = samples::curve("alexnet");
   const Document document = prediction_document(curve);
