@@ -74,6 +74,12 @@ class Input(unittest.TestCase):
         self.refused(*WHOLE, "--bandwidth-of", "2=1", saying="--bandwidth-of 2")
         self.refused(*WHOLE, "--bandwidth-of", "2=0Gb/s", saying="from 1Mb/s")
 
+    def test_bursts(self):
+        for text in ("25000", "25 k", "-1B", "25kb"):
+            self.refused(*WHOLE, f"--burst={text}", saying="Write such as 25kB")
+        for text in ("0B", "12kB", "17MB"):
+            self.refused(*WHOLE, "--burst", text, saying="from 12112B")
+
     def test_times(self):
         for text in ("50", "us", "-5us", "1min"):
             self.refused(*WHOLE, f"--delay={text}", saying="Write such as 50us")

@@ -92,7 +92,7 @@ class Hosts(ClusterTest):
         ).splitlines()
         self.assertEqual(len(both), 2)
         for line in both:
-            self.assertRegex(line, "qdisc tbf .* rate 400Mbit ")
+            self.assertRegex(line, "qdisc tbf .* rate 400Mbit burst (19|20)[0-9]{3}b ")
 
     def test_cores_of_a_host_are_its_own(self):
         cores = len(os.sched_getaffinity(0))
@@ -141,7 +141,7 @@ class Hosts(ClusterTest):
         )
         self.assertRegex(
             text,
-            "2 hosts on one machine with cores .* 1Gb/s, 100Mb/s by tc tbf .* 25000, 6056 bytes",
+            "2 hosts on one machine with cores .* 1Gb/s, 100Mb/s by tc tbf .* 50000, 12112 bytes",
         )
 
 
