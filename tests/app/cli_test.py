@@ -254,6 +254,7 @@ class Cli(ProgramTest):
         candidates = [one for layer in limited["layers"] for one in layer["candidates"]]
         self.assertEqual({(one["workspace_basis"], one["fits"]) for one in candidates}, {("formula", False)})
         for refused, part in ((choose(workspace="64"), "--workspace"), (choose(threads=7), "7 threads"),
+                              (choose(cache="rotating"), "rotating caches"),
                               (choose(kernels=self.folder / "none.json"), "none.json"),
                               (choose(kernels=results[0]), "kernel models")):
             self.assertEqual(refused.returncode, 2, refused.stdout)
