@@ -45,7 +45,8 @@ TEST_F(Quiet, MachineIsMeasuredAtOnceAndTold) {
   machine.tell(row);
   EXPECT_EQ(row.status, Status::ok);
   EXPECT_TRUE(row.warnings.empty());
-  EXPECT_EQ(row.at("witness").samples, (std::vector<std::vector<double>>{{1.05e-3, 1.02e-3}}));
+  EXPECT_EQ(row.at("witness").samples,
+            (std::vector<std::vector<double>>{{1e-3 * 1.05, 1e-3 * 1.02}}));
 }
 
 TEST_F(Quiet, MachineIsWaitedFor) {
@@ -55,7 +56,7 @@ TEST_F(Quiet, MachineIsWaitedFor) {
   Measurement row = timed_row();
   machine.tell(row);
   EXPECT_EQ(row.status, Status::ok);
-  EXPECT_EQ(row.at("witness").samples, (std::vector<std::vector<double>>{{1.01e-3, 1.0e-3}}));
+  EXPECT_EQ(row.at("witness").samples, (std::vector<std::vector<double>>{{1e-3 * 1.01, 1e-3}}));
 }
 
 TEST_F(Quiet, MachineThatGotSlowerMeanwhileIsMeasuredAgain) {
@@ -89,7 +90,7 @@ TEST_F(Quiet, MachineIsTheSlowestRank) {
     machine.tell(row);
     EXPECT_EQ(row.status, Status::unstable);
     EXPECT_EQ(row.at("witness").samples,
-              (std::vector<std::vector<double>>{{1e-3, 1e-3}, {3e-3, 3e-3}}));
+              (std::vector<std::vector<double>>{{1e-3, 1e-3}, {1e-3 * 3, 1e-3 * 3}}));
   };
   std::thread other([&] { run(1); });
   run(0);
