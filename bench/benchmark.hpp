@@ -101,8 +101,8 @@ struct Benchmark {
   enum class Stopping { criterion, axes } stopping = Stopping::criterion;
   /// Whether configs/suites holds suites <name>_<suite>.yaml for the option --suite.
   enum class Suites { none, named_after_it } suites = Suites::none;
-  /// Whether its rows are times of kernels, which have a share of peak and roofline, or of messages,
-  /// which have bandwidths (core/bandwidths.hpp).
+  /// Whether its rows are times of kernels, which have a share of peak and roofline, or of
+  /// messages, which have bandwidths (core/bandwidths.hpp).
   enum class Rows { any, kernels, messages } rows = Rows::any;
 };
 

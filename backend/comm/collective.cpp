@@ -7,16 +7,10 @@
 namespace dlscale::backend {
 namespace {
 
-constexpr std::array<std::string_view, all_collectives.size()> collective_names{
-    "all_reduce", "reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all"};
 constexpr std::array<std::string_view, modes.size()> mode_names{"blocking", "nonblocking",
                                                                 "persistent"};
 
 }  // namespace
-
-std::string_view to_string(Collective collective) {
-  return collective_names.at(static_cast<std::size_t>(collective));
-}
 
 std::string_view to_string(Mode mode) {
   return mode_names.at(static_cast<std::size_t>(mode));

@@ -6,23 +6,14 @@
 #include <string_view>
 
 #include "backend/comm/elements.hpp"
+#include "core/collective/algorithm.hpp"
 #include "core/ids.hpp"
 
 namespace dlscale::backend {
 
-/// What all ranks of a group do together. Its message is …
-enum class Collective {
-  all_reduce,      ///< the vector of each rank; all get the reduced one
-  reduce,          ///< the vector of each rank; the root gets the reduced one
-  broadcast,       ///< the vector of the root; all get it
-  all_gather,      ///< all blocks together, of which each rank has one and gets the others
-  reduce_scatter,  ///< the vector of each rank; of the reduced one, each gets its block
-  all_to_all,      ///< the blocks of each rank, one for each rank, itself included
-};
-inline constexpr std::array all_collectives{Collective::all_reduce,     Collective::reduce,
-                                            Collective::broadcast,      Collective::all_gather,
-                                            Collective::reduce_scatter, Collective::all_to_all};
-std::string_view to_string(Collective collective);  ///< "all_reduce"
+/// What all ranks of a group do together.
+using collective::Collective;
+inline constexpr auto& all_collectives = collective::collectives;
 
 /// Whether elements of several ranks are made one: the others only move them.
 bool reduces(Collective collective);

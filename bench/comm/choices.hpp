@@ -20,6 +20,8 @@ struct Choices {
   Words ops;
   Words modes;
   Words placements;
+  Words algorithms;
+  Words segments;
   Words waitings;
   Words caches;
 };
@@ -33,6 +35,12 @@ bool concerns(std::string_view axis, std::string_view collective);
 
 /// The values of an axis for a collective: none but an empty one where it means nothing.
 Words values_for(std::string_view axis, const std::string& collective, const Words& values);
+
+/// The algorithms of a collective among those chosen, each once; "library" is that of the library.
+Words algorithms_for(const std::string& name, const Words& chosen);
+
+/// Whether the algorithm is one of ours that cuts messages into segments.
+bool reads_segments(const std::string& collective, const std::string& algorithm);
 
 /// Bytes of messages of such elements; {0} of a barrier. Throws ConfigError.
 std::vector<std::int64_t> sizes_for(const std::string& collective, const Choices& chosen,

@@ -1,5 +1,9 @@
 #include <algorithm>
+#include <optional>
 
+#include <fmt/format.h>
+
+#include "backend/comm/schedule/schedule.hpp"
 #include "bench/comm/traffic.hpp"
 #include "bench/timed.hpp"
 #include "core/error.hpp"
@@ -22,6 +26,34 @@ TestNumbers numbers_for(Collective collective, const Message& message, int ranks
                                       : TestNumbers(message.type);
 }
 
+/// That of the algorithm that a message names; none for the library's own.
+std::optional<collective::Schedule> schedule_for(Collective collective, const Message& message,
+                                                 const Communicator& ranks) {
+  if (message.algorithm == "library") return std::nullopt;
+  const collective::Algorithm* algorithm = collective::find(collective, message.algorithm);
+  EXPECT(algorithm != nullptr);
+  if (message.mode != backend::Mode::blocking) {
+    throw Unsupported(
+        fmt::format("{} is carried out by dlscale itself, which has no {} calls. Use --mode "
+                    "blocking, or --algorithm library.",
+                    message.algorithm, to_string(message.mode)));
+  }
+  const collective::Settings settings{
+      .p = ranks.size(), .ranks_on_node = ranks.node_size(), .segments = message.segments};
+  const std::string_view obstacle = collective::obstacle(*algorithm, settings);
+  if (!obstacle.empty()) {
+    throw Unsupported(fmt::format("{} {}. Use another --algorithm.", message.algorithm, obstacle));
+  }
+  collective::Schedule schedule = algorithm->schedule(settings);
+  if (schedule.helpers > 0) {
+    throw Unsupported(
+        fmt::format("{} needs servers or switches beside the ranks ({} of them), and there are "
+                    "none. Use another --algorithm.",
+                    message.algorithm, schedule.helpers));
+  }
+  return schedule;
+}
+
 class CollectiveTraffic : public Traffic {
  public:
   CollectiveTraffic(Communicator& ranks, Collective collective, const Message& message)
@@ -29,7 +61,8 @@ class CollectiveTraffic : public Traffic {
         collective_(collective),
         message_(message),
         sides_(backend::sides(collective, message.bytes, ranks.size())),
-        numbers_(numbers_for(collective, message, ranks.size())) {}
+        numbers_(numbers_for(collective, message, ranks.size())),
+        schedule_(schedule_for(collective, message, ranks)) {}
 
   [[nodiscard]] std::size_t memory() const override {
     return one_block() ? std::max(sides_.from, sides_.to) : whole_lines(sides_.from) + sides_.to;
@@ -44,7 +77,8 @@ class CollectiveTraffic : public Traffic {
   void use(std::span<std::byte> memory) override {
     if (memory.data() == used_) return;
     prepared_.reset();
-    prepared_ = ranks_->prepare(call(memory), message_.mode);
+    prepared_ = schedule_ ? prepare_schedule(*ranks_, *schedule_, call(memory))
+                          : ranks_->prepare(call(memory), message_.mode);
     used_ = memory.data();
   }
 
@@ -78,7 +112,24 @@ class CollectiveTraffic : public Traffic {
     return Bytes(static_cast<double>(message_.bytes));
   }
 
-  [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
+  [[nodiscard]] std::optional<Work> algorithmic_work() const override {
+    if (!schedule_) return std::nullopt;
+    return backend::busiest_rank(*schedule_, *bytes_moved(), size_of(message_.type));
+  }
+
+  /// Slots of its own, and as much for what arrives.
+  [[nodiscard]] std::size_t memory_beside() const override {
+    if (!schedule_) return 0;
+    const auto slots = static_cast<std::size_t>(schedule_->chunks + schedule_->scratch);
+    return 2 *
+           (message_.bytes / static_cast<std::size_t>(schedule_->chunks) + size_of(message_.type)) *
+           slots;
+  }
+
+  [[nodiscard]] std::string implementation() const override {
+    if (!schedule_) return ranks_->library();
+    return fmt::format("{} by dlscale over {}", message_.algorithm, ranks_->library());
+  }
 
  private:
   static constexpr Rank root = 0;
@@ -130,6 +181,7 @@ class CollectiveTraffic : public Traffic {
   Message message_;
   backend::Sides sides_;
   TestNumbers numbers_;
+  std::optional<collective::Schedule> schedule_;
   const std::byte* used_ = nullptr;
   std::unique_ptr<backend::PreparedCollective> prepared_;
 };

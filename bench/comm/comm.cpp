@@ -66,6 +66,8 @@ Message message_of(const std::map<std::string, std::string>& axes) {
   if (axes.contains("op")) message.op = named(backend::reductions, value("op"));
   if (axes.contains("mode")) message.mode = named(backend::modes, value("mode"));
   if (value("in_place") == "no") message.placement = Placement::out_of_place;
+  if (axes.contains("algorithm")) message.algorithm = value("algorithm");
+  if (axes.contains("segments")) message.segments = std::stoi(value("segments"));
   return message;
 }
 
@@ -98,12 +100,14 @@ Cell make_empty_cell(const Communicator& alone, const std::string& collective) {
 }
 
 void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choices& chosen,
-               const std::string& collective, const std::string& dtype) {
+               const std::string& collective, const std::string& dtype,
+               const std::string& algorithm) {
   const Communicator& ranks = *around.ranks;
-  for (const auto& [bytes, op, mode, placement, waiting, cache] : combinations(
+  const Words parts = reads_segments(collective, algorithm) ? chosen.segments : Words{""};
+  for (const auto& [bytes, op, mode, placement, segments, waiting, cache] : combinations(
            sizes_for(collective, chosen, dtype, ranks.size()),
            values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
-           values_for("in_place", collective, chosen.placements), chosen.waitings,
+           values_for("in_place", collective, chosen.placements), parts, chosen.waitings,
            values_for("cache", collective, chosen.caches))) {
     auto axes = common_axes(ranks);
     axes["collective"] = collective;
@@ -112,6 +116,8 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
     axes["op"] = op;
     axes["mode"] = mode;
     axes["in_place"] = placement;
+    axes["algorithm"] = algorithm;
+    axes["segments"] = segments;
     axes["waiting"] = waiting;
     axes["cache"] = cache;
     cells.push_back(make_cell(std::move(axes), around.rotations.at(cache), around.warnings));
@@ -127,7 +133,10 @@ std::vector<Cell> make_cells(Context& context) {
     for (const std::string& dtype : values_for("dtype", collective, chosen.dtypes)) {
       // Wrong sizes are refused, also by a rank alone.
       static_cast<void>(sizes_for(collective, chosen, dtype, ranks));
-      if (ranks > 1) add_cells(cells, around, chosen, collective, dtype);
+      if (ranks == 1) continue;
+      for (const std::string& algorithm : algorithms_for(collective, chosen.algorithms)) {
+        add_cells(cells, around, chosen, collective, dtype, algorithm);
+      }
     }
     if (ranks == 1) cells.push_back(make_empty_cell(*around.ranks, collective));
   }
@@ -159,6 +168,11 @@ extern const Benchmark comm{
              "of the collectives: blocking, nonblocking (started and waited for) or persistent "
              "(the same, prepared before)",
              "blocking"},
+            {"algorithm",
+             "of the collectives: library (whatever the library does), one of those that dlscale "
+             "info lists, carried out over the library's messages, or all",
+             "library"},
+            {"segments", "parts in which a pipelined algorithm sends a message", "8"},
             {"in_place", "yes: the result of a collective replaces what was given; no", "yes"},
             {"waiting",
              "how ranks meet before a sample: spin (they start together) or sleep (as in training: "

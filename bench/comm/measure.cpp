@@ -18,7 +18,8 @@ using backend::Communicator;
 /// the rotation.
 Bytes memory_of(const Traffic& traffic, Bytes rotation) {
   const Bytes one(static_cast<double>(traffic.memory()));
-  return rotation > Bytes(0) ? rotation + 2 * one : one;
+  const Bytes beside(static_cast<double>(traffic.memory_beside()));
+  return beside + (rotation > Bytes(0) ? rotation + 2 * one : one);
 }
 
 Mismatch check(Traffic& traffic, Communicator& ranks) {
@@ -85,6 +86,7 @@ Measurement check_and_sample(Traffic& traffic, const Message& message,
     measurement.max_relative_error = 0.0;
     measurement.work = {Flops(0), *bytes};
   }
+  measurement.algorithmic_work = traffic.algorithmic_work();
   add_stragglers(measurement, message);
   return measurement;
 }

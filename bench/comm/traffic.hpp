@@ -24,6 +24,8 @@ struct Message {
   backend::ElementType type = backend::ElementType::f32;
   backend::Reduction op = backend::Reduction::sum;
   backend::Mode mode = backend::Mode::blocking;
+  std::string algorithm = "library";  ///< or one of core/collective for the collective
+  int segments = 1;                   ///< for an algorithm that reads them
   Placement placement = Placement::in_place;
 };
 
@@ -44,6 +46,10 @@ class Traffic {
   [[nodiscard]] virtual Mismatch compare(std::span<const std::byte> memory) const = 0;
   /// Nothing for a barrier.
   [[nodiscard]] virtual std::optional<Bytes> bytes_moved() const = 0;
+  /// What the algorithm that does it makes of that on the busiest rank, if it is known.
+  [[nodiscard]] virtual std::optional<Work> algorithmic_work() const { return std::nullopt; }
+  /// Bytes that it works on beside memory().
+  [[nodiscard]] virtual std::size_t memory_beside() const { return 0; }
   /// What does it, in words.
   [[nodiscard]] virtual std::string implementation() const = 0;
 };
@@ -54,7 +60,8 @@ std::vector<std::string> traffic_names();
 /// The collective of that name, if it is one.
 std::optional<backend::Collective> collective_named(std::string_view name);
 
-/// Throws Unsupported, on all ranks alike, where no result could be told to be right.
+/// Throws Unsupported, on all ranks alike, where no result could be told to be right, and where the
+/// algorithm does not fit these ranks.
 std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message);
 
 /// Whether that is "bandwidth" or "bidirectional".

@@ -5,6 +5,7 @@
 
 #include "bench/benchmark.hpp"
 #include "core/error.hpp"
+#include "core/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
 
 namespace dlscale::bench {
@@ -145,6 +146,72 @@ TEST(BenchComm, SaysWhatItMovedOfBlocks) {
                          [](const Cell& cell, const Measurement& measurement) {
                            EXPECT_EQ(cell.axes.at("bytes"), "4104");  // 3 blocks of 342 f32
                            EXPECT_EQ(measurement.work.value().bytes.si(), 4104);
+                         });
+  });
+}
+
+const Values by_all_algorithms = {
+    {"collectives", "all_reduce,reduce,broadcast,all_gather,reduce_scatter,all_to_all"},
+    {"sizes", "24B,4KiB"},
+    {"algorithm", "all"},
+    {"dtype", "f32,bf16"},
+    {"in_place", "yes,no"},
+    {"cache", "hot"}};
+
+/// Carried out by the library or by us, or not for want of other nodes.
+void expect_carried_out(const Cell& cell, const Measurement& measurement) {
+  const std::string algorithm = cell.axes.at("algorithm");
+  if (measurement.status == Status::unsupported) {
+    EXPECT_THAT(measurement.reason, HasSubstr(algorithm + " needs"));
+    return;
+  }
+  expect_measured(cell, measurement);
+  EXPECT_EQ(measurement.algorithmic_work.has_value(), algorithm != "library");
+  if (algorithm == "library") return;
+  EXPECT_THAT(measurement.implementation, HasSubstr(algorithm + " by dlscale over "));
+  EXPECT_GT(measurement.algorithmic_work->bytes, Bytes(0));
+}
+
+TEST(BenchComm, CarriesOutEveryAlgorithm) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  for (const int size : {2, 3}) {
+    backend::run_on_threads(size, [](Communicator& ranks) {
+      std::map<std::string, int> cells;
+      for_each_measurement(ranks, by_all_algorithms, [&](const Cell& cell, const Measurement& m) {
+        expect_carried_out(cell, m);
+        if (is_timed(m)) ++cells[cell.axes.at("collective")];
+      });
+      EXPECT_EQ(cells.size(), 6U);
+      // The library and at least one of ours, of two types and sizes, once or in place too.
+      for (const auto& [collective, count] : cells) EXPECT_GE(count, 2 * 4) << collective;
+    });
+  }
+}
+
+TEST(BenchComm, CarriesOutEveryAlgorithmBetweenTheRanksOfALauncher) {
+  backend::Processes::run([](Communicator& ranks) {
+    if (ranks.size() > 1) for_each_measurement(ranks, by_all_algorithms, expect_carried_out);
+  });
+}
+
+TEST(BenchComm, KnowsWhatARingSends) {
+  backend::run_on_threads(3, [](Communicator& ranks) {
+    for_each_measurement(
+        ranks, {{"algorithm", "ring"}, {"sizes", "12KiB"}, {"cache", "hot"}},
+        [](const Cell&, const Measurement& measurement) {
+          ASSERT_TRUE(measurement.algorithmic_work.has_value());
+          EXPECT_NEAR(measurement.algorithmic_work->bytes.si(), 2.0 * 2 / 3 * 12288, 1e-6);
+          EXPECT_NEAR(measurement.algorithmic_work->flops.si(), 2.0 / 3 * 3072, 1e-6);
+        });
+  });
+}
+
+TEST(BenchComm, CarriesOutAlgorithmsInBlockingCallsOnly) {
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    for_each_measurement(ranks, {{"algorithm", "ring"}, {"sizes", "4B"}, {"mode", "nonblocking"}},
+                         [](const Cell&, const Measurement& measurement) {
+                           EXPECT_EQ(measurement.status, Status::unsupported);
+                           EXPECT_THAT(measurement.reason, HasSubstr("no nonblocking calls"));
                          });
   });
 }
@@ -310,6 +377,13 @@ TEST(BenchComm, RefusesOptionsWithoutEffect) {
     EXPECT_THAT(complaint("barrier", {{"dtype", "f64"}}), HasSubstr("--dtype has no effect"));
     EXPECT_THAT(complaint("barrier", {{"sizes", "4B"}}), HasSubstr("--sizes has no effect"));
     EXPECT_EQ(complaint("broadcast,reduce", {{"op", "max"}, {"sizes", "4B"}}), "");
+    EXPECT_THAT(complaint("sendrecv", {{"algorithm", "ring"}}),
+                HasSubstr("--algorithm has no effect"));
+    EXPECT_THAT(complaint("all_reduce", {{"algorithm", "rnig"}}),
+                HasSubstr("Did you mean \"ring\"?"));
+    EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"segments", "4"}}),
+                HasSubstr("--segments has no effect"));
+    EXPECT_EQ(complaint("all_reduce,barrier", {{"algorithm", "ring"}, {"sizes", "4B"}}), "");
   });
 }
 

@@ -1,0 +1,24 @@
+#pragma once
+#include <cstddef>
+#include <memory>
+
+#include "backend/comm/communicator.hpp"
+#include "core/collective/algorithm.hpp"
+#include "core/collective/schedule.hpp"
+#include "core/step.hpp"
+
+namespace dlscale::backend {
+
+/// A collective carried out as `schedule` says, round by round, with Communicator::exchange() and
+/// combine(). The schedule is one for the collective and root of the call and for the ranks of the
+/// communicator, which outlives what is returned. start() does it all. Throws Unsupported for a
+/// schedule with nodes that are no ranks, and for a communicator that has no exchange().
+std::unique_ptr<PreparedCollective> prepare_schedule(Communicator& ranks,
+                                                     const collective::Schedule& schedule,
+                                                     const CollectiveCall& call);
+
+/// What a schedule makes of a message of m bytes in elements of `element` bytes: the bytes that the
+/// rank sends which sends most, and the operations of the one that reduces most.
+Work busiest_rank(const collective::Schedule& schedule, Bytes m, std::size_t element);
+
+}  // namespace dlscale::backend
