@@ -1,5 +1,6 @@
 """The wires of a cluster: hosts, their switch, and the shaping of the links between them."""
 
+import pathlib
 import shutil
 import subprocess
 
@@ -20,6 +21,10 @@ SUBNET = "10.77.0.0/24"
 # nothing is lost where several hosts send to one. (A switch whose buffers are small, and that
 # cannot pause a sender, loses packets.)
 QUEUE_BYTES = 2**26
+
+# How often the head, where mpirun runs, sends anew what a host does not answer: for 25 s, not for
+# the usual quarter of an hour, so that mpirun ends when a host is cut off. Hosts keep the usual.
+RETRIES = pathlib.Path("/proc/sys/net/ipv4/tcp_retries2")
 
 # One namespace of network and host name; "ready" when it is there. Congestion control by Reno:
 # every kernel permits it in a namespace, and where nothing is lost it does no more than fill the
@@ -108,6 +113,7 @@ def port(host):
 def make(plan):
     """Hosts, switch and links. Returns the process of each host by its name."""
     run("ip", "link", "set", "lo", "up")
+    RETRIES.write_text("6", encoding="ascii")
     run("ip", "link", "add", "switch", "type", "bridge", "mcast_snooping", "0")
     run("ip", "address", "add", f"{SWITCH_ADDRESS}/24", "dev", "switch")
     run("ip", "link", "set", "switch", "up")

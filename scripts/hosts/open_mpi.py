@@ -61,6 +61,10 @@ CHOICES = {
     # Between hosts sockets and nothing else, within a host shared memory.
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_btl": "self,vader,tcp",
+    # Seconds until mpirun asks a silent host whether it is there, then between questions; how many.
+    "OMPI_MCA_oob_tcp_keepalive_time": "10",
+    "OMPI_MCA_oob_tcp_keepalive_intvl": "5",
+    "OMPI_MCA_oob_tcp_keepalive_probes": "3",
     # A host has its cores already.
     "OMPI_MCA_hwloc_base_binding_policy": "none",
     "PRTE_MCA_hwloc_default_binding_policy": "none",

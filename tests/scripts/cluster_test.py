@@ -125,6 +125,14 @@ class Hosts(ClusterTest):
         )
         self.assertIn("cluster: host2 is cut off", result.stderr)
 
+    def test_the_head_does_not_wait_long_for_a_host_that_is_cut_off(self):
+        """Or mpirun would, for a quarter of an hour. Hosts among themselves keep what is usual."""
+        file = "/proc/sys/net/ipv4/tcp_retries2"
+        script = f"cat {file}; dlscale-on-host host1 cat {file}"
+        head, host = self.output_of(*TWO, command=["sh", "-c", script]).split()
+        self.assertEqual(head, "6")
+        self.assertGreater(int(host), 6)
+
     def test_delay_is_added_to_each_way(self):
         command = ["dlscale-on-host", "host1", sys.executable, "-c", f"'{ROUND_TRIP}'"]
         result = cluster(*TWO, "--delay", "20ms", command=command)
