@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view schema = "dlscale.kernels";
-constexpr int version = 4;
+constexpr int version = 5;
 
 double finite(double value) {
   EXPECT(std::isfinite(value));
@@ -38,6 +38,21 @@ Json to_json(const MeasuredWorkspaces& workspaces) {
   return list;
 }
 
+/// null where there is none; else a residual as its log sizes, value and importance.
+Json to_json(const Correction& correction) {
+  if (correction.residuals.empty()) return nullptr;
+  Json list = Json::array();
+  for (const auto& [sizes, value, importance] : correction.residuals) {
+    Json numbers = sizes;
+    numbers.push_back(finite(value));
+    numbers.push_back(finite(importance));
+    list.push_back(std::move(numbers));
+  }
+  return {{"reach_octaves", finite(correction.reach)},
+          {"prior_samples", finite(correction.prior)},
+          {"residuals", std::move(list)}};
+}
+
 Json to_json(const KernelModel& model) {
   Json parameters = Json::object();
   for (std::size_t i = 0; i < term_count; ++i) {
@@ -51,6 +66,7 @@ Json to_json(const KernelModel& model) {
           {"cache", model.way.cache},
           {"parameters", std::move(parameters)},
           {"near_bytes", finite(model.near.si())},
+          {"correction", to_json(model.correction)},
           {"least", to_json(model.least)},
           {"greatest", to_json(model.greatest)},
           {"ratio_low", finite(model.ratio_low)},
@@ -100,6 +116,32 @@ Amounts parse_parameters(const Json& json) {
   return parameters;
 }
 
+Residual parse_residual(const Json& json) {
+  const auto numbers = json.get<std::array<double, std::tuple_size_v<LogSizes> + 2>>();
+  Residual residual;
+  if (json.size() != numbers.size()) throw ConfigError("a residual has other than 7 numbers");
+  std::copy_n(numbers.begin(), residual.sizes.size(), residual.sizes.begin());
+  residual.value = numbers[residual.sizes.size()];
+  residual.importance = numbers[residual.sizes.size() + 1];
+  const bool possible =
+      std::ranges::all_of(residual.sizes, [](double size) { return std::abs(size) <= 1000; }) &&
+      std::abs(residual.value) <= largest_residual && residual.importance > 0 &&
+      residual.importance <= 1;
+  if (!possible) throw ConfigError("a residual is out of range");
+  return residual;
+}
+
+Correction parse_correction(const Json& json) {
+  Correction correction;
+  if (json.is_null()) return correction;
+  correction.reach = number(json, "reach_octaves", 1e-6);
+  correction.prior = number(json, "prior_samples", 1e-6);
+  for (const Json& each : json.at("residuals")) {
+    correction.residuals.push_back(parse_residual(each));
+  }
+  return correction;
+}
+
 MeasuredWorkspaces parse_workspaces(const Json& json) {
   MeasuredWorkspaces workspaces;
   for (const Json& each : json) {
@@ -118,6 +160,7 @@ KernelModel parse_model(const Json& json) {
                parse_pass(json.at("pass")), count(json, "threads"), json.at("cache")};
   model.parameters = parse_parameters(json.at("parameters"));
   model.near = Bytes(number(json, "near_bytes", 1));
+  model.correction = parse_correction(json.at("correction"));
   model.least = parse_sizes(json.at("least"));
   model.greatest = parse_sizes(json.at("greatest"));
   model.ratio_low = number(json, "ratio_low", 0);

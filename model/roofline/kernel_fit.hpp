@@ -7,16 +7,14 @@
 
 namespace dlscale::model {
 
-/// Fits one model a way to what was measured of it: robust least squares on residuals of about the
-/// logarithm of predicted / measured, with parameters ≥ 0 (least_squares.hpp). What was measured of
-/// its kin counts, too, each sample a fifth as much: other passes of the algorithm, and the same
+/// Fits one model a way to what was measured of it, by its terms (term_fit.hpp). What was measured
+/// of its kin counts, too, each sample a fifth as much: other passes of the algorithm, and the same
 /// with tiles of another size, which run the same code; so a way of few shapes has parameters like
-/// theirs (and, where it has many kin, so has one of many shapes). Which side of each stage's
-/// maximum counts is found by turns: parameters from the sides that count, sides from the
-/// parameters, up to 15 times; the best of them is kept. `near` is the best of 256 KiB … 16 MiB.
-/// Intervals come from leaving out one tenth of the shapes at a time, by fold_of(), and predicting
-/// them by a fit to the others; a way with fewer than 39 such predictions counts those of its kin,
-/// too. Ways of fewer than 3 shapes get no model: `skipped` names them.
+/// theirs (and, where it has many kin, so has one of many shapes). What the terms leave over
+/// becomes the correction, of the strength that cross-validation finds (fold_fits.hpp). Intervals
+/// come from leaving out one tenth of the shapes at a time, by fold_of(), and predicting them by a
+/// fit to the others; a way with fewer than 39 such predictions counts those of its kin, too. Ways
+/// of fewer than 3 shapes get no model: `skipped` names them.
 KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std::string>& skipped);
 
 /// How good a fit is at shapes that it has not seen: of an algorithm with so many threads, in all

@@ -1,6 +1,8 @@
 #include "model/roofline/kernel_model.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 
 namespace dlscale::model {
 
@@ -23,10 +25,19 @@ CaseSizes sizes_of(const KernelCase& what) {
 }
 
 KernelPrediction KernelModel::predict(const KernelCase& what) const {
-  const Seconds time = time_of(terms_of(what, near), parameters);
+  const KernelTerms terms = terms_of(what, near);
+  const double factor = std::exp(correction.at(log_sizes(what)));
+  const Seconds time = factor * time_of(terms, parameters);
   KernelPrediction prediction{{time, ratio_low * time, ratio_high * time},
                               {},
                               naive.time({what.work.flops(), what.work.bytes()})};
+  prediction.correction = factor;
+  prediction.always = Seconds(factor * dot(terms.always, parameters));
+  for (std::size_t i = 0; i < terms.stages.size(); ++i) {
+    prediction.stages.push_back({what.work.stages[i].name,
+                                 Seconds(factor * dot(terms.stages[i].compute, parameters)),
+                                 Seconds(factor * dot(terms.stages[i].memory, parameters))});
+  }
   const CaseSizes sizes = sizes_of(what);
   for (std::size_t i = 0; i < sizes.values.size(); ++i) {
     const double size = sizes.values.at(i);

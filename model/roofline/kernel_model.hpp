@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/machine.hpp"
+#include "model/roofline/correction.hpp"
 #include "model/roofline/kernel_terms.hpp"
 #include "model/roofline/roofline.hpp"
 #include "model/roofline/workspace.hpp"
@@ -20,28 +21,41 @@ struct CaseSizes {
 };
 CaseSizes sizes_of(const KernelCase& what);
 
+/// How long a stage takes by either side of its roofline, of which the greater counts.
+struct StageTime {
+  std::string_view name;  ///< lowering::Stage::name
+  Seconds compute, memory;
+  [[nodiscard]] bool memory_bound() const { return memory > compute; }
+  [[nodiscard]] Seconds time() const { return memory_bound() ? memory : compute; }
+};
+
 /// A predicted time.
 struct KernelPrediction {
   Estimate<Seconds> time;           ///< 95 % interval by cross-validation: see KernelModel
   std::vector<std::string> beyond;  ///< sizes outside of the range fitted; empty: interpolated
-  Seconds naive;  ///< KernelModel::naive: the algorithm's work at the highest rates seen
+  Seconds naive;          ///< KernelModel::naive: the algorithm's work at the highest rates seen
+  double correction = 1;  ///< KernelModel::correction, as a factor
+  Seconds always = {};    ///< the start, the tensors and the workspace
+  std::vector<StageTime> stages = {};  ///< with `always` they add up to `time`, correction included
   [[nodiscard]] bool extrapolated() const { return !beyond.empty(); }
 };
 
 /// The time of convolutions by one way:
-///   t = always + Σ over stages max(compute, memory)   [MODEL 4.6]
-/// where each is a sum of amounts (kernel_terms.hpp: `always` has the start, the tensors and the
-/// workspace) times parameters ≥ 0, a few a kind of stage and none a shape. Matrix products take,
-/// each,
+///   t = e^c (always + Σ over stages max(compute, memory))   [MODEL 4.6]
+/// where c is the correction, and each of the others a sum of amounts (kernel_terms.hpp: `always`
+/// has the start, the tensors and the workspace) times parameters ≥ 0, a few a kind of stage and
+/// none a shape. Matrix products take, each,
 ///   2 m n k / π + a m n + b m k + c k n + d,
 /// which is an efficiency of 1 / (1 + π/2 (a/k + b/n + c/m + d/(m n k))): products that are thin
 /// in any direction are slow. Bytes of a working set W count once more, W / (W + near), where they
 /// leave the near caches. [D: our own form; MODEL 4.6 leaves the efficiency open.]
-/// Wrong where a library changes its kernel from shape to shape, which no size here tells.
+/// Wrong where a library changes its kernel from shape to shape, which no size here tells; where it
+/// does so between shapes that were measured, the correction follows it.
 struct KernelModel {
   Way way;
   Amounts parameters{};
   Bytes near;                 ///< see terms_of()
+  Correction correction;      ///< without residuals: none
   CaseSizes least, greatest;  ///< of what it was fitted to
   double ratio_low = 1;       ///< measured / predicted of shapes left out of a fit: its 2.5 %
   double ratio_high = 1;      ///< and 97.5 % quantiles, so that 95 % of new ones lie between
@@ -77,7 +91,7 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
                               Pass pass, int threads, const std::string& cache,
                               std::optional<Bytes> workspace_limit = {});
 
-/// JSON {"schema": "dlscale.kernels", "version": 4, …}, SI, unit in the key.
+/// JSON {"schema": "dlscale.kernels", "version": 5, …}, SI, unit in the key.
 std::string kernel_models_json(const KernelModels& models);
 /// Throws ConfigError that names `where` and what is wrong there.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);

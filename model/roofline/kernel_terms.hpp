@@ -55,7 +55,7 @@ struct StageTerms {
 /// t = θ · always + Σ over stages max(θ · compute, θ · memory)   [MODEL 4.6]
 struct KernelTerms {
   Amounts always{};
-  std::vector<StageTerms> stages;
+  std::vector<StageTerms> stages;  ///< one each of AlgorithmWork::stages
 };
 
 /// `near`: the size at which half of a working set's bytes count as leaving the near caches; of a

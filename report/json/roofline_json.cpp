@@ -27,12 +27,28 @@ Json way_fields(const model::Way& way) {
           {"cache", way.cache}};
 }
 
+/// Stages and what is not one of them add up to the whole.
+Json stage_fields(const model::KernelPrediction& prediction) {
+  Json stages = Json::array();
+  for (const model::StageTime& stage : prediction.stages) {
+    stages.push_back({{"name", stage.name},
+                      {"time_s", number(stage.time())},
+                      {"compute_s", number(stage.compute)},
+                      {"memory_s", number(stage.memory)},
+                      {"bound_by", stage.memory_bound() ? "memory" : "compute"}});
+  }
+  return stages;
+}
+
 Json prediction_fields(const model::KernelPrediction& prediction) {
   return {{"time_s", number(prediction.time.value)},
           {"low_s", number(prediction.time.low)},
           {"high_s", number(prediction.time.high)},
           {"naive_s", number(prediction.naive)},
-          {"beyond", prediction.beyond}};
+          {"beyond", prediction.beyond},
+          {"correction", number(prediction.correction)},
+          {"start_and_tensors_s", number(prediction.always)},
+          {"stages", stage_fields(prediction)}};
 }
 
 Json loss_fields(const model::ChoiceLoss& loss) {

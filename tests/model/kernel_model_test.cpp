@@ -419,7 +419,7 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
     }
   };
   refused("dlscale.kernels", "dlscale.machine");
-  refused("\"version\": 4", "\"version\": 3");
+  refused("\"version\": 5", "\"version\": 4");
   refused("\"workspaces\"", "\"workspace\"");
   refused("\"bytes\": ", "\"bytes\": -");
   refused("\"kernel\": \"convolution ", "\"kernel\": \"relu ");
@@ -428,6 +428,7 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
   refused("\"pass\": \"forward\"", "\"pass\": \"sideways\"");
   refused("\"cache\": \"cold\"", "\"cache\": 1");
   refused("\"near_bytes\": ", "\"near_bytes\": -");
+  refused("\"correction\"", "\"corrections\"");
   refused("_s_per_flop\": ", "_s_per_flop\": -");
   refused("_s_per_flop\": ", "_s_per_furlong\": ");
   refused("\"models\"", "\"model\"");

@@ -142,6 +142,26 @@ TEST(RooflineDocument, TellsLossesByBatchAndByHowOftenKernelsRun) {
   EXPECT_EQ(json.at("choice_not_offered").at("onednn winograd_f4"), 3);
 }
 
+TEST(RooflineDocument, SaysWhichStageBounds) {
+  model::KernelJudgement found = judgement(0.05, 2e-3);
+  model::KernelPrediction& prediction = found.samples.front().prediction;
+  prediction.always = Seconds(1e-3);
+  prediction.correction = 1.25;
+  prediction.stages = {{"patches", Seconds(0), Seconds(1e-3)},
+                       {"product", Seconds(3e-3), Seconds(2e-3)}};
+  const auto json = nlohmann::json::parse(roofline_document(found, {}, {}).json);
+  const auto& predicted = json.at("samples").at(0).at("predicted");
+  EXPECT_EQ(predicted.at("correction"), 1.25);
+  EXPECT_EQ(predicted.at("start_and_tensors_s"), 1e-3);
+  const auto& stages = predicted.at("stages");
+  ASSERT_EQ(stages.size(), 2);
+  EXPECT_EQ(stages.at(0).at("bound_by"), "memory");
+  EXPECT_EQ(stages.at(0).at("time_s"), 1e-3);
+  EXPECT_EQ(stages.at(1).at("name"), "product");
+  EXPECT_EQ(stages.at(1).at("bound_by"), "compute");
+  EXPECT_EQ(stages.at(1).at("memory_s"), 2e-3);
+}
+
 TEST(ChoiceDocument, SaysHowAWorkspaceIsKnown) {
   const auto cell_by = [](model::WorkspaceBasis basis) {
     const model::Way way{.backend = "onednn", .method = lowering::Method::direct};

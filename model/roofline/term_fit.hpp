@@ -1,0 +1,37 @@
+#pragma once
+#include <limits>
+#include <vector>
+
+#include "model/roofline/kernel_sample.hpp"
+#include "model/roofline/kernel_terms.hpp"
+
+namespace dlscale::model {
+
+using SamplePointers = std::vector<const KernelSample*>;
+
+/// What a fit is made to: a way's own samples, and those of its kin, each of which counts a fifth
+/// as much.
+struct FitEvidence {
+  SamplePointers own;
+  SamplePointers kin;
+};
+
+/// Parameters of terms_of() with `near`.
+struct TermFit {
+  Amounts parameters{};
+  Bytes near;
+  /// Σ min(|ln (predicted / measured)|, 0.5), each by its importance: what a wild sample adds is
+  /// bounded.
+  double loss = std::numeric_limits<double>::infinity();
+};
+
+/// Robust least squares on residuals of about the logarithm of predicted / measured, with
+/// parameters ≥ 0 (least_squares.hpp). Which side of each stage's maximum counts is found by turns:
+/// parameters from the sides that count, sides from the parameters, up to 15 times; the best of
+/// them is kept. Requires a sample.
+TermFit fit_terms_at(const FitEvidence& evidence, Bytes near);
+
+/// The best of `near` = 256 KiB … 16 MiB.
+TermFit fit_terms(const FitEvidence& evidence);
+
+}  // namespace dlscale::model
