@@ -33,6 +33,10 @@ Window read_kernel(const ConfigMap& map) {
 }
 
 LayerKind read_convolution(const ConfigMap& map) {
+  if (map.integer_or("dilation", 1, count_range) != 1) {
+    map.refuse("dilation", "dilated filters are not supported, by no backend",
+               "Leave the key out for a filter without holes, or leave the layer out.");
+  }
   Convolution kind;
   kind.out_channels = map.integer("out_channels", count_range);
   const auto [height, width] = read_kernel(map);
@@ -117,7 +121,7 @@ const std::vector<KindReader>& kind_readers() {
   static const std::vector<KindReader> readers{
       {"convolution",
        read_convolution,
-       {"out_channels", "kernel", "stride", "pad", "groups", "bias"}},
+       {"out_channels", "kernel", "stride", "pad", "dilation", "groups", "bias"}},
       {"max_pooling", read_max_pooling, {"kernel", "stride", "pad", "ceil_mode"}},
       {"average_pooling", read_average_pooling, {"kernel", "stride", "pad", "ceil_mode"}},
       {"global_average_pooling", read_global_average_pooling},

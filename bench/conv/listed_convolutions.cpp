@@ -45,11 +45,13 @@ struct Entry {
   Convolution kind{};
   Pair stride{1, 1};
   Pair pad{0, 0};
+  Pair dilation{1, 1};
+  [[nodiscard]] bool dilated() const { return dilation.h > 1 || dilation.w > 1; }
 };
 
 Entry read_entry(ConfigMap& map) {
   map.allow_only({"name", "batch", "channels", "height", "width", "out_channels", "kernel",
-                  "stride", "pad", "groups"});
+                  "stride", "pad", "dilation", "groups"});
   Entry entry;
   entry.name = map.text("name");
   map.set_title(fmt::format("convolution \"{}\"", entry.name));
@@ -59,6 +61,7 @@ Entry read_entry(ConfigMap& map) {
   const Pair kernel = read_pair(map, "kernel", count_range);
   if (map.has("stride")) entry.stride = read_pair(map, "stride", count_range);
   if (map.has("pad")) entry.pad = read_pair(map, "pad", pad_range);
+  if (map.has("dilation")) entry.dilation = read_pair(map, "dilation", count_range);
   entry.kind = {.out_channels = map.integer("out_channels", count_range),
                 .kernel_h = kernel.h,
                 .kernel_w = kernel.w,
@@ -91,10 +94,24 @@ std::shared_ptr<const Network> make_network(const std::string& list, const Entry
 
 /// As kernel_key() has it, of what no network can hold.
 std::string key_of(const Entry& entry) {
-  return fmt::format("convolution c{} h{} w{} k{} r{} s{} stride{} pad{} groups{}",
+  const std::string dilation =
+      entry.dilated() ? fmt::format(" dilation{}", entry.dilation.text()) : "";
+  return fmt::format("convolution c{} h{} w{} k{} r{} s{} stride{} pad{}{} groups{}",
                      entry.input.channels, entry.input.height, entry.input.width,
                      entry.kind.out_channels, entry.kind.kernel_h, entry.kind.kernel_w,
-                     entry.stride.text(), entry.pad.text(), entry.kind.groups);
+                     entry.stride.text(), entry.pad.text(), dilation, entry.kind.groups);
+}
+
+/// Why no layer of a network is this convolution; empty if one can be.
+std::string refusal(const Entry& entry) {
+  if (entry.dilated()) {
+    return fmt::format("dilation {}: dilated filters are not supported, by no backend",
+                       entry.dilation.text());
+  }
+  if (entry.stride.same() && entry.pad.same()) return "";
+  return fmt::format(
+      "stride {} and padding {} (height x width): layers have one number for both directions",
+      entry.stride.text(), entry.pad.text());
 }
 
 ListedConvolution make_listed(const std::string& list, const Entry& entry) {
@@ -102,12 +119,9 @@ ListedConvolution make_listed(const std::string& list, const Entry& entry) {
   listed.list = list;
   listed.layer = entry.name;
   listed.batch = entry.batch;
-  if (!entry.stride.same() || !entry.pad.same()) {
+  listed.unsupported = refusal(entry);
+  if (!listed.unsupported.empty()) {
     listed.kernel = key_of(entry);
-    listed.unsupported = fmt::format(
-        "stride {} and padding {} (height x width): layers have one number for both "
-        "directions",
-        entry.stride.text(), entry.pad.text());
     return listed;
   }
   listed.network = make_network(list, entry);

@@ -21,7 +21,8 @@ struct ListedConvolution {
 };
 
 /// The convolutions of configs/shapes/<name>.yaml, or of the file of that path. Convolutions whose
-/// strides or paddings are not the same in both directions are unsupported. Throws ConfigError.
+/// strides or paddings are not the same in both directions, or whose filters are dilated, are
+/// unsupported. Throws ConfigError.
 std::vector<ListedConvolution> load_convolutions(std::string_view name);
 
 }  // namespace dlscale::bench

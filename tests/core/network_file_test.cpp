@@ -105,6 +105,14 @@ TEST(NetworkFile, MissingAndWrongFieldsAreRefused) {
   expect_contains(error_after("name: left, ", ""), "/layers/1/name is missing");
 }
 
+TEST(NetworkFile, DilatedFiltersAreRefusedByName) {
+  expect_contains(error_after("stride: 2}", "stride: 2, dilation: 2}"),
+                  "layer \"conv\": dilation is \"2\" (dilated filters are not supported");
+  const Network network =
+      load_text(test::replaced(small_network, "stride: 2}", "stride: 2, dilation: 1}"));
+  EXPECT_EQ(network.layers()[1].output, (ImageShape{4, 5, 5}));
+}
+
 TEST(NetworkFile, GraphsThatCannotBeTrainedAreRefused) {
   expect_contains(error_after("from: [left, right]", "from: [left, conv]"),
                   "layer \"right\" is read by no layer");

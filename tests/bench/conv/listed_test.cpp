@@ -58,6 +58,18 @@ TEST(ListedConvolutions, ArePublishedOnes) {
   EXPECT_EQ(kernels.size(), 191U);
 }
 
+TEST(ListedConvolutions, ThatAreDilatedAreUnsupportedByName) {
+  const auto all =
+      loaded(test::replaced(small_list, "kernel: 1}", "kernel: 3, pad: 2, dilation: 2}"));
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[1].network, nullptr);
+  EXPECT_EQ(all[1].kernel, "convolution c6 h5 w5 k6 r3 s3 stride1 pad2 dilation2 groups1");
+  expect_contains(all[1].unsupported, "dilation 2: dilated filters are not supported");
+  EXPECT_NE(loaded(test::replaced(small_list, "kernel: 1}", "kernel: 1, dilation: 1}"))[1].network,
+            nullptr);
+  expect_contains(error_after("kernel: 1}", "kernel: 1, dilation: 0}"), "dilation");
+}
+
 TEST(ListedConvolutions, AreRefusedWithFileAndPlace) {
   expect_contains(error_after("kernel: 1", "kernal: 1"), "Did you mean \"kernel\"?");
   expect_contains(error_after("batch: 2", "batch: 0"), "convolution \"plain\"");
