@@ -37,12 +37,12 @@ std::vector<ConvolutionShape> shapes() {
   return all;
 }
 
-/// Calls visit(shape, pass, algorithm, made; null where it was refused) for all.
+/// Calls visit(shape, pass, algorithm, made; null where it was refused) for all that were built.
 template <class Visit>
 void for_each_pass(int threads, const Visit& visit) {
   for (const ConvolutionShape& shape : shapes()) {
     for (const Pass pass : passes) {
-      for (const ConvolutionAlgorithm* algorithm : own_algorithms()) {
+      for (const ConvolutionAlgorithm* algorithm : all_algorithms()) {
         std::unique_ptr<ConvolutionPass> made;
         try {
           made = algorithm->make(shape, pass, threads);
