@@ -54,11 +54,28 @@ std::span<const ConvolutionAlgorithm* const> all_algorithms() {
   return all;
 }
 
+namespace {
+
+/// For F(4x4,3x3), whose filters take 36 matrices where those of F(2x2,3x3) take 16: on few tiles
+/// the time to transform and to read these outweighs that it multiplies 36 times for 16 outputs and
+/// not 64 times. On 16 tiles F(2x2,3x3) took 0.8 of its time, the geometric mean of the 9 cases in
+/// results/epyc-2vcpu/2026-11-22-conv-quick/conv-alexnet.jsonl.
+bool has_few_tiles(const ConvolutionShape& shape) {
+  constexpr std::int64_t few = 25;
+  constexpr std::int64_t m = 4;
+  const auto along = [](std::int64_t outputs) { return (outputs + m - 1) / m; };
+  return shape.images * along(shape.out_height) * along(shape.out_width) < few;
+}
+
+}  // namespace
+
 const ConvolutionAlgorithm& usual_algorithm(const ConvolutionShape& shape) {
   constexpr std::int64_t enough = 16;
   const bool deep = std::min(shape.channels, shape.outputs) / shape.groups >= enough;
   if (!deep || shape.stride != 1) return im2col;
-  if (shape.kernel_h == 3 && shape.kernel_w == 3) return winograd_f4;
+  if (shape.kernel_h == 3 && shape.kernel_w == 3) {
+    return has_few_tiles(shape) ? winograd_f2 : winograd_f4;
+  }
   return std::min(shape.kernel_h, shape.kernel_w) >= 7 ? fft_tiled : im2col;
 }
 

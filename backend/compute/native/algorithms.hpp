@@ -13,8 +13,8 @@ std::span<const ConvolutionAlgorithm* const> own_algorithms();
 std::span<const ConvolutionAlgorithm* const> all_algorithms();
 
 /// The algorithm that create() uses for a pass: Winograd F(4x4,3x3) for 3 x 3 filters on 16
-/// channels or more, tiled FFT for filters of 7 x 7 and more on as many, else im2col. Where the
-/// choice refuses a shape, im2col.
+/// channels or more, or F(2x2,3x3) where that has fewer than 25 tiles, tiled FFT for filters of 7 x
+/// 7 and more on as many, else im2col. Where the choice refuses a shape, im2col.
 const ConvolutionAlgorithm& usual_algorithm(const ConvolutionShape& shape);
 
 }  // namespace dlscale::backend::native_device

@@ -22,6 +22,24 @@ namespace {
 constexpr std::array passes{Pass::forward, Pass::backward_data, Pass::backward_filter};
 constexpr std::size_t alignment = 64;
 
+TEST(NativeOperation, IsByTheAlgorithmForItsFilterItsChannelsAndItsTiles) {
+  const auto usual = [](std::int64_t images, std::int64_t channels, std::int64_t size,
+                        std::int64_t kernel, std::int64_t stride) {
+    return usual_algorithm(
+               shape_of(images, channels, size, size, 64, kernel, kernel, stride, kernel / 2))
+        .name;
+  };
+  EXPECT_EQ(usual(4, 64, 13, 3, 1), "winograd_f4");
+  EXPECT_EQ(usual(1, 64, 13, 3, 1), "winograd_f2") << "16 tiles of 4 x 4";
+  EXPECT_EQ(usual(1, 64, 20, 3, 1), "winograd_f4") << "25";
+  EXPECT_EQ(usual(6, 64, 7, 3, 1), "winograd_f2");
+  EXPECT_EQ(usual(7, 64, 7, 3, 1), "winograd_f4");
+  EXPECT_EQ(usual(4, 8, 13, 3, 1), "im2col");
+  EXPECT_EQ(usual(4, 64, 13, 3, 2), "im2col");
+  EXPECT_EQ(usual(4, 64, 13, 5, 1), "im2col");
+  EXPECT_EQ(usual(4, 64, 13, 7, 1), "fft_tiled");
+}
+
 TEST(NativeOperation, NeedsForAPassWhatItsAlgorithmNeeds) {
   for (const int threads : {1, 3}) {
     const auto device = family<ComputeBackend>().find("native")->open({.threads = threads});
