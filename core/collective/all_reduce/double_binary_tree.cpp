@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
@@ -19,7 +20,8 @@ int parent(int i, int p) {
 }
 
 /// The rank that is node i of a tree. In the second one ranks are mirrored, or moved by one if
-/// their number is odd, so that who has children in one tree has none in the other.
+/// their number is odd, so that who has children in one tree has none in the other; only rank 0 of
+/// an odd number may have one in each.
 Rank rank_of(int tree, int i, int p) {
   if (tree == 0) return i;
   return p % 2 == 0 ? p - 1 - i : (i + 1) % p;
@@ -31,14 +33,17 @@ struct Edge {
   Rank parent = 0;
   Rank child = 0;
   int parity = -1;  ///< of the rounds in which it is used; -1: not yet known
-  int start = -1;   ///< the first of them; -1: not yet known
+  int start = 0;    ///< the first of them
 };
 
+/// Those that enter a rank before those that leave it: a parent has a higher lowest bit.
 std::vector<Edge> edges_of_both_trees(int p) {
   std::vector<Edge> edges;
   for (int tree = 0; tree < 2; ++tree) {
-    for (int i = 1; i < p; ++i) {
-      edges.push_back({tree, rank_of(tree, parent(i, p), p), rank_of(tree, i, p), -1, -1});
+    for (int lowest = largest_power_of_2(p); lowest >= 1; lowest /= 2) {
+      for (int i = lowest; i < p; i += 2 * lowest) {
+        edges.push_back({tree, rank_of(tree, parent(i, p), p), rank_of(tree, i, p), -1, 0});
+      }
     }
   }
   return edges;
@@ -68,27 +73,27 @@ void give_parities(std::vector<Edge>& edges) {
   }
 }
 
-/// An edge starts in the first round of its parity after the one that enters its parent.
-int start_of(Edge& edge, std::vector<Edge>& edges) {
-  if (edge.start >= 0) return edge.start;
-  int ready = 0;
-  for (Edge& above : edges) {
-    if (above.tree == edge.tree && above.child == edge.parent) ready = start_of(above, edges) + 1;
+/// An edge starts in the first round of its parity after that of the edge which enters its parent.
+void give_starts(std::vector<Edge>& edges, int p) {
+  std::vector<std::array<int, 2>> ready(static_cast<std::size_t>(p));  // by rank and tree
+  for (Edge& edge : edges) {
+    const int earliest = ready[edge.parent][edge.tree];
+    edge.start = earliest + (earliest % 2 == edge.parity ? 0 : 1);
+    ready[edge.child][edge.tree] = edge.start + 1;
   }
-  edge.start = ready + (ready % 2 == edge.parity ? 0 : 1);
-  return edge.start;
 }
 
 /// Broadcast of slots [0, k) along the first tree from its root and of [k, 2 k) along the second.
 Rounds broadcast(int p, int k) {
   std::vector<Edge> edges = edges_of_both_trees(p);
   give_parities(edges);
+  give_starts(edges, p);
   Rounds rounds;
-  for (Edge& edge : edges) {
-    const int start = start_of(edge, edges);
-    rounds.resize(std::max(rounds.size(), static_cast<std::size_t>(start + 2 * k - 1)));
+  for (const Edge& edge : edges) {
+    const int end = edge.start + 2 * k - 1;
+    rounds.resize(std::max(rounds.size(), static_cast<std::size_t>(end)));
     for (int i = 0; i < k; ++i) {
-      rounds[start + 2 * i].push_back(
+      rounds[edge.start + 2 * i].push_back(
           {edge.parent, edge.child, edge.tree * k + i, 1, Transfer::Action::copy});
     }
   }
@@ -104,10 +109,11 @@ Schedule schedule(const Settings& settings) {
 }
 
 /// T ≤ 2 (2 ⌈lg p⌉ + 2 (k-1)) (α + m β/(2k)) + (2 ⌈lg p⌉ + 2 (k-1)) m γ/(2k) with k segments in
-/// each tree: reduce, then broadcast, in each of which a segment takes two rounds a level at most
-/// and the next one follows two rounds later.   [after Sanders, Speck, Träff 2009] MODEL 3.5, 2 ⌈lg
-/// p⌉ (α + c β) + 2 m β + m γ, counts one round a level and no start-up of the segments that
-/// follow; for many of them both tend to 2 m β + m γ.
+/// each tree   [after Sanders, Speck, Träff 2009]
+///
+/// It reduces, then broadcasts; in each, a segment takes two rounds a level at most, and the next
+/// one follows two rounds later. MODEL 3.5, 2 ⌈lg p⌉ (α + c β) + 2 m β + m γ, counts one round a
+/// level and no start-up of the segments that follow; for many of them both tend to 2 m β + m γ.
 Seconds cost(const Links& links, const Settings& settings, Bytes m) {
   const auto [alpha, beta, gamma] = links.inter;
   if (settings.p == 1) return {};
