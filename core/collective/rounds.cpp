@@ -186,4 +186,12 @@ Group Nodes::place(int i) const {
   return group;
 }
 
+Rounds chains_within(const Nodes& nodes, Slots slots) {
+  Rounds rounds;
+  for (int node = 0; node < nodes.count(); ++node) {
+    rounds = at_once(rounds, chain_broadcast(nodes.node(node), slots));
+  }
+  return rounds;
+}
+
 }  // namespace dlscale::collective

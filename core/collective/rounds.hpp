@@ -74,4 +74,7 @@ class Nodes {
   Rank root_;
 };
 
+/// Broadcast of slots from the leader of every node along a chain of its ranks, on all at once.
+Rounds chains_within(const Nodes& nodes, Slots slots);
+
 }  // namespace dlscale::collective

@@ -8,11 +8,8 @@ namespace {
 Schedule schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const Slots all{0, settings.segments};
-  Rounds within;
-  for (int node = 0; node < nodes.count(); ++node) {
-    within = at_once(within, chain_broadcast(nodes.node(node), all));
-  }
-  return {settings.p, all.count, in_turn(chain_broadcast(nodes.place(0), all), within)};
+  return {settings.p, all.count,
+          in_turn(chain_broadcast(nodes.place(0), all), chains_within(nodes, all))};
 }
 
 /// T = (N - 2 + k)(α_e + m/k β_e) + (g - 2 + k)(α_i + m/k β_i) for N nodes of g ranks, k segments;

@@ -9,12 +9,8 @@ namespace {
 Schedule schedule(const Settings& settings) {
   const Nodes nodes(settings);
   const Slots all{0, settings.segments};
-  Rounds within;
-  for (int node = 0; node < nodes.count(); ++node) {
-    within = at_once(within, backwards(chain_broadcast(nodes.node(node), all)));
-  }
   const Rounds across = backwards(binomial_broadcast(nodes.place(0), all));
-  return {settings.p, all.count, in_turn(within, across)};
+  return {settings.p, all.count, in_turn(backwards(chains_within(nodes, all)), across)};
 }
 
 /// T = (g - 2 + k)(α_i + m/k (β_i + γ_i)) + ⌈lg N⌉ (α_e + m (β_e + γ_e)) for N nodes of g ranks, k
