@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -14,8 +15,8 @@ class QuietMachine {
   /// More than this over the least time of the work, on any rank, is not quiet.
   static constexpr double tolerance = 0.08;
 
-  /// Waits up to `patience` in all. `witness` tells what fixed work takes now: SpeedWitness.
-  /// `communicator` outlives it.
+  /// Waits and has measured again for up to `patience` in all. `witness` tells what fixed work
+  /// takes now: SpeedWitness. `communicator` outlives it.
   QuietMachine(backend::Communicator& communicator, Seconds patience,
                std::function<Seconds()> witness);
 
@@ -40,7 +41,8 @@ class QuietMachine {
   std::vector<double> least_;               ///< by rank, s
   std::vector<std::vector<double>> times_;  ///< of this measurement, by rank, s
   double slowdown_ = 1;
-  Seconds waited_;
+  std::chrono::steady_clock::time_point since_;  ///< when wait() ended
+  Seconds waited_;                               ///< and measured in vain
 };
 
 }  // namespace dlscale::bench

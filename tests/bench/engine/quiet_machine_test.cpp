@@ -67,6 +67,19 @@ TEST_F(Quiet, MachineThatGotSlowerMeanwhileIsMeasuredAgain) {
   EXPECT_FALSE(machine.disturbed());
 }
 
+TEST_F(Quiet, MeasurementsThatSlowTheMachineDownEndWithPatience) {
+  int looks = 0;
+  QuietMachine machine(*alone_, Seconds(0.05), [&looks] {
+    return Seconds(looks++ % 2 == 0 ? 1.4e-3 : 1e-3);  // quiet before each, slow after
+  });
+  machine.wait();
+  while (machine.disturbed()) machine.wait();
+  Measurement row = timed_row();
+  machine.tell(row);
+  EXPECT_EQ(row.status, Status::unstable);
+  EXPECT_GT(looks, 4);
+}
+
 TEST_F(Quiet, PatienceEndsAndTheRowSaysSo) {
   QuietMachine machine(*alone_, Seconds(0.1), Script({1.0, 1.4}));
   machine.wait();
