@@ -261,8 +261,8 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
   command
       .add_option("--wait-quiet", options.wait_quiet_s,
                   "Measure cells only while this machine is as fast as it was at its best, told by "
-                  "fixed work before and after each; spend up to so many seconds in all on waiting and "
-                  "measuring again. Rows that were measured all the same are unstable")
+                  "fixed work before and after each; spend up to so many seconds in all on waiting "
+                  "and measuring again. Rows that were measured all the same are unstable")
       ->check(positive());
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/listed_network.hpp"
 #include "core/usable_rows.hpp"
 #include "report/kernel_study.hpp"
 #include "report/numbers.hpp"
@@ -53,13 +54,8 @@ std::string algorithm_of(const Measurement& measurement) {
 }
 
 std::string set_of(const Measurement& measurement) {
-  return set_of(axis_or_empty(measurement, "network"), axis_or_empty(measurement, "layer"));
-}
-
-std::string set_of(std::string network, const std::string& layer) {
-  const std::string end = "_" + layer;
-  if (network.ends_with(end)) network.resize(network.size() - end.size());
-  return network;
+  return dlscale::set_of(axis_or_empty(measurement, "network"),
+                         axis_or_empty(measurement, "layer"));
 }
 
 bool keeps_filters(const Measurement& measurement) {

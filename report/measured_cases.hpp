@@ -27,10 +27,8 @@ Seconds time_of(const Measurement& measurement);
 /// "native winograd_f4".
 std::string algorithm_of(const Measurement& measurement);
 
-/// The network, or the list that a convolution stands in: those of lists are their own network,
-/// named after both.
+/// The network, or the list that a convolution stands in: core/listed_network.hpp.
 std::string set_of(const Measurement& measurement);
-std::string set_of(std::string network, const std::string& layer);
 
 /// Filters transformed once and kept serve inference; training changes them every iteration, so
 /// that such times do not compete with what it can use.

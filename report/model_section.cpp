@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/listed_network.hpp"
 #include "report/kernel_study.hpp"
 #include "report/measured_cases.hpp"
 #include "report/numbers.hpp"
@@ -70,7 +71,7 @@ std::vector<Rivals> all_rivals(const model::KernelJudgement& judgement) {
 std::string layer_text(const std::string& where) {
   const std::size_t space = where.find(' ');
   const std::string layer = where.substr(space + 1);
-  return set_of(where.substr(0, space), layer) + " " + layer;
+  return dlscale::set_of(where.substr(0, space), layer) + " " + layer;
 }
 
 std::string worst_text(const std::vector<Rivals>& rivals) {

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/listed_network.hpp"
+
 namespace dlscale::bench {
 namespace {
 
@@ -12,7 +14,7 @@ void add_unsupported(const Workbench& workbench, const ListedConvolution& convol
                      const LayerSelection& selection, const backend::Communicator& communicator,
                      std::vector<Cell>& cells) {
   auto axes = workbench.axes(communicator);
-  axes["network"] = convolution.list + "_" + convolution.layer;
+  axes["network"] = listed_network(convolution.list, convolution.layer);
   axes["layer"] = convolution.layer;
   axes["kernel"] = convolution.kernel;
   axes["batch"] = std::to_string(convolution.batch);

@@ -8,6 +8,7 @@
 #include "core/config_file.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/listed_network.hpp"
 #include "core/step.hpp"
 
 namespace dlscale::bench {
@@ -88,7 +89,7 @@ std::shared_ptr<const Network> make_network(const std::string& list, const Entry
       {"pool", Pooling{.kind = PoolingKind::average}, {entry.name}},
       {"classes", FullyConnected{.outputs = 2}, {"pool"}},
       {"loss", SoftmaxCrossEntropy{}, {"classes"}}};
-  return std::make_shared<const Network>(fmt::format("{}_{}", list, entry.name), entry.input,
+  return std::make_shared<const Network>(listed_network(list, entry.name), entry.input,
                                          nodes);
 }
 

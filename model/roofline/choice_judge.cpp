@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/listed_network.hpp"
 #include "core/statistics.hpp"
 
 namespace dlscale::model {
@@ -25,12 +26,12 @@ struct Answer {
   std::vector<Decision> repeated;
 };
 
-/// Whether "NETWORK LAYER" is a layer of a network. A convolution of a list is a network of its
-/// own, named after both.
+/// Whether "NETWORK LAYER" is a layer of a network, not of a list.
 bool is_in_network(const std::string& where) {
   const std::size_t space = where.find(' ');
   if (space == std::string::npos) return true;
-  return !where.substr(0, space).ends_with("_" + where.substr(space + 1));
+  const std::string network = where.substr(0, space);
+  return set_of(network, where.substr(space + 1)) == network;
 }
 
 LayersOf where_from(const Ways& ways) {
