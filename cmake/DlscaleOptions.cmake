@@ -35,10 +35,12 @@ target_compile_options(dlscale_flags INTERFACE
 # With sanitizers the compiler takes most of its time to optimise and to check every access to a member for null pointers
 # and alignment. For the folder that calls this: code in which no loop computes for long and no buffer is cast; a null
 # pointer stops it by the address sanitizer, too.
+if(DLSCALE_SANITIZE)
+  set(DLSCALE_SPARED_OPTIONS "$<$<COMPILE_LANGUAGE:CXX>:-O0>" "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,alignment>")
+endif()
 macro(dlscale_spare_optimiser)
-  if(DLSCALE_SANITIZE)
-    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-O0;-fno-sanitize=null,alignment>")
-  endif()
+  add_compile_options(${DLSCALE_SPARED_OPTIONS})
+  set(DLSCALE_HEADERS dlscale_spared_headers)
 endmacro()
 
 # The same for single files of a folder whose other files do compute.
@@ -47,6 +49,9 @@ function(dlscale_spare_optimiser_in)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O0)
   endif()
 endfunction()
+
+# The precompiled headers (cmake/DlscalePrecompiled.cmake) of the folder.
+set(DLSCALE_HEADERS dlscale_headers)
 
 find_program(DLSCALE_CCACHE ccache)
 if(DLSCALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -58,4 +63,5 @@ function(dlscale_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;PUBLIC;PRIVATE")
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC dlscale_flags ${arg_PUBLIC} PRIVATE ${arg_PRIVATE})
+  dlscale_precompile(${name} ${DLSCALE_HEADERS})
 endfunction()
