@@ -343,7 +343,8 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
                   "--benchmark_list_tests, …");
   command->callback([command, options, &result] {
     if (names_suite(*command)) {
-      result = run_bench_suite(*command, options->benchmark->name, options->suite, options->output);
+      result = run_bench_suite(*command, options->benchmark->name, options->suite,
+                               {options->wait_quiet_s, options->shares.cluster}, options->output);
       return;
     }
     check_extras(command->remaining());

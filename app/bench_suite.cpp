@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "app/run_suite.hpp"
@@ -40,11 +41,14 @@ std::string full_name(std::string_view benchmark, const std::string& suite) {
                                 benchmark, suggestion(suite, known)));
 }
 
+constexpr std::array<std::string_view, 5> options_of_suites{"--suite", "--fresh", "--output",
+                                                            "--wait-quiet", "--cluster"};
+
 void refuse_others(const CLI::App& command, const std::string& suite) {
   std::vector<std::string> others = command.remaining();
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    const bool of_suites = name == "--suite" || name == "--fresh" || name == "--output";
+    const bool of_suites = std::ranges::find(options_of_suites, name) != options_of_suites.end();
     if (option->count() > 0 && !of_suites) others.push_back(name);
   }
   if (others.empty()) return;
@@ -61,8 +65,9 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
   command.add_option(
       "--suite", suite.name,
       fmt::format(
-          "In place of all other options but --fresh and -o, here a folder: the measurements that "
-          "configs/suites/{}_SUITE.yaml lists, gone on with where they stopped",
+          "In place of all other options but --fresh, --wait-quiet and --cluster, which all steps "
+          "get, and -o, here a folder: the measurements that configs/suites/{}_SUITE.yaml lists, "
+          "gone on with where they stopped",
           benchmark));
   command.add_flag("--fresh", suite.fresh, "Of --suite: do every step again");
 }
@@ -80,12 +85,14 @@ bool names_suite(const CLI::App& command) {
 }
 
 ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
-                         const SuiteChoice& suite, const std::string& output) {
+                         const SuiteChoice& suite, const SuiteOptions& options,
+                         const std::string& output) {
   refuse_others(command, suite.name);
   SuiteRun run;
   run.suite = full_name(benchmark, suite.name);
   run.workers = 1;
   run.fresh = suite.fresh;
+  run.options = options;
   run.out = !output.empty() ? output
                             : fmt::format("results/local/{}{}", prefix_of(benchmark),
                                           is_path(suite.name) ? "suite" : suite.name);

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/suite_options.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::app {
@@ -20,9 +21,10 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
 bool names_suite(const CLI::App& command);
 
 /// Carries out the suite, alone on this machine, into the folder `output` (default:
-/// results/local/<benchmark>_<name>). Throws ConfigError if `command` was given other options,
-/// which would have no effect.
+/// results/local/<benchmark>_<name>), with `options` for its steps. Throws ConfigError if `command`
+/// was given others, which would have no effect.
 ExitCode run_bench_suite(const CLI::App& command, std::string_view benchmark,
-                         const SuiteChoice& suite, const std::string& output);
+                         const SuiteChoice& suite, const SuiteOptions& options,
+                         const std::string& output);
 
 }  // namespace dlscale::app

@@ -178,6 +178,15 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(positive());
   verb.add_flag("--fresh", options->fresh, "Do every step again");
   verb.add_flag("--list", options->list, "Print the commands and stop");
+  verb.add_option(
+          "--wait-quiet", options->options.wait_quiet_s,
+          "Given to every step that measures until it knows enough: the most seconds that it "
+          "spends on waiting for a quiet machine (see dlscale bench gemm --help)")
+      ->check(positive());
+  verb.add_option(
+      "--cluster", options->options.cluster,
+      "Given to every step that measures kernels: whose data sheet's peak rows have their "
+      "share of");
   verb.footer(
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
       "same command goes on.");
@@ -200,7 +209,8 @@ ExitCode run_suite(const SuiteRun& options) {
     throw ConfigError("--output is empty (results need a folder). Name one.");
   }
   refuse_launcher();
-  const Suite suite = load_suite(options.suite, placeholders(options));
+  Suite suite = load_suite(options.suite, placeholders(options));
+  add_options(options.options, suite);
   if (options.list) {
     for (const SuiteStep& step : suite.steps)
       fmt::print("{}: dlscale {}\n", step.name, fmt::join(step.words, " "));

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "app/suite_options.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::app {
@@ -14,6 +15,7 @@ struct SuiteRun {
   int cores = 0;                          ///< of a worker; 0: an even share
   bool fresh = false;                     ///< do every step again
   bool list = false;                      ///< print the commands and stop
+  SuiteOptions options;                   ///< for all steps
 };
 
 /// Carries out what is left of a suite, one process a step. Results that are wrong end no step:
