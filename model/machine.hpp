@@ -138,6 +138,9 @@ struct Machine {
   std::map<std::string, Estimate<BytesPerSecond>> memory_bandwidth;
   std::vector<std::string> sources;
   MeasuredOn measured_on;
+  /// cluster.inter_node was stated for one prediction: it counts, and what was measured across
+  /// nodes does not. No part of the file.
+  bool inter_node_stated = false;
 };
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError

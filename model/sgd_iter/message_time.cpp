@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -54,6 +55,24 @@ Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
   return all;
 }
 
+bool is_across_nodes(const CollectiveFit& fit) {
+  return fit.ranks > fit.ranks_on_node;
+}
+
+/// Where the link between nodes was stated, what was measured over another one says nothing.
+Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
+  const auto erased =
+      std::erase_if(fits, [](const CollectiveFit* fit) { return is_across_nodes(*fit); });
+  if (erased > 0) {
+    const LinkSpec& link = machine.cluster.inter_node;
+    notes.add(fmt::format(
+        "all-reduces measured across nodes were left out, for the link between nodes is another "
+        "by what was stated: {:.4g} GB/s, {:.4g} us",
+        link.bandwidth.si() * 1e-9, link.latency.si() * 1e6));
+  }
+  return fits;
+}
+
 /// Of the fits that `suits`, the one whose number of ranks is nearest in proportion.
 template <class Suits>
 const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
@@ -83,7 +102,11 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
                            Notes& notes)
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1) return;
-  if (machine.fitted) find_fit(suitable(machine, schedule, notes));
+  if (machine.fitted) {
+    Fits fits = suitable(machine, schedule, notes);
+    const bool by_other_link = machine.inter_node_stated && placement.nodes() > 1;
+    find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
+  }
   const Cluster& cluster = machine.cluster;
   if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
     nccl_.emplace(cluster.nccl.value(), placement);
@@ -108,13 +131,12 @@ void MessageTimes::find_fit(const Fits& fits) {
   if (exact_) return;
   if (placement_.nodes() > 1) {
     fit_ = nearest(fits, ranks, [&](const CollectiveFit& fit) {
-      return fit.ranks > fit.ranks_on_node && fit.ranks_on_node == on_node;
+      return is_across_nodes(fit) && fit.ranks_on_node == on_node;
     });
   }
   if (fit_ != nullptr) return;
   crosses_unmeasured_nodes_ = placement_.nodes() > 1;
-  fit_ =
-      nearest(fits, ranks, [](const CollectiveFit& fit) { return fit.ranks == fit.ranks_on_node; });
+  fit_ = nearest(fits, ranks, [](const CollectiveFit& fit) { return !is_across_nodes(fit); });
 }
 
 Estimate<Seconds> MessageTimes::time(Bytes message) const {

@@ -22,6 +22,8 @@ namespace dlscale::model {
 ///     part of β.
 ///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
 ///     (3.13), or what NCCL would choose by its own cost model (3.9).
+/// A link between nodes that was stated (Machine::inter_node_stated) replaces what was measured
+/// across nodes: over several nodes, only fits within a node and nominal links count then.
 /// Ranks that send after backward enter each message together, as those that met spinning; a
 /// communication thread sleeps until all are ready, so overlapped messages cost what they cost
 /// after sleeping, where that was measured.

@@ -52,6 +52,36 @@ TEST_F(Messages, CostAtLeastTheNominalLinkBetweenNodes) {
   EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);
 }
 
+/// As if it had been measured across nodes, where every message takes `seconds`.
+CollectiveFit across(int ranks, int ranks_on_node, double seconds) {
+  Segment segment;
+  segment.from = Bytes(4);
+  segment.to = Bytes(1e9);
+  segment.alpha = Estimate<Seconds>::exact(Seconds(seconds));
+  return {"all_reduce", ranks, ranks_on_node, "sleep", Piecewise({segment}), "across.jsonl"};
+}
+
+TEST_F(Messages, TakeAStatedLinkInPlaceOfOneMeasured) {
+  machine_.collectives.push_back(across(4, 2, 7));
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e8);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  EXPECT_EQ(seconds(4, 2, 1e8), 7);  // from the cluster's data sheet, which measuring beats
+  machine_.inter_node_stated = true;
+  EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);  // as above
+  EXPECT_NE(all(notes_.text()).find("0.1 GB/s, 1000 us"), std::string::npos);
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);  // within a node nothing changes
+}
+
+TEST_F(Messages, TakeAStatedLinkWhereAllWasMeasuredAcrossNodes) {
+  machine_.collectives = {across(2, 1, 7), across(3, 1, 7)};
+  EXPECT_EQ(seconds(2, 1, 1e8), 7);
+  machine_.inter_node_stated = true;
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e8);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  EXPECT_NEAR(seconds(2, 1, 1e8), 2e-3 + 1e8 / 1e8, 1e-9);  // a ring of two
+  EXPECT_NEAR(seconds(3, 1, 1e8), 4e-3 + 4.0 / 3 * 1e8 / 1e8, 1e-9);
+}
+
 TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
   CollectiveFit after_spinning = machine_.collectives.front();
   after_spinning.waiting = "spin";
