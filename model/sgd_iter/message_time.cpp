@@ -1,6 +1,7 @@
 #include "model/sgd_iter/message_time.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -55,6 +56,20 @@ Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
   return all;
 }
 
+/// The closed form fitted to all-reduces of the library on several numbers of ranks that met as
+/// they do in `schedule`, if there is one that knows the links of the placement.
+const AlgorithmFit* over_ranks(const Machine& machine, const Placement& placement,
+                               Schedule schedule) {
+  const std::string wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+  const AlgorithmFit* found = nullptr;
+  for (const AlgorithmFit& fit : machine.algorithms) {
+    if (fit.carrier.collective != all_reduce || fit.asked != "library") continue;
+    if (fit.ranges.empty() || !predict_message(fit, placement, Bytes(1e6))) continue;
+    if (found == nullptr || fit.waiting == wanted) found = &fit;
+  }
+  return found;
+}
+
 bool is_across_nodes(const CollectiveFit& fit) {
   return fit.ranks > fit.ranks_on_node;
 }
@@ -106,6 +121,7 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
     Fits fits = suitable(machine, schedule, notes);
     const bool by_other_link = machine.inter_node_stated && placement.nodes() > 1;
     find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
+    if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
   }
   const Cluster& cluster = machine.cluster;
   if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
@@ -113,7 +129,7 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
   }
   if (fit_ == nullptr || exact_ || !crosses_unmeasured_nodes_) return;
   crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
-  if (!crosses_nominal_link_) {
+  if (!crosses_nominal_link_ && over_ranks_ == nullptr) {
     notes.add(
         fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
                     machine.cluster.name));
@@ -148,8 +164,22 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
     }
     return fit_->cost.time(message);
   }
+  if (const auto time = by_closed_form(message)) return *time;
   if (fit_ != nullptr) return extrapolate(message);
   return Estimate<Seconds>::exact(nominal(message));
+}
+
+std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) const {
+  if (over_ranks_ == nullptr) return std::nullopt;
+  const auto prediction = predict_message(*over_ranks_, placement_, message);
+  if (!prediction) return std::nullopt;
+  std::vector<int> measured;
+  for (const LayoutFit& layout : over_ranks_->layouts) measured.push_back(layout.layout.ranks);
+  notes_->add(fmt::format("all-reduce on {} ranks {} by the closed form of {}, fitted to {} ranks",
+                          placement_.ranks, prediction->basis(), prediction->algorithm,
+                          fmt::join(measured, ", ")),
+              fmt::format("{:.0f} B", message.si()));
+  return prediction->time;
 }
 
 Seconds MessageTimes::nominal(Bytes message) const {
@@ -173,7 +203,7 @@ Seconds MessageTimes::by_nccl(Bytes message) const {
 
 TimeSource MessageTimes::source(Bytes message) const {
   EXPECT(placement_.ranks > 1);
-  if (fit_ == nullptr) return TimeSource::data_sheet;
+  if (fit_ == nullptr && over_ranks_ == nullptr) return TimeSource::data_sheet;
   const bool known = exact_ && fit_->cost.covers(message);
   return known ? TimeSource::fitted : TimeSource::extrapolated;
 }

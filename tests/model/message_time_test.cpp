@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "model/calibrate/calibrate.hpp"
 #include "tests/model/notes_of.hpp"
-#include "tests/model/synthetic.hpp"
+#include "tests/model/synthetic_messages.hpp"
 
 /// All-reduce times by themselves.
 namespace dlscale::model {
@@ -95,6 +96,37 @@ TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
   machine_.collectives.pop_back();
   EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
   EXPECT_NE(all(notes_.text()).find("--waiting spin"), std::string::npos);
+}
+
+/// A ring over the links that the all-reduces on 2 ranks cross: as long as those of 2 / p of the
+/// message, p - 1 times.
+double ring_seconds_on(int ranks, double bytes) {
+  return (ranks - 1) * all_reduce_seconds(2 * bytes / ranks);
+}
+
+TEST_F(Messages, FollowTheClosedFormFittedToSeveralNumbersOfRanks) {
+  auto measured = results(branched(), batch);
+  std::vector<Measurement> more;
+  for (const int ranks : {3, 4}) {
+    for (const double bytes : powers(1024, 1e8)) {
+      more.push_back(message_row("all_reduce", ranks, ranks, bytes, ring_seconds_on(ranks, bytes)));
+    }
+  }
+  measured.push_back(file("more.jsonl", more));
+  machine_ = calibrate(two_workers(), measured);
+  EXPECT_NEAR(seconds(4, 4, 1e7) / ring_seconds_on(4, 1e7), 1, 1e-3);
+  EXPECT_TRUE(notes_.text().empty()) << all(notes_.text());
+  for (const double bytes : {8192.0, 1e7}) {
+    EXPECT_NEAR(seconds(8, 8, bytes) / ring_seconds_on(8, bytes), 1, 0.02) << bytes;
+  }
+  EXPECT_NE(all(notes_.text())
+                .find("all-reduce on 8 ranks extrapolated in ranks by the closed form "
+                      "of ring, fitted to 2, 3, 4 ranks"),
+            std::string::npos)
+      << all(notes_.text());
+  const Placement eight{8, 8};
+  EXPECT_EQ(MessageTimes(machine_, eight, schedule_, notes_).source(Bytes(1e6)),
+            TimeSource::extrapolated);
 }
 
 TEST_F(Messages, GrowWithRanks) {
