@@ -1,11 +1,15 @@
 #include "model/communication/fit_algorithm.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/statistics.hpp"
 #include "model/calibrate/fit.hpp"
 
 namespace dlscale::model {
@@ -91,6 +95,8 @@ struct Candidate {
   Carrier carrier;
   RangeOf range_of = RangeOf::message;
   RangesFit fit;
+  /// Median error with which the same, fitted without the largest number of ranks, predicts that.
+  double foresight = 0;
   [[nodiscard]] bool by_rules() const {
     return carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich;
   }
@@ -106,6 +112,16 @@ bool has_transfers(const Carrier& carrier, const Samples& samples) {
   });
 }
 
+RangesFit ranges_of(const Carrier& carrier, RangeOf range_of, SecondsPerByte gamma,
+                    const Samples& samples) {
+  std::vector<RangeRow> rows;
+  rows.reserve(samples.size());
+  for (const MessageSample& sample : samples) {
+    rows.push_back(row_of(carrier, range_of, gamma, sample));
+  }
+  return fit_ranges(std::move(rows));
+}
+
 std::vector<Candidate> candidates(const std::vector<Carrier>& carriers, const Samples& samples,
                                   SecondsPerByte gamma) {
   std::vector<Candidate> all;
@@ -113,23 +129,56 @@ std::vector<Candidate> candidates(const std::vector<Carrier>& carriers, const Sa
     std::vector<RangeOf> kinds{RangeOf::message};
     if (has_transfers(carrier, samples)) kinds.push_back(RangeOf::transfer);
     for (const RangeOf range_of : kinds) {
-      std::vector<RangeRow> rows;
-      rows.reserve(samples.size());
-      for (const MessageSample& sample : samples) {
-        rows.push_back(row_of(carrier, range_of, gamma, sample));
-      }
-      all.push_back({carrier, range_of, fit_ranges(std::move(rows))});
+      all.push_back({carrier, range_of, ranges_of(carrier, range_of, gamma, samples), 0});
     }
   }
   return all;
 }
 
+/// The layout of most ranks, if there are two others over the same kind of link, of which one and
+/// the same formula can be held against a third.
+const LayoutFit* layout_to_foresee(const std::vector<LayoutFit>& layouts) {
+  const LayoutFit& most =
+      *std::ranges::max_element(layouts, {}, [](const LayoutFit& fit) { return fit.layout.ranks; });
+  std::set<int> others;
+  for (const LayoutFit& fit : layouts) {
+    if (is_alike(fit.layout, most.layout)) others.insert(fit.layout.ranks);
+  }
+  return others.size() > 2 ? &most : nullptr;
+}
+
+/// Fits the candidate to all other layouts and predicts that one.
+double foresight_of(const Candidate& candidate, const AlgorithmFit& whole, const Samples& samples,
+                    const LayoutFit& most) {
+  const auto is_foreseen = [&](const Placement& layout) { return is_same(layout, most.layout); };
+  Samples seen = samples;
+  std::erase_if(seen, [&](const MessageSample& sample) { return is_foreseen(sample.layout); });
+  AlgorithmFit part = whole;
+  std::erase_if(part.layouts, [&](const LayoutFit& fit) { return is_foreseen(fit.layout); });
+  part.carrier = candidate.carrier;
+  part.range_of = candidate.range_of;
+  part.ranges = ranges_of(candidate.carrier, candidate.range_of, part.gamma, seen).ranges;
+  std::vector<double> errors;
+  for (const MessageSample& sample : samples) {
+    if (!is_foreseen(sample.layout)) continue;
+    const auto prediction = predict_message(part, sample.layout, sample.bytes);
+    if (prediction) errors.push_back(std::abs(prediction->time.value / sample.time.value - 1));
+  }
+  return errors.empty() ? std::numeric_limits<double>::infinity() : median(errors);
+}
+
+/// Of those that foresee the largest number of ranks about as well as any, the one that explains
+/// all samples best.
 const Candidate& best_of(const std::vector<Candidate>& all) {
-  const auto bic = [](const Candidate& candidate) { return candidate.fit.bic; };
-  const Candidate& best = *std::ranges::min_element(all, {}, bic);
+  const Candidate& far = *std::ranges::min_element(all, {}, &Candidate::foresight);
+  const double about = 1.1 * far.foresight + 1e-3;
+  const Candidate* best = &far;
+  for (const Candidate& candidate : all) {
+    if (candidate.foresight <= about && candidate.fit.bic < best->fit.bic) best = &candidate;
+  }
   const auto ruled = std::ranges::find_if(all, &Candidate::by_rules);
-  const bool stands = ruled != all.end() && ruled->fit.bic <= best.fit.bic + decisive;
-  return stands ? *ruled : best;
+  const bool stands = ruled != all.end() && ruled->fit.bic <= best->fit.bic + decisive;
+  return stands ? *ruled : *best;
 }
 
 }  // namespace
@@ -166,11 +215,14 @@ std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPe
     if (likely.front().chosen_by == ChosenBy::fit) return fit;
     likely.resize(1);
   }
-  const std::vector<Candidate> all = candidates(likely, used.samples, gamma);
+  fit.gamma = gamma;
+  std::vector<Candidate> all = candidates(likely, used.samples, gamma);
+  if (const LayoutFit* most = layout_to_foresee(fit.layouts); most != nullptr && all.size() > 1) {
+    for (Candidate& each : all) each.foresight = foresight_of(each, fit, used.samples, *most);
+  }
   const Candidate& best = best_of(all);
   fit.carrier = best.carrier;
   fit.range_of = best.range_of;
-  fit.gamma = gamma;
   fit.ranges = best.fit.ranges;
   return fit;
 }

@@ -175,9 +175,12 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
   if (!prediction) return std::nullopt;
   std::vector<int> measured;
   for (const LayoutFit& layout : over_ranks_->layouts) measured.push_back(layout.layout.ranks);
-  notes_->add(fmt::format("all-reduce on {} ranks {} by the closed form of {}, fitted to {} ranks",
-                          placement_.ranks, prediction->basis(), prediction->algorithm,
-                          fmt::join(measured, ", ")),
+  const std::string how =
+      prediction->algorithm.empty()
+          ? fmt::format("as measured with --waiting {}", over_ranks_->waiting)
+          : fmt::format("{} by the closed form of {}, fitted to {} ranks", prediction->basis(),
+                        prediction->algorithm, fmt::join(measured, ", "));
+  notes_->add(fmt::format("all-reduce on {} ranks {}", placement_.ranks, how),
               fmt::format("{:.0f} B", message.si()));
   return prediction->time;
 }
