@@ -15,6 +15,7 @@ struct InterNodeOptions {
   std::string bandwidth;
   std::string latency;
   void declare(CLI::App& command);
+  [[nodiscard]] bool given() const { return !bandwidth.empty(); }
   /// Overrides the link of `cluster` where an option was given. Throws ConfigError.
   void apply(Cluster& cluster) const;
 };

@@ -104,6 +104,7 @@ ExitCode predict(const PredictOptions& options) {
   model::Machine machine = choose_machine(options);
   choose_all_reduce(options, machine.cluster);
   options.inter_node.apply(machine.cluster);
+  machine.inter_node_stated = options.inter_node.given();
   Run run = options.run;
   run.network = network.name();
   run.cluster = machine.cluster.name;

@@ -9,27 +9,10 @@
 #include "core/cluster.hpp"
 #include "core/step.hpp"
 #include "core/units.hpp"
+#include "model/communication/algorithm_fit.hpp"
+#include "model/piecewise.hpp"
 
 namespace dlscale::model {
-
-/// A fitted value with its 95 % interval.
-template <class Q>
-struct Estimate {
-  Q value;
-  Q low;
-  Q high;
-  /// A value taken as exact: from a data sheet, or nothing at all.
-  static Estimate exact(Q value) { return {value, value, value}; }
-  Estimate& operator+=(const Estimate& other) {
-    value += other.value;
-    low += other.low;
-    high += other.high;
-    return *this;
-  }
-  friend Estimate operator*(double k, const Estimate& e) {
-    return {k * e.value, k * e.low, k * e.high};
-  }
-};
 
 /// Time of one kernel, cold caches, beside ranks_on_node - 1 other ranks that do the same.
 struct KernelTime {
@@ -45,33 +28,6 @@ struct KernelTime {
   Work work;  ///< declared operations and bytes of one run
   std::string implementation;
   std::string source;  ///< result file
-};
-
-/// T(m) = α + β m for messages of [from, to) bytes.
-struct Segment {
-  Bytes from;
-  Bytes to;
-  Estimate<Seconds> alpha;
-  Estimate<SecondsPerByte> beta;
-  double median_residual = 0;  ///< |fit - measured| / measured over the points fitted
-  int points = 0;
-};
-
-/// A time by segments that are ascending and contiguous. Outside of them the nearest is extended.
-class Piecewise {
- public:
-  Piecewise() = default;
-  /// Throws ConfigError if there is no segment or they are not ascending and contiguous.
-  explicit Piecewise(std::vector<Segment> segments);
-  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
-  [[nodiscard]] const Segment& segment(Bytes size) const;
-  /// With the bounds of both parameters at once, which is wider than a 95 % interval: the errors
-  /// of α and β are opposed.
-  [[nodiscard]] Estimate<Seconds> time(Bytes size) const;
-  [[nodiscard]] bool covers(Bytes size) const;
-
- private:
-  std::vector<Segment> segments_;
 };
 
 /// A collective on a number of ranks, as the library ran it.
@@ -131,6 +87,8 @@ struct Machine {
   bool fitted = false;
   std::vector<KernelTime> kernels;
   std::vector<CollectiveFit> collectives;
+  std::vector<AlgorithmFit> algorithms;         ///< closed forms, over all numbers of ranks
+  std::optional<ReductionTime> reduction = {};  ///< γ, where something tells it
   std::vector<AffineFit> h2d;
   std::vector<AffineFit> update;  ///< per byte of f32 parameters
   std::vector<LoaderFit> loaders;
@@ -138,11 +96,15 @@ struct Machine {
   std::map<std::string, Estimate<BytesPerSecond>> memory_bandwidth;
   std::vector<std::string> sources;
   MeasuredOn measured_on;
+  /// cluster.inter_node was stated for one prediction: it counts, and what was measured across
+  /// nodes does not. No part of the file.
+  bool inter_node_stated = false;
 };
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
 /// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
-/// of range. Only "measured_on" and "give_s" may be missing: files of earlier versions lack them.
+/// of range. Only "algorithms", "reduction",
+/// "measured_on" and "give_s" may be missing: files of earlier versions lack them.
 Machine load_machine(const std::filesystem::path& path);
 /// Writes beside `path` first, so that a full disk leaves an older file as it was.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

@@ -297,6 +297,68 @@ CollectiveFit read_collective(const Value& value) {
   return fit;
 }
 
+LinkFit read_link_fit(const Value& value) {
+  Object object(value);
+  LinkFit link;
+  link.alpha = read_estimate<Seconds>(object.take("alpha_s"));
+  link.beta = read_estimate<SecondsPerByte>(object.take("beta_s_per_byte"));
+  object.done();
+  return link;
+}
+
+LinkRange read_range(const Value& value) {
+  Object object(value);
+  LinkRange range;
+  range.from = Bytes(object.take("from_bytes").number());
+  range.to = Bytes(object.take("to_bytes").number());
+  if (range.from > range.to) object.fail("ends before it begins");
+  if (object.has("intra_node")) range.intra = read_link_fit(object.take("intra_node"));
+  if (object.has("inter_node")) range.inter = read_link_fit(object.take("inter_node"));
+  range.median_residual = object.take("median_residual").number();
+  range.points = object.take("points").integer(1);
+  object.done();
+  return range;
+}
+
+LayoutFit read_layout(const Value& value) {
+  Object object(value);
+  LayoutFit fit;
+  fit.layout = {object.take("ranks").integer(2), object.take("ranks_on_node").integer(1)};
+  fit.cost = read_cost(object.take("segments"));
+  fit.line = read_cost(object.take("straight_line")).segments().front();
+  object.done();
+  return fit;
+}
+
+AlgorithmFit read_algorithm(const Value& value) {
+  Object object(value);
+  AlgorithmFit fit;
+  fit.carrier.collective = object.take("collective").text();
+  fit.asked = object.take("asked").text();
+  fit.library = object.take("library").text();
+  fit.waiting = object.take("waiting").text();
+  fit.carrier.algorithm = object.take("algorithm").text();
+  fit.carrier.chosen_by = read_word(object.take("chosen_by"), parse_chosen_by);
+  fit.carrier.segments = object.take("pipeline_segments").integer(1);
+  fit.gamma = SecondsPerByte(object.take("gamma_s_per_byte").number());
+  fit.range_of = read_word(object.take("ranges_of"), parse_range_of);
+  fit.ranges = read_list(object.take("ranges"), read_range);
+  fit.layouts = read_list(object.take("layouts"), read_layout);
+  if (fit.layouts.empty()) object.fail("/layouts is empty");
+  fit.source = object.take("source").text();
+  object.done();
+  return fit;
+}
+
+ReductionTime read_reduction(const Value& value) {
+  Object object(value);
+  ReductionTime reduction;
+  reduction.per_byte = read_estimate<SecondsPerByte>(object.take("gamma_s_per_byte"));
+  reduction.from = object.take("from").text();
+  object.done();
+  return reduction;
+}
+
 AffineFit read_affine(const Value& value) {
   Object object(value);
   AffineFit fit;
@@ -350,6 +412,10 @@ Machine read_machine(const Value& value) {
   machine.cluster = read_cluster(object.take("cluster"));
   machine.kernels = read_list(object.take("kernels"), read_kernel);
   machine.collectives = read_list(object.take("collectives"), read_collective);
+  if (object.has("algorithms")) {
+    machine.algorithms = read_list(object.take("algorithms"), read_algorithm);
+  }
+  if (object.has("reduction")) machine.reduction = read_reduction(object.take("reduction"));
   machine.h2d = read_list(object.take("h2d"), read_affine);
   machine.update = read_list(object.take("update"), read_affine);
   machine.loaders = read_list(object.take("loaders"), read_loader);

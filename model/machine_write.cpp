@@ -127,6 +127,46 @@ Json to_json(const CollectiveFit& fit) {
           {"segments", to_json(fit.cost)},      {"source", fit.source}};
 }
 
+Json to_json(const LinkFit& link) {
+  return {{"alpha_s", to_json(link.alpha)}, {"beta_s_per_byte", to_json(link.beta)}};
+}
+
+Json to_json(const LinkRange& range) {
+  Json json{{"from_bytes", finite(range.from.si())},
+            {"to_bytes", finite(range.to.si())},
+            {"median_residual", finite(range.median_residual)},
+            {"points", range.points}};
+  if (range.intra) json["intra_node"] = to_json(*range.intra);
+  if (range.inter) json["inter_node"] = to_json(*range.inter);
+  return json;
+}
+
+Json to_json(const LayoutFit& fit) {
+  return {{"ranks", fit.layout.ranks},
+          {"ranks_on_node", fit.layout.ranks_on_node()},
+          {"segments", to_json(fit.cost)},
+          {"straight_line", to_json(Piecewise({fit.line}))}};
+}
+
+Json to_json(const AlgorithmFit& fit) {
+  Json ranges = Json::array();
+  for (const LinkRange& range : fit.ranges) ranges.push_back(to_json(range));
+  Json layouts = Json::array();
+  for (const LayoutFit& layout : fit.layouts) layouts.push_back(to_json(layout));
+  return {{"collective", fit.carrier.collective},
+          {"asked", fit.asked},
+          {"library", fit.library},
+          {"waiting", fit.waiting},
+          {"algorithm", fit.carrier.algorithm},
+          {"chosen_by", to_string(fit.carrier.chosen_by)},
+          {"pipeline_segments", fit.carrier.segments},
+          {"gamma_s_per_byte", finite(fit.gamma.si())},
+          {"ranges_of", to_string(fit.range_of)},
+          {"ranges", std::move(ranges)},
+          {"layouts", std::move(layouts)},
+          {"source", fit.source}};
+}
+
 Json to_json(const AffineFit& fit) {
   const Json json{{"ranks_on_node", fit.ranks_on_node},
                   {"threads", fit.threads},
@@ -172,17 +212,36 @@ void write(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+/// Not every machine has measured what it costs to add.
+Json with_reduction(Json json, const Machine& machine) {
+  if (machine.reduction) {
+    json["reduction"] = {{"gamma_s_per_byte", to_json(machine.reduction->per_byte)},
+                         {"from", machine.reduction->from}};
+  }
+  return json;
+}
+
+}  // namespace
+
 std::string machine_json(const Machine& machine) {
   Json bandwidth = Json::object();
   for (const auto& [kernel, rate] : machine.memory_bandwidth) bandwidth[kernel] = to_json(rate);
-  const Json json{
-      {"schema", "dlscale.machine"},      {"version", 1},
-      {"fitted", machine.fitted},         {"cluster", to_json(machine.cluster)},
-      {"kernels", list(machine.kernels)}, {"collectives", list(machine.collectives)},
-      {"h2d", list(machine.h2d)},         {"update", list(machine.update)},
-      {"loaders", list(machine.loaders)}, {"memory_bandwidth_bytes_per_s", bandwidth},
-      {"sources", machine.sources},       {"measured_on", to_json(machine.measured_on)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+  const Json json{{"schema", "dlscale.machine"},
+                  {"version", 1},
+                  {"fitted", machine.fitted},
+                  {"cluster", to_json(machine.cluster)},
+                  {"kernels", list(machine.kernels)},
+                  {"collectives", list(machine.collectives)},
+                  {"algorithms", list(machine.algorithms)},
+                  {"h2d", list(machine.h2d)},
+                  {"update", list(machine.update)},
+                  {"loaders", list(machine.loaders)},
+                  {"memory_bandwidth_bytes_per_s", bandwidth},
+                  {"sources", machine.sources},
+                  {"measured_on", to_json(machine.measured_on)}};
+  return with_reduction(json, machine).dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 void save_machine(const std::filesystem::path& path, const Machine& machine) {

@@ -9,12 +9,15 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
 #include "model/calibrate/fit.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/pool.hpp"
+#include "model/communication/fit_algorithm.hpp"
+#include "model/communication/reduction.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -251,6 +254,35 @@ std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOpti
   return fits;
 }
 
+/// Whether it is of messages as in training, but maybe by one of our own algorithms.
+bool is_like_training(const Measurement& row) {
+  Measurement by_library;
+  by_library.axes = row.axes;
+  by_library.axes.erase("algorithm");
+  return is_sent_as_in_training(by_library);
+}
+
+/// Of training's elements and operation, by the library or by one of our own algorithms.
+std::vector<MessageFamily> families_like_training(const Group& all,
+                                                  const CalibrateOptions& options) {
+  Group like_training;
+  std::ranges::copy_if(all, std::back_inserter(like_training),
+                       [](const Sourced& one) { return is_like_training(*one.measurement); });
+  return message_families(
+      in_condition(like_training, "cache", options.message_cache, "bench comm", "--message-cache"),
+      "");
+}
+
+/// The closed forms of algorithms, each over all numbers of ranks.
+std::vector<AlgorithmFit> fit_algorithms(const std::vector<MessageFamily>& families,
+                                         SecondsPerByte gamma) {
+  std::vector<AlgorithmFit> fits;
+  for (const MessageFamily& family : families) {
+    if (auto fit = fit_algorithm(family, gamma)) fits.push_back(std::move(*fit));
+  }
+  return fits;
+}
+
 /// Loaders are alike per picture whatever their number; the fewest disturb each other least.
 std::vector<LoaderFit> fit_loaders(const Group& all, const CalibrateOptions& options) {
   const Group from = in_condition(all, "source", options.source, "bench io", "--source");
@@ -303,6 +335,25 @@ Group of_compiled_loops(const Group& all) {
   return kept;
 }
 
+/// γ by the sums of arrays; nothing where they were not measured.
+std::optional<ReductionTime> reduction_of_memory(const Group& all) {
+  Group sums = of_compiled_loops(all);
+  std::erase_if(sums, [](const Sourced& one) { return one.axis("operation") != "add"; });
+  if (sums.empty()) return std::nullopt;
+  const Group largest = largest_arrays(sums);
+  const Bytes bytes(static_cast<double>(largest.front().integer("bytes")));
+  return reduction_by_memory(pool(largest, "time", Range::positive, Ranks::each), bytes);
+}
+
+/// γ where messages tell it is part of their closed forms; else it is noted and left in β.
+void fit_messages(ByBenchmark& sorted, const CalibrateOptions& options, Machine& machine) {
+  const auto families = families_like_training(sorted["comm"], options);
+  machine.reduction = reduction_by_difference(families);
+  const auto gamma = machine.reduction ? machine.reduction->per_byte.value : SecondsPerByte();
+  machine.algorithms = fit_algorithms(families, gamma);
+  if (!machine.reduction) machine.reduction = reduction_of_memory(sorted["memory"]);
+}
+
 void fit_memory(const Group& all, const CalibrateOptions& options, Machine& machine) {
   for (const auto& [key, group] : group_by(of_compiled_loops(all), {"operation"})) {
     if (key.front() == "h2d") {
@@ -328,6 +379,7 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
   machine.update =
       fit_affine_costs(of_backend(from_cold_caches(sorted["update"]), options.backend), "update");
   machine.collectives = fit_collectives(sorted["comm"], options);
+  fit_messages(sorted, options, machine);
   machine.loaders = fit_loaders(sorted["io"], options);
   fit_memory(sorted["memory"], options, machine);
   std::set<std::string> files;

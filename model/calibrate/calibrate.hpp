@@ -21,10 +21,12 @@ struct CalibrateOptions {
 /// median of their medians, between the least and the greatest end of their intervals.
 /// Collectives, copies and updates: piecewise α-β by weighted least squares on relative error,
 /// breakpoints chosen by exact search with a penalty for each further segment (see fit.hpp).
-/// Series "give" of kernels, copies and updates, where there is one: the host's time to give the
-/// work. Results of different processors, hosts, compute backends or versions of a library do not
-/// make one machine: ConfigError. Throws ConfigError that names file and key for results that do
-/// not fit together.
+/// Messages also by the closed forms of their algorithms over all numbers of ranks, those carried
+/// out by our own algorithms too (communication/fit_algorithm.hpp). γ from the difference of reduce
+/// and broadcast, else from sums in memory (communication/reduction.hpp). Series "give" of kernels,
+/// copies and updates, where there is one: the host's time to give the work. Results of different
+/// processors, hosts, compute backends or versions of a library do not make one machine:
+/// ConfigError. Throws ConfigError that names file and key for results that do not fit together.
 Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
                   const CalibrateOptions& options = {});
 

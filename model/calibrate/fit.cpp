@@ -9,14 +9,7 @@
 #include "core/statistics.hpp"
 
 namespace dlscale::model {
-namespace {
 
-constexpr std::size_t min_points = 3;
-constexpr std::size_t max_segments = 6;
-constexpr double least_noise = 0.005;
-
-/// Student's t, two-sided 95 %, by degrees of freedom from 1; the limit 1.96 is approached as
-/// 1.96 + 2.4 / n. [any table]
 double student_t95(std::size_t freedom) {
   constexpr std::array table{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
                              2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
@@ -24,6 +17,12 @@ double student_t95(std::size_t freedom) {
   if (freedom <= table.size()) return table[freedom - 1];
   return 1.96 + 2.4 / static_cast<double>(freedom);
 }
+
+namespace {
+
+constexpr std::size_t min_points = 3;
+constexpr std::size_t max_segments = 6;
+constexpr double least_noise = 0.005;
 
 /// Sums of the normal equations of Σ (α a_i + β b_i - 1)², a_i = 1/t_i, b_i = m_i/t_i. Sizes are
 /// scaled by the largest, so that both columns are alike in magnitude.

@@ -1,8 +1,9 @@
 #pragma once
+#include <cstddef>
 #include <span>
 #include <vector>
 
-#include "model/machine.hpp"
+#include "model/piecewise.hpp"
 
 namespace dlscale::model {
 
@@ -11,6 +12,10 @@ struct SizedTime {
   Bytes size;
   Estimate<Seconds> time;
 };
+
+/// Student's t, two-sided 95 %, by degrees of freedom from 1; the limit 1.96 is approached as
+/// 1.96 + 2.4 / n. [any table]
+double student_t95(std::size_t freedom);
 
 /// T(m) = α + β m with α, β ≥ 0 over all points, by least squares on relative error
 /// Σ ((α + β m_i - t_i) / t_i)². The constraints are part of the problem: where one binds, the

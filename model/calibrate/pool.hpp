@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/measurement.hpp"
-#include "model/machine.hpp"
+#include "model/piecewise.hpp"
 
 namespace dlscale::model {
 

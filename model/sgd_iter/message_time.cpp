@@ -1,10 +1,12 @@
 #include "model/sgd_iter/message_time.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -54,6 +56,38 @@ Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
   return all;
 }
 
+/// The closed form fitted to all-reduces of the library on several numbers of ranks that met as
+/// they do in `schedule`, if there is one that knows the links of the placement.
+const AlgorithmFit* over_ranks(const Machine& machine, const Placement& placement,
+                               Schedule schedule) {
+  const std::string wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+  const AlgorithmFit* found = nullptr;
+  for (const AlgorithmFit& fit : machine.algorithms) {
+    if (fit.carrier.collective != all_reduce || fit.asked != "library") continue;
+    if (fit.ranges.empty() || !predict_message(fit, placement, Bytes(1e6))) continue;
+    if (found == nullptr || fit.waiting == wanted) found = &fit;
+  }
+  return found;
+}
+
+bool is_across_nodes(const CollectiveFit& fit) {
+  return fit.ranks > fit.ranks_on_node;
+}
+
+/// Where the link between nodes was stated, what was measured over another one says nothing.
+Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
+  const auto erased =
+      std::erase_if(fits, [](const CollectiveFit* fit) { return is_across_nodes(*fit); });
+  if (erased > 0) {
+    const LinkSpec& link = machine.cluster.inter_node;
+    notes.add(fmt::format(
+        "all-reduces measured across nodes were left out, for the link between nodes is another "
+        "by what was stated: {:.4g} GB/s, {:.4g} us",
+        link.bandwidth.si() * 1e-9, link.latency.si() * 1e6));
+  }
+  return fits;
+}
+
 /// Of the fits that `suits`, the one whose number of ranks is nearest in proportion.
 template <class Suits>
 const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
@@ -83,14 +117,19 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
                            Notes& notes)
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1) return;
-  if (machine.fitted) find_fit(suitable(machine, schedule, notes));
+  if (machine.fitted) {
+    Fits fits = suitable(machine, schedule, notes);
+    const bool by_other_link = machine.inter_node_stated && placement.nodes() > 1;
+    find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
+    if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
+  }
   const Cluster& cluster = machine.cluster;
   if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
     nccl_.emplace(cluster.nccl.value(), placement);
   }
   if (fit_ == nullptr || exact_ || !crosses_unmeasured_nodes_) return;
   crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
-  if (!crosses_nominal_link_) {
+  if (!crosses_nominal_link_ && over_ranks_ == nullptr) {
     notes.add(
         fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
                     machine.cluster.name));
@@ -108,13 +147,12 @@ void MessageTimes::find_fit(const Fits& fits) {
   if (exact_) return;
   if (placement_.nodes() > 1) {
     fit_ = nearest(fits, ranks, [&](const CollectiveFit& fit) {
-      return fit.ranks > fit.ranks_on_node && fit.ranks_on_node == on_node;
+      return is_across_nodes(fit) && fit.ranks_on_node == on_node;
     });
   }
   if (fit_ != nullptr) return;
   crosses_unmeasured_nodes_ = placement_.nodes() > 1;
-  fit_ =
-      nearest(fits, ranks, [](const CollectiveFit& fit) { return fit.ranks == fit.ranks_on_node; });
+  fit_ = nearest(fits, ranks, [](const CollectiveFit& fit) { return !is_across_nodes(fit); });
 }
 
 Estimate<Seconds> MessageTimes::time(Bytes message) const {
@@ -126,8 +164,25 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
     }
     return fit_->cost.time(message);
   }
+  if (const auto time = by_closed_form(message)) return *time;
   if (fit_ != nullptr) return extrapolate(message);
   return Estimate<Seconds>::exact(nominal(message));
+}
+
+std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) const {
+  if (over_ranks_ == nullptr) return std::nullopt;
+  const auto prediction = predict_message(*over_ranks_, placement_, message);
+  if (!prediction) return std::nullopt;
+  std::vector<int> measured;
+  for (const LayoutFit& layout : over_ranks_->layouts) measured.push_back(layout.layout.ranks);
+  const std::string how =
+      prediction->algorithm.empty()
+          ? fmt::format("as measured with --waiting {}", over_ranks_->waiting)
+          : fmt::format("{} by the closed form of {}, fitted to {} ranks", prediction->basis(),
+                        prediction->algorithm, fmt::join(measured, ", "));
+  notes_->add(fmt::format("all-reduce on {} ranks {}", placement_.ranks, how),
+              fmt::format("{:.0f} B", message.si()));
+  return prediction->time;
 }
 
 Seconds MessageTimes::nominal(Bytes message) const {
@@ -151,7 +206,7 @@ Seconds MessageTimes::by_nccl(Bytes message) const {
 
 TimeSource MessageTimes::source(Bytes message) const {
   EXPECT(placement_.ranks > 1);
-  if (fit_ == nullptr) return TimeSource::data_sheet;
+  if (fit_ == nullptr && over_ranks_ == nullptr) return TimeSource::data_sheet;
   const bool known = exact_ && fit_->cost.covers(message);
   return known ? TimeSource::fitted : TimeSource::extrapolated;
 }

@@ -14,6 +14,8 @@ namespace dlscale::model {
 
 /// How long an all-reduce takes on the ranks of a placement.
 ///   fitted, measured on as many ranks: the fit.
+///   fitted on several other numbers of ranks over the same kind of link: by the closed form fitted
+///     to all of them (communication/algorithm_fit.hpp).
 ///   fitted, not measured there: α and β of a link follow from the nearest fit by the closed form
 ///     of an algorithm, and the time on more ranks by the same closed form; over several nodes each
 ///     step costs at least what the nominal inter-node link takes, shared by as many ranks of a
@@ -22,6 +24,8 @@ namespace dlscale::model {
 ///     part of β.
 ///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
 ///     (3.13), or what NCCL would choose by its own cost model (3.9).
+/// A link between nodes that was stated (Machine::inter_node_stated) replaces what was measured
+/// across nodes: over several nodes, only fits within a node and nominal links count then.
 /// Ranks that send after backward enter each message together, as those that met spinning; a
 /// communication thread sleeps until all are ready, so overlapped messages cost what they cost
 /// after sleeping, where that was measured.
@@ -36,6 +40,7 @@ class MessageTimes {
 
  private:
   void find_fit(const std::vector<const CollectiveFit*>& fits);
+  [[nodiscard]] std::optional<Estimate<Seconds>> by_closed_form(Bytes message) const;
   [[nodiscard]] Seconds nominal(Bytes message) const;
   [[nodiscard]] Seconds by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
@@ -47,9 +52,10 @@ class MessageTimes {
   Notes* notes_;
   const CollectiveFit* fit_ = nullptr;  ///< on as many ranks, or the nearest; may be absent
   bool exact_ = false;
-  bool crosses_unmeasured_nodes_ = false;  ///< nodes were not part of the fit
-  bool crosses_nominal_link_ = false;      ///< and the link between them is known
-  std::optional<NcclModel> nccl_;          ///< where nothing was measured and the cluster says so
+  const AlgorithmFit* over_ranks_ = nullptr;  ///< where it is not exact, and links were measured
+  bool crosses_unmeasured_nodes_ = false;     ///< nodes were not part of the fit
+  bool crosses_nominal_link_ = false;         ///< and the link between them is known
+  std::optional<NcclModel> nccl_;  ///< where nothing was measured and the cluster says so
 };
 
 }  // namespace dlscale::model

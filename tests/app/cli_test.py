@@ -15,7 +15,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 class Cli(ProgramTest):
     def test_every_verb_has_help_with_an_example(self):
-        for verb in ["info", "run", "calibrate", "predict", "validate", "roofline", "choose", "report", "compare"]:
+        for verb in ["info", "run", "calibrate", "predict", "validate", "validate-comm", "roofline", "choose", "report",
+                     "compare"]:
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
             self.assertIn("Example: dlscale " + verb, result.stdout)
@@ -212,6 +213,22 @@ class Cli(ProgramTest):
         self.assertEqual(filtered.returncode, 0, filtered.stderr)
         names = [entry["name"] for entry in json.loads(filtered.stdout)["benchmarks"]]
         self.assertTrue(names and all("conv1" in name for name in names), names)
+
+    def test_models_of_messages_are_judged(self):
+        results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-6538966/validation/parts").glob("comm-*.jsonl"))
+        self.assertEqual(len(results), 5)
+        judged = run("validate-comm", *results, "--format", "json")
+        self.assertIn(judged.returncode, (0, 1), judged.stderr)
+        validation = json.loads(judged.stdout)
+        self.assertEqual(validation["schema"], "dlscale.message_validation")
+        self.assertEqual({family["messages"] for family in validation["families"]},
+                         {"all_reduce, sleep", "all_reduce, spin"})
+        for family in validation["families"]:
+            self.assertIsNone(family["ranks"])  # all were measured on 2 ranks
+            self.assertLessEqual(family["sizes"]["median_abs"], family["sizes"]["line_median_abs"])
+        other = run("validate-comm", results[0].parent / "io-1.jsonl")
+        self.assertEqual(other.returncode, 2, other.stdout)
+        self.assertIn("bench comm", other.stderr)
 
     def test_kernel_models_are_judged_kept_and_chosen_by(self):
         results = sorted((SOURCE / "results/epyc-2vcpu/2026-11-20-767eb77/quickstart").glob("conv-*-1.jsonl"))

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "model/calibrate/calibrate.hpp"
-#include "tests/model/synthetic.hpp"
+#include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -74,6 +74,35 @@ TEST(MachineJson, SurvivesARoundTripToTheLastBit) {
   EXPECT_EQ(read.memory_bandwidth.at("copy").value.si(), 1.0 / 3);
   EXPECT_EQ(read.kernels.size(), sample().kernels.size());
   EXPECT_EQ(read.cluster.doc, "quotes \" and ümlauts");
+}
+
+TEST(MachineJson, KeepsTheClosedFormsOfAlgorithms) {
+  Machine machine = sample();
+  std::vector<Measurement> rows;
+  for (const int ranks : {2, 4}) {
+    for (const double bytes : synthetic::powers(64, 1 << 24)) {
+      rows.push_back(synthetic::message_row("all_reduce", ranks, ranks, bytes,
+                                            synthetic::ring_seconds(ranks, bytes)));
+      rows.back().axes["algorithm"] = "ring";
+    }
+  }
+  const std::vector<ResultFile> files{synthetic::file("ring.jsonl", rows)};
+  machine.algorithms = calibrate(machine.cluster, files).algorithms;
+  ASSERT_EQ(machine.algorithms.size(), 1U);
+  ASSERT_EQ(machine.algorithms.front().ranges.size(), 2U);
+  const std::string text = machine_json(machine);
+  const Machine read = machine_from_json(text, "m.json");
+  EXPECT_EQ(machine_json(read), text);
+  const Placement eight{8, 8};
+  for (const double bytes : {1e3, 1e6}) {
+    EXPECT_EQ(predict_message(read.algorithms.front(), eight, Bytes(bytes))->time.value,
+              predict_message(machine.algorithms.front(), eight, Bytes(bytes))->time.value);
+  }
+  auto json = nlohmann::json::parse(text);
+  json["algorithms"][0]["chosen_by"] = "fate";
+  EXPECT_NE(failure(json.dump()).find("m.json: /algorithms/0/chosen_by"), std::string::npos);
+  ASSERT_EQ(json.erase("algorithms"), 1U);
+  EXPECT_TRUE(machine_from_json(json.dump(), "m.json").algorithms.empty());
 }
 
 TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {

@@ -3,10 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "model/calibrate/calibrate.hpp"
 #include "tests/model/notes_of.hpp"
-#include "tests/model/synthetic.hpp"
+#include "tests/model/synthetic_messages.hpp"
 
 /// All-reduce times by themselves.
 namespace dlscale::model {
@@ -52,6 +53,36 @@ TEST_F(Messages, CostAtLeastTheNominalLinkBetweenNodes) {
   EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);
 }
 
+/// As if it had been measured across nodes, where every message takes `seconds`.
+CollectiveFit across(int ranks, int ranks_on_node, double seconds) {
+  Segment segment;
+  segment.from = Bytes(4);
+  segment.to = Bytes(1e9);
+  segment.alpha = Estimate<Seconds>::exact(Seconds(seconds));
+  return {"all_reduce", ranks, ranks_on_node, "sleep", Piecewise({segment}), "across.jsonl"};
+}
+
+TEST_F(Messages, TakeAStatedLinkInPlaceOfOneMeasured) {
+  machine_.collectives.push_back(across(4, 2, 7));
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e8);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  EXPECT_EQ(seconds(4, 2, 1e8), 7);  // from the cluster's data sheet, which measuring beats
+  machine_.inter_node_stated = true;
+  EXPECT_NEAR(seconds(4, 2, 1e8), 6e-3 + 1.5 * 1e8 / 1e8, 1e-3);  // as above
+  EXPECT_NE(all(notes_.text()).find("0.1 GB/s, 1000 us"), std::string::npos);
+  EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);  // within a node nothing changes
+}
+
+TEST_F(Messages, TakeAStatedLinkWhereAllWasMeasuredAcrossNodes) {
+  machine_.collectives = {across(2, 1, 7), across(3, 1, 7)};
+  EXPECT_EQ(seconds(2, 1, 1e8), 7);
+  machine_.inter_node_stated = true;
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e8);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  EXPECT_NEAR(seconds(2, 1, 1e8), 2e-3 + 1e8 / 1e8, 1e-9);  // a ring of two
+  EXPECT_NEAR(seconds(3, 1, 1e8), 4e-3 + 4.0 / 3 * 1e8 / 1e8, 1e-9);
+}
+
 TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
   CollectiveFit after_spinning = machine_.collectives.front();
   after_spinning.waiting = "spin";
@@ -65,6 +96,37 @@ TEST_F(Messages, CostWhatTheyCostAfterWaitingAsTheScheduleDoes) {
   machine_.collectives.pop_back();
   EXPECT_NEAR(seconds(2, 2, 1e6), all_reduce_seconds(1e6), 1e-9);
   EXPECT_NE(all(notes_.text()).find("--waiting spin"), std::string::npos);
+}
+
+/// A ring over the links that the all-reduces on 2 ranks cross: as long as those of 2 / p of the
+/// message, p - 1 times.
+double ring_seconds_on(int ranks, double bytes) {
+  return (ranks - 1) * all_reduce_seconds(2 * bytes / ranks);
+}
+
+TEST_F(Messages, FollowTheClosedFormFittedToSeveralNumbersOfRanks) {
+  auto measured = results(branched(), batch);
+  std::vector<Measurement> more;
+  for (const int ranks : {3, 4}) {
+    for (const double bytes : powers(1024, 1e8)) {
+      more.push_back(message_row("all_reduce", ranks, ranks, bytes, ring_seconds_on(ranks, bytes)));
+    }
+  }
+  measured.push_back(file("more.jsonl", more));
+  machine_ = calibrate(two_workers(), measured);
+  EXPECT_NEAR(seconds(4, 4, 1e7) / ring_seconds_on(4, 1e7), 1, 1e-3);
+  EXPECT_TRUE(notes_.text().empty()) << all(notes_.text());
+  for (const double bytes : {8192.0, 1e7}) {
+    EXPECT_NEAR(seconds(8, 8, bytes) / ring_seconds_on(8, bytes), 1, 0.02) << bytes;
+  }
+  EXPECT_NE(all(notes_.text())
+                .find("all-reduce on 8 ranks extrapolated in ranks by the closed form "
+                      "of ring, fitted to 2, 3, 4 ranks"),
+            std::string::npos)
+      << all(notes_.text());
+  const Placement eight{8, 8};
+  EXPECT_EQ(MessageTimes(machine_, eight, schedule_, notes_).source(Bytes(1e6)),
+            TimeSource::extrapolated);
 }
 
 TEST_F(Messages, GrowWithRanks) {

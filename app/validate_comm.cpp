@@ -1,0 +1,70 @@
+// dlscale validate-comm: models of messages, fitted to a part of bench comm and judged on the rest.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/document_output.hpp"
+#include "app/positive.hpp"
+#include "app/result_files.hpp"
+#include "app/verb.hpp"
+#include "core/error.hpp"
+#include "model/communication/message_judge.hpp"
+#include "report/message_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+struct ValidateCommOptions {
+  std::vector<std::string> results;
+  int most_ranks = 0;
+  report::MessageLimits limits;
+  DocumentOutput output;
+};
+
+ExitCode validate_comm(const ValidateCommOptions& options) {
+  const std::vector<ResultFile> files = results_of(options.results, {"comm"});
+  if (files.empty()) {
+    throw ConfigError(
+        "There are no results of bench comm. Measure first: mpirun -n 2 dlscale bench comm -o "
+        "comm-2.jsonl.");
+  }
+  const model::MessageJudgement judgement =
+      model::judge_messages(model::message_families(files), options.most_ranks);
+  options.output.write(report::message_document(judgement, options.limits));
+  return report::exit_code(judgement, options.limits);
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<ValidateCommOptions>();
+  verb.add_option("results", options->results,
+                  "Result files or folders of bench comm, of one cluster and several numbers of "
+                  "ranks")
+      ->required();
+  verb.add_option("--most-ranks", options->most_ranks,
+                  "Fit to so many ranks at most, and predict more (default: all but the largest "
+                  "number measured)")
+      ->check(positive());
+  const auto limit = [&](const char* name, double& value, const char* doc) {
+    verb.add_option(name, value, doc)->check(positive())->capture_default_str();
+  };
+  limit("--limit-median", options->limits.median,
+        "Largest median error of messages of a kind that passes");
+  limit("--limit-p90", options->limits.p90, "The same of its 90 % quantile");
+  options->output.declare(verb);
+  verb.footer(
+      "Half of the sizes, told by a hash, on up to --most-ranks are fitted; the others are "
+      "predicted.\nExample: dlscale validate-comm comm-2.jsonl comm-3.jsonl comm-4.jsonl\nExit "
+      "code "
+      "1: a limit is missed. Exit code 3: none is missed, but of some messages nothing could be "
+      "predicted.");
+  verb.callback([options, &result] { result = validate_comm(*options); });
+}
+
+}  // namespace
+
+extern const Verb validate_comm_verb{
+    "validate-comm", "Hold models of messages against sizes and ranks that they have not seen",
+    declare};
+
+}  // namespace dlscale::app

@@ -1,0 +1,73 @@
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/communication/carrier.hpp"
+#include "model/communication/range_fit.hpp"
+#include "model/piecewise.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// Of what the ranges of a fit are sizes: of the message, by which libraries choose, or of what
+/// travels at once (LinkTerms::transfer), by which the transport below them does.
+enum class RangeOf { message, transfer };
+std::string_view to_string(RangeOf range_of);
+/// Throws ConfigError for another word.
+RangeOf parse_range_of(std::string_view word);
+
+/// What was measured on one layout, by itself.
+struct LayoutFit {
+  Placement layout;
+  Piecewise cost;  ///< α + β m by protocol range (fit_piecewise())
+  Segment line;    ///< one α + β m through all sizes: what is naive
+};
+
+/// The closed form of an algorithm, fitted to all sizes and numbers of ranks of a family at once:
+/// α and β of the links belong to the machine, the formula has the ranks. γ is part of β where it
+/// is 0. Wrong where the library changes its algorithm with the number of ranks and its rules are
+/// not known, and where links differ that count as one here (switches, sockets).
+struct AlgorithmFit {
+  Carrier carrier;
+  std::string library;
+  std::string waiting;
+  std::string asked = "library";  ///< what carried them out, as its rows say
+  RangeOf range_of = RangeOf::message;
+  SecondsPerByte gamma;            ///< of adding, known beforehand, not fitted
+  std::vector<LinkRange> ranges;   ///< empty where layouts tell no algorithm from another
+  std::vector<LayoutFit> layouts;  ///< by ranks; ≥ 1
+  std::string source;
+};
+
+/// Whether layouts have as many ranks on as many nodes.
+bool is_same(const Placement& a, const Placement& b);
+/// Whether both are within a node, or both over several: those use the same links.
+bool is_alike(const Placement& a, const Placement& b);
+/// By what the range of m bytes is found.
+Bytes size_in_range(const LinkTerms& terms, RangeOf range_of, Bytes m);
+
+/// A predicted time, and what it rests on.
+struct MessagePrediction {
+  Estimate<Seconds> time;
+  std::string algorithm;  ///< whose closed form led to it; empty: as measured on the layout
+  bool sizes_extrapolated = false;  ///< below or above all sizes measured on the nearest layout
+  bool ranks_extrapolated = false;  ///< fewer or more ranks than were measured
+  /// "interpolated", "extrapolated in ranks", "extrapolated in sizes and ranks", …
+  [[nodiscard]] std::string basis() const;
+};
+
+/// The time of m bytes on a layout. As measured: the fit of that layout. Else the fit of the layout
+/// whose number of ranks is nearest in proportion, times the ratio of the closed forms on both, at
+/// the same size of what ranges are told apart by. Where no two numbers of ranks were measured over
+/// the same kind of link, and nobody says by which algorithm, none is told from another, and the
+/// least time of all counts, as if the library had chosen it. Nothing where messages cross a link
+/// that no sample crosses, or the algorithm cannot run there.
+std::optional<MessagePrediction> predict_message(const AlgorithmFit& fit, const Placement& layout,
+                                                 Bytes m);
+
+/// What one straight line says: that of the layout, or else of the one nearest in proportion.
+Seconds straight_line(const AlgorithmFit& fit, const Placement& layout, Bytes m);
+
+}  // namespace dlscale::model

@@ -1,0 +1,64 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/units.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// What multiplies the parameters of links in a closed form:
+///   T(m) = A_i α_i + B_i m β_i + A_e α_e + B_e m β_e + C m γ
+/// with i for links within a node and e for those between nodes, whose β_e is that of a node alone
+/// on its link: where several ranks of it send at once (Outflow), B_e has them. A closed form of
+/// one level has all its messages on the slowest link they cross: within a node if there is one
+/// node.
+struct LinkTerms {
+  double alpha_intra = 0;  ///< A_i
+  double beta_intra = 0;   ///< B_i
+  double alpha_inter = 0;  ///< A_e
+  double beta_inter = 0;   ///< B_e
+  double gamma = 0;        ///< C
+  double transfer = 1;     ///< bytes of a message on its way, on average, over m: B / A of one rank
+  /// What multiplies α_i, β_i, α_e and β_e for m bytes.
+  [[nodiscard]] std::array<double, 4> at(Bytes m) const {
+    return {alpha_intra, beta_intra * m.si(), alpha_inter, beta_inter * m.si()};
+  }
+};
+
+/// Who says by which algorithm messages travel: who asked for it, the rules of a library, or
+/// nobody, so that it is the one whose closed form fits best.
+enum class ChosenBy { caller, open_mpi, mpich, fit };
+std::string_view to_string(ChosenBy chosen_by);
+/// Throws ConfigError for another word.
+ChosenBy parse_chosen_by(std::string_view word);
+
+/// Of messages from one rank to another, which no collective carries: T = α + β m.
+inline constexpr std::string_view point_to_point = "point_to_point";
+
+/// By which algorithm messages of a collective travel.
+struct Carrier {
+  std::string collective;
+  ChosenBy chosen_by = ChosenBy::fit;
+  /// Of the family of that collective, or point_to_point; empty where a library's rules choose,
+  /// message by message, and where all were measured on one layout, which tells none from another.
+  std::string algorithm;
+  int segments = 1;
+  /// "ring", "what Open MPI chooses".
+  [[nodiscard]] std::string name() const;
+  /// By which m bytes travel on so many ranks; empty where that is not known.
+  [[nodiscard]] std::string algorithm_for(const Placement& layout, Bytes m) const;
+  /// Nothing where the algorithm is not known, cannot be set up on that layout, or is one whose
+  /// segments nobody tells.
+  [[nodiscard]] std::optional<LinkTerms> terms(const Placement& layout, Bytes m) const;
+};
+
+/// Those whose closed forms say all with the ranks and the links, in the order of the family:
+/// without segments, servers or switches of which results tell nothing. `collective` is one of
+/// core/collective.
+std::vector<Carrier> plain_carriers(const std::string& collective, bool two_levels);
+
+}  // namespace dlscale::model

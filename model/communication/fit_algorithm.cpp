@@ -1,0 +1,230 @@
+#include "model/communication/fit_algorithm.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+#include "model/calibrate/fit.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// A library's own rules stand unless the evidence against them is decisive.
+constexpr double decisive = 10;
+
+using Samples = std::vector<MessageSample>;
+
+/// Of layouts with ≥ 2 sizes, by ranks.
+std::vector<LayoutFit> fit_layouts(const MessageFamily& family) {
+  std::map<std::pair<int, int>, std::vector<SizedTime>> layouts;
+  for (const MessageSample& sample : family.samples) {
+    layouts[{sample.layout.ranks, sample.layout.ranks_per_node}].push_back(
+        {sample.bytes, sample.time});
+  }
+  std::vector<LayoutFit> fits;
+  for (const auto& [layout, times] : layouts) {
+    if (times.size() < 2) continue;
+    fits.push_back(
+        {{layout.first, layout.second}, Piecewise(fit_piecewise(times)), fit_affine(times)});
+  }
+  return fits;
+}
+
+Samples of_layouts(const MessageFamily& family, const std::vector<LayoutFit>& layouts) {
+  Samples samples;
+  std::ranges::copy_if(family.samples, std::back_inserter(samples), [&](const auto& sample) {
+    return std::ranges::any_of(
+        layouts, [&](const LayoutFit& fit) { return is_same(fit.layout, sample.layout); });
+  });
+  return samples;
+}
+
+/// Whether closed forms differ by more than a factor on α and β of a link: two numbers of ranks
+/// were measured over the same kind of link.
+bool tell_apart(const std::vector<LayoutFit>& layouts) {
+  for (const LayoutFit& one : layouts) {
+    for (const LayoutFit& other : layouts) {
+      const bool alike = is_alike(one.layout, other.layout);
+      if (alike && one.layout.ranks != other.layout.ranks) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether some samples have several ranks on each of several nodes.
+bool has_two_levels(const MessageFamily& family) {
+  return std::ranges::any_of(family.samples, [](const MessageSample& sample) {
+    return sample.layout.nodes() > 1 && sample.layout.ranks_on_node() > 1;
+  });
+}
+
+bool is_told(const Carrier& carrier, const MessageFamily& family) {
+  return std::ranges::all_of(family.samples, [&](const MessageSample& sample) {
+    return carrier.terms(sample.layout, sample.bytes).has_value();
+  });
+}
+
+/// The rules of the library that a family names.
+std::optional<ChosenBy> rules_of(const MessageFamily& family) {
+  if (family.library.find("Open MPI") != std::string::npos) return ChosenBy::open_mpi;
+  if (family.library.starts_with("MPICH")) return ChosenBy::mpich;
+  return std::nullopt;
+}
+
+RangeRow row_of(const Carrier& carrier, RangeOf range_of, SecondsPerByte gamma,
+                const MessageSample& sample) {
+  const auto terms = carrier.terms(sample.layout, sample.bytes);
+  EXPECT(terms);
+  const double time = sample.time.value.si();
+  RangeRow row;
+  row.size = size_in_range(*terms, range_of, sample.bytes);
+  row.terms = terms->at(sample.bytes);
+  for (double& term : row.terms) term /= time;
+  row.value = 1 - terms->gamma * (sample.bytes * gamma).si() / time;
+  row.deviation = (sample.time.high - sample.time.low).si() / (2 * 1.96 * time);
+  return row;
+}
+
+struct Candidate {
+  Carrier carrier;
+  RangeOf range_of = RangeOf::message;
+  RangesFit fit;
+  /// Median error with which the same, fitted without the largest number of ranks, predicts that.
+  double foresight = 0;
+  [[nodiscard]] bool by_rules() const {
+    return carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich;
+  }
+};
+
+/// Sizes of what travels mean the same for all samples only if all travel by one algorithm of one
+/// level.
+bool has_transfers(const Carrier& carrier, const Samples& samples) {
+  if (carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich) return false;
+  return std::ranges::any_of(samples, [&](const MessageSample& sample) {
+    const auto terms = carrier.terms(sample.layout, sample.bytes);
+    return terms && terms->transfer != 1;
+  });
+}
+
+RangesFit ranges_of(const Carrier& carrier, RangeOf range_of, SecondsPerByte gamma,
+                    const Samples& samples) {
+  std::vector<RangeRow> rows;
+  rows.reserve(samples.size());
+  for (const MessageSample& sample : samples) {
+    rows.push_back(row_of(carrier, range_of, gamma, sample));
+  }
+  return fit_ranges(std::move(rows));
+}
+
+std::vector<Candidate> candidates(const std::vector<Carrier>& carriers, const Samples& samples,
+                                  SecondsPerByte gamma) {
+  std::vector<Candidate> all;
+  for (const Carrier& carrier : carriers) {
+    std::vector<RangeOf> kinds{RangeOf::message};
+    if (has_transfers(carrier, samples)) kinds.push_back(RangeOf::transfer);
+    for (const RangeOf range_of : kinds) {
+      all.push_back({carrier, range_of, ranges_of(carrier, range_of, gamma, samples), 0});
+    }
+  }
+  return all;
+}
+
+/// The layout of most ranks, if there are two others over the same kind of link, of which one and
+/// the same formula can be held against a third.
+const LayoutFit* layout_to_foresee(const std::vector<LayoutFit>& layouts) {
+  const LayoutFit& most =
+      *std::ranges::max_element(layouts, {}, [](const LayoutFit& fit) { return fit.layout.ranks; });
+  std::set<int> others;
+  for (const LayoutFit& fit : layouts) {
+    if (is_alike(fit.layout, most.layout)) others.insert(fit.layout.ranks);
+  }
+  return others.size() > 2 ? &most : nullptr;
+}
+
+/// Fits the candidate to all other layouts and predicts that one.
+double foresight_of(const Candidate& candidate, const AlgorithmFit& whole, const Samples& samples,
+                    const LayoutFit& most) {
+  const auto is_foreseen = [&](const Placement& layout) { return is_same(layout, most.layout); };
+  Samples seen = samples;
+  std::erase_if(seen, [&](const MessageSample& sample) { return is_foreseen(sample.layout); });
+  AlgorithmFit part = whole;
+  std::erase_if(part.layouts, [&](const LayoutFit& fit) { return is_foreseen(fit.layout); });
+  part.carrier = candidate.carrier;
+  part.range_of = candidate.range_of;
+  part.ranges = ranges_of(candidate.carrier, candidate.range_of, part.gamma, seen).ranges;
+  std::vector<double> errors;
+  for (const MessageSample& sample : samples) {
+    if (!is_foreseen(sample.layout)) continue;
+    const auto prediction = predict_message(part, sample.layout, sample.bytes);
+    if (prediction) errors.push_back(std::abs(prediction->time.value / sample.time.value - 1));
+  }
+  return errors.empty() ? std::numeric_limits<double>::infinity() : median(errors);
+}
+
+/// Of those that foresee the largest number of ranks about as well as any, the one that explains
+/// all samples best.
+const Candidate& best_of(const std::vector<Candidate>& all) {
+  const Candidate& far = *std::ranges::min_element(all, {}, &Candidate::foresight);
+  const double about = 1.1 * far.foresight + 1e-3;
+  const Candidate* best = &far;
+  for (const Candidate& candidate : all) {
+    if (candidate.foresight <= about && candidate.fit.bic < best->fit.bic) best = &candidate;
+  }
+  const auto ruled = std::ranges::find_if(all, &Candidate::by_rules);
+  const bool stands = ruled != all.end() && ruled->fit.bic <= best->fit.bic + decisive;
+  return stands ? *ruled : *best;
+}
+
+}  // namespace
+
+std::vector<Carrier> contenders(const MessageFamily& family) {
+  std::vector<Carrier> all;
+  if (family.collective == "sendrecv") {
+    all = {{family.collective, ChosenBy::caller, std::string(point_to_point), 1}};
+  } else if (family.algorithm != "library") {
+    all = {{family.collective, ChosenBy::caller, family.algorithm, family.segments}};
+  } else {
+    if (const auto rules = rules_of(family)) all.push_back({family.collective, *rules, {}, 1});
+    std::ranges::move(plain_carriers(family.collective, has_two_levels(family)),
+                      std::back_inserter(all));
+  }
+  std::erase_if(all, [&](const Carrier& carrier) { return !is_told(carrier, family); });
+  return all;
+}
+
+std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPerByte gamma) {
+  AlgorithmFit fit;
+  fit.layouts = fit_layouts(family);
+  if (fit.layouts.empty()) return std::nullopt;
+  fit.carrier.collective = family.collective;
+  fit.library = family.library;
+  fit.waiting = family.waiting;
+  fit.asked = family.algorithm;
+  fit.source = family.source;
+  MessageFamily used = family;
+  used.samples = of_layouts(family, fit.layouts);
+  std::vector<Carrier> likely = contenders(used);
+  if (likely.empty()) return std::nullopt;
+  if (!tell_apart(fit.layouts)) {
+    if (likely.front().chosen_by == ChosenBy::fit) return fit;
+    likely.resize(1);
+  }
+  fit.gamma = gamma;
+  std::vector<Candidate> all = candidates(likely, used.samples, gamma);
+  if (const LayoutFit* most = layout_to_foresee(fit.layouts); most != nullptr && all.size() > 1) {
+    for (Candidate& each : all) each.foresight = foresight_of(each, fit, used.samples, *most);
+  }
+  const Candidate& best = best_of(all);
+  fit.carrier = best.carrier;
+  fit.range_of = best.range_of;
+  fit.ranges = best.fit.ranges;
+  return fit;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,242 @@
+#include "model/communication/range_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+#include "model/calibrate/fit.hpp"
+#include "model/roofline/least_squares.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr std::size_t unknowns = 4;
+constexpr std::size_t min_sizes = 3;
+constexpr std::size_t max_ranges = 6;
+constexpr double least_noise = 0.005;
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+using Parameters = std::array<double, unknowns>;
+using Rows = std::span<const RangeRow>;
+
+double residual(const RangeRow& row, const Parameters& x) {
+  return std::inner_product(x.begin(), x.end(), row.terms.begin(), 0.0) - row.value;
+}
+
+double residual_sum(Rows rows, const Parameters& x) {
+  double sum = 0;
+  for (const RangeRow& row : rows) sum += std::pow(residual(row, x), 2);
+  return sum;
+}
+
+/// Whether some row says anything of an unknown.
+bool is_asked(Rows rows, std::size_t j) {
+  return std::ranges::any_of(rows, [j](const RangeRow& row) { return row.terms[j] > 0; });
+}
+
+struct Solution {
+  Parameters x{};
+  double residual = infinite;  ///< sum of squares
+  int parameters = 0;
+};
+
+Solution solve(Rows rows) {
+  Equations equations;
+  equations.unknowns = unknowns;
+  for (const RangeRow& row : rows) equations.add(row.terms, row.value);
+  const std::vector<double> weights(rows.size(), 1.0);
+  const std::vector<double> x = non_negative_least_squares(equations, weights);
+  Solution solution;
+  std::ranges::copy(x, solution.x.begin());
+  solution.residual = residual_sum(rows, solution.x);
+  for (std::size_t j = 0; j < unknowns; ++j) solution.parameters += is_asked(rows, j) ? 1 : 0;
+  return solution;
+}
+
+/// First rows of the sizes that count as one, and the number of rows at the end.
+std::vector<std::size_t> starts_of_sizes(Rows rows) {
+  std::vector<std::size_t> starts;
+  long last = std::numeric_limits<long>::min();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const long quarter = std::lround(4 * std::log2(rows[i].size.si()));
+    if (quarter != last) starts.push_back(i);
+    last = quarter;
+  }
+  starts.push_back(rows.size());
+  return starts;
+}
+
+/// The best partition of the sizes before `end` in `ranges` ranges.
+struct Partition {
+  double residual = infinite;
+  int parameters = 0;
+  std::size_t begin = 0;  ///< size with which the last range begins
+};
+
+/// Partitions of sizes [0, end) by number of ranges and end, with the least sums of residuals.
+class Partitions {
+ public:
+  Partitions(Rows rows, const std::vector<std::size_t>& starts, std::size_t most);
+  [[nodiscard]] const Partition& whole(std::size_t ranges) const { return best_[ranges].back(); }
+  /// First sizes of the ranges, and the number of sizes at the end.
+  [[nodiscard]] std::vector<std::size_t> bounds(std::size_t ranges) const;
+
+ private:
+  std::vector<std::vector<Partition>> best_;  // [ranges][end]
+};
+
+Partitions::Partitions(Rows rows, const std::vector<std::size_t>& starts, std::size_t most)
+    : best_(most + 1, std::vector<Partition>(starts.size())) {
+  const std::size_t sizes = starts.size() - 1;
+  const std::size_t least = std::min(min_sizes, sizes);
+  best_[0][0].residual = 0;
+  for (std::size_t begin = 0; begin + least <= sizes; ++begin) {
+    for (std::size_t end = begin + least; end <= sizes; ++end) {
+      const Solution range = solve(rows.subspan(starts[begin], starts[end] - starts[begin]));
+      for (std::size_t k = 1; k <= most; ++k) {
+        const Partition& before = best_[k - 1][begin];
+        const double sum = before.residual + range.residual;
+        if (sum < best_[k][end].residual) {
+          best_[k][end] = {sum, before.parameters + range.parameters, begin};
+        }
+      }
+    }
+  }
+}
+
+std::vector<std::size_t> Partitions::bounds(std::size_t ranges) const {
+  std::vector<std::size_t> result{best_[ranges].size() - 1};
+  for (std::size_t k = ranges; k > 0; --k) {
+    result.insert(result.begin(), best_[k][result.front()].begin);
+  }
+  return result;
+}
+
+double mean_deviation(Rows rows) {
+  double sum = 0;
+  for (const RangeRow& row : rows) sum += row.deviation;
+  return sum / static_cast<double>(rows.size());
+}
+
+double bic_of(const Partition& partition, std::size_t ranges, Rows rows) {
+  const auto n = static_cast<double>(rows.size());
+  const double noise = std::max(least_noise, mean_deviation(rows));
+  const double parameters = partition.parameters + 2 * static_cast<double>(ranges) - 2;
+  return n * std::log(std::max(partition.residual / n, noise * noise)) + parameters * std::log(n);
+}
+
+/// (AᵀA)⁻¹'s diagonal for the unknowns that the rows ask for; 0 for others. Columns have unit
+/// length while it is inverted (Gauss and Jordan), and a little on the diagonal: where columns
+/// depend on each other, the variance is huge, as it must be.
+Parameters variances(Rows rows) {
+  constexpr double ridge = 1e-10;
+  Parameters lengths{};
+  for (const RangeRow& row : rows) {
+    for (std::size_t j = 0; j < unknowns; ++j) lengths[j] += row.terms[j] * row.terms[j];
+  }
+  for (double& length : lengths) length = std::sqrt(length);
+  std::array<std::array<double, 2 * unknowns>, unknowns> m{};
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    for (std::size_t j = 0; j < unknowns; ++j) {
+      const double scale = lengths[i] * lengths[j];
+      if (!(scale > 0)) continue;
+      for (const RangeRow& row : rows) m[i][j] += row.terms[i] * row.terms[j] / scale;
+    }
+    m[i][i] += lengths[i] > 0 ? ridge : 1;
+    m[i][unknowns + i] = 1;
+  }
+  for (std::size_t k = 0; k < unknowns; ++k) {
+    const double pivot = std::max(m[k][k], ridge);
+    for (double& value : m[k]) value /= pivot;
+    for (std::size_t i = 0; i < unknowns; ++i) {
+      if (i == k) continue;
+      const double factor = m[i][k];
+      for (std::size_t j = 0; j < 2 * unknowns; ++j) m[i][j] -= factor * m[k][j];
+    }
+  }
+  Parameters diagonal{};
+  for (std::size_t j = 0; j < unknowns; ++j) {
+    if (lengths[j] > 0) diagonal[j] = m[j][unknowns + j] / (lengths[j] * lengths[j]);
+  }
+  return diagonal;
+}
+
+/// Half the widths of the 95 % intervals; those of unknowns that nothing asks for are 0.
+Parameters half_widths(Rows rows, const Solution& solution) {
+  const auto used = static_cast<std::size_t>(solution.parameters);
+  const std::size_t freedom = rows.size() > used ? rows.size() - used : 0;
+  const double of_residuals = freedom == 0 ? 0 : solution.residual / static_cast<double>(freedom);
+  const double variance = std::max(std::pow(mean_deviation(rows), 2), of_residuals);
+  const double t = freedom == 0 ? 1.96 : student_t95(freedom);
+  Parameters widths = variances(rows);
+  for (double& width : widths) width = t * std::sqrt(variance * std::max(width, 0.0));
+  return widths;
+}
+
+template <class Q>
+Estimate<Q> around(double value, double half_width) {
+  return {Q(value), Q(std::max(0.0, value - half_width)), Q(value + half_width)};
+}
+
+/// Of unknowns `first` and the one after it, if the rows ask for any.
+std::optional<LinkFit> link_of(Rows rows, const Parameters& x, const Parameters& widths,
+                               std::size_t first) {
+  if (!is_asked(rows, first) && !is_asked(rows, first + 1)) return std::nullopt;
+  return LinkFit{around<Seconds>(x[first], widths[first]),
+                 around<SecondsPerByte>(x[first + 1], widths[first + 1])};
+}
+
+LinkRange range_of(Rows rows) {
+  const Solution solution = solve(rows);
+  const Parameters widths = half_widths(rows, solution);
+  std::vector<double> residuals;
+  residuals.reserve(rows.size());
+  for (const RangeRow& row : rows) residuals.push_back(std::abs(residual(row, solution.x)));
+  LinkRange range;
+  range.from = rows.front().size;
+  range.to = rows.back().size;
+  range.intra = link_of(rows, solution.x, widths, 0);
+  range.inter = link_of(rows, solution.x, widths, 2);
+  range.median_residual = median(residuals);
+  range.points = static_cast<int>(rows.size());
+  return range;
+}
+
+void join(std::vector<LinkRange>& ranges) {
+  for (std::size_t i = 1; i < ranges.size(); ++i) {
+    const double between = std::sqrt(ranges[i - 1].to.si() * ranges[i].from.si());
+    ranges[i - 1].to = ranges[i].from = Bytes(between);
+  }
+}
+
+}  // namespace
+
+RangesFit fit_ranges(std::vector<RangeRow> rows) {
+  EXPECT(!rows.empty());
+  std::ranges::stable_sort(rows, {}, &RangeRow::size);
+  const std::vector<std::size_t> starts = starts_of_sizes(rows);
+  const std::size_t most = std::clamp<std::size_t>((starts.size() - 1) / min_sizes, 1, max_ranges);
+  const Partitions partitions(rows, starts, most);
+  RangesFit fit;
+  fit.bic = infinite;
+  std::size_t best = 1;
+  for (std::size_t k = 1; k <= most; ++k) {
+    const double bic = bic_of(partitions.whole(k), k, rows);
+    if (bic >= fit.bic) continue;
+    fit.bic = bic;
+    best = k;
+  }
+  const std::vector<std::size_t> bounds = partitions.bounds(best);
+  const Rows all = rows;
+  for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
+    const std::size_t first = starts[bounds[i]];
+    fit.ranges.push_back(range_of(all.subspan(first, starts[bounds[i + 1]] - first)));
+  }
+  join(fit.ranges);
+  return fit;
+}
+
+}  // namespace dlscale::model

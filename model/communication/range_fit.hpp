@@ -1,0 +1,56 @@
+#pragma once
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/piecewise.hpp"
+
+namespace dlscale::model {
+
+/// α and β of a link, with 95 % intervals.
+struct LinkFit {
+  Estimate<Seconds> alpha;
+  Estimate<SecondsPerByte> beta;
+};
+
+/// γ: what it costs to add a byte of a message to one that is there.
+struct ReductionTime {
+  Estimate<SecondsPerByte> per_byte;
+  std::string from;  ///< what it was measured by, in words
+};
+
+/// α and β of the links in a range of sizes: what one protocol of a library costs.
+struct LinkRange {
+  Bytes from;
+  Bytes to;
+  std::optional<LinkFit> intra;  ///< within a node; absent if no sample in the range crosses one
+  std::optional<LinkFit> inter;  ///< between nodes, likewise
+  double median_residual = 0;    ///< |fit - measured| / measured over the samples of the range
+  int points = 0;
+};
+
+/// A sample of Σ_j a_j x_j = t, x = (α_i, β_i, α_e, β_e), over its own time t.
+struct RangeRow {
+  Bytes size;                     ///< by which ranges are told apart
+  std::array<double, 4> terms{};  ///< a_j / t
+  double value = 1;               ///< 1 less what is known of t, over t
+  double deviation = 0;           ///< relative standard deviation of t
+};
+
+struct RangesFit {
+  std::vector<LinkRange> ranges;  ///< ascending and contiguous
+  double bic = 0;                 ///< the less, the better the rows are explained
+};
+
+/// x ≥ 0 by ranges of sizes with the least
+///   BIC = n ln(max(RSS/n, s²)) + (Σ parameters of the ranges + 2 ranges - 2) ln n
+/// over all partitions in up to 6 ranges of ≥ 3 sizes (dynamic programming), where RSS is on
+/// relative error and s the larger of 0.5 % and the mean of the deviations. Sizes closer than a
+/// quarter of an octave are one, so that no range ends between a power of two and its neighbours.
+/// Boundaries lie at the geometric mean of neighbouring sizes. Intervals are those of linear
+/// regression (Student's t) around x, cut off at 0. Requires ≥ 1 row.
+RangesFit fit_ranges(std::vector<RangeRow> rows);
+
+}  // namespace dlscale::model

@@ -1,0 +1,42 @@
+#include "model/piecewise.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/error.hpp"
+
+namespace dlscale::model {
+
+Piecewise::Piecewise(std::vector<Segment> segments) : segments_(std::move(segments)) {
+  if (segments_.empty()) throw ConfigError("a fitted cost has no segment. Calibrate again.");
+  for (std::size_t i = 0; i < segments_.size(); ++i) {
+    const bool joins = i == 0 || segments_[i - 1].to == segments_[i].from;
+    if (segments_[i].from > segments_[i].to || !joins) {
+      throw ConfigError(fmt::format(
+          "segment {} of a fitted cost, from {:g} to {:g} bytes, does not continue the one "
+          "before it. Calibrate again.",
+          i, segments_[i].from.si(), segments_[i].to.si()));
+    }
+  }
+}
+
+const Segment& Piecewise::segment(Bytes size) const {
+  EXPECT(!segments_.empty());
+  const auto found = std::find_if(segments_.begin(), segments_.end(),
+                                  [&](const Segment& segment) { return size < segment.to; });
+  return found == segments_.end() ? segments_.back() : *found;
+}
+
+Estimate<Seconds> Piecewise::time(Bytes size) const {
+  const Segment& s = segment(size);
+  return {s.alpha.value + size * s.beta.value, s.alpha.low + size * s.beta.low,
+          s.alpha.high + size * s.beta.high};
+}
+
+bool Piecewise::covers(Bytes size) const {
+  return !segments_.empty() && segments_.front().from <= size && size <= segments_.back().to;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/message_table.hpp"
+#include "tests/model/synthetic_messages.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using namespace model::synthetic;
+
+/// A ring, exact but for the last number of ranks, which is `slower` times as slow.
+model::MessageJudgement judgement(double slower) {
+  model::MessageFamily family =
+      all_reduces({{2, 2}, {3, 3}, {4, 4}}, powers(64, 1 << 24),
+                  [&](const model::Placement& layout, double bytes) {
+                    return ring_seconds(layout.ranks, bytes) * (layout.ranks == 4 ? slower : 1);
+                  });
+  family.algorithm = "ring";
+  return model::judge_messages(std::vector{family});
+}
+
+TEST(MessageDocument, PassesOnlyWithinItsLimits) {
+  EXPECT_EQ(exit_code(judgement(1), {}), ExitCode::ok);
+  EXPECT_EQ(exit_code(judgement(1.5), {}), ExitCode::regression);
+  EXPECT_EQ(exit_code(judgement(1.5), {0.4, 0.4}), ExitCode::ok);
+}
+
+TEST(MessageDocument, IsInconclusiveWhereNotAllWasJudged) {
+  model::MessageJudgement some = judgement(1);
+  some.families.front().not_judged = 1;
+  EXPECT_EQ(exit_code(some, {}), ExitCode::inconclusive);
+  model::MessageJudgement less = judgement(1);
+  less.left_out = {"broadcast: no sizes"};
+  EXPECT_EQ(exit_code(less, {}), ExitCode::inconclusive);
+}
+
+TEST(MessageDocument, SaysTheSameInWordsAndNumbers) {
+  const Document document = message_document(judgement(1.25), {});
+  EXPECT_NE(document.lead.find("more ranks: median error 20"), std::string::npos) << document.lead;
+  const auto json = nlohmann::json::parse(document.json);
+  EXPECT_EQ(json.at("schema"), "dlscale.message_validation");
+  EXPECT_EQ(json.at("verdict"), "failed");
+  const auto& family = json.at("families").at(0);
+  EXPECT_EQ(family.at("fit").at("closed_form"), "ring");
+  EXPECT_EQ(family.at("most_ranks_fitted"), 3);
+  EXPECT_NEAR(family.at("ranks").at("median_abs").get<double>(), 0.2, 0.01);
+  EXPECT_LT(family.at("sizes").at("median_abs").get<double>(), 0.01);
+  EXPECT_EQ(family.at("samples").size(), document.records.rows.size());
+  EXPECT_EQ(document.records.rows.front().size(), document.records.columns.size());
+  ASSERT_EQ(document.tables.front().rows.size(), 2U);  // other sizes, more ranks
+  for (const Table& table : document.tables) {
+    EXPECT_FALSE(table.rows.empty()) << table.title;
+    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::report
