@@ -12,7 +12,11 @@ Transfer all_reduce_bucket(backend::Communicator& communicator, Staging& staging
   staging.with(gradients, [&](std::span<float> elements) {
     communicator.all_reduce(elements, backend::Reduction::sum);
   });
-  return {bucket, start, steady_clock::now()};
+  return {.bucket = bucket,
+          .bytes = gradients.size_bytes(),
+          .posted = start,
+          .start = start,
+          .end = steady_clock::now()};
 }
 
 GradientExchange::GradientExchange(std::unique_ptr<backend::Communicator> communicator,
@@ -28,7 +32,7 @@ void GradientExchange::post(std::size_t bucket, std::span<float> gradients,
                             std::unique_ptr<const backend::Mark> ready) {
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({bucket, gradients, std::move(ready)});
+    queue_.push_back({bucket, gradients, std::move(ready), steady_clock::now()});
     ++unfinished_;
   }
   posted_.notify_one();
@@ -58,8 +62,8 @@ void GradientExchange::transfer(const Message& message) {
   try {
     message.ready->wait();
     communicator_->meet(waiting_);
-    const Transfer done =
-        all_reduce_bucket(*communicator_, staging_, message.bucket, message.gradients);
+    Transfer done = all_reduce_bucket(*communicator_, staging_, message.bucket, message.gradients);
+    done.posted = message.posted;
     const std::lock_guard lock(mutex_);
     finished_.push_back(done);
     --unfinished_;

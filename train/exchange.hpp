@@ -18,11 +18,14 @@ namespace dlscale::train {
 
 using Instant = std::chrono::steady_clock::time_point;
 
-/// When one bucket travelled: its all-reduce, without the wait for the last rank before it.
+/// When one bucket travelled: its collective, without the wait for the last rank before it.
 struct Transfer {
   std::size_t bucket = 0;
-  Instant start;
-  Instant end;
+  backend::Collective kind = backend::Collective::all_reduce;
+  std::size_t bytes = 0;  ///< of the message, counted as core/bandwidths.hpp does
+  Instant posted = {};    ///< when it was handed over to be sent
+  Instant start = {};
+  Instant end = {};
 };
 
 /// Adds up a bucket over all ranks, in place. The way through `staging` counts as transfer.
@@ -54,6 +57,7 @@ class GradientExchange {
     std::size_t bucket;
     std::span<float> gradients;
     std::unique_ptr<const backend::Mark> ready;
+    Instant posted;
   };
 
   void run(const std::stop_token& stop);

@@ -17,6 +17,7 @@
 #include "train/phases.hpp"
 #include "train/random.hpp"
 #include "train/replay.hpp"
+#include "train/sent_messages.hpp"
 #include "train/staging.hpp"
 #include "train/timeline.hpp"
 
@@ -162,6 +163,7 @@ struct Trainer::Impl {
   std::size_t posted = 0;                    ///< messages of this iteration
   std::optional<Phases> phases;              ///< of this iteration; none before the first
   std::vector<StepMarks> steps;              ///< of this iteration, if there is a timeline
+  MessageLog sent;                           ///< if messages are recorded
   std::optional<Replay> replay;              ///< with Launch::graph
   std::optional<GradientExchange> exchange;  ///< last: its thread stops before what it uses goes
 };
@@ -236,6 +238,7 @@ IterationRecord Trainer::Impl::iterate() {
   IterationRecord record = make_record(transfers);
   record.loss = loss;
   if (timeline) record_spans(transfers);
+  if (options.record_messages) sent.add(phases->began(), transfers);
   ++iteration;
   phases.emplace(end, when);
   return record;
@@ -377,11 +380,13 @@ void Trainer::Impl::keep_in_step() {
 /// No rank computes from here on, so one meeting before the first message is enough.
 std::vector<Transfer> Trainer::Impl::exchange_now() {
   std::vector<Transfer> transfers;
+  const Instant handed_over = steady_clock::now();
   program->synchronize();
   communicator->meet(options.waiting);
   for (std::size_t i = 0; i < messages.size(); ++i) {
     transfers.push_back(
         all_reduce_bucket(*communicator, staging, i, program->gradients(messages[i].bucket)));
+    transfers.back().posted = handed_over;
   }
   return transfers;
 }
@@ -435,6 +440,10 @@ std::vector<float> Trainer::mean_gradient(LayerId layer) const {
 
 std::vector<Span> Trainer::take_spans() {
   return impl_->timeline ? impl_->timeline->take() : std::vector<Span>{};
+}
+
+std::vector<std::vector<SentMessage>> Trainer::take_messages() {
+  return impl_->sent.take();
 }
 
 }  // namespace dlscale::train
