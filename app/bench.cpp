@@ -23,6 +23,7 @@
 #include "core/build_id.hpp"
 #include "core/interrupt.hpp"
 #include "core/measurement.hpp"
+#include "core/own_command.hpp"
 #include "core/result_json.hpp"
 #include "model/roofline/measured_roofline.hpp"
 
@@ -47,21 +48,6 @@ std::string option_name(std::string_view axis) {
   std::string name = "--" + std::string(axis);
   std::ranges::replace(name, '_', '-');
   return name;
-}
-
-std::vector<std::string> own_command() {
-  std::vector<std::string> words;
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/cmdline", "r"),
-                                                       std::fclose);
-  std::string word;
-  for (int c = 0; file && (c = std::fgetc(file.get())) != EOF;) {
-    if (c != 0) {
-      word += static_cast<char>(c);
-    } else {
-      words.push_back(std::exchange(word, {}));
-    }
-  }
-  return words;
 }
 
 /// Versions of what runs: the communicator's library and those of the compute backends.

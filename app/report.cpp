@@ -179,7 +179,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   verb.add_option("results", options->results,
                   "Result files and folders, of bench e2e and of what was measured; without e2e a "
-                  "page of convolutions by algorithms, caches, memory and arithmetic")
+                  "page of convolutions by algorithms, caches, memory, arithmetic and messages")
       ->required();
   verb.add_option("--machine", options->machine,
                   "Machine file (default: machine.json in a folder of results)");

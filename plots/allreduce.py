@@ -25,7 +25,9 @@ def points_of(paths):
     for path in paths:
         for record in figure_io.read_measurements(path):
             axes = record["axes"]
-            if record["benchmark"] != "comm" or axes["collective"] != "all_reduce":
+            if record["benchmark"] != "comm" or axes.get("collective") != "all_reduce":
+                continue
+            if "message" in axes:  # of a replay
                 continue
             if record["status"] not in ("ok", "unstable"):
                 continue

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/communication_profile.hpp"
 #include "core/slowest_rank.hpp"
 #include "core/usable_rows.hpp"
 #include "report/environment_rows.hpp"
@@ -64,6 +65,8 @@ double pooled_median(const Repeats& repeats) {
 }
 
 Role role_of(const std::string& benchmark, const std::string& series) {
+  if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
+  if (benchmark == "comm") return series == "recorded" ? Role::detail : Role::judged;
   return benchmark == "e2e" && series != "t_iter" ? Role::detail : Role::judged;
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/communication_profile.hpp"
 #include "report/axes.hpp"
 #include "report/kernel_study.hpp"
 #include "report/measured_cases.hpp"
@@ -28,6 +29,7 @@ void for_each_measurement(const ReportInput& input, Visit visit) {
 /// By what a page without training runs does not show: "conv, other layers". What it shows has
 /// none.
 std::string not_shown(const Measurement& each) {
+  if (each.benchmark == profile_benchmark) return "";
   if (each.benchmark != "conv") return is_of_processor(each) ? "" : each.benchmark;
   if (!axis_or_empty(each, "kernel").starts_with("convolution ")) return "conv, other layers";
   return names_algorithm(each) ? "" : "conv, what training runs by itself";

@@ -21,7 +21,7 @@ bool has_benchmark(std::span<const ResultFile> results,
                    std::initializer_list<std::string_view> benchmarks);
 
 /// Whether results tell something without a training run and a machine: convolutions by algorithms,
-/// or what a processor can do.
+/// what a processor can do, or what ranks sent each other in training.
 bool tells_of_parts(std::span<const ResultFile> results);
 
 /// Everything the report tells of.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/communication_profile.hpp"
 #include "report/environment_rows.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
@@ -218,7 +219,8 @@ bool has_benchmark(std::span<const ResultFile> results,
 }
 
 bool tells_of_parts(std::span<const ResultFile> results) {
-  return compares_algorithms(results) || has_benchmark(results, {"latency", "peak"});
+  return compares_algorithms(results) ||
+         has_benchmark(results, {"latency", "peak", profile_benchmark});
 }
 
 Section processor_section(const ReportInput& input) {
@@ -241,6 +243,9 @@ std::vector<Section> report_sections(const ReportInput& input, const Figures& fi
   if (input.trained) {
     sections = {verdict_section(input), validation_section(input), speedup_section(input),
                 bounds_section(input), machine_section(input.machine)};
+  }
+  if (has_benchmark(input.results, {profile_benchmark})) {
+    sections.push_back(communication_section(input));
   }
   if (input.kernels) {
     sections.push_back(convolution_section(input));

@@ -54,6 +54,7 @@ Section convolution_section(const ReportInput& input);  ///< requires input.kern
 Section ratio_section(const ReportInput& input);        ///< likewise
 Section model_section(const ReportInput& input);        ///< likewise
 Section processor_section(const ReportInput& input);
+Section communication_section(const ReportInput& input);
 Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
 Section warnings_section(const ReportInput& input, const Figures& figures);

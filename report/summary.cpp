@@ -10,6 +10,7 @@
 
 #include "core/quantity_text.hpp"
 #include "report/algorithm_summary.hpp"
+#include "report/communication_tables.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/processor_tables.hpp"
@@ -227,6 +228,7 @@ Document parts_document(const ReportInput& input) {
                   [](const Table& table) { return table.rows.empty() && table.notes.empty(); });
   }
   for (Table& table : processor_tables(input.results)) document.tables.push_back(std::move(table));
+  std::ranges::move(communication_summary(input.results), std::back_inserter(document.tables));
   document.records = result_records(input.results);
   document.json = results_json(input.results);
   return document;
@@ -239,6 +241,7 @@ Document summary_document(const ReportInput& input) {
     if (!table.rows.empty()) tables.push_back(std::move(table));
   }
   document.tables.insert(document.tables.begin(), tables.begin(), tables.end());
+  std::ranges::move(communication_summary(input.results), std::back_inserter(document.tables));
   return document;
 }
 

@@ -24,6 +24,8 @@ class Phases {
   void end(std::string_view name, std::shared_ptr<const backend::Mark> mark);
 
   [[nodiscard]] const std::vector<Phase>& all() const { return phases_; }
+  /// When the first of them began, on the host's clock.
+  [[nodiscard]] Instant began() const { return when_; }
   /// Of all phases of that name.
   [[nodiscard]] Seconds duration(std::string_view name) const;
   [[nodiscard]] Seconds total() const;

@@ -112,6 +112,7 @@ IterationRecord Trainer::Impl::iterate() {
   IterationRecord record = make_record(transfers);
   record.loss = loss;
   if (timeline) record_spans(transfers);
+  if (options.record_messages) sent.add(phases->began(), transfers);
   ++iteration;
   phases.emplace(end, when);
   return record;
@@ -296,6 +297,10 @@ int settling_iterations(Schedule schedule, int ranks) {
 
 std::vector<Span> Trainer::take_spans() {
   return impl_->timeline ? impl_->timeline->take() : std::vector<Span>{};
+}
+
+std::vector<std::vector<SentMessage>> Trainer::take_messages() {
+  return impl_->sent.take();
 }
 
 }  // namespace dlscale::train

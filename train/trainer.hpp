@@ -51,6 +51,15 @@ struct Span {
   double bytes = 0;  ///< of a message
 };
 
+/// A message of an iteration on this rank.
+struct SentMessage {
+  backend::Collective kind = backend::Collective::all_reduce;
+  std::size_t bytes = 0;  ///< counted as core/bandwidths.hpp does
+  Seconds posted;         ///< since the iteration began, when it was handed over to be sent
+  Seconds wait;           ///< from there until it began: behind others, for the device, for ranks
+  Seconds time;           ///< of the collective
+};
+
 /// What of an iteration is timed.
 enum class Timing {
   phases,    ///< by a mark of the device at the end of each
@@ -67,6 +76,7 @@ struct TrainOptions {
   backend::SgdStep sgd;  ///< gradient_scale is set by the trainer
   backend::Waiting waiting = backend::Waiting::sleep;
   bool record_spans = false;  ///< needs Timing::phases
+  bool record_messages = false;
   Timing timing = Timing::phases;
   /// graph: forward, backward from message to message, and the update are each recorded in the
   /// second iteration and replayed from then on. Dropout draws what it does with eager.
@@ -118,6 +128,9 @@ class Trainer {
   /// Bytes of the messages of an iteration, in order. Of horovod the gradients that it packs, of
   /// priority those that it cuts.
   [[nodiscard]] std::vector<Bytes> message_sizes() const;
+  /// The messages of each iteration since the last call that were posted in it and have travelled,
+  /// in the order in which they began, if TrainOptions say to record them.
+  [[nodiscard]] std::vector<std::vector<SentMessage>> take_messages();
 
  private:
   struct Impl;

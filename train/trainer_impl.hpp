@@ -11,6 +11,7 @@
 #include "train/messages.hpp"
 #include "train/phases.hpp"
 #include "train/replay.hpp"
+#include "train/sent_messages.hpp"
 #include "train/staging.hpp"
 #include "train/timeline.hpp"
 #include "train/trainer.hpp"
@@ -104,6 +105,7 @@ struct Trainer::Impl {
   std::vector<bool> unsettled;         ///< by message: that of the last iteration is not in yet
   std::optional<Phases> phases;        ///< of this iteration; none before the first
   std::vector<StepMarks> steps;        ///< of this iteration, if there is a timeline
+  MessageLog sent;                     ///< if messages are recorded
   std::optional<Replay> replay;        ///< with Launch::graph
   std::unique_ptr<Exchange> exchange;  ///< last: its thread stops before what it uses goes
 };

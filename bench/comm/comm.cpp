@@ -10,6 +10,7 @@
 #include "bench/combinations.hpp"
 #include "bench/comm/choices.hpp"
 #include "bench/comm/measure.hpp"
+#include "bench/comm/replay_cells.hpp"
 #include "bench/comm/traffic.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
@@ -124,7 +125,17 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
   }
 }
 
+std::vector<Cell> make_replay_cells(const Context& context) {
+  const Communicator& ranks = *context.communicator;
+  std::vector<Cell> cells =
+      replay_cells(context, common_axes(ranks), backend::host_warnings(1, ranks.node_size()));
+  if (ranks.size() == 1) return {make_empty_cell(ranks, "replay")};
+  return cells;
+}
+
 std::vector<Cell> make_cells(Context& context) {
+  if (asks_for_replay(context)) return make_replay_cells(context);
+  refuse_replay_options(context);
   const Choices chosen = read_choices(context);
   const Surroundings around = look_around(*context.communicator);
   const int ranks = around.ranks->size();
@@ -182,6 +193,14 @@ extern const Benchmark comm{
              "cold: buffers in turn that fill twice the last cache, 64 MiB at least; hot: one "
              "buffer",
              "cold"},
+            {"replay",
+             "a file of bench e2e --profile: send what a training sent, in its order and sizes, "
+             "and compare the times",
+             ""},
+            {"gaps",
+             "of a replay: recorded (each message is handed over when it was in the training) or "
+             "none (as soon as the one before is done)",
+             "recorded"},
         },
     .cells = make_cells,
     .rows = Benchmark::Rows::messages,

@@ -3,12 +3,15 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "bench/benchmark.hpp"
 #include "bench/conv/workbench.hpp"
+#include "bench/e2e/profile_file.hpp"
 #include "bench/e2e/training.hpp"
 #include "core/error.hpp"
 #include "core/fuse.hpp"
@@ -66,6 +69,26 @@ std::string parse_trace(const std::string& text) {
                   text, text));
 }
 
+/// Null where none was asked for. A single file that stays, written by rank 0.
+std::shared_ptr<ProfileFile> make_profile(const Context& context) {
+  const std::string& path = context.value("profile");
+  if (path.empty()) return nullptr;
+  if (path == "-") {
+    throw ConfigError(
+        "--profile is - (standard output has the table or the results, and a replay reads a file). "
+        "Name one, for example, profile.jsonl.");
+  }
+  if (context.communicator->size() == 1) {
+    throw ConfigError(fmt::format(
+        "--profile {} would stay empty: 1 rank sends nothing. Leave it out, or start several "
+        "ranks: mpirun -n 2 dlscale bench e2e",
+        path));
+  }
+  std::map<std::string, std::string> options = context.values;
+  options["ranks"] = std::to_string(context.communicator->size());
+  return std::make_shared<ProfileFile>(path, std::move(options));
+}
+
 /// Unless told otherwise, where fewest bytes travel: by a device that has memory of its own.
 Normalisation normalisation(const Context& context) {
   const std::string& text = context.value("normalise");
@@ -96,6 +119,7 @@ TrainingSettings common_settings(const Context& context) {
   settings.waiting = parse_waiting(context.value("waiting"));
   settings.trace = parse_trace(context.value("trace"));
   settings.timing = parse_timing(context.value("phases"), settings.trace);
+  settings.profile = make_profile(context);
   return settings;
 }
 
@@ -121,9 +145,10 @@ std::map<std::string, std::string> axes(const TrainingSettings& settings,
           {"repeat", repeat}};
 }
 
-Cell make_cell(const TrainingSettings& settings, const std::string& repeat) {
+Cell make_cell(TrainingSettings settings, const std::string& repeat) {
   check(settings.run);
-  return {axes(settings, repeat),
+  settings.axes = axes(settings, repeat);
+  return {settings.axes,
           [settings](const Sampler& sampler) { return measure_training(sampler, settings); }};
 }
 
@@ -198,7 +223,11 @@ extern const Benchmark e2e{
              {"waiting", "how a rank waits for the others: sleep or spin", "sleep"},
              {"phases", "yes; no: time iterations as a whole, which shows what timing phases costs",
               "yes"},
-             {"trace", "write a trace for Perfetto to TRACE-rank<r>.json", ""}},
+             {"trace", "write a trace for Perfetto to TRACE-rank<r>.json", ""},
+             {"profile",
+              "result file for what the ranks send each other in the measured iterations, for "
+              "dlscale report and bench comm --replay",
+              ""}},
     .cells = make_cells,
     .stopping = Benchmark::Stopping::axes};
 

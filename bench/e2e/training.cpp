@@ -14,6 +14,7 @@
 #include "bench/e2e/training_watch.hpp"
 #include "bench/host_doubts.hpp"
 #include "bench/sampler_warnings.hpp"
+#include "core/communication_profile.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
 #include "core/fuse.hpp"
@@ -120,6 +121,11 @@ struct Worker {
     if (!settings.trace.empty()) {
       train::write_trace(trace_path(settings, communicator.rank()), communicator.rank(), {});
     }
+    if (settings.profile && communicator.rank() == 0) {
+      std::map<std::string, std::string> libraries = device->libraries();
+      libraries["communicator"] = communicator.library();
+      settings.profile->open(libraries);
+    }
   }
 
   std::unique_ptr<backend::ComputeDevice> device;
@@ -135,13 +141,15 @@ train::TrainOptions train_options(const TrainingSettings& settings) {
   options.launch = settings.run.launch;
   options.record_spans = !settings.trace.empty();
   options.timing = settings.timing;
+  options.record_messages = settings.profile != nullptr;
   return options;
 }
 
 /// Iterations of all ranks, and how they ended.
 struct Outcome {
-  std::vector<IterationRecord> records;  ///< warm-up first
-  std::vector<train::Span> spans;        ///< after the warm-up
+  std::vector<IterationRecord> records;                   ///< warm-up first
+  std::vector<train::Span> spans;                         ///< after the warm-up
+  std::vector<std::vector<train::SentMessage>> messages;  ///< by iteration after the warm-up
   JointEnd ending;
 };
 
@@ -158,11 +166,18 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
         run_jointly(communicator, [&] { outcome.records.push_back(trainer.iterate()); });
     if (std::ssize(outcome.records) == settings.warmup) {
       std::ignore = trainer.take_spans();
+      std::ignore = trainer.take_messages();
       watch.warmed_up();
     }
   }
   watch.stop();
   outcome.spans = trainer.take_spans();
+  // What is still there of a run that ended within the warm-up, or of an iteration that failed, was
+  // not measured.
+  outcome.messages = trainer.take_messages();
+  const auto warmup = static_cast<std::size_t>(settings.warmup);
+  const std::size_t measured = outcome.records.size() - std::min(warmup, outcome.records.size());
+  outcome.messages.resize(std::min(measured, outcome.messages.size()));
   return outcome;
 }
 
@@ -253,6 +268,22 @@ void write_traces(Measurement& measurement, Communicator& communicator,
   }
 }
 
+/// A profile that is lost after all costs a warning, too.
+void write_profile(Measurement& measurement, Communicator& communicator,
+                   const TrainingSettings& settings, const Outcome& outcome) {
+  if (!settings.profile || outcome.ending.answer == JointEnd::Answer::wrong) return;
+  std::optional<CommunicationProfile> profile = gather_profile(communicator, outcome.messages);
+  if (communicator.rank() != 0 || !profile) return;
+  profile->axes = settings.axes;
+  profile->axes.insert(measurement.axes.begin(), measurement.axes.end());
+  if (measurement.status == Status::interrupted) profile->interruption = measurement.reason;
+  try {
+    settings.profile->write(*profile);
+  } catch (const ConfigError& error) {
+    measurement.warnings.emplace_back(error.what());
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> loss_warnings(const std::vector<std::vector<double>>& losses) {
@@ -288,6 +319,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   if (!ahead) add_compute_doubts(measurement, settings.run.compute_threads, communicator);
   watch.add_to(measurement, communicator);
   write_traces(measurement, communicator, settings, outcome);
+  write_profile(measurement, communicator, settings, outcome);
   return measurement;
 }
 

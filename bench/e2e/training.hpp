@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/e2e/profile_file.hpp"
 #include "core/measurement.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
@@ -28,6 +30,8 @@ struct TrainingSettings {
   backend::Waiting waiting = backend::Waiting::sleep;
   train::Timing timing = train::Timing::phases;  ///< phases if there is a trace
   std::filesystem::path trace;                   ///< prefix of the trace files; empty: none
+  std::shared_ptr<ProfileFile> profile = {};  ///< where messages are recorded; null: they are not
+  std::map<std::string, std::string> axes = {};  ///< of the cell, for the profile
 };
 
 /// Trains on all ranks and measures every iteration after the warm-up, every phase as a series

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from program import BACKEND, ProgramTest, main, run
+from program import BACKEND, MPIEXEC, ProgramTest, main, run
 
 try:
     import jsonschema
@@ -67,6 +67,18 @@ class Schema(ProgramTest):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertGreater(len(lines_of(out)), 2)
             self.assert_valid(out)
+
+    @unittest.skipUnless(MPIEXEC, "without a launcher nothing is sent")
+    def test_holds_for_what_a_training_sent(self):
+        profile, out = self.folder / "profile.jsonl", self.folder / "replay.jsonl"
+        result = run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 3,
+                     "--data", self.make_data(), "--profile", profile, ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        result = run("bench", "comm", "--replay", profile, "--max-time", 0.02, "-o", out, ranks=2)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for path in (profile, out):
+            self.assertEqual(len(lines_of(path)), 4 if path is profile else 5)
+            self.assert_valid(path)
 
     def test_holds_for_what_was_not_measured(self):
         oblong = self.folder / "oblong.yaml"

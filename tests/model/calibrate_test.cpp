@@ -231,6 +231,10 @@ TEST_F(Calibrated, NeverMixesOtherMessagesThanThoseOfTraining) {
     barrier.axes["collective"] = "barrier";
     barrier.axes.erase("bytes");
     mixed[1].measurements.push_back(barrier);
+    Measurement replayed = measured;
+    replayed.axes["message"] = "17";
+    replayed.series["time"] = make_series("s", {std::vector<double>(9, 1.0)});
+    mixed[1].measurements.push_back(replayed);
   }
   Machine machine = calibrate(two_workers(), mixed);
   ASSERT_EQ(machine.algorithms.size(), 2U);  // the ring is one apart

@@ -145,6 +145,17 @@ def sample_results():
                 "series": {"time": {"unit": "s", "samples": samples}},
             }
         )
+    # A replay has other rows, which are not drawn.
+    for axes in ({"message": "all"}, {"message": "0", "collective": "all_reduce", "bytes": "4096"}):
+        samples = [[1000.0] * 7] * 2
+        lines.append(
+            {
+                "benchmark": "comm",
+                "axes": {"ranks": "2", "ranks_on_node": "2", "library": "mpi", **axes},
+                "status": "ok",
+                "series": {"time": {"unit": "s", "samples": samples}},
+            }
+        )
     text = plot_case.lines_of("comm", lines)
     return text + '{"benchmark": "comm", "axes": {"coll'  # stopped in the middle of a line
 

@@ -147,6 +147,23 @@ TEST(Compare, JudgesATrainingRunByItsIterationAndComparesNoLoss) {
   EXPECT_TRUE(forward_regressed);
 }
 
+TEST(Compare, JudgesMessagesByTheirTimesAlone) {
+  const std::vector<double> slow(9, 2.0);
+  const std::vector<double> fast(9, 1.0);
+  Measurement profiled = samples::timed("profile", {{"message", "0"}}, slow);
+  profiled.series["posted"] = make_series("s", {fast});
+  Measurement replayed = samples::timed("comm", {{"message", "0"}}, slow);
+  replayed.series["recorded"] = make_series("s", {fast});
+  for (const Measurement& row : {profiled, replayed}) {
+    const std::vector files{samples::file(row.benchmark, {row})};
+    const ComparisonReport report = compare(files, files, 0.02);
+    EXPECT_EQ(report.rows.size(), 2U);
+    for (const Comparison& each : report.rows) {
+      EXPECT_EQ(each.role, each.series == "time" ? Role::judged : Role::detail) << each.series;
+    }
+  }
+}
+
 TEST(Compare, ListsDifferencesOfTheEnvironmentButNotTheDate) {
   const ResultFile a = repeats(1.0);
   ResultFile b = repeats(1.0);

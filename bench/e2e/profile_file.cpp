@@ -1,0 +1,126 @@
+#include "bench/e2e/profile_file.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "bench/gather.hpp"
+#include "core/build_id.hpp"
+#include "core/error.hpp"
+#include "core/interrupt.hpp"
+#include "core/output_file.hpp"
+#include "core/own_command.hpp"
+#include "train/random.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Communicator;
+using Iterations = std::vector<std::vector<train::SentMessage>>;
+
+/// Equal on two ranks that sent the same messages; below 2^53, so that it is exact as a double.
+double fingerprint(const Iterations& iterations) {
+  std::uint64_t hash = iterations.size();
+  for (const auto& iteration : iterations) {
+    hash = train::mix(hash, iteration.size());
+    for (const train::SentMessage& message : iteration) {
+      hash = train::mix(hash, static_cast<std::uint64_t>(message.kind));
+      hash = train::mix(hash, message.bytes);
+    }
+  }
+  return static_cast<double>(hash >> 11U);
+}
+
+void expect_the_same(Communicator& communicator, const Iterations& iterations) {
+  const double mine = fingerprint(iterations);
+  std::array<double, 2> extremes{mine, -mine};
+  communicator.all_reduce(std::span<double>(extremes), backend::Reduction::max);
+  EXPECT(extremes[0] == -extremes[1]);
+}
+
+/// Of every message in turn: when it was posted, its wait, its time.
+std::vector<double> times_of(const Iterations& iterations) {
+  std::vector<double> times;
+  for (const auto& iteration : iterations) {
+    for (const train::SentMessage& message : iteration) {
+      times.insert(times.end(), {message.posted.si(), message.wait.si(), message.time.si()});
+    }
+  }
+  return times;
+}
+
+/// The message whose times begin at `at`.
+ProfiledMessage joined(const train::SentMessage& mine,
+                       const std::vector<std::vector<double>>& times, std::size_t at) {
+  ProfiledMessage message{.collective = std::string(to_string(mine.kind)),
+                          .bytes = static_cast<std::int64_t>(mine.bytes)};
+  for (const std::vector<double>& rank : times) {
+    message.posted.emplace_back(rank[at]);
+    message.wait.emplace_back(rank[at + 1]);
+    message.time.emplace_back(rank[at + 2]);
+  }
+  return message;
+}
+
+}  // namespace
+
+ProfileFile::ProfileFile(std::filesystem::path path, std::map<std::string, std::string> options)
+    : path_(std::move(path)), options_(std::move(options)) {}
+
+ProfileFile::~ProfileFile() {
+  if (!writer_ || pending_signal() != 0 || std::uncaught_exceptions() > 0) return;
+  try {
+    writer_->finish();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "dlscale: {}\n", error.what());
+  }
+}
+
+void ProfileFile::open(const std::map<std::string, std::string>& libraries) {
+  if (writer_) return;
+  refuse_shared_output(path_, fmt::format("--profile {}", path_.string()));
+  ResultHeader header;
+  header.benchmark = profile_benchmark;
+  header.command = own_command();
+  header.run = options_;
+  header.run["build"] = build_id();
+  header.environment = capture_environment();
+  header.environment.libraries = libraries;
+  writer_.emplace(path_, header);
+}
+
+void ProfileFile::write(const CommunicationProfile& profile) {
+  EXPECT(writer_.has_value());
+  if (!written_.insert(profile.axes).second) {
+    throw ConfigError(fmt::format(
+        "{} holds the messages of this run already, of another repetition, from which nothing "
+        "would tell them. Start the program once for each, with its own --repeat and --profile.",
+        path_.string()));
+  }
+  for (const Measurement& row : profile_rows(profile)) writer_->write(row);
+}
+
+std::optional<CommunicationProfile> gather_profile(Communicator& communicator,
+                                                   const Iterations& iterations) {
+  expect_the_same(communicator, iterations);
+  const bool sent =
+      std::ranges::all_of(iterations, [](const auto& iteration) { return !iteration.empty(); });
+  if (iterations.empty() || !sent) return std::nullopt;
+  const std::vector<std::vector<double>> times = gather(communicator, times_of(iterations));
+  CommunicationProfile profile{.library = communicator.library()};
+  std::size_t at = 0;
+  for (const auto& iteration : iterations) {
+    auto& messages = profile.iterations.emplace_back();
+    for (const train::SentMessage& message : iteration) {
+      messages.push_back(joined(message, times, at));
+      at += 3;
+    }
+  }
+  return profile;
+}
+
+}  // namespace dlscale::bench

@@ -1,0 +1,80 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/measurement.hpp"
+#include "core/statistics.hpp"
+#include "core/units.hpp"
+
+namespace dlscale {
+
+/// A message of an iteration of training, as each rank saw it on its own clock.
+struct ProfiledMessage {
+  std::string collective;  ///< "all_reduce"
+  std::int64_t bytes = 0;  ///< ≥ 1, counted as core/bandwidths.hpp does
+  /// By rank, ≥ 0: when it was handed over to be sent, since the iteration began there.
+  std::vector<Seconds> posted = {};
+  /// By rank, ≥ 0: from there until it began. It waited behind other messages, for the device to
+  /// complete it, or for the last rank.
+  std::vector<Seconds> wait = {};
+  std::vector<Seconds> time = {};  ///< by rank, ≥ 0: from there until the rank had its result
+
+  /// When a rank had its result, since the iteration began there.
+  [[nodiscard]] Seconds end(std::size_t rank) const {
+    return posted[rank] + wait[rank] + time[rank];
+  }
+};
+
+/// What the ranks of a training run sent each other.
+struct CommunicationProfile {
+  std::map<std::string, std::string> axes = {};  ///< of the run, those of its row of "e2e"
+  std::string library = {};                      ///< what carried the messages, in its own words
+  std::string interruption = {};                 ///< why the run ended early; empty if it did not
+  /// By iteration that was measured, in the order in which they began: all of its messages, at
+  /// least one, each with equally many ranks.
+  std::vector<std::vector<ProfiledMessage>> iterations = {};
+
+  [[nodiscard]] std::size_t ranks() const { return iterations.front().front().time.size(); }
+};
+
+/// The benchmark of files and rows that hold profiles.
+inline constexpr std::string_view profile_benchmark = "profile";
+
+/// A row for each place in the iteration and each message that had it (docs/RESULTS.md,
+/// Communication of training), with a sample for each iteration in which it did. Requires at least
+/// one iteration.
+std::vector<Measurement> profile_rows(const CommunicationProfile& profile);
+
+/// The profiles in a file, one for each run in the order of their axes. Throws ConfigError that
+/// names the file if it holds other rows, or such as no training leaves: messages or samples that
+/// are missing or stand twice, sizes that are none, times that are negative or beyond an hour.
+std::vector<CommunicationProfile> read_profiles(const ResultFile& file);
+
+/// Messages of one collective of 2^exponent bytes or more, but less than twice as many.
+struct SizeBucket {
+  std::string collective;
+  int exponent = 0;
+  std::size_t calls = 0;          ///< in all iterations
+  std::size_t powers_of_two = 0;  ///< of them: those of just 2^exponent bytes
+  Bytes bytes = {};               ///< of all calls
+  Seconds time = {};              ///< of all calls, each as long as on its last rank
+  Summary call = {};              ///< of one call (s)
+  double share = 0;               ///< of the time of all messages of the profile; 0 if that is 0
+};
+
+/// By collective, then by size.
+std::vector<SizeBucket> size_buckets(const CommunicationProfile& profile);
+
+/// k so that 2^k ≤ bytes < 2^(k+1). Requires bytes ≥ 1.
+int size_exponent(std::int64_t bytes);
+/// Requires bytes ≥ 1.
+bool is_power_of_two(std::int64_t bytes);
+
+/// As long as on the last rank.
+Seconds slowest(const ProfiledMessage& message);
+
+}  // namespace dlscale

@@ -1,0 +1,264 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <compare>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/communication_profile.hpp"
+#include "core/error.hpp"
+
+namespace dlscale {
+namespace {
+
+using Axes = std::map<std::string, std::string>;
+using ByRank = std::vector<std::vector<double>>;
+
+constexpr const char* place_axis = "message";
+constexpr const char* collective_axis = "collective";
+constexpr const char* bytes_axis = "bytes";
+constexpr const char* iteration_series = "iteration";
+
+/// A time of a message, and the series that has it.
+struct TimeColumn {
+  const char* series;
+  std::vector<Seconds> ProfiledMessage::*times;
+};
+constexpr std::array time_columns{TimeColumn{"posted", &ProfiledMessage::posted},
+                                  TimeColumn{"wait", &ProfiledMessage::wait},
+                                  TimeColumn{"time", &ProfiledMessage::time}};
+
+/// What a row is of.
+struct RowKey {
+  std::size_t place = 0;  ///< in the iteration
+  std::string collective;
+  std::int64_t bytes = 0;
+  auto operator<=>(const RowKey&) const = default;
+};
+
+// Writing.
+
+/// The message of one row, in the iterations that had it there.
+struct Occurrences {
+  std::vector<std::size_t> iterations;
+  std::vector<const ProfiledMessage*> messages;
+};
+
+std::map<RowKey, Occurrences> occurrences(const CommunicationProfile& profile) {
+  std::map<RowKey, Occurrences> rows;
+  for (std::size_t i = 0; i < profile.iterations.size(); ++i) {
+    const auto& iteration = profile.iterations[i];
+    EXPECT(!iteration.empty());
+    for (std::size_t place = 0; place < iteration.size(); ++place) {
+      const ProfiledMessage& message = iteration[place];
+      Occurrences& row = rows[{place, message.collective, message.bytes}];
+      row.iterations.push_back(i);
+      row.messages.push_back(&message);
+    }
+  }
+  return rows;
+}
+
+ByRank times_of(const Occurrences& row, const TimeColumn& column, std::size_t ranks) {
+  ByRank samples(ranks);
+  for (const ProfiledMessage* message : row.messages) {
+    const std::vector<Seconds>& times = message->*column.times;
+    EXPECT(times.size() == ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank) samples[rank].push_back(times[rank].si());
+  }
+  return samples;
+}
+
+Measurement make_row(const CommunicationProfile& profile, const RowKey& key,
+                     const Occurrences& row) {
+  Measurement measurement;
+  measurement.benchmark = profile_benchmark;
+  measurement.axes = profile.axes;
+  measurement.axes[place_axis] = std::to_string(key.place);
+  measurement.axes[collective_axis] = key.collective;
+  measurement.axes[bytes_axis] = std::to_string(key.bytes);
+  measurement.implementation = profile.library;
+  measurement.work = {Flops(0), Bytes(static_cast<double>(key.bytes))};
+  if (!profile.interruption.empty()) {
+    measurement.status = Status::interrupted;
+    measurement.reason = profile.interruption;
+  }
+  const std::vector<double> numbers(row.iterations.begin(), row.iterations.end());
+  measurement.series[iteration_series] = make_series("1", ByRank(profile.ranks(), numbers));
+  for (const TimeColumn& column : time_columns) {
+    measurement.series[column.series] = make_series("s", times_of(row, column, profile.ranks()));
+  }
+  return measurement;
+}
+
+// Reading.
+
+constexpr std::int64_t most_bytes = std::int64_t{1} << 40U;  ///< of a message
+constexpr double longest = 3600;                             ///< s, of anything in an iteration
+
+struct Problem {
+  std::string text;
+};
+
+std::int64_t whole_axis(const Measurement& row, const char* name, std::int64_t least,
+                        std::int64_t most) {
+  const auto found = row.axes.find(name);
+  if (found == row.axes.end()) throw Problem{fmt::format("a row lacks the axis \"{}\"", name)};
+  const std::string& text = found->second;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && value >= least && value <= most) return value;
+  throw Problem{fmt::format("the axis \"{}\" is \"{}\", no whole number from {} to {}", name, text,
+                            least, most)};
+}
+
+RowKey key_of(const Measurement& row) {
+  const auto place =
+      static_cast<std::size_t>(whole_axis(row, place_axis, 0, std::int64_t{1} << 32U));
+  const auto collective = row.axes.find(collective_axis);
+  if (collective == row.axes.end() || collective->second.empty()) {
+    throw Problem{fmt::format("message {} names no collective", place)};
+  }
+  return {place, collective->second, whole_axis(row, bytes_axis, 1, most_bytes)};
+}
+
+/// The samples of a series, each from 0 to `most`.
+const ByRank& samples_of(const Measurement& row, const char* name, double most) {
+  const auto found = row.series.find(name);
+  if (found == row.series.end()) throw Problem{fmt::format("a row lacks the series \"{}\"", name)};
+  const ByRank& samples = found->second.samples;
+  if (samples.empty() || samples.front().empty()) {
+    throw Problem{fmt::format("the series \"{}\" of a row is empty", name)};
+  }
+  for (const auto& rank : samples) {
+    for (const double sample : rank) {
+      if (std::isfinite(sample) && sample >= 0 && sample <= most) continue;
+      throw Problem{fmt::format("a sample of \"{}\" is {}, not from 0 to {}", name, sample, most)};
+    }
+  }
+  return samples;
+}
+
+/// All series of a row, of one shape.
+struct RowSamples {
+  std::vector<std::size_t> iterations;
+  std::array<const ByRank*, time_columns.size()> times{};
+};
+
+RowSamples read_row(const Measurement& row) {
+  RowSamples read;
+  const ByRank& numbers = samples_of(row, iteration_series, 1e9);
+  for (const double number : numbers.front()) {
+    if (number != std::floor(number)) {
+      throw Problem{fmt::format("{} is no number of an iteration", number)};
+    }
+    read.iterations.push_back(static_cast<std::size_t>(number));
+  }
+  for (std::size_t i = 0; i < time_columns.size(); ++i) {
+    const ByRank& times = samples_of(row, time_columns[i].series, longest);
+    if (times.size() != numbers.size() || times.front().size() != numbers.front().size()) {
+      throw Problem{fmt::format("\"{}\" has other ranks or samples than \"{}\"",
+                                time_columns[i].series, iteration_series)};
+    }
+    read.times[i] = &times;
+  }
+  return read;
+}
+
+/// A run of which not all rows were read yet.
+struct PartialRun {
+  std::map<std::size_t, std::map<std::size_t, ProfiledMessage>> iterations;  ///< messages by place
+  std::size_t ranks = 0;
+  std::string library;
+  std::string interruption;
+
+  void add(const Measurement& row) {
+    const RowKey key = key_of(row);
+    const RowSamples samples = read_row(row);
+    if (ranks == 0) ranks = samples.times.front()->size();
+    if (samples.times.front()->size() != ranks) {
+      throw Problem{"its rows are of different numbers of ranks"};
+    }
+    for (std::size_t i = 0; i < samples.iterations.size(); ++i) add_sample(key, samples, i);
+    library = row.implementation;
+    if (row.status == Status::interrupted) interruption = row.reason;
+  }
+
+  void add_sample(const RowKey& key, const RowSamples& samples, std::size_t i) {
+    ProfiledMessage message{.collective = key.collective, .bytes = key.bytes};
+    for (std::size_t column = 0; column < time_columns.size(); ++column) {
+      for (const auto& rank : *samples.times[column]) {
+        (message.*time_columns[column].times).emplace_back(rank[i]);
+      }
+    }
+    const std::size_t iteration = samples.iterations[i];
+    if (!iterations[iteration].emplace(key.place, std::move(message)).second) {
+      throw Problem{fmt::format("message {} of iteration {} stands twice", key.place, iteration)};
+    }
+  }
+
+  [[nodiscard]] CommunicationProfile finish(const Axes& axes) && {
+    CommunicationProfile profile{.axes = axes, .library = library, .interruption = interruption};
+    for (auto& [number, messages] : iterations) {
+      if (number != profile.iterations.size()) {
+        throw Problem{fmt::format("iteration {} is missing", profile.iterations.size())};
+      }
+      auto& iteration = profile.iterations.emplace_back();
+      iteration.reserve(messages.size());
+      for (auto& [place, message] : messages) {
+        if (place != iteration.size()) {
+          throw Problem{
+              fmt::format("message {} of iteration {} is missing", iteration.size(), number)};
+        }
+        iteration.push_back(std::move(message));
+      }
+    }
+    return profile;
+  }
+};
+
+std::vector<CommunicationProfile> read_rows(const ResultFile& file) {
+  std::map<Axes, PartialRun> runs;
+  for (const Measurement& row : file.measurements) {
+    if (row.benchmark != profile_benchmark) {
+      throw Problem{fmt::format("a row is of the benchmark \"{}\"", row.benchmark)};
+    }
+    Axes axes = row.axes;
+    for (const char* name : {place_axis, collective_axis, bytes_axis}) axes.erase(name);
+    runs[axes].add(row);
+  }
+  std::vector<CommunicationProfile> profiles;
+  for (auto& [axes, run] : runs) profiles.push_back(std::move(run).finish(axes));
+  return profiles;
+}
+
+}  // namespace
+
+std::vector<Measurement> profile_rows(const CommunicationProfile& profile) {
+  EXPECT(!profile.iterations.empty());
+  std::vector<Measurement> rows;
+  for (const auto& [key, row] : occurrences(profile)) rows.push_back(make_row(profile, key, row));
+  return rows;
+}
+
+std::vector<CommunicationProfile> read_profiles(const ResultFile& file) {
+  if (file.header.benchmark != profile_benchmark) {
+    throw ConfigError(fmt::format(
+        "{} holds results of bench {}, not what a training sent. Write a profile with dlscale "
+        "bench e2e --profile FILE.",
+        file.path.string(), file.header.benchmark));
+  }
+  try {
+    return read_rows(file);
+  } catch (const Problem& problem) {
+    throw ConfigError(
+        fmt::format("{}: {}, so it does not tell what a training sent. Write it anew with dlscale "
+                    "bench e2e --profile FILE.",
+                    file.path.string(), problem.text));
+  }
+}
+
+}  // namespace dlscale

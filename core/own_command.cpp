@@ -1,0 +1,24 @@
+#include "core/own_command.hpp"
+
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+namespace dlscale {
+
+std::vector<std::string> own_command() {
+  std::vector<std::string> words;
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen("/proc/self/cmdline", "r"),
+                                                       std::fclose);
+  std::string word;
+  for (int c = 0; file && (c = std::fgetc(file.get())) != EOF;) {
+    if (c != 0) {
+      word += static_cast<char>(c);
+    } else {
+      words.push_back(std::exchange(word, {}));
+    }
+  }
+  return words;
+}
+
+}  // namespace dlscale

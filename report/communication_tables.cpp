@@ -1,0 +1,251 @@
+#include "report/communication_tables.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/communication_profile.hpp"
+#include "report/axes.hpp"
+#include "report/numbers.hpp"
+#include "report/sections.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Profiles = std::vector<CommunicationProfile>;
+
+/// A profile and what its messages add up to.
+struct Sent {
+  const CommunicationProfile* profile;
+  std::vector<SizeBucket> buckets;
+
+  [[nodiscard]] double each(double of_all) const {
+    return of_all / static_cast<double>(profile->iterations.size());
+  }
+};
+
+Profiles profiles_of(std::span<const ResultFile> results) {
+  Profiles all;
+  for (const ResultFile& file : results) {
+    if (file.header.benchmark != profile_benchmark) continue;
+    std::ranges::move(read_profiles(file), std::back_inserter(all));
+  }
+  return all;
+}
+
+std::vector<Sent> sent_in(const Profiles& profiles) {
+  std::vector<Sent> all;
+  for (const CommunicationProfile& each : profiles) all.push_back({&each, size_buckets(each)});
+  return all;
+}
+
+std::string size_text(int exponent) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB"};
+  return fmt::format("{} {}", 1 << (exponent % 10),
+                     units.at(static_cast<std::size_t>(exponent) / 10));
+}
+
+std::string range_text(int exponent) {
+  return fmt::format("{} – {}", size_text(exponent), size_text(exponent + 1));
+}
+
+constexpr const char* range_note = "sizes: from the first number to below the second";
+constexpr const char* time_note =
+    "ms: of all messages of an iteration, each as long as on its last rank from where the ranks "
+    "had "
+    "met; they may travel while the ranks compute";
+
+std::string counted_text(double value) {
+  return value == static_cast<double>(static_cast<long long>(value))
+             ? std::to_string(static_cast<long long>(value))
+             : significant(value, 3);
+}
+
+std::string megabytes(Bytes bytes) {
+  return significant(bytes.si() * 1e-6, 4);
+}
+
+/// Names of the axes that tell the runs apart; network and schedule in any case.
+std::vector<std::string> telling_axes(const Profiles& profiles) {
+  std::vector<Axes> all;
+  for (const CommunicationProfile& each : profiles) all.push_back(each.axes);
+  std::vector<std::string> names{"network", "schedule"};
+  for (const std::string& name : varying_axes(all)) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+template <class Value>
+double sum_of(const Sent& sent, Value value) {
+  double sum = 0;
+  for (const SizeBucket& bucket : sent.buckets) sum += value(bucket);
+  return sum;
+}
+
+Table runs_table(const Profiles& profiles) {
+  Table table;
+  table.title = "What ranks send each other in an iteration";
+  const std::vector<std::string> names = telling_axes(profiles);
+  for (const std::string& name : names) table.columns.push_back({name, Align::left});
+  for (const char* heading : {"messages", "of 2^n bytes", "MB", "ms", "MB/s"}) {
+    table.columns.push_back({heading});
+  }
+  for (const Sent& sent : sent_in(profiles)) {
+    auto& row = table.rows.emplace_back();
+    for (const std::string& name : names) {
+      row.push_back({axis_or_empty(sent.profile->axes, name)});
+    }
+    const double calls = sum_of(sent, [](const auto& b) { return static_cast<double>(b.calls); });
+    const double powers =
+        sum_of(sent, [](const auto& b) { return static_cast<double>(b.powers_of_two); });
+    const Bytes bytes(sent.each(sum_of(sent, [](const auto& b) { return b.bytes.si(); })));
+    const Seconds time(sent.each(sum_of(sent, [](const auto& b) { return b.time.si(); })));
+    row.push_back({counted_text(sent.each(calls))});
+    row.push_back({counted_text(sent.each(powers))});
+    row.push_back({megabytes(bytes)});
+    row.push_back({milliseconds(time)});
+    row.push_back({time > Seconds(0) ? significant((bytes / time).si() * 1e-6, 4) : ""});
+  }
+  table.notes = {time_note};
+  return table;
+}
+
+/// What two runs must share to stand side by side.
+Axes without_schedule(const CommunicationProfile& profile) {
+  Axes axes = profile.axes;
+  axes.erase("schedule");
+  return axes;
+}
+
+using Settings = std::map<Axes, std::vector<Sent>>;
+
+Settings by_setting(const Profiles& profiles) {
+  Settings settings;
+  for (Sent& sent : sent_in(profiles)) {
+    settings[without_schedule(*sent.profile)].push_back(std::move(sent));
+  }
+  return settings;
+}
+
+const SizeBucket* find_bucket(const Sent& sent, const std::string& collective, int exponent) {
+  for (const SizeBucket& bucket : sent.buckets) {
+    if (bucket.collective == collective && bucket.exponent == exponent) return &bucket;
+  }
+  return nullptr;
+}
+
+void append_bucket(std::vector<Cell>& row, const Sent& sent, const SizeBucket* bucket) {
+  if (bucket == nullptr) {
+    for (int i = 0; i < 3; ++i) row.push_back({"–"});
+    return;
+  }
+  row.push_back({counted_text(sent.each(static_cast<double>(bucket->calls)))});
+  row.push_back({milliseconds(Seconds(bucket->call.median))});
+  row.push_back({percent(bucket->share)});
+}
+
+Table side_by_side(const Axes& setting, const std::vector<Sent>& schedules) {
+  Table table;
+  table.title =
+      fmt::format("Messages by schedule: {}, batch {}, {}", axis_or_empty(setting, "network"),
+                  axis_or_empty(setting, "batch"), axis_or_empty(setting, "ranks") + " ranks");
+  table.columns = {{"collective", Align::left}, {"bytes", Align::left}};
+  std::map<std::pair<std::string, int>, std::vector<Cell>> rows;
+  for (const Sent& sent : schedules) {
+    const std::string name = axis_or_empty(sent.profile->axes, "schedule");
+    for (const char* what : {"calls", "ms a call", "share"}) {
+      table.columns.push_back({fmt::format("{}: {}", name, what)});
+    }
+    for (const SizeBucket& bucket : sent.buckets) {
+      rows.try_emplace({bucket.collective, bucket.exponent});
+    }
+  }
+  for (auto& [key, row] : rows) {
+    row.push_back({key.first});
+    row.push_back({range_text(key.second)});
+    for (const Sent& sent : schedules) {
+      append_bucket(row, sent, find_bucket(sent, key.first, key.second));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  table.notes = {
+      "calls: of an iteration; ms a call: the median; share: of the time of all messages",
+      range_note};
+  return table;
+}
+
+Table run_table(const Sent& sent, const std::vector<std::string>& names) {
+  Table table;
+  table.title = "Messages";
+  for (const std::string& name : names) {
+    table.title += fmt::format("{} {}", table.title == "Messages" ? " of" : ",",
+                               axis_or_empty(sent.profile->axes, name));
+  }
+  table.columns = {{"collective", Align::left},
+                   {"bytes", Align::left},
+                   {"calls"},
+                   {"of 2^n bytes"},
+                   {"MB"},
+                   {"ms"},
+                   {"ms a call"},
+                   {"95 % from"},
+                   {"to"},
+                   {"share"}};
+  for (const SizeBucket& bucket : sent.buckets) {
+    table.rows.push_back({{bucket.collective},
+                          {range_text(bucket.exponent)},
+                          {counted_text(sent.each(static_cast<double>(bucket.calls)))},
+                          {counted_text(sent.each(static_cast<double>(bucket.powers_of_two)))},
+                          {megabytes(Bytes(sent.each(bucket.bytes.si())))},
+                          {milliseconds(Seconds(sent.each(bucket.time.si())))},
+                          {milliseconds(Seconds(bucket.call.median))},
+                          {milliseconds(Seconds(bucket.call.ci95_low))},
+                          {milliseconds(Seconds(bucket.call.ci95_high))},
+                          {percent(bucket.share)}});
+  }
+  table.notes = {fmt::format("calls, MB and ms: of an iteration, the mean of {}",
+                             counted(std::ssize(sent.profile->iterations), "iteration")),
+                 range_note};
+  if (!sent.profile->interruption.empty()) table.notes.push_back(sent.profile->interruption);
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> communication_summary(std::span<const ResultFile> results) {
+  const Profiles profiles = profiles_of(results);
+  if (profiles.empty()) return {};
+  std::vector<Table> tables{runs_table(profiles)};
+  for (const auto& [setting, schedules] : by_setting(profiles)) {
+    if (schedules.size() > 1) tables.push_back(side_by_side(setting, schedules));
+  }
+  return tables;
+}
+
+std::vector<Table> communication_details(std::span<const ResultFile> results) {
+  const Profiles profiles = profiles_of(results);
+  const std::vector<std::string> names = telling_axes(profiles);
+  std::vector<Table> tables;
+  for (const Sent& sent : sent_in(profiles)) tables.push_back(run_table(sent, names));
+  return tables;
+}
+
+Section communication_section(const ReportInput& input) {
+  Section section{"communication", "Messages of training", {}};
+  for (Table& table : communication_summary(input.results)) {
+    section.blocks.emplace_back(std::move(table));
+  }
+  for (Table& table : communication_details(input.results)) {
+    section.blocks.emplace_back(Folded{std::move(table)});
+  }
+  if (section.blocks.empty()) section.blocks.emplace_back(Paragraph{"No message was recorded."});
+  return section;
+}
+
+}  // namespace dlscale::report

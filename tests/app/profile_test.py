@@ -1,0 +1,113 @@
+"""What the ranks of a training send each other: recorded, shown, and sent again."""
+
+import json
+import os
+import unittest
+
+from program import BACKEND, MPIEXEC, ProgramTest, main, run
+
+
+# Each rank is bound to a core of its own.
+CORES = len(os.sched_getaffinity(0))
+
+
+def rows_of(path):
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    return [line for line in lines if "axes" in line]
+
+
+def calls_of(rows):
+    """How often each message has each place in the iteration, over all iterations."""
+    return {(row["axes"]["message"], row["axes"]["collective"], row["axes"]["bytes"]): len(row["series"]["time"]["samples"][0])
+            for row in rows if row["axes"]["message"] != "all"}
+
+
+@unittest.skipUnless(MPIEXEC and CORES >= 2, "without a launcher and two cores nothing is sent")
+class Profile(ProgramTest):
+    def train(self, *more, ranks=2):
+        self.profile = self.folder / "profile.jsonl"
+        data = self.folder / "data"
+        if not data.exists():
+            self.make_data()
+        return run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 5,
+                   "--warmup", 1, "--data", data, "--profile", self.profile, *more, ranks=ranks)
+
+    def replay(self, *more, ranks=2):
+        return run("bench", "comm", "--replay", self.profile, "--max-time", 0.05, *more, ranks=ranks)
+
+    def test_is_recorded_and_sent_again(self):
+        for ranks in range(2, min(CORES, 3) + 1):
+            result = self.train(ranks=ranks)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            recorded = calls_of(rows_of(self.profile))
+            # Two layers have parameters; each sends its gradient in each of five iterations.
+            self.assertEqual({place for place, *_ in recorded}, {"0", "1"})
+            self.assertEqual(set(recorded.values()), {5})
+            self.assertEqual({collective for _, collective, _ in recorded}, {"all_reduce"})
+            out = self.folder / "replay.jsonl"
+            again = self.replay("-o", out, ranks=ranks)
+            self.assertEqual(again.returncode, 0, again.stderr)
+            rows = rows_of(out)
+            self.assertEqual(set(calls_of(rows)), set(recorded))
+            for row in rows:
+                self.assertEqual(len(row["series"]["time"]["samples"]), ranks)
+                self.assertEqual(len(row["series"]["recorded"]["samples"]), ranks)
+                self.assertEqual(row["axes"]["recorded_ranks"], str(ranks))
+                self.assertEqual(row["max_relative_error"], 0)
+            self.assertEqual(again.stdout.count("; recorded "), len(rows))
+
+    def test_is_not_sent_again_by_one_rank(self):
+        self.assertEqual(self.train().returncode, 0)
+        alone = run("bench", "comm", "--replay", self.profile)
+        self.assertEqual(alone.returncode, 5, alone.stderr)
+        self.assertIn("replay among 1 rank moves nothing", alone.stdout)
+
+    @unittest.skipUnless(CORES >= 3, "three ranks need three cores")
+    def test_is_sent_again_by_other_ranks(self):
+        self.assertEqual(self.train().returncode, 0)
+        out = self.folder / "replay.jsonl"
+        result = self.replay("-o", out, "--gaps", "none", ranks=3)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for row in rows_of(out):
+            self.assertTrue(any("recorded on 2 ranks" in warning for warning in row["warnings"]), row["warnings"])
+
+    def test_is_shown_with_and_without_fusion(self):
+        self.assertEqual(self.train("--schedule", "wait_free,bucketed").returncode, 0)
+        out = self.folder / "report"
+        result = run("report", self.profile, "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for text in (result.stdout, (out / "README.md").read_text().replace("\\_", "_")):
+            self.assertIn("wait_free: calls", text)
+            self.assertIn("bucketed: ms a call", text)
+
+    def test_is_refused_where_nothing_is_sent(self):
+        self.assert_refused(self.train(ranks=0), 2, "1 rank sends nothing")
+        self.assertFalse(self.profile.exists())
+
+    def test_that_is_damaged_is_refused(self):
+        self.assertEqual(self.train().returncode, 0)
+        whole = self.profile.read_text()
+        lines = whole.splitlines(keepends=True)
+        time = json.loads(lines[1])["series"]["time"]["samples"][0][0]
+        for damage, fragment in (
+                (whole[:100], "holds no results"), ("".join(lines[:-2]) + lines[-2][:-20], "ends early"),
+                ("".join(lines[:-1]), "ends early"),
+                ("".join(lines[:1] + lines[2:]), "counts"),
+                (whole.replace(json.dumps(time), "-1.0", 1), "is -1"),
+                (whole.replace(json.dumps(time), "NaN", 1), "profile.jsonl:2"),
+                (whole.replace(json.dumps(time), "1e999", 1), "profile.jsonl:2"),
+                (whole.replace(json.dumps(time), "1e99", 1), "not from 0 to 3600"),
+                (whole.replace('"bytes":"', '"bytes":"-', 1), "no whole number from 1"),
+                (whole.replace('"bytes":"', '"bytes":"99999999999999999999', 1), "no whole number from 1"),
+                (whole.replace('"collective":"all_reduce"', '"collective":"all"'), "does not know")):
+            self.assertNotEqual(damage, whole)
+            self.profile.write_text(damage)
+            self.assert_refused(self.replay(), 2, fragment)
+        self.profile.write_text(whole)
+        self.assert_refused(self.replay("--sizes", "4B"), 2, "--sizes has no effect on --replay")
+        self.assert_refused(run("bench", "comm", "--gaps", "none"), 2, "--gaps has no effect without --replay")
+        self.assert_refused(run("bench", "comm", "--replay", self.network), 2, str(self.network))
+
+
+if __name__ == "__main__":
+    main()

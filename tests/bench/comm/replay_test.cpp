@@ -1,0 +1,252 @@
+#include "bench/comm/replay.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "core/communication_profile.hpp"
+#include "core/error.hpp"
+#include "core/usable_rows.hpp"
+#include "tests/backend/comm/groups.hpp"
+#include "tests/train/data/temporary_folder.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+using backend::Communicator;
+using testing::HasSubstr;
+using Values = std::map<std::string, std::string>;
+
+const Benchmark& comm_benchmark() {
+  return *family<Benchmark>().find("comm");
+}
+
+ProfiledMessage message(const std::string& collective, std::int64_t bytes, double posted) {
+  return {.collective = collective,
+          .bytes = bytes,
+          .posted = {Seconds(posted), Seconds(posted)},
+          .wait = {Seconds(1e-4), Seconds(2e-4)},
+          .time = {Seconds(3e-4), Seconds(4e-4)}};
+}
+
+/// Of two ranks: two iterations, of which the second sends something else at last.
+CommunicationProfile profile() {
+  CommunicationProfile made;
+  made.axes = {{"network", "made"},    {"schedule", "wait_free"}, {"ranks", "2"},
+               {"ranks_on_node", "2"}, {"dtype", "bf16"},         {"waiting", "sleep"}};
+  made.library = "a library";
+  made.iterations = {{message("all_reduce", 4096, 0.001), message("all_reduce", 6000, 0.004)},
+                     {message("all_reduce", 4096, 0.001), message("reduce_scatter", 4100, 0.003)}};
+  return made;
+}
+
+/// A profile on disk.
+class ReplayTest : public testing::Test {
+ protected:
+  void write(const CommunicationProfile& of, bool whole = true) const {
+    ResultHeader header;
+    header.benchmark = profile_benchmark;
+    ResultWriter writer(path(), header);
+    for (const Measurement& row : profile_rows(of)) writer.write(row);
+    if (whole) writer.finish();
+  }
+
+  [[nodiscard]] std::string path() const { return (folder_ / "profile.jsonl").string(); }
+
+  /// Every row of a replay on these ranks, by the name of its message.
+  [[nodiscard]] std::map<std::string, Measurement> rows(Communicator& ranks,
+                                                        Values values = {}) const {
+    values["replay"] = path();
+    Context context = make_context(comm_benchmark(), values, ranks);
+    StoppingCriterion criterion;
+    criterion.min_samples = 6;
+    criterion.max_samples = 6;
+    criterion.min_warmup = Seconds(0);
+    criterion.min_warmups = 1;
+    const Sampler sampler(ranks, criterion);
+    std::map<std::string, Measurement> all;
+    for (const Cell& cell : comm_benchmark().cells(context)) {
+      Measurement row = cell.measure(sampler);
+      row.axes = cell.axes;
+      all.emplace(name_of(row), std::move(row));
+    }
+    return all;
+  }
+
+  static std::string name_of(const Measurement& row) {
+    std::string place = row.axes.contains("message") ? row.axes.at("message") : "none";
+    if (row.axes.contains("bytes")) {
+      return place + " " + row.axes.at("collective") + " " + row.axes.at("bytes");
+    }
+    return place;
+  }
+
+  [[nodiscard]] std::string refused(const Values& more, int ranks = 2) const {
+    Values values = more;
+    values.try_emplace("replay", path());
+    const auto group = backend::local_group(ranks);
+    try {
+      Context context = make_context(comm_benchmark(), values, *group.front());
+      static_cast<void>(comm_benchmark().cells(context));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  }
+
+ private:
+  train::TemporaryFolder folder_;
+};
+
+TEST_F(ReplayTest, SendsWhatTheProfileHasInItsOrderAndSizes) {
+  write(profile());
+  backend::run_on_threads(2, [this](Communicator& ranks) {
+    const auto all = rows(ranks);
+    std::set<std::string> names;
+    for (const auto& [name, row] : all) names.insert(name);
+    EXPECT_EQ(names, (std::set<std::string>{"all", "0 all_reduce 4096", "1 all_reduce 6000",
+                                            "1 reduce_scatter 4104"}));
+    for (const auto& [name, row] : all) {
+      EXPECT_TRUE(is_timed(row)) << name << row.reason;
+      EXPECT_EQ(row.at("time").samples.size(), 2U);
+      EXPECT_EQ(row.axes.at("dtype"), "f32");
+      EXPECT_EQ(row.axes.at("recorded_ranks"), "2");
+      EXPECT_EQ(row.axes.at("waiting"), "sleep");
+      EXPECT_EQ(row.axes.at("network"), "made");
+      EXPECT_FALSE(is_sent_as_in_training(row)) << name;
+      EXPECT_THAT(row.implementation, HasSubstr("by a library on 2 ranks"));
+    }
+    // Six iterations in turn: all have the first message, half of them each of the others.
+    EXPECT_EQ(all.at("all").at("time").samples[0].size(), 6U);
+    EXPECT_EQ(all.at("0 all_reduce 4096").at("time").samples[1].size(), 6U);
+    EXPECT_EQ(all.at("1 all_reduce 6000").at("time").samples[1].size(), 3U);
+    EXPECT_EQ(all.at("1 all_reduce 6000").work.value().bytes, Bytes(6000));
+    EXPECT_EQ(all.at("1 all_reduce 6000").at("recorded").samples,
+              (std::vector<std::vector<double>>{{3e-4}, {4e-4}}));
+    const auto ends = all.at("all").at("recorded").samples[1];
+    ASSERT_EQ(ends.size(), 2U);
+    EXPECT_DOUBLE_EQ(ends[0], 0.004 + 2e-4 + 4e-4);
+    EXPECT_DOUBLE_EQ(ends[1], 0.003 + 2e-4 + 4e-4);
+  });
+}
+
+TEST_F(ReplayTest, HandsMessagesOverWhenTheTrainingDid) {
+  write(profile());
+  backend::run_on_threads(2, [this](Communicator& ranks) {
+    const Measurement row = rows(ranks).at("all");
+    for (const double time : row.at("time").samples[0]) EXPECT_GE(time, 0.003);
+  });
+}
+
+TEST_F(ReplayTest, HandsMessagesOverAtOnceIfTold) {
+  CommunicationProfile slow = profile();
+  for (auto& iteration : slow.iterations) iteration.back().posted = {Seconds(900), Seconds(900)};
+  write(slow);
+  backend::run_on_threads(2, [this](Communicator& ranks) {
+    const Measurement row = rows(ranks, {{"gaps", "none"}}).at("all");
+    EXPECT_EQ(row.axes.at("gaps"), "none");
+    EXPECT_LT(row.at("time").summary.max, 900);
+    EXPECT_GT(row.at("recorded").summary.min, 900);
+  });
+}
+
+TEST_F(ReplayTest, TakesOtherRanksThanWereRecordedAndSaysSo) {
+  write(profile());
+  for (const int size : {3, 4}) {
+    backend::run_on_threads(size, [this, size](Communicator& ranks) {
+      for (const auto& [name, row] : rows(ranks)) {
+        EXPECT_TRUE(is_timed(row)) << name << row.reason;
+        EXPECT_EQ(row.at("time").samples.size(), static_cast<std::size_t>(size));
+        EXPECT_EQ(row.at("recorded").samples.size(), 2U);
+        EXPECT_EQ(row.axes.at("ranks"), std::to_string(size));
+        EXPECT_THAT(row.warnings, testing::Contains(HasSubstr("recorded on 2 ranks")));
+      }
+    });
+  }
+}
+
+TEST_F(ReplayTest, IsCarriedOutByTheRanksOfALauncher) {
+  backend::Processes::run([this](Communicator& ranks) {
+    if (ranks.size() == 1) return;
+    write(profile());  // every process its own
+    for (const auto& [name, row] : rows(ranks)) EXPECT_TRUE(is_timed(row)) << name << row.reason;
+  });
+}
+
+TEST_F(ReplayTest, IsCarriedOutAnewOnlyForARowThatWasThere) {
+  const std::optional first =
+      ReplayedMessage{.place = 0, .collective = "all_reduce", .bytes = 4096};
+  backend::run_on_threads(2, [&first](Communicator& ranks) {
+    ReplayPlan plan;
+    plan.profile = profile();
+    plan.gaps = Gaps::none;
+    Replay replay(std::move(plan), 2);
+    StoppingCriterion criterion;
+    criterion.max_samples = criterion.min_samples;
+    const Sampler sampler(ranks, criterion);
+    const auto whole = replay.measure(std::nullopt, sampler).at("time").samples;
+    const auto part = replay.measure(first, sampler).at("time").samples;
+    for (std::size_t i = 0; i < part[0].size(); ++i) EXPECT_LE(part[0][i], whole[0][i]);
+    EXPECT_NE(replay.measure(first, sampler).at("time").samples, part);
+    EXPECT_NE(replay.measure(std::nullopt, sampler).at("time").samples, whole);
+  });
+}
+
+TEST_F(ReplayTest, OfOneRankSaysWhyThereIsNothingToMeasure) {
+  write(profile());
+  backend::run_on_threads(1, [this](Communicator& ranks) {
+    const auto all = rows(ranks);
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all.begin()->second.status, Status::unsupported);
+    EXPECT_THAT(all.begin()->second.reason, HasSubstr("replay among 1 rank moves nothing"));
+  });
+}
+
+TEST_F(ReplayTest, GivesNoTimesWhereTheMemoryIsNotThere) {
+  CommunicationProfile huge = profile();
+  huge.iterations[0][0].bytes = std::int64_t{1} << 40U;
+  write(huge);
+  backend::run_on_threads(2, [this](Communicator& ranks) {
+    for (const auto& [name, row] : rows(ranks)) {
+      EXPECT_EQ(row.status, Status::unsupported) << name;
+      EXPECT_THAT(row.reason, HasSubstr("the messages of the replay take"));
+      EXPECT_TRUE(row.series.empty());
+    }
+  });
+}
+
+TEST_F(ReplayTest, RefusesOptionsWithoutEffect) {
+  write(profile());
+  EXPECT_THAT(refused({{"sizes", "4B"}}), HasSubstr("--sizes has no effect on --replay"));
+  EXPECT_THAT(refused({{"in_place", "no"}}), HasSubstr("--in-place has no effect on --replay"));
+  EXPECT_THAT(refused({{"gaps", "some"}}), HasSubstr("--gaps is \"some\""));
+  EXPECT_THAT(refused({{"waiting", "nap"}}), HasSubstr("--waiting is \"nap\""));
+  EXPECT_THAT(refused({{"replay", ""}, {"gaps", "none"}}), HasSubstr("no effect without --replay"));
+  EXPECT_EQ(refused({{"waiting", "spin"}, {"gaps", "none"}}), "nothing was thrown");
+}
+
+TEST_F(ReplayTest, RefusesWhatIsNoWholeProfile) {
+  EXPECT_THAT(refused({{"replay", "/no/such/file"}}), HasSubstr("cannot be read"));
+  write(profile(), false);
+  EXPECT_THAT(refused({}), HasSubstr("ends early"));
+  const auto refused_with = [this](const std::function<void(ProfiledMessage&)>& change) {
+    CommunicationProfile changed = profile();
+    change(changed.iterations[0][1]);
+    write(changed);
+    return refused({});
+  };
+  EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.collective = "all_to_none"; }),
+              HasSubstr("\"all_to_none\", which dlscale does not know"));
+  EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.bytes = 4095; }),
+              HasSubstr("4095 B, which is no whole number of f32"));
+  EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.time[1] = Seconds(-1); }),
+              HasSubstr("a sample of \"time\" is -1"));
+  EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.posted[0] = Seconds(1e9); }),
+              HasSubstr("a sample of \"posted\" is"));
+}
+
+}  // namespace
+}  // namespace dlscale::bench

@@ -1,0 +1,122 @@
+#include "report/communication_tables.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "core/communication_profile.hpp"
+#include "core/error.hpp"
+#include "report/numbers.hpp"
+#include "report/sections.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using testing::HasSubstr;
+
+ProfiledMessage message(std::int64_t bytes, double time) {
+  return {.collective = "all_reduce",
+          .bytes = bytes,
+          .posted = {Seconds(0.1), Seconds(0.1)},
+          .wait = {Seconds(0), Seconds(0)},
+          .time = {Seconds(time / 2), Seconds(time)}};
+}
+
+/// Two iterations on two ranks.
+CommunicationProfile profile(const std::string& schedule,
+                             const std::vector<ProfiledMessage>& messages) {
+  CommunicationProfile made;
+  made.axes = {{"network", "alexnet"}, {"batch", "32"}, {"ranks", "2"}, {"schedule", schedule}};
+  made.library = "a library";
+  made.iterations = {messages, messages};
+  return made;
+}
+
+std::vector<ResultFile> results() {
+  std::vector<Measurement> rows = profile_rows(
+      profile("wait_free", {message(4096, 0.001), message(5000, 0.003), message(1 << 20, 0.004)}));
+  const auto fused = profile("bucketed", {message(4096 + 5000 + (1 << 20), 0.006)});
+  for (Measurement& row : profile_rows(fused)) rows.push_back(std::move(row));
+  return {samples::file("profile", std::move(rows))};
+}
+
+std::string cell(const Table& table, std::size_t row, const std::string& heading) {
+  const auto found = std::ranges::find(table.columns, heading, &Column::heading);
+  if (found == table.columns.end()) return "no column " + heading;
+  return table.rows.at(row).at(static_cast<std::size_t>(found - table.columns.begin())).text;
+}
+
+void expect_well_made(const Table& table) {
+  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
+}
+
+TEST(CommunicationTables, AddUpAnIterationOfEachRun) {
+  const Table runs = communication_summary(results()).at(0);
+  expect_well_made(runs);
+  ASSERT_EQ(runs.rows.size(), 2U);
+  EXPECT_EQ(cell(runs, 0, "schedule"), "bucketed");
+  EXPECT_EQ(cell(runs, 1, "messages"), "3");
+  EXPECT_EQ(cell(runs, 1, "of 2^n bytes"), "2");
+  EXPECT_EQ(cell(runs, 1, "MB"), "1.058");
+  EXPECT_EQ(cell(runs, 1, "ms"), "8.000");
+  EXPECT_EQ(cell(runs, 1, "MB/s"), "132.2");
+  EXPECT_EQ(cell(runs, 0, "MB"), "1.058");
+}
+
+TEST(CommunicationTables, PutSchedulesOfOneSettingSideBySide) {
+  const std::vector<Table> tables = communication_summary(results());
+  ASSERT_EQ(tables.size(), 2U);
+  const Table& sides = tables[1];
+  expect_well_made(sides);
+  EXPECT_THAT(sides.title, HasSubstr("alexnet, batch 32, 2 ranks"));
+  ASSERT_EQ(sides.rows.size(), 2U);
+  EXPECT_EQ(cell(sides, 0, "bytes"), "4 KiB – 8 KiB");
+  EXPECT_EQ(cell(sides, 0, "wait_free: calls"), "2");
+  EXPECT_EQ(cell(sides, 0, "wait_free: share"), percent(0.5));
+  EXPECT_EQ(cell(sides, 0, "bucketed: calls"), "–");
+  EXPECT_EQ(cell(sides, 1, "bytes"), "1 MiB – 2 MiB");
+  EXPECT_EQ(cell(sides, 1, "wait_free: ms a call"), "4.000");
+  EXPECT_EQ(cell(sides, 1, "bucketed: ms a call"), "6.000");
+}
+
+TEST(CommunicationTables, HaveAllThatIsKnownOfEachRun) {
+  const std::vector<Table> tables = communication_details(results());
+  ASSERT_EQ(tables.size(), 2U);
+  const Table& table = tables[1];
+  expect_well_made(table);
+  EXPECT_EQ(table.title, "Messages of alexnet, wait_free");
+  EXPECT_EQ(cell(table, 0, "calls"), "2");
+  EXPECT_EQ(cell(table, 0, "of 2^n bytes"), "1");
+  EXPECT_EQ(cell(table, 0, "ms"), "4.000");
+  EXPECT_EQ(cell(table, 0, "95 % from"), "1.000");
+  EXPECT_EQ(cell(table, 0, "to"), "3.000");
+}
+
+TEST(CommunicationTables, AreNoneOfOtherResults) {
+  const std::vector<ResultFile> others{samples::file("conv", {samples::timed("conv", {}, {1.0})})};
+  EXPECT_TRUE(communication_summary(others).empty());
+  EXPECT_TRUE(communication_details(others).empty());
+}
+
+TEST(CommunicationTables, AreASectionOfAPageOfNothingElse) {
+  ReportInput input;
+  input.trained = false;
+  input.results = results();
+  EXPECT_TRUE(tells_of_parts(input.results));
+  const std::vector<Section> sections = report_sections(input, {});
+  const auto found = std::ranges::find(sections, "communication", &Section::id);
+  ASSERT_NE(found, sections.end());
+  EXPECT_EQ(found->blocks.size(), 4U);
+  for (const Page& page : markdown(input, {})) EXPECT_FALSE(page.text.empty());
+}
+
+TEST(CommunicationTables, RefuseADamagedProfile) {
+  std::vector<ResultFile> damaged = results();
+  damaged.front().measurements.erase(damaged.front().measurements.begin());
+  EXPECT_THROW(communication_summary(damaged), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::report
