@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "bench/comm/rotating_buffers.hpp"
+#include "bench/comm/start_skew.hpp"
 #include "bench/comm/stragglers.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/together.hpp"
@@ -45,10 +46,18 @@ Measurement take_samples(Traffic& traffic, const Message& message,
   std::optional<RotatingBuffers> buffers;
   together(sampler.communicator(),
            [&] { buffers.emplace(traffic.memory(), one(message.type), conditions.rotation); });
+  StartWatch starts(sampler.communicator());
   // Nothing of this throws but the communicator.
-  return sampler.sample({.set_up = [&] { traffic.use(buffers->next()); },
-                         .meeting = conditions.waiting,
-                         .once = [&] { return traffic.once(); }});
+  Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers->next()); },
+                                            .meeting = conditions.waiting,
+                                            .once =
+                                                [&] {
+                                                  const Seconds time = traffic.once();
+                                                  starts.note(traffic.stay());
+                                                  return time;
+                                                }});
+  starts.report(traffic, measurement);
+  return measurement;
 }
 
 /// Whether all ranks do the same, so that one that is always last is slow itself.
