@@ -41,11 +41,13 @@ constexpr const char* message_rate = "algbw_bytes_per_s";
 constexpr const char* bus_rate = "busbw_bytes_per_s";
 constexpr const char* wire_rate = "wirebw_bytes_per_s";
 constexpr const char* skew = "start_skew_s";
+constexpr const char* overlap = "overlap_efficiency";
 constexpr const char* counter_names[] = {
     samples,      half_width,    flop_rate,          byte_rate,
     error,        executed_rate, executed_intensity, mean_error,
     workspace,    creation,      peak_share,         roofline_share,
-    message_rate, bus_rate,      wire_rate,          skew};
+    message_rate, bus_rate,      wire_rate,          skew,
+    overlap};
 
 /// The runs that were measured, with the CPU time that nobody measured set to 0.
 Runs cleaned(const Runs& runs) {
@@ -138,6 +140,7 @@ constexpr std::array message_columns{interval_column,
                                      Column{"busbw GB/s", bus_rate, "{:.3f}", 1e-9, 11},
                                      Column{"wirebw GB/s", wire_rate, "{:.3f}", 1e-9, 12},
                                      Column{"skew us", skew, "{:.2f}", 1e6, 9},
+                                     Column{"overlap", overlap, "{:.2f}", 1, 8},
                                      error_column};
 
 std::span<const Column> columns_of(Benchmark::Rows rows) {
@@ -210,6 +213,10 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
   }
   if (const auto apart = measurement.series.find("start_skew"); apart != measurement.series.end()) {
     set(skew, apart->second.summary.median);
+  }
+  if (const auto both = measurement.series.find("overlap_efficiency");
+      both != measurement.series.end()) {
+    set(overlap, both->second.summary.median);
   }
   if (const auto& work = measurement.algorithmic_work) {
     set(executed_rate, work->flops.si() / time.median);
