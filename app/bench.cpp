@@ -41,6 +41,8 @@ struct BenchOptions {
   bench::RunnerOptions runner;
   double max_time_s = 2.0;
   std::optional<double> wait_quiet_s;
+  std::optional<int> warm_ups;
+  std::optional<int> samples;
   std::set<std::string> given;  ///< the axes among them that were named
 };
 
@@ -89,6 +91,8 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
   if (options.benchmark->stopping == bench::Benchmark::Stopping::criterion) {
     header.run["max_time"] = fmt::format("{}", options.max_time_s);
     header.run["precision"] = fmt::format("{}", options.runner.criterion.relative_half_width);
+    if (options.warm_ups) header.run["warm_ups"] = std::to_string(*options.warm_ups);
+    if (options.samples) header.run["samples"] = std::to_string(*options.samples);
   }
   if (!options.shares.cluster.empty()) header.run["cluster"] = options.shares.cluster;
   if (!options.shares.ceilings.empty()) {
@@ -245,11 +249,28 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
       ->check(positive())
       ->capture_default_str();
   command
+      .add_option("--samples", options.samples,
+                  "Take so many samples of each cell, whatever their interval and time")
+      ->check(positive());
+  command
+      .add_option("--warm-ups", options.warm_ups,
+                  "Samples of each cell before those that are kept; without it two, or as many as "
+                  "last 50 ms")
+      ->check(positive());
+  command
       .add_option("--wait-quiet", options.wait_quiet_s,
                   "Measure cells only while this machine is as fast as it was at its best, told by "
                   "fixed work before and after each; spend up to so many seconds in all on waiting "
                   "and measuring again. Rows that were measured all the same are unstable")
       ->check(positive());
+}
+
+void set_criterion(const BenchOptions& options, bench::StoppingCriterion& criterion) {
+  criterion.max_time = Seconds(options.max_time_s);
+  if (options.samples) criterion.min_samples = criterion.max_samples = *options.samples;
+  if (!options.warm_ups) return;
+  criterion.min_warmups = *options.warm_ups;
+  criterion.min_warmup = Seconds(0);
 }
 
 void declare_shares(CLI::App& command, ShareOptions& options) {
@@ -339,7 +360,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       if (command->count(option_name(axis.name)) > 0) options->given.emplace(axis.name);
     }
     check_resume(*options);
-    options->runner.criterion.max_time = Seconds(options->max_time_s);
+    set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
     result = run_bench(*options);
   });

@@ -40,10 +40,14 @@ constexpr const char* roofline_share = "share_of_roofline";
 constexpr const char* message_rate = "algbw_bytes_per_s";
 constexpr const char* bus_rate = "busbw_bytes_per_s";
 constexpr const char* wire_rate = "wirebw_bytes_per_s";
+constexpr const char* skew = "start_skew_s";
+constexpr const char* overlap = "overlap_efficiency";
 constexpr const char* counter_names[] = {
-    samples,       half_width,         flop_rate,    byte_rate, error,
-    executed_rate, executed_intensity, mean_error,   workspace, creation,
-    peak_share,    roofline_share,     message_rate, bus_rate,  wire_rate};
+    samples,      half_width,    flop_rate,          byte_rate,
+    error,        executed_rate, executed_intensity, mean_error,
+    workspace,    creation,      peak_share,         roofline_share,
+    message_rate, bus_rate,      wire_rate,          skew,
+    overlap};
 
 /// The runs that were measured, with the CPU time that nobody measured set to 0.
 Runs cleaned(const Runs& runs) {
@@ -131,10 +135,13 @@ constexpr std::array compute_columns{interval_column,
                                      Column{"executed", executed_rate, "{:.1f}", 1e-9, 9},
                                      Column{"GB/s", byte_rate, "{:.1f}", 1e-9, 8}, error_column};
 /// As core/bandwidths.hpp defines them.
-constexpr std::array message_columns{
-    interval_column, Column{"algbw GB/s", message_rate, "{:.3f}", 1e-9, 11},
-    Column{"busbw GB/s", bus_rate, "{:.3f}", 1e-9, 11},
-    Column{"wirebw GB/s", wire_rate, "{:.3f}", 1e-9, 12}, error_column};
+constexpr std::array message_columns{interval_column,
+                                     Column{"algbw GB/s", message_rate, "{:.3f}", 1e-9, 11},
+                                     Column{"busbw GB/s", bus_rate, "{:.3f}", 1e-9, 11},
+                                     Column{"wirebw GB/s", wire_rate, "{:.3f}", 1e-9, 12},
+                                     Column{"skew us", skew, "{:.2f}", 1e6, 9},
+                                     Column{"overlap", overlap, "{:.2f}", 1, 8},
+                                     error_column};
 
 std::span<const Column> columns_of(Benchmark::Rows rows) {
   if (rows == Benchmark::Rows::messages) return message_columns;
@@ -203,6 +210,13 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
     set(message_rate, derived->algbw.si());
     if (derived->busbw) set(bus_rate, derived->busbw->si());
     if (derived->wirebw) set(wire_rate, derived->wirebw->si());
+  }
+  if (const auto apart = measurement.series.find("start_skew"); apart != measurement.series.end()) {
+    set(skew, apart->second.summary.median);
+  }
+  if (const auto both = measurement.series.find("overlap_efficiency");
+      both != measurement.series.end()) {
+    set(overlap, both->second.summary.median);
   }
   if (const auto& work = measurement.algorithmic_work) {
     set(executed_rate, work->flops.si() / time.median);

@@ -16,6 +16,7 @@ bool has_normal_values(const Measurement& measurement) {
 bool is_sent_as_in_training(const Measurement& measurement) {
   if (!measurement.axes.contains("bytes")) return false;   // a barrier
   if (measurement.axes.contains("message")) return false;  // of a replay, between others
+  if (measurement.axes.contains("beside")) return false;   // of what work went on meanwhile
   for (const auto& [name, in_training] : message_axes) {
     const auto axis = measurement.axes.find(std::string(name));
     if (axis != measurement.axes.end() && axis->second != in_training) return false;

@@ -24,9 +24,8 @@ struct MessageAxis {
 inline constexpr std::array message_axes{
     MessageAxis{"dtype", "f32"}, MessageAxis{"op", "sum"}, MessageAxis{"mode", "blocking"},
     MessageAxis{"in_place", "yes"}, MessageAxis{"algorithm", "library"}};
-/// Whether it is of messages as training sends them, of some size, and of nothing else; those of a
-/// replay follow each other. Axes that do not concern its
-/// collective are not looked at.
+/// Whether it is of messages as training sends them, of some size, and alone; those of a replay
+/// follow each other. Axes that do not concern its collective are not looked at.
 bool is_sent_as_in_training(const Measurement& measurement);
 
 }  // namespace dlscale

@@ -33,6 +33,8 @@ def points_of(paths):
                 continue
             if any(axes.get(name, value) != value for name, value in TRAINING.items()):
                 continue
+            if "beside" in axes:  # of what work went on meanwhile
+                continue
             times = slowest_rank(record["series"]["time"]["samples"])
             quartiles = statistics.quantiles(times, n=4) if len(times) > 1 else [times[0]] * 3
             key = (int(axes["ranks"]), int(axes["ranks_on_node"]))

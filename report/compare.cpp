@@ -4,7 +4,9 @@
 #include <array>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -33,6 +35,16 @@ bool has_samples(const Series& series) {
   return series.unit == "s" && !series.samples.empty() && !series.samples.front().empty();
 }
 
+/// Of some benchmarks one series alone tells whether it got slower; the others say why. Nothing of
+/// those that no speed can be told from: when ranks began, and what their clocks showed.
+std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
+  if (benchmark == "e2e") return series == "t_iter" ? Role::judged : Role::detail;
+  if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
+  if (benchmark != "comm") return Role::judged;
+  if (series.starts_with("start_skew") || series.starts_with("clock_")) return std::nullopt;
+  return series == "time" ? Role::judged : Role::detail;
+}
+
 void add(Cells& cells, const Measurement& measurement) {
   Cell& cell = cells[key_without(measurement, repeat_axis)];
   cell.benchmark = measurement.benchmark;
@@ -43,7 +55,8 @@ void add(Cells& cells, const Measurement& measurement) {
     return;
   }
   for (const auto& [name, series] : measurement.series) {
-    if (has_samples(series)) cell.series[name].push_back(slowest_rank(series.samples));
+    if (!has_samples(series) || !role_of(measurement.benchmark, name)) continue;
+    cell.series[name].push_back(slowest_rank(series.samples));
   }
 }
 
@@ -62,12 +75,6 @@ double pooled_median(const Repeats& repeats) {
   std::vector<double> all;
   for (const auto& samples : repeats) all.insert(all.end(), samples.begin(), samples.end());
   return median(all);
-}
-
-Role role_of(const std::string& benchmark, const std::string& series) {
-  if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
-  if (benchmark == "comm") return series == "recorded" ? Role::detail : Role::judged;
-  return benchmark == "e2e" && series != "t_iter" ? Role::detail : Role::judged;
 }
 
 Verdict judge(const Ratio& ratio, double margin) {
@@ -111,7 +118,7 @@ void compare_cells(ComparisonReport& report, const std::string& key, const Cell&
   for (const auto& [name, repeats] : a.series) {
     const auto other = b.series.find(name);
     if (other == b.series.end()) continue;
-    const Role role = role_of(a.benchmark, name);
+    const Role role = role_of(a.benchmark, name).value();
     if (!all_positive(repeats) || !all_positive(other->second)) {
       if (role == Role::judged) report.not_compared.push_back(key + ": a time of 0 s");
       continue;

@@ -1,11 +1,14 @@
 #include "bench/comm/choices.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bench/comm/beside_work.hpp"
 #include "bench/comm/messages.hpp"
 #include "bench/comm/traffic.hpp"
 #include "core/collective/algorithm.hpp"
@@ -18,7 +21,9 @@ using backend::Collective;
 using backend::ElementType;
 
 std::string option(std::string_view axis) {
-  return axis == "in_place" ? "--in-place" : fmt::format("--{}", axis);
+  std::string name = fmt::format("--{}", axis);
+  std::ranges::replace(name, '_', '-');
+  return name;
 }
 
 Words choices(const Context& context, std::string_view axis, const Words& allowed) {
@@ -41,7 +46,7 @@ Words names_of(const All& all) {
 /// An option that changes nothing was meant to change something.
 void refuse_idle_options(const Context& context, const Words& collectives) {
   for (const char* axis :
-       {"op", "mode", "in_place", "algorithm", "dtype", "sizes", "networks", "cache"}) {
+       {"op", "mode", "in_place", "algorithm", "dtype", "sizes", "networks", "cache", "beside"}) {
     const bool has_effect = std::ranges::any_of(
         collectives, [&](const std::string& name) { return concerns(axis, name); });
     if (has_effect || !context.given.contains(axis)) continue;
@@ -92,12 +97,65 @@ void expect_use_of_segments(const Choices& chosen) {
       "out, or name one that does, such as --algorithm segmented_ring.");
 }
 
+/// Throws ConfigError unless it is a number that work can be cut to.
+void expect_ratio(const std::string& text) {
+  double ratio = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ratio);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  if (whole && ratio >= 0.01 && ratio <= 100) return;
+  throw ConfigError(fmt::format(
+      "--beside-work is \"{}\", which is no number from 0.01 to 100. Write how many "
+      "times as long as the messages the work beside them is to take, such as 1 or 0.5.",
+      text));
+}
+
+std::vector<BesideChoice> read_besides(const Context& context) {
+  Words allowed{"nothing"};
+  for (std::string& name : beside_names()) allowed.push_back(std::move(name));
+  const Words ratios = context.list("beside_work");
+  std::ranges::for_each(ratios, expect_ratio);
+  std::vector<BesideChoice> besides;
+  for (const std::string& work : choices(context, "beside", allowed)) {
+    if (work == "nothing") {
+      besides.emplace_back();
+      continue;
+    }
+    for (const std::string& ratio : ratios) besides.push_back({work, ratio});
+  }
+  return besides;
+}
+
+/// Options about work beside messages, where there is none.
+void refuse_idle_work(const Context& context, const Choices& chosen) {
+  const bool any = std::ranges::any_of(
+      chosen.besides, [](const BesideChoice& beside) { return !beside.work.empty(); });
+  for (const auto& [axis, needed] :
+       {std::pair("beside_work", any), std::pair("backend", computes(chosen)),
+        std::pair("threads", computes(chosen))}) {
+    if (needed || !context.given.contains(axis)) continue;
+    throw ConfigError(fmt::format(
+        "{} has no effect: nothing is {} beside the messages. Leave it out, or name {} with "
+        "--beside.",
+        option(axis), any ? "computed" : "done", any ? "gemm or conv" : "gemm, conv or memcpy"));
+  }
+}
+
 }  // namespace
+
+bool computes(const Choices& chosen) {
+  return std::ranges::any_of(chosen.besides, [](const BesideChoice& beside) {
+    return !beside.work.empty() && needs_backend(beside.work);
+  });
+}
+
+std::vector<BesideChoice> besides_for(const std::string& collective, const Choices& chosen) {
+  return concerns("beside", collective) ? chosen.besides : std::vector<BesideChoice>(1);
+}
 
 bool concerns(std::string_view axis, std::string_view name) {
   const std::optional<Collective> collective = collective_named(name);
   if (axis == "op") return collective && backend::reduces(*collective);
-  if (axis == "mode" || axis == "algorithm") return collective.has_value();
+  if (axis == "mode" || axis == "algorithm" || axis == "beside") return collective.has_value();
   // A broadcast has one side.
   if (axis == "in_place") return collective && *collective != Collective::broadcast;
   return name != "barrier";  // dtype, sizes, networks, cache
@@ -114,8 +172,10 @@ Choices read_choices(const Context& context) {
                  .algorithms = context.list("algorithm"),
                  .segments = positive_numbers(context, "segments"),
                  .waitings = choices(context, "waiting", {"spin", "sleep"}),
-                 .caches = choices(context, "cache", {"cold", "hot"})};
+                 .caches = choices(context, "cache", {"cold", "hot", "reused"}),
+                 .besides = read_besides(context)};
   refuse_idle_options(context, chosen.collectives);
+  refuse_idle_work(context, chosen);
   expect_algorithms(chosen);
   if (context.given.contains("segments")) expect_use_of_segments(chosen);
   return chosen;

@@ -11,6 +11,13 @@ namespace dlscale::bench {
 
 using Words = std::vector<std::string>;
 
+/// Work beside the messages, and how many times as long as they it takes, as the axes have them;
+/// both empty: none.
+struct BesideChoice {
+  std::string work;
+  std::string ratio;
+};
+
 /// What the axes say, checked.
 struct Choices {
   Words collectives;
@@ -24,6 +31,7 @@ struct Choices {
   Words segments;
   Words waitings;
   Words caches;
+  std::vector<BesideChoice> besides;
 };
 
 /// Throws ConfigError for words that mean nothing, and for options that have no effect on any of
@@ -32,6 +40,12 @@ Choices read_choices(const Context& context);
 
 /// Whether an axis means something for a collective or pattern.
 bool concerns(std::string_view axis, std::string_view collective);
+
+/// What is done beside a collective or pattern: nothing beside what is none.
+std::vector<BesideChoice> besides_for(const std::string& collective, const Choices& chosen);
+
+/// Whether a compute backend does any of that.
+bool computes(const Choices& chosen);
 
 /// The values of an axis for a collective: none but an empty one where it means nothing.
 Words values_for(std::string_view axis, const std::string& collective, const Words& values);

@@ -5,7 +5,6 @@
 
 #include "backend/comm/schedule/schedule.hpp"
 #include "bench/comm/traffic.hpp"
-#include "bench/timed.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -82,13 +81,6 @@ class CollectiveTraffic : public Traffic {
     used_ = memory.data();
   }
 
-  Seconds once() override {
-    return timed([&] {
-      prepared_->start();
-      prepared_->wait();
-    });
-  }
-
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
     const std::span<const std::byte> result = memory.subspan(to_offset(), sides_.to);
     switch (collective_) {
@@ -133,6 +125,11 @@ class CollectiveTraffic : public Traffic {
 
  private:
   static constexpr Rank root = 0;
+
+  void carry_out() override {
+    prepared_->start();
+    prepared_->wait();
+  }
 
   [[nodiscard]] bool one_block() const {
     return message_.placement == Placement::in_place || collective_ == Collective::broadcast;

@@ -1,5 +1,7 @@
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -8,6 +10,8 @@
 #include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
 #include "bench/combinations.hpp"
+#include "bench/comm/beside.hpp"
+#include "bench/comm/beside_work.hpp"
 #include "bench/comm/choices.hpp"
 #include "bench/comm/measure.hpp"
 #include "bench/comm/replay_cells.hpp"
@@ -30,6 +34,7 @@ Measurement nothing_to_send(const std::string& collective) {
 struct Rotation {
   Bytes size;
   Words warnings;
+  RotatingBuffers::Filled filled = RotatingBuffers::Filled::every_turn;
 };
 
 /// Of the host and the ranks, the same for all cells.
@@ -37,15 +42,33 @@ struct Surroundings {
   Communicator* ranks;
   Words warnings;
   std::map<std::string, Rotation> rotations;  ///< by the value of "cache"
+  std::shared_ptr<Workbench> workbench;       ///< for what is computed beside messages, else null
 };
 
-Surroundings look_around(Communicator& ranks) {
+/// Throws ConfigError for a device with memory of its own: messages here are of the host's.
+std::shared_ptr<Workbench> open_workbench(const Context& context) {
+  const std::string& name = context.value("backend");
+  const int threads = context.integer("threads");
+  if (find_backend(name).has_own_memory()) {
+    throw ConfigError(fmt::format(
+        "--backend {} computes in memory of a device, beside which messages of the host's memory "
+        "say little about training there. Use a backend of the processor with --beside.",
+        name));
+  }
+  return std::make_shared<Workbench>(open_device(name, threads, context.communicator->gpu()),
+                                     open_device("reference", 1), threads);
+}
+
+Surroundings look_around(const Context& context, const Choices& chosen) {
+  Communicator& ranks = *context.communicator;
   const Bytes last_level = backend::last_level_cache();
   return {&ranks,
           backend::host_warnings(1, ranks.node_size()),
           {{"", {}},  // of what sends nothing
            {"hot", {}},
-           {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}}};
+           {"reused", {{}, {}, RotatingBuffers::Filled::once}},
+           {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}},
+          computes(chosen) ? open_workbench(context) : nullptr};
 }
 
 /// Axes that are the same for all cells of a run.
@@ -72,21 +95,38 @@ Message message_of(const std::map<std::string, std::string>& axes) {
   return message;
 }
 
-Cell make_cell(std::map<std::string, std::string> axes, const Rotation& rotation,
-               const Words& warnings) {
+/// What the axes say of work beside the messages; they have some.
+Beside beside_of(const std::map<std::string, std::string>& axes,
+                 const std::shared_ptr<Workbench>& workbench) {
+  const std::string& name = axes.at("beside");
+  return {.make_work = [name, workbench] { return make_beside_work(name, workbench); },
+          .ratio = std::stod(axes.at("beside_work")),
+          .threads = needs_backend(name) ? workbench->threads() : 1};
+}
+
+Cell make_cell(std::map<std::string, std::string> axes, const Surroundings& around) {
+  const Rotation& rotation = around.rotations.at(axes.at("cache"));
   std::erase_if(axes, [](const auto& axis) { return axis.second.empty(); });
   const Message message = message_of(axes);
   if (sends_windows(message.collective)) axes["window"] = std::to_string(window(message.bytes));
   MessageConditions conditions{
       .waiting = axes.at("waiting") == "spin" ? backend::Waiting::spin : backend::Waiting::sleep,
       .rotation = rotation.size,
-      .warnings = warnings};
+      .filled = rotation.filled,
+      .warnings = around.warnings};
   conditions.warnings.insert(conditions.warnings.end(), rotation.warnings.begin(),
                              rotation.warnings.end());
   Cell cell;
-  cell.measure = [message, conditions = std::move(conditions)](const Sampler& sampler) {
-    return measure_traffic(message, conditions, sampler);
-  };
+  if (axes.contains("beside")) {
+    cell.measure = [message, conditions = std::move(conditions),
+                    beside = beside_of(axes, around.workbench)](const Sampler& sampler) {
+      return measure_beside(message, conditions, beside, sampler);
+    };
+  } else {
+    cell.measure = [message, conditions = std::move(conditions)](const Sampler& sampler) {
+      return measure_traffic(message, conditions, sampler);
+    };
+  }
   cell.axes = std::move(axes);
   return cell;
 }
@@ -105,11 +145,11 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
                const std::string& algorithm) {
   const Communicator& ranks = *around.ranks;
   const Words parts = reads_segments(collective, algorithm) ? chosen.segments : Words{""};
-  for (const auto& [bytes, op, mode, placement, segments, waiting, cache] : combinations(
+  for (const auto& [bytes, op, mode, placement, segments, waiting, cache, beside] : combinations(
            sizes_for(collective, chosen, dtype, ranks.size()),
            values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
            values_for("in_place", collective, chosen.placements), parts, chosen.waitings,
-           values_for("cache", collective, chosen.caches))) {
+           values_for("cache", collective, chosen.caches), besides_for(collective, chosen))) {
     auto axes = common_axes(ranks);
     axes["collective"] = collective;
     axes["bytes"] = bytes == 0 ? std::string() : std::to_string(bytes);
@@ -121,7 +161,13 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
     axes["segments"] = segments;
     axes["waiting"] = waiting;
     axes["cache"] = cache;
-    cells.push_back(make_cell(std::move(axes), around.rotations.at(cache), around.warnings));
+    axes["beside"] = beside.work;
+    axes["beside_work"] = beside.ratio;
+    if (!beside.work.empty() && needs_backend(beside.work)) {
+      axes["backend"] = around.workbench->device().name();
+      axes["threads"] = std::to_string(around.workbench->threads());
+    }
+    cells.push_back(make_cell(std::move(axes), around));
   }
 }
 
@@ -137,7 +183,7 @@ std::vector<Cell> make_cells(Context& context) {
   if (asks_for_replay(context)) return make_replay_cells(context);
   refuse_replay_options(context);
   const Choices chosen = read_choices(context);
-  const Surroundings around = look_around(*context.communicator);
+  const Surroundings around = look_around(context, chosen);
   const int ranks = around.ranks->size();
   std::vector<Cell> cells;
   for (const std::string& collective : chosen.collectives) {
@@ -158,7 +204,7 @@ std::vector<Cell> make_cells(Context& context) {
 
 extern const Benchmark comm{
     .name = "comm",
-    .doc = "collectives, and messages between two ranks, while nothing else is done",
+    .doc = "collectives, and messages between two ranks, alone or beside other work",
     .axes =
         {
             {"collectives",
@@ -191,7 +237,8 @@ extern const Benchmark comm{
              "spin"},
             {"cache",
              "cold: buffers in turn that fill twice the last cache, 64 MiB at least; hot: one "
-             "buffer",
+             "buffer, which is written before each sample; reused: one, as the sample before left "
+             "it",
              "cold"},
             {"replay",
              "a file of bench e2e --profile: send what a training sent, in its order and sizes, "
@@ -201,6 +248,15 @@ extern const Benchmark comm{
              "of a replay: recorded (each message is handed over when it was in the training) or "
              "none (as soon as the one before is done)",
              "recorded"},
+            {"beside",
+             "what each rank does on another thread while a collective is under way: nothing, gemm "
+             "(small matrix products), conv (a small convolution), memcpy (through arrays larger "
+             "than the caches); each alone and both at once",
+             "nothing"},
+            {"beside_work",
+             "how many times as long as the messages that work is to take, each alone", "1"},
+            {"backend", "compute backend of that work: one of the processor", "onednn"},
+            {"threads", "compute threads per rank of that work", "1"},
         },
     .cells = make_cells,
     .rows = Benchmark::Rows::messages,

@@ -1,8 +1,8 @@
 #include "bench/comm/measure.hpp"
 
-#include <optional>
+#include <utility>
 
-#include "bench/comm/rotating_buffers.hpp"
+#include "bench/comm/start_skew.hpp"
 #include "bench/comm/stragglers.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/together.hpp"
@@ -13,14 +13,6 @@ namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
-
-/// The numbers that are checked are gone before the buffers come, of which the last begins within
-/// the rotation.
-Bytes memory_of(const Traffic& traffic, Bytes rotation) {
-  const Bytes one(static_cast<double>(traffic.memory()));
-  const Bytes beside(static_cast<double>(traffic.memory_beside()));
-  return beside + (rotation > Bytes(0) ? rotation + 2 * one : one);
-}
 
 Mismatch check(Traffic& traffic, Communicator& ranks) {
   std::vector<std::byte> memory;
@@ -42,13 +34,19 @@ std::vector<std::byte> one(backend::ElementType type) {
 
 Measurement take_samples(Traffic& traffic, const Message& message,
                          const MessageConditions& conditions, const Sampler& sampler) {
-  std::optional<RotatingBuffers> buffers;
-  together(sampler.communicator(),
-           [&] { buffers.emplace(traffic.memory(), one(message.type), conditions.rotation); });
+  const auto buffers = make_buffers(sampler.communicator(), traffic, message, conditions);
+  StartWatch starts(sampler.communicator());
   // Nothing of this throws but the communicator.
-  return sampler.sample({.set_up = [&] { traffic.use(buffers->next()); },
-                         .meeting = conditions.waiting,
-                         .once = [&] { return traffic.once(); }});
+  Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers->next()); },
+                                            .meeting = conditions.waiting,
+                                            .once =
+                                                [&] {
+                                                  const Seconds time = traffic.once();
+                                                  starts.note(traffic.stay());
+                                                  return time;
+                                                }});
+  starts.report(traffic, measurement);
+  return measurement;
 }
 
 /// Whether all ranks do the same, so that one that is always last is slow itself.
@@ -66,13 +64,6 @@ void add_stragglers(Measurement& measurement, const Message& message) {
   }
 }
 
-Measurement wrong(const std::string& reason) {
-  Measurement measurement;
-  measurement.status = Status::wrong;
-  measurement.reason = reason;
-  return measurement;
-}
-
 Measurement check_and_sample(Traffic& traffic, const Message& message,
                              const MessageConditions& conditions, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
@@ -80,7 +71,7 @@ Measurement check_and_sample(Traffic& traffic, const Message& message,
     expect_host_memory("its buffers", memory_of(traffic, conditions.rotation), ranks.node_size());
   });
   const std::string verdict = shared_verdict(ranks, check(traffic, ranks));
-  if (!verdict.empty()) return wrong(verdict);
+  if (!verdict.empty()) return wrong_row(verdict);
   Measurement measurement = take_samples(traffic, message, conditions, sampler);
   if (const auto bytes = traffic.bytes_moved()) {
     measurement.max_relative_error = 0.0;
@@ -92,6 +83,30 @@ Measurement check_and_sample(Traffic& traffic, const Message& message,
 }
 
 }  // namespace
+
+Bytes memory_of(const Traffic& traffic, Bytes rotation) {
+  const Bytes one_set(static_cast<double>(traffic.memory()));
+  const Bytes beside(static_cast<double>(traffic.memory_beside()));
+  return beside + (rotation > Bytes(0) ? rotation + 2 * one_set : one_set);
+}
+
+std::unique_ptr<RotatingBuffers> make_buffers(Communicator& ranks, const Traffic& traffic,
+                                              const Message& message,
+                                              const MessageConditions& conditions) {
+  std::unique_ptr<RotatingBuffers> buffers;
+  together(ranks, [&] {
+    buffers = std::make_unique<RotatingBuffers>(traffic.memory(), one(message.type),
+                                                conditions.rotation, conditions.filled);
+  });
+  return buffers;
+}
+
+Measurement wrong_row(const std::string& reason) {
+  Measurement measurement;
+  measurement.status = Status::wrong;
+  measurement.reason = reason;
+  return measurement;
+}
 
 Measurement measure_traffic(const Message& message, const MessageConditions& conditions,
                             const Sampler& sampler) {

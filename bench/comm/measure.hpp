@@ -1,8 +1,10 @@
 #pragma once
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/benchmark.hpp"
+#include "bench/comm/rotating_buffers.hpp"
 #include "bench/comm/traffic.hpp"
 #include "core/units.hpp"
 
@@ -11,7 +13,8 @@ namespace dlscale::bench {
 /// How a cell of messages is measured.
 struct MessageConditions {
   backend::Waiting waiting = backend::Waiting::spin;
-  Bytes rotation;  ///< of buffers in turn for cold messages; zero for hot ones
+  Bytes rotation;  ///< of buffers in turn for cold messages; zero for one buffer
+  RotatingBuffers::Filled filled = RotatingBuffers::Filled::every_turn;
   std::vector<std::string> warnings = {};
 };
 
@@ -19,5 +22,17 @@ struct MessageConditions {
 /// communicator or the memory does not offer is one with its reason. Collective.
 Measurement measure_traffic(const Message& message, const MessageConditions& conditions,
                             const Sampler& sampler);
+
+/// Parts of that. The memory that a cell needs at most: numbers that are checked are gone before
+/// the buffers come, of which the last begins within the rotation.
+Bytes memory_of(const Traffic& traffic, Bytes rotation);
+
+/// Collective: buffers filled with ones, of which sums stay small.
+std::unique_ptr<RotatingBuffers> make_buffers(backend::Communicator& ranks, const Traffic& traffic,
+                                              const Message& message,
+                                              const MessageConditions& conditions);
+
+/// A row without times.
+Measurement wrong_row(const std::string& reason);
 
 }  // namespace dlscale::bench

@@ -2,7 +2,6 @@
 #include <array>
 
 #include "bench/comm/traffic.hpp"
-#include "bench/timed.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -28,6 +27,8 @@ class PairTraffic : public Traffic {
 
   [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
 
+  [[nodiscard]] bool involves(Rank rank) const override { return rank == 0 || rank == last(); }
+
  protected:
   [[nodiscard]] Communicator& ranks() const { return *ranks_; }
   [[nodiscard]] std::size_t bytes() const { return message_.bytes; }
@@ -37,7 +38,6 @@ class PairTraffic : public Traffic {
   [[nodiscard]] Rank last() const { return ranks_->size() - 1; }
   [[nodiscard]] bool is_first() const { return ranks_->rank() == 0; }
   [[nodiscard]] bool is_last() const { return ranks_->rank() == last(); }
-  [[nodiscard]] bool takes_part() const { return is_first() || is_last(); }
   /// The other one of the two.
   [[nodiscard]] Rank peer() const { return is_first() ? last() : 0; }
 
@@ -59,21 +59,21 @@ class PingPong : public PairTraffic {
     numbers().write(ranks().rank(), 0, memory);
   }
 
-  Seconds once() override {
-    return timed([&] {
-             if (is_first()) {
-               ranks().send(used(), peer(), tag);
-               ranks().receive(used(), peer(), tag);
-             } else if (is_last()) {
-               ranks().receive(used(), peer(), tag);
-               ranks().send(used(), peer(), tag);
-             }
-           }) /
-           2;
-  }
+  [[nodiscard]] double parts() const override { return 2; }
 
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
     return numbers().compare(is_last() ? 0 : ranks().rank(), 0, memory);
+  }
+
+ private:
+  void carry_out() override {
+    if (is_first()) {
+      ranks().send(used(), peer(), tag);
+      ranks().receive(used(), peer(), tag);
+    } else if (is_last()) {
+      ranks().receive(used(), peer(), tag);
+      ranks().send(used(), peer(), tag);
+    }
   }
 };
 
@@ -85,7 +85,7 @@ class Window : public PairTraffic {
       : PairTraffic(ranks, message), direction_(direction), messages_(window(message.bytes)) {}
 
   [[nodiscard]] std::size_t memory() const override {
-    if (!takes_part()) return 1;
+    if (!involves(ranks().rank())) return 1;
     return messages_ * bytes() * (direction_ == Direction::both ? 2 : 1);
   }
 
@@ -105,13 +105,7 @@ class Window : public PairTraffic {
     }
   }
 
-  Seconds once() override {
-    const Seconds all = timed([&] {
-      ranks().exchange(out_, in_);
-      acknowledge();
-    });
-    return all / static_cast<double>(messages_);
-  }
+  [[nodiscard]] double parts() const override { return static_cast<double>(messages_); }
 
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
     if (!receives()) return {};
@@ -127,6 +121,11 @@ class Window : public PairTraffic {
   }
   [[nodiscard]] std::size_t arrivals() const {
     return direction_ == Direction::both ? messages_ * bytes() : 0;
+  }
+
+  void carry_out() override {
+    ranks().exchange(out_, in_);
+    acknowledge();
   }
 
   /// A sent message may still be under way: rank 0 waits until the last rank has all.
@@ -148,14 +147,13 @@ class Barrier : public Traffic {
   [[nodiscard]] std::size_t memory() const override { return 1; }  // none, but buffers hold some
   void write_numbers(std::span<std::byte>) const override {}
   void use(std::span<std::byte>) override {}
-  Seconds once() override {
-    return timed([&] { ranks_->barrier(); });
-  }
   [[nodiscard]] Mismatch compare(std::span<const std::byte>) const override { return {}; }
   [[nodiscard]] std::optional<Bytes> bytes_moved() const override { return std::nullopt; }
   [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
 
  private:
+  void carry_out() override { ranks_->barrier(); }
+
   Communicator* ranks_;
 };
 

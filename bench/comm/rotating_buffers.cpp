@@ -29,23 +29,26 @@ std::vector<std::byte> lines_of(std::span<const std::byte> pattern) {
 
 }  // namespace
 
-RotatingBuffers::RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size)
+RotatingBuffers::RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size,
+                                 Filled filled)
     : bytes_(bytes),
       stride_(whole_lines(bytes)),
       count_(buffers_for(stride_, size)),
+      filled_(filled),
       line_(lines_of(pattern)),
       memory_(std::make_unique_for_overwrite<std::byte[]>(stride_ * count_)) {
   EXPECT(bytes >= 1 && !pattern.empty());
 }
 
 std::span<std::byte> RotatingBuffers::next() {
-  if (turn_ == 0) fill();
+  if (turn_ == 0 && (filled_ == Filled::every_turn || !is_filled_)) fill();
   const std::span<std::byte> buffer(memory_.get() + turn_ * stride_, bytes_);
   turn_ = (turn_ + 1) % count_;
   return buffer;
 }
 
 void RotatingBuffers::fill() {
+  is_filled_ = true;
   const std::size_t all = stride_ * count_;
   for (std::size_t at = 0; at < all; at += line_.size()) {
     std::copy_n(line_.begin(), std::min(line_.size(), all - at), memory_.get() + at);

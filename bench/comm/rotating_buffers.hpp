@@ -13,11 +13,13 @@ namespace dlscale::bench {
 /// single buffer is hot.
 class RotatingBuffers {
  public:
+  enum class Filled { every_turn, once };
   /// One buffer of `bytes` if `size` is zero, else as many as fill it: flush_size() for cold ones.
   /// `pattern`, of at least a byte, fills them again and again.
-  RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size);
-  /// The next buffer, filled. When all had their turn all are filled anew, in the same order, so
-  /// that the next to be used is the one touched longest ago.
+  RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size,
+                  Filled filled = Filled::every_turn);
+  /// The next buffer. When all had their turn all are filled anew, in the same order, so that the
+  /// next to be used is the one touched longest ago; or else they are as they were left.
   std::span<std::byte> next();
   [[nodiscard]] std::size_t count() const { return count_; }
 
@@ -28,6 +30,8 @@ class RotatingBuffers {
   std::size_t stride_;
   std::size_t count_;
   std::size_t turn_ = 0;
+  Filled filled_;
+  bool is_filled_ = false;
   std::vector<std::byte> line_;  ///< of cache, or several, filled with the pattern
   std::unique_ptr<std::byte[]> memory_;
 };

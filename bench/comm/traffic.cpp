@@ -2,6 +2,13 @@
 
 namespace dlscale::bench {
 
+Seconds Traffic::once() {
+  stay_.entry = std::chrono::steady_clock::now();
+  carry_out();
+  stay_.exit = std::chrono::steady_clock::now();
+  return Seconds(std::chrono::duration<double>(stay_.exit - stay_.entry).count()) / parts();
+}
+
 std::vector<std::string> traffic_names() {
   std::vector<std::string> names;
   for (const backend::Collective each : backend::all_collectives)

@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -29,10 +30,19 @@ struct Message {
   Placement placement = Placement::in_place;
 };
 
+/// When a rank was at work in a call, by the clock of its host.
+struct Stay {
+  std::chrono::steady_clock::time_point entry;
+  std::chrono::steady_clock::time_point exit;
+};
+
 /// Traffic between the ranks of a communicator, which outlives it. All calls are made by all ranks.
 class Traffic {
  public:
+  Traffic() = default;
   virtual ~Traffic() = default;
+  Traffic(const Traffic&) = delete;
+  Traffic& operator=(const Traffic&) = delete;
   /// Bytes of memory that this rank works on at once, at least one.
   [[nodiscard]] virtual std::size_t memory() const = 0;
   /// Writes numbers of which the result is known. `memory` is of that size, here and below.
@@ -41,7 +51,13 @@ class Traffic {
   /// what the communicator does not offer.
   virtual void use(std::span<std::byte> memory) = 0;
   /// Does it. Returns the time on this rank for what bytes_moved() counts.
-  virtual Seconds once() = 0;
+  Seconds once();
+  /// When the last once() began and ended on this rank.
+  [[nodiscard]] const Stay& stay() const { return stay_; }
+  /// How often once() does what bytes_moved() counts.
+  [[nodiscard]] virtual double parts() const { return 1; }
+  /// Whether that rank does anything.
+  [[nodiscard]] virtual bool involves(Rank /*rank*/) const { return true; }
   /// What is wrong with the result of write_numbers() and once().
   [[nodiscard]] virtual Mismatch compare(std::span<const std::byte> memory) const = 0;
   /// Nothing for a barrier.
@@ -52,6 +68,11 @@ class Traffic {
   [[nodiscard]] virtual std::size_t memory_beside() const { return 0; }
   /// What does it, in words.
   [[nodiscard]] virtual std::string implementation() const = 0;
+
+ private:
+  virtual void carry_out() = 0;
+
+  Stay stay_;
 };
 
 /// The names of all collectives, and "sendrecv", "bandwidth", "bidirectional", "barrier".

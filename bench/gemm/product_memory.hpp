@@ -20,6 +20,9 @@ class ProductMemory {
   [[nodiscard]] std::span<std::byte> a_bytes() const {
     return {a_.tensor.data, a_.tensor.desc.layout.bytes};
   }
+  [[nodiscard]] std::span<std::byte> c_bytes() const {
+    return {c_.tensor.data, c_.tensor.desc.layout.bytes};
+  }
 
   // Copies in f32; they wait for what the device was given.
   [[nodiscard]] std::vector<float> a() const { return fetch(a_.tensor); }

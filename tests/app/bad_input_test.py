@@ -255,6 +255,10 @@ class BadInput(ProgramTest):
             self.assert_refused(self.train("--data", "x", option, "0.5"), 2, option)
             self.assertNotIn(option, run("bench", "e2e", "--help").stdout)
 
+    def test_numbers_of_samples_that_are_none(self):
+        for option in ["--samples", "--warm-ups"]:
+            self.assert_refused(self.conv(self.network, option, "0"), 2, option, "above 0")
+
     def test_data_set_missing(self):
         self.assert_refused(self.train("--data", self.folder / "nowhere"), 2, "nowhere", "data make")
 

@@ -114,6 +114,14 @@ class Cli(ProgramTest):
             self.assertEqual(row["status"] in ("ok", "unstable"), True, row)
             self.assertNotEqual(row["implementation"], "")
 
+    def test_so_many_samples_as_are_asked_for_are_taken(self):
+        out = self.folder / "counted.jsonl"
+        result = run("bench", "memory", "--operations", "copy", "--sizes", "64KiB", "--samples", 7, "--warm-ups", 3, "-o", out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        header, row = [json.loads(line) for line in out.read_text().splitlines()][:2]
+        self.assertEqual((header["run"]["samples"], header["run"]["warm_ups"]), ("7", "3"))
+        self.assertEqual(len(row["series"]["time"]["samples"][0]), 7)
+
     def test_results_on_standard_output_are_nothing_but_json_lines(self):
         result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
                      "-o", "-")

@@ -164,6 +164,25 @@ TEST(Compare, JudgesMessagesByTheirTimesAlone) {
   }
 }
 
+TEST(Compare, JudgesMessagesByTheirTimeAndNotByWhenRanksBegan) {
+  const auto messages = [](double slower) {
+    Measurement measurement =
+        samples::timed("comm", {{"collective", "all_reduce"}}, {1.0, 1.0, 1.001, 1.0, 0.999, 1.0});
+    for (const char* name : {"start_skew", "clock_offset", "last_entry_to_last_exit"}) {
+      measurement.series[name] =
+          make_series("s", {{slower, slower, slower, slower, slower, slower}});
+    }
+    return samples::file("comm", {std::move(measurement)});
+  };
+  const ComparisonReport report = compare_files(messages(1.0), messages(3.0));
+  EXPECT_EQ(report.verdict, compare_files(messages(1.0), messages(1.0)).verdict);
+  ASSERT_EQ(report.rows.size(), 2U);
+  for (const Comparison& row : report.rows) {
+    EXPECT_TRUE(row.series == "time" || row.series == "last_entry_to_last_exit") << row.series;
+    EXPECT_EQ(row.role, row.series == "time" ? Role::judged : Role::detail);
+  }
+}
+
 TEST(Compare, ListsDifferencesOfTheEnvironmentButNotTheDate) {
   const ResultFile a = repeats(1.0);
   ResultFile b = repeats(1.0);

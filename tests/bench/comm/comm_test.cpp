@@ -1,4 +1,6 @@
 #include <array>
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -226,6 +228,22 @@ TEST(BenchComm, MeasuresFromColdBuffersByDefault) {
   });
 }
 
+TEST(BenchComm, MeasuresBuffersAsTheyWereLeft) {
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    const Values reused{{"sizes", "4KiB"},
+                        {"cache", "reused"},
+                        {"in_place", "yes,no"},
+                        {"dtype", "f32,f16,i32,u8"}};
+    int rows = 0;
+    for_each_measurement(ranks, reused, [&](const Cell& cell, const Measurement& m) {
+      EXPECT_EQ(cell.axes.at("cache"), "reused");
+      expect_times_of_every_rank(cell, m, ranks.size());
+      ++rows;
+    });
+    EXPECT_EQ(rows, 2 * 4);
+  });
+}
+
 TEST(BenchComm, MeasuresTheRanksOfALauncher) {
   backend::Processes::run([](Communicator& ranks) {
     for_each_measurement(ranks, small, [&](const Cell& cell, const Measurement& measurement) {
@@ -285,11 +303,24 @@ class WrongCommunicator : public Communicator {
       const backend::CollectiveCall& call, backend::Mode mode) override;
   void barrier() override { right_->barrier(); }
   void meet(backend::Waiting waiting) override { right_->meet(waiting); }
-  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override { return right_->duplicate(); }
+  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
 
  private:
   Communicator* right_;
 };
+
+class WrongDuplicate : public WrongCommunicator {
+ public:
+  explicit WrongDuplicate(std::unique_ptr<Communicator> right)
+      : WrongCommunicator(*right), owned_(std::move(right)) {}
+
+ private:
+  std::unique_ptr<Communicator> owned_;
+};
+
+std::unique_ptr<Communicator> WrongCommunicator::duplicate() {
+  return std::make_unique<WrongDuplicate>(right_->duplicate());
+}
 
 /// One that spoils what a rank gets.
 class Spoiled : public backend::PreparedCollective {
@@ -331,16 +362,62 @@ TEST(BenchComm, PrintsNoTimeForAWrongResult) {
   });
 }
 
+TEST(BenchComm, PrintsNoTimeForAWrongResultBesideWork) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    WrongCommunicator wrong(ranks);
+    const Values beside{{"collectives", "all_reduce,reduce_scatter,all_gather,all_to_all"},
+                        {"sizes", "4KiB"},
+                        {"beside", "memcpy"}};
+    int rows = 0;
+    for_each_measurement(wrong, beside, [&](const Cell&, const Measurement& measurement) {
+      EXPECT_EQ(measurement.status, Status::wrong);
+      EXPECT_TRUE(measurement.series.empty());
+      EXPECT_THAT(measurement.reason, HasSubstr("wrong on 1 of 2 ranks"));
+      ++rows;
+    });
+    EXPECT_EQ(rows, 4);
+  });
+}
+
+TEST(BenchComm, DoesWorkBesideCollectivesOnly) {
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    Context context = make_context(comm_benchmark(),
+                                   {{"collectives", "all_reduce,sendrecv"},
+                                    {"sizes", "4KiB"},
+                                    {"beside", "nothing,memcpy"},
+                                    {"beside_work", "0.5,1"}},
+                                   ranks);
+    std::map<std::string, int> rows;
+    for (const Cell& cell : comm_benchmark().cells(context)) {
+      EXPECT_EQ(cell.axes.contains("beside"), cell.axes.contains("beside_work"));
+      EXPECT_FALSE(cell.axes.contains("backend"));
+      ++rows[cell.axes.at("collective") + " " + axis_of(cell, "beside") + " " +
+             axis_of(cell, "beside_work")];
+    }
+    const std::map<std::string, int> expected{{"all_reduce  ", 1},
+                                              {"all_reduce memcpy 0.5", 1},
+                                              {"all_reduce memcpy 1", 1},
+                                              {"sendrecv  ", 1}};
+    EXPECT_EQ(rows, expected);
+  });
+}
+
 TEST(BenchComm, RefusesUnknownChoices) {
   backend::run_on_threads(1, [](Communicator& ranks) {
-    for (const auto& [axis, value] : Values{{"collectives", "all_to_none"},
-                                            {"waiting", "nap"},
-                                            {"cache", "warm"},
-                                            {"dtype", "f8"},
-                                            {"op", "mean"},
-                                            {"mode", "eager"},
-                                            {"in_place", "maybe"},
-                                            {"sizes", "64"}}) {
+    for (const auto& [axis, value] :
+         std::multimap<std::string, std::string>{{"collectives", "all_to_none"},
+                                                 {"waiting", "nap"},
+                                                 {"cache", "warm"},
+                                                 {"dtype", "f8"},
+                                                 {"op", "mean"},
+                                                 {"mode", "eager"},
+                                                 {"in_place", "maybe"},
+                                                 {"beside", "sleep"},
+                                                 {"beside_work", "much"},
+                                                 {"beside_work", "0"},
+                                                 {"beside_work", "1e3"},
+                                                 {"sizes", "64"}}) {
       Context context = make_context(comm_benchmark(), {{axis, value}}, ranks);
       EXPECT_THROW(comm_benchmark().cells(context), ConfigError) << axis;
     }
@@ -384,6 +461,17 @@ TEST(BenchComm, RefusesOptionsWithoutEffect) {
     EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"segments", "4"}}),
                 HasSubstr("--segments has no effect"));
     EXPECT_EQ(complaint("all_reduce,barrier", {{"algorithm", "ring"}, {"sizes", "4B"}}), "");
+    EXPECT_THAT(complaint("sendrecv,barrier", {{"beside", "memcpy"}}),
+                HasSubstr("--beside has no effect on sendrecv, barrier"));
+    EXPECT_THAT(complaint("all_reduce", {{"beside_work", "2"}}),
+                HasSubstr("--beside-work has no effect: nothing is done beside"));
+    EXPECT_THAT(complaint("all_reduce", {{"backend", "reference"}}),
+                HasSubstr("--backend has no effect"));
+    EXPECT_THAT(complaint("all_reduce", {{"beside", "memcpy"}, {"threads", "1"}}),
+                HasSubstr("--threads has no effect: nothing is computed beside"));
+    EXPECT_THAT(complaint("all_reduce", {{"beside", "gemm"}, {"backend", "referense"}}),
+                HasSubstr("Did you mean \"reference\"?"));
+    EXPECT_EQ(complaint("all_reduce", {{"beside", "conv"}, {"backend", "reference"}}), "");
   });
 }
 

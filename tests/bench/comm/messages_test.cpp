@@ -134,6 +134,14 @@ TEST(RotatingBuffers, HandOutThePatternEvenAfterUse) {
   }
 }
 
+TEST(RotatingBuffers, FilledOnceAreAsTheyWereLeft) {
+  RotatingBuffers buffers(7, pattern({1}), Bytes(0), RotatingBuffers::Filled::once);
+  const std::span<std::byte> first = buffers.next();
+  for (const std::byte value : first) EXPECT_EQ(value, std::byte{1});
+  std::ranges::fill(first, std::byte{7});
+  for (const std::byte value : buffers.next()) EXPECT_EQ(value, std::byte{7});
+}
+
 TEST(RotatingBuffers, BeginEachWithAWholeElement) {
   RotatingBuffers buffers(24, pattern({1, 2, 3, 4, 5, 6, 7, 8}), Bytes(1000));
   for (std::size_t round = 0; round < buffers.count(); ++round) {

@@ -1,0 +1,199 @@
+"""scripts/compare_osu with programs that print what the OSU micro-benchmarks and dlscale would."""
+
+import importlib.machinery
+import importlib.util
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "compare_osu"
+sys.dont_write_bytecode = True  # of the script, beside it
+loader = importlib.machinery.SourceFileLoader("compare_osu", str(SCRIPT))
+compare_osu = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare_osu", loader))
+sys.modules["compare_osu"] = compare_osu
+loader.exec_module(compare_osu)
+
+ALL_REDUCE, _, LATENCY, BANDWIDTH = compare_osu.KINDS
+
+LATENCY_TEXT = """
+# OSU MPI Allreduce Latency Test v7.4
+# Datatype: MPI_FLOAT.
+# Size       Avg Latency(us)   P50 Tail Lat(us)
+4                     1.5000              1.2500
+8                     1.6000              1.3000
+"""
+
+BANDWIDTH_TEXT = """# Size      Bandwidth (MB/s)  P50 Tail BW(MB/s)
+4                       8.00               10.00
+1048576              5000.00             4000.00
+"""
+
+# Takes the place of mpirun -n 2 --bind-to core.
+MPIRUN = """#!/bin/sh
+test "$*" != "${*#-n 2 --bind-to core }" || exit 9
+shift 4
+exec "$@"
+"""
+
+# Messages of n bytes take n microseconds; of bandwidth they give what makes them so.
+OSU = """#!{python}
+import sys
+words = sys.argv[1:]
+least, largest = map(int, words[words.index("-m") + 1].split(":"))
+assert words[words.index("-x") + 1] == "3" and "-z50" in words and words[words.index("-T") + 1] == "mpi_float", words
+print("# Size   something")
+while least <= largest:
+    print(least, {value}, {value}, sep="      ")
+    least *= 2
+"""
+
+# Writes a time for every size, that times a factor; from cold buffers twice that.
+DLSCALE = """#!{python}
+import json, sys
+words = sys.argv[1:]
+after = lambda word: words[words.index(word) + 1]
+assert words[:2] == ["bench", "comm"] and after("--warm-ups") == "3" and after("--cache") == "reused,cold", words
+rows = [{{"schema": "dlscale.result", "environment": {{"cpu": "Sample CPU", "commit": "abc", "libraries": {{}}}}}}]
+for size in after("--sizes").split(","):
+    size = int(size.split()[0])
+    for cache, times in (("reused", 1), ("cold", 2)):
+        time = 1e-6 * size * times * {factor}
+        samples = [[time] * int(after("--samples"))] * 2
+        rows.append({{"axes": {{"bytes": str(size), "cache": cache}}, "series": {{"time": {{"samples": samples,
+                     "summary": {{"median": time}}}}}}}})
+open(after("-o"), "w").write("\\n".join(map(json.dumps, rows[:{most}])))
+"""
+
+
+class Parts(unittest.TestCase):
+    def test_what_osu_prints_is_read_in_seconds(self):
+        figures = compare_osu.their_figures(ALL_REDUCE, LATENCY_TEXT)
+        self.assertEqual(sorted(figures), [4, 8])
+        self.assertAlmostEqual(figures[4].mean, 1.5e-6)
+        self.assertAlmostEqual(figures[4].median, 1.25e-6)
+
+    def test_rates_become_the_time_of_a_message(self):
+        figures = compare_osu.their_figures(BANDWIDTH, BANDWIDTH_TEXT)
+        self.assertAlmostEqual(figures[4].mean, 0.5e-6)
+        self.assertAlmostEqual(figures[1048576].median, 1048576 / 4e9)
+
+    def test_a_time_that_was_rounded_to_nothing_is_refused(self):
+        with self.assertRaisesRegex(compare_osu.Refused, "FLOAT_PRECISION"):
+            compare_osu.their_figures(ALL_REDUCE, "4     0.00     0.00\n")
+
+    def row(self, cache, samples, median):
+        return json.dumps({"axes": {"bytes": "4", "cache": cache},
+                           "series": {"time": {"samples": samples, "summary": {"median": median}}}})
+
+    def test_our_times_are_taken_as_osu_takes_its_own(self):
+        lines = ["{}", self.row("reused", [[1, 2, 6], [3, 2, 2]], 3), self.row("cold", [[7, 7, 7], [9, 9, 9]], 9)]
+        everybody = compare_osu.our_figures(ALL_REDUCE, lines)[4]
+        self.assertAlmostEqual(everybody.mean, 8 / 3)  # of the means over ranks, 2, 2 and 4
+        self.assertEqual(everybody.median, 2)
+        self.assertEqual((everybody.reported, everybody.cold), (3, 9))
+        first = compare_osu.our_figures(LATENCY, lines)[4]
+        self.assertEqual((first.mean, first.median), (3, 2))
+
+    def test_every_size_is_in_one_group_with_our_window(self):
+        for kind in compare_osu.KINDS:
+            groups = compare_osu.groups_of(kind, 4, 64 << 20)
+            self.assertEqual([size for group in groups for size in group.sizes], [1 << power for power in range(2, 27)])
+            for group in groups:
+                wanted = [max(2, min(64, (64 << 20) // size)) if kind is BANDWIDTH else 1 for size in group.sizes]
+                self.assertEqual([group.window] * len(group.sizes), wanted)
+        self.assertEqual(compare_osu.groups_of(LATENCY, 100, 300), [compare_osu.Group((128, 256), 1000, 1)])
+
+    def rows(self, *ratios):
+        return [{"benchmark": "latency", "bytes": 4, "round": i, "osu_mean_s": 1e-6, "osu_median_s": 1e-6, "our_mean_s": 1e-6,
+                 "our_median_s": each * 1e-6, "reported_median_s": 1e-6, "cold_median_s": 2e-6}
+                for i, each in enumerate(ratios)]
+
+    def test_medians_further_apart_than_wanted_are_named(self):
+        lines, apart = compare_osu.table_of(LATENCY, self.rows(1.05, 1.04, 1.06))
+        self.assertEqual(len(apart), 1)
+        self.assertIn("| **1.050** | 1.040 to 1.060 |", lines[-1])
+        self.assertEqual(compare_osu.said_of(apart), "Medians more than 3 % apart: 4 B (+5.0 %).")
+        _, apart = compare_osu.table_of(LATENCY, self.rows(0.95, 0.99, 0.94))
+        self.assertIn("4 B (-5.0 %, not in all rounds)", compare_osu.said_of(apart))
+        _, apart = compare_osu.table_of(LATENCY, self.rows(1.02, 1.2, 0.99))
+        self.assertIn("No medians", compare_osu.said_of(apart))
+
+
+class CompareOsu(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.write("mpirun", MPIRUN)
+        for program in ("osu_allreduce", "osu_bcast", "osu_latency"):
+            self.write(f"osu/libexec/{program}", OSU.format(python=sys.executable, value="f'{least}.00'"))
+        self.write("osu/libexec/osu_bw", OSU.format(python=sys.executable, value="'1.00'"))
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def dlscale(self, factor, most=1000):
+        return self.write("dlscale", DLSCALE.format(python=sys.executable, factor=factor, most=most))
+
+    def compare(self, dlscale, *words, osu="osu"):
+        command = [sys.executable, SCRIPT, "--osu", self.folder / osu, "--mpirun", self.folder / "mpirun", "--dlscale", dlscale,
+                   "--rounds", 2, "--warm-ups", 3, "--patience", 0, *words]
+        return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+
+    def test_both_are_put_side_by_side(self):
+        result = self.compare(self.dlscale(1.01), "--sizes", "4:16384", "--out", self.folder / "kept")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for name in ("all_reduce", "broadcast", "latency", "bandwidth"):
+            self.assertIn(f"### {name}: ", result.stdout)
+        self.assertEqual(result.stdout.count("| 16384 | 16384 | 16548 | 1.010 | 1.010 to 1.010 |"), 4)
+        self.assertEqual(result.stdout.count("No medians are more than 3 % apart."), 4)
+        self.assertIn("Sample CPU", result.stdout)
+        self.assertEqual((self.folder / "kept" / "table.md").read_text(), result.stdout[:-1])
+        rows = [json.loads(line) for line in (self.folder / "kept" / "rows.jsonl").read_text().splitlines()]
+        self.assertEqual(len(rows), 4 * 13 * 2)
+        self.assertEqual(rows[0]["benchmark"], "all_reduce")
+        self.assertAlmostEqual(rows[0]["cold_median_s"] / rows[0]["our_median_s"], 2)
+
+    def test_what_is_further_apart_is_said_and_ends_with_1(self):
+        result = self.compare(self.dlscale(0.9), "--sizes", "4:8", "--benchmarks", "latency")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        self.assertIn("Medians more than 3 % apart: 4 B (-10.0 %), 8 B (-10.0 %).", result.stdout)
+        self.assertNotIn("all_reduce", result.stdout)
+
+    def test_absent_programs_are_named_with_what_builds_them(self):
+        result = self.compare(self.dlscale(1), osu="elsewhere")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("there is no osu_allreduce below", result.stderr)
+        self.assertIn("./configure CC=mpicc", result.stderr)
+        self.assertIn("\nmake install", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_what_cannot_be_run_or_read_is_one_sentence_and_ends_with_2(self):
+        fine = self.dlscale(1)
+        other = self.write("other", "#!/bin/sh\necho sorry >&2\nexit 3\n")
+        few = self.write("few", DLSCALE.format(python=sys.executable, factor=1, most=2))
+        for dlscale, words, part in ((other, (), "ended with 3: sorry"), (self.folder / "none", (), "ended with"),
+                                     (few, (), "says nothing of 8 bytes"),
+                                     (fine, ("--mpirun", self.folder / "no"), "no cannot be run"),
+                                     (fine, ("--ranks", 3), "run between 2 ranks")):
+            result = self.compare(dlscale, "--sizes", "4:8", *words)
+            self.assertEqual(result.returncode, 2, result.stdout)
+            self.assertIn(part, result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_sizes_that_are_none_are_refused(self):
+        for text in ("4", "8:4", "1:8", "4:1000000000", "a:b"):
+            result = self.compare(self.dlscale(1), "--sizes", text)
+            self.assertEqual(result.returncode, 2, text)
+            self.assertIn("is not LEAST:LARGEST", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
