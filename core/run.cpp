@@ -42,31 +42,19 @@ void check_settings(const ScheduleSettings& settings) {
 
 void check_server(const Run& run) {
   const int servers = run.settings.servers;
-  if (servers < 0 || servers > run.ranks) {
+  // One rank exchanges nothing, whoever owns the parameters.
+  if (servers < 0 || (run.ranks > 1 && servers > run.ranks)) {
     throw ConfigError(
         fmt::format("servers is {}, of {} ranks (a server is a rank that owns parameters). Write a "
                     "number from 1 "
                     "to the number of ranks.",
                     servers, run.ranks));
   }
-  if (run.synchronisation == Synchronisation::all_reduce) return;
-  switch (run.schedule) {
-    case Schedule::sequential:
-    case Schedule::wait_free:
-    case Schedule::bucketed:
-      return;
-    case Schedule::merged_greedy:
-    case Schedule::merged:
-    case Schedule::horovod:
-    case Schedule::reduce_scatter_overlap:
-    case Schedule::priority:
-      throw ConfigError(
-          fmt::format("schedule {} orders all-reduces, which a parameter server does not make. "
-                      "Take sequential, "
-                      "wait_free or bucketed with it, or synchronise by all_reduce.",
-                      schedule_name(run.schedule)));
-  }
-  fail_expectation("schedule is a Schedule");
+  if (run.synchronisation == Synchronisation::all_reduce || goes_with_server(run.schedule)) return;
+  throw ConfigError(fmt::format(
+      "schedule {} orders all-reduces, which a parameter server does not make. Take sequential, "
+      "wait_free or bucketed with it, or synchronise by all_reduce.",
+      schedule_name(run.schedule)));
 }
 
 }  // namespace

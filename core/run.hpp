@@ -71,6 +71,11 @@ enum class Synchronisation {
 };
 inline constexpr std::array all_synchronisations{Synchronisation::all_reduce,
                                                  Synchronisation::parameter_server};
+/// Whether a schedule says how to reach a parameter server: the others order all-reduces.
+constexpr bool goes_with_server(Schedule schedule) {
+  return schedule == Schedule::sequential || schedule == Schedule::wait_free ||
+         schedule == Schedule::bucketed;
+}
 std::string_view synchronisation_name(Synchronisation synchronisation);
 Synchronisation parse_synchronisation(std::string_view name);  ///< throws ConfigError
 

@@ -57,7 +57,9 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
     settings.partition = parse_quantity<Bytes>(options.partition, "--partition");
   }
   if (!options.credit.empty()) settings.credit = whole_number(options.credit, "--credit");
-  if (!options.servers.empty()) settings.servers = whole_number(options.servers, "--servers");
+  if (!options.servers.empty()) {
+    settings.servers = options.servers == "all" ? 0 : whole_number(options.servers, "--servers");
+  }
 }
 
 std::map<std::string, std::string> schedule_axes(const Run& run) {

@@ -1,7 +1,9 @@
 #pragma once
+#include <array>
 #include <map>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/run.hpp"
 
@@ -14,7 +16,7 @@ struct ScheduleOptions {
   std::string fusion_threshold;  ///< with a unit, "128 MiB"
   std::string partition;         ///< with a unit, "4096000 B"
   std::string credit;
-  std::string servers;
+  std::string servers;  ///< "all", or how many
 };
 
 /// Reads what was named into `run`. Throws ConfigError for what cannot be read, and for a setting
@@ -26,6 +28,10 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
 /// "fusion_threshold" ("134217728 B") of horovod, "partition" and "credit" of priority,
 /// "synchronisation" and "servers" of a parameter server.
 std::map<std::string, std::string> schedule_axes(const Run& run);
+
+/// The names of all of them.
+inline constexpr std::array<std::string_view, 7> schedule_axis_names{
+    "schedule", "cycle", "fusion_threshold", "partition", "credit", "synchronisation", "servers"};
 
 /// The reverse: what the axes of a result say, or, where they say nothing, what is usual. Throws
 /// ConfigError.
