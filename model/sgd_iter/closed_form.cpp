@@ -1,12 +1,13 @@
 #include "model/sgd_iter/closed_form.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <vector>
 
 #include "core/error.hpp"
-#include "model/sgd_iter/iteration.hpp"
+#include "core/merge.hpp"
 
 namespace dlscale::model {
 
@@ -97,89 +98,73 @@ Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_
 
 namespace {
 
-/// All messages, and what of them shows after backward.
-struct CommTimes {
-  Seconds exposed;
-  Seconds all;
-};
-
-CommTimes communication(const IterationPlan& plan, Seconds& backward) {
-  std::vector<Seconds> compute;
-  std::vector<Seconds> comm;
-  for (const BackwardPart& part : plan.backward) {
-    compute.push_back(part.compute.device);
-    comm.push_back(part.message.value_or(Seconds()));
+/// Found by a look: how long its packs take one after the other.
+Seconds serve(std::span<const Bytes> found, const Packing& packing, Seconds start, Seconds computed,
+              PackedBackward& result) {
+  for (const std::size_t count : fuse(found, packing.threshold)) {
+    const auto pack = found.first(count);
+    const Seconds finish = start + packing.time(std::accumulate(pack.begin(), pack.end(), Bytes()));
+    result.messages += finish - start;
+    result.hidden += std::max(Seconds(), std::min(finish, computed) - start);
+    start = finish;
+    found = found.subspan(count);
   }
-  backward = std::accumulate(compute.begin(), compute.end(), Seconds());
-  const Seconds all = std::accumulate(comm.begin(), comm.end(), Seconds());
-  if (plan.schedule == Schedule::sequential) return {all, all};
-  return {wait_free_closed_form(compute, comm).exposed, all};
+  return start;
 }
 
-bool host_takes_time(const IterationPlan& plan) {
-  return plan.h2d.host > Seconds() || plan.forward.host > Seconds() ||
-         plan.update.host > Seconds() ||
-         std::any_of(plan.backward.begin(), plan.backward.end(),
-                     [](const BackwardPart& part) { return part.compute.host > Seconds(); });
-}
-
-std::string why_none(const IterationPlan& plan) {
-  if (plan.most_cores_wanted() > plan.cores) {
-    return "threads share processor cores, so phases slow one another down";
-  }
-  if (host_takes_time(plan)) {
-    return "the host takes time to give the device its work, step by step beside it";
-  }
-  return "";
-}
-
-/// (1.3'): what is waited for input is waited before the copy.
-void add_input_on_path(const IterationParts& parts, IterationTime& time) {
-  time.total = iteration_input_prefetched(parts);
-  time.h2d = parts.h2d;
-  time.io = time.total - parts.gpu() - parts.comm;
-}
-
-/// The next batch is taken at `taken` after the device had the one before: at once, or, where
-/// reading sets the pace, so late that what follows it (the update beside the copy; sequential: the
-/// messages, too) just fits. Up to then messages that overlap travel unseen.
-void add_input_ahead(const IterationParts& parts, Schedule schedule, IterationTime& time) {
-  time.total = iteration_copied_ahead(parts);
-  const bool sequential = schedule == Schedule::sequential;
-  const Seconds compute = parts.forward + parts.backward;
-  const Seconds follows = sequential ? parts.comm + parts.update : parts.update;
-  const bool input_bound = time.total > compute + parts.comm + parts.update;
-  const Seconds taken = input_bound ? time.total - std::max(follows, parts.h2d) : Seconds();
-  const Seconds staged = std::max(compute, taken);
-  time.io = staged - compute;
-  if (!sequential) time.exposed_comm = std::max(Seconds(), compute + parts.comm - staged);
-  time.h2d = time.total - staged - time.exposed_comm - parts.update;
+Seconds first_look(Seconds next, Seconds ready, Seconds period) {
+  if (ready <= next) return next;
+  if (period == Seconds()) return ready;
+  return std::max(ready, next + std::ceil((ready - next) / period) * period);
 }
 
 }  // namespace
 
-std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why) {
-  why = why_none(plan);
-  if (!why.empty()) return std::nullopt;
-  IterationTime time;
-  time.forward = plan.forward.device;
-  time.update = plan.update.device;
-  const CommTimes comm = communication(plan, time.backward);
-  time.exposed_comm = comm.exposed;
-  time.load = plan.loader_threads * plan.load;
-  const IterationParts parts{std::max(plan.load, plan.storage),
-                             plan.h2d.device,
-                             time.forward,
-                             time.backward,
-                             comm.exposed,
-                             time.update};
-  if (plan.input_copy == InputCopy::ahead) {
-    add_input_ahead(parts, plan.schedule, time);
-  } else {
-    add_input_on_path(parts, time);
+PackedBackward packed_recurrence(std::span<const Seconds> backward, std::span<const Bytes> sizes,
+                                 const Packing& packing, Seconds next_look) {
+  EXPECT(backward.size() == sizes.size());
+  Seconds computed;
+  std::vector<Seconds> ready;
+  std::vector<Bytes> messages;
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    computed += backward[i];
+    if (sizes[i] == Bytes()) continue;
+    ready.push_back(computed);
+    messages.push_back(sizes[i]);
   }
-  time.hidden_comm = comm.all - time.exposed_comm;
-  return time;
+  PackedBackward result;
+  result.next_look = next_look;
+  Seconds done;
+  for (std::size_t first = 0; first < ready.size();) {
+    const Seconds look =
+        first_look(result.next_look, ready[first], std::max(packing.cycle, packing.vote));
+    std::size_t end = first;
+    while (end < ready.size() && ready[end] <= look) ++end;
+    done = serve(std::span(messages).subspan(first, end - first), packing, look + packing.vote,
+                 computed, result);
+    result.next_look = std::max(look + packing.cycle, done);
+    first = end;
+  }
+  result.finish = std::max(done, computed);
+  result.exposed = result.finish - computed;
+  return result;
+}
+
+Seconds gathered_forward(std::span<const GatheredPart> parts, Seconds first_gather, Seconds start) {
+  Seconds left;
+  for (const GatheredPart& part : parts) left += part.compute;
+  Seconds finish = start + left;
+  Seconds gathered = first_gather;
+  for (const GatheredPart& part : parts) {
+    gathered += part.gather;
+    finish = std::max(finish, gathered + left);
+    left -= part.compute;
+  }
+  return finish;
+}
+
+Seconds least_iteration(Seconds compute, Seconds messages) {
+  return std::max(compute, messages);
 }
 
 }  // namespace dlscale::model

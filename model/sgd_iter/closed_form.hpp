@@ -2,6 +2,7 @@
 #include <span>
 
 #include "core/units.hpp"
+#include "model/sgd_iter/packing.hpp"
 
 namespace dlscale::model {
 
@@ -72,6 +73,45 @@ BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
 ///   T_bc = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + Σ_{i=1..c} t_c(i)
 BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
                                        std::span<const Seconds> comm);
+
+/// Backward beside messages that are packed.
+struct PackedBackward {
+  Seconds finish;     ///< T_bc
+  Seconds exposed;    ///< T_bc - Σ t_b
+  Seconds messages;   ///< of all packs, without votes
+  Seconds hidden;     ///< what of them runs beside backward
+  Seconds next_look;  ///< the earliest after the last that found something
+};
+
+/// MODEL 2.2 as a recurrence over looks. With r_i the time when gradient i is ready, i the first
+/// that has not been found, and s the earliest next look,
+///   look at  w = s + k max{ cycle, vote },  the least k ≥ 0 for which w ≥ r_i
+///   found are all j ≥ i with r_j ≤ w; their packs P_1, P_2, … finish at  w + vote + Σ T(P)
+///   s = max{ w + cycle, finish of the last pack }
+/// `backward` in order of execution and the size of the message each part makes ready, 0 for none;
+/// `next_look`, which may be negative, and the results run from the start of backward. [D, derived:
+/// looks that find nothing are left out, for they only move s by whole periods] Wrong where votes
+/// slow compute down.
+PackedBackward packed_recurrence(std::span<const Seconds> backward, std::span<const Bytes> sizes,
+                                 const Packing& packing, Seconds next_look);
+
+/// A stretch of the forward pass and the gather it waits for.
+struct GatheredPart {
+  Seconds gather;
+  Seconds compute;  ///< with the update before it
+};
+
+/// Forward beside gathers that follow one another from `first_gather` on, in the order in which it
+/// waits for them: the two-machine flow shop of (1.9) the other way round,
+///   finish = max{ start + Σ f,  first_gather + max over j of Σ_{i≤j} g_i + Σ_{i≥j} f_i }
+/// Times from the end of the iteration before; `start` is when forward may begin otherwise. [D,
+/// derived: the longest path of the chain of gathers and the chain of parts] Wrong where messages
+/// slow compute down.
+Seconds gathered_forward(std::span<const GatheredPart> parts, Seconds first_gather, Seconds start);
+
+/// (2.4) t_iter ≥ max{ t_f + t_b, Σ t_c }: no order of messages gets below it, whatever they
+/// overlap with.
+Seconds least_iteration(Seconds compute, Seconds messages);
 
 /// (1.10) S = N_g (t_io,1 + t_gpu) / t_iter(N_g): weak scaling over one worker that overlaps
 /// nothing.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <tuple>
 
@@ -12,7 +13,7 @@
 #include "core/step.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
 #include "model/sgd_iter/memory.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/message_plan.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -22,6 +23,8 @@ namespace {
 /// it. [MODEL §9: 114,660 B a TFRecord, of which some is not picture]
 constexpr Bytes picture_size(110e3);
 constexpr double f32_bytes = 4;
+/// What a vote on which gradients are ready sends. [train/cycle_exchange.hpp]
+constexpr Bytes vote_size = 8_B;
 
 Seconds at(const Estimate<Seconds>& estimate, Bound bound) {
   switch (bound) {
@@ -44,6 +47,15 @@ ConfigError missing(std::string_view what, std::string_view command) {
 
 double apart(int a, int b) {
   return std::abs(std::log(static_cast<double>(a) / b));
+}
+
+bool by_server(const Run& run) {
+  return run.ranks > 1 && run.synchronisation == Synchronisation::parameter_server;
+}
+
+/// Whether each rank updates all parameters after all messages.
+bool updates_all_at_end(const Run& run) {
+  return run.ranks == 1 || !(by_server(run) || overlaps_next_forward(run.schedule));
 }
 
 /// Under which conditions a copy or an update was measured, or is wanted.
@@ -92,7 +104,10 @@ class Costs {
   [[nodiscard]] Seconds storage() const;
   [[nodiscard]] Bytes batch_size() const;
   void add_cores(IterationPlan& plan) const;
+  [[nodiscard]] StepCost update(Bytes parameters) const;
   void add_steps(IterationCosts& costs) const;
+  void add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
+                const std::vector<std::size_t>& parts) const;
   void give_at_once(IterationCosts& costs) const;
 
   const Network* network_;
@@ -202,13 +217,17 @@ void Costs::add_cores(IterationPlan& plan) const {
   }
 }
 
+StepCost Costs::update(Bytes parameters) const {
+  const Conditions here(run_->dtype, run_->compute_threads, place_.ranks_on_node());
+  return affine(machine_->update, here, parameters, "the update");
+}
+
 /// One part of backward for each message, and what comes after the last.
 void Costs::add_steps(IterationCosts& costs) const {
   const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
   const auto cost = [&](Step step) { return StepCost{kernels.time(step), kernels.give(step)}; };
   for (const Step step : forward_steps(*network_)) costs.forward.push_back(cost(step));
   const auto steps = backward_steps(*network_);
-  const MessageTimes messages(*machine_, place_, run_->schedule, *notes_);
   std::size_t done = 0;
   const auto advance_to = [&](std::size_t end) {
     std::vector<StepCost>& part = costs.backward.emplace_back();
@@ -216,12 +235,37 @@ void Costs::add_steps(IterationCosts& costs) const {
     costs.message.emplace_back();
   };
   if (run_->ranks > 1) {
-    for (const Bucket& bucket : gradient_buckets(*network_, run_->schedule)) {
+    const ExchangeCosts exchange(*network_, *machine_, *run_, kernels, *notes_);
+    std::vector<std::size_t> parts;
+    for (const Bucket& bucket : exchange.messages()) {
       advance_to(std::max(done, ready_after(*network_, steps, bucket) + 1));
-      costs.message.back() = messages.time(message_size(bucket));
+      costs.message.back() = exchange.cost(bucket);
+      parts.push_back(costs.message.size() - 1);
     }
+    if (run_->schedule == Schedule::horovod) costs.packed = exchange.all_reduce();
+    if (!updates_all_at_end(*run_)) {
+      costs.update = by_server(*run_) ? update(exchange.most_owned()) : StepCost{};
+    }
+    if (overlaps_next_forward(run_->schedule)) add_late(costs, exchange.messages(), parts);
   }
   advance_to(steps.size());
+}
+
+/// In front of the first of the layers of a message.
+void Costs::add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
+                     const std::vector<std::size_t>& parts) const {
+  std::vector<std::optional<std::size_t>> message_of(network_->layers().size());
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    for (const LayerId layer : messages[i].layers) message_of[layer.index()] = i;
+  }
+  std::vector<bool> awaited(messages.size());
+  const auto steps = forward_steps(*network_);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    const auto message = message_of[steps[step].layer.index()];
+    if (!message || awaited[*message]) continue;
+    awaited[*message] = true;
+    costs.late.push_back({step, parts[*message], update(message_size(messages[*message]))});
+  }
 }
 
 /// The host gives each stretch of the iteration as one graph.
@@ -235,6 +279,7 @@ void Costs::give_at_once(IterationCosts& costs) const {
   };
   drop(costs.forward);
   for (auto& part : costs.backward) drop(part);
+  for (LateCost& one : costs.late) one.update.give = {};
   costs.update.give = {};
   if (measured) {
     notes_->add("the host's time to replay a graph is taken as nothing");
@@ -255,6 +300,7 @@ IterationCosts Costs::find() {
   costs.shape.loader_threads = run_->loader_threads;
   costs.shape.prefetch = run_->prefetch;
   costs.shape.schedule = run_->schedule;
+  if (run_->schedule == Schedule::priority) costs.shape.window = run_->settings.credit;
   costs.shape.input_copy = run_->input_copy;
   costs.shape.storage = storage();
   add_cores(costs.shape);
@@ -262,33 +308,74 @@ IterationCosts Costs::find() {
   const Conditions here(run_->dtype, run_->compute_threads, place_.ranks_on_node());
   costs.h2d = affine(machine_->h2d, here, batch_size(), "the host-to-device copy");
   const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
-  costs.update = affine(machine_->update, here, Bytes(parameters), "the update");
+  if (updates_all_at_end(*run_)) costs.update = update(Bytes(parameters));
+  costs.settings = run_->settings;
   add_steps(costs);
   if (run_->launch == Launch::graph) give_at_once(costs);
   return costs;
 }
 
+/// All at their values, except those of `moved`, which are at `bound`.
+struct Choice {
+  std::optional<Term> moved;
+  Bound bound;
+  [[nodiscard]] Seconds of(const Estimate<Seconds>& estimate, Term term) const {
+    return at(estimate, moved == term ? bound : Bound::value);
+  }
+  [[nodiscard]] Given of(const StepCost& step, Term term) const {
+    return Given::step(of(step.give, Term::launches), of(step.compute, term));
+  }
+  [[nodiscard]] Given of(std::span<const StepCost> steps) const {
+    Given all;
+    for (const StepCost& step : steps) all = all.then(of(step, Term::compute));
+    return all;
+  }
+};
+
+void add_forward(const IterationCosts& costs, const Choice& chosen, IterationPlan& plan) {
+  const std::span<const StepCost> steps(costs.forward);
+  const std::size_t first = costs.late.empty() ? steps.size() : costs.late.front().step;
+  plan.forward = chosen.of(steps.first(first));
+  for (std::size_t i = 0; i < costs.late.size(); ++i) {
+    const LateCost& late = costs.late[i];
+    const std::size_t end = i + 1 < costs.late.size() ? costs.late[i + 1].step : steps.size();
+    plan.late.push_back({late.part, chosen.of(late.update, Term::update),
+                         chosen.of(steps.subspan(late.step, end - late.step))});
+  }
+}
+
+BackwardPart backward_part(std::span<const StepCost> steps,
+                           const std::optional<MessageCost>& message, const Choice& chosen) {
+  BackwardPart part{chosen.of(steps), {}};
+  if (!message) return part;
+  const auto of = [&](const Estimate<Seconds>& time) {
+    return chosen.of(time, Term::communication);
+  };
+  part.message = of(message->time);
+  part.size = message->size;
+  for (const Estimate<Seconds>& piece : message->pieces) part.pieces.push_back(of(piece));
+  if (message->gather) part.gather = of(*message->gather);
+  return part;
+}
+
 }  // namespace
 
 IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const {
-  const auto bound_of = [&](Term term) { return moved == term ? bound : Bound::value; };
+  const Choice chosen{moved, bound};
   IterationPlan result = shape;
-  result.load = at(load, bound_of(Term::input));
-  const auto given = [&](const StepCost& step, Term term) {
-    return Given::step(at(step.give, bound_of(Term::launches)), at(step.compute, bound_of(term)));
-  };
-  const auto all_given = [&](const std::vector<StepCost>& steps) {
-    Given all;
-    for (const StepCost& step : steps) all = all.then(given(step, Term::compute));
-    return all;
-  };
-  result.h2d = given(h2d, Term::copy);
-  result.forward = all_given(forward);
-  result.update = given(update, Term::update);
+  result.load = chosen.of(load, Term::input);
+  result.h2d = chosen.of(h2d, Term::copy);
+  result.update = chosen.of(update, Term::update);
+  add_forward(*this, chosen, result);
   for (std::size_t i = 0; i < backward.size(); ++i) {
-    BackwardPart part{all_given(backward[i]), {}};
-    if (message[i]) part.message = at(*message[i], bound_of(Term::communication));
-    result.backward.push_back(part);
+    result.backward.push_back(backward_part(backward[i], message[i], chosen));
+  }
+  if (packed != nullptr) {
+    const auto time = [times = packed, chosen](Bytes pack) {
+      return chosen.of(times->time(pack), Term::communication);
+    };
+    result.packing =
+        Packing{settings.cycle, settings.fusion_threshold, time(vote_size), shape.comm_cores, time};
   }
   return result;
 }
@@ -315,10 +402,6 @@ void check_device(const Cluster& cluster, const Run& run) {
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes) {
   return Costs(network, machine, run, notes).find();
-}
-
-Bytes message_size(const Bucket& bucket) {
-  return Bytes(f32_bytes * static_cast<double>(bucket.elements));
 }
 
 }  // namespace dlscale::model

@@ -1,10 +1,13 @@
 #pragma once
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "core/network.hpp"
 #include "core/run.hpp"
 #include "model/machine.hpp"
+#include "model/sgd_iter/exchange_costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/notes.hpp"
 
@@ -23,17 +26,29 @@ struct StepCost {
   Estimate<Seconds> give;
 };
 
+/// Before forward step `step`, the next forward pass waits for the message of backward part `part`
+/// and updates what it was about.
+struct LateCost {
+  std::size_t step = 0;
+  std::size_t part = 0;
+  StepCost update;
+};
+
 /// What a run needs of a machine, with intervals.
 struct IterationCosts {
   IterationPlan shape;     ///< threads, cores, schedule; its times are unused but for storage
   Estimate<Seconds> load;  ///< one loader thread's share of a batch
   StepCost h2d;
   std::vector<StepCost> forward;
-  std::vector<std::vector<StepCost>> backward;            ///< parts, in order of execution
-  std::vector<std::optional<Estimate<Seconds>>> message;  ///< after each part
-  StepCost update;
+  std::vector<LateCost> late;                       ///< by step
+  std::vector<std::vector<StepCost>> backward;      ///< parts, in order of execution
+  std::vector<std::optional<MessageCost>> message;  ///< after each part
+  std::shared_ptr<const MessageTimes> packed;       ///< of the packs, where messages are packed
+  ScheduleSettings settings;
+  StepCost update;  ///< at the end of the iteration
 
-  /// All at their values, except those of `moved`, which are at `bound`.
+  /// All at their values, except those of `moved`, which are at `bound`. The Notes that the costs
+  /// were found with must outlive a plan that packs.
   [[nodiscard]] IterationPlan plan(std::optional<Term> moved, Bound bound) const;
 };
 
@@ -45,8 +60,5 @@ void check_device(const Cluster& cluster, const Run& run);
 /// machine lacks it. Notes what was not measured as it is used.
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes);
-
-/// Bytes of a bucket's gradients, which are f32 whatever the precision of the layers.
-Bytes message_size(const Bucket& bucket);
 
 }  // namespace dlscale::model

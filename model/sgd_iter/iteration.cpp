@@ -8,9 +8,15 @@
 
 namespace dlscale::model {
 
+bool IterationPlan::gathers() const {
+  return std::ranges::any_of(backward,
+                             [](const BackwardPart& part) { return part.gather.has_value(); });
+}
+
 double IterationPlan::most_cores_wanted() const {
   const bool sequential = schedule == Schedule::sequential;
-  const double training = std::max({copy_cores, compute_cores, sequential ? comm_cores : 0});
+  const bool sends = sequential || (gathers() && late.empty());
+  const double training = std::max({copy_cores, compute_cores, sends ? comm_cores : 0});
   const bool communicates = std::any_of(backward.begin(), backward.end(),
                                         [](const BackwardPart& part) { return part.message; });
   const double beside = communicates && !sequential ? comm_cores : 0;
@@ -19,17 +25,26 @@ double IterationPlan::most_cores_wanted() const {
 
 namespace {
 
+/// From the end of a task to the end of another.
+struct Stretch {
+  TaskId from;
+  TaskId to;
+};
+
 /// The tasks of one iteration that its phases are read from.
 struct Marks {
   TaskId load;
   TaskId take;  ///< of its batch
   TaskId h2d;
+  std::vector<Stretch> waits;    ///< for messages of the iteration before, in forward
+  std::vector<Stretch> updates;  ///< in forward
   TaskId forward;
   TaskId backward;  ///< the last part
   TaskId staged;    ///< backward, and the next batch taken if copied ahead
   std::vector<TaskId> messages;
   TaskId waited;  ///< for messages and the host
   TaskId update;
+  TaskId end;  ///< update, and gathers if nothing of forward is late
 };
 
 /// After which tasks the host and the device go on.
@@ -61,13 +76,19 @@ class IterationGraph {
  private:
   [[nodiscard]] bool ahead() const { return plan_->input_copy == InputCopy::ahead; }
   [[nodiscard]] bool sequential() const { return plan_->schedule == Schedule::sequential; }
+  [[nodiscard]] bool late() const { return !plan_->late.empty(); }
   TaskId join(std::vector<TaskId> after);
+  Positions wait_for(const std::vector<TaskId>& tasks, Positions at);
   Positions run(const Given& work, double cores, Positions at);
   Staged stage(std::vector<TaskId> after);
   Positions add_input(Marks& marks);
+  Positions add_forward(Marks& marks, Positions at);
   Positions add_backward(Marks& marks, Positions at);
   Positions add_staging(Marks& marks, Positions at);
+  TaskId send(Seconds message, std::size_t part, TaskId after);
   void add_messages(Marks& marks);
+  Positions add_gathers(Positions at);
+  void add_late_gathers(Marks& marks);
   Positions add_exchange(Marks& marks, Positions at);
 
   const IterationPlan* plan_;
@@ -77,8 +98,10 @@ class IterationGraph {
   ResourceId device_;
   ResourceId copy_engine_;
   ResourceId comm_;
-  std::vector<TaskId> takes_;     ///< by batch
-  std::vector<TaskId> parts_;     ///< of backward, in the iteration being added
+  std::vector<TaskId> takes_;  ///< by batch
+  std::vector<TaskId> parts_;  ///< of backward, in the iteration being added
+  /// By part of backward of the iteration added last: what a late part of forward waits for.
+  std::vector<std::vector<TaskId>> arrivals_;
   std::optional<Staged> staged_;  ///< the next batch, if copied ahead
   std::vector<Marks> iterations_;
 };
@@ -90,10 +113,21 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
       loaders_(graph_.add(Resource{"loader threads", 1})),
       device_(graph_.add(Resource{"device", 1})),
       copy_engine_(graph_.add(Resource{"copy engine", 1})),
-      comm_(graph_.add(Resource{"communication thread", 1})) {}
+      comm_(graph_.add(Resource{"communication thread", 1,
+                                plan.packing ? Order::ready : Order::urgent, plan.packing,
+                                plan.window})) {}
 
 TaskId IterationGraph::join(std::vector<TaskId> after) {
   return graph_.add(Task{Seconds(), {}, 0, std::move(after)});
+}
+
+/// The host waits, and gives nothing before.
+Positions IterationGraph::wait_for(const std::vector<TaskId>& tasks, Positions at) {
+  if (tasks.empty()) return at;
+  std::vector<TaskId> seen = tasks;
+  seen.push_back(at.host);
+  const TaskId host = join(std::move(seen));
+  return {host, join({at.device, host})};
 }
 
 /// The host is never behind a device that waits for what it gives, so that work which takes no
@@ -126,7 +160,7 @@ Staged IterationGraph::stage(std::vector<TaskId> after) {
 /// Until the device has the batch.
 Positions IterationGraph::add_input(Marks& marks) {
   std::vector<TaskId> begin;
-  if (!iterations_.empty()) begin.push_back(iterations_.back().update);
+  if (!iterations_.empty()) begin.push_back(iterations_.back().end);
   if (!ahead()) staged_ = stage(begin);
   if (!staged_) staged_ = stage({});
   marks.load = staged_->load;
@@ -156,28 +190,75 @@ Positions IterationGraph::add_staging(Marks& marks, Positions at) {
   return {staged_->take, marks.staged};
 }
 
+/// Each late part once what it waits for is there.
+Positions IterationGraph::add_forward(Marks& marks, Positions at) {
+  at = run(plan_->forward, plan_->compute_cores, at);
+  for (const ForwardPart& part : plan_->late) {
+    if (!iterations_.empty()) {
+      const TaskId before = at.device;
+      at = wait_for(arrivals_.at(part.awaits), at);
+      marks.waits.push_back({before, at.device});
+    }
+    const TaskId arrived = at.device;
+    at = run(part.update, plan_->compute_cores, at);
+    marks.updates.push_back({arrived, at.device});
+    at = run(part.compute, plan_->compute_cores, at);
+  }
+  marks.forward = at.device;
+  return at;
+}
+
+/// Of pieces that wait, one of the part of backward that ran last is the most urgent, for its layer
+/// is needed first.
+TaskId IterationGraph::send(Seconds message, std::size_t part, TaskId after) {
+  const BackwardPart& what = plan_->backward[part];
+  const bool overtakes = late() && !what.gather;
+  const int rank = overtakes ? -static_cast<int>(part) : 0;
+  return graph_.add(
+      Task{message, sequential() ? device_ : comm_, plan_->comm_cores, {after}, rank, what.size});
+}
+
 /// Overlapped, each message leaves when its gradients are there; else one after the other, after
 /// all else.
 void IterationGraph::add_messages(Marks& marks) {
+  arrivals_.assign(parts_.size(), {});
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const auto& message = plan_->backward[i].message;
-    if (!message) continue;
+    const BackwardPart& part = plan_->backward[i];
+    if (!part.message) continue;
     const TaskId last = marks.messages.empty() ? marks.staged : marks.messages.back();
-    marks.messages.push_back(graph_.add(Task{*message,
-                                             sequential() ? device_ : comm_,
-                                             plan_->comm_cores,
-                                             {sequential() ? last : parts_[i]}}));
+    const TaskId after = sequential() ? last : parts_[i];
+    arrivals_[i].push_back(send(*part.message, i, after));
+    for (const Seconds piece : part.pieces) arrivals_[i].push_back(send(piece, i, after));
+    marks.messages.insert(marks.messages.end(), arrivals_[i].begin(), arrivals_[i].end());
+  }
+}
+
+/// By the host, once the device has updated.
+Positions IterationGraph::add_gathers(Positions at) {
+  if (late() || !plan_->gathers()) return at;
+  TaskId last = join({at.host, at.device});
+  for (const BackwardPart& part : plan_->backward) {
+    if (part.gather) last = graph_.add(Task{*part.gather, device_, plan_->comm_cores, {last}});
+  }
+  return {last, last};
+}
+
+void IterationGraph::add_late_gathers(Marks& marks) {
+  if (!late()) return;
+  const TaskId through = join(marks.messages);
+  for (std::size_t i = parts_.size(); i-- > 0;) {
+    const BackwardPart& part = plan_->backward[i];
+    if (!part.gather) continue;
+    arrivals_[i] = {graph_.add(Task{*part.gather, comm_, plan_->comm_cores, {through}})};
+    marks.messages.push_back(arrivals_[i].front());
   }
 }
 
 /// Up to where the update may start.
 Positions IterationGraph::add_exchange(Marks& marks, Positions at) {
   add_messages(marks);
-  if (!marks.messages.empty()) {
-    std::vector<TaskId> seen = marks.messages;
-    seen.push_back(at.host);
-    at.host = join(seen);
-  }
+  add_late_gathers(marks);
+  if (!late()) at = wait_for(marks.messages, at);
   marks.waited = join({marks.staged, at.host});
   return {at.host, marks.waited};
 }
@@ -186,35 +267,68 @@ void IterationGraph::add_iteration() {
   Marks marks;
   Positions at = add_input(marks);
   marks.h2d = at.device;
-  at = run(plan_->forward, plan_->compute_cores, at);
-  marks.forward = at.device;
+  at = add_forward(marks, at);
   at = add_staging(marks, add_backward(marks, at));
   at = run(plan_->update, plan_->compute_cores, add_exchange(marks, at));
   marks.update = at.device;
+  marks.end = add_gathers(at).device;
   iterations_.push_back(std::move(marks));
 }
 
-/// The phases as the engine would time them.
+Seconds length(const Timeline& timeline, const std::vector<Stretch>& stretches) {
+  Seconds sum;
+  for (const auto& [from, to] : stretches) sum += timeline.finished(to) - timeline.finished(from);
+  return sum;
+}
+
+/// What of the messages travels while the device does not wait for them. Those of one pack travel
+/// as one.
+Seconds hidden(const Timeline& timeline, const std::vector<TaskId>& messages,
+               const std::vector<Stretch>& waits) {
+  Seconds sum;
+  const TaskId* before = nullptr;
+  for (const TaskId& message : messages) {
+    const Seconds start = timeline.started(message);
+    const Seconds finish = timeline.finished(message);
+    const bool rides = before != nullptr && finish > start && timeline.started(*before) == start &&
+                       timeline.finished(*before) == finish;
+    before = &message;
+    if (rides) continue;
+    sum += finish - start;
+    for (const auto& [from, to] : waits) {
+      const Seconds waited_from = std::max(start, timeline.finished(from));
+      const Seconds waited_to = std::min(finish, timeline.finished(to));
+      sum -= std::max(Seconds(), waited_to - waited_from);
+    }
+  }
+  return sum;
+}
+
+/// The phases as the engine would time them. `next` is the iteration after, whose forward pass may
+/// wait for messages of this one.
 IterationTime phases(const IterationPlan& plan, const Timeline& timeline, const Marks& marks,
-                     Seconds start) {
+                     Seconds start, const Marks& next) {
   const bool ahead = plan.input_copy == InputCopy::ahead;
   IterationTime time;
   time.load = plan.loader_threads * plan.load;
   const Seconds copying = ahead ? start : timeline.finished(marks.take);
   const Seconds computed = timeline.finished(marks.backward);
   const Seconds staged = timeline.finished(marks.staged);
-  const Seconds end = timeline.finished(marks.update);
+  const Seconds end = timeline.finished(marks.end);
+  const Seconds late_waits = length(timeline, marks.waits);
+  const Seconds late_updates = length(timeline, marks.updates);
   time.io = (copying - start) + (staged - computed);
   time.h2d = timeline.finished(marks.h2d) - copying;
-  time.forward = timeline.finished(marks.forward) - timeline.finished(marks.h2d);
+  time.forward =
+      timeline.finished(marks.forward) - timeline.finished(marks.h2d) - late_waits - late_updates;
   time.backward = computed - timeline.finished(marks.forward);
-  time.exposed_comm = timeline.finished(marks.waited) - staged;
-  time.update = end - timeline.finished(marks.waited);
+  const Seconds gathering = end - timeline.finished(marks.update);
+  time.exposed_comm = timeline.finished(marks.waited) - staged + late_waits + gathering;
+  time.update = end - gathering - timeline.finished(marks.waited) + late_updates;
   time.total = end - start;
-  for (const TaskId message : marks.messages) {
-    const Seconds hidden_until = std::min(timeline.finished(message), staged);
-    time.hidden_comm += std::max(Seconds(), hidden_until - timeline.started(message));
-  }
+  std::vector<Stretch> waits = next.waits;
+  waits.push_back({marks.staged, marks.waited});
+  time.hidden_comm = hidden(timeline, marks.messages, waits);
   return time;
 }
 
@@ -265,8 +379,9 @@ std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations,
   for (int k = iterations - count; k < iterations; ++k) {
     const auto i = static_cast<std::size_t>(k);
     const Marks& marks = graph.iterations()[i];
-    const Seconds start = timeline.finished(graph.iterations()[i - 1].update);
-    observed.push_back({phases(plan, timeline, marks, start), lead(plan, timeline, marks, start)});
+    const Seconds start = timeline.finished(graph.iterations()[i - 1].end);
+    observed.push_back({phases(plan, timeline, marks, start, graph.iterations()[i + 1]),
+                        lead(plan, timeline, marks, start)});
   }
   return observed;
 }
@@ -275,10 +390,11 @@ std::vector<Observed> last_iterations(const IterationPlan& plan, int iterations,
 
 /// The first iterations differ, while the queue of batches fills or drains. Where loader threads
 /// compete with compute the steady state can be a cycle of several iterations, or be reached
-/// slowly: then the mean of the last 32 of 64 stands for it.
+/// slowly: then the mean of the last 32 of 64 stands for it; and where messages are packed, because
+/// looks for them come at another phase of each iteration.
 IterationTime simulate_iteration(const IterationPlan& plan) {
   EXPECT(plan.loader_threads >= 1 && plan.prefetch >= 1);
-  for (int iterations = 8; iterations < 64; iterations *= 2) {
+  for (int iterations = plan.packing ? 64 : 8; iterations < 64; iterations *= 2) {
     const auto last = last_iterations(plan, iterations, 3);
     if (alike(last[0], last[2]) && alike(last[1], last[2])) return last.back().time;
   }

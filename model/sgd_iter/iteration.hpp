@@ -7,6 +7,7 @@
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "model/sgd_iter/given.hpp"
+#include "model/sgd_iter/packing.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {
@@ -15,6 +16,20 @@ namespace dlscale::model {
 struct BackwardPart {
   Given compute;
   std::optional<Seconds> message;  ///< its all-reduce; absent: nothing to send after this part
+  Bytes size = {};                 ///< of the message, for a plan that packs
+  /// Where a message travels in pieces, which others may overtake: those after the first.
+  std::vector<Seconds> pieces = {};
+  /// Where the message leaves the sum with some ranks only: what brings it, or what was updated
+  /// with it, to all.
+  std::optional<Seconds> gather = {};
+};
+
+/// A stretch of the forward pass that waits for a message of the iteration before (its gather, if
+/// it has one) and first updates what that message was about.
+struct ForwardPart {
+  std::size_t awaits = 0;  ///< the part of backward whose message it is
+  Given update;
+  Given compute;
 };
 
 /// What one iteration of one rank consists of. All ranks are alike, so one stands for all; what
@@ -25,11 +40,14 @@ struct IterationPlan {
   int loader_threads = 1;
   int prefetch = 2;  ///< batches decoded ahead, ≥ 1
   Given h2d;
-  Given forward;
+  Given forward;                       ///< or what of it waits for no message
+  std::vector<ForwardPart> late = {};  ///< the rest, in order of execution
   std::vector<BackwardPart> backward;  ///< in order of execution
-  Given update;
+  Given update;                        ///< at the end of the iteration
   Schedule schedule = Schedule::wait_free;
   InputCopy input_copy = InputCopy::on_path;
+  std::optional<Packing> packing = {};  ///< of messages, instead of one after the other
+  int window = 1;                       ///< pieces of messages under way at once, as in Resource
 
   /// Processor cores of the rank, and how many each kind of task keeps busy. On a GPU only the
   /// loader uses any.
@@ -39,6 +57,8 @@ struct IterationPlan {
   double compute_cores = 0;  ///< forward, backward, update
   double comm_cores = 0;
 
+  /// Whether some messages have a gather.
+  [[nodiscard]] bool gathers() const;
   /// Cores that all tasks that may run at once want together.
   [[nodiscard]] double most_cores_wanted() const;
 };
@@ -51,20 +71,29 @@ struct IterationPlan {
 ///   host, where giving the device its work takes time: step after step beside the device, in front
 ///     of it if it can; from one iteration to the next, it waits for the device (it reads the
 ///     loss); with several ranks also for the last message before it gives the update;
-///   communication thread (wait_free, bucketed): messages one at a time, in order.
+///   communication thread (all but sequential): messages one at a time, in order; where they are in
+///     pieces, of those that are ready one of the layer nearest the input; where the plan packs, as
+///     Packing says.
+/// Where no part of forward is late, gathers follow the update, in the order of the messages, and
+/// end the iteration. Where parts are late, the iteration ends without waiting for messages: each
+/// late part waits for its own, and gathers follow on the communication thread once all messages
+/// are through, the layer nearest the input first.
 /// Input on the path: the batch is taken when the iteration before has ended, and copied. Ahead:
 /// batch k + 1 is taken once it is read, the device has read batch k and the host has given
 /// backward of iteration k, and a copy engine copies it from then on; the host waits for messages
 /// (sequential: sends them) and gives the update of iteration k once batch k + 1 is taken, and
 /// forward of k + 1 waits for the copy. As the engine times them, io is what the end of backward
-/// waits for the batch to be taken, exposed_comm what then is still missing of the messages, h2d
-/// what the start of the next iteration waits for the copy. Consecutive layers with no message
-/// between them are one task, which changes no time.
+/// waits for the batch to be taken, exposed_comm what then is still missing of the messages and
+/// what late parts of forward wait for them, h2d what the start of the next iteration waits for the
+/// copy. Consecutive layers with no message between them are one task, which changes no time.
 IterationTime simulate_iteration(const IterationPlan& plan);
 
-/// The same from (1.2), (1.3') or (1.3), and (1.9). Absent where threads may want more cores than
-/// there are and where the host takes time to give work, because then no closed form holds; `why`
-/// receives the reason.
+/// The same from (1.2), (1.3') or (1.3), and (1.9). Where messages are packed, the mean of many
+/// iterations by packed_recurrence(), for the phase of its looks against the iteration wanders;
+/// where the next forward pass waits for gathers, by gathered_forward(). Absent, and `why` receives
+/// the reason, where threads may want more cores than there are, where the host takes time to give
+/// work, where pieces overtake one another, and, of the last two, where batches are waited for in a
+/// way that shifts them: because then no closed form holds.
 std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why);
 
 }  // namespace dlscale::model

@@ -6,9 +6,10 @@
 #include "core/fuse.hpp"
 #include "core/step.hpp"
 #include "model/sgd_iter/costs.hpp"
+#include "model/sgd_iter/exchange_costs.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
 #include "model/sgd_iter/memory.hpp"
-#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/message_plan.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -31,14 +32,13 @@ void add_steps(LayerTimes& times, const Network& network, const KernelTimes& ker
   }
 }
 
-void add_messages(LayerTimes& times, const Network& network, const MessageTimes& messages) {
-  for (const Bucket& bucket : gradient_buckets(network, times.run.schedule)) {
-    const Bytes size = message_size(bucket);
-    const Seconds message = messages.time(size).value;
+void add_messages(LayerTimes& times, const ExchangeCosts& exchange) {
+  for (const Bucket& bucket : exchange.messages()) {
+    const MessageCost cost = exchange.cost(bucket);
     for (const LayerId id : bucket.layers) {
       LayerTime& layer = times.layers[id.index()];
-      layer.communication = layer.gradient / size * message;
-      layer.communication_source = messages.source(size);
+      layer.communication = layer.gradient / cost.size * cost.total().value;
+      layer.communication_source = exchange.source(bucket);
     }
   }
 }
@@ -86,10 +86,9 @@ LayerTimes layer_times(const Network& read, const Machine& machine, const Run& r
                             .backward_source = {},
                             .communication_source = {}});
   }
-  add_steps(times, network, KernelTimes(network, machine, run, place.ranks_on_node(), notes));
-  if (run.ranks > 1) {
-    add_messages(times, network, MessageTimes(machine, place, run.schedule, notes));
-  }
+  const KernelTimes kernels(network, machine, run, place.ranks_on_node(), notes);
+  add_steps(times, network, kernels);
+  if (run.ranks > 1) add_messages(times, ExchangeCosts(network, machine, run, kernels, notes));
   times.notes = notes.text();
   return times;
 }

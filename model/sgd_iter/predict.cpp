@@ -37,6 +37,7 @@ void add_interval(const IterationCosts& costs, Prediction& prediction) {
 /// What forward and backward take of the device and of the host.
 Given computing(const IterationPlan& plan) {
   Given all = plan.forward;
+  for (const ForwardPart& part : plan.late) all = all.then(part.compute);
   for (const BackwardPart& part : plan.backward) all = all.then(part.compute);
   return all;
 }
@@ -45,6 +46,10 @@ Given computing(const IterationPlan& plan) {
 IterationPlan given_at_once(IterationPlan plan) {
   for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->device;
   for (BackwardPart& part : plan.backward) part.compute = part.compute.device;
+  for (ForwardPart& part : plan.late) {
+    part.update = part.update.device;
+    part.compute = part.compute.device;
+  }
   return plan;
 }
 
@@ -107,17 +112,19 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
 
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks) {
-  const auto with_ranks = [&](int count) {
+  const auto with_ranks = [&](int count, int servers) {
     Run one = run;
     one.ranks = count;
+    one.settings.servers = servers;
     check(one);
     return one;
   };
   const Network running = as_run(network, run);
-  const double alone = predict_one(running, machine, with_ranks(1)).images_per_s;
+  const int any = 0;  // one rank exchanges nothing
+  const double alone = predict_one(running, machine, with_ranks(1, any)).images_per_s;
   std::vector<Prediction> predictions;
   for (const int count : ranks) {
-    Prediction prediction = predict_one(running, machine, with_ranks(count));
+    Prediction prediction = predict_one(running, machine, with_ranks(count, run.settings.servers));
     prediction.speedup = prediction.images_per_s / alone;
     prediction.efficiency = scaling_efficiency(prediction.speedup, count);
     predictions.push_back(std::move(prediction));

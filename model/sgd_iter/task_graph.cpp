@@ -7,15 +7,29 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/merge.hpp"
 
 namespace dlscale::model {
+
+namespace {
+
+void check_packing(const Resource& resource) {
+  const Packing& packing = *resource.packing;
+  EXPECT(resource.servers == 1 && resource.window == 1 && resource.order == Order::ready);
+  EXPECT(packing.cycle >= Seconds() && packing.vote >= Seconds() && packing.cores >= 0);
+  EXPECT(packing.time != nullptr);
+}
+
+}  // namespace
 
 TaskGraph::TaskGraph(double cores) : cores_(cores) {
   EXPECT(cores > 0);
 }
 
 ResourceId TaskGraph::add(Resource resource) {
-  EXPECT(resource.servers >= 1);
+  EXPECT(resource.servers >= 1 && resource.window >= 1);
+  EXPECT(resource.window == 1 || resource.servers == 1);
+  if (resource.packing) check_packing(resource);
   resources_.push_back(std::move(resource));
   return ResourceId(resources_.size() - 1);
 }
@@ -30,16 +44,24 @@ TaskId TaskGraph::add(Task task) {
 
 namespace {
 
-/// Tasks under way, the first to finish on top; ties by task.
+/// A resource that packs.
+struct Packer {
+  double next_look = 0;
+  bool busy = false;                           ///< looks, is about to for what waits, or serves
+  std::deque<std::vector<std::size_t>> packs;  ///< found at the last look, not served yet
+};
+
+/// What is under way, the first to finish on top; ties by number. Tasks have the first numbers, so
+/// that a look finds what became ready at the same time.
 class Finishes {
  public:
-  void add(double when, std::size_t task) { heap_.emplace(when, task); }
+  void add(double when, std::size_t event) { heap_.emplace(when, event); }
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] double when() const { return heap_.top().first; }
   std::size_t take() {
-    const std::size_t task = heap_.top().second;
+    const std::size_t event = heap_.top().second;
     heap_.pop();
-    return task;
+    return event;
   }
 
  private:
@@ -55,9 +77,30 @@ class Simulator {
   Timeline run();
 
  private:
+  [[nodiscard]] const Task& task_of(std::size_t task) const { return graph_->tasks()[task]; }
+  [[nodiscard]] const Resource& resource_of(std::size_t resource) const {
+    return graph_->resources()[resource];
+  }
+  /// The numbers of what is under way and no task.
+  [[nodiscard]] std::size_t look_of(std::size_t resource) const {
+    return missing_.size() + 2 * resource;
+  }
+  [[nodiscard]] std::size_t vote_of(std::size_t resource) const { return look_of(resource) + 1; }
+
   void become_ready(std::size_t task);
+  void begin(std::size_t event, double work, double cores);
+  void release(double cores);
   void start(std::size_t task);
-  void finish(std::size_t task);
+  void finish(std::size_t event);
+  void finish_task(std::size_t task);
+  void end(std::size_t task);
+  void serve_next(std::size_t resource);
+  std::size_t take_waiting(std::size_t resource);
+  [[nodiscard]] bool restless(std::size_t resource) const;
+  void plan_look(std::size_t resource);
+  void look(std::size_t resource);
+  void find_packs(std::size_t resource);
+  void serve_pack(std::size_t resource);
   std::size_t next();
   [[nodiscard]] double speed() const {
     return demand_ > graph_->cores() ? graph_->cores() / demand_ : 1;
@@ -69,8 +112,12 @@ class Simulator {
   std::vector<std::vector<std::size_t>> successors_;
   std::vector<int> free_;                         // servers, by resource
   std::vector<std::deque<std::size_t>> waiting_;  // ready tasks, by resource
-  Finishes alone_;                                // tasks without cores, by time
-  Finishes sharing_;                              // tasks on cores, by pace
+  std::vector<std::deque<std::size_t>> chosen_;   // of them, to be served next, by resource
+  std::vector<Packer> packers_;                   // by resource
+  std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack
+  std::size_t left_;                              // unfinished tasks
+  Finishes alone_;                                // without cores, by time
+  Finishes sharing_;                              // on cores, by pace
   std::size_t sharers_ = 0;
   double demand_ = 0;
   double now_ = 0;
@@ -79,7 +126,13 @@ class Simulator {
 };
 
 Simulator::Simulator(const TaskGraph& graph)
-    : graph_(&graph), successors_(graph.tasks().size()), waiting_(graph.resources().size()) {
+    : graph_(&graph),
+      successors_(graph.tasks().size()),
+      waiting_(graph.resources().size()),
+      chosen_(graph.resources().size()),
+      packers_(graph.resources().size()),
+      riders_(graph.tasks().size()),
+      left_(graph.tasks().size()) {
   for (const Resource& resource : graph.resources()) free_.push_back(resource.servers);
   for (std::size_t task = 0; task < graph.tasks().size(); ++task) {
     const auto& after = graph.tasks()[task].after;
@@ -91,47 +144,146 @@ Simulator::Simulator(const TaskGraph& graph)
 }
 
 void Simulator::become_ready(std::size_t task) {
-  const auto resource = graph_->tasks()[task].resource;
-  if (!resource) return start(task);
-  if (free_[resource->index()] == 0) {
-    waiting_[resource->index()].push_back(task);
+  if (!task_of(task).resource) return start(task);
+  const std::size_t resource = task_of(task).resource->index();
+  if (resource_of(resource).packing) {
+    waiting_[resource].push_back(task);
+    if (!packers_[resource].busy) plan_look(resource);
     return;
   }
-  --free_[resource->index()];
-  start(task);
+  if (free_[resource] > 0) {
+    --free_[resource];
+    return start(task);
+  }
+  const auto under_way = chosen_[resource].size() + 1;
+  const bool room = under_way < static_cast<std::size_t>(resource_of(resource).window);
+  (room ? chosen_ : waiting_)[resource].push_back(task);
 }
 
-void Simulator::start(std::size_t task) {
-  const Task& what = graph_->tasks()[task];
-  timeline_.start[task] = Seconds(now_);
-  if (what.cores == 0) {
-    alone_.add(now_ + what.work.si(), task);
+void Simulator::begin(std::size_t event, double work, double cores) {
+  if (cores == 0) {
+    alone_.add(now_ + work, event);
     return;
   }
-  sharing_.add(pace_ + what.work.si(), task);
-  demand_ += what.cores;
+  sharing_.add(pace_ + work, event);
+  demand_ += cores;
   ++sharers_;
 }
 
-void Simulator::finish(std::size_t task) {
-  const Task& what = graph_->tasks()[task];
+void Simulator::release(double cores) {
+  if (cores == 0) return;
+  --sharers_;
+  demand_ = sharers_ == 0 ? 0 : demand_ - cores;  // exactly 0, whatever was rounded before
+}
+
+void Simulator::start(std::size_t task) {
+  timeline_.start[task] = Seconds(now_);
+  begin(task, task_of(task).work.si(), task_of(task).cores);
+}
+
+void Simulator::finish(std::size_t event) {
+  if (event < missing_.size()) return finish_task(event);
+  const std::size_t resource = (event - missing_.size()) / 2;
+  if (event == look_of(resource)) return look(resource);
+  release(resource_of(resource).packing->cores);
+  serve_pack(resource);
+}
+
+void Simulator::finish_task(std::size_t task) {
+  release(task_of(task).cores);
+  if (task_of(task).resource) serve_next(task_of(task).resource->index());
+  end(task);
+  for (const std::size_t rider : riders_[task]) end(rider);
+}
+
+void Simulator::end(std::size_t task) {
   timeline_.finish[task] = Seconds(now_);
-  if (what.cores > 0) {
-    --sharers_;
-    demand_ = sharers_ == 0 ? 0 : demand_ - what.cores;  // exactly 0, whatever was rounded before
-  }
-  if (what.resource) {
-    auto& queue = waiting_[what.resource->index()];
-    if (queue.empty()) {
-      ++free_[what.resource->index()];
-    } else {
-      start(queue.front());
-      queue.pop_front();
-    }
-  }
+  --left_;
   for (const std::size_t successor : successors_[task]) {
     if (--missing_[successor] == 0) become_ready(successor);
   }
+}
+
+void Simulator::serve_next(std::size_t resource) {
+  if (resource_of(resource).packing) return serve_pack(resource);
+  auto& chosen = chosen_[resource];
+  if (!waiting_[resource].empty()) chosen.push_back(take_waiting(resource));
+  if (chosen.empty()) {
+    ++free_[resource];
+    return;
+  }
+  const std::size_t task = chosen.front();
+  chosen.pop_front();
+  start(task);
+}
+
+std::size_t Simulator::take_waiting(std::size_t resource) {
+  auto& queue = waiting_[resource];
+  auto chosen = queue.begin();
+  if (resource_of(resource).order == Order::urgent) {
+    const auto rank = [this](std::size_t task) { return task_of(task).rank; };
+    chosen = std::ranges::min_element(queue, {}, rank);  // the first of equals
+  }
+  const std::size_t task = *chosen;
+  queue.erase(chosen);
+  return task;
+}
+
+/// Whether looks that find nothing have to be followed, because they slow others down.
+bool Simulator::restless(std::size_t resource) const {
+  const auto& packing = resource_of(resource).packing;
+  return packing && packing->cores > 0 && packing->vote > Seconds() &&
+         std::isfinite(graph_->cores());
+}
+
+/// Those that find nothing and slow nobody down are left out.
+void Simulator::plan_look(std::size_t resource) {
+  Packer& packer = packers_[resource];
+  const Packing& packing = *resource_of(resource).packing;
+  packer.busy = true;
+  const double period = std::max(packing.cycle, packing.vote).si();
+  const double late = now_ - packer.next_look;
+  if (late > 0) packer.next_look += period > 0 ? std::ceil(late / period) * period : late;
+  packer.next_look = std::max(packer.next_look, now_);
+  alone_.add(packer.next_look, look_of(resource));
+}
+
+void Simulator::look(std::size_t resource) {
+  const Packing& packing = *resource_of(resource).packing;
+  packers_[resource].next_look = now_ + packing.cycle.si();
+  find_packs(resource);
+  if (packing.vote == Seconds()) return serve_pack(resource);
+  begin(vote_of(resource), packing.vote.si(), packing.cores);
+}
+
+void Simulator::find_packs(std::size_t resource) {
+  auto& waiting = waiting_[resource];
+  std::vector<Bytes> sizes;
+  for (const std::size_t task : waiting) sizes.push_back(task_of(task).size);
+  for (const std::size_t count : fuse(sizes, resource_of(resource).packing->threshold)) {
+    const auto rest = waiting.begin() + static_cast<std::ptrdiff_t>(count);
+    packers_[resource].packs.emplace_back(waiting.begin(), rest);
+    waiting.erase(waiting.begin(), rest);
+  }
+}
+
+void Simulator::serve_pack(std::size_t resource) {
+  Packer& packer = packers_[resource];
+  if (packer.packs.empty()) {
+    packer.busy = false;
+    packer.next_look = std::max(packer.next_look, now_);
+    if (restless(resource) || !waiting_[resource].empty()) plan_look(resource);
+    return;
+  }
+  const std::vector<std::size_t> pack = std::move(packer.packs.front());
+  packer.packs.pop_front();
+  Bytes size;
+  for (const std::size_t task : pack) {
+    timeline_.start[task] = Seconds(now_);
+    size += task_of(task).size;
+  }
+  riders_[pack.front()].assign(pack.begin() + 1, pack.end());
+  begin(pack.front(), resource_of(resource).packing->time(size).si(), task_of(pack.front()).cores);
 }
 
 /// Moves both clocks to the next finish and returns that task.
@@ -152,7 +304,10 @@ Timeline Simulator::run() {
   for (std::size_t task = 0; task < missing_.size(); ++task) {
     if (missing_[task] == 0) become_ready(task);
   }
-  while (!alone_.empty() || !sharing_.empty()) finish(next());
+  for (std::size_t resource = 0; resource < packers_.size(); ++resource) {
+    if (restless(resource) && !packers_[resource].busy) plan_look(resource);
+  }
+  while (left_ > 0) finish(next());
   return std::move(timeline_);
 }
 

@@ -7,16 +7,28 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "model/sgd_iter/packing.hpp"
 
 namespace dlscale::model {
 
 using ResourceId = Id<struct ResourceTag>;
+
+/// Which of the tasks that wait for a resource is next. None is interrupted for another.
+enum class Order {
+  ready,   ///< the one that became ready first
+  urgent,  ///< the one of the smallest Task::rank, of equals the one that became ready first
+};
 
 /// Something that serves tasks in the order in which they become ready, `servers` at a time: a
 /// stream, a link, a copy engine (one server), a pool of threads (several).
 struct Resource {
   std::string name;
   int servers = 1;
+  Order order = Order::ready;
+  std::optional<Packing> packing = {};  ///< only of one server that serves in order of readiness
+  /// Of one server: how many tasks it has under way, one being served and the others chosen to
+  /// follow in this order, whatever becomes ready meanwhile; ≥ 1.
+  int window = 1;
 };
 
 /// A piece of work. It starts when all tasks in `after` have finished and its resource is free;
@@ -26,6 +38,8 @@ struct Task {
   std::optional<ResourceId> resource;
   double cores = 0;  ///< processor cores it keeps busy while it runs
   std::vector<TaskId> after;
+  int rank = 0;     ///< of a task of a resource that serves the most urgent
+  Bytes size = {};  ///< of one of a resource that packs, which says how long that takes, not `work`
 };
 
 /// The tasks of some iterations and what they run on (MODEL 1.2). All tasks share `cores` processor

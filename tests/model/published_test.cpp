@@ -1,41 +1,16 @@
-// Published traces and tables, read where the folder with reference tables is present.
+// Published traces and tables.
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <numeric>
-#include <sstream>
-#include <string>
 #include <vector>
 
+#include "core/merge.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/iteration.hpp"
+#include "tests/model/googlenet_trace.hpp"
 
 namespace dlscale::model {
 namespace {
-
-/// GoogLeNet on a K80, batch 64, by layer. [shyhuai/B-Caffe]
-struct Trace {
-  std::vector<double> parameters;
-  std::vector<Seconds> backward;  // both in order of execution: last layer first
-};
-
-Trace read_trace(const std::filesystem::path& path) {
-  Trace trace;
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  while (std::getline(file, line)) {
-    std::istringstream fields(line);
-    std::string layer, parameters, backward_us;
-    std::getline(fields, layer, ',');
-    std::getline(fields, parameters, ',');
-    std::getline(fields, backward_us, ',');
-    trace.parameters.insert(trace.parameters.begin(), std::stod(parameters));
-    trace.backward.insert(trace.backward.begin(), Seconds(std::stod(backward_us) * 1e-6));
-  }
-  return trace;
-}
 
 /// The authors' all-reduce on n nodes of `parameters` floats. [shyhuai/B-Caffe scripts/gmwfbp.py]
 Seconds authors_all_reduce(int n, double parameters) {
@@ -45,45 +20,102 @@ Seconds authors_all_reduce(int n, double parameters) {
                  1.0 * (n - 1) / n * bytes * 160 / 6.4e10);
 }
 
-/// Finish of backward and communication in ms, from MODEL 2.1's table.
+/// The same as a + b M.
+LinearCost authors_cost(int n) {
+  const double a = 2 * n * 45.25e-6;
+  return {Seconds(a), SecondsPerByte((authors_all_reduce(n, 1).si() - a) / 4)};
+}
+
+/// Finish of backward and communication in ms, computed from this trace and that cost (MODEL 2.1):
+/// of a message a layer, of one message, of those merged by the published rule and by (2.3), and
+/// how many these are.
 struct Golden {
   const char* id;
   int nodes;
   double wait_free;
   double single_message;
+  double greedy;
+  std::size_t greedy_groups;
+  double optimal;
+  std::size_t optimal_groups;
 };
-constexpr Golden goldens[] = {{"C033", 2, 205.600, 325.575},  {"C034", 4, 205.824, 385.786},
-                              {"C035", 8, 256.901, 416.163},  {"C036", 16, 318.245, 431.894},
-                              {"C037", 32, 418.421, 440.846}, {"C038", 64, 607.516, 447.494}};
+constexpr Golden goldens[] = {{"C033", 2, 205.600, 325.575, 205.600, 33, 205.600, 33},
+                              {"C034", 4, 205.824, 385.786, 205.824, 10, 205.824, 10},
+                              {"C035", 8, 256.901, 416.163, 215.538, 6, 215.224, 6},
+                              {"C036", 16, 318.245, 431.894, 234.325, 6, 234.261, 6},
+                              {"C037", 32, 418.421, 440.846, 260.840, 5, 247.557, 5},
+                              {"C038", 64, 607.516, 447.494, 380.298, 2, 265.788, 5}};
 
 class GoogLeNetTrace : public testing::Test {
  protected:
-  void SetUp() override {
-    const std::filesystem::path path = std::filesystem::path(DLSCALE_SHARED_DATA) /
-                                       "validation/sets/googlenet_k80_b64_bcaffe_trace.csv";
-    if (!std::filesystem::exists(path)) GTEST_SKIP() << "no reference tables at " << path;
-    trace_ = read_trace(path);
-    ASSERT_EQ(trace_.backward.size(), 64U);
-    ASSERT_EQ(std::accumulate(trace_.parameters.begin(), trace_.parameters.end(), 0.0), 13379136);
+  GoogLeNetTrace() {
+    Seconds computed;
+    for (const TracedLayer& layer : googlenet_k80) {
+      backward_.emplace_back(layer.backward_us * 1e-6);
+      computed += backward_.back();
+      gradients_.push_back({computed, Bytes(4 * layer.parameters)});
+    }
   }
-  [[nodiscard]] std::vector<Seconds> comm(int nodes) const {
+  [[nodiscard]] static std::vector<Seconds> comm(int nodes) {
     std::vector<Seconds> result;
-    for (const double parameters : trace_.parameters) {
-      result.push_back(authors_all_reduce(nodes, parameters));
+    for (const TracedLayer& layer : googlenet_k80) {
+      result.push_back(authors_all_reduce(nodes, layer.parameters));
     }
     return result;
   }
-  Trace trace_;
+  /// Finish of backward and messages in ms by (1.9) over groups and by the task graph.
+  void expect_finish(const Groups& groups, const LinearCost& cost, double expected,
+                     const char* id) const {
+    IterationPlan plan;
+    std::vector<Seconds> compute;
+    std::vector<Seconds> messages;
+    std::size_t next = 0;
+    for (const std::size_t count : groups) {
+      Bytes size;
+      Seconds time;
+      for (const std::size_t end = next + count; next < end; ++next) {
+        size += gradients_[next].bytes;
+        time += backward_[next];
+      }
+      compute.push_back(time);
+      messages.push_back(cost(size));
+      plan.backward.push_back({time, cost(size)});
+    }
+    const double form = wait_free_closed_form(compute, messages).finish.si();
+    EXPECT_NEAR(form * 1e3, expected, 1e-3) << id;
+    const IterationTime time = simulate_iteration(plan);
+    EXPECT_NEAR((time.backward + time.exposed_comm).si(), form, 1e-12 * form) << id;
+  }
+  std::vector<Seconds> backward_;         ///< in order of execution: last layer first
+  std::vector<ReadyGradient> gradients_;  ///< likewise
 };
+
+TEST_F(GoogLeNetTrace, HasTheParametersThatItsAuthorsCount) {
+  double parameters = 0;
+  for (const TracedLayer& layer : googlenet_k80) parameters += layer.parameters;
+  EXPECT_EQ(std::size(googlenet_k80), 64U);
+  EXPECT_EQ(parameters, 13379136);
+}
+
+TEST_F(GoogLeNetTrace, GivesTheGoldenFinishOfMergedMessages) {
+  for (const Golden& golden : goldens) {
+    const LinearCost cost = authors_cost(golden.nodes);
+    const Groups greedy = merge_greedily(gradients_, cost);
+    EXPECT_EQ(greedy.size(), golden.greedy_groups) << golden.id;
+    expect_finish(greedy, cost, golden.greedy, golden.id);
+    const Groups optimal = merge_optimally(gradients_, cost);
+    expect_finish(optimal, cost, golden.optimal, golden.id);
+    EXPECT_EQ(optimal.size(), golden.optimal_groups) << golden.id;
+  }
+}
 
 TEST_F(GoogLeNetTrace, GivesTheGoldenFinishOfWaitFreeBackward) {
   for (const Golden& golden : goldens) {
     const auto messages = comm(golden.nodes);
-    EXPECT_NEAR(wait_free_closed_form(trace_.backward, messages).finish.si() * 1e3,
-                golden.wait_free, 1e-3)
-        << golden.id;
-    EXPECT_NEAR(wait_free_recurrence(trace_.backward, messages).finish.si() * 1e3, golden.wait_free,
+    EXPECT_NEAR(wait_free_closed_form(backward_, messages).finish.si() * 1e3, golden.wait_free,
                 1e-3)
+        << golden.id;
+    EXPECT_NEAR(wait_free_recurrence(backward_, messages).finish.si() * 1e3, golden.wait_free, 1e-3)
         << golden.id;
   }
 }
@@ -93,7 +125,7 @@ TEST_F(GoogLeNetTrace, GivesTheSameFinishInTheTaskGraph) {
     const auto messages = comm(golden.nodes);
     IterationPlan plan;
     for (std::size_t i = 0; i < messages.size(); ++i) {
-      plan.backward.push_back({trace_.backward[i], messages[i]});
+      plan.backward.push_back({backward_[i], messages[i]});
     }
     const IterationTime time = simulate_iteration(plan);
     EXPECT_NEAR((time.backward + time.exposed_comm).si() * 1e3, golden.wait_free, 1e-3)
@@ -102,8 +134,7 @@ TEST_F(GoogLeNetTrace, GivesTheSameFinishInTheTaskGraph) {
 }
 
 TEST_F(GoogLeNetTrace, GivesTheGoldenFinishOfASingleMessage) {
-  const Seconds backward =
-      std::accumulate(trace_.backward.begin(), trace_.backward.end(), Seconds());
+  const Seconds backward = std::accumulate(backward_.begin(), backward_.end(), Seconds());
   for (const Golden& golden : goldens) {
     const Seconds message = authors_all_reduce(golden.nodes, 13379136);
     EXPECT_NEAR((backward + message).si() * 1e3, golden.single_message, 1e-3) << golden.id;

@@ -102,6 +102,115 @@ TEST(TaskGraph, WastesNoCoreWhateverOrderTasksComeIn) {
   }
 }
 
+/// A task of 1 s of a rank for a link that serves the most urgent.
+Task urgent(ResourceId link, int rank, std::vector<TaskId> after = {}) {
+  return Task{Seconds(1), link, 0, std::move(after), rank};
+}
+
+TEST(TaskGraph, ServesTheMostUrgentOfThoseThatWait) {
+  TaskGraph graph;
+  const ResourceId link = graph.add(Resource{"link", 1, Order::urgent});
+  const TaskId first = graph.add(urgent(link, 3));  // at once: nothing else is ready yet
+  const TaskId late = graph.add(urgent(link, 2));
+  const TaskId early = graph.add(urgent(link, 1));
+  const TaskId equal = graph.add(urgent(link, 2));
+  const Timeline timeline = simulate(graph);
+  EXPECT_EQ(timeline.started(first).si(), 0);
+  EXPECT_EQ(timeline.started(early).si(), 1);
+  EXPECT_EQ(timeline.started(late).si(), 2);
+  EXPECT_EQ(timeline.started(equal).si(), 3);
+}
+
+TEST(TaskGraph, LetsNothingOvertakeWhatIsUnderWay) {
+  for (const int window : {1, 2, 3}) {
+    TaskGraph graph;
+    Resource resource{"link", 1, Order::urgent};
+    resource.window = window;
+    const ResourceId link = graph.add(resource);
+    for (int i = 0; i < 4; ++i) graph.add(urgent(link, 9));
+    const TaskId half = graph.add(work(0.5));
+    const TaskId needed = graph.add(urgent(link, 1, {half}));
+    EXPECT_EQ(simulate(graph).started(needed).si(), window) << window;
+  }
+}
+
+/// A link that looks every `cycle`, votes for `vote` and takes 1 s and 1 s a byte for a pack.
+Resource packing_link(double cycle, double threshold, double vote, double cores = 0) {
+  Resource resource{"link"};
+  resource.packing = Packing{Seconds(cycle), Bytes(threshold), Seconds(vote), cores,
+                             [](Bytes size) { return Seconds(1 + size.si()); }};
+  return resource;
+}
+
+/// Of `size` bytes, ready at `ready`.
+TaskId add_message(TaskGraph& graph, ResourceId link, double ready, double size) {
+  const TaskId before = graph.add(work(ready));
+  return graph.add(Task{Seconds(), link, 0, {before}, 0, Bytes(size)});
+}
+
+TEST(Packing, ServesWhatALookFindsAndTheRestAtTheNext) {
+  TaskGraph graph;
+  const ResourceId link = graph.add(packing_link(10, 100, 0.5));
+  const TaskId a = add_message(graph, link, 1, 2);
+  const TaskId b = add_message(graph, link, 10, 3);  // at the very look
+  const TaskId c = add_message(graph, link, 10.25, 1);
+  const Timeline timeline = simulate(graph);
+  EXPECT_EQ(timeline.started(a).si(), 10.5);
+  EXPECT_EQ(timeline.started(b).si(), 10.5);
+  EXPECT_EQ(timeline.finished(a).si(), 16.5);
+  EXPECT_EQ(timeline.finished(b).si(), 16.5);
+  EXPECT_EQ(timeline.started(c).si(), 20.5);
+}
+
+TEST(Packing, LooksAgainWhenItIsDoneWhereThatIsAfterTheCycle) {
+  TaskGraph graph;
+  const ResourceId link = graph.add(packing_link(2, 100, 0));
+  const TaskId a = add_message(graph, link, 1, 9);  // found at 2 s, done at 12 s
+  const TaskId b = add_message(graph, link, 3, 1);  // found at 12 s, done at 14 s
+  const TaskId c = add_message(graph, link, 17, 1);
+  const Timeline timeline = simulate(graph);
+  EXPECT_EQ(timeline.finished(a).si(), 12);
+  EXPECT_EQ(timeline.started(b).si(), 12);
+  EXPECT_EQ(timeline.started(c).si(), 18);  // looks at 14, 16, 18 s
+}
+
+TEST(Packing, PutsAsMuchInAPackAsTheThresholdAllowsAndALargerOneAlone) {
+  TaskGraph graph;
+  const ResourceId link = graph.add(packing_link(1, 4, 0));
+  std::vector<TaskId> tasks;
+  for (const double size : {1.0, 3.0, 1.0, 9.0, 2.0}) {
+    tasks.push_back(add_message(graph, link, 0.5, size));
+  }
+  const Timeline timeline = simulate(graph);
+  EXPECT_EQ(timeline.finished(tasks[0]).si(), 6);  // 1 and 3
+  EXPECT_EQ(timeline.finished(tasks[1]).si(), 6);
+  EXPECT_EQ(timeline.finished(tasks[2]).si(), 8);
+  EXPECT_EQ(timeline.finished(tasks[3]).si(), 18);
+  EXPECT_EQ(timeline.finished(tasks[4]).si(), 21);
+}
+
+TEST(Packing, SlowsComputeDownByVotesThatFindNothing) {
+  TaskGraph graph(1);
+  graph.add(packing_link(1, 0, 0.25, 1));
+  const TaskId compute = graph.add(work(3, 1));
+  // Of every second a vote gets half a core for half a second: 0.75 s are left to compute.
+  EXPECT_EQ(simulate(graph).finished(compute).si(), 4);
+  TaskGraph alone(1);
+  alone.add(packing_link(1, 0, 0.25, 0));
+  const TaskId undisturbed = alone.add(work(3, 1));
+  EXPECT_EQ(simulate(alone).finished(undisturbed).si(), 3);
+}
+
+TEST(Packing, NeedsOneServerAndATimeForPacks) {
+  TaskGraph graph;
+  Resource resource = packing_link(1, 0, 0);
+  resource.servers = 2;
+  EXPECT_THROW(graph.add(resource), std::logic_error);
+  resource.servers = 1;
+  resource.packing->time = nullptr;
+  EXPECT_THROW(graph.add(resource), std::logic_error);
+}
+
 TEST(TaskGraph, AcceptsTasksWithoutWork) {
   TaskGraph graph(1);
   const TaskId a = graph.add(work(0));

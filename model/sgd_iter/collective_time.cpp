@@ -1,0 +1,118 @@
+#include "model/sgd_iter/collective_time.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/error.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using collective::Algorithm;
+using collective::Collective;
+using collective::Link;
+
+constexpr Bytes smallest_message = 4_B;
+
+/// Those whose closed form follows from the number of ranks and one link.
+constexpr std::string_view reduces[] = {"binomial", "rabenseifner", "linear"};
+constexpr std::string_view broadcasts[] = {"binomial", "scatter_doubling", "scatter_ring",
+                                           "linear"};
+
+std::span<const std::string_view> candidates(Collective collective) {
+  if (collective == Collective::reduce) return reduces;
+  EXPECT(collective == Collective::broadcast);
+  return broadcasts;
+}
+
+bool halves_all_reduce(Collective collective) {
+  return collective == Collective::reduce_scatter || collective == Collective::all_gather;
+}
+
+/// The fit to as many ranks; of several, that after ranks met as they do in `schedule`.
+const CollectiveFit* find_fit(const Machine& machine, const Placement& placement,
+                              Collective collective, Schedule schedule) {
+  const std::string_view wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+  const CollectiveFit* found = nullptr;
+  for (const CollectiveFit& fit : machine.collectives) {
+    if (fit.collective != to_string(collective) || fit.ranks != placement.ranks ||
+        fit.ranks_on_node != placement.ranks_on_node()) {
+      continue;
+    }
+    if (found == nullptr || fit.waiting == wanted) found = &fit;
+  }
+  return found;
+}
+
+}  // namespace
+
+CollectiveTimes::CollectiveTimes(const Machine& machine, const Placement& placement,
+                                 Collective collective, Schedule schedule,
+                                 const MessageTimes& all_reduce, Notes& notes)
+    : placement_(placement),
+      collective_(collective),
+      all_reduce_(&all_reduce),
+      notes_(&notes),
+      fit_(find_fit(machine, placement, collective, schedule)) {
+  EXPECT(collective != Collective::all_reduce && collective != Collective::all_to_all);
+}
+
+Estimate<Seconds> CollectiveTimes::time(Bytes size) const {
+  if (placement_.ranks == 1) return {};
+  if (fit_ == nullptr) return derived(size);
+  if (!fit_->cost.covers(size)) {
+    notes_->add(fmt::format("{} of sizes outside those measured: the nearest segment was extended",
+                            to_string(collective_)),
+                fmt::format("{:.0f} B", size.si()));
+  }
+  return fit_->cost.time(size);
+}
+
+TimeSource CollectiveTimes::source(Bytes size) const {
+  EXPECT(placement_.ranks > 1);
+  if (fit_ != nullptr && fit_->cost.covers(size)) return TimeSource::fitted;
+  return std::max(TimeSource::extrapolated, all_reduce_->source(size));
+}
+
+Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes size,
+                                 std::string_view& chosen) const {
+  const double p = placement_.ranks;
+  const Seconds rest = std::max(Seconds(), all_reduce - smallest);
+  const Link link{smallest / (2 * (p - 1)), rest / size * (p / (2 * (p - 1))), {}};
+  Seconds best;
+  chosen = {};
+  for (const std::string_view name : candidates(collective_)) {
+    const Algorithm* algorithm = collective::find(collective_, name);
+    EXPECT(algorithm != nullptr);
+    const Seconds time = algorithm->cost({link, link}, {.p = placement_.ranks}, size);
+    if (!chosen.empty() && time >= best) continue;
+    best = time;
+    chosen = name;
+  }
+  return best;
+}
+
+Estimate<Seconds> CollectiveTimes::derived(Bytes size) const {
+  const Estimate<Seconds> whole = all_reduce_->time(size);
+  if (halves_all_reduce(collective_)) {
+    notes_->add(fmt::format("{} was not measured on {} ranks: taken as half of an all-reduce",
+                            to_string(collective_), placement_.ranks));
+    return 0.5 * whole;
+  }
+  const Estimate<Seconds> smallest = all_reduce_->time(std::min(size, smallest_message));
+  std::string_view chosen;
+  const auto by = [&](auto bound) { return by_link(smallest.*bound, whole.*bound, size, chosen); };
+  const Seconds low = by(&Estimate<Seconds>::low);
+  const Seconds high = by(&Estimate<Seconds>::high);
+  const Seconds value = by(&Estimate<Seconds>::value);
+  notes_->add(
+      fmt::format("{} was not measured on {} ranks: the {} algorithm over the link that a ring of "
+                  "all-reduce would have",
+                  to_string(collective_), placement_.ranks, chosen),
+      fmt::format("{:.0f} B", size.si()));
+  return {value, low, high};
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,52 @@
+#pragma once
+#include <string_view>
+
+#include "core/collective/algorithm.hpp"
+#include "core/run.hpp"
+#include "core/units.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// How long a collective other than an all-reduce takes on the ranks of a placement.
+///   measured on as many ranks and as many of them on a node: the fit, after ranks met as those of
+///     the schedule do where that was measured;
+///   a reduce-scatter or an all-gather else: half of an all-reduce, of which, around a ring or by
+///     halving and doubling, each is one half (MODEL 2.4);
+///   a reduce or a broadcast else: the closed form of the algorithm of core/collective that takes
+///     least, among those that libraries run between the ranks alone, over a link of α and β. These
+///     are what the ring of an all-reduce of the same size would have, were the start-up of the
+///     smallest message that of all: with T(m) of all-reduce and 4 B the smallest message
+///       α = T(4 B) / (2 (p - 1)),  β = (T(m) - T(4 B)) / m · p / (2 (p - 1))
+///     so what an all-reduce is known to take, between nodes too, is known of these. [D, derived:
+///     the ring's closed form solved for its link] Wrong where the library's all-reduce is far from
+///     a ring, as in trees on many ranks.
+/// All but the first are noted. Messages follow one another, so none shares its links with another.
+class CollectiveTimes {
+ public:
+  /// `all_reduce` is of the same machine and placement. All arguments must outlive this.
+  CollectiveTimes(const Machine& machine, const Placement& placement,
+                  collective::Collective collective, Schedule schedule,
+                  const MessageTimes& all_reduce, Notes& notes);
+  /// Of a message of `size` ≥ 4 B, as core/collective defines the message of the collective.
+  [[nodiscard]] Estimate<Seconds> time(Bytes size) const;
+  /// Where that time comes from. Requires ≥ 2 ranks.
+  [[nodiscard]] TimeSource source(Bytes size) const;
+
+ private:
+  [[nodiscard]] Seconds by_link(Seconds smallest, Seconds all_reduce, Bytes size,
+                                std::string_view& chosen) const;
+  [[nodiscard]] Estimate<Seconds> derived(Bytes size) const;
+
+  Placement placement_;
+  collective::Collective collective_;
+  const MessageTimes* all_reduce_;
+  Notes* notes_;
+  const CollectiveFit* fit_ = nullptr;
+};
+
+}  // namespace dlscale::model

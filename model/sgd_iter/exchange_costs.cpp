@@ -1,0 +1,102 @@
+#include "model/sgd_iter/exchange_costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/merge.hpp"
+#include "core/quantity_text.hpp"
+#include "model/sgd_iter/message_plan.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using collective::Collective;
+
+constexpr Bytes pick_size = 8_B;
+
+}  // namespace
+
+Estimate<Seconds> MessageCost::total() const {
+  Estimate<Seconds> sum = time;
+  for (const Estimate<Seconds>& piece : pieces) sum += piece;
+  if (gather) sum += *gather;
+  return sum;
+}
+
+ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, const Run& run,
+                             const KernelTimes& kernels, Notes& notes)
+    : run_(&run) {
+  const Placement place{run.ranks, run.ranks_per_node};
+  all_reduce_ = std::make_shared<const MessageTimes>(machine, place, run.schedule, notes);
+  const auto times = [&](Collective collective) {
+    return CollectiveTimes(machine, place, collective, run.schedule, *all_reduce_, notes);
+  };
+  if (run.synchronisation == Synchronisation::parameter_server) {
+    first_ = times(Collective::reduce);
+    second_ = times(Collective::broadcast);
+  } else if (run.schedule == Schedule::reduce_scatter_overlap) {
+    first_ = times(Collective::reduce_scatter);
+    second_ = times(Collective::all_gather);
+  } else if (run.schedule == Schedule::priority) {
+    pick_ = times(Collective::broadcast);
+  }
+  messages_ = planned_messages(network, run, kernels, *all_reduce_, notes);
+  if (pick_) note_parts(notes);
+}
+
+void ExchangeCosts::note_parts(Notes& notes) const {
+  std::size_t parts = 0;
+  for (const Bucket& message : messages_) {
+    parts +=
+        part_sizes(static_cast<std::size_t>(message.elements), run_->settings.partition).size();
+  }
+  notes.add(
+      fmt::format("priority: {} gradients in {} parts of at most {}; those under way at once "
+                  "follow one another",
+                  messages_.size(), parts, to_text(run_->settings.partition)));
+}
+
+MessageCost ExchangeCosts::in_parts(const Bucket& message, const Estimate<Seconds>& pick) const {
+  MessageCost cost;
+  cost.size = message_size(message);
+  const auto elements = static_cast<std::size_t>(message.elements);
+  for (const std::size_t part : part_sizes(elements, run_->settings.partition)) {
+    Estimate<Seconds> time = all_reduce_->time(message_size({{}, static_cast<std::int64_t>(part)}));
+    time += pick;
+    cost.pieces.push_back(time);
+  }
+  cost.time = cost.pieces.front();
+  cost.pieces.erase(cost.pieces.begin());
+  return cost;
+}
+
+MessageCost ExchangeCosts::cost(const Bucket& message) const {
+  if (pick_) return in_parts(message, pick_->time(pick_size));
+  MessageCost cost;
+  cost.size = message_size(message);
+  cost.time = first_ ? first_->time(cost.size) : all_reduce_->time(cost.size);
+  if (second_) cost.gather = second_->time(cost.size);
+  return cost;
+}
+
+TimeSource ExchangeCosts::source(const Bucket& message) const {
+  const Bytes size = message_size(message);
+  TimeSource source = first_ ? first_->source(size) : all_reduce_->source(size);
+  if (second_) source = std::max(source, second_->source(size));
+  return source;
+}
+
+Bytes ExchangeCosts::most_owned() const {
+  std::vector<Bytes> sizes;
+  for (const Bucket& message : messages_) sizes.push_back(message_size(message));
+  const int servers = server_count(*run_);
+  const auto owners = shard_owners(sizes, servers);
+  std::vector<Bytes> owned(static_cast<std::size_t>(servers));
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    owned[static_cast<std::size_t>(owners[i])] += sizes[i];
+  }
+  return *std::ranges::max_element(owned);
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,59 @@
+#pragma once
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "core/step.hpp"
+#include "core/units.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/collective_time.hpp"
+#include "model/sgd_iter/kernel_time.hpp"
+#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// What it takes to make of each rank's gradients of one message what all ranks go on with.
+struct MessageCost {
+  Bytes size;
+  /// all_reduce: an all-reduce (horovod: by itself; priority: its first part);
+  /// reduce_scatter_overlap: the reduce-scatter; parameter_server: the reduce to its owner.
+  Estimate<Seconds> time;
+  std::vector<Estimate<Seconds>> pieces = {};  ///< priority: of the other parts
+  /// reduce_scatter_overlap: the all-gather; parameter_server: the broadcast from its owner.
+  std::optional<Estimate<Seconds>> gather = {};
+  [[nodiscard]] Estimate<Seconds> total() const;
+};
+
+/// The messages of a run on ≥ 2 ranks and what they cost.
+class ExchangeCosts {
+ public:
+  /// All arguments must outlive this, `notes` also all_reduce().
+  ExchangeCosts(const Network& network, const Machine& machine, const Run& run,
+                const KernelTimes& kernels, Notes& notes);
+  /// In the order in which backward makes them ready: planned_messages().
+  [[nodiscard]] const std::vector<Bucket>& messages() const { return messages_; }
+  /// A part of `priority` takes its all-reduce and the broadcast, of 8 B, of which part is next.
+  [[nodiscard]] MessageCost cost(const Bucket& message) const;
+  [[nodiscard]] TimeSource source(const Bucket& message) const;
+  /// parameter_server: bytes that the server owns that owns most. All wait for it.
+  [[nodiscard]] Bytes most_owned() const;
+  [[nodiscard]] std::shared_ptr<const MessageTimes> all_reduce() const { return all_reduce_; }
+
+ private:
+  [[nodiscard]] MessageCost in_parts(const Bucket& message, const Estimate<Seconds>& pick) const;
+  void note_parts(Notes& notes) const;
+
+  const Run* run_;
+  std::shared_ptr<const MessageTimes> all_reduce_;
+  std::optional<CollectiveTimes> first_;   ///< instead of an all-reduce
+  std::optional<CollectiveTimes> second_;  ///< the gather
+  std::optional<CollectiveTimes> pick_;    ///< of priority
+  std::vector<Bucket> messages_;
+};
+
+}  // namespace dlscale::model

@@ -1,0 +1,101 @@
+// Collectives other than all-reduce.
+#include "model/sgd_iter/collective_time.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "model/calibrate/calibrate.hpp"
+#include "tests/model/notes_of.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using namespace synthetic;
+using collective::Collective;
+
+class Collectives : public testing::Test {
+ protected:
+  CollectiveTimes times(Collective collective, int ranks) {
+    place_ = {ranks, ranks};
+    all_reduce_.emplace(machine_, place_, schedule_, notes_);
+    return {machine_, place_, collective, schedule_, *all_reduce_, notes_};
+  }
+  [[nodiscard]] double seconds(Collective collective, int ranks, double bytes) {
+    return times(collective, ranks).time(Bytes(bytes)).value.si();
+  }
+  /// As calibrate() would fit one that always takes `time`.
+  void add_fit(const std::string& collective, double time, const std::string& waiting) {
+    CollectiveFit fit = machine_.collectives.front();
+    fit.collective = collective;
+    fit.waiting = waiting;
+    const Segment segment{Bytes(4), Bytes(1e9), Estimate<Seconds>::exact(Seconds(time)), {}, 0, 3};
+    fit.cost = Piecewise({segment});
+    machine_.collectives.push_back(fit);
+  }
+  Machine machine_ = calibrate(two_workers(), results(branched(), 8));
+  Placement place_;
+  Notes notes_;
+  std::optional<MessageTimes> all_reduce_;
+  Schedule schedule_ = Schedule::wait_free;
+};
+
+TEST_F(Collectives, AreAsMeasuredOnTheRanksMeasured) {
+  add_fit("reduce", 3, "sleep");
+  add_fit("reduce", 5, "spin");
+  EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 3);
+  schedule_ = Schedule::sequential;
+  EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
+  EXPECT_EQ(times(Collective::reduce, 2).source(Bytes(1e6)), TimeSource::fitted);
+  EXPECT_EQ(all(notes_.text()).find("over the link"), std::string::npos);
+}
+
+TEST_F(Collectives, AreHalvesOfAnAllReduceWhereTheyAreAndSaySo) {
+  for (const Collective half : {Collective::reduce_scatter, Collective::all_gather}) {
+    for (const int ranks : {2, 8}) {
+      const double time = seconds(half, ranks, 1e6);
+      EXPECT_EQ(time, 0.5 * all_reduce_->time(Bytes(1e6)).value.si());
+    }
+  }
+  EXPECT_NE(all(notes_.text()).find("all_gather was not measured on 8 ranks: taken as half"),
+            std::string::npos);
+  EXPECT_EQ(times(Collective::all_gather, 8).source(Bytes(1e6)), TimeSource::extrapolated);
+}
+
+TEST_F(Collectives, FollowFromTheLinkOfAnAllReduceElseAndSaySo) {
+  // On 2 ranks a ring takes 2 α + m β, one message α + m β.
+  const double smallest = all_reduce_seconds(4);
+  const double whole = all_reduce_seconds(1e6);
+  for (const Collective one : {Collective::reduce, Collective::broadcast}) {
+    EXPECT_NEAR(seconds(one, 2, 1e6), smallest / 2 + (whole - smallest), 1e-9);
+  }
+  EXPECT_NE(all(notes_.text()).find("broadcast was not measured on 2 ranks"), std::string::npos);
+}
+
+TEST_F(Collectives, TakeTheFasterAlgorithmBySize) {
+  // Few bytes go down a tree of 3 steps; of many, each rank sends less by scattering them first.
+  const double p = 8;
+  const double m = 5e7;
+  times(Collective::broadcast, 8);
+  const double smallest = all_reduce_->time(Bytes(4)).value.si();
+  const double alpha = smallest / (2 * (p - 1));
+  EXPECT_NEAR(seconds(Collective::broadcast, 8, 4), 3 * alpha, 1e-12);
+  const double beta = (all_reduce_->time(Bytes(m)).value.si() - smallest) / m * p / (2 * (p - 1));
+  const double scattered = 6 * alpha + 2 * (p - 1) / p * m * beta;
+  EXPECT_LT(scattered, 3 * (alpha + m * beta));
+  EXPECT_NEAR(seconds(Collective::broadcast, 8, m), scattered, 1e-9 * scattered);
+}
+
+TEST_F(Collectives, CostNothingOnOneRank) {
+  EXPECT_EQ(seconds(Collective::reduce, 1, 1e6), 0);
+  EXPECT_TRUE(notes_.text().empty()) << all(notes_.text());
+}
+
+TEST_F(Collectives, AreThoseThatTrainingUses) {
+  EXPECT_THROW(times(Collective::all_to_all, 2), std::logic_error);
+}
+
+}  // namespace
+}  // namespace dlscale::model

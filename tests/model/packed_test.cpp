@@ -1,0 +1,181 @@
+// Messages that are packed at looks, as the background thread of Horovod does.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "model/sgd_iter/closed_form.hpp"
+#include "model/sgd_iter/iteration.hpp"
+
+namespace dlscale::model {
+namespace {
+
+std::vector<Seconds> seconds(std::initializer_list<double> values) {
+  std::vector<Seconds> result;
+  for (const double value : values) result.emplace_back(value);
+  return result;
+}
+
+/// A message of `size` takes 0.1 s and 0.1 s a byte.
+Seconds message_time(Bytes size) {
+  return Seconds(0.1 + 0.1 * size.si());
+}
+
+Packing packing(double cycle, double threshold, double vote) {
+  return {Seconds(cycle), Bytes(threshold), Seconds(vote), 0, message_time};
+}
+
+/// Without input to wait for.
+IterationPlan random_plan(std::mt19937& random) {
+  std::uniform_real_distribution<double> time(0.01, 1);
+  std::bernoulli_distribution has_message(0.7);
+  IterationPlan plan;
+  plan.schedule = Schedule::horovod;
+  plan.h2d = Seconds(0.1 * time(random));
+  plan.forward = Seconds(time(random));
+  plan.update = Seconds(time(random));
+  const int parts = std::uniform_int_distribution<int>(1, 12)(random);
+  for (int i = 0; i < parts; ++i) {
+    BackwardPart part{Seconds(time(random)), {}};
+    if (has_message(random)) {
+      part.size = Bytes(10 * time(random));
+      part.message = message_time(part.size);
+    }
+    plan.backward.push_back(part);
+  }
+  return plan;
+}
+
+struct Lists {
+  std::vector<Seconds> compute;
+  std::vector<Seconds> messages;
+  std::vector<Bytes> sizes;
+  explicit Lists(const IterationPlan& plan) {
+    for (const BackwardPart& part : plan.backward) {
+      compute.push_back(part.compute.device);
+      messages.push_back(part.message.value_or(Seconds()));
+      sizes.push_back(part.size);
+    }
+  }
+};
+
+void expect_equal(const IterationTime& a, const IterationTime& b) {
+  const double tolerance = 1e-12 * b.total.si();
+  EXPECT_NEAR(a.total.si(), b.total.si(), tolerance);
+  EXPECT_NEAR(a.io.si(), b.io.si(), tolerance);
+  EXPECT_NEAR(a.h2d.si(), b.h2d.si(), tolerance);
+  EXPECT_NEAR(a.forward.si(), b.forward.si(), tolerance);
+  EXPECT_NEAR(a.backward.si(), b.backward.si(), tolerance);
+  EXPECT_NEAR(a.exposed_comm.si(), b.exposed_comm.si(), tolerance);
+  EXPECT_NEAR(a.hidden_comm.si(), b.hidden_comm.si(), tolerance);
+  EXPECT_NEAR(a.update.si(), b.update.si(), tolerance);
+}
+
+TEST(PackedMessages, SimulatedEqualTheRecurrence) {
+  std::mt19937 random(21);
+  std::uniform_real_distribution<double> setting(0.01, 1);
+  for (int trial = 0; trial < 300; ++trial) {
+    IterationPlan plan = random_plan(random);
+    if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
+    plan.packing = packing(4 * setting(random), 20 * setting(random), 0.2 * setting(random));
+    std::string why;
+    const auto expected = closed_form(plan, why);
+    ASSERT_TRUE(expected) << why;
+    expect_equal(simulate_iteration(plan), *expected);
+  }
+}
+
+TEST(PackedMessages, TravelAsWaitFreeOnesWhereNothingWaitsAndNothingIsPacked) {
+  std::mt19937 random(22);
+  for (int trial = 0; trial < 100; ++trial) {
+    IterationPlan plan = random_plan(random);
+    const Lists lists(plan);
+    const auto each = packed_recurrence(lists.compute, lists.sizes, packing(0, 0, 0), Seconds());
+    const auto expected = wait_free_recurrence(lists.compute, lists.messages);
+    EXPECT_NEAR(each.finish.si(), expected.finish.si(), 1e-12 * expected.finish.si());
+    const double wait_free = simulate_iteration(plan).total.si();
+    plan.packing = packing(0, 0, 0);
+    EXPECT_NEAR(simulate_iteration(plan).total.si(), wait_free, 1e-12 * wait_free);
+  }
+}
+
+TEST(PackedMessages, TravelAsOneAfterALookThatComesAfterBackward) {
+  std::mt19937 random(23);
+  for (int trial = 0; trial < 50; ++trial) {
+    const Lists lists(random_plan(random));
+    Bytes all;
+    for (const Bytes size : lists.sizes) all += size;
+    if (all == Bytes()) continue;
+    const auto one =
+        packed_recurrence(lists.compute, lists.sizes, packing(1000, 1e9, 0.25), Seconds(100));
+    EXPECT_NEAR(one.finish.si(), (Seconds(100.25) + message_time(all)).si(), 1e-10);
+    EXPECT_EQ(one.hidden.si(), 0);
+    EXPECT_EQ(one.next_look.si(), 1100);
+  }
+}
+
+TEST(PackedMessages, HaveTheFinishOfALookInTheMiddle) {
+  // Ready at 1, 2, 3 s, 4 B each: 0.5 s alone, 0.9 s together.
+  const auto backward = seconds({1, 1, 1});
+  const std::vector<Bytes> sizes(3, Bytes(4));
+  // A look at 2.5 s finds two; the next, 1 s later, the third.
+  const auto packed = packed_recurrence(backward, sizes, packing(1, 100, 0), Seconds(-0.5));
+  EXPECT_NEAR(packed.finish.si(), 4.0, 1e-12);    // looks at 1.5, 2.5, 3.5 s
+  EXPECT_NEAR(packed.messages.si(), 1.5, 1e-12);  // one by one, as each look finds one
+  EXPECT_NEAR(packed.hidden.si(), 1.0, 1e-12);
+  const auto later = packed_recurrence(backward, sizes, packing(1, 100, 0), Seconds(2.5));
+  EXPECT_NEAR(later.finish.si(), 4.0, 1e-12);  // found at 2.5 s until 3.4 s, at 3.5 s until 4 s
+  EXPECT_NEAR(later.messages.si(), 1.4, 1e-12);
+  EXPECT_NEAR(later.hidden.si(), 0.5, 1e-12);
+  EXPECT_NEAR(later.next_look.si(), 4.5, 1e-12);
+}
+
+TEST(PackedMessages, WaitForLessThanACycle) {
+  // One message at the end of backward, in iterations that are no multiple of the cycle.
+  IterationPlan plan;
+  plan.schedule = Schedule::horovod;
+  plan.forward = Seconds(1 + 0.6180339887);
+  plan.backward = {{Seconds(2), message_time(Bytes(1)), Bytes(1)}};
+  plan.packing = packing(0.1, 1, 0);
+  const double waited = simulate_iteration(plan).exposed_comm.si() - 0.2;
+  EXPECT_GT(waited, 0);
+  EXPECT_LT(waited, 0.1);
+}
+
+TEST(PackedMessages, HaveNoClosedFormWhereInputIsWaitedForAndSayWhy) {
+  std::mt19937 random(24);
+  IterationPlan plan = random_plan(random);
+  plan.packing = packing(1, 1, 0);
+  plan.load = Seconds(1000);
+  std::string why;
+  EXPECT_FALSE(closed_form(plan, why));
+  EXPECT_NE(why.find("input"), std::string::npos);
+}
+
+TEST(PackedMessages, AreNotSentByOneRankAlone) {
+  IterationPlan plan;
+  plan.schedule = Schedule::horovod;
+  plan.forward = Seconds(1);
+  plan.backward = {{Seconds(2), {}}};
+  plan.packing = packing(1, 1, 0.5);
+  EXPECT_NEAR(simulate_iteration(plan).total.si(), 3, 1e-12);
+}
+
+TEST(PackedMessages, VoteBesideCompute) {
+  IterationPlan plan;
+  plan.schedule = Schedule::horovod;
+  plan.cores = plan.compute_cores = plan.comm_cores = 1;
+  plan.forward = Seconds(1);
+  plan.backward = {{Seconds(2), message_time(Bytes(1)), Bytes(1)}};
+  const double undisturbed = simulate_iteration(plan).total.si();
+  plan.packing = packing(0.1, 1, 0.01);
+  plan.packing->cores = 1;
+  // A tenth of the core goes into votes, and the message waits for a look.
+  const double total = simulate_iteration(plan).total.si();
+  EXPECT_GT(total, undisturbed + 0.25);
+  EXPECT_LT(total, undisturbed + 0.6);
+}
+
+}  // namespace
+}  // namespace dlscale::model
