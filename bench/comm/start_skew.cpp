@@ -33,6 +33,7 @@ Series of_all(std::vector<double> values) {
 /// Two entries may each be off by it, but rank 0's, whose clock is the common one.
 Seconds joint_uncertainty(const std::vector<RankClock>& clocks) {
   std::vector<Seconds> worst;
+  worst.reserve(clocks.size());
   for (const RankClock& clock : clocks) worst.push_back(clock.uncertainty());
   std::ranges::sort(worst, std::ranges::greater());
   return worst.size() < 2 ? Seconds(0) : worst[0] + worst[1];
