@@ -112,7 +112,8 @@ Seconds serve(std::span<const Bytes> found, const Packing& packing, Seconds star
   return start;
 }
 
-Seconds first_look(Seconds next, Seconds ready, Seconds period) {
+/// Of looks from `next` on.
+Seconds look_at_or_after(Seconds ready, Seconds next, Seconds period) {
   if (ready <= next) return next;
   if (period == Seconds()) return ready;
   return std::max(ready, next + std::ceil((ready - next) / period) * period);
@@ -121,7 +122,7 @@ Seconds first_look(Seconds next, Seconds ready, Seconds period) {
 }  // namespace
 
 PackedBackward packed_recurrence(std::span<const Seconds> backward, std::span<const Bytes> sizes,
-                                 const Packing& packing, Seconds next_look) {
+                                 const Packing& packing, Seconds last_look) {
   EXPECT(backward.size() == sizes.size());
   Seconds computed;
   std::vector<Seconds> ready;
@@ -133,16 +134,19 @@ PackedBackward packed_recurrence(std::span<const Seconds> backward, std::span<co
     messages.push_back(sizes[i]);
   }
   PackedBackward result;
-  result.next_look = next_look;
+  result.last_look = last_look;
   Seconds done;
   for (std::size_t first = 0; first < ready.size();) {
     const Seconds look =
-        first_look(result.next_look, ready[first], std::max(packing.cycle, packing.vote));
+        first == 0
+            ? look_after_rest(last_look, ready.front(), packing.cycle)
+            : look_at_or_after(ready[first], std::max(result.last_look + packing.cycle, done),
+                               std::max(packing.cycle, packing.vote));
     std::size_t end = first;
     while (end < ready.size() && ready[end] <= look) ++end;
     done = serve(std::span(messages).subspan(first, end - first), packing, look + packing.vote,
                  computed, result);
-    result.next_look = std::max(look + packing.cycle, done);
+    result.last_look = look;
     first = end;
   }
   result.finish = std::max(done, computed);

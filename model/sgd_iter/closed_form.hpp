@@ -80,20 +80,21 @@ struct PackedBackward {
   Seconds exposed;    ///< T_bc - Σ t_b
   Seconds messages;   ///< of all packs, without votes
   Seconds hidden;     ///< what of them runs beside backward
-  Seconds next_look;  ///< the earliest after the last that found something
+  Seconds last_look;  ///< that found something
 };
 
-/// MODEL 2.2 as a recurrence over looks. With r_i the time when gradient i is ready, i the first
-/// that has not been found, and s the earliest next look,
-///   look at  w = s + k max{ cycle, vote },  the least k ≥ 0 for which w ≥ r_i
+/// MODEL 2.2 as a recurrence over looks, as Packing says. With r_i the time when gradient i is
+/// ready, i the first that has not been found, v the last look, s the earliest next one:
+///   look at  w = v + max{ 1, ⌈(r_1 - v) / cycle⌉ } cycle  for the first gradient, then
+///            w = s + k max{ cycle, vote },  the least k ≥ 0 for which w ≥ r_i
 ///   found are all j ≥ i with r_j ≤ w; their packs P_1, P_2, … finish at  w + vote + Σ T(P)
 ///   s = max{ w + cycle, finish of the last pack }
 /// `backward` in order of execution and the size of the message each part makes ready, 0 for none;
-/// `next_look`, which may be negative, and the results run from the start of backward. [D, derived:
-/// looks that find nothing are left out, for they only move s by whole periods] Wrong where votes
-/// slow compute down.
+/// `last_look`, at most 0, and the results run from the start of backward. [D, derived: looks that
+/// find nothing are left out, for they only move s by whole periods] Wrong where votes slow compute
+/// down.
 PackedBackward packed_recurrence(std::span<const Seconds> backward, std::span<const Bytes> sizes,
-                                 const Packing& packing, Seconds next_look);
+                                 const Packing& packing, Seconds last_look);
 
 /// A stretch of the forward pass and the gather it waits for.
 struct GatheredPart {

@@ -23,7 +23,7 @@ namespace {
 /// it. [MODEL §9: 114,660 B a TFRecord, of which some is not picture]
 constexpr Bytes picture_size(110e3);
 constexpr double f32_bytes = 4;
-/// What a vote on which gradients are ready sends. [train/cycle_exchange.hpp]
+/// What a vote on which gradients are ready sends. [train/cycle_exchange.cpp]
 constexpr Bytes vote_size = 8_B;
 
 Seconds at(const Estimate<Seconds>& estimate, Bound bound) {
@@ -374,8 +374,11 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
     const auto time = [times = packed, chosen](Bytes pack) {
       return chosen.of(times->time(pack), Term::communication);
     };
+    const auto messages = static_cast<std::size_t>(
+        std::ranges::count_if(message, [](const auto& one) { return one.has_value(); }));
     result.packing =
-        Packing{settings.cycle, settings.fusion_threshold, time(vote_size), shape.comm_cores, time};
+        Packing{settings.cycle, settings.fusion_threshold, time(vote_size), shape.comm_cores, time,
+                messages};
   }
   return result;
 }

@@ -126,12 +126,12 @@ std::optional<IterationTime> packed_form(const IterationPlan& plan, std::string&
   const Seconds least = ahead ? std::max(input(plan), plan.h2d.device) : input(plan);
   IterationTime time;
   Seconds now = input(plan) + plan.h2d.device - copy;
-  Seconds next_look;
+  Seconds last_look;
   for (int k = 0; k < iterations; ++k) {
     const Seconds start = now + copy + plan.forward.device;
     const PackedBackward part =
-        packed_recurrence(lists.compute, lists.sizes, *plan.packing, next_look - start);
-    next_look = start + part.next_look;
+        packed_recurrence(lists.compute, lists.sizes, *plan.packing, last_look - start);
+    last_look = start + part.last_look;
     const Seconds end = start + part.finish + plan.update.device;
     if (end - now < least) {
       why = "iterations wait for input, which shifts them against the looks for messages";

@@ -22,6 +22,13 @@ void check_packing(const Resource& resource) {
 
 }  // namespace
 
+Seconds look_after_rest(Seconds last, Seconds ready, Seconds cycle) {
+  EXPECT(ready >= last);
+  if (cycle == Seconds()) return ready;
+  const double cycles = std::max(1.0, std::ceil((ready - last) / cycle));
+  return std::max(ready, last + cycles * cycle);
+}
+
 TaskGraph::TaskGraph(double cores) : cores_(cores) {
   EXPECT(cores > 0);
 }
@@ -46,8 +53,10 @@ namespace {
 
 /// A resource that packs.
 struct Packer {
-  double next_look = 0;
-  bool busy = false;                           ///< looks, is about to for what waits, or serves
+  double last_look = 0;
+  double free_from = 0;                        ///< when it was done with what it found then
+  std::size_t found = 0;                       ///< of the messages of an iteration; 0: it rests
+  bool busy = false;                           ///< looks, is about to look, or serves
   std::deque<std::vector<std::size_t>> packs;  ///< found at the last look, not served yet
 };
 
@@ -98,6 +107,7 @@ class Simulator {
   std::size_t take_waiting(std::size_t resource);
   [[nodiscard]] bool restless(std::size_t resource) const;
   void plan_look(std::size_t resource);
+  [[nodiscard]] double next_look(const Packer& packer, const Packing& packing) const;
   void look(std::size_t resource);
   void find_packs(std::size_t resource);
   void serve_pack(std::size_t resource);
@@ -241,16 +251,22 @@ void Simulator::plan_look(std::size_t resource) {
   Packer& packer = packers_[resource];
   const Packing& packing = *resource_of(resource).packing;
   packer.busy = true;
+  alone_.add(std::max(now_, next_look(packer, packing)), look_of(resource));
+}
+
+double Simulator::next_look(const Packer& packer, const Packing& packing) const {
+  if (packer.found == 0) {
+    return look_after_rest(Seconds(packer.last_look), Seconds(now_), packing.cycle).si();
+  }
+  const double next = std::max(packer.last_look + packing.cycle.si(), packer.free_from);
   const double period = std::max(packing.cycle, packing.vote).si();
-  const double late = now_ - packer.next_look;
-  if (late > 0) packer.next_look += period > 0 ? std::ceil(late / period) * period : late;
-  packer.next_look = std::max(packer.next_look, now_);
-  alone_.add(packer.next_look, look_of(resource));
+  if (now_ <= next || period == 0) return next;
+  return next + std::ceil((now_ - next) / period) * period;
 }
 
 void Simulator::look(std::size_t resource) {
   const Packing& packing = *resource_of(resource).packing;
-  packers_[resource].next_look = now_ + packing.cycle.si();
+  packers_[resource].last_look = now_;
   find_packs(resource);
   if (packing.vote == Seconds()) return serve_pack(resource);
   begin(vote_of(resource), packing.vote.si(), packing.cores);
@@ -260,6 +276,7 @@ void Simulator::find_packs(std::size_t resource) {
   auto& waiting = waiting_[resource];
   std::vector<Bytes> sizes;
   for (const std::size_t task : waiting) sizes.push_back(task_of(task).size);
+  packers_[resource].found += waiting.size();
   for (const std::size_t count : fuse(sizes, resource_of(resource).packing->threshold)) {
     const auto rest = waiting.begin() + static_cast<std::ptrdiff_t>(count);
     packers_[resource].packs.emplace_back(waiting.begin(), rest);
@@ -271,8 +288,10 @@ void Simulator::serve_pack(std::size_t resource) {
   Packer& packer = packers_[resource];
   if (packer.packs.empty()) {
     packer.busy = false;
-    packer.next_look = std::max(packer.next_look, now_);
-    if (restless(resource) || !waiting_[resource].empty()) plan_look(resource);
+    packer.free_from = now_;
+    if (packer.found >= resource_of(resource).packing->messages) packer.found = 0;
+    const bool goes_on = packer.found > 0 && restless(resource);
+    if (goes_on || !waiting_[resource].empty()) plan_look(resource);
     return;
   }
   const std::vector<std::size_t> pack = std::move(packer.packs.front());
@@ -303,9 +322,6 @@ std::size_t Simulator::next() {
 Timeline Simulator::run() {
   for (std::size_t task = 0; task < missing_.size(); ++task) {
     if (missing_[task] == 0) become_ready(task);
-  }
-  for (std::size_t resource = 0; resource < packers_.size(); ++resource) {
-    if (restless(resource) && !packers_[resource].busy) plan_look(resource);
   }
   while (left_ > 0) finish(next());
   return std::move(timeline_);

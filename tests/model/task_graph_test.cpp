@@ -135,10 +135,14 @@ TEST(TaskGraph, LetsNothingOvertakeWhatIsUnderWay) {
 }
 
 /// A link that looks every `cycle`, votes for `vote` and takes 1 s and 1 s a byte for a pack.
-Resource packing_link(double cycle, double threshold, double vote, double cores = 0) {
+Resource packing_link(std::size_t messages, double cycle, double threshold, double vote) {
   Resource resource{"link"};
-  resource.packing = Packing{Seconds(cycle), Bytes(threshold), Seconds(vote), cores,
-                             [](Bytes size) { return Seconds(1 + size.si()); }};
+  resource.packing = Packing{Seconds(cycle),
+                             Bytes(threshold),
+                             Seconds(vote),
+                             0,
+                             [](Bytes size) { return Seconds(1 + size.si()); },
+                             messages};
   return resource;
 }
 
@@ -150,7 +154,7 @@ TaskId add_message(TaskGraph& graph, ResourceId link, double ready, double size)
 
 TEST(Packing, ServesWhatALookFindsAndTheRestAtTheNext) {
   TaskGraph graph;
-  const ResourceId link = graph.add(packing_link(10, 100, 0.5));
+  const ResourceId link = graph.add(packing_link(3, 10, 100, 0.5));
   const TaskId a = add_message(graph, link, 1, 2);
   const TaskId b = add_message(graph, link, 10, 3);  // at the very look
   const TaskId c = add_message(graph, link, 10.25, 1);
@@ -164,7 +168,7 @@ TEST(Packing, ServesWhatALookFindsAndTheRestAtTheNext) {
 
 TEST(Packing, LooksAgainWhenItIsDoneWhereThatIsAfterTheCycle) {
   TaskGraph graph;
-  const ResourceId link = graph.add(packing_link(2, 100, 0));
+  const ResourceId link = graph.add(packing_link(3, 2, 100, 0));
   const TaskId a = add_message(graph, link, 1, 9);  // found at 2 s, done at 12 s
   const TaskId b = add_message(graph, link, 3, 1);  // found at 12 s, done at 14 s
   const TaskId c = add_message(graph, link, 17, 1);
@@ -176,7 +180,7 @@ TEST(Packing, LooksAgainWhenItIsDoneWhereThatIsAfterTheCycle) {
 
 TEST(Packing, PutsAsMuchInAPackAsTheThresholdAllowsAndALargerOneAlone) {
   TaskGraph graph;
-  const ResourceId link = graph.add(packing_link(1, 4, 0));
+  const ResourceId link = graph.add(packing_link(5, 1, 4, 0));
   std::vector<TaskId> tasks;
   for (const double size : {1.0, 3.0, 1.0, 9.0, 2.0}) {
     tasks.push_back(add_message(graph, link, 0.5, size));
@@ -189,21 +193,39 @@ TEST(Packing, PutsAsMuchInAPackAsTheThresholdAllowsAndALargerOneAlone) {
   EXPECT_EQ(timeline.finished(tasks[4]).si(), 21);
 }
 
-TEST(Packing, SlowsComputeDownByVotesThatFindNothing) {
+TEST(Packing, KeepsItsCycleWhileItRests) {
+  TaskGraph graph;
+  const ResourceId link = graph.add(packing_link(1, 3, 100, 0));
+  const TaskId a = add_message(graph, link, 1, 9);  // found at 3 s, done at 13 s
+  const TaskId b = add_message(graph, link, 14, 1);
+  const Timeline timeline = simulate(graph);
+  EXPECT_EQ(timeline.finished(a).si(), 13);
+  EXPECT_EQ(timeline.started(b).si(), 15);  // not 16 s, a cycle after it was done
+}
+
+TEST(Packing, SlowsComputeDownByVotesUntilAllMessagesAreFound) {
   TaskGraph graph(1);
-  graph.add(packing_link(1, 0, 0.25, 1));
+  Resource resource = packing_link(2, 1, 100, 0.25);
+  resource.packing->cores = 1;
+  const ResourceId link = graph.add(resource);
   const TaskId compute = graph.add(work(3, 1));
-  // Of every second a vote gets half a core for half a second: 0.75 s are left to compute.
-  EXPECT_EQ(simulate(graph).finished(compute).si(), 4);
-  TaskGraph alone(1);
-  alone.add(packing_link(1, 0, 0.25, 0));
-  const TaskId undisturbed = alone.add(work(3, 1));
-  EXPECT_EQ(simulate(alone).finished(undisturbed).si(), 3);
+  const TaskId early = graph.add(Task{Seconds(), link, 0, {}});
+  const TaskId late = graph.add(Task{Seconds(), link, 0, {compute}});
+  const Timeline timeline = simulate(graph);
+  // A vote from 1 s on gets half of the core until 1.5 s, the message 1 s, the next vote, which
+  // finds nothing, half of the core from 2.5 s to 3 s.
+  EXPECT_EQ(timeline.started(early).si(), 1.5);
+  EXPECT_EQ(timeline.finished(compute).si(), 3.5);
+  EXPECT_EQ(timeline.started(late).si(), 3.75);
+  TaskGraph resting(1);
+  resting.add(resource);
+  const TaskId undisturbed = resting.add(work(3, 1));
+  EXPECT_EQ(simulate(resting).finished(undisturbed).si(), 3);
 }
 
 TEST(Packing, NeedsOneServerAndATimeForPacks) {
   TaskGraph graph;
-  Resource resource = packing_link(1, 0, 0);
+  Resource resource = packing_link(1, 1, 0, 0);
   resource.servers = 2;
   EXPECT_THROW(graph.add(resource), std::logic_error);
   resource.servers = 1;
