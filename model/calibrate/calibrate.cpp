@@ -345,11 +345,18 @@ std::optional<ReductionTime> reduction_of_memory(const Group& all) {
   return reduction_by_memory(pool(largest, "time", Range::positive, Ranks::each), bytes);
 }
 
+/// Whether γ is known well enough to be taken out of what messages cost: to ± a half.
+bool is_certain(const ReductionTime& reduction) {
+  const Estimate<SecondsPerByte>& gamma = reduction.per_byte;
+  return gamma.high - gamma.low <= gamma.value;
+}
+
 /// γ where messages tell it is part of their closed forms; else it is noted and left in β.
 void fit_messages(ByBenchmark& sorted, const CalibrateOptions& options, Machine& machine) {
   const auto families = families_like_training(sorted["comm"], options);
   machine.reduction = reduction_by_difference(families);
-  const auto gamma = machine.reduction ? machine.reduction->per_byte.value : SecondsPerByte();
+  const bool certain = machine.reduction && is_certain(*machine.reduction);
+  const auto gamma = certain ? machine.reduction->per_byte.value : SecondsPerByte();
   machine.algorithms = fit_algorithms(families, gamma);
   if (!machine.reduction) machine.reduction = reduction_of_memory(sorted["memory"]);
 }

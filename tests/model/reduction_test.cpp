@@ -62,6 +62,26 @@ std::vector<Measurement> rows_of(const MessageFamily& family) {
   return rows;
 }
 
+TEST(Calibrate, LeavesInBetaWhatIsNotKnownWell) {
+  std::vector<Measurement> rows = rows_of(trees(collective::Collective::reduce, gamma_of_links));
+  for (Measurement& row : rows_of(trees(collective::Collective::broadcast, gamma_of_links))) {
+    rows.push_back(std::move(row));
+  }
+  // Every second reduce takes three times as long.
+  int turn = 0;
+  for (Measurement& row : rows) {
+    if (row.axes["collective"] != "reduce" || ++turn % 2 == 0) continue;
+    const double seconds = row.at("time").summary.median;
+    row.series["time"] = make_series("s", {std::vector<double>(9, 3 * seconds)});
+  }
+  const std::vector<ResultFile> files{file("comm.jsonl", rows)};
+  const Machine machine = calibrate(two_workers(), files);
+  ASSERT_TRUE(machine.reduction);
+  EXPECT_GT(machine.reduction->per_byte.high - machine.reduction->per_byte.low,
+            machine.reduction->per_byte.value);
+  for (const AlgorithmFit& fit : machine.algorithms) EXPECT_EQ(fit.gamma, SecondsPerByte());
+}
+
 TEST(Calibrate, TakesReductionFromMessagesBeforeMemory) {
   const Measurement sums = sized("memory",
                                  {{"operation", "add"},
