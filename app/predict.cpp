@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "app/document_output.hpp"
@@ -15,6 +16,7 @@
 #include "core/cluster.hpp"
 #include "core/fuse.hpp"
 #include "core/network.hpp"
+#include "core/schedule_settings.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "report/layer_table.hpp"
@@ -31,6 +33,7 @@ struct PredictOptions {
   Run run;
   std::string dtype = "f32";
   std::string schedule = "wait_free";
+  ScheduleOptions exchange;
   std::string input_copy;
   std::string normalise;
   std::string launch = "eager";
@@ -110,17 +113,39 @@ ExitCode predict(const PredictOptions& options) {
   run.cluster = machine.cluster.name;
   run.dtype = parse_dtype(options.dtype);
   run.schedule = parse_schedule(options.schedule);
+  apply(options.exchange, std::span(&run.schedule, 1), run);
   run.ranks_per_node = machine.cluster.devices_per_node;
   run.loader_threads = loader_threads(options, machine.cluster);
   run.input_copy = input_copy(options, machine.cluster);
   run.normalisation = normalisation(options, machine.cluster);
   run.launch = parse_launch(options.launch);
   run.fuse_relu = parse_fusion(options.fuse);
-  check(run);
+  for (const int ranks : options.ranks) {
+    Run of_so_many = run;
+    of_so_many.ranks = ranks;
+    check(of_so_many);
+  }
   options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
                                       : report::prediction_document(
                                             model::predict(network, machine, run, options.ranks)));
   return ExitCode::ok;
+}
+
+/// What schedules can be tuned by.
+void declare_exchange(CLI::App& verb, ScheduleOptions& options) {
+  verb.add_option(
+      "--synchronisation", options.synchronisation,
+      "all_reduce (default), or parameter_server: each rank updates the parameters that "
+      "it owns (with sequential, wait_free, bucketed)");
+  verb.add_option("--cycle", options.cycle,
+                  "horovod: from one wake-up of its thread to the next (default: \"1 ms\")");
+  verb.add_option("--fusion-threshold", options.fusion_threshold,
+                  "horovod: the most that is packed into one message (default: \"128 MiB\")");
+  verb.add_option("--partition", options.partition,
+                  "priority: the most of a part of a gradient (default: \"4096000 B\")");
+  verb.add_option("--credit", options.credit, "priority: parts under way at once (default: 4)");
+  verb.add_option("--servers", options.servers,
+                  "parameter_server: ranks that own parameters (default: all)");
 }
 
 void declare(CLI::App& verb, ExitCode& result) {
@@ -140,8 +165,11 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--batch", options->run.batch, "Images per rank and iteration")
       ->capture_default_str();
   verb.add_option("--dtype", options->dtype, "f32, tf32, bf16 or f16")->capture_default_str();
-  verb.add_option("--schedule", options->schedule, "sequential, wait_free or bucketed")
+  verb.add_option("--schedule", options->schedule,
+                  "When gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
+                  "horovod, reduce_scatter_overlap or priority")
       ->capture_default_str();
+  declare_exchange(verb, options->exchange);
   verb.add_option("--threads", options->run.compute_threads,
                   "Compute threads per rank (CPU devices)")
       ->capture_default_str();

@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 import figure_io
 
 BAR = 0.36
-ORDER = ["sequential", "wait_free", "bucketed"]
+ORDER = ["sequential", "wait_free", "bucketed", "merged_greedy", "merged", "horovod"]
+ORDER += ["reduce_scatter_overlap", "priority"]
 
 
 def phase_times(run, side):

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/fuse.hpp"
+#include "core/schedule_settings.hpp"
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 #include "report/phases.hpp"
@@ -61,6 +62,7 @@ Run run_of(const Measurement& measurement) {
   run.batch = integer_axis(measurement, "batch");
   run.dtype = parse_dtype(measurement.axis("dtype"));
   run.schedule = parse_schedule(measurement.axis("schedule"));
+  read_schedule_axes(measurement.axes, run);
   run.cores_per_rank = integer_axis(measurement, "cores_per_rank");
   run.compute_threads = integer_axis(measurement, "threads");
   run.loader_threads = integer_axis(measurement, "loader_threads");

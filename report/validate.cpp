@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/schedule_settings.hpp"
 #include "core/statistics.hpp"
 #include "report/machine_match.hpp"
 #include "report/measured_runs.hpp"
@@ -64,18 +65,24 @@ std::map<std::string, std::string> baseline_axes(const MeasuredRun& measured) {
   return axes;
 }
 
+std::map<std::string, std::string> under_any_schedule(std::map<std::string, std::string> axes) {
+  for (const std::string_view name : schedule_axis_names) axes.erase(std::string(name));
+  return axes;
+}
+
 /// Measured t_iter of the same run on 1 rank; of any schedule where this one was not measured,
 /// since one rank has nothing to schedule.
 std::optional<Seconds> single_rank_time(const MeasuredRun& measured,
                                         std::span<const MeasuredRun> runs) {
   std::vector<Seconds> other_schedules;
-  std::map<std::string, std::string> wanted = baseline_axes(measured);
+  const std::map<std::string, std::string> wanted = baseline_axes(measured);
   for (const MeasuredRun& candidate : runs) {
     if (candidate.run.ranks != 1) continue;
-    std::map<std::string, std::string> offered = baseline_axes(candidate);
+    const std::map<std::string, std::string> offered = baseline_axes(candidate);
     if (offered == wanted) return median_time(candidate.t_iter);
-    offered["schedule"] = wanted["schedule"];
-    if (offered == wanted) other_schedules.push_back(median_time(candidate.t_iter));
+    if (under_any_schedule(offered) == under_any_schedule(wanted)) {
+      other_schedules.push_back(median_time(candidate.t_iter));
+    }
   }
   if (other_schedules.empty()) return {};
   return median_time(other_schedules);

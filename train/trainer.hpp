@@ -100,8 +100,8 @@ class Trainer {
  public:
   /// Collective: all ranks start from the parameters of rank 0. Everything given must outlive the
   /// trainer. Throws ConfigError if the ranks do not train the same network in the same layouts,
-  /// and if Launch::graph is asked for with spans of layers (a graph has none) or on a device that
-  /// computes on the host.
+  /// and if Launch::graph is asked for with spans of layers (a graph has none), on a device that
+  /// computes on the host, or under a schedule whose messages overlap the next forward.
   Trainer(Program& program, backend::Communicator& communicator, BatchSource next,
           const TrainOptions& options);
   Trainer(Program& program, backend::Communicator& communicator, DataPipeline& data,

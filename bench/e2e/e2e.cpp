@@ -17,6 +17,7 @@
 #include "core/fuse.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
+#include "core/schedule_settings.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -97,10 +98,33 @@ Normalisation normalisation(const Context& context) {
   return apart ? Normalisation::device : Normalisation::host;
 }
 
+std::vector<Schedule> parse_schedules(const Context& context) {
+  std::vector<Schedule> schedules;
+  for (const std::string& name : context.list("schedule")) {
+    schedules.push_back(parse_schedule(name));
+  }
+  return schedules;
+}
+
+/// How the gradients travel but for the schedule.
+void read_exchange(const Context& context, Run& run) {
+  const auto named = [&](const char* axis) {
+    return context.given.contains(axis) ? context.value(axis) : std::string();
+  };
+  apply({.synchronisation = context.value("synchronisation"),
+         .cycle = named("cycle"),
+         .fusion_threshold = named("fusion_threshold"),
+         .partition = named("partition"),
+         .credit = named("credit"),
+         .servers = named("servers")},
+        parse_schedules(context), run);
+}
+
 /// Everything but network, schedule and batch, which make the cells.
 TrainingSettings common_settings(const Context& context) {
   TrainingSettings settings;
   settings.run.ranks = context.communicator->size();
+  read_exchange(context, settings.run);
   settings.run.ranks_per_node = context.communicator->node_size();
   settings.run.dtype = parse_dtype(context.value("dtype"));
   settings.run.cores_per_rank = context.integer("cores_per_rank");
@@ -126,23 +150,25 @@ TrainingSettings common_settings(const Context& context) {
 std::map<std::string, std::string> axes(const TrainingSettings& settings,
                                         const std::string& repeat) {
   const Run& run = settings.run;
-  return {{"network", run.network},
-          {"batch", std::to_string(run.batch)},
-          {"dtype", std::string(dtype_name(run.dtype))},
-          {"backend", settings.backend},
-          {"schedule", std::string(schedule_name(run.schedule))},
-          {"ranks", std::to_string(run.ranks)},
-          {"ranks_on_node", std::to_string(run.ranks_per_node)},
-          {"cores_per_rank", std::to_string(run.cores_per_rank)},
-          {"threads", std::to_string(run.compute_threads)},
-          {"loader_threads", std::to_string(run.loader_threads)},
-          {"prefetch", std::to_string(run.prefetch)},
-          {"normalise", std::string(normalisation_name(run.normalisation))},
-          {"launch", std::string(launch_name(run.launch))},
-          {"fuse", std::string(fusion_name(run))},
-          {"waiting", waiting_name(settings.waiting)},
-          {"phases", settings.timing == train::Timing::phases ? "yes" : "no"},
-          {"repeat", repeat}};
+  std::map<std::string, std::string> all = schedule_axes(run);
+  all.merge(std::map<std::string, std::string>{
+      {"network", run.network},
+      {"batch", std::to_string(run.batch)},
+      {"dtype", std::string(dtype_name(run.dtype))},
+      {"backend", settings.backend},
+      {"ranks", std::to_string(run.ranks)},
+      {"ranks_on_node", std::to_string(run.ranks_per_node)},
+      {"cores_per_rank", std::to_string(run.cores_per_rank)},
+      {"threads", std::to_string(run.compute_threads)},
+      {"loader_threads", std::to_string(run.loader_threads)},
+      {"prefetch", std::to_string(run.prefetch)},
+      {"normalise", std::string(normalisation_name(run.normalisation))},
+      {"launch", std::string(launch_name(run.launch))},
+      {"fuse", std::string(fusion_name(run))},
+      {"waiting", waiting_name(settings.waiting)},
+      {"phases", settings.timing == train::Timing::phases ? "yes" : "no"},
+      {"repeat", repeat}});
+  return all;
 }
 
 Cell make_cell(TrainingSettings settings, const std::string& repeat) {
@@ -172,8 +198,8 @@ std::vector<Cell> make_cells(Context& context) {
     settings.network_source = source;
     settings.run.network = settings.network->name();
     refuse_repeated(names, settings.run.network, source);
-    for (const std::string& schedule : context.list("schedule")) {
-      settings.run.schedule = parse_schedule(schedule);
+    for (const Schedule schedule : parse_schedules(context)) {
+      settings.run.schedule = schedule;
       for (const int batch : context.integers("batch")) {
         settings.run.batch = batch;
         cells.push_back(make_cell(settings, repeat));
@@ -199,9 +225,24 @@ extern const Benchmark e2e{
              {"dtype",
               "precision of the kernels: f32, tf32 or bf16, as far as the backend has them", "f32"},
              {"backend", "compute backend", "onednn"},
-             {"schedule", "when gradients travel: sequential, wait_free, bucketed", "wait_free"},
+             {"schedule",
+              "when gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
+              "horovod, reduce_scatter_overlap, priority",
+              "wait_free"},
+             {"synchronisation",
+              "all_reduce: every rank updates all parameters; parameter_server: each rank those "
+              "that it owns (with sequential, wait_free, bucketed)",
+              "all_reduce"},
+             {"cycle", "horovod: from one wake-up of its thread to the next", "1 ms"},
+             {"fusion_threshold", "horovod: the most packed into one message", "128 MiB"},
+             {"partition", "priority: the most of a part of a gradient", "4096000 B"},
+             {"credit", "priority: parts under way at once", "4"},
+             {"servers", "parameter_server: ranks that own parameters, from 0 on", "all"},
              {"iterations", "iterations to measure", "20"},
-             {"warmup", "iterations before them", "3"},
+             {"warmup",
+              "iterations before them; four more with merged_greedy and merged, which watch the "
+              "first ones",
+              "3"},
              {"data", "folder of the data set (see: dlscale data make)", "data"},
              {"threads", "compute threads per rank", "1"},
              {"loader_threads", "threads per rank that read and decode pictures", "1"},

@@ -18,6 +18,7 @@
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
 #include "core/fuse.hpp"
+#include "core/merge.hpp"
 #include "core/step.hpp"
 #include "train/data.hpp"
 #include "train/free_memory.hpp"
@@ -136,6 +137,8 @@ struct Worker {
 train::TrainOptions train_options(const TrainingSettings& settings) {
   train::TrainOptions options;
   options.schedule = settings.run.schedule;
+  options.synchronisation = settings.run.synchronisation;
+  options.settings = settings.run.settings;
   options.sgd.rate = settings.rate;
   options.waiting = settings.waiting;
   options.launch = settings.run.launch;
@@ -150,21 +153,28 @@ struct Outcome {
   std::vector<IterationRecord> records;                   ///< warm-up first
   std::vector<train::Span> spans;                         ///< after the warm-up
   std::vector<std::vector<train::SentMessage>> messages;  ///< by iteration after the warm-up
+  std::vector<Bytes> message_sizes;                       ///< of the last iteration
+  std::optional<train::MergePlan> merge_plan;
   JointEnd ending;
 };
+
+/// Iterations that are not measured. What a merged schedule learns from is none of the warm-up.
+std::size_t unmeasured(const TrainingSettings& settings) {
+  const int settling = train::settling_iterations(settings.run.schedule, settings.run.ranks);
+  return static_cast<std::size_t>(settings.warmup) + static_cast<std::size_t>(settling);
+}
 
 Outcome train_together(Communicator& communicator, const TrainingSettings& settings, Worker& worker,
                        TrainingWatch& watch, JointEnd ending) {
   train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
   Outcome outcome;
   outcome.ending = std::move(ending);
-  const auto all =
-      static_cast<std::size_t>(settings.warmup) + static_cast<std::size_t>(settings.iterations);
+  const std::size_t all = unmeasured(settings) + static_cast<std::size_t>(settings.iterations);
   while (outcome.ending.may_go_on() && outcome.records.size() < all) {
     // What ranks tell each other here counts as `other` of the next iteration.
     outcome.ending =
         run_jointly(communicator, [&] { outcome.records.push_back(trainer.iterate()); });
-    if (std::ssize(outcome.records) == settings.warmup) {
+    if (outcome.records.size() == unmeasured(settings)) {
       std::ignore = trainer.take_spans();
       std::ignore = trainer.take_messages();
       watch.warmed_up();
@@ -175,9 +185,11 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
   // What is still there of a run that ended within the warm-up, or of an iteration that failed, was
   // not measured.
   outcome.messages = trainer.take_messages();
-  const auto warmup = static_cast<std::size_t>(settings.warmup);
+  const std::size_t warmup = unmeasured(settings);
   const std::size_t measured = outcome.records.size() - std::min(warmup, outcome.records.size());
   outcome.messages.resize(std::min(measured, outcome.messages.size()));
+  outcome.message_sizes = trainer.message_sizes();
+  outcome.merge_plan = trainer.merge_plan();
   return outcome;
 }
 
@@ -211,6 +223,20 @@ void fill_series(Measurement& measurement, Communicator& communicator, Timing ti
   }
 }
 
+/// Of every rank the same: what merging made of the gradients, and by which cost of messages.
+void add_merge_plan(Measurement& measurement, Communicator& communicator, const Outcome& outcome) {
+  if (!outcome.merge_plan) return;
+  const auto add = [&](const char* name, const char* unit, const std::vector<double>& values) {
+    measurement.series[name] = make_series(unit, gather(communicator, values));
+  };
+  std::vector<double> sizes;
+  for (const Bytes size : outcome.message_sizes) sizes.push_back(size.si());
+  const LinearCost& cost = outcome.merge_plan->cost;
+  add("message_size", "B", sizes);
+  add("message_startup", "s", {cost.a.si()});
+  add("message_time_per_byte", "s/B", {cost.b.si()});
+}
+
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
@@ -231,7 +257,8 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
     measurement.reason = outcome.ending.reason;
     return;
   }
-  const auto warmup = static_cast<std::size_t>(settings.warmup);
+  add_merge_plan(measurement, communicator, outcome);
+  const std::size_t warmup = unmeasured(settings);
   if (outcome.records.size() > warmup) {
     fill_series(measurement, communicator, settings.timing,
                 std::span(outcome.records).subspan(warmup));
@@ -243,7 +270,8 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
     measurement.status = Status::interrupted;
     measurement.reason =
         fmt::format("stopped by signal {} after {} of {} iterations", outcome.ending.signal,
-                    outcome.records.size(), settings.warmup + settings.iterations);
+                    outcome.records.size(),
+                    unmeasured(settings) + static_cast<std::size_t>(settings.iterations));
     return;
   }
   mark_if_unstable(measurement, measurement.at("t_iter").summary, wanted_width);

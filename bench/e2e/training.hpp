@@ -22,7 +22,7 @@ struct TrainingSettings {
   std::string network_source;              ///< the name or file it was read from
   Run run;
   std::string backend;
-  int iterations = 1;  ///< measured, after `warmup` others
+  int iterations = 1;  ///< measured, after `warmup` others and train::settling_iterations()
   int warmup = 0;
   std::filesystem::path data;
   float rate = 0.01F;
@@ -35,7 +35,7 @@ struct TrainingSettings {
 };
 
 /// Trains on all ranks and measures every iteration after the warm-up, every phase as a series
-/// if they are timed.
+/// if they are timed; of a merged schedule also the messages it chose.
 /// Collective; the ranks stop together. A signal keeps the samples so far (status interrupted); a
 /// loss that is not finite gives status wrong. Of the sampler's criterion only the width counts: an
 /// interval of the median iteration wider than that gives status unstable. Throws ConfigError if

@@ -323,10 +323,34 @@ class Cli(ProgramTest):
         if not MPIEXEC:
             self.skipTest("this build has no MPI")
         data = self.make_data()
-        for schedule in ["sequential", "wait_free", "bucketed"]:
+        for schedule in ["sequential", "wait_free", "bucketed", "merged_greedy", "merged", "horovod",
+                         "reduce_scatter_overlap", "priority"]:
             (row,) = self.train(data, schedule + ".jsonl", 2, "--schedule", schedule, "--ranks", 2)
             self.assertEqual(row["axes"]["ranks"], "2")
             self.assertEqual(len(row["series"]["t_iter"]["samples"]), 2)
+
+    def test_settings_of_another_schedule_are_refused(self):
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", 4]
+        train = ["bench", "e2e", "--backend", BACKEND, "--network", self.network, "--data", self.folder]
+        for options, words in [
+            (["--cycle", "1 ms"], "--schedule horovod"),
+            (["--schedule", "horovod", "--cycle", "1"], "--cycle"),
+            (["--schedule", "horovod", "--partition", "1 MB"], "--schedule priority"),
+            (["--servers", 2], "--synchronisation parameter_server"),
+            (["--schedule", "merged", "--synchronisation", "parameter_server"], "orders all-reduces"),
+        ]:
+            for command in (predict, train):
+                result = run(*command, *options)
+                self.assertEqual(result.returncode, 2, result.stderr)
+                self.assertIn(words, result.stderr)
+
+    def test_two_ranks_train_with_a_parameter_server(self):
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        (row,) = self.train(self.make_data(), "server.jsonl", 2, "--synchronisation", "parameter_server",
+                            "--servers", 1, "--ranks", 2)
+        self.assertEqual(row["axes"]["synchronisation"], "parameter_server")
+        self.assertEqual(row["axes"]["servers"], "1")
 
     def test_training_is_bound_to_the_cores_asked_for(self):
         (row,) = self.train(self.make_data(), "bound.jsonl", 1 if MPIEXEC else 0, "--cores-per-rank", 1)

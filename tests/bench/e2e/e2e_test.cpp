@@ -48,8 +48,9 @@ testing::AssertionResult contains(const std::string& text, const std::string& pa
 
 TEST_F(E2e, KeepsEveryPhaseOfEveryIterationOfEveryRank) {
   for (const int ranks : {1, 2, 3}) {
-    for (const char* schedule : {"sequential", "wait_free", "bucketed"}) {
-      for (const Measurement& m : measure(ranks, {{"schedule", schedule}})) {
+    for (const Schedule schedule : all_schedules) {
+      const std::string by(schedule_name(schedule));
+      for (const Measurement& m : measure(ranks, {{"schedule", by}})) {
         EXPECT_TRUE(m.status == Status::ok || m.status == Status::unstable) << m.reason;
         for (const char* name : {"t_iter", "t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed",
                                  "t_comm_hidden", "t_u", "t_other", "t_load", "loss"}) {
@@ -73,6 +74,58 @@ TEST_F(E2e, GivesPhasesThatAddUpToTheIteration) {
       EXPECT_NEAR(sum, total, 0.01 * total);
     }
   }
+}
+
+TEST_F(E2e, TrainsTheSameUnderEverySchedule) {
+  const auto losses = measure(3).front().at("loss").samples;
+  for (const Schedule schedule : all_schedules) {
+    // Measured are the iterations after those in which a merged schedule learns: later ones.
+    if (is_merged(schedule)) continue;
+    const std::string name(schedule_name(schedule));
+    EXPECT_EQ(measure(3, {{"schedule", name}}).front().at("loss").samples, losses) << name;
+  }
+  const Measurement server =
+      measure(3, {{"synchronisation", "parameter_server"}, {"servers", "2"}}).front();
+  EXPECT_EQ(server.at("loss").samples, losses);
+}
+
+TEST_F(E2e, KeepsWhatAMergedScheduleChose) {
+  for (const Measurement& m : measure(2, {{"schedule", "merged"}})) {
+    const Series& sizes = m.at("message_size");
+    ASSERT_EQ(sizes.samples.size(), 2U);
+    EXPECT_EQ(sizes.samples[0], sizes.samples[1]);
+    double bytes = 0;
+    for (const double size : sizes.samples[0]) bytes += size;
+    // conv: 4 filters of 27 and 4 biases; fc: 3 of 196 and 3 biases, in whatever layout.
+    EXPECT_GE(bytes, 4.0 * (4 * 28 + 3 * 197));
+    EXPECT_GE(m.at("message_startup").samples[0].at(0), 0);
+    EXPECT_GE(m.at("message_time_per_byte").samples[0].at(0), 0);
+  }
+  EXPECT_FALSE(measure(2).front().series.contains("message_size"));
+}
+
+TEST_F(E2e, TellsSchedulesApartByWhatTunesThem) {
+  auto group = backend::local_group(2);
+  const auto axes_of = [&](const std::map<std::string, std::string>& more) {
+    auto values = setting_.values(more);
+    values["data"] = "x";
+    Context context = context_for(e2e, values, *group.front());
+    return e2e.cells(context).at(0).axes;
+  };
+  const auto plain = axes_of({});
+  for (const char* name : {"cycle", "fusion_threshold", "partition", "credit", "servers"}) {
+    EXPECT_FALSE(plain.contains(name)) << name;
+  }
+  EXPECT_FALSE(plain.contains("synchronisation"));
+  const auto horovod = axes_of({{"schedule", "horovod"}, {"cycle", "2 ms"}});
+  EXPECT_EQ(horovod.at("cycle"), "0.002 s");
+  EXPECT_EQ(horovod.at("fusion_threshold"), "134217728 B");
+  EXPECT_EQ(axes_of({{"schedule", "priority"}}).at("partition"), "4096000 B");
+  EXPECT_EQ(axes_of({{"synchronisation", "parameter_server"}}).at("servers"), "2");
+  EXPECT_TRUE(contains(refused({{"cycle", "2 ms"}}), "--cycle changes nothing here"));
+  EXPECT_TRUE(contains(refused({{"servers", "1"}}), "--servers changes nothing here"));
+  EXPECT_TRUE(contains(
+      refused({{"schedule", "merged"}, {"synchronisation", "parameter_server"}}, 2), "merged"));
 }
 
 TEST_F(E2e, GivesEveryRankTheSameSamples) {
