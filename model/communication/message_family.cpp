@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <tuple>
 
 #include "core/collective/algorithm.hpp"
@@ -93,12 +94,27 @@ MessageFamily family_of(Axes axes, const Group& rows, const std::string& measure
   return family;
 }
 
+/// What scripts/cluster says of the links, each kind once: "links of 1Gb/s by tc tbf with bursts of
+/// 50000 bytes", however many hosts there were, so that these are one cluster with more or fewer.
+std::string links_of(const std::string& cluster) {
+  std::istringstream words(cluster.substr(std::min(cluster.find("links of"), cluster.size())));
+  std::string links;
+  std::string last;
+  for (std::string word; words >> word;) {
+    if (word.ends_with(',')) word.pop_back();
+    if (word == last) continue;
+    links += (links.empty() ? "" : " ") + word;
+    last = word;
+  }
+  return links.empty() ? cluster : links;
+}
+
 /// Where rows of a file were measured.
 std::string place_of(const ResultFile& file) {
   const Environment& environment = file.header.environment;
   std::string place = fmt::format("{}, host {}", environment.cpu, environment.host_hash);
   const auto cluster = environment.variables.find("DLSCALE_CLUSTER");
-  return cluster == environment.variables.end() ? place : place + ", " + cluster->second;
+  return cluster == environment.variables.end() ? place : place + ", " + links_of(cluster->second);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ bool is_modelled(std::string_view name);
 /// over. Throws ConfigError that names file and key for a row that cannot be read.
 std::vector<MessageFamily> message_families(const Group& rows, const std::string& measured_on);
 
-/// The same of whole result files; those of different processors, hosts or clusters
+/// The same of whole result files; those of different processors, hosts or links
 /// (DLSCALE_CLUSTER in their environment) are different families.
 std::vector<MessageFamily> message_families(std::span<const ResultFile> results);
 

@@ -234,7 +234,7 @@ class Cli(ProgramTest):
         for family in validation["families"]:
             self.assertIsNone(family["ranks"])  # all were measured on 2 ranks
             self.assertLessEqual(family["sizes"]["median_abs"], family["sizes"]["line_median_abs"])
-        other = run("validate-comm", results[0].parent / "io-1.jsonl")
+        other = run("validate-comm", results[0].parent / "io-1-1.jsonl")
         self.assertEqual(other.returncode, 2, other.stdout)
         self.assertIn("bench comm", other.stderr)
 

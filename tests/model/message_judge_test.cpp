@@ -155,11 +155,19 @@ TEST(MessageFamilies, KeepApartWhatDiffersInMoreThanSizeAndRanks) {
                                           "broadcast, sleep"}));
 }
 
-TEST(MessageFamilies, KeepClustersApart) {
+TEST(MessageFamilies, KeepLinksApartButNotNumbersOfHosts) {
   ResultFile slow = file("slow.jsonl", {message_row("all_reduce", 2, 1, 64, 1e-6)});
   ResultFile fast = file("fast.jsonl", {message_row("all_reduce", 2, 1, 64, 1e-6)});
-  slow.header.environment.variables["DLSCALE_CLUSTER"] = "2 hosts, 1Gb/s";
-  fast.header.environment.variables["DLSCALE_CLUSTER"] = "2 hosts, 10Gb/s";
+  ResultFile more = file("more.jsonl", {message_row("all_reduce", 3, 1, 64, 1e-6)});
+  const auto hosts = [](const std::string& cores, const std::string& rates) {
+    return "hosts on one machine with cores " + cores + ", links of " + rates +
+           " by tc tbf with bursts of 50000, 50000 bytes";
+  };
+  slow.header.environment.variables["DLSCALE_CLUSTER"] = "2 " + hosts("0 | 1", "1Gb/s, 1Gb/s");
+  more.header.environment.variables["DLSCALE_CLUSTER"] =
+      "3 " + hosts("0 | 1 | 0", "1Gb/s, 1Gb/s, 1Gb/s");
+  fast.header.environment.variables["DLSCALE_CLUSTER"] = "2 " + hosts("0 | 1", "10Gb/s, 10Gb/s");
+  EXPECT_EQ(message_families(std::vector{slow, more}).size(), 1U);
   EXPECT_EQ(message_families(std::vector{slow, fast}).size(), 2U);
   EXPECT_EQ(message_families(std::vector{slow, slow}).size(), 1U);
 }
