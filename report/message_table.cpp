@@ -115,8 +115,7 @@ Table errors_table(const MessageJudgement& judgement, const MessageLimits& limit
   }
   table.notes = {
       fmt::format("limits: median {}, 90 % within {}", percent(limits.median), percent(limits.p90)),
-      "fitted: to the sizes that a hash of their octave chose; the others, and all sizes on more "
-      "ranks, were not seen",
+      "fitted: the sizes that a hash of their octave chose; others, and more ranks, were not seen",
       "bias: median of (predicted − measured) / measured; median, 90 %: of its absolute value",
       "line: one α + β m through the fitted sizes of the same, or of the nearest, number of ranks",
       "sizes extrapolated: below or above all sizes fitted"};

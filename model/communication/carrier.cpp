@@ -12,7 +12,6 @@ namespace {
 using collective::Algorithm;
 using collective::Collective;
 using collective::Link;
-using collective::Links;
 
 constexpr Bytes element(4);  // of the gradients that libraries are asked to add
 

@@ -131,12 +131,12 @@ std::string MessageFamily::name() const {
   if (algorithm != "library") text += fmt::format(" by {}", algorithm);
   if (segments > 1) text += fmt::format(" in {} segments", segments);
   if (!waiting.empty()) text += fmt::format(", {}", waiting);
-  for (const auto& [axis, value] : axes) {
+  for (const auto& own : axes) {
     const bool usual = std::ranges::any_of(message_axes, [&](const MessageAxis& known) {
-      return known.name == axis && known.in_training == value;
+      return known.name == own.first && known.in_training == own.second;
     });
-    if (!usual && !(axis == "cache" && value == "cold")) {
-      text += fmt::format(", {} {}", axis, value);
+    if (!usual && !(own.first == "cache" && own.second == "cold")) {
+      text += fmt::format(", {} {}", own.first, own.second);
     }
   }
   return text;

@@ -204,8 +204,10 @@ std::string option(const SuiteStep& step, std::string_view name) {
   return *(place + 1);
 }
 
-bool has_threads(const bench::Benchmark& benchmark) {
-  return std::ranges::any_of(benchmark.axes,
+/// Computes with threads, not only where it is asked for what is computed beside messages.
+bool computes(const bench::Benchmark& benchmark) {
+  return benchmark.rows != bench::Benchmark::Rows::messages &&
+         std::ranges::any_of(benchmark.axes,
                              [](const bench::Axis& axis) { return axis.name == "threads"; });
 }
 
@@ -218,7 +220,7 @@ TEST(Suites, PredictWithTheThreadsAndCoresThatWereMeasured) {
     const auto* benchmark = predicts ? nullptr : family<bench::Benchmark>().find(step.words.at(1));
     ASSERT_TRUE(predicts || benchmark != nullptr) << step.name;
     EXPECT_EQ(option(step, "--cores-per-rank"), "4") << step.name;
-    if (predicts || has_threads(*benchmark)) {
+    if (predicts || computes(*benchmark)) {
       EXPECT_EQ(option(step, "--threads"), "3") << step.name;
     }
   }
