@@ -6,11 +6,11 @@
 
 #include "core/error.hpp"
 #include "core/parse_word.hpp"
+#include "core/quantity_text.hpp"
 
 namespace dlscale {
 namespace {
 
-constexpr std::array all_schedules{Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
 constexpr std::array all_input_copies{InputCopy::on_path, InputCopy::ahead};
 constexpr std::array all_normalisations{Normalisation::host, Normalisation::device};
 constexpr std::array all_launches{Launch::eager, Launch::graph};
@@ -19,6 +19,42 @@ void check_range(std::string_view field, int value, int most) {
   if (value >= 1 && value <= most) return;
   throw ConfigError(
       fmt::format("{} is {}. Write a whole number from 1 to {}.", field, value, most));
+}
+
+void check_settings(const ScheduleSettings& settings) {
+  if (!(settings.cycle > Seconds() && settings.cycle <= Seconds(10))) {
+    throw ConfigError(
+        fmt::format("cycle is {} (at most 10 s, and longer than nothing). Write, for "
+                    "example, \"1 ms\".",
+                    to_text(settings.cycle)));
+  }
+  if (settings.fusion_threshold < Bytes()) {
+    throw ConfigError(fmt::format("fusion_threshold is {}. Write 0 B or more.",
+                                  to_text(settings.fusion_threshold)));
+  }
+  if (settings.partition < 4_B) {
+    throw ConfigError(
+        fmt::format("partition is {} (less than one gradient element). Write 4 B or more.",
+                    to_text(settings.partition)));
+  }
+  check_range("credit", settings.credit, 1024);
+}
+
+void check_server(const Run& run) {
+  const int servers = run.settings.servers;
+  // One rank exchanges nothing, whoever owns the parameters.
+  if (servers < 0 || (run.ranks > 1 && servers > run.ranks)) {
+    throw ConfigError(
+        fmt::format("servers is {}, of {} ranks (a server is a rank that owns parameters). Write a "
+                    "number from 1 "
+                    "to the number of ranks.",
+                    servers, run.ranks));
+  }
+  if (run.synchronisation == Synchronisation::all_reduce || goes_with_server(run.schedule)) return;
+  throw ConfigError(fmt::format(
+      "schedule {} orders all-reduces, which a parameter server does not make. Take sequential, "
+      "wait_free or bucketed with it, or synchronise by all_reduce.",
+      schedule_name(run.schedule)));
 }
 
 }  // namespace
@@ -55,12 +91,36 @@ std::string_view schedule_name(Schedule schedule) {
       return "wait_free";
     case Schedule::bucketed:
       return "bucketed";
+    case Schedule::merged_greedy:
+      return "merged_greedy";
+    case Schedule::merged:
+      return "merged";
+    case Schedule::horovod:
+      return "horovod";
+    case Schedule::reduce_scatter_overlap:
+      return "reduce_scatter_overlap";
+    case Schedule::priority:
+      return "priority";
   }
   fail_expectation("schedule is a Schedule");
 }
 
 Schedule parse_schedule(std::string_view name) {
   return parse_word("schedule", name, all_schedules, schedule_name);
+}
+
+std::string_view synchronisation_name(Synchronisation synchronisation) {
+  switch (synchronisation) {
+    case Synchronisation::all_reduce:
+      return "all_reduce";
+    case Synchronisation::parameter_server:
+      return "parameter_server";
+  }
+  fail_expectation("synchronisation is a Synchronisation");
+}
+
+Synchronisation parse_synchronisation(std::string_view name) {
+  return parse_word("way to synchronise ranks", name, all_synchronisations, synchronisation_name);
 }
 
 std::string_view input_copy_name(InputCopy copy) {
@@ -105,6 +165,10 @@ Launch parse_launch(std::string_view name) {
   return parse_word("way to launch kernels", name, all_launches, launch_name);
 }
 
+int server_count(const Run& run) {
+  return run.settings.servers == 0 ? run.ranks : run.settings.servers;
+}
+
 void check(const Run& run) {
   if (run.network.empty()) {
     throw ConfigError("network is empty. Name a network, such as resnet50.");
@@ -119,6 +183,8 @@ void check(const Run& run) {
   check_range("compute_threads", run.compute_threads, 65'536);
   check_range("loader_threads", run.loader_threads, 65'536);
   check_range("prefetch", run.prefetch, 1024);
+  check_settings(run.settings);
+  check_server(run);
 }
 
 }  // namespace dlscale

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/units.hpp"
+
 namespace dlscale {
 
 /// Precision of activations and of weights in a kernel. Master weights and gradients stay f32; sums
@@ -27,9 +29,70 @@ enum class Schedule {
   sequential,  ///< all-reduce layer by layer after the whole backward pass
   wait_free,   ///< WFBP: a layer's gradient travels while earlier layers still compute
   bucketed,    ///< WFBP over buckets of 1 MiB, then 25 MiB
+  /// WFBP over groups of layers that are merged by the rule of MG-WFBP (core/merge.hpp).
+  merged_greedy,
+  merged,  ///< WFBP over the groups of layers whose last message ends earliest (core/merge.hpp)
+  /// Tensor fusion as in Horovod: at every wake-up of a cycle, what is ready on all ranks travels,
+  /// packed up to a threshold, one message after the other.
+  horovod,
+  /// As in DeAR: over the buckets of `bucketed`, reduce-scatters beside backward; their all-gathers
+  /// beside the next forward, first layers first, in which each layer waits for its own bucket.
+  reduce_scatter_overlap,
+  /// As in ByteScheduler: gradients cut into parts, of what is ready those of the first layers
+  /// first, beside backward and the next forward, in which each layer waits for its own parts.
+  priority,
 };
+inline constexpr std::array all_schedules{Schedule::sequential,
+                                          Schedule::wait_free,
+                                          Schedule::bucketed,
+                                          Schedule::merged_greedy,
+                                          Schedule::merged,
+                                          Schedule::horovod,
+                                          Schedule::reduce_scatter_overlap,
+                                          Schedule::priority};
 std::string_view schedule_name(Schedule schedule);
 Schedule parse_schedule(std::string_view name);  ///< throws ConfigError
+/// Whether messages still travel while the next iteration computes forward, in which each layer
+/// waits for its own and is updated then.
+constexpr bool overlaps_next_forward(Schedule schedule) {
+  return schedule == Schedule::reduce_scatter_overlap || schedule == Schedule::priority;
+}
+/// Whether layers are merged by what was measured of backward and of messages.
+constexpr bool is_merged(Schedule schedule) {
+  return schedule == Schedule::merged_greedy || schedule == Schedule::merged;
+}
+
+/// How the ranks come to the same parameters.
+enum class Synchronisation {
+  all_reduce,  ///< every rank gets the sum of all gradients and updates all parameters
+  /// Parameters are sharded over ranks that are servers, too. A message is reduced to the rank that
+  /// owns its parameters; once all are there, owners update theirs, and broadcast them.
+  parameter_server,
+};
+inline constexpr std::array all_synchronisations{Synchronisation::all_reduce,
+                                                 Synchronisation::parameter_server};
+/// Whether a schedule says how to reach a parameter server: the others order all-reduces.
+constexpr bool goes_with_server(Schedule schedule) {
+  return schedule == Schedule::sequential || schedule == Schedule::wait_free ||
+         schedule == Schedule::bucketed;
+}
+std::string_view synchronisation_name(Synchronisation synchronisation);
+Synchronisation parse_synchronisation(std::string_view name);  ///< throws ConfigError
+
+/// What some schedules can be tuned by; the others ignore it (core/schedule_settings.hpp).
+struct ScheduleSettings {
+  /// horovod: from one wake-up to the next, > 0, and the most that is packed into one message,
+  /// ≥ 0 (a larger gradient travels alone). [Horovod 0.21 operations.cc: 1 ms, 128 MiB]
+  Seconds cycle{1e-3};
+  Bytes fusion_threshold{128.0 * 1024 * 1024};
+  /// priority: the most of a part, ≥ 4 B [BytePS docs/env.md], and parts under way at once, ≥ 1
+  /// [as ByteScheduler's credit of four of its partitions].
+  Bytes partition{4'096'000};
+  int credit = 4;
+  /// parameter_server: ranks 0 … servers - 1 own parameters; 0: all ranks do.
+  int servers = 0;
+  bool operator==(const ScheduleSettings&) const = default;
+};
 
 /// When a batch that was read reaches the memory of the device.
 enum class InputCopy {
@@ -66,6 +129,8 @@ struct Run {
   int batch = 8;  ///< images per rank and iteration, ≥ 1
   DType dtype = DType::f32;
   Schedule schedule = Schedule::wait_free;
+  Synchronisation synchronisation = Synchronisation::all_reduce;
+  ScheduleSettings settings = {};
   int cores_per_rank = 1;   ///< processor cores the threads of a rank share; CPU devices
   int compute_threads = 1;  ///< threads of the compute device; CPU devices
   int loader_threads = 1;
@@ -77,7 +142,11 @@ struct Run {
   bool fuse_relu = false;  ///< ReLUs are part of the layers before them
 };
 
-/// Throws ConfigError naming the field, the value and what is allowed.
+/// The ranks that own parameters under Synchronisation::parameter_server.
+int server_count(const Run& run);
+
+/// Throws ConfigError naming the field, the value and what is allowed. A parameter server goes with
+/// the schedules sequential, wait_free and bucketed.
 void check(const Run& run);
 
 }  // namespace dlscale

@@ -162,8 +162,13 @@ std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule) 
   switch (schedule) {
     case Schedule::sequential:
     case Schedule::wait_free:
+    case Schedule::merged_greedy:
+    case Schedule::merged:
+    case Schedule::horovod:
+    case Schedule::priority:
       return by_layer;
     case Schedule::bucketed:
+    case Schedule::reduce_scatter_overlap:
       return fill_buckets(by_layer);
   }
   fail_expectation("schedule is a Schedule");

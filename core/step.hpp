@@ -61,9 +61,11 @@ struct Bucket {
   std::int64_t elements = 0;
 };
 
-/// How a schedule cuts the gradients into messages (MODEL 1.1, 2.3). sequential and wait_free: one
-/// message a layer with parameters. bucketed: a bucket is closed when its size reaches its limit,
-/// 1 MiB for the first, 25 MiB for the others, as PyTorch DDP does.
+/// How a schedule cuts the gradients into messages (MODEL 1.1, 2.3). bucketed and
+/// reduce_scatter_overlap: a bucket is closed when its size reaches its limit, 1 MiB for the first,
+/// 25 MiB for the others, as PyTorch DDP does. The others: one message a layer with parameters,
+/// which merged_greedy and merged (once they know their groups) and horovod put together
+/// (core/merge.hpp), and priority cuts into parts.
 std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule);
 
 /// The backward step after which the gradients of a bucket are complete, so that it may be sent: an

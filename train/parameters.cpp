@@ -126,11 +126,21 @@ std::span<float> Parameters::gradients() const {
   return {floats(gradients_), layout_.elements()};
 }
 
-std::span<float> Parameters::gradients(std::span<const LayerId> layers) const {
+Parameters::Range Parameters::range_of(std::span<const LayerId> layers) const {
   EXPECT(!layers.empty());
   const ParameterSlot& first = layout_.of(layers.front()).front();
   const ParameterSlot& last = layout_.of(layers.back()).back();
-  return gradients().subspan(first.offset, last.offset + last.elements - first.offset);
+  return {first.offset, last.offset + last.elements - first.offset};
+}
+
+std::span<float> Parameters::gradients(std::span<const LayerId> layers) const {
+  const Range range = range_of(layers);
+  return gradients().subspan(range.first, range.count);
+}
+
+std::span<float> Parameters::masters(std::span<const LayerId> layers) const {
+  const Range range = range_of(layers);
+  return masters().subspan(range.first, range.count);
 }
 
 void Parameters::initialise(std::uint64_t seed) {
@@ -143,13 +153,34 @@ void Parameters::initialise(std::uint64_t seed) {
 }
 
 void Parameters::masters_changed() {
-  device_->clear(gradients_.get(), layout_.elements() * sizeof(float));
-  update({.rate = 0, .momentum = 0, .weight_decay = 0, .gradient_scale = 0});
+  change_masters({0, layout_.elements()});
+}
+
+void Parameters::masters_changed(std::span<const LayerId> layers) {
+  change_masters(range_of(layers));
+}
+
+void Parameters::change_masters(Range range) {
+  device_->clear(gradients_.get() + range.first * sizeof(float), range.count * sizeof(float));
+  update({.rate = 0, .momentum = 0, .weight_decay = 0, .gradient_scale = 0}, range);
 }
 
 void Parameters::update(const backend::SgdStep& step) {
-  device_->update(step, layout_.elements(), floats(masters_), floats(gradients_), floats(momenta_),
-                  reinterpret_cast<std::uint16_t*>(low_.get()));
+  update(step, Range{0, layout_.elements()});
+}
+
+void Parameters::update(const backend::SgdStep& step, std::span<const LayerId> layers) {
+  update(step, range_of(layers));
+}
+
+/// What follows a tensor up to the next is zero and stays so. With it in, a part is of whole
+/// vectors like the whole, so that a device has no other code for its end, which may round
+/// otherwise.
+void Parameters::update(const backend::SgdStep& step, Range range) {
+  const std::size_t count = align_up(range.count, element_alignment);
+  auto* low = reinterpret_cast<std::uint16_t*>(low_.get());
+  device_->update(step, count, floats(masters_) + range.first, floats(gradients_) + range.first,
+                  floats(momenta_) + range.first, low == nullptr ? nullptr : low + range.first);
 }
 
 std::vector<float> Parameters::to_plain(const Tensor& tensor) const {

@@ -68,18 +68,33 @@ class Parameters {
   [[nodiscard]] std::span<float> gradients() const;
   /// From the first of `layers` to the last; they are neighbours in backward order.
   [[nodiscard]] std::span<float> gradients(std::span<const LayerId> layers) const;
+  /// Likewise.
+  [[nodiscard]] std::span<float> masters(std::span<const LayerId> layers) const;
 
   /// He-normal weights, scale 1, the rest 0; momenta 0.
   void initialise(std::uint64_t seed);
   void update(const backend::SgdStep& step);
+  /// Only of such layers. Each element becomes what an update of all would make of it.
+  void update(const backend::SgdStep& step, std::span<const LayerId> layers);
   /// After a change of masters(): brings the bf16 copies up to date. Clears momenta.
   void masters_changed();
+  /// The same after a change of masters(layers).
+  void masters_changed(std::span<const LayerId> layers);
 
   /// Values `tensor` of one of the layer's slots as plain f32, and back.
   [[nodiscard]] std::vector<float> to_plain(const backend::Tensor& tensor) const;
   void from_plain(std::span<const float> plain, const backend::Tensor& tensor) const;
 
  private:
+  /// In elements.
+  struct Range {
+    std::size_t first = 0;
+    std::size_t count = 0;
+  };
+  [[nodiscard]] Range range_of(std::span<const LayerId> layers) const;
+  void update(const backend::SgdStep& step, Range range);
+  void change_masters(Range range);
+
   ParameterLayout layout_;
   backend::ComputeDevice* device_;
   backend::Buffer masters_;

@@ -37,6 +37,14 @@ Instant Phases::start_of(std::string_view name) const {
   return when(*phase->start);
 }
 
+std::vector<Interval> Phases::intervals(std::string_view name) const {
+  std::vector<Interval> found;
+  for (const Phase& phase : phases_) {
+    if (phase.name == name) found.push_back({when(*phase.start), when(*phase.end)});
+  }
+  return found;
+}
+
 const std::shared_ptr<const backend::Mark>& Phases::last() const {
   return phases_.empty() ? start_ : phases_.back().end;
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/compute/compute.hpp"
-#include "train/exchange.hpp"
+#include "train/busy_time.hpp"
 
 namespace dlscale::train {
 
@@ -33,6 +33,8 @@ class Phases {
   [[nodiscard]] Instant when(const backend::Mark& mark) const;
   /// When the first phase of that name began.
   [[nodiscard]] Instant start_of(std::string_view name) const;
+  /// From when to when the phases of that name lasted, in order.
+  [[nodiscard]] std::vector<Interval> intervals(std::string_view name) const;
   [[nodiscard]] const std::shared_ptr<const backend::Mark>& last() const;
 
  private:

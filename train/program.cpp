@@ -324,12 +324,24 @@ void Program::update(const backend::SgdStep& step) {
   impl_->parameters->update(step);
 }
 
+void Program::update(const backend::SgdStep& step, const Bucket& bucket) {
+  impl_->parameters->update(step, bucket.layers);
+}
+
 std::span<float> Program::all_parameters() {
   return impl_->parameters->masters();
 }
 
 void Program::parameters_changed() {
   impl_->parameters->masters_changed();
+}
+
+std::span<float> Program::parameters(const Bucket& bucket) {
+  return impl_->parameters->masters(bucket.layers);
+}
+
+void Program::parameters_changed(const Bucket& bucket) {
+  impl_->parameters->masters_changed(bucket.layers);
 }
 
 std::string Program::parameter_layout() const {

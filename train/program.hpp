@@ -66,11 +66,16 @@ class Program {
   [[nodiscard]] std::span<float> gradients(const Bucket& bucket);
   [[nodiscard]] std::span<float> all_gradients();
   void update(const backend::SgdStep& step);
+  /// Only of the layers of a bucket.
+  void update(const backend::SgdStep& step, const Bucket& bucket);
   /// The f32 master values, in memory of the device; after writing to them call
   /// parameters_changed().
   [[nodiscard]] std::span<float> all_parameters();
   /// Hands changed master values to the operations. Clears gradients and momenta.
   void parameters_changed();
+  /// The same of a bucket alone: its master values, and what to call after writing to them.
+  [[nodiscard]] std::span<float> parameters(const Bucket& bucket);
+  void parameters_changed(const Bucket& bucket);
   /// Names the layout of every parameter. Gradients of two ranks may be added only if it is equal.
   [[nodiscard]] std::string parameter_layout() const;
   /// Parameter gradients or values of a layer in plain OIHW order, weights then bias (batch norm:

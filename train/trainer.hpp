@@ -3,14 +3,17 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
 #include "core/ids.hpp"
+#include "core/merge.hpp"
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "train/data.hpp"
+#include "train/merge_profile.hpp"
 #include "train/program.hpp"
 
 namespace dlscale::train {
@@ -28,11 +31,12 @@ struct IterationRecord {
   Seconds h2d;  ///< copy of the batch into device memory
   Seconds forward;
   Seconds backward;
-  Seconds exposed_comm;  ///< waiting for gradients after backward
+  Seconds exposed_comm;  ///< waiting for gradients or parameters
   Seconds update;
   Seconds other;        ///< the rest of total
   Seconds total;        ///< from the end of the last iteration to the end of this one
-  Seconds hidden_comm;  ///< communication that ran beside the other phases
+  Seconds hidden_comm;  ///< communication that ended since the last iteration and ran beside the
+                        ///< other phases, also of the iteration before
   Seconds load;         ///< what loader threads spent on this iteration's batch (beside the phases)
   double loss = 0;
 };
@@ -41,7 +45,7 @@ struct IterationRecord {
 struct Span {
   enum class Lane { compute, comm, loader, phase } lane;
   std::string name;  ///< layer name, the layers of a bucket, or the phase
-  std::string what;  ///< pass, "all_reduce", "decode", …
+  std::string what;  ///< pass, collective, "decode", …
   Seconds start;     ///< since the trainer was made
   Seconds duration;
   double bytes = 0;  ///< of a message
@@ -65,6 +69,10 @@ enum class Timing {
 
 struct TrainOptions {
   Schedule schedule = Schedule::wait_free;
+  Synchronisation synchronisation = Synchronisation::all_reduce;
+  ScheduleSettings settings = {};
+  /// Of a merged schedule: how to merge the gradients, instead of as the first iterations tell.
+  Groups groups = {};
   backend::SgdStep sgd;  ///< gradient_scale is set by the trainer
   backend::Waiting waiting = backend::Waiting::sleep;
   bool record_spans = false;  ///< needs Timing::phases
@@ -78,12 +86,16 @@ struct TrainOptions {
 /// Hands out decoded batches; each stays valid until the next is asked for.
 using BatchSource = std::function<const Batch&()>;
 
+/// Iterations before a schedule is as it will stay: those that a merged one watches, and the one in
+/// which the ranks agree on what they make of it. One rank, and groups that are given, need none.
+int settling_iterations(Schedule schedule, int ranks);
+
 /// Synchronous data-parallel SGD. Gradients travel on a communication thread with its own
-/// duplicate of the communicator (wait_free, bucketed), or on the training thread (sequential).
+/// duplicate of the communicator, or on the training thread (sequential).
 /// A layer's gradient is sent once it is complete: after backward_filter, of batch norm after
-/// backward_data. All schedules give the same gradients, bit for bit, where the library's
-/// all-reduce does. One rank exchanges nothing. What one rank throws the others learn of by its end
-/// only.
+/// backward_data. All schedules give the same gradients and parameters, bit for bit, where the
+/// library adds in the same order whatever the message and the collective. One rank exchanges
+/// nothing. What one rank throws the others learn of by its end only.
 class Trainer {
  public:
   /// Collective: all ranks start from the parameters of rank 0. Everything given must outlive the
@@ -101,13 +113,24 @@ class Trainer {
   /// communication thread met. A rank that fails still takes part in the exchange of the iteration,
   /// so that the others are not left waiting; telling them is up to the caller.
   IterationRecord iterate();
+  /// Where messages overlap the next forward, waits for those of the last iteration and updates the
+  /// parameters, as the next iteration would. Before anyone looks at gradients or parameters.
+  void settle();
   /// The mean over all ranks of the gradients of the last iteration, in plain order as
-  /// Program::plain_gradient().
+  /// Program::plain_gradient(). With a parameter server a rank knows only those of the layers it
+  /// owns.
   [[nodiscard]] std::vector<float> mean_gradient(LayerId layer) const;
   /// What was recorded since the last call, if TrainOptions say to.
   [[nodiscard]] std::vector<Span> take_spans();
-  /// The messages of each iteration since the last call that were posted in it and have travelled,
-  /// in the order in which they began, if TrainOptions say to record them.
+  /// Of a merged schedule on several ranks, once there is one that was not given: what the ranks
+  /// agreed on.
+  [[nodiscard]] const std::optional<MergePlan>& merge_plan() const;
+  /// Bytes of the messages of an iteration, in order. Of horovod the gradients that it packs, of
+  /// priority those that it cuts.
+  [[nodiscard]] std::vector<Bytes> message_sizes() const;
+  /// The messages that carried the gradients of each iteration since the last call, in the order in
+  /// which they began, if TrainOptions say to record them. Where messages overlap the next forward,
+  /// those of the last iteration are all there after settle() only.
   [[nodiscard]] std::vector<std::vector<SentMessage>> take_messages();
 
  private:

@@ -32,8 +32,11 @@ TEST(Run, NamesAreReadBack) {
   for (const DType dtype : all_dtypes) {
     EXPECT_EQ(parse_dtype(dtype_name(dtype)), dtype);
   }
-  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+  for (const Schedule schedule : all_schedules) {
     EXPECT_EQ(parse_schedule(schedule_name(schedule)), schedule);
+  }
+  for (const Synchronisation synchronisation : all_synchronisations) {
+    EXPECT_EQ(parse_synchronisation(synchronisation_name(synchronisation)), synchronisation);
   }
   expect_contains(config_error([] { (void)parse_schedule("waitfree"); }),
                   "Did you mean \"wait_free\"?");

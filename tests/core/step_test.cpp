@@ -99,7 +99,7 @@ TEST_P(ConfiguredNetwork, EveryGradientIsThereBeforeItIsRead) {
 
 TEST_P(ConfiguredNetwork, BucketsHoldEveryParameterOnceInBackwardOrder) {
   const Network network = load_network(GetParam());
-  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+  for (const Schedule schedule : all_schedules) {
     std::int64_t elements = 0;
     std::size_t last = network.layers().size();
     for (const Bucket& bucket : gradient_buckets(network, schedule)) {

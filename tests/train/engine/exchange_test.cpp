@@ -28,6 +28,7 @@ TEST(GradientExchange, AddsUpEveryBucketOverTheRanks) {
         ASSERT_EQ(transfers.size(), 2U);
         EXPECT_EQ(transfers[0].bucket, 0U);
         EXPECT_EQ(transfers[1].bucket, 1U);
+        EXPECT_LE(transfers[0].posted, transfers[0].start);
         EXPECT_LE(transfers[0].start, transfers[0].end);
         EXPECT_LE(transfers[0].end, transfers[1].start);
         const float sum = 0.5F * static_cast<float>(ranks * (ranks + 1));

@@ -11,7 +11,7 @@
 namespace dlscale::train {
 
 /// One rank of two that never talks to the other; all-reduce number `fails_at` (from 0), counted
-/// over all duplicates, fails as a library would.
+/// over all duplicates, fails as a library would, and every collective that is prepared.
 class FailingCommunicator : public backend::Communicator {
  public:
   explicit FailingCommunicator(int fails_at)
@@ -30,6 +30,10 @@ class FailingCommunicator : public backend::Communicator {
   void all_reduce(std::span<double>, backend::Reduction) override {}
   void broadcast(std::span<std::byte>, Rank) override {}
   void all_gather(std::span<const std::byte>, std::span<std::byte>) override {}
+  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(const backend::CollectiveCall&,
+                                                                     backend::Mode) override {
+    throw LibraryError("a collective failed on rank 0 with code 5.");
+  }
   void barrier() override {}
   void meet(backend::Waiting) override {}
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override {

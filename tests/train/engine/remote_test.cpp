@@ -44,6 +44,7 @@ Trained train_on(Make make, const Network& network, int ranks, const TrainOption
     std::vector<double> losses;
     losses.reserve(4);
     for (int i = 0; i < 4; ++i) losses.push_back(worker.trainer->iterate().loss);
+    worker.trainer->settle();
     if (communicator.rank() == 0) {
       trained = {worker.mean_gradients(), parameters_of(worker.program), losses};
     }
@@ -54,7 +55,7 @@ Trained train_on(Make make, const Network& network, int ranks, const TrainOption
 TEST(TrainingOnARemoteDevice, ComputesWhatTheHostDoes) {
   for (const Network& network : {chain_network(), branched_network()}) {
     for (const int ranks : {1, 3}) {
-      for (const Schedule schedule : schedules) {
+      for (const Schedule schedule : all_schedules) {
         const Trained expected = train_on(make_reference, network, ranks, with(schedule));
         const Trained there = train_on(backend::make_remote_device, network, ranks, with(schedule));
         EXPECT_EQ(there.losses, expected.losses) << ranks << schedule_name(schedule);
@@ -118,10 +119,24 @@ TEST(TrainingOnARemoteDevice, ReplaysWhatItRecorded) {
   }
 }
 
+TEST(TrainingOnARemoteDevice, ComesToTheSameParametersByWayOfAServer) {
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+    TrainOptions options = with(schedule);
+    const Trained expected = train_on(make_reference, chain_network(), 3, options);
+    options.synchronisation = Synchronisation::parameter_server;
+    options.settings.servers = 1;  // rank 0, which knows all gradients
+    const Trained there = train_on(backend::make_remote_device, chain_network(), 3, options);
+    EXPECT_EQ(there.losses, expected.losses) << schedule_name(schedule);
+    EXPECT_EQ(there.parameters, expected.parameters) << schedule_name(schedule);
+    EXPECT_EQ(there.gradients, expected.gradients) << schedule_name(schedule);
+  }
+}
+
 /// Why a network is not trained by graphs; empty if it is.
-std::string graph_refusal(const Network& network, Make make, bool spans = false) {
+std::string graph_refusal(const Network& network, Make make, bool spans = false,
+                          Schedule schedule = Schedule::wait_free) {
   const auto alone = backend::local_group(1);
-  TrainOptions options;
+  TrainOptions options = with(schedule);
   options.launch = Launch::graph;
   options.record_spans = spans;
   try {
@@ -137,6 +152,8 @@ TEST(TrainingOnARemoteDevice, RefusesGraphsOfWhatTheyCannotHold) {
   EXPECT_EQ(graph_refusal(chain_network(), far), "");
   EXPECT_EQ(graph_refusal(branched_network(), far), "");
   EXPECT_NE(graph_refusal(chain_network(), far, true).find("--trace"), std::string::npos);
+  EXPECT_NE(graph_refusal(chain_network(), far, false, Schedule::priority).find("under priority"),
+            std::string::npos);
   EXPECT_NE(graph_refusal(chain_network(), make_reference).find("computes on the host"),
             std::string::npos);
 }

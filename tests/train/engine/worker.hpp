@@ -10,8 +10,10 @@
 
 namespace dlscale::train {
 
+/// Those after whose iterations gradients and parameters are complete.
 inline constexpr std::array schedules{Schedule::sequential, Schedule::wait_free,
-                                      Schedule::bucketed};
+                                      Schedule::bucketed,   Schedule::merged_greedy,
+                                      Schedule::merged,     Schedule::horovod};
 using Gradients = std::vector<std::vector<float>>;
 
 /// What one rank of a training run is made of.
@@ -28,6 +30,7 @@ class Worker {
         program, communicator, [this]() -> const Batch& { return data.next(); }, options);
   }
   Gradients mean_gradients() {
+    trainer->settle();
     Gradients gradients;
     for (const Layer& layer : program.network().layers()) {
       if (layer.parameter_count() > 0) gradients.push_back(trainer->mean_gradient(layer.id));

@@ -1,0 +1,137 @@
+#include "core/schedule_settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "tests/core/support.hpp"
+
+namespace dlscale {
+namespace {
+
+using test::config_error;
+using test::expect_contains;
+
+dlscale::Run run_by(Schedule schedule,
+                    Synchronisation synchronisation = Synchronisation::all_reduce) {
+  dlscale::Run run;
+  run.network = "resnet50";
+  run.ranks = 4;
+  run.schedule = schedule;
+  run.synchronisation = synchronisation;
+  return run;
+}
+
+dlscale::Run applied(const ScheduleOptions& options, const std::vector<Schedule>& schedules) {
+  dlscale::Run run = run_by(schedules.front());
+  apply(options, schedules, run);
+  check(run);
+  return run;
+}
+
+TEST(ScheduleSettings, AreReadWithTheirUnits) {
+  ScheduleOptions options;
+  options.cycle = "5 ms";
+  options.fusion_threshold = "64 MiB";
+  const ScheduleSettings settings = applied(options, {Schedule::horovod}).settings;
+  EXPECT_EQ(settings.cycle, 5.0_ms);
+  EXPECT_EQ(settings.fusion_threshold, 64_MiB);
+  ScheduleOptions parts;
+  parts.partition = "1 MB";
+  parts.credit = "2";
+  const ScheduleSettings cut = applied(parts, {Schedule::wait_free, Schedule::priority}).settings;
+  EXPECT_EQ(cut.partition, Bytes(1e6));
+  EXPECT_EQ(cut.credit, 2);
+  ScheduleOptions server;
+  server.synchronisation = "parameter_server";
+  server.servers = "3";
+  EXPECT_EQ(server_count(applied(server, {Schedule::bucketed})), 3);
+  server.servers = "all";
+  EXPECT_EQ(server_count(applied(server, {Schedule::bucketed})), 4);
+}
+
+TEST(ScheduleSettings, AreRefusedWhereTheyChangeNothing) {
+  const auto refusal = [](std::string ScheduleOptions::*option, const char* value,
+                          Schedule schedule) {
+    ScheduleOptions options;
+    options.*option = value;
+    return config_error([&] { (void)applied(options, {schedule}); });
+  };
+  expect_contains(refusal(&ScheduleOptions::cycle, "1 ms", Schedule::wait_free),
+                  "--cycle changes nothing here: it is a setting of --schedule horovod");
+  expect_contains(refusal(&ScheduleOptions::fusion_threshold, "1 B", Schedule::bucketed),
+                  "--fusion-threshold changes nothing");
+  expect_contains(refusal(&ScheduleOptions::partition, "1 MB", Schedule::horovod),
+                  "--schedule priority");
+  expect_contains(refusal(&ScheduleOptions::credit, "1", Schedule::merged), "--schedule priority");
+  expect_contains(refusal(&ScheduleOptions::servers, "1", Schedule::wait_free),
+                  "--synchronisation parameter_server");
+}
+
+TEST(ScheduleSettings, OutOfRangeOrWithoutUnitAreRefused) {
+  const auto refusal = [](std::string ScheduleOptions::*option, const char* value) {
+    ScheduleOptions options;
+    const bool server = option == &ScheduleOptions::servers;
+    if (server) options.synchronisation = "parameter_server";
+    options.*option = value;
+    const std::vector<Schedule> schedules =
+        server ? std::vector{Schedule::wait_free}
+               : std::vector{Schedule::horovod, Schedule::priority};
+    return config_error([&] { (void)applied(options, schedules); });
+  };
+  expect_contains(refusal(&ScheduleOptions::cycle, "1"), "--cycle");
+  expect_contains(refusal(&ScheduleOptions::cycle, "11 s"), "cycle is 11");
+  expect_contains(refusal(&ScheduleOptions::partition, "3 B"), "Write 4 B or more");
+  expect_contains(refusal(&ScheduleOptions::credit, "0"), "--credit is \"0\"");
+  expect_contains(refusal(&ScheduleOptions::credit, "2000"), "credit is 2000");
+  expect_contains(refusal(&ScheduleOptions::servers, "5"), "servers is 5, of 4 ranks");
+  expect_contains(refusal(&ScheduleOptions::servers, "two"), "--servers is \"two\"");
+  expect_contains(refusal(&ScheduleOptions::synchronisation, "server"), "parameter_server");
+}
+
+TEST(ScheduleSettings, RefuseAParameterServerForSchedulesOfAllReduces) {
+  for (const Schedule schedule : all_schedules) {
+    const auto check_it = [&] { check(run_by(schedule, Synchronisation::parameter_server)); };
+    if (goes_with_server(schedule)) {
+      EXPECT_NO_THROW(check_it());
+    } else {
+      expect_contains(config_error(check_it), "sequential, wait_free or bucketed");
+    }
+  }
+}
+
+TEST(ScheduleAxes, LeaveTheKeysOfOtherSchedulesAsTheyWere) {
+  for (const Schedule schedule : all_schedules) {
+    const auto axes = schedule_axes(run_by(schedule));
+    EXPECT_EQ(axes.at("schedule"), schedule_name(schedule));
+    const bool tuned = schedule == Schedule::horovod || schedule == Schedule::priority;
+    EXPECT_EQ(axes.size(), tuned ? 3U : 1U) << schedule_name(schedule);
+    for (const auto& [name, value] : axes) {
+      EXPECT_EQ(std::count(schedule_axis_names.begin(), schedule_axis_names.end(), name), 1);
+    }
+  }
+}
+
+TEST(ScheduleAxes, AreReadBack) {
+  dlscale::Run horovod = run_by(Schedule::horovod);
+  horovod.settings.cycle = Seconds(0.0123456789);
+  horovod.settings.fusion_threshold = Bytes(123456789);
+  dlscale::Run priority = run_by(Schedule::priority);
+  priority.settings.partition = Bytes(4096);
+  priority.settings.credit = 7;
+  dlscale::Run server = run_by(Schedule::bucketed, Synchronisation::parameter_server);
+  server.settings.servers = 2;
+  for (const dlscale::Run& run : {horovod, priority, server, run_by(Schedule::wait_free)}) {
+    dlscale::Run read = run_by(Schedule::sequential);
+    read_schedule_axes(schedule_axes(run), read);
+    EXPECT_EQ(read.schedule, run.schedule);
+    EXPECT_EQ(read.synchronisation, run.synchronisation);
+    EXPECT_EQ(read.settings, run.settings) << schedule_name(run.schedule);
+  }
+  EXPECT_EQ(schedule_axes(horovod).at("fusion_threshold"), "123456789 B");
+}
+
+}  // namespace
+}  // namespace dlscale

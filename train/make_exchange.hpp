@@ -1,0 +1,24 @@
+#pragma once
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "train/exchange.hpp"
+#include "train/messages.hpp"
+#include "train/program.hpp"
+#include "train/trainer.hpp"
+
+namespace dlscale::train {
+
+/// By message: the rank that owns its parameters; empty without a parameter server.
+std::vector<Rank> owners_of(Program& program, std::span<const Message> messages,
+                            const TrainOptions& options, int ranks);
+
+/// What exchanges the gradients of a program as the options say, on a duplicate of the
+/// communicator. Collective. Not for the schedule sequential, which has none.
+std::unique_ptr<Exchange> make_exchange(Program& program, backend::Communicator& communicator,
+                                        std::span<const Message> messages,
+                                        const TrainOptions& options);
+
+}  // namespace dlscale::train

@@ -1,0 +1,103 @@
+#include "train/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "core/error.hpp"
+#include "train/random.hpp"
+
+namespace dlscale::train {
+namespace {
+
+std::string name_of_layers(const Network& network, const Bucket& bucket) {
+  const std::string& first = network.layer(bucket.layers.front()).name;
+  if (bucket.layers.size() == 1) return first;
+  return fmt::format("{} … {} ({} layers)", first, network.layer(bucket.layers.back()).name,
+                     bucket.layers.size());
+}
+
+/// A number that is equal on all ranks if they may train together; below 2^53, so that it is exact
+/// as a double. How long a cycle is each rank may decide for itself.
+double fingerprint(const Program& program, std::size_t messages, const TrainOptions& options) {
+  const ScheduleSettings& settings = options.settings;
+  std::uint64_t hash = mix(messages, static_cast<std::uint64_t>(options.schedule));
+  hash = mix(hash, static_cast<std::uint64_t>(options.synchronisation));
+  hash = mix(hash, std::bit_cast<std::uint64_t>(settings.fusion_threshold.si()));
+  hash = mix(hash, std::bit_cast<std::uint64_t>(settings.partition.si()));
+  hash = mix(hash, static_cast<std::uint64_t>(settings.credit));
+  hash = mix(hash, static_cast<std::uint64_t>(settings.servers));
+  for (const std::size_t group : options.groups) hash = mix(hash, group);
+  for (const char letter : program.parameter_layout()) {
+    hash = mix(hash, static_cast<unsigned char>(letter));
+  }
+  return static_cast<double>(hash >> 11U);
+}
+
+}  // namespace
+
+std::vector<Message> plan_messages(const Program& program, std::vector<Bucket> buckets) {
+  std::vector<Message> messages;
+  for (Bucket& bucket : buckets) {
+    std::string name = name_of_layers(program.network(), bucket);
+    const std::size_t last = ready_after(program.network(), program.backward_steps(), bucket);
+    messages.push_back({std::move(bucket), std::move(name), last});
+  }
+  EXPECT(std::ranges::is_sorted(messages, {}, &Message::ready_after));
+  return messages;
+}
+
+std::string name_of(std::span<const Message> messages) {
+  EXPECT(!messages.empty());
+  if (messages.size() == 1) return messages.front().name;
+  return fmt::format("{} … {} ({} messages)", messages.front().name, messages.back().name,
+                     messages.size());
+}
+
+std::vector<Bytes> sizes_of(Program& program, std::span<const Message> messages) {
+  std::vector<Bytes> sizes;
+  for (const Message& message : messages) {
+    const std::size_t bytes = program.gradients(message.bucket).size_bytes();
+    sizes.emplace_back(static_cast<double>(bytes));
+  }
+  return sizes;
+}
+
+void check_agreement(backend::Communicator& communicator, const Program& program,
+                     std::span<const Message> messages, const TrainOptions& options) {
+  const double mine = fingerprint(program, messages.size(), options);
+  std::array<double, 2> extremes{mine, -mine};
+  communicator.all_reduce(std::span<double>(extremes), backend::Reduction::max);
+  if (extremes[0] == -extremes[1]) return;
+  throw ConfigError(
+      "the ranks hold different parameters or hold them in different layouts (their gradients "
+      "cannot be added). Give all ranks the same network, schedule, library and kind of "
+      "processor.");
+}
+
+void check_launch(const Program& program, const TrainOptions& options) {
+  if (options.launch == Launch::eager) return;
+  if (!program.device().own_memory()) {
+    throw ConfigError(fmt::format(
+        "{} computes on the host, where no kernel is launched that a graph could hold. Train with "
+        "--launch eager.",
+        program.device().name()));
+  }
+  if (options.record_spans) {
+    throw ConfigError(
+        "a graph runs as a whole, so a trace would hold no layers. Leave out --trace, or train "
+        "with --launch eager.");
+  }
+  if (overlaps_next_forward(options.schedule)) {
+    throw ConfigError(fmt::format(
+        "a graph runs forward as a whole, but under {} each layer waits for its own gradients. "
+        "Train with --launch eager.",
+        schedule_name(options.schedule)));
+  }
+}
+
+}  // namespace dlscale::train

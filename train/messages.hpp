@@ -1,0 +1,38 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/comm/communicator.hpp"
+#include "core/merge.hpp"
+#include "core/step.hpp"
+#include "train/program.hpp"
+#include "train/trainer.hpp"
+
+namespace dlscale::train {
+
+/// A message and when it may leave.
+struct Message {
+  Bucket bucket;
+  std::string name;
+  std::size_t ready_after = 0;  ///< backward step
+};
+
+/// The messages of an iteration in the order in which backward completes them.
+std::vector<Message> plan_messages(const Program& program, std::vector<Bucket> buckets);
+
+/// "fc6", or of several layers "fc8 … fc6 (3 layers)".
+std::string name_of(std::span<const Message> messages);
+
+std::vector<Bytes> sizes_of(Program& program, std::span<const Message> messages);
+
+/// Throws ConfigError, on all ranks alike, unless they train the same parameters in the same
+/// layouts and messages by the same options. Collective.
+void check_agreement(backend::Communicator& communicator, const Program& program,
+                     std::span<const Message> messages, const TrainOptions& options);
+
+/// Throws ConfigError unless the device can launch what the options ask for.
+void check_launch(const Program& program, const TrainOptions& options);
+
+}  // namespace dlscale::train

@@ -1,0 +1,114 @@
+#pragma once
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/step.hpp"
+#include "train/exchange.hpp"
+#include "train/messages.hpp"
+#include "train/phases.hpp"
+#include "train/replay.hpp"
+#include "train/sent_messages.hpp"
+#include "train/staging.hpp"
+#include "train/timeline.hpp"
+#include "train/trainer.hpp"
+
+namespace dlscale::train {
+
+/// The phases of an iteration by name.
+inline constexpr std::string_view input_phase = "input";
+inline constexpr std::string_view forward_phase = "forward";
+inline constexpr std::string_view backward_phase = "backward";
+inline constexpr std::string_view gradients_phase = "wait for gradients";
+inline constexpr std::string_view update_phase = "update";
+inline constexpr std::string_view other_phase = "other";
+
+/// A step whose time on the device is known when the device is through with it.
+struct StepMarks {
+  Step step;
+  std::shared_ptr<const backend::Mark> start;
+  std::shared_ptr<const backend::Mark> end;
+};
+
+/// What a Trainer is made of. trainer.cpp has its iterations, trainer_exchange.cpp its exchange.
+struct Trainer::Impl {
+  Impl(Program& the_program, backend::Communicator& the_communicator, BatchSource source,
+       const TrainOptions& the_options);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void wait_for_staged() noexcept;
+  void start_together();
+  void plan(std::vector<Bucket> buckets);
+  void adopt_merge_plan();
+  IterationRecord iterate();
+  [[nodiscard]] std::uint64_t draw() const;
+  void run(Step step);
+  void run_forward();
+  void run_forward_by_layer();
+  void run_backward();
+  void run_update();
+  [[nodiscard]] bool is_deferred() const;
+  [[nodiscard]] bool knows_gradient(LayerId layer) const;
+  void settle(std::size_t message);
+  void settle();
+  /// Stretches: forward, update, then backward up to each message and to the end.
+  template <class Work>
+  void run_stretch(std::size_t stretch, const Work& work) {
+    if (replay) return replay->run(stretch, work);
+    work();
+  }
+  void post_next();
+  std::vector<Transfer> synchronise();
+  std::vector<Transfer> finish_exchange();
+  void keep_in_step();
+  std::vector<Transfer> exchange_now();
+  void hand_out_parameters(std::vector<Transfer>& transfers);
+  /// Runs a phase. It begins where the last one ended: there is no time between phases that are
+  /// timed.
+  template <class Work>
+  void phase(std::string_view name, const Work& work) {
+    work();
+    end_phase(name);
+  }
+  void end_phase(std::string_view name);
+  [[nodiscard]] IterationRecord make_record(const std::vector<Transfer>& transfers) const;
+  void record_spans(const std::vector<Transfer>& transfers);
+  void stage_next();
+  void take_staged();
+
+  Program* program;
+  backend::Communicator* communicator;
+  BatchSource next;
+  TrainOptions options;
+  std::vector<Message> messages;
+  std::vector<std::optional<std::size_t>> message_of;  ///< by layer
+  std::vector<Rank> owners;             ///< by message; none without a parameter server
+  std::optional<MergeProfile> profile;  ///< until there is a plan
+  std::optional<MergePlan> merge_plan;
+  Staging staging;  ///< of the training thread
+  Carry push;       ///< to the owner, by the training thread: of sequential with a parameter server
+  /// Where the device computes beside the host, each batch is fetched and sent while the iteration
+  /// before still computes.
+  bool copies_ahead = false;
+  Batch current;                       ///< its times; its images only until the next is asked for
+  std::optional<Batch> staged;         ///< the next, on its way to the device
+  std::exception_ptr staging_failure;  ///< why there is none
+  std::shared_ptr<const backend::Mark> input_used;  ///< the device has read the current batch
+  std::optional<Timeline> timeline;
+  std::uint64_t iteration = 0;
+  std::size_t posted = 0;              ///< messages of this iteration
+  Instant first_posted;                ///< the first of them; before it, when the iteration began
+  MessageLog sent;                     ///< if messages are recorded
+  std::vector<bool> unsettled;         ///< by message: that of the last iteration is not in yet
+  std::optional<Phases> phases;        ///< of this iteration; none before the first
+  std::vector<StepMarks> steps;        ///< of this iteration, if there is a timeline
+  std::optional<Replay> replay;        ///< with Launch::graph
+  std::unique_ptr<Exchange> exchange;  ///< last: its thread stops before what it uses goes
+};
+
+}  // namespace dlscale::train
