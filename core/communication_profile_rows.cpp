@@ -207,6 +207,7 @@ struct PartialRun {
         throw Problem{fmt::format("iteration {} is missing", profile.iterations.size())};
       }
       auto& iteration = profile.iterations.emplace_back();
+      iteration.reserve(messages.size());
       for (auto& [place, message] : messages) {
         if (place != iteration.size()) {
           throw Problem{

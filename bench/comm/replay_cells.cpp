@@ -37,9 +37,9 @@ Gaps parse_gaps(const std::string& text) {
   throw ConfigError(fmt::format("--gaps is \"{}\". Write recorded or none.", text));
 }
 
-std::string axis_or(const Axes& axes, const std::string& name, std::string otherwise) {
+std::string axis_or(const Axes& axes, const std::string& name, const std::string& otherwise) {
   const auto found = axes.find(name);
-  return found == axes.end() ? std::move(otherwise) : found->second;
+  return found == axes.end() ? otherwise : found->second;
 }
 
 /// As named, else as in the training.

@@ -25,7 +25,8 @@ ProfiledMessage message(std::int64_t bytes, double time) {
 }
 
 /// Two iterations on two ranks.
-CommunicationProfile profile(const std::string& schedule, std::vector<ProfiledMessage> messages) {
+CommunicationProfile profile(const std::string& schedule,
+                             const std::vector<ProfiledMessage>& messages) {
   CommunicationProfile made;
   made.axes = {{"network", "alexnet"}, {"batch", "32"}, {"ranks", "2"}, {"schedule", schedule}};
   made.library = "a library";

@@ -77,9 +77,11 @@ class ReplayTest : public testing::Test {
   }
 
   static std::string name_of(const Measurement& row) {
-    const std::string place = row.axes.contains("message") ? row.axes.at("message") : "none";
-    if (!row.axes.contains("bytes")) return place;
-    return place + " " + row.axes.at("collective") + " " + row.axes.at("bytes");
+    std::string place = row.axes.contains("message") ? row.axes.at("message") : "none";
+    if (row.axes.contains("bytes")) {
+      return place + " " + row.axes.at("collective") + " " + row.axes.at("bytes");
+    }
+    return place;
   }
 
   [[nodiscard]] std::string refused(const Values& more, int ranks = 2) const {

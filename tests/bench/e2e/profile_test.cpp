@@ -64,9 +64,9 @@ std::int64_t bytes_of(const CommunicationProfile& profile) {
 
 TEST_F(Profile, HoldsEveryMessageOfEveryMeasuredIteration) {
   // Of f32: tensors begin at multiples of 32 elements in what is sent.
-  constexpr std::int64_t convolution = 4 * (128 + 4);  // 4 × 27 weights, 4 biases
-  constexpr std::int64_t classifier = 4 * (608 + 3);   // 3 × 196 weights, 3 biases
-  constexpr std::int64_t both = 4 * 640 + convolution;
+  constexpr std::int64_t convolution = std::int64_t{4} * (128 + 4);  // 4 × 27 weights, 4 biases
+  constexpr std::int64_t classifier = std::int64_t{4} * (608 + 3);   // 3 × 196 weights, 3 biases
+  constexpr std::int64_t both = std::int64_t{4} * 640 + convolution;
   for (const int ranks : {2, 3}) {
     for (const auto& [schedule, messages, bytes] :
          {std::tuple{"sequential", 2U, classifier + convolution},
@@ -107,6 +107,7 @@ TEST_F(Profile, HoldsSeveralRunsOfOneCommand) {
   auto group = backend::local_group(2);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(group.size());
     for (auto& communicator : group) {
       threads.emplace_back([&] {
         Context context = context_for(e2e,

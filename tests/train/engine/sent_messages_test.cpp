@@ -85,8 +85,8 @@ std::size_t bytes_of(const std::vector<SentMessage>& messages) {
 TEST(Trainer, TellsWhatItSentInEachIteration) {
   const Network network = branched_network();
   const std::size_t gradients = sizeof(float) * static_cast<std::size_t>(network.parameter_count());
-  // Each tensor begins at a multiple of 128 B.
-  const std::size_t most = gradients + 2 * 128 * network.layers().size();
+  // Each tensor, of a layer two at most, begins at a multiple of 128 B.
+  const std::size_t most = gradients + std::size_t{256} * network.layers().size();
   for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
     for (const int ranks : {2, 3}) {
       const auto sent = sent_under(schedule, ranks, true);
