@@ -120,9 +120,8 @@ TEST(Trainer, TellsEveryMessageOfSchedulesThatOverlapTheNextForward) {
   const auto gathered = sent_under(Schedule::reduce_scatter_overlap, 3, true);
   ASSERT_EQ(gathered.size(), 3U);
   for (const auto& messages : gathered) EXPECT_EQ(messages.size(), 2 * buckets);
-  EXPECT_EQ(counts(gathered),
-            (std::map<std::string, std::size_t>{{"all_gather", 3 * buckets},
-                                                {"reduce_scatter", 3 * buckets}}));
+  EXPECT_EQ(counts(gathered), (std::map<std::string, std::size_t>{
+                                  {"all_gather", 3 * buckets}, {"reduce_scatter", 3 * buckets}}));
   const auto urgent = sent_under(Schedule::priority, 2, true);
   ASSERT_EQ(urgent.size(), 3U);
   for (const auto& messages : urgent) {
