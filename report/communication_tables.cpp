@@ -5,11 +5,13 @@
 #include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/communication_profile.hpp"
+#include "core/schedule_settings.hpp"
 #include "report/axes.hpp"
 #include "report/numbers.hpp"
 #include "report/sections.hpp"
@@ -119,8 +121,23 @@ Table runs_table(const Profiles& profiles) {
 /// What two runs must share to stand side by side.
 Axes without_schedule(const CommunicationProfile& profile) {
   Axes axes = profile.axes;
-  axes.erase("schedule");
+  for (const std::string_view name : schedule_axis_names) axes.erase(std::string(name));
   return axes;
+}
+
+/// The schedule, and how it was tuned where others have the same.
+std::string name_of(const Sent& sent, const std::vector<Sent>& others) {
+  const auto schedule_of = [](const Sent& each) {
+    return axis_or_empty(each.profile->axes, "schedule");
+  };
+  std::string name = schedule_of(sent);
+  if (std::ranges::count(others, name, schedule_of) < 2) return name;
+  for (const std::string_view axis : schedule_axis_names) {
+    const auto value = sent.profile->axes.find(std::string(axis));
+    if (axis == "schedule" || value == sent.profile->axes.end()) continue;
+    name += fmt::format(", {} {}", axis, value->second);
+  }
+  return name;
 }
 
 using Settings = std::map<Axes, std::vector<Sent>>;
@@ -158,7 +175,7 @@ Table side_by_side(const Axes& setting, const std::vector<Sent>& schedules) {
   table.columns = {{"collective", Align::left}, {"bytes", Align::left}};
   std::map<std::pair<std::string, int>, std::vector<Cell>> rows;
   for (const Sent& sent : schedules) {
-    const std::string name = axis_or_empty(sent.profile->axes, "schedule");
+    const std::string name = name_of(sent, schedules);
     for (const char* what : {"calls", "ms a call", "share"}) {
       table.columns.push_back({fmt::format("{}: {}", name, what)});
     }

@@ -25,11 +25,14 @@ std::vector<SentMessage> told_from(Instant began, std::vector<Transfer> transfer
 
 }  // namespace
 
-void MessageLog::add(Instant began, std::span<const Transfer> transfers) {
-  iterations_.push_back({began, {}});
+void MessageLog::begin(Instant began, Instant first_posted) {
+  iterations_.push_back({began, first_posted, {}});
+}
+
+void MessageLog::add(std::span<const Transfer> transfers) {
   for (const Transfer& transfer : transfers) {
     const auto after =
-        std::ranges::upper_bound(iterations_, transfer.posted, {}, &Iteration::began);
+        std::ranges::upper_bound(iterations_, transfer.start, {}, &Iteration::first_posted);
     if (after != iterations_.begin()) std::prev(after)->transfers.push_back(transfer);
   }
 }

@@ -10,15 +10,20 @@ namespace dlscale::train {
 /// What was sent in iterations that follow each other.
 class MessageLog {
  public:
-  /// An iteration that began at `began` and what travelled in it. What was posted in an earlier one
-  /// goes there; what was posted before the first of the log is left out.
-  void add(Instant began, std::span<const Transfer> transfers);
-  /// The messages of each iteration in the order in which they began; the log is empty afterwards.
+  /// An iteration that began at `began` and posted its first message at `first_posted`.
+  void begin(Instant began, Instant first_posted);
+  /// What travelled, once each, in any order. It belongs to the last iteration that had posted its
+  /// first message when it started: an iteration posts none before all of the one before have
+  /// arrived. What started before the first of the log is left out.
+  void add(std::span<const Transfer> transfers);
+  /// The messages of each iteration in the order in which they started; the log is empty
+  /// afterwards.
   std::vector<std::vector<SentMessage>> take();
 
  private:
   struct Iteration {
     Instant began;
+    Instant first_posted;
     std::vector<Transfer> transfers;
   };
   std::vector<Iteration> iterations_;

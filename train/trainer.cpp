@@ -81,6 +81,7 @@ IterationRecord Trainer::Impl::iterate() {
     start->wait();
     phases.emplace(start, steady_clock::now());
   }
+  first_posted = phases->began();
   if (profile && profile->is_complete()) adopt_merge_plan();
   double loss = 0;
   phase(other_phase, [] {});
@@ -112,7 +113,10 @@ IterationRecord Trainer::Impl::iterate() {
   IterationRecord record = make_record(transfers);
   record.loss = loss;
   if (timeline) record_spans(transfers);
-  if (options.record_messages) sent.add(phases->began(), transfers);
+  if (options.record_messages) {
+    sent.begin(phases->began(), first_posted);
+    sent.add(transfers);
+  }
   ++iteration;
   phases.emplace(end, when);
   return record;
@@ -295,12 +299,12 @@ int settling_iterations(Schedule schedule, int ranks) {
   return static_cast<int>(MergeProfile::iterations) + 1;
 }
 
-std::vector<Span> Trainer::take_spans() {
-  return impl_->timeline ? impl_->timeline->take() : std::vector<Span>{};
-}
-
 std::vector<std::vector<SentMessage>> Trainer::take_messages() {
   return impl_->sent.take();
+}
+
+std::vector<Span> Trainer::take_spans() {
+  return impl_->timeline ? impl_->timeline->take() : std::vector<Span>{};
 }
 
 }  // namespace dlscale::train

@@ -128,8 +128,9 @@ class Trainer {
   /// Bytes of the messages of an iteration, in order. Of horovod the gradients that it packs, of
   /// priority those that it cuts.
   [[nodiscard]] std::vector<Bytes> message_sizes() const;
-  /// The messages of each iteration since the last call that were posted in it and have travelled,
-  /// in the order in which they began, if TrainOptions say to record them.
+  /// The messages that carried the gradients of each iteration since the last call, in the order in
+  /// which they began, if TrainOptions say to record them. Where messages overlap the next forward,
+  /// those of the last iteration are all there after settle() only.
   [[nodiscard]] std::vector<std::vector<SentMessage>> take_messages();
 
  private:

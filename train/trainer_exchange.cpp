@@ -79,6 +79,7 @@ void Trainer::Impl::settle() {
   for (std::size_t message = 0; message < messages.size(); ++message) {
     if (unsettled[message]) settle(message);
   }
+  if (options.record_messages) sent.add(exchange->take());
   program->synchronize();
 }
 
@@ -97,6 +98,7 @@ void Trainer::Impl::run_update() {
 void Trainer::Impl::post_next() {
   const std::shared_ptr<const backend::Mark> ready = program->device().mark();
   if (profile) profile->add_ready(ready);
+  if (posted == 0) first_posted = steady_clock::now();
   exchange->post(posted, program->gradients(messages[posted].bucket), ready);
   if (++posted == messages.size()) exchange->close();
 }

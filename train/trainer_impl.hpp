@@ -102,10 +102,11 @@ struct Trainer::Impl {
   std::optional<Timeline> timeline;
   std::uint64_t iteration = 0;
   std::size_t posted = 0;              ///< messages of this iteration
+  Instant first_posted;                ///< the first of them; before it, when the iteration began
+  MessageLog sent;                     ///< if messages are recorded
   std::vector<bool> unsettled;         ///< by message: that of the last iteration is not in yet
   std::optional<Phases> phases;        ///< of this iteration; none before the first
   std::vector<StepMarks> steps;        ///< of this iteration, if there is a timeline
-  MessageLog sent;                     ///< if messages are recorded
   std::optional<Replay> replay;        ///< with Launch::graph
   std::unique_ptr<Exchange> exchange;  ///< last: its thread stops before what it uses goes
 };

@@ -182,6 +182,7 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
   }
   watch.stop();
   outcome.spans = trainer.take_spans();
+  if (settings.profile && outcome.ending.answer == JointEnd::Answer::right) trainer.settle();
   // What is still there of a run that ended within the warm-up, or of an iteration that failed, was
   // not measured.
   outcome.messages = trainer.take_messages();

@@ -81,6 +81,21 @@ TEST(CommunicationTables, PutSchedulesOfOneSettingSideBySide) {
   EXPECT_EQ(cell(sides, 1, "bucketed: ms a call"), "6.000");
 }
 
+TEST(CommunicationTables, TellRunsOfOneScheduleApartByItsSettings) {
+  std::vector<ResultFile> files = results();
+  for (const char* cycle : {"0.001 s", "0.005 s"}) {
+    CommunicationProfile packed = profile("horovod", {message(8192, 0.002)});
+    packed.axes["cycle"] = cycle;
+    for (Measurement& row : profile_rows(packed)) {
+      files.front().measurements.push_back(std::move(row));
+    }
+  }
+  const std::vector<Table> tables = communication_summary(files);
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(cell(tables[1], 1, "horovod, cycle 0.005 s: ms a call"), "2.000");
+  EXPECT_EQ(cell(tables[1], 0, "wait_free: calls"), "2");
+}
+
 TEST(CommunicationTables, HaveAllThatIsKnownOfEachRun) {
   const std::vector<Table> tables = communication_details(results());
   ASSERT_EQ(tables.size(), 2U);
