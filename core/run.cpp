@@ -7,6 +7,7 @@
 #include "core/error.hpp"
 #include "core/parse_word.hpp"
 #include "core/quantity_text.hpp"
+#include "core/schedule_settings.hpp"
 
 namespace dlscale {
 namespace {
@@ -185,6 +186,7 @@ void check(const Run& run) {
   check_range("prefetch", run.prefetch, 1024);
   check_settings(run.settings);
   check_server(run);
+  check_launch(run.launch, run.schedule);
 }
 
 }  // namespace dlscale

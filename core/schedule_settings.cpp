@@ -97,4 +97,12 @@ void read_schedule_axes(const std::map<std::string, std::string>& axes, Run& run
         std::span(&run.schedule, 1), run);
 }
 
+void check_launch(Launch launch, Schedule schedule) {
+  if (launch == Launch::eager || !overlaps_next_forward(schedule)) return;
+  throw ConfigError(
+      fmt::format("a graph runs forward as a whole, but under {} each layer waits for its own "
+                  "gradients. Take --launch eager.",
+                  schedule_name(schedule)));
+}
+
 }  // namespace dlscale

@@ -23,6 +23,10 @@ struct ScheduleOptions {
 /// that changes nothing under any of the schedules that the command runs.
 void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, Run& run);
 
+/// Throws ConfigError for graphs under a schedule that overlaps_next_forward(): a graph runs
+/// forward as a whole.
+void check_launch(Launch launch, Schedule schedule);
+
 /// Axes of a result that say how its gradients travelled: "schedule", and of what can be tuned only
 /// what has an effect, so that results of other schedules keep their keys: "cycle" ("0.001 s") and
 /// "fusion_threshold" ("134217728 B") of horovod, "partition" and "credit" of priority,

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/schedule_settings.hpp"
 #include "train/random.hpp"
 
 namespace dlscale::train {
@@ -92,12 +93,7 @@ void check_launch(const Program& program, const TrainOptions& options) {
         "a graph runs as a whole, so a trace would hold no layers. Leave out --trace, or train "
         "with --launch eager.");
   }
-  if (overlaps_next_forward(options.schedule)) {
-    throw ConfigError(fmt::format(
-        "a graph runs forward as a whole, but under {} each layer waits for its own gradients. "
-        "Train with --launch eager.",
-        schedule_name(options.schedule)));
-  }
+  check_launch(options.launch, options.schedule);
 }
 
 }  // namespace dlscale::train

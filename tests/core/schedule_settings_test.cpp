@@ -102,6 +102,18 @@ TEST(ScheduleSettings, RefuseAParameterServerForSchedulesOfAllReduces) {
   }
 }
 
+TEST(ScheduleSettings, RefuseGraphsWhereForwardWaitsLayerByLayer) {
+  for (const Schedule schedule : all_schedules) {
+    dlscale::Run run = run_by(schedule);
+    run.launch = Launch::graph;
+    if (overlaps_next_forward(schedule)) {
+      expect_contains(config_error([&] { check(run); }), "--launch eager");
+    } else {
+      EXPECT_NO_THROW(check(run));
+    }
+  }
+}
+
 TEST(ScheduleAxes, LeaveTheKeysOfOtherSchedulesAsTheyWere) {
   for (const Schedule schedule : all_schedules) {
     const auto axes = schedule_axes(run_by(schedule));
