@@ -8,31 +8,10 @@
 
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/iteration.hpp"
+#include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {
 namespace {
-
-void expect_phases_add_up(const IterationTime& t) {
-  const Seconds sum = t.io + t.h2d + t.forward + t.backward + t.exposed_comm + t.update;
-  EXPECT_NEAR(sum.si(), t.total.si(), 1e-12 * t.total.si());
-  for (const Seconds phase :
-       {t.io, t.h2d, t.forward, t.backward, t.exposed_comm, t.update, t.hidden_comm}) {
-    EXPECT_GE(phase.si(), -1e-12 * t.total.si());
-  }
-}
-
-void expect_equal(const IterationTime& a, const IterationTime& b) {
-  const double tolerance = 1e-12 * b.total.si();
-  EXPECT_NEAR(a.total.si(), b.total.si(), tolerance);
-  EXPECT_NEAR(a.io.si(), b.io.si(), tolerance);
-  EXPECT_NEAR(a.h2d.si(), b.h2d.si(), tolerance);
-  EXPECT_NEAR(a.forward.si(), b.forward.si(), tolerance);
-  EXPECT_NEAR(a.backward.si(), b.backward.si(), tolerance);
-  EXPECT_NEAR(a.exposed_comm.si(), b.exposed_comm.si(), tolerance);
-  EXPECT_NEAR(a.hidden_comm.si(), b.hidden_comm.si(), tolerance);
-  EXPECT_NEAR(a.update.si(), b.update.si(), tolerance);
-  EXPECT_NEAR(a.load.si(), b.load.si(), tolerance);
-}
 
 /// Parts of backward that each send a message; the next forward waits for each and updates.
 IterationPlan random_plan(std::mt19937& random, Schedule schedule, double longest_message) {

@@ -7,6 +7,7 @@
 
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/iteration.hpp"
+#include "tests/model/expect_iteration.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -66,18 +67,6 @@ struct Lists {
     }
   }
 };
-
-void expect_equal(const IterationTime& a, const IterationTime& b) {
-  const double tolerance = 1e-12 * b.total.si();
-  EXPECT_NEAR(a.total.si(), b.total.si(), tolerance);
-  EXPECT_NEAR(a.io.si(), b.io.si(), tolerance);
-  EXPECT_NEAR(a.h2d.si(), b.h2d.si(), tolerance);
-  EXPECT_NEAR(a.forward.si(), b.forward.si(), tolerance);
-  EXPECT_NEAR(a.backward.si(), b.backward.si(), tolerance);
-  EXPECT_NEAR(a.exposed_comm.si(), b.exposed_comm.si(), tolerance);
-  EXPECT_NEAR(a.hidden_comm.si(), b.hidden_comm.si(), tolerance);
-  EXPECT_NEAR(a.update.si(), b.update.si(), tolerance);
-}
 
 TEST(PackedMessages, SimulatedEqualTheRecurrence) {
   std::mt19937 random(21);

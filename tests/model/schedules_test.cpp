@@ -15,6 +15,7 @@
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "tests/model/expect_iteration.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic.hpp"
 
@@ -70,11 +71,6 @@ class Schedules : public testing::Test {
   TrainingRun run_;
   Notes notes_;
 };
-
-void expect_phases_add_up(const IterationTime& t) {
-  const Seconds sum = t.io + t.h2d + t.forward + t.backward + t.exposed_comm + t.update;
-  EXPECT_NEAR(sum.si(), t.total.si(), 1e-9 * t.total.si());
-}
 
 TEST_F(Schedules, EqualTheirClosedFormsWhereTheyHaveOne) {
   for (const Schedule schedule : all_schedules) {
