@@ -125,7 +125,9 @@ std::vector<std::string> choice_notes(const model::ChoiceJudgement& choice) {
   std::vector<std::string> notes{
       "fastest: of all ways that were measured, with a model or without; a question counts where "
       "every algorithm measured under its condition has a time or does not offer the shape",
-      "loss: of the sum of times; median loss: of a choice"};
+      "loss: of the sum of times; median loss: of a choice",
+      "both halves: all shapes, those of each half by the fit to the other; else the half that "
+      "errors are told of"};
   if (choice.all.repeated.choices == 0) {
     notes.emplace_back(
         "by no question all ways were measured twice, so that the share of noise in the loss is "
@@ -157,11 +159,11 @@ std::vector<std::string> choice_notes(const model::ChoiceJudgement& choice) {
   return notes;
 }
 
-void add_losses(Table& table, const model::ChoicePart& part, const Cell& limit,
-                const Cell& verdict) {
+void add_losses(Table& table, const std::string& of, const model::ChoicePart& part,
+                const Cell& limit, const Cell& verdict) {
   const auto add = [&](const char* by, const model::ChoiceLoss& loss, const Cell& allowed,
                        const Cell& said) {
-    table.rows.push_back({{part_text(part)},
+    table.rows.push_back({{of},
                           {by},
                           {std::to_string(loss.choices)},
                           {std::to_string(loss.best)},
@@ -198,9 +200,15 @@ Table choice_table(const KernelJudgement& judgement, const RooflineLimits& limit
     return table;
   }
   const bool passed = choice.all.predicted.loss() <= limits.choice;
-  add_losses(table, choice.all, {percent(limits.choice)},
+  add_losses(table, part_text(choice.all), choice.all, {percent(limits.choice)},
              {passed ? "kept" : "missed", passed ? Tone::good : Tone::bad});
-  for (const model::ChoicePart& part : choice.parts) add_losses(table, part, {"–"}, {"–"});
+  for (const model::ChoicePart& part : choice.parts) {
+    add_losses(table, part_text(part), part, {"–"}, {"–"});
+  }
+  const model::ChoicePart& both = judgement.choice_of_both_halves;
+  if (both.predicted.choices > 0) {
+    add_losses(table, part_text(both) + ", both halves", both, {"–"}, {"–"});
+  }
   table.notes = choice_notes(choice);
   return table;
 }

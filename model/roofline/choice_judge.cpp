@@ -73,6 +73,14 @@ Seconds measured_time(const KernelSample* sample) {
   return sample->time;
 }
 
+std::map<Question, Ways> questions_of(std::span<const KernelSample> samples) {
+  std::map<Question, Ways> questions;
+  for (const KernelSample& sample : samples) {
+    questions[question_of(sample.what)].push_back(&sample);
+  }
+  return questions;
+}
+
 std::vector<Answer> answers_of(const std::map<Question, Ways>& questions,
                                const KernelModels& models, const ChoiceEvidence& evidence,
                                ChoiceJudgement& judgement) {
@@ -164,14 +172,13 @@ std::string_view counting_name(Counting counting) {
   fail_expectation("one of Counting");
 }
 
-ChoiceJudgement judge_choices(std::span<const KernelSample> judging, const KernelModels& models,
-                              const ChoiceEvidence& evidence) {
-  std::map<Question, Ways> questions;
-  for (const KernelSample& sample : judging) {
-    questions[question_of(sample.what)].push_back(&sample);
-  }
+ChoiceJudgement judge_choices(std::span<const Unseen> judging, const ChoiceEvidence& evidence) {
   ChoiceJudgement judgement;
-  const auto answers = answers_of(questions, models, evidence, judgement);
+  std::vector<Answer> answers;
+  for (const Unseen& unseen : judging) {
+    const auto more = answers_of(questions_of(unseen.samples), unseen.models, evidence, judgement);
+    answers.insert(answers.end(), more.begin(), more.end());
+  }
   std::vector<ChoicePart> parts;
   const auto add = [&](LayersOf layers_of, int batch, Counting counting) {
     ChoicePart part = part_of(answers, layers_of, batch, counting);
@@ -186,6 +193,12 @@ ChoiceJudgement judge_choices(std::span<const KernelSample> judging, const Kerne
   judgement.all = parts.front();
   judgement.parts.assign(parts.begin() + 1, parts.end());
   return judgement;
+}
+
+ChoiceJudgement judge_choices(std::span<const KernelSample> judging, const KernelModels& models,
+                              const ChoiceEvidence& evidence) {
+  const Unseen unseen{judging, models};
+  return judge_choices(std::span(&unseen, 1), evidence);
 }
 
 }  // namespace dlscale::model

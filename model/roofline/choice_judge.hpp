@@ -63,7 +63,14 @@ struct ChoiceJudgement {
   std::map<std::string, int> not_offered = {};
 };
 
-/// `judging`: samples that `models` were not fitted to.
+/// Samples, and models that were not fitted to them.
+struct Unseen {
+  std::span<const KernelSample> samples;
+  const KernelModels& models;
+};
+
+/// All together; no question may be in several of them.
+ChoiceJudgement judge_choices(std::span<const Unseen> judging, const ChoiceEvidence& evidence);
 ChoiceJudgement judge_choices(std::span<const KernelSample> judging, const KernelModels& models,
                               const ChoiceEvidence& evidence);
 

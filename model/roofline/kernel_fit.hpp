@@ -46,13 +46,16 @@ struct KernelJudgement {
   std::vector<JudgedSample> samples;
   std::vector<AlgorithmErrors> algorithms;  ///< sorted by name; the last is of all
   ChoiceJudgement choice;
+  /// Over the shapes of both halves, each by the fit to the other half: twice the evidence of
+  /// choice.all. No verdict rests on it. Without choices where it was not asked for.
+  ChoicePart choice_of_both_halves = {};
   int training_kernels = 0;
   int not_judged = 0;  ///< samples of ways without a model
 };
 
 /// Fits to the training half and judges on the other: half_of(). Throws ConfigError where a half is
-/// empty.
-KernelJudgement judge_kernels(std::span<const KernelSample> samples,
-                              const ChoiceEvidence& evidence);
+/// empty. With `both_halves` it fits a second time, to the other half, for choice_of_both_halves.
+KernelJudgement judge_kernels(std::span<const KernelSample> samples, const ChoiceEvidence& evidence,
+                              bool both_halves = false);
 
 }  // namespace dlscale::model

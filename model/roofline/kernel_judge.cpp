@@ -65,8 +65,8 @@ std::vector<AlgorithmErrors> errors_by_algorithm(const std::vector<JudgedSample>
 
 }  // namespace
 
-KernelJudgement judge_kernels(std::span<const KernelSample> samples,
-                              const ChoiceEvidence& evidence) {
+KernelJudgement judge_kernels(std::span<const KernelSample> samples, const ChoiceEvidence& evidence,
+                              bool both_halves) {
   std::vector<KernelSample> training;
   std::vector<KernelSample> judging;
   std::map<std::string, int> kernels;
@@ -100,6 +100,10 @@ KernelJudgement judge_kernels(std::span<const KernelSample> samples,
   }
   judgement.algorithms = errors_by_algorithm(judgement.samples);
   judgement.choice = judge_choices(judging, models, evidence);
+  if (!both_halves) return judgement;
+  const KernelModels other_way = fit_kernels(judging, skipped);
+  judgement.choice_of_both_halves =
+      judge_choices(std::vector<Unseen>{{judging, models}, {training, other_way}}, evidence).all;
   return judgement;
 }
 

@@ -85,6 +85,11 @@ void add_choice_fields(const model::ChoiceJudgement& choice, Json& json) {
   }
 }
 
+/// Where it was not asked for, or nothing was there to choose from: null.
+Json both_halves_field(const model::ChoicePart& both) {
+  return both.predicted.choices > 0 ? part_fields(both) : Json(nullptr);
+}
+
 Json sample_fields(const model::JudgedSample& judged) {
   const model::KernelCase& what = judged.sample.what;
   return {{"way", way_fields(what.way)},
@@ -124,6 +129,7 @@ std::string roofline_json(const model::KernelJudgement& judgement, const Rooflin
     json["algorithms"].push_back(errors_fields(errors));
   }
   add_choice_fields(judgement.choice, json);
+  json["choice_of_both_halves"] = both_halves_field(judgement.choice_of_both_halves);
   json["samples"] = Json::array();
   for (const auto& judged : judgement.samples) json["samples"].push_back(sample_fields(judged));
   return dump(json);

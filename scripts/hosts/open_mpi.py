@@ -71,6 +71,13 @@ CHOICES = {
 }
 
 
+def waiting(plan):
+    """Each host seems to have its cores to itself, so Open MPI lets ranks that wait for messages
+    keep them; where ranks are more than cores, those with something to do then get theirs only
+    when the kernel takes one away, some milliseconds later."""
+    return {"OMPI_MCA_mpi_yield_when_idle": "1"} if plan.shares_cores() else {}
+
+
 def install(plan, processes):
     """Files for mpirun, and the environment that leads it to them."""
     folder = namespaces.FOLDER
@@ -83,5 +90,5 @@ def install(plan, processes):
     namespaces.bind(f"{folder}/hosts", "/etc/hosts")
     os.environ["PATH"] = f"{folder}/bin:{os.environ.get('PATH', os.defpath)}"
     os.environ.update(ways(plan))
-    for name, value in CHOICES.items():
+    for name, value in (CHOICES | waiting(plan)).items():
         os.environ.setdefault(name, value)

@@ -65,6 +65,11 @@ class Plan:
     after: float  # seconds
     command: list
 
+    def shares_cores(self):
+        """Whether mpirun may start more ranks than there are cores for them."""
+        used = [core for host in self.hosts for core in host.cores]
+        return len(set(used)) < len(used) or any(self.slots > len(h.cores) for h in self.hosts)
+
     def describe(self):
         """For result files: what was measured on."""
         cores = " | ".join(",".join(map(str, host.cores)) for host in self.hosts)

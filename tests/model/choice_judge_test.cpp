@@ -155,5 +155,23 @@ TEST(ChoiceJudgement, SaysWhatNoiseAloneCosts) {
   EXPECT_EQ(judge_choices(samples, known, all_complete(samples)).all.repeated.choices, 0);
 }
 
+TEST(ChoiceJudgement, AsksEachModelOfItsOwnSamples) {
+  std::vector<KernelSample> some;
+  add(some, {}, {{Method::im2col, 1}, {Method::fft, 2}});
+  std::vector<KernelSample> others;
+  add(others, {.kernel = large}, {{Method::im2col, 5}, {Method::fft, 4}});
+  std::vector<KernelSample> all = some;
+  all.insert(all.end(), others.begin(), others.end());
+  const auto right_of_some = models({{Method::im2col, 1}, {Method::fft, 2}});
+  const auto right_of_others = models({{Method::im2col, 5}, {Method::fft, 4}});
+  const ChoiceEvidence evidence = all_complete(all);
+  const std::vector<Unseen> right{{some, right_of_some}, {others, right_of_others}};
+  EXPECT_EQ(judge_choices(right, evidence).all.predicted.choices, 2);
+  EXPECT_EQ(judge_choices(right, evidence).all.predicted.best, 2);
+  const std::vector<Unseen> wrong{{some, right_of_others}, {others, right_of_some}};
+  EXPECT_EQ(judge_choices(wrong, evidence).all.predicted.best, 0);
+  EXPECT_DOUBLE_EQ(judge_choices(wrong, evidence).all.predicted.loss(), 7.0 / 5 - 1);
+}
+
 }  // namespace
 }  // namespace dlscale::model

@@ -60,10 +60,10 @@ TEST(Split, HalvesTheKernels) {
 // ----------------------------------------------------------------------------------- the model
 
 /// With every question answered in full.
-KernelJudgement judge(const std::vector<KernelSample>& samples) {
+KernelJudgement judge(const std::vector<KernelSample>& samples, bool both_halves = false) {
   ChoiceEvidence evidence;
   for (const KernelSample& sample : samples) evidence.complete.insert(question_of(sample.what));
-  return judge_kernels(samples, evidence);
+  return judge_kernels(samples, evidence, both_halves);
 }
 
 Way way(lowering::Method method, Pass pass = Pass::forward) {
@@ -114,7 +114,7 @@ constexpr std::array some_methods{lowering::Method::direct, lowering::Method::im
                                   lowering::Method::winograd_f4, lowering::Method::fft_tiled};
 
 TEST(KernelFit, FindsTheTimesOfAKnownMachineAgain) {
-  const KernelJudgement judgement = judge(samples(0, some_methods));
+  const KernelJudgement judgement = judge(samples(0, some_methods), true);
   ASSERT_EQ(judgement.algorithms.size(), some_methods.size() + 1);
   for (const AlgorithmErrors& errors : judgement.algorithms) {
     EXPECT_LT(errors.median, 0.01) << errors.algorithm;
@@ -123,6 +123,10 @@ TEST(KernelFit, FindsTheTimesOfAKnownMachineAgain) {
   }
   EXPECT_LT(judgement.choice.all.predicted.loss(), 0.01);
   EXPECT_GE(judgement.choice.all.predicted.loss(), 0);
+  // 7 numbers of channels, 4 images and 3 batches; each is judged by the fit to the other half.
+  EXPECT_EQ(judgement.choice_of_both_halves.predicted.choices, 7 * 4 * 3);
+  EXPECT_LT(judgement.choice.all.predicted.choices, 7 * 4 * 3);
+  EXPECT_LT(judgement.choice_of_both_halves.predicted.loss(), 0.01);
 }
 
 TEST(KernelFit, HoldsNoisyTimesOfUnseenShapesInItsIntervals) {

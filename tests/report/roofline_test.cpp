@@ -116,13 +116,16 @@ TEST(RooflineDocument, TellsLossesByBatchAndByHowOftenKernelsRun) {
   batch.batch = 16;
   batch.predicted = {1, 0, Seconds(3e-3), Seconds(2e-3), 0.5};
   found.choice.parts = {weighted, batch};
+  found.choice_of_both_halves.predicted = {5, 4, Seconds(21e-3), Seconds(20e-3), 0};
   found.choice.incomplete = 7;
   found.choice.unanswered = 1;
   found.choice.not_offered["onednn winograd_f4"] = 3;
   const Document document = roofline_document(found, {}, {});
   const Table& table = document.tables[1];
-  ASSERT_EQ(table.rows.size(), 3);
+  ASSERT_EQ(table.rows.size(), 4);
   for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
+  EXPECT_EQ(table.rows[3][0].text, "layers of networks, both halves");
+  EXPECT_EQ(table.rows[3][6].text, "5.0 %");
   EXPECT_EQ(table.rows[1][0].text, "layers of networks, as often as they run");
   EXPECT_EQ(table.rows[1][6].text, "20.0 %");
   EXPECT_EQ(table.rows[1][7].text, "10.0 %");
@@ -140,6 +143,7 @@ TEST(RooflineDocument, TellsLossesByBatchAndByHowOftenKernelsRun) {
   EXPECT_TRUE(parts.at(0).at("by_repeats").at("loss").is_null());
   EXPECT_EQ(parts.at(1).at("batch"), 16);
   EXPECT_EQ(json.at("choice_not_offered").at("onednn winograd_f4"), 3);
+  EXPECT_EQ(json.at("choice_of_both_halves").at("by_prediction").at("choices"), 5);
 }
 
 TEST(RooflineDocument, SaysWhichStageBounds) {

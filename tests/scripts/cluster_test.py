@@ -194,6 +194,18 @@ class Commands(ClusterTest):
         )
         self.assertEqual(result.stdout, "self /h\n")
 
+    def test_ranks_that_wait_yield_cores_that_others_need(self):
+        shown = ["sh", "-c", 'echo "${OMPI_MCA_mpi_yield_when_idle-none}"']
+        cores = len(os.sched_getaffinity(0))
+        alone = ("--hosts", "1", "--bandwidth", "1Gb/s")
+        self.assertEqual(self.output_of(*alone, command=shown), "none\n")
+        more_hosts = ("--hosts", str(cores + 1), "--bandwidth", "1Gb/s")
+        self.assertEqual(self.output_of(*more_hosts, command=shown), "1\n")
+        more_ranks = (*alone, "--ranks-per-host", str(cores + 1))
+        self.assertEqual(self.output_of(*more_ranks, command=shown), "1\n")
+        chosen = {"OMPI_MCA_mpi_yield_when_idle": "0"}
+        self.assertEqual(self.output_of(*more_hosts, command=shown, environment=chosen), "0\n")
+
     def test_unknown_host(self):
         result = cluster(*TWO, command=["dlscale-on-host", "host3", "true"])
         self.assertEqual(result.returncode, 2)
