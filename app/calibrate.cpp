@@ -69,6 +69,7 @@ ExitCode calibrate(const CalibrateOptions& options) {
              "{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
              to_standard_output ? "machine" : options.output, machine.kernels.size(),
              machine.collectives.size(), machine.loaders.size(), files.size());
+  print_contention(told, machine);
   return ExitCode::ok;
 }
 
