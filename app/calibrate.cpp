@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <memory>
 
 #include "app/inter_node_options.hpp"
@@ -39,6 +40,15 @@ void save(const std::string& path, const model::Machine& machine) {
   model::save_machine(path, machine);
 }
 
+/// What messages and work cost each other, a line a range of sizes.
+void print_contention(std::FILE* to, const model::Machine& machine) {
+  for (const model::ContentionFit& fit : machine.contention) {
+    for (const model::ContentionRange& range : fit.ranges) {
+      fmt::print(to, "{}: {}\n", model::to_text(fit), model::to_text(range));
+    }
+  }
+}
+
 ExitCode calibrate(const CalibrateOptions& options) {
   const bool to_standard_output = options.output == "-";
   if (!to_standard_output) check_replaceable(options.output);
@@ -54,10 +64,12 @@ ExitCode calibrate(const CalibrateOptions& options) {
   }
   const model::Machine machine = model::calibrate(cluster, files, options.conditions);
   save(options.output, machine);
-  fmt::print(to_standard_output ? stderr : stdout,
+  std::FILE* const told = to_standard_output ? stderr : stdout;
+  fmt::print(told,
              "{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
              to_standard_output ? "machine" : options.output, machine.kernels.size(),
              machine.collectives.size(), machine.loaders.size(), files.size());
+  print_contention(told, machine);
   return ExitCode::ok;
 }
 

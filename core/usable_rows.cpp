@@ -13,15 +13,27 @@ bool has_normal_values(const Measurement& measurement) {
   return values == measurement.axes.end() || values->second == normal_values;
 }
 
-bool is_sent_as_in_training(const Measurement& measurement) {
+namespace {
+
+/// Alone or beside work.
+bool is_message_of_training(const Measurement& measurement) {
   if (!measurement.axes.contains("bytes")) return false;   // a barrier
   if (measurement.axes.contains("message")) return false;  // of a replay, between others
-  if (measurement.axes.contains("beside")) return false;   // of what work went on meanwhile
   for (const auto& [name, in_training] : message_axes) {
     const auto axis = measurement.axes.find(std::string(name));
     if (axis != measurement.axes.end() && axis->second != in_training) return false;
   }
   return true;
+}
+
+}  // namespace
+
+bool is_sent_as_in_training(const Measurement& measurement) {
+  return is_message_of_training(measurement) && !measurement.axes.contains("beside");
+}
+
+bool is_sent_beside_work(const Measurement& measurement) {
+  return is_message_of_training(measurement) && measurement.axes.contains("beside");
 }
 
 }  // namespace dlscale

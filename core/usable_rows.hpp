@@ -27,5 +27,7 @@ inline constexpr std::array message_axes{
 /// Whether it is of messages as training sends them, of some size, and alone; those of a replay
 /// follow each other. Axes that do not concern its collective are not looked at.
 bool is_sent_as_in_training(const Measurement& measurement);
+/// Whether it is of such messages beside work that went on meanwhile (axis "beside").
+bool is_sent_beside_work(const Measurement& measurement);
 
 }  // namespace dlscale

@@ -10,6 +10,7 @@
 #include "core/step.hpp"
 #include "core/units.hpp"
 #include "model/communication/algorithm_fit.hpp"
+#include "model/communication/contention.hpp"
 #include "model/piecewise.hpp"
 
 namespace dlscale::model {
@@ -89,6 +90,7 @@ struct Machine {
   std::vector<CollectiveFit> collectives;
   std::vector<AlgorithmFit> algorithms;         ///< closed forms, over all numbers of ranks
   std::optional<ReductionTime> reduction = {};  ///< γ, where something tells it
+  std::vector<ContentionFit> contention;        ///< of messages beside work, where it was measured
   std::vector<AffineFit> h2d;
   std::vector<AffineFit> update;  ///< per byte of f32 parameters
   std::vector<LoaderFit> loaders;
@@ -103,7 +105,7 @@ struct Machine {
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
 /// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
-/// of range. Only "algorithms", "reduction",
+/// of range. Only "algorithms", "reduction", "contention",
 /// "measured_on" and "give_s" may be missing: files of earlier versions lack them.
 Machine load_machine(const std::filesystem::path& path);
 /// Writes beside `path` first, so that a full disk leaves an older file as it was.

@@ -1,115 +1,23 @@
 #include <fmt/format.h>
 
-#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/json_problem.hpp"
 #include "model/machine.hpp"
+#include "model/machine_value.hpp"
 
 namespace dlscale::model {
 namespace {
 
+using namespace machine_file;
 using Json = nlohmann::json;
-
-/// A value with its place, "machine.json: /cluster/nodes", for errors.
-class Value {
- public:
-  Value(const Json& json, std::string place) : json_(&json), place_(std::move(place)) {}
-
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw ConfigError(
-        fmt::format("{} {}. Write the machine again with dlscale calibrate.", place_, problem));
-  }
-  [[nodiscard]] std::string text() const {
-    if (!json_->is_string()) fail("is no text");
-    return json_->get<std::string>();
-  }
-  [[nodiscard]] bool boolean() const {
-    if (!json_->is_boolean()) fail("is neither true nor false");
-    return json_->get<bool>();
-  }
-  [[nodiscard]] int integer(int least) const {
-    if (!json_->is_number_integer()) fail("is no integer");
-    const double value = json_->get<double>();  // of any integer, however large
-    if (value < least || value > 1e9) fail(fmt::format("is {}, out of [{}, 1e9]", value, least));
-    return static_cast<int>(value);
-  }
-  /// Finite and ≥ 0: no quantity of a machine is negative.
-  [[nodiscard]] double number() const {
-    if (!json_->is_number()) fail("is no number");
-    const double value = json_->get<double>();
-    if (!std::isfinite(value) || value < 0) fail(fmt::format("is {}, out of range", value));
-    return value;
-  }
-  [[nodiscard]] std::vector<Value> elements() const {
-    if (!json_->is_array()) fail("is no list");
-    std::vector<Value> result;
-    for (std::size_t i = 0; i < json_->size(); ++i) {
-      result.emplace_back((*json_)[i], below(std::to_string(i)));
-    }
-    return result;
-  }
-  [[nodiscard]] std::vector<std::pair<std::string, Value>> members() const {
-    if (!json_->is_object()) fail("is no object");
-    std::vector<std::pair<std::string, Value>> result;
-    for (const auto& [key, value] : json_->items()) {
-      result.emplace_back(key, Value(value, below(key)));
-    }
-    return result;
-  }
-
- private:
-  [[nodiscard]] std::string below(std::string_view key) const {
-    return fmt::format("{}{}/{}", place_, place_.back() == ':' ? " " : "", key);
-  }
-
-  const Json* json_;
-  std::string place_;
-};
-
-/// The members of an object, each to be asked for once; done() refuses what nobody asked for.
-class Object {
- public:
-  explicit Object(const Value& value) : value_(value) {
-    for (auto& [key, member] : value.members()) members_.emplace(key, member);
-  }
-  Value take(const std::string& key) {
-    const auto found = members_.find(key);
-    if (found == members_.end()) value_.fail(fmt::format("has no \"{}\"", key));
-    Value result = found->second;
-    members_.erase(found);
-    return result;
-  }
-  [[nodiscard]] bool has(const std::string& key) const { return members_.contains(key); }
-  void done() const {
-    if (!members_.empty()) {
-      value_.fail(fmt::format("has \"{}\", which is unknown", members_.begin()->first));
-    }
-  }
-  [[noreturn]] void fail(const std::string& problem) const { value_.fail(problem); }
-
- private:
-  Value value_;
-  std::map<std::string, Value> members_;
-};
-
-template <class Q>
-Estimate<Q> read_estimate(const Value& value) {
-  Object object(value);
-  const Estimate<Q> result{Q(object.take("value").number()), Q(object.take("low").number()),
-                           Q(object.take("high").number())};
-  object.done();
-  if (result.low > result.value || result.value > result.high) {
-    value.fail("has its value outside of [low, high]");
-  }
-  return result;
-}
 
 /// Files of processors have none, nor do those of earlier versions.
 std::optional<Estimate<Seconds>> read_give(Object& object) {
@@ -164,17 +72,6 @@ Storage read_storage(const Value& value) {
   storage.source = object.take("source").text();
   object.done();
   return storage;
-}
-
-/// A word that `parse` knows.
-template <class Enum>
-Enum read_word(const Value& value, Enum (*parse)(std::string_view)) {
-  const std::string word = value.text();
-  try {
-    return parse(word);
-  } catch (const ConfigError& error) {
-    value.fail(fmt::format("is wrong: {}", error.what()));
-  }
 }
 
 NcclFacts read_nccl(const Value& value) {
@@ -269,13 +166,6 @@ Segment read_segment(const Value& value) {
   return segment;
 }
 
-template <class T>
-std::vector<T> read_list(const Value& value, T (*read)(const Value&)) {
-  std::vector<T> result;
-  for (const Value& element : value.elements()) result.push_back(read(element));
-  return result;
-}
-
 Piecewise read_cost(const Value& value) {
   try {
     return Piecewise(read_list(value, read_segment));
@@ -359,6 +249,43 @@ ReductionTime read_reduction(const Value& value) {
   return reduction;
 }
 
+/// A slow-down, which is none below 1.
+Estimate<double> read_slowdown(const Value& value) {
+  const auto slowdown = read_estimate<double>(value);
+  if (slowdown.low < 1) value.fail("is below 1, which is no slow-down");
+  return slowdown;
+}
+
+ContentionRange read_contention_range(const Value& value) {
+  Object object(value);
+  ContentionRange range;
+  range.from = Bytes(object.take("from_bytes").number());
+  range.to = Bytes(object.take("to_bytes").number());
+  if (range.from > range.to) object.fail("ends before it begins");
+  range.compute = read_slowdown(object.take("compute_slowdown"));
+  range.messages = read_slowdown(object.take("messages_slowdown"));
+  range.points = object.take("points").integer(1);
+  object.done();
+  return range;
+}
+
+ContentionFit read_contention(const Value& value) {
+  Object object(value);
+  ContentionFit fit;
+  fit.collective = object.take("collective").text();
+  fit.ranks = object.take("ranks").integer(2);
+  fit.ranks_on_node = object.take("ranks_on_node").integer(1);
+  fit.waiting = object.take("waiting").text();
+  fit.work = read_word(object.take("beside"), parse_work_kind);
+  fit.threads = object.take("threads").integer(1);
+  fit.cores_per_rank = object.take("cores_per_rank").integer(1);
+  fit.ranges = read_list(object.take("ranges"), read_contention_range);
+  if (fit.ranges.empty()) object.fail("/ranges is empty");
+  fit.source = object.take("source").text();
+  object.done();
+  return fit;
+}
+
 AffineFit read_affine(const Value& value) {
   Object object(value);
   AffineFit fit;
@@ -416,6 +343,9 @@ Machine read_machine(const Value& value) {
     machine.algorithms = read_list(object.take("algorithms"), read_algorithm);
   }
   if (object.has("reduction")) machine.reduction = read_reduction(object.take("reduction"));
+  if (object.has("contention")) {
+    machine.contention = read_list(object.take("contention"), read_contention);
+  }
   machine.h2d = read_list(object.take("h2d"), read_affine);
   machine.update = read_list(object.take("update"), read_affine);
   machine.loaders = read_list(object.take("loaders"), read_loader);

@@ -167,6 +167,34 @@ Json to_json(const AlgorithmFit& fit) {
           {"source", fit.source}};
 }
 
+Json to_json(const Estimate<double>& slowdown) {
+  return {{"value", finite(slowdown.value)},
+          {"low", finite(slowdown.low)},
+          {"high", finite(slowdown.high)}};
+}
+
+Json to_json(const ContentionRange& range) {
+  return {{"from_bytes", finite(range.from.si())},
+          {"to_bytes", finite(range.to.si())},
+          {"compute_slowdown", to_json(range.compute)},
+          {"messages_slowdown", to_json(range.messages)},
+          {"points", range.points}};
+}
+
+Json to_json(const ContentionFit& fit) {
+  Json ranges = Json::array();
+  for (const ContentionRange& range : fit.ranges) ranges.push_back(to_json(range));
+  return {{"collective", fit.collective},
+          {"ranks", fit.ranks},
+          {"ranks_on_node", fit.ranks_on_node},
+          {"waiting", fit.waiting},
+          {"beside", work_kind_name(fit.work)},
+          {"threads", fit.threads},
+          {"cores_per_rank", fit.cores_per_rank},
+          {"ranges", std::move(ranges)},
+          {"source", fit.source}};
+}
+
 Json to_json(const AffineFit& fit) {
   const Json json{{"ranks_on_node", fit.ranks_on_node},
                   {"threads", fit.threads},
@@ -214,12 +242,14 @@ void write(const std::filesystem::path& path, const std::string& text) {
 
 namespace {
 
-/// Not every machine has measured what it costs to add.
-Json with_reduction(Json json, const Machine& machine) {
+/// Not every machine has measured what it costs to add, nor what messages and computing cost each
+/// other.
+Json with_optional(Json json, const Machine& machine) {
   if (machine.reduction) {
     json["reduction"] = {{"gamma_s_per_byte", to_json(machine.reduction->per_byte)},
                          {"from", machine.reduction->from}};
   }
+  if (!machine.contention.empty()) json["contention"] = list(machine.contention);
   return json;
 }
 
@@ -241,7 +271,7 @@ std::string machine_json(const Machine& machine) {
                   {"memory_bandwidth_bytes_per_s", bandwidth},
                   {"sources", machine.sources},
                   {"measured_on", to_json(machine.measured_on)}};
-  return with_reduction(json, machine).dump(2, ' ', false, Json::error_handler_t::replace);
+  return with_optional(json, machine).dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
 void save_machine(const std::filesystem::path& path, const Machine& machine) {

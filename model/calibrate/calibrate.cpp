@@ -13,6 +13,7 @@
 
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
+#include "model/calibrate/contention.hpp"
 #include "model/calibrate/fit.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/pool.hpp"
@@ -387,6 +388,7 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
       fit_affine_costs(of_backend(from_cold_caches(sorted["update"]), options.backend), "update");
   machine.collectives = fit_collectives(sorted["comm"], options);
   fit_messages(sorted, options, machine);
+  machine.contention = fit_contention(results, machine.collectives, options);
   machine.loaders = fit_loaders(sorted["io"], options);
   fit_memory(sorted["memory"], options, machine);
   std::set<std::string> files;

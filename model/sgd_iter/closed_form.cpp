@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -63,6 +64,46 @@ BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
     comm_left -= comm[i];
   }
   return {finish, finish - all_backward};
+}
+
+ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
+  ContendedBackward result;
+  std::deque<ContendedPart> ready;  // their messages, as far as they have not travelled
+  for (const ContendedPart& part : parts) {
+    Seconds left = part.compute;
+    while (left > Seconds() && !ready.empty()) {
+      ContendedPart& first = ready.front();
+      const auto [s_c, s_m] = part.contention.at(first.kind);
+      const bool ends_first = first.message * s_m <= left * s_c;
+      const Seconds computed = ends_first ? first.message * (s_m / s_c) : left;
+      result.backward += computed * s_c;
+      result.hidden += computed * s_c;
+      left = ends_first ? left - computed : Seconds();
+      first.message -= computed * (s_c / s_m);
+      if (ends_first) ready.pop_front();
+    }
+    result.backward += left;
+    if (part.message > Seconds()) ready.push_back(part);
+  }
+  for (const ContendedPart& part : ready) result.exposed += part.message;
+  return result;
+}
+
+ContendedBackward contended_closed_form(std::span<const Seconds> backward,
+                                        std::span<const Seconds> comm,
+                                        const Contention& contention) {
+  const auto [s_c, s_m] = contention;
+  const double rho = s_m / s_c;
+  std::vector<Seconds> slowed;
+  Seconds all;
+  for (const Seconds message : comm) {
+    slowed.push_back(rho * message);
+    all += slowed.back();
+  }
+  const Seconds X = wait_free_closed_form(backward, slowed).exposed;
+  const Seconds beside = all - X;
+  const Seconds alone = std::accumulate(backward.begin(), backward.end(), Seconds());
+  return {alone + (s_c - 1) * beside, s_c * beside, X / rho};
 }
 
 double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration) {

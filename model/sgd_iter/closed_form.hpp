@@ -1,7 +1,10 @@
 #pragma once
+#include <cstddef>
 #include <span>
+#include <vector>
 
 #include "core/units.hpp"
+#include "model/sgd_iter/contention.hpp"
 #include "model/sgd_iter/packing.hpp"
 
 namespace dlscale::model {
@@ -64,7 +67,8 @@ struct BackwardWithComm {
 ///   τ_c(L) = t_b(L),  τ_c(l) = max{ τ_c(l+1) + t_c(l+1), τ_b(l) + t_b(l) }
 ///   T_bc = max{ τ_c(1) + t_c(1), Σ t_b }
 /// `backward` and `comm` hold t_b and t_c in order of execution: element i is layer L - i; t_c is 0
-/// for layers without parameters. Wrong where communication slows compute down.
+/// for layers without parameters. Wrong where communication slows compute down: see
+/// contended_backward().
 /// [HKBU-HPML/MG-WFBP, distributed_optimizer.py]
 BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
                                       std::span<const Seconds> comm);
@@ -73,6 +77,40 @@ BackwardWithComm wait_free_recurrence(std::span<const Seconds> backward,
 ///   T_bc = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + Σ_{i=1..c} t_c(i)
 BackwardWithComm wait_free_closed_form(std::span<const Seconds> backward,
                                        std::span<const Seconds> comm);
+
+/// A part of backward that contends with messages, and the message that follows it.
+struct ContendedPart {
+  Seconds compute;
+  Seconds message;                     ///< 0: none
+  std::size_t kind = 0;                ///< of the message
+  std::vector<Contention> contention;  ///< of the part, by kind of the message beside it
+};
+
+/// Backward beside messages that contend with it.
+struct ContendedBackward {
+  Seconds backward;  ///< of all parts: what they take
+  Seconds hidden;    ///< of messages: what they take beside them
+  Seconds exposed;   ///< of messages: what is left after the last part, with nothing beside it
+};
+
+/// (1.5)–(1.8) where part i goes at 1 / s_c while a message travels, and the message at 1 / s_m.
+/// Both rates are steady between the end of a part and the end of a message, so what is left of the
+/// messages that are ready is piecewise linear: of part i, t is left, and of the first message, q;
+/// beside each other, whichever ends first,
+///   x = min{ t, q s_m / s_c } of the part and x s_c / s_m of the message pass in x s_c
+/// and t alone in t once no message is left. [D, derived] Wrong where others take cores from both.
+ContendedBackward contended_backward(std::span<const ContendedPart> parts);
+
+/// The same as a closed form where s_c and s_m are alike for all. By a clock that tells the work
+/// done by backward, messages that travel beside it last ρ = s_m / s_c times as long as alone, and
+/// (1.9) holds:
+///   X = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + ρ Σ_{i=1..c} t_c(i), less Σ t_b, at least 0
+///   t_c^no = X / ρ,   backward takes  Σ t_b + (s_c - 1) (ρ Σ t_c - X)
+///   beside it messages travel for  s_c (ρ Σ t_c - X)
+/// [D, derived: backward loses (s_c - 1) / s_c of the time that messages travel beside it]
+ContendedBackward contended_closed_form(std::span<const Seconds> backward,
+                                        std::span<const Seconds> comm,
+                                        const Contention& contention);
 
 /// Backward beside messages that are packed.
 struct PackedBackward {

@@ -26,7 +26,8 @@ constexpr double f32_bytes = 4;
 /// What a vote on which gradients are ready sends. [train/cycle_exchange.cpp]
 constexpr Bytes vote_size = 8_B;
 
-Seconds at(const Estimate<Seconds>& estimate, Bound bound) {
+template <class Q>
+Q at(const Estimate<Q>& estimate, Bound bound) {
   switch (bound) {
     case Bound::value:
       return estimate.value;
@@ -129,7 +130,7 @@ StepCost Costs::affine(const std::vector<AffineFit>& fits, const Conditions& wan
         fmt::format("{} of a size outside those measured: the nearest segment was extended", what),
         fmt::format("{:.0f} B", size.si()));
   }
-  return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{})};
+  return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{}), WorkKind::copy};
 }
 
 /// Thread time of a picture as the cluster's description states it.
@@ -225,7 +226,9 @@ StepCost Costs::update(Bytes parameters) const {
 /// One part of backward for each message, and what comes after the last.
 void Costs::add_steps(IterationCosts& costs) const {
   const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
-  const auto cost = [&](Step step) { return StepCost{kernels.time(step), kernels.give(step)}; };
+  const auto cost = [&](Step step) {
+    return StepCost{kernels.time(step), kernels.give(step), work_kind(*network_, step)};
+  };
   for (const Step step : forward_steps(*network_)) costs.forward.push_back(cost(step));
   const auto steps = backward_steps(*network_);
   std::size_t done = 0;
@@ -310,6 +313,8 @@ IterationCosts Costs::find() {
   const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
   if (updates_all_at_end(*run_)) costs.update = update(Bytes(parameters));
   costs.settings = run_->settings;
+  const RankCores cores{costs.shape.cores, costs.shape.compute_cores};
+  costs.contention = contention_costs(*machine_, *run_, cores, *notes_);
   add_steps(costs);
   if (run_->launch == Launch::graph) give_at_once(costs);
   return costs;
@@ -319,11 +324,12 @@ IterationCosts Costs::find() {
 struct Choice {
   std::optional<Term> moved;
   Bound bound;
-  [[nodiscard]] Seconds of(const Estimate<Seconds>& estimate, Term term) const {
+  template <class Q>
+  [[nodiscard]] Q of(const Estimate<Q>& estimate, Term term) const {
     return at(estimate, moved == term ? bound : Bound::value);
   }
   [[nodiscard]] Given of(const StepCost& step, Term term) const {
-    return Given::step(of(step.give, Term::launches), of(step.compute, term));
+    return Given::step(of(step.give, Term::launches), of(step.compute, term), step.kind);
   }
   [[nodiscard]] Given of(std::span<const StepCost> steps) const {
     Given all;
@@ -358,6 +364,25 @@ BackwardPart backward_part(std::span<const StepCost> steps,
   return part;
 }
 
+/// Pieces of a message count as the first of them does.
+void add_contention(const IterationCosts& costs, const Choice& chosen, IterationPlan& plan) {
+  for (const auto& estimates : costs.contention.kinds) {
+    ContentionByWork& by_work = plan.contention.emplace_back();
+    for (std::size_t i = 0; i < work_kinds; ++i) {
+      by_work[i] = {chosen.of(estimates[i].compute, Term::contention),
+                    chosen.of(estimates[i].messages, Term::contention)};
+    }
+  }
+  for (std::size_t i = 0; i < costs.message.size(); ++i) {
+    if (!costs.message[i]) continue;
+    const Bytes whole = costs.message[i]->size;
+    const bool in_pieces = !costs.message[i]->pieces.empty();
+    plan.backward[i].kind =
+        costs.contention.message.of(in_pieces ? costs.settings.partition : whole);
+    plan.backward[i].gather_kind = costs.contention.gather.of(whole);
+  }
+}
+
 }  // namespace
 
 IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const {
@@ -370,15 +395,22 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
   for (std::size_t i = 0; i < backward.size(); ++i) {
     result.backward.push_back(backward_part(backward[i], message[i], chosen));
   }
+  add_contention(*this, chosen, result);
   if (packed != nullptr) {
     const auto time = [times = packed, chosen](Bytes pack) {
       return chosen.of(times->time(pack), Term::communication);
     };
     const auto messages = static_cast<std::size_t>(
         std::ranges::count_if(message, [](const auto& one) { return one.has_value(); }));
-    result.packing =
-        Packing{settings.cycle, settings.fusion_threshold, time(vote_size), shape.comm_cores, time,
-                messages};
+    const auto kind = [kinds = contention.message](Bytes pack) { return kinds.of(pack); };
+    result.packing = Packing{settings.cycle,
+                             settings.fusion_threshold,
+                             time(vote_size),
+                             shape.comm_cores,
+                             time,
+                             messages,
+                             kind,
+                             kind(vote_size)};
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include "core/network.hpp"
 #include "core/run.hpp"
 #include "model/machine.hpp"
+#include "model/sgd_iter/contention_costs.hpp"
 #include "model/sgd_iter/exchange_costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/notes.hpp"
@@ -14,9 +15,9 @@
 namespace dlscale::model {
 
 /// The groups of parameters whose errors are taken as independent of each other.
-enum class Term { compute, communication, copy, update, input, launches };
-constexpr Term all_terms[] = {Term::compute, Term::communication, Term::copy,
-                              Term::update,  Term::input,         Term::launches};
+enum class Term { compute, communication, copy, update, input, launches, contention };
+constexpr Term all_terms[] = {Term::compute, Term::communication, Term::copy,      Term::update,
+                              Term::input,   Term::launches,      Term::contention};
 /// A parameter's value or an end of its interval.
 enum class Bound { value, low, high };
 
@@ -24,6 +25,7 @@ enum class Bound { value, low, high };
 struct StepCost {
   Estimate<Seconds> compute;
   Estimate<Seconds> give;
+  WorkKind kind = WorkKind::copy;
 };
 
 /// Before forward step `step`, the next forward pass waits for the message of backward part `part`
@@ -44,6 +46,7 @@ struct IterationCosts {
   std::vector<std::vector<StepCost>> backward;      ///< parts, in order of execution
   std::vector<std::optional<MessageCost>> message;  ///< after each part
   std::shared_ptr<const MessageTimes> packed;       ///< of the packs, where messages are packed
+  ContentionCosts contention;
   ScheduleSettings settings;
   StepCost update;  ///< at the end of the iteration
 

@@ -1,7 +1,10 @@
 #pragma once
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 #include "core/units.hpp"
+#include "model/communication/contention.hpp"
 
 namespace dlscale::model {
 
@@ -14,6 +17,8 @@ struct Given {
   Seconds device;    ///< Σ d: with all given beforehand
   Seconds host;      ///< Σ g; 0 where the host computes itself, or gives all at once
   Seconds together;  ///< max over i of g_1 + … + g_i + d_i + … + d_n: on an idle device
+  /// What of `device` is of each kind of work; of the rest it is not said.
+  std::array<Seconds, work_kinds> of_kind{};
 
   Given() = default;
   /// One that needs no giving; implicit, for that is what a time by itself says.
@@ -24,12 +29,26 @@ struct Given {
     one.together = give + compute;
     return one;
   }
+  static Given step(Seconds give, Seconds compute, WorkKind kind) {
+    Given one = step(give, compute);
+    one.of_kind[index_of(kind)] = compute;
+    return one;
+  }
+
+  /// The same by a host that gives in no time.
+  [[nodiscard]] Given given_at_once() const {
+    Given one(*this);
+    one.host = {};
+    one.together = device;
+    return one;
+  }
 
   /// These steps, then those of `next`.
   [[nodiscard]] Given then(const Given& next) const {
     Given both(device + next.device);
     both.host = host + next.host;
     both.together = std::max(together + next.device, host + next.together);
+    for (std::size_t i = 0; i < work_kinds; ++i) both.of_kind[i] = of_kind[i] + next.of_kind[i];
     return both;
   }
 };

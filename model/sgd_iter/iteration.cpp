@@ -8,6 +8,12 @@
 
 namespace dlscale::model {
 
+bool IterationPlan::overlaps() const {
+  return schedule != Schedule::sequential &&
+         std::ranges::any_of(backward,
+                             [](const BackwardPart& part) { return part.message.has_value(); });
+}
+
 bool IterationPlan::gathers() const {
   return std::ranges::any_of(backward,
                              [](const BackwardPart& part) { return part.gather.has_value(); });
@@ -17,9 +23,7 @@ double IterationPlan::most_cores_wanted() const {
   const bool sequential = schedule == Schedule::sequential;
   const bool sends = sequential || (gathers() && late.empty());
   const double training = std::max({copy_cores, compute_cores, sends ? comm_cores : 0});
-  const bool communicates = std::any_of(backward.begin(), backward.end(),
-                                        [](const BackwardPart& part) { return part.message; });
-  const double beside = communicates && !sequential ? comm_cores : 0;
+  const double beside = overlaps() ? comm_cores : 0;
   return training + beside + loader_threads * loader_cores;
 }
 
@@ -77,6 +81,7 @@ class IterationGraph {
   [[nodiscard]] bool ahead() const { return plan_->input_copy == InputCopy::ahead; }
   [[nodiscard]] bool sequential() const { return plan_->schedule == Schedule::sequential; }
   [[nodiscard]] bool late() const { return !plan_->late.empty(); }
+  [[nodiscard]] std::vector<Contention> beside(const Given& work) const;
   TaskId join(std::vector<TaskId> after);
   Positions wait_for(const std::vector<TaskId>& tasks, Positions at);
   Positions run(const Given& work, double cores, Positions at);
@@ -115,7 +120,18 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
       copy_engine_(graph_.add(Resource{"copy engine", 1})),
       comm_(graph_.add(Resource{"communication thread", 1,
                                 plan.packing ? Order::ready : Order::urgent, plan.packing,
-                                plan.window})) {}
+                                plan.window})) {
+  if (!plan.contention.empty() && plan.overlaps()) graph_.contend(device_, comm_);
+}
+
+/// By kind of message.
+std::vector<Contention> IterationGraph::beside(const Given& work) const {
+  std::vector<Contention> contention;
+  for (const ContentionByWork& by_work : plan_->contention) {
+    contention.push_back(mean_contention(work, by_work));
+  }
+  return contention;
+}
 
 TaskId IterationGraph::join(std::vector<TaskId> after) {
   return graph_.add(Task{Seconds(), {}, 0, std::move(after)});
@@ -133,8 +149,10 @@ Positions IterationGraph::wait_for(const std::vector<TaskId>& tasks, Positions a
 /// The host is never behind a device that waits for what it gives, so that work which takes no
 /// giving starts as soon as the device is free.
 Positions IterationGraph::run(const Given& work, double cores, Positions at) {
-  const TaskId alone = graph_.add(Task{work.device, device_, cores, {at.device}});
+  const TaskId alone =
+      graph_.add(Task{work.device, device_, cores, {at.device}, 0, {}, beside(work)});
   if (work.host == Seconds()) return {at.host, alone};
+  EXPECT(plan_->contention.empty());
   const TaskId given = graph_.add(Task{work.host, {}, 0, {at.host}});
   const TaskId together = graph_.add(Task{work.together, {}, 0, {at.host}});
   return {given, join({alone, together})};
@@ -214,8 +232,14 @@ TaskId IterationGraph::send(Seconds message, std::size_t part, TaskId after) {
   const BackwardPart& what = plan_->backward[part];
   const bool overtakes = late() && !what.gather;
   const int rank = overtakes ? -static_cast<int>(part) : 0;
-  return graph_.add(
-      Task{message, sequential() ? device_ : comm_, plan_->comm_cores, {after}, rank, what.size});
+  return graph_.add(Task{message,
+                         sequential() ? device_ : comm_,
+                         plan_->comm_cores,
+                         {after},
+                         rank,
+                         what.size,
+                         {},
+                         what.kind});
 }
 
 /// Overlapped, each message leaves when its gradients are there; else one after the other, after
@@ -249,7 +273,8 @@ void IterationGraph::add_late_gathers(Marks& marks) {
   for (std::size_t i = parts_.size(); i-- > 0;) {
     const BackwardPart& part = plan_->backward[i];
     if (!part.gather) continue;
-    arrivals_[i] = {graph_.add(Task{*part.gather, comm_, plan_->comm_cores, {through}})};
+    arrivals_[i] = {graph_.add(
+        Task{*part.gather, comm_, plan_->comm_cores, {through}, 0, {}, {}, part.gather_kind})};
     marks.messages.push_back(arrivals_[i].front());
   }
 }

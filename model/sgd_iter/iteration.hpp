@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -6,6 +7,7 @@
 
 #include "core/run.hpp"
 #include "core/units.hpp"
+#include "model/sgd_iter/contention.hpp"
 #include "model/sgd_iter/given.hpp"
 #include "model/sgd_iter/packing.hpp"
 #include "model/sgd_iter/predict.hpp"
@@ -22,6 +24,10 @@ struct BackwardPart {
   /// Where the message leaves the sum with some ranks only: what brings it, or what was updated
   /// with it, to all.
   std::optional<Seconds> gather = {};
+  /// Of the message with its pieces, and of the gather: which of IterationPlan::contention is
+  /// theirs.
+  std::size_t kind = 0;
+  std::size_t gather_kind = 0;
 };
 
 /// A stretch of the forward pass that waits for a message of the iteration before (its gather, if
@@ -57,6 +63,13 @@ struct IterationPlan {
   double compute_cores = 0;  ///< forward, backward, update
   double comm_cores = 0;
 
+  /// What computing and messages beside it cost each other, by kind of message and of work; empty:
+  /// nothing but what sharing cores does. Where cores are shared, it holds what that costs these
+  /// two (progress.hpp).
+  std::vector<ContentionByWork> contention = {};
+
+  /// Whether messages travel beside computing.
+  [[nodiscard]] bool overlaps() const;
   /// Whether some messages have a gather.
   [[nodiscard]] bool gathers() const;
   /// Cores that all tasks that may run at once want together.
@@ -78,6 +91,10 @@ struct IterationPlan {
 /// end the iteration. Where parts are late, the iteration ends without waiting for messages: each
 /// late part waits for its own, and gathers follow on the communication thread once all messages
 /// are through, the layer nearest the input first.
+/// Messages on the communication thread and what the device does meanwhile slow each other down as
+/// `contention` says, from when the one begins to when the other ends: rates change at events, so
+/// that nothing is averaged but the kinds of work within one stretch (mean_contention()). Loader
+/// threads are no part of that. Requires that the host gives work in no time where there is some.
 /// Input on the path: the batch is taken when the iteration before has ended, and copied. Ahead:
 /// batch k + 1 is taken once it is read, the device has read batch k and the host has given
 /// backward of iteration k, and a copy engine copies it from then on; the host waits for messages
@@ -90,10 +107,12 @@ IterationTime simulate_iteration(const IterationPlan& plan);
 
 /// The same from (1.2), (1.3') or (1.3), and (1.9). Where messages are packed, the mean of many
 /// iterations by packed_recurrence(), for the phase of its looks against the iteration wanders;
-/// where the next forward pass waits for gathers, by gathered_forward(). Absent, and `why` receives
-/// the reason, where threads may want more cores than there are, where the host takes time to give
-/// work, where pieces overtake one another, and, of the last two, where batches are waited for in a
-/// way that shifts them: because then no closed form holds.
+/// where the next forward pass waits for gathers, by gathered_forward(); where computing and
+/// messages slow each other down, by contended_backward() in place of (1.9). Absent, and `why`
+/// receives the reason, where threads may want more cores than there are, where the host takes time
+/// to give work, where pieces overtake one another, and, where messages are packed or travel beside
+/// the next forward pass, where they contend with computing or batches are waited for in a way that
+/// shifts them: because then no closed form holds.
 std::optional<IterationTime> closed_form(const IterationPlan& plan, std::string& why);
 
 }  // namespace dlscale::model

@@ -8,8 +8,9 @@
 namespace dlscale::model {
 namespace {
 
-/// What of the messages shows.
+/// What backward takes, and what of the messages shows.
 struct CommTimes {
+  Seconds backward;
   Seconds exposed;  ///< after backward, before the update
   Seconds gathers;  ///< after the update
   Seconds all;
@@ -33,12 +34,31 @@ struct BackwardLists {
   }
 };
 
+bool contends(const IterationPlan& plan) {
+  return !plan.contention.empty() && plan.overlaps();
+}
+
+std::vector<ContendedPart> contended_parts(const IterationPlan& plan) {
+  std::vector<ContendedPart> parts;
+  for (const BackwardPart& part : plan.backward) {
+    parts.push_back({part.compute.device, part.message.value_or(Seconds()), part.kind, {}});
+    for (const ContentionByWork& by_work : plan.contention) {
+      parts.back().contention.push_back(mean_contention(part.compute, by_work));
+    }
+  }
+  return parts;
+}
+
 CommTimes communication(const IterationPlan& plan, const BackwardLists& lists) {
+  if (contends(plan)) {
+    const auto [backward, hidden, exposed] = contended_backward(contended_parts(plan));
+    return {backward, exposed, lists.gathers, hidden + exposed + lists.gathers};
+  }
   const Seconds messages = std::accumulate(lists.comm.begin(), lists.comm.end(), Seconds());
   const bool sequential = plan.schedule == Schedule::sequential;
   const Seconds exposed =
       sequential ? messages : wait_free_closed_form(lists.compute, lists.comm).exposed;
-  return {exposed, lists.gathers, messages + lists.gathers};
+  return {lists.backward, exposed, lists.gathers, messages + lists.gathers};
 }
 
 bool host_takes_time(const IterationPlan& plan) {
@@ -57,6 +77,10 @@ std::string why_none(const IterationPlan& plan) {
   }
   if (host_takes_time(plan)) {
     return "the host takes time to give the device its work, step by step beside it";
+  }
+  if (contends(plan) && (plan.packing || !plan.late.empty())) {
+    return "computing and messages slow one another down, which shifts when messages leave or are "
+           "waited for";
   }
   if (!plan.late.empty() && !plan.gathers()) {
     return "which piece of a gradient travels next depends on what is ready, so only a bound is "
@@ -100,7 +124,7 @@ IterationTime usual_form(const IterationPlan& plan) {
   const CommTimes comm = communication(plan, lists);
   IterationTime time;
   time.forward = plan.forward.device;
-  time.backward = lists.backward;
+  time.backward = comm.backward;
   time.update = plan.update.device;
   time.exposed_comm = comm.exposed + comm.gathers;
   time.load = plan.loader_threads * plan.load;

@@ -21,6 +21,9 @@ struct Packing {
   double cores = 0;                    ///< processor cores that a vote keeps busy
   std::function<Seconds(Bytes)> time;  ///< of a pack, ≥ 0
   std::size_t messages = 1;            ///< of an iteration; all of them are served before the next
+  /// Of a pack and of a vote, as Task::kind; no function: all packs are of kind 0.
+  std::function<std::size_t(Bytes)> kind = {};
+  std::size_t vote_kind = 0;
 };
 
 /// When it looks after a rest, for what is ready at `ready` ≥ `last`, the time of its last look.

@@ -25,6 +25,7 @@ void add_interval(const IterationCosts& costs, Prediction& prediction) {
   double above = 0;
   const Seconds total = prediction.time.total;
   for (const Term term : all_terms) {
+    if (term == Term::contention && costs.contention.kinds.empty()) continue;
     const Seconds low = simulate_iteration(costs.plan(term, Bound::low)).total;
     const Seconds high = simulate_iteration(costs.plan(term, Bound::high)).total;
     below += std::pow(std::max(0.0, (total - low).si()), 2);
@@ -44,11 +45,11 @@ Given computing(const IterationPlan& plan) {
 
 /// The same plan on a host that gives work in no time.
 IterationPlan given_at_once(IterationPlan plan) {
-  for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->device;
-  for (BackwardPart& part : plan.backward) part.compute = part.compute.device;
+  for (Given* work : {&plan.h2d, &plan.forward, &plan.update}) *work = work->given_at_once();
+  for (BackwardPart& part : plan.backward) part.compute = part.compute.given_at_once();
   for (ForwardPart& part : plan.late) {
-    part.update = part.update.device;
-    part.compute = part.compute.device;
+    part.update = part.update.given_at_once();
+    part.compute = part.compute.given_at_once();
   }
   return plan;
 }
@@ -93,6 +94,7 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   const IterationPlan plan = costs.plan({}, Bound::value);
   Prediction prediction;
   prediction.run = run;
+  prediction.contention = costs.contention.used;
   prediction.time = simulate_iteration(plan);
   prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
   if (machine.fitted) add_interval(costs, prediction);

@@ -7,6 +7,7 @@
 #include "core/network.hpp"
 #include "core/run.hpp"
 #include "model/machine.hpp"
+#include "model/sgd_iter/contention_costs.hpp"
 
 namespace dlscale::model {
 
@@ -41,6 +42,8 @@ struct Prediction {
   /// "compute", "kernel launches" (compute that the host gives more slowly than the device does
   /// it), "input", "communication", "update", "host-to-device copy"
   std::string bound;
+  /// What computing and messages cost each other, as far as it was measured and concerns the run.
+  std::vector<UsedContention> contention;
   std::vector<std::string> notes;  ///< what was interpolated, extrapolated or assumed, once each
 };
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <queue>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/merge.hpp"
+#include "model/sgd_iter/progress.hpp"
 
 namespace dlscale::model {
 
@@ -49,6 +49,14 @@ TaskId TaskGraph::add(Task task) {
   return TaskId(tasks_.size() - 1);
 }
 
+void TaskGraph::contend(ResourceId computing, ResourceId messages) {
+  EXPECT(computing != messages);
+  for (const ResourceId resource : {computing, messages}) {
+    EXPECT(resource.index() < resources_.size() && resources_[resource.index()].servers == 1);
+  }
+  contenders_ = Contenders{computing, messages};
+}
+
 namespace {
 
 /// A resource that packs.
@@ -60,26 +68,8 @@ struct Packer {
   std::deque<std::vector<std::size_t>> packs;  ///< found at the last look, not served yet
 };
 
-/// What is under way, the first to finish on top; ties by number. Tasks have the first numbers, so
-/// that a look finds what became ready at the same time.
-class Finishes {
- public:
-  void add(double when, std::size_t event) { heap_.emplace(when, event); }
-  [[nodiscard]] bool empty() const { return heap_.empty(); }
-  [[nodiscard]] double when() const { return heap_.top().first; }
-  std::size_t take() {
-    const std::size_t event = heap_.top().second;
-    heap_.pop();
-    return event;
-  }
-
- private:
-  using Entry = std::pair<double, std::size_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap_;
-};
-
-/// Because all tasks that use cores slow down by one factor, they share a clock of their own,
-/// `pace_`, which runs at that factor: on it each of them takes just its work.
+/// Tasks have the first numbers of what is under way, so that a look finds what became ready at the
+/// same time.
 class Simulator {
  public:
   explicit Simulator(const TaskGraph& graph);
@@ -97,8 +87,11 @@ class Simulator {
   [[nodiscard]] std::size_t vote_of(std::size_t resource) const { return look_of(resource) + 1; }
 
   void become_ready(std::size_t task);
-  void begin(std::size_t event, double work, double cores);
-  void release(double cores);
+  [[nodiscard]] double now() const { return progress_.now(); }
+  [[nodiscard]] bool computes(std::size_t task) const;
+  [[nodiscard]] bool contends(std::size_t resource) const;
+  void begin_message(std::size_t event, double work, double cores, std::size_t resource,
+                     std::size_t kind);
   void start(std::size_t task);
   void finish(std::size_t event);
   void finish_task(std::size_t task);
@@ -111,11 +104,6 @@ class Simulator {
   void look(std::size_t resource);
   void find_packs(std::size_t resource);
   void serve_pack(std::size_t resource);
-  std::size_t next();
-  [[nodiscard]] double speed() const {
-    return demand_ > graph_->cores() ? graph_->cores() / demand_ : 1;
-  }
-  [[nodiscard]] double next_sharing() const { return now_ + (sharing_.when() - pace_) / speed(); }
 
   const TaskGraph* graph_;
   std::vector<std::size_t> missing_;  // unfinished predecessors
@@ -126,12 +114,7 @@ class Simulator {
   std::vector<Packer> packers_;                   // by resource
   std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack
   std::size_t left_;                              // unfinished tasks
-  Finishes alone_;                                // without cores, by time
-  Finishes sharing_;                              // on cores, by pace
-  std::size_t sharers_ = 0;
-  double demand_ = 0;
-  double now_ = 0;
-  double pace_ = 0;
+  Progress progress_;
   Timeline timeline_;
 };
 
@@ -142,7 +125,8 @@ Simulator::Simulator(const TaskGraph& graph)
       chosen_(graph.resources().size()),
       packers_(graph.resources().size()),
       riders_(graph.tasks().size()),
-      left_(graph.tasks().size()) {
+      left_(graph.tasks().size()),
+      progress_(graph.cores()) {
   for (const Resource& resource : graph.resources()) free_.push_back(resource.servers);
   for (std::size_t task = 0; task < graph.tasks().size(); ++task) {
     const auto& after = graph.tasks()[task].after;
@@ -170,44 +154,50 @@ void Simulator::become_ready(std::size_t task) {
   (room ? chosen_ : waiting_)[resource].push_back(task);
 }
 
-void Simulator::begin(std::size_t event, double work, double cores) {
-  if (cores == 0) {
-    alone_.add(now_ + work, event);
-    return;
-  }
-  sharing_.add(pace_ + work, event);
-  demand_ += cores;
-  ++sharers_;
+bool Simulator::computes(std::size_t task) const {
+  const auto& contenders = graph_->contenders();
+  return contenders && task_of(task).resource == contenders->computing;
 }
 
-void Simulator::release(double cores) {
-  if (cores == 0) return;
-  --sharers_;
-  demand_ = sharers_ == 0 ? 0 : demand_ - cores;  // exactly 0, whatever was rounded before
+/// Whether it serves messages that computing contends with.
+bool Simulator::contends(std::size_t resource) const {
+  const auto& contenders = graph_->contenders();
+  return contenders && contenders->messages.index() == resource;
+}
+
+void Simulator::begin_message(std::size_t event, double work, double cores, std::size_t resource,
+                              std::size_t kind) {
+  if (contends(resource)) return progress_.begin_message(event, work, cores, kind);
+  progress_.begin(event, work, cores);
 }
 
 void Simulator::start(std::size_t task) {
-  timeline_.start[task] = Seconds(now_);
-  begin(task, task_of(task).work.si(), task_of(task).cores);
+  timeline_.start[task] = Seconds(now());
+  const Task& what = task_of(task);
+  if (computes(task)) {
+    return progress_.begin_computing(task, what.work.si(), what.cores, what.beside);
+  }
+  if (!what.resource) return progress_.begin(task, what.work.si(), what.cores);
+  begin_message(task, what.work.si(), what.cores, what.resource->index(), what.kind);
 }
 
 void Simulator::finish(std::size_t event) {
   if (event < missing_.size()) return finish_task(event);
   const std::size_t resource = (event - missing_.size()) / 2;
   if (event == look_of(resource)) return look(resource);
-  release(resource_of(resource).packing->cores);
+  progress_.release(resource_of(resource).packing->cores);
   serve_pack(resource);
 }
 
 void Simulator::finish_task(std::size_t task) {
-  release(task_of(task).cores);
+  progress_.release(task_of(task).cores);
   if (task_of(task).resource) serve_next(task_of(task).resource->index());
   end(task);
   for (const std::size_t rider : riders_[task]) end(rider);
 }
 
 void Simulator::end(std::size_t task) {
-  timeline_.finish[task] = Seconds(now_);
+  timeline_.finish[task] = Seconds(now());
   --left_;
   for (const std::size_t successor : successors_[task]) {
     if (--missing_[successor] == 0) become_ready(successor);
@@ -242,8 +232,8 @@ std::size_t Simulator::take_waiting(std::size_t resource) {
 /// Whether looks that find nothing have to be followed, because they slow others down.
 bool Simulator::restless(std::size_t resource) const {
   const auto& packing = resource_of(resource).packing;
-  return packing && packing->cores > 0 && packing->vote > Seconds() &&
-         std::isfinite(graph_->cores());
+  if (!packing || packing->vote == Seconds()) return false;
+  return contends(resource) || (packing->cores > 0 && std::isfinite(graph_->cores()));
 }
 
 /// Those that find nothing and slow nobody down are left out.
@@ -251,25 +241,25 @@ void Simulator::plan_look(std::size_t resource) {
   Packer& packer = packers_[resource];
   const Packing& packing = *resource_of(resource).packing;
   packer.busy = true;
-  alone_.add(std::max(now_, next_look(packer, packing)), look_of(resource));
+  progress_.begin_until(look_of(resource), std::max(now(), next_look(packer, packing)));
 }
 
 double Simulator::next_look(const Packer& packer, const Packing& packing) const {
   if (packer.found == 0) {
-    return look_after_rest(Seconds(packer.last_look), Seconds(now_), packing.cycle).si();
+    return look_after_rest(Seconds(packer.last_look), Seconds(now()), packing.cycle).si();
   }
   const double next = std::max(packer.last_look + packing.cycle.si(), packer.free_from);
   const double period = std::max(packing.cycle, packing.vote).si();
-  if (now_ <= next || period == 0) return next;
-  return next + std::ceil((now_ - next) / period) * period;
+  if (now() <= next || period == 0) return next;
+  return next + std::ceil((now() - next) / period) * period;
 }
 
 void Simulator::look(std::size_t resource) {
   const Packing& packing = *resource_of(resource).packing;
-  packers_[resource].last_look = now_;
+  packers_[resource].last_look = now();
   find_packs(resource);
   if (packing.vote == Seconds()) return serve_pack(resource);
-  begin(vote_of(resource), packing.vote.si(), packing.cores);
+  begin_message(vote_of(resource), packing.vote.si(), packing.cores, resource, packing.vote_kind);
 }
 
 void Simulator::find_packs(std::size_t resource) {
@@ -288,7 +278,7 @@ void Simulator::serve_pack(std::size_t resource) {
   Packer& packer = packers_[resource];
   if (packer.packs.empty()) {
     packer.busy = false;
-    packer.free_from = now_;
+    packer.free_from = now();
     if (packer.found >= resource_of(resource).packing->messages) packer.found = 0;
     const bool goes_on = packer.found > 0 && restless(resource);
     if (goes_on || !waiting_[resource].empty()) plan_look(resource);
@@ -298,32 +288,20 @@ void Simulator::serve_pack(std::size_t resource) {
   packer.packs.pop_front();
   Bytes size;
   for (const std::size_t task : pack) {
-    timeline_.start[task] = Seconds(now_);
+    timeline_.start[task] = Seconds(now());
     size += task_of(task).size;
   }
   riders_[pack.front()].assign(pack.begin() + 1, pack.end());
-  begin(pack.front(), resource_of(resource).packing->time(size).si(), task_of(pack.front()).cores);
-}
-
-/// Moves both clocks to the next finish and returns that task.
-std::size_t Simulator::next() {
-  const bool from_sharing =
-      !sharing_.empty() && (alone_.empty() || next_sharing() <= alone_.when());
-  if (from_sharing) {
-    now_ = std::max(now_, next_sharing());
-    pace_ = sharing_.when();
-    return sharing_.take();
-  }
-  pace_ += (alone_.when() - now_) * speed();
-  now_ = alone_.when();
-  return alone_.take();
+  const Packing& packing = *resource_of(resource).packing;
+  begin_message(pack.front(), packing.time(size).si(), task_of(pack.front()).cores, resource,
+                packing.kind ? packing.kind(size) : 0);
 }
 
 Timeline Simulator::run() {
   for (std::size_t task = 0; task < missing_.size(); ++task) {
     if (missing_[task] == 0) become_ready(task);
   }
-  while (left_ > 0) finish(next());
+  while (left_ > 0) finish(progress_.next());
   return std::move(timeline_);
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/ids.hpp"
 #include "core/units.hpp"
+#include "model/sgd_iter/contention.hpp"
 #include "model/sgd_iter/packing.hpp"
 
 namespace dlscale::model {
@@ -40,6 +41,9 @@ struct Task {
   std::vector<TaskId> after;
   int rank = 0;     ///< of a task of a resource that serves the most urgent
   Bytes size = {};  ///< of one of a resource that packs, which says how long that takes, not `work`
+  /// Of computing, by kind of message; empty: messages do not concern it. See contend().
+  std::vector<Contention> beside = {};
+  std::size_t kind = 0;  ///< of a message that does not ride in a pack
 };
 
 /// The tasks of some iterations and what they run on (MODEL 1.2). All tasks share `cores` processor
@@ -51,13 +55,24 @@ class TaskGraph {
   ResourceId add(Resource resource);
   /// `task.after` names tasks added before, so a graph has no cycle.
   TaskId add(Task task);
+  /// From now on a task that `computing` serves and one that `messages` serves slow each other down
+  /// while both run, as Task::beside of the one says of the kind of the other (progress.hpp). Both
+  /// have one server.
+  void contend(ResourceId computing, ResourceId messages);
 
+  /// The resources of contend(), if it was called.
+  struct Contenders {
+    ResourceId computing;
+    ResourceId messages;
+  };
+  [[nodiscard]] const std::optional<Contenders>& contenders() const { return contenders_; }
   [[nodiscard]] double cores() const { return cores_; }
   [[nodiscard]] const std::vector<Resource>& resources() const { return resources_; }
   [[nodiscard]] const std::vector<Task>& tasks() const { return tasks_; }
 
  private:
   double cores_;
+  std::optional<Contenders> contenders_;
   std::vector<Resource> resources_;
   std::vector<Task> tasks_;
 };

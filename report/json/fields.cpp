@@ -50,6 +50,31 @@ Json time_fields(const model::IterationTime& time) {
           {"t_load_s", number(time.load)}};
 }
 
+namespace {
+
+Json slowdown_fields(const model::Estimate<double>& slowdown) {
+  return {{"value", number(slowdown.value)},
+          {"low", number(slowdown.low)},
+          {"high", number(slowdown.high)}};
+}
+
+Json contention_fields(const std::vector<model::UsedContention>& all) {
+  Json list = Json::array();
+  for (const model::UsedContention& one : all) {
+    list.push_back({{"collective", one.collective},
+                    {"beside", model::work_kind_name(one.work)},
+                    {"from_bytes", number(one.range.from.si())},
+                    {"to_bytes", number(one.range.to.si())},
+                    {"compute_slowdown", slowdown_fields(one.range.compute)},
+                    {"messages_slowdown", slowdown_fields(one.range.messages)},
+                    {"measured", one.measured},
+                    {"source", one.source}});
+  }
+  return list;
+}
+
+}  // namespace
+
 Json prediction_fields(const model::Prediction& prediction) {
   Json json;
   json["run"] = run_fields(prediction.run);
@@ -63,6 +88,7 @@ Json prediction_fields(const model::Prediction& prediction) {
   json["speedup"] = number(prediction.speedup);
   json["efficiency"] = number(prediction.efficiency);
   json["bound"] = prediction.bound;
+  json["contention"] = contention_fields(prediction.contention);
   json["notes"] = prediction.notes;
   return json;
 }

@@ -1,0 +1,295 @@
+#include "model/calibrate/contention.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/slowest_rank.hpp"
+#include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
+#include "model/calibrate/pool.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// Widest interval of a rate that still tells something.
+constexpr double widest = 0.5;
+/// Samples of a row, and sizes on either side of where two ranges part.
+constexpr std::size_t fewest = 3;
+
+/// Speeds beside each other, over those alone.
+struct Rates {
+  Estimate<double> compute;
+  Estimate<double> messages;
+};
+
+/// Of one size of messages.
+struct SizedRates {
+  Bytes size;
+  Rates rates;
+};
+
+using Sizes = std::vector<SizedRates>;
+
+/// The times of a row, sample by sample, of the longest of the ranks.
+std::vector<double> longest(const Sourced& row, std::string_view name) {
+  const auto found = row.measurement->series.find(std::string(name));
+  if (found == row.measurement->series.end() || found->second.unit != "s" ||
+      found->second.samples.empty()) {
+    throw ConfigError(fmt::format(
+        "{}: {} has no series \"{}\" in seconds, without which nothing tells what work and "
+        "messages cost each other. Measure again.",
+        row.file, row.measurement->key(), name));
+  }
+  return slowest_rank(found->second.samples);
+}
+
+Estimate<double> estimate(const std::vector<double>& values) {
+  const Summary summary = summarize(values);
+  return {summary.median, summary.ci95_low, summary.ci95_high};
+}
+
+/// Of one row; nothing where work and messages hardly met.
+std::optional<Rates> rates(const Sourced& row) {
+  const auto work_alone = longest(row, "compute_alone");
+  const auto messages_alone = longest(row, "messages_alone");
+  const auto together = longest(row, "together");
+  const auto work_beside = longest(row, "compute_beside");
+  const auto messages_beside = longest(row, "time");
+  for (const auto* times : {&messages_alone, &together, &work_beside, &messages_beside}) {
+    if (times->size() == work_alone.size()) continue;
+    throw ConfigError(fmt::format("{}: {} has series of different lengths. Measure again.",
+                                  row.file, row.measurement->key()));
+  }
+  std::vector<double> compute;
+  std::vector<double> messages;
+  for (std::size_t i = 0; i < work_alone.size(); ++i) {
+    const double apart = std::max(0.0, together[i] - work_beside[i]);
+    const double both = messages_beside[i] - apart;
+    if (both <= 0) continue;
+    compute.push_back((work_alone[i] - (work_beside[i] - both)) / both);
+    messages.push_back((messages_alone[i] - (messages_beside[i] - both)) / both);
+  }
+  if (compute.size() < fewest || 2 * compute.size() < work_alone.size()) return std::nullopt;
+  return Rates{estimate(compute), estimate(messages)};
+}
+
+/// The median of the medians, between the least and the greatest end.
+Estimate<double> hull(const std::vector<Estimate<double>>& all) {
+  std::vector<double> values;
+  Estimate<double> result = all.front();
+  for (const Estimate<double>& one : all) {
+    values.push_back(one.value);
+    result.low = std::min(result.low, one.low);
+    result.high = std::max(result.high, one.high);
+  }
+  result.value = median(values);
+  return result;
+}
+
+/// Over sizes.
+Estimate<double> over(const Sizes& sizes, Estimate<double> Rates::*which) {
+  std::vector<Estimate<double>> all;
+  std::vector<double> values;
+  for (const SizedRates& one : sizes) {
+    all.push_back(one.rates.*which);
+    values.push_back((one.rates.*which).value);
+  }
+  constexpr std::size_t enough_for_an_interval = 6;
+  return values.size() < enough_for_an_interval ? hull(all) : estimate(values);
+}
+
+bool is_narrow(const Estimate<double>& rate) {
+  return rate.high - rate.low <= widest;
+}
+
+/// Each size once, ascending, without those that tell nothing.
+Sizes by_size(const Group& rows) {
+  std::map<std::int64_t, std::vector<Rates>> found;
+  for (const Sourced& row : rows) {
+    if (const auto of_row = rates(row)) found[row.integer("bytes")].push_back(*of_row);
+  }
+  Sizes sizes;
+  for (const auto& [bytes, repeats] : found) {
+    std::vector<Estimate<double>> compute;
+    std::vector<Estimate<double>> messages;
+    for (const Rates& one : repeats) {
+      compute.push_back(one.compute);
+      messages.push_back(one.messages);
+    }
+    const Rates pooled{hull(compute), hull(messages)};
+    if (!is_narrow(pooled.compute) || !is_narrow(pooled.messages)) continue;
+    sizes.push_back({Bytes(static_cast<double>(bytes)), pooled});
+  }
+  return sizes;
+}
+
+/// A rate of 1 or more is no slow-down; of one near 0 or below, see most_slowdown.
+double slowdown(double rate) {
+  return 1 / std::clamp(rate, 1 / most_slowdown, 1.0);
+}
+
+Estimate<double> slowdown(const Estimate<double>& rate) {
+  return {slowdown(rate.value), slowdown(rate.high), slowdown(rate.low)};
+}
+
+/// Sizes of one protocol of messages alone, up to the next.
+struct Stretch {
+  Bytes from;
+  Sizes sizes;
+};
+
+bool are_apart(const Sizes& a, const Sizes& b) {
+  if (a.size() < fewest || b.size() < fewest) return false;
+  const auto differ = [&](Estimate<double> Rates::*which) {
+    const Estimate<double> of_a = over(a, which);
+    const Estimate<double> of_b = over(b, which);
+    return of_a.high < of_b.low || of_b.high < of_a.low;
+  };
+  return differ(&Rates::compute) || differ(&Rates::messages);
+}
+
+std::vector<Stretch> cut(const Sizes& sizes, const std::vector<Bytes>& bounds) {
+  std::vector<Stretch> stretches;
+  stretches.push_back({sizes.front().size, {}});
+  auto bound = bounds.begin();
+  for (const SizedRates& one : sizes) {
+    for (; bound != bounds.end() && *bound <= one.size; ++bound) {
+      if (stretches.back().sizes.empty()) continue;  // none of this protocol
+      stretches.push_back({*bound, {}});
+    }
+    stretches.back().sizes.push_back(one);
+  }
+  return stretches;
+}
+
+/// Joins neighbours until all that are left are apart.
+void join(std::vector<Stretch>& stretches) {
+  const auto alike = [](const Stretch& a, const Stretch& b) {
+    return !are_apart(a.sizes, b.sizes);
+  };
+  for (auto first = std::ranges::adjacent_find(stretches, alike); first != stretches.end();
+       first = std::ranges::adjacent_find(stretches, alike)) {
+    const auto second = std::next(first);
+    first->sizes.insert(first->sizes.end(), second->sizes.begin(), second->sizes.end());
+    stretches.erase(second);
+  }
+}
+
+std::vector<ContentionRange> ranges(const Sizes& sizes, const std::vector<Bytes>& bounds) {
+  std::vector<Stretch> stretches = cut(sizes, bounds);
+  join(stretches);
+  std::vector<ContentionRange> result;
+  for (std::size_t i = 0; i < stretches.size(); ++i) {
+    const Sizes& own = stretches[i].sizes;
+    const bool last = i + 1 == stretches.size();
+    result.push_back({stretches[i].from, last ? own.back().size : stretches[i + 1].from,
+                      slowdown(over(own, &Rates::compute)), slowdown(over(own, &Rates::messages)),
+                      static_cast<int>(own.size())});
+  }
+  return result;
+}
+
+/// What rows must share to tell the same.
+struct Conditions {
+  std::string collective;
+  int ranks = 0;
+  int ranks_on_node = 0;
+  std::string waiting;
+  WorkKind work = WorkKind::conv;
+  int threads = 1;
+  int cores_per_rank = 1;
+  auto operator<=>(const Conditions&) const = default;
+};
+
+int cores_per_rank(const ResultFile& file) {
+  const auto found = file.header.run.find("cores_per_rank");
+  const std::string text = found == file.header.run.end() ? "" : found->second;
+  int cores = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), cores);
+  if (error == std::errc() && end == text.data() + text.size() && cores >= 1) return cores;
+  throw ConfigError(fmt::format(
+      "{} does not say how many cores a rank had, and so whether its messages had one beside "
+      "the work. Measure again with this version.",
+      file.path.string()));
+}
+
+WorkKind work_of(const Sourced& row) {
+  try {
+    return parse_work_kind(row.axis("beside"));
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}: {}. Measure again with this version.", row.file,
+                                  row.measurement->key(), error.what()));
+  }
+}
+
+Conditions conditions(const Sourced& row, const ResultFile& file) {
+  const WorkKind work = work_of(row);
+  return {row.axis("collective"),
+          row.count("ranks"),
+          row.count("ranks_on_node"),
+          row.axis("waiting"),
+          work,
+          work == WorkKind::copy ? 1 : row.count("threads"),
+          cores_per_rank(file)};
+}
+
+bool is_chosen(const Measurement& row, const CalibrateOptions& options) {
+  if (row.benchmark != "comm" || !is_timed(row) || !is_sent_beside_work(row)) return false;
+  const auto is = [&](const char* axis, const std::string& wanted) {
+    const auto found = row.axes.find(axis);
+    return found == row.axes.end() || found->second == wanted;
+  };
+  return is("cache", options.message_cache) && is("backend", options.backend);
+}
+
+/// Where the protocols of the same messages alone part.
+std::vector<Bytes> bounds(std::span<const CollectiveFit> alone, const Conditions& of) {
+  std::vector<Bytes> found;
+  for (const CollectiveFit& fit : alone) {
+    if (std::tie(fit.collective, fit.ranks, fit.ranks_on_node, fit.waiting) !=
+        std::tie(of.collective, of.ranks, of.ranks_on_node, of.waiting)) {
+      continue;
+    }
+    for (const Segment& segment : fit.cost.segments()) found.push_back(segment.to);
+    found.pop_back();
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<ContentionFit> fit_contention(std::span<const ResultFile> results,
+                                          std::span<const CollectiveFit> alone,
+                                          const CalibrateOptions& options) {
+  std::map<Conditions, Group> groups;
+  for (const ResultFile& file : results) {
+    for (const Measurement& measurement : file.measurements) {
+      if (!is_chosen(measurement, options)) continue;
+      const Sourced row{&measurement, file.path.string()};
+      groups[conditions(row, file)].push_back(row);
+    }
+  }
+  std::vector<ContentionFit> fits;
+  for (const auto& [of, rows] : groups) {
+    const Sizes sizes = by_size(rows);
+    if (sizes.empty()) continue;
+    fits.push_back({of.collective, of.ranks, of.ranks_on_node, of.waiting, of.work, of.threads,
+                    of.cores_per_rank, ranges(sizes, bounds(alone, of)), source(rows)});
+  }
+  return fits;
+}
+
+}  // namespace dlscale::model
