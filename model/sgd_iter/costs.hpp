@@ -44,6 +44,7 @@ struct IterationCosts {
   std::vector<std::vector<StepCost>> backward;      ///< parts, in order of execution
   std::vector<std::optional<MessageCost>> message;  ///< after each part
   std::shared_ptr<const MessageTimes> packed;       ///< of the packs, where messages are packed
+  Estimate<Seconds> choice;                         ///< of the next piece of a message
   ScheduleSettings settings;
   StepCost update;  ///< at the end of the iteration
 

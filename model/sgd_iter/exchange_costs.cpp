@@ -13,8 +13,6 @@ namespace {
 
 using collective::Collective;
 
-constexpr Bytes pick_size = 8_B;
-
 }  // namespace
 
 Estimate<Seconds> MessageCost::total() const {
@@ -38,11 +36,9 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
   } else if (run.schedule == Schedule::reduce_scatter_overlap) {
     first_ = times(Collective::reduce_scatter);
     second_ = times(Collective::all_gather);
-  } else if (run.schedule == Schedule::priority) {
-    pick_ = times(Collective::broadcast);
   }
   messages_ = planned_messages(network, run, kernels, *all_reduce_, notes);
-  if (pick_) note_parts(notes);
+  if (run.schedule == Schedule::priority) note_parts(notes);
 }
 
 void ExchangeCosts::note_parts(Notes& notes) const {
@@ -57,14 +53,12 @@ void ExchangeCosts::note_parts(Notes& notes) const {
                   messages_.size(), parts, to_text(run_->settings.partition)));
 }
 
-MessageCost ExchangeCosts::in_parts(const Bucket& message, const Estimate<Seconds>& pick) const {
+MessageCost ExchangeCosts::in_parts(const Bucket& message) const {
   MessageCost cost;
   cost.size = message_size(message);
   const auto elements = static_cast<std::size_t>(message.elements);
   for (const std::size_t part : part_sizes(elements, run_->settings.partition)) {
-    Estimate<Seconds> time = all_reduce_->time(message_size({{}, static_cast<std::int64_t>(part)}));
-    time += pick;
-    cost.pieces.push_back(time);
+    cost.pieces.push_back(all_reduce_->time(message_size({{}, static_cast<std::int64_t>(part)})));
   }
   cost.time = cost.pieces.front();
   cost.pieces.erase(cost.pieces.begin());
@@ -72,7 +66,7 @@ MessageCost ExchangeCosts::in_parts(const Bucket& message, const Estimate<Second
 }
 
 MessageCost ExchangeCosts::cost(const Bucket& message) const {
-  if (pick_) return in_parts(message, pick_->time(pick_size));
+  if (run_->schedule == Schedule::priority) return in_parts(message);
   MessageCost cost;
   cost.size = message_size(message);
   cost.time = first_ ? first_->time(cost.size) : all_reduce_->time(cost.size);

@@ -37,7 +37,7 @@ class ExchangeCosts {
                 const KernelTimes& kernels, Notes& notes);
   /// In the order in which backward makes them ready: planned_messages().
   [[nodiscard]] const std::vector<Bucket>& messages() const { return messages_; }
-  /// A part of `priority` takes its all-reduce and the broadcast, of 8 B, of which part is next.
+  /// A part of `priority` takes its all-reduce; the votes on which is next are none of its.
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
   /// parameter_server: bytes that the server owns that owns most. All wait for it.
@@ -45,14 +45,13 @@ class ExchangeCosts {
   [[nodiscard]] std::shared_ptr<const MessageTimes> all_reduce() const { return all_reduce_; }
 
  private:
-  [[nodiscard]] MessageCost in_parts(const Bucket& message, const Estimate<Seconds>& pick) const;
+  [[nodiscard]] MessageCost in_parts(const Bucket& message) const;
   void note_parts(Notes& notes) const;
 
   const Run* run_;
   std::shared_ptr<const MessageTimes> all_reduce_;
   std::optional<CollectiveTimes> first_;   ///< instead of an all-reduce
   std::optional<CollectiveTimes> second_;  ///< the gather
-  std::optional<CollectiveTimes> pick_;    ///< of priority
   std::vector<Bucket> messages_;
 };
 

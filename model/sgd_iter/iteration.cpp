@@ -115,7 +115,7 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
       copy_engine_(graph_.add(Resource{"copy engine", 1})),
       comm_(graph_.add(Resource{"communication thread", 1,
                                 plan.packing ? Order::ready : Order::urgent, plan.packing,
-                                plan.window})) {}
+                                plan.window, plan.choice})) {}
 
 TaskId IterationGraph::join(std::vector<TaskId> after) {
   return graph_.add(Task{Seconds(), {}, 0, std::move(after)});
