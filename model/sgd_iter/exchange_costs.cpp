@@ -65,8 +65,29 @@ MessageCost ExchangeCosts::in_parts(const Bucket& message) const {
   return cost;
 }
 
+/// Elements at its end.
+std::int64_t ExchangeCosts::no_equal_blocks(const Bucket& message) const {
+  if (run_->schedule != Schedule::reduce_scatter_overlap) return 0;
+  return message.elements % run_->ranks;
+}
+
+MessageCost ExchangeCosts::in_blocks(const Bucket& message) const {
+  const std::int64_t rest = no_equal_blocks(message);
+  const Bytes whole = message_size({{}, message.elements - rest});
+  MessageCost cost;
+  cost.size = message_size(message);
+  cost.gather.emplace();
+  if (whole > Bytes()) {
+    cost.time = first_->time(whole);
+    cost.gather = second_->time(whole);
+  }
+  if (rest > 0) cost.time += all_reduce_->time(message_size({{}, rest}));
+  return cost;
+}
+
 MessageCost ExchangeCosts::cost(const Bucket& message) const {
   if (run_->schedule == Schedule::priority) return in_parts(message);
+  if (run_->schedule == Schedule::reduce_scatter_overlap) return in_blocks(message);
   MessageCost cost;
   cost.size = message_size(message);
   cost.time = first_ ? first_->time(cost.size) : all_reduce_->time(cost.size);
@@ -78,6 +99,8 @@ TimeSource ExchangeCosts::source(const Bucket& message) const {
   const Bytes size = message_size(message);
   TimeSource source = first_ ? first_->source(size) : all_reduce_->source(size);
   if (second_) source = std::max(source, second_->source(size));
+  const std::int64_t rest = no_equal_blocks(message);
+  if (rest > 0) source = std::max(source, all_reduce_->source(message_size({{}, rest})));
   return source;
 }
 

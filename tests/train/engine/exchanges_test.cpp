@@ -308,11 +308,57 @@ TEST(PriorityExchange, BringsAFailureOfItsThreadToTheCaller) {
   EXPECT_THROW(exchange.await(0), LibraryError);
 }
 
-TEST(ScatteredSum, IsGatheredLastMessageFirst) {
+/// What travels of a message of so many elements, as (collective, bytes).
+using Travels = std::vector<std::pair<backend::Collective, std::size_t>>;
+
+Travels scattered(std::size_t elements, std::size_t ranks) {
+  const std::size_t rest = elements % ranks;
+  Travels travels;
+  if (elements > rest) {
+    travels.emplace_back(backend::Collective::reduce_scatter, 4 * (elements - rest));
+  }
+  if (rest > 0) travels.emplace_back(backend::Collective::all_reduce, 4 * rest);
+  return travels;
+}
+
+TEST(ScatteredSum, TellsWhatIsNoEqualBlocksApart) {
   const auto device = open_backend("reference");
   for (const int ranks : {1, 2, 3, 4}) {
     on_ranks(ranks, [&](backend::Communicator& communicator) {
       Messages messages = some_messages();
+      GradientExchange exchange(communicator.duplicate(),
+                                by_scattered_sum(HostMirror(*device, messages.all()), 5),
+                                Waiting::sleep);
+      const auto count = static_cast<std::size_t>(ranks);
+      Travels expected;
+      for (const std::size_t elements : messages.sizes()) {
+        for (const auto& each : scattered(elements, count)) expected.push_back(each);
+      }
+      for (std::size_t m = 5; m-- > 0;) {
+        const std::size_t whole = messages.sizes()[m] / count * count;
+        if (whole > 0) expected.emplace_back(backend::Collective::all_gather, 4 * whole);
+      }
+      for (const auto& transfers :
+           exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
+        Travels found;
+        Instant before;
+        for (const Transfer& transfer : transfers) {
+          found.emplace_back(transfer.kind, transfer.bytes);
+          EXPECT_LE(before, transfer.start);
+          EXPECT_LE(transfer.posted, transfer.start);
+          before = transfer.end;
+        }
+        EXPECT_EQ(found, expected) << ranks;
+      }
+    });
+  }
+}
+
+TEST(ScatteredSum, IsGatheredLastMessageFirst) {
+  const auto device = open_backend("reference");
+  for (const int ranks : {1, 2, 3, 4}) {
+    on_ranks(ranks, [&](backend::Communicator& communicator) {
+      Messages messages({12, 24, 12, 36, 12});  // equal blocks on all these ranks
       GradientExchange exchange(communicator.duplicate(),
                                 by_scattered_sum(HostMirror(*device, messages.all()), 5),
                                 Waiting::sleep);
