@@ -20,6 +20,14 @@ void Arrivals::ended(const Transfer& transfer, bool complete) {
   changed_.notify_all();
 }
 
+void Arrivals::arrived(std::size_t message) {
+  {
+    const std::lock_guard lock(mutex_);
+    expected_.erase(message);
+  }
+  changed_.notify_all();
+}
+
 void Arrivals::failed(std::exception_ptr failure) {
   {
     const std::lock_guard lock(mutex_);

@@ -34,6 +34,8 @@ class Arrivals {
   void expect(std::size_t message);
   /// A transfer has ended; `complete`: what it carried has arrived.
   void ended(const Transfer& transfer, bool complete);
+  /// A message has arrived, by whatever transfers.
+  void arrived(std::size_t message);
   /// Nothing will arrive any more: ranks that lost step with each other cannot go on.
   void failed(std::exception_ptr failure);
 

@@ -19,8 +19,10 @@ class ScatteredSum {
   ScatteredSum(HostMirror mirror, std::size_t messages)
       : mirror_(std::move(mirror)), blocks_(messages) {}
 
-  Transfer scatter(Communicator& ranks, std::size_t message, std::span<float> gradients) {
-    const Instant start = steady_clock::now();
+  std::vector<Transfer> scatter(Communicator& ranks, std::size_t message,
+                                std::span<float> gradients) {
+    std::vector<Transfer> done;
+    Instant start = steady_clock::now();
     const std::span<float> host = mirror_.fetch(gradients);
     std::vector<float>& block = blocks_[message];
     block.resize(host.size() / static_cast<std::size_t>(ranks.size()));
@@ -29,12 +31,19 @@ class ScatteredSum {
       backend::carry_out(ranks, {.collective = Collective::reduce_scatter,
                                  .from = bytes_of(host.first(whole)),
                                  .to = std::as_writable_bytes(std::span(block))});
+      done.push_back(transfer(Collective::reduce_scatter, message, host.first(whole), start));
+      start = done.back().end;
     }
-    if (whole < host.size()) add_up(ranks, host.subspan(whole));
-    return transfer(Collective::reduce_scatter, message, gradients, start);
+    if (whole < host.size()) {
+      const std::span<float> rest = host.subspan(whole);
+      add_up(ranks, rest);
+      done.push_back(transfer(Collective::all_reduce, message, rest, start));
+    }
+    return done;
   }
 
-  Transfer gather(Communicator& ranks, std::size_t message, std::span<float> gradients) {
+  std::vector<Transfer> gather(Communicator& ranks, std::size_t message,
+                               std::span<float> gradients) {
     const Instant start = steady_clock::now();
     const std::span<float> host = mirror_.on_host(gradients);
     std::vector<float>& block = blocks_[message];
@@ -43,7 +52,8 @@ class ScatteredSum {
       ranks.all_gather(bytes_of(block), std::as_writable_bytes(host.first(whole)));
     }
     mirror_.store(gradients);
-    return transfer(Collective::all_gather, message, gradients, start);
+    if (whole == 0) return {};
+    return {transfer(Collective::all_gather, message, host.first(whole), start)};
   }
 
  private:
@@ -53,12 +63,12 @@ class ScatteredSum {
     backend::carry_out(ranks, {.collective = Collective::all_reduce, .from = bytes, .to = bytes});
   }
 
-  static Transfer transfer(Collective kind, std::size_t message, std::span<float> gradients,
+  static Transfer transfer(Collective kind, std::size_t message, std::span<float> carried,
                            Instant start) {
     return {.bucket = message,
             .buckets = 1,
             .kind = kind,
-            .bytes = gradients.size_bytes(),
+            .bytes = carried.size_bytes(),
             .start = start,
             .end = steady_clock::now()};
   }
@@ -92,12 +102,12 @@ Carriage by_reduce(HostMirror gradients, std::vector<Rank> owners) {
                                .from = bytes_of(host),
                                .to = sum});
     if (owns) mirror->store(elements);
-    return Transfer{.bucket = message,
-                    .buckets = 1,
-                    .kind = Collective::reduce,
-                    .bytes = elements.size_bytes(),
-                    .start = start,
-                    .end = steady_clock::now()};
+    return std::vector{Transfer{.bucket = message,
+                                .buckets = 1,
+                                .kind = Collective::reduce,
+                                .bytes = elements.size_bytes(),
+                                .start = start,
+                                .end = steady_clock::now()}};
   }};
 }
 

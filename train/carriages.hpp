@@ -11,7 +11,7 @@ namespace dlscale::train {
 
 /// Carries each message as a reduce-scatter, which leaves every rank the sum of an equal block, and
 /// an all-gather of the blocks after all of them, as DeAR does. A few elements at the end that are
-/// no equal blocks are all-reduced beside the reduce-scatter.
+/// no equal blocks are all-reduced after the reduce-scatter, as a transfer of their own.
 Carriage by_scattered_sum(HostMirror gradients, std::size_t messages);
 
 /// Carries message i as a reduce to rank owners[i]. What other ranks hold afterwards is undefined.

@@ -26,7 +26,7 @@ Carriage by_all_reduce(Staging staging) {
   auto shared = std::make_shared<Staging>(std::move(staging));
   return {.first = [shared](backend::Communicator& communicator, std::size_t message,
                             std::span<float> gradients) {
-    return all_reduce_bucket(communicator, *shared, message, gradients);
+    return std::vector{all_reduce_bucket(communicator, *shared, message, gradients)};
   }};
 }
 
@@ -92,9 +92,11 @@ void GradientExchange::transfer(const Message& message) {
   communicator_->meet(waiting_);
   const bool back = message.trip == Message::Trip::back;
   const Carry& carry = back ? carriage_.second : carriage_.first;
-  Transfer done = carry(*communicator_, message.number, message.gradients);
-  done.posted = message.posted;
-  arrivals().ended(done, message.trip != Message::Trip::out);
+  for (Transfer& done : carry(*communicator_, message.number, message.gradients)) {
+    done.posted = message.posted;
+    arrivals().ended(done, false);
+  }
+  if (message.trip != Message::Trip::out) arrivals().arrived(message.number);
 }
 
 }  // namespace dlscale::train

@@ -52,9 +52,9 @@ class Exchange {
   Arrivals arrivals_;
 };
 
-/// Carries a message by a collective.
-using Carry = std::function<Transfer(backend::Communicator&, std::size_t message,
-                                     std::span<float> gradients)>;
+/// Carries a message by collectives, one after the other; returns them.
+using Carry = std::function<std::vector<Transfer>(backend::Communicator&, std::size_t message,
+                                                  std::span<float> gradients)>;
 
 /// What becomes of each message: `first` once it is ready; then, if it is given, `second` after the
 /// first of all messages, the last message first.

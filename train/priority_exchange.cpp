@@ -1,9 +1,9 @@
 #include "train/priority_exchange.hpp"
 
-#include <algorithm>
 #include <numeric>
 #include <utility>
 
+#include "backend/comm/sleeping_wait.hpp"
 #include "core/error.hpp"
 #include "core/merge.hpp"
 
@@ -12,9 +12,6 @@ namespace dlscale::train {
 using std::chrono::steady_clock;
 
 namespace {
-
-/// What rank 0 says instead of the number of a message.
-constexpr double wait_for_oldest = -1;
 
 std::vector<std::vector<std::size_t>> cut(const Partition& partition) {
   std::vector<std::vector<std::size_t>> parts;
@@ -51,6 +48,13 @@ void PriorityExchange::post(std::size_t message, std::span<float> gradients,
 
 void PriorityExchange::run(const std::stop_token& stop) {
   try {
+    const auto bytes = std::as_writable_bytes(std::span(&agreed_, 1));
+    vote_ = communicator_->prepare({.collective = backend::Collective::all_reduce,
+                                    .type = backend::ElementType::f64,
+                                    .op = backend::Reduction::min,
+                                    .from = bytes,
+                                    .to = bytes},
+                                   backend::Mode::nonblocking);
     while (ready_.wait_ready(1, stop)) {
       if (!exchange_iteration(stop)) return;
     }
@@ -59,49 +63,59 @@ void PriorityExchange::run(const std::stop_token& stop) {
   }
 }
 
-/// False if stopped while there was nothing to send and nothing under way.
+/// False if stopped while there was nothing to send and nothing under way. Where there is, it looks
+/// again and again, which is what moves messages on.
 bool PriorityExchange::exchange_iteration(const std::stop_token& stop) {
   started_.assign(parts_.size(), 0);
   arrived_.assign(parts_.size(), 0);
   left_ = std::accumulate(parts_.begin(), parts_.end(), std::size_t{0},
                           [](std::size_t sum, const auto& parts) { return sum + parts.size(); });
-  while (left_ > 0) {
-    double decision = wait_for_oldest;
-    if (communicator_->rank() == 0) {
-      const std::optional<double> made = decide(stop);
-      if (!made) return false;
-      decision = *made;
-    }
-    communicator_->meet(waiting_);
-    communicator_->broadcast(std::as_writable_bytes(std::span(&decision, 1)), 0);
-    if (decision == wait_for_oldest) {
-      finish_oldest();
-    } else {
-      const auto message = static_cast<std::size_t>(decision);
-      if (!ready_.wait_ready(message + 1, stop)) return false;
-      start_part(message);
+  while (true) {
+    finish_parts();
+    if (left_ == 0) return true;
+    if (voting_) {
+      end_vote();
+    } else if (!begin_vote() && under_way_.empty()) {
+      const bool came = ready_.wait_ready(known_ + 1, stop);
+      if (!came && ready_.ready() == known_) return false;
     }
   }
-  return true;
 }
 
-/// The last message that is ready and has parts that have not started.
-std::optional<std::size_t> PriorityExchange::most_urgent() {
-  for (std::size_t message = ready_.ready(); message-- > 0;) {
+/// The last of so many messages that has parts that have not started.
+std::optional<std::size_t> PriorityExchange::most_urgent(std::size_t ready) const {
+  for (std::size_t message = ready; message-- > 0;) {
     if (started_[message] < parts_[message].size()) return message;
   }
   return std::nullopt;
 }
 
-/// On rank 0; nothing if stopped.
-std::optional<double> PriorityExchange::decide(const std::stop_token& stop) {
-  while (under_way_.size() < credit_) {
-    const std::size_t known = ready_.ready();
-    if (const auto message = most_urgent()) return static_cast<double>(*message);
-    if (!under_way_.empty()) break;
-    if (!ready_.wait_ready(known + 1, stop)) return std::nullopt;
+/// If there is credit and something for it. All ranks have started the same parts, so that what is
+/// ready on the one that has least is something for all.
+bool PriorityExchange::begin_vote() {
+  if (under_way_.size() >= credit_) return false;
+  known_ = ready_.ready();
+  if (!most_urgent(known_)) return false;
+  agreed_ = static_cast<double>(known_);
+  vote_->start();
+  voting_ = true;
+  return true;
+}
+
+/// If all have voted; with nothing else to look after, it waits for them.
+void PriorityExchange::end_vote() {
+  if (!under_way_.empty()) {
+    if (!vote_->test()) return;
+  } else if (waiting_ == backend::Waiting::spin) {
+    vote_->wait();
+  } else {
+    backend::SleepingWait wait;
+    while (!vote_->test()) wait.once();
   }
-  return wait_for_oldest;
+  voting_ = false;
+  const std::optional<std::size_t> message = most_urgent(static_cast<std::size_t>(agreed_));
+  EXPECT(message.has_value());
+  start_part(*message);
 }
 
 void PriorityExchange::start_part(std::size_t message) {
@@ -120,10 +134,18 @@ void PriorityExchange::start_part(std::size_t message) {
   under_way_.push_back({message, elements, std::move(sum), posted.when, start});
 }
 
-void PriorityExchange::finish_oldest() {
-  const Part part = std::move(under_way_.front());
-  under_way_.pop_front();
-  part.sum->wait();
+void PriorityExchange::finish_parts() {
+  for (auto part = under_way_.begin(); part != under_way_.end();) {
+    if (!part->sum->test()) {
+      ++part;
+      continue;
+    }
+    arrive(*part);
+    part = under_way_.erase(part);
+  }
+}
+
+void PriorityExchange::arrive(const Part& part) {
   mirror_.store(part.elements);
   const bool complete = ++arrived_[part.message] == parts_[part.message].size();
   // The first gradient of the next iteration may be posted as soon as the last of this has arrived.

@@ -1,7 +1,6 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,8 +25,11 @@ struct Partition {
 
 /// Sends gradients in parts, of what is ready those of the last message, which is of the first
 /// layers, first, as ByteScheduler and P3 do. A part that has started is not held up. Parts are
-/// all-reduced without blocking, so that up to `credit` are under way. Rank 0 decides what comes
-/// next by what it has ready itself and tells the others, which wait until theirs is, too.
+/// all-reduced without blocking: one starts as soon as fewer than `credit` are under way and
+/// something is ready, on all ranks. Which one, they find by a vote: the least of the numbers of
+/// messages that each has ready tells all of them the same part. A vote begins with the numbers of
+/// that moment, so that what becomes ready meanwhile comes after the part that it is about. While
+/// nothing is under way, a rank waits for the others' votes as `waiting` says.
 class PriorityExchange : public Exchange {
  public:
   PriorityExchange(std::unique_ptr<backend::Communicator> communicator, HostMirror gradients,
@@ -49,10 +51,12 @@ class PriorityExchange : public Exchange {
 
   void run(const std::stop_token& stop);
   bool exchange_iteration(const std::stop_token& stop);
-  [[nodiscard]] std::optional<std::size_t> most_urgent();
-  std::optional<double> decide(const std::stop_token& stop);
+  [[nodiscard]] std::optional<std::size_t> most_urgent(std::size_t ready) const;
+  bool begin_vote();
+  void end_vote();
   void start_part(std::size_t message);
-  void finish_oldest();
+  void finish_parts();
+  void arrive(const Part& part);
 
   std::unique_ptr<backend::Communicator> communicator_;
   HostMirror mirror_;
@@ -61,8 +65,12 @@ class PriorityExchange : public Exchange {
   std::vector<std::vector<std::size_t>> parts_;  ///< of each message, elements
   std::vector<std::size_t> started_;             ///< parts of each message, in this iteration
   std::vector<std::size_t> arrived_;
-  std::size_t left_ = 0;  ///< parts of this iteration that have not arrived
-  std::deque<Part> under_way_;
+  std::size_t left_ = 0;   ///< parts of this iteration that have not arrived
+  std::size_t known_ = 0;  ///< messages that were ready when it looked last
+  double agreed_ = 0;      ///< messages that this rank has ready; after the vote, that all have
+  std::unique_ptr<backend::PreparedCollective> vote_;
+  bool voting_ = false;
+  std::vector<Part> under_way_;
   ReadyList ready_;
   std::jthread thread_;  ///< last: stops before what it uses goes
 };

@@ -146,9 +146,13 @@ std::vector<Transfer> Trainer::Impl::exchange_now() {
   std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const std::span<float> gradients = program->gradients(messages[i].bucket);
-    transfers.push_back(push ? push(*communicator, i, gradients)
-                             : all_reduce_bucket(*communicator, staging, i, gradients));
-    transfers.back().posted = begun;
+    std::vector<Transfer> carried =
+        push ? push(*communicator, i, gradients)
+             : std::vector{all_reduce_bucket(*communicator, staging, i, gradients)};
+    for (Transfer& each : carried) {
+      each.posted = begun;
+      transfers.push_back(each);
+    }
   }
   return transfers;
 }

@@ -65,13 +65,20 @@ std::string describe(const CollectiveCall& call, Mode mode, Rank rank);
 
 /// A collective that can be carried out again and again on the same memory: start(), then wait().
 /// What `from` holds is read, and what `to` holds is undefined, from start() until wait() returns.
-/// All ranks start the same ones in the same order, and wait for them in that order. Throws
-/// LibraryError.
+/// All ranks start the same ones in the same order, and wait for them in that order, unless test()
+/// said that they are done. Throws LibraryError.
 class PreparedCollective {
  public:
   virtual ~PreparedCollective() = default;
   virtual void start() = 0;
   virtual void wait() = 0;
+  /// Between start() and wait(): whether it is done, so that there is nothing to wait for any more.
+  /// Of several that are under way any may be asked, in any order, which also moves them on. One
+  /// that cannot tell waits.
+  [[nodiscard]] virtual bool test() {
+    wait();
+    return true;
+  }
 };
 
 }  // namespace dlscale::backend

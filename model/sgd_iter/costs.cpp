@@ -23,7 +23,8 @@ namespace {
 /// it. [MODEL §9: 114,660 B a TFRecord, of which some is not picture]
 constexpr Bytes picture_size(110e3);
 constexpr double f32_bytes = 4;
-/// What a vote on which gradients are ready sends. [train/cycle_exchange.cpp]
+/// What a vote on which gradients are ready sends. [train/cycle_exchange.cpp,
+/// train/priority_exchange.cpp]
 constexpr Bytes vote_size = 8_B;
 
 template <class Q>
@@ -246,6 +247,9 @@ void Costs::add_steps(IterationCosts& costs) const {
       parts.push_back(costs.message.size() - 1);
     }
     if (run_->schedule == Schedule::horovod) costs.packed = exchange.all_reduce();
+    if (run_->schedule == Schedule::priority) {
+      costs.choice = exchange.all_reduce()->time(vote_size);
+    }
     if (!updates_all_at_end(*run_)) {
       costs.update = by_server(*run_) ? update(exchange.most_owned()) : StepCost{};
     }
@@ -391,6 +395,7 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
   result.load = chosen.of(load, Term::input);
   result.h2d = chosen.of(h2d, Term::copy);
   result.update = chosen.of(update, Term::update);
+  result.choice = chosen.of(choice, Term::communication);
   add_forward(*this, chosen, result);
   for (std::size_t i = 0; i < backward.size(); ++i) {
     result.backward.push_back(backward_part(backward[i], message[i], chosen));

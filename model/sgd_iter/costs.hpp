@@ -47,6 +47,7 @@ struct IterationCosts {
   std::vector<std::optional<MessageCost>> message;  ///< after each part
   std::shared_ptr<const MessageTimes> packed;       ///< of the packs, where messages are packed
   ContentionCosts contention;
+  Estimate<Seconds> choice;                         ///< of the next piece of a message
   ScheduleSettings settings;
   StepCost update;  ///< at the end of the iteration
 

@@ -13,8 +13,6 @@ namespace {
 
 using collective::Collective;
 
-constexpr Bytes pick_size = 8_B;
-
 }  // namespace
 
 Estimate<Seconds> MessageCost::total() const {
@@ -38,11 +36,9 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
   } else if (run.schedule == Schedule::reduce_scatter_overlap) {
     first_ = times(Collective::reduce_scatter);
     second_ = times(Collective::all_gather);
-  } else if (run.schedule == Schedule::priority) {
-    pick_ = times(Collective::broadcast);
   }
   messages_ = planned_messages(network, run, kernels, *all_reduce_, notes);
-  if (pick_) note_parts(notes);
+  if (run.schedule == Schedule::priority) note_parts(notes);
 }
 
 void ExchangeCosts::note_parts(Notes& notes) const {
@@ -57,22 +53,41 @@ void ExchangeCosts::note_parts(Notes& notes) const {
                   messages_.size(), parts, to_text(run_->settings.partition)));
 }
 
-MessageCost ExchangeCosts::in_parts(const Bucket& message, const Estimate<Seconds>& pick) const {
+MessageCost ExchangeCosts::in_parts(const Bucket& message) const {
   MessageCost cost;
   cost.size = message_size(message);
   const auto elements = static_cast<std::size_t>(message.elements);
   for (const std::size_t part : part_sizes(elements, run_->settings.partition)) {
-    Estimate<Seconds> time = all_reduce_->time(message_size({{}, static_cast<std::int64_t>(part)}));
-    time += pick;
-    cost.pieces.push_back(time);
+    cost.pieces.push_back(all_reduce_->time(message_size({{}, static_cast<std::int64_t>(part)})));
   }
   cost.time = cost.pieces.front();
   cost.pieces.erase(cost.pieces.begin());
   return cost;
 }
 
+/// Elements at its end.
+std::int64_t ExchangeCosts::no_equal_blocks(const Bucket& message) const {
+  if (run_->schedule != Schedule::reduce_scatter_overlap) return 0;
+  return message.elements % run_->ranks;
+}
+
+MessageCost ExchangeCosts::in_blocks(const Bucket& message) const {
+  const std::int64_t rest = no_equal_blocks(message);
+  const Bytes whole = message_size({{}, message.elements - rest});
+  MessageCost cost;
+  cost.size = message_size(message);
+  cost.gather.emplace();
+  if (whole > Bytes()) {
+    cost.time = first_->time(whole);
+    cost.gather = second_->time(whole);
+  }
+  if (rest > 0) cost.time += all_reduce_->time(message_size({{}, rest}));
+  return cost;
+}
+
 MessageCost ExchangeCosts::cost(const Bucket& message) const {
-  if (pick_) return in_parts(message, pick_->time(pick_size));
+  if (run_->schedule == Schedule::priority) return in_parts(message);
+  if (run_->schedule == Schedule::reduce_scatter_overlap) return in_blocks(message);
   MessageCost cost;
   cost.size = message_size(message);
   cost.time = first_ ? first_->time(cost.size) : all_reduce_->time(cost.size);
@@ -84,6 +99,8 @@ TimeSource ExchangeCosts::source(const Bucket& message) const {
   const Bytes size = message_size(message);
   TimeSource source = first_ ? first_->source(size) : all_reduce_->source(size);
   if (second_) source = std::max(source, second_->source(size));
+  const std::int64_t rest = no_equal_blocks(message);
+  if (rest > 0) source = std::max(source, all_reduce_->source(message_size({{}, rest})));
   return source;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,7 +22,8 @@ namespace dlscale::model {
 struct MessageCost {
   Bytes size;
   /// all_reduce: an all-reduce (horovod: by itself; priority: its first part);
-  /// reduce_scatter_overlap: the reduce-scatter; parameter_server: the reduce to its owner.
+  /// reduce_scatter_overlap: the reduce-scatter, and the all-reduce of what is no equal blocks;
+  /// parameter_server: the reduce to its owner.
   Estimate<Seconds> time;
   std::vector<Estimate<Seconds>> pieces = {};  ///< priority: of the other parts
   /// reduce_scatter_overlap: the all-gather; parameter_server: the broadcast from its owner.
@@ -37,7 +39,9 @@ class ExchangeCosts {
                 const KernelTimes& kernels, Notes& notes);
   /// In the order in which backward makes them ready: planned_messages().
   [[nodiscard]] const std::vector<Bucket>& messages() const { return messages_; }
-  /// A part of `priority` takes its all-reduce and the broadcast, of 8 B, of which part is next.
+  /// Of reduce_scatter_overlap, the elements that are no equal blocks take an all-reduce of their
+  /// own: as many as a bucket's parameters leave, though gaps between tensors in memory may change
+  /// that. A part of `priority` takes its all-reduce; the votes on which is next are none of its.
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
   /// parameter_server: bytes that the server owns that owns most. All wait for it.
@@ -45,14 +49,15 @@ class ExchangeCosts {
   [[nodiscard]] std::shared_ptr<const MessageTimes> all_reduce() const { return all_reduce_; }
 
  private:
-  [[nodiscard]] MessageCost in_parts(const Bucket& message, const Estimate<Seconds>& pick) const;
+  [[nodiscard]] MessageCost in_parts(const Bucket& message) const;
+  [[nodiscard]] MessageCost in_blocks(const Bucket& message) const;
+  [[nodiscard]] std::int64_t no_equal_blocks(const Bucket& message) const;
   void note_parts(Notes& notes) const;
 
   const Run* run_;
   std::shared_ptr<const MessageTimes> all_reduce_;
   std::optional<CollectiveTimes> first_;   ///< instead of an all-reduce
   std::optional<CollectiveTimes> second_;  ///< the gather
-  std::optional<CollectiveTimes> pick_;    ///< of priority
   std::vector<Bucket> messages_;
 };
 

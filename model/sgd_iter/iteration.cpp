@@ -120,7 +120,7 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
       copy_engine_(graph_.add(Resource{"copy engine", 1})),
       comm_(graph_.add(Resource{"communication thread", 1,
                                 plan.packing ? Order::ready : Order::urgent, plan.packing,
-                                plan.window})) {
+                                plan.window, plan.choice})) {
   if (!plan.contention.empty() && plan.overlaps()) graph_.contend(device_, comm_);
 }
 

@@ -54,6 +54,7 @@ struct IterationPlan {
   InputCopy input_copy = InputCopy::on_path;
   std::optional<Packing> packing = {};  ///< of messages, instead of one after the other
   int window = 1;                       ///< pieces of messages under way at once, as in Resource
+  Seconds choice = {};                  ///< of which piece is next, as in Resource
 
   /// Processor cores of the rank, and how many each kind of task keeps busy. On a GPU only the
   /// loader uses any.

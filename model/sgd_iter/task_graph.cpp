@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "core/error.hpp"
@@ -16,6 +17,7 @@ namespace {
 void check_packing(const Resource& resource) {
   const Packing& packing = *resource.packing;
   EXPECT(resource.servers == 1 && resource.window == 1 && resource.order == Order::ready);
+  EXPECT(resource.choice == Seconds());
   EXPECT(packing.cycle >= Seconds() && packing.vote >= Seconds() && packing.cores >= 0);
   EXPECT(packing.time != nullptr);
 }
@@ -35,7 +37,8 @@ TaskGraph::TaskGraph(double cores) : cores_(cores) {
 
 ResourceId TaskGraph::add(Resource resource) {
   EXPECT(resource.servers >= 1 && resource.window >= 1);
-  EXPECT(resource.window == 1 || resource.servers == 1);
+  EXPECT(resource.servers == 1 || (resource.window == 1 && resource.choice == Seconds()));
+  EXPECT(resource.choice >= Seconds());
   if (resource.packing) check_packing(resource);
   resources_.push_back(std::move(resource));
   return ResourceId(resources_.size() - 1);
@@ -85,6 +88,8 @@ class Simulator {
     return missing_.size() + 2 * resource;
   }
   [[nodiscard]] std::size_t vote_of(std::size_t resource) const { return look_of(resource) + 1; }
+  /// Of one that does not pack, so that it has no votes.
+  [[nodiscard]] std::size_t choice_of(std::size_t resource) const { return vote_of(resource); }
 
   void become_ready(std::size_t task);
   [[nodiscard]] double now() const { return progress_.now(); }
@@ -98,6 +103,11 @@ class Simulator {
   void end(std::size_t task);
   void serve_next(std::size_t resource);
   std::size_t take_waiting(std::size_t resource);
+  [[nodiscard]] bool chooses_at_once(std::size_t resource) const {
+    return resource_of(resource).choice == Seconds();
+  }
+  void begin_choice(std::size_t resource);
+  void end_choice(std::size_t resource);
   [[nodiscard]] bool restless(std::size_t resource) const;
   void plan_look(std::size_t resource);
   [[nodiscard]] double next_look(const Packer& packer, const Packing& packing) const;
@@ -108,12 +118,13 @@ class Simulator {
   const TaskGraph* graph_;
   std::vector<std::size_t> missing_;  // unfinished predecessors
   std::vector<std::vector<std::size_t>> successors_;
-  std::vector<int> free_;                         // servers, by resource
-  std::vector<std::deque<std::size_t>> waiting_;  // ready tasks, by resource
-  std::vector<std::deque<std::size_t>> chosen_;   // of them, to be served next, by resource
-  std::vector<Packer> packers_;                   // by resource
-  std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack
-  std::size_t left_;                              // unfinished tasks
+  std::vector<int> free_;                             // servers, by resource
+  std::vector<std::deque<std::size_t>> waiting_;      // ready tasks, by resource
+  std::vector<std::deque<std::size_t>> chosen_;       // of them, to be served next, by resource
+  std::vector<std::optional<std::size_t>> choosing_;  // what a choice is about, by resource
+  std::vector<Packer> packers_;                       // by resource
+  std::vector<std::vector<std::size_t>> riders_;      // by task: the others of its pack
+  std::size_t left_;                                  // unfinished tasks
   Progress progress_;
   Timeline timeline_;
 };
@@ -123,6 +134,7 @@ Simulator::Simulator(const TaskGraph& graph)
       successors_(graph.tasks().size()),
       waiting_(graph.resources().size()),
       chosen_(graph.resources().size()),
+      choosing_(graph.resources().size()),
       packers_(graph.resources().size()),
       riders_(graph.tasks().size()),
       left_(graph.tasks().size()),
@@ -144,6 +156,10 @@ void Simulator::become_ready(std::size_t task) {
     waiting_[resource].push_back(task);
     if (!packers_[resource].busy) plan_look(resource);
     return;
+  }
+  if (!chooses_at_once(resource)) {
+    waiting_[resource].push_back(task);
+    return begin_choice(resource);
   }
   if (free_[resource] > 0) {
     --free_[resource];
@@ -185,6 +201,7 @@ void Simulator::finish(std::size_t event) {
   if (event < missing_.size()) return finish_task(event);
   const std::size_t resource = (event - missing_.size()) / 2;
   if (event == look_of(resource)) return look(resource);
+  if (!resource_of(resource).packing) return end_choice(resource);
   progress_.release(resource_of(resource).packing->cores);
   serve_pack(resource);
 }
@@ -207,14 +224,38 @@ void Simulator::end(std::size_t task) {
 void Simulator::serve_next(std::size_t resource) {
   if (resource_of(resource).packing) return serve_pack(resource);
   auto& chosen = chosen_[resource];
-  if (!waiting_[resource].empty()) chosen.push_back(take_waiting(resource));
+  const bool at_once = chooses_at_once(resource);
+  if (at_once && !waiting_[resource].empty()) chosen.push_back(take_waiting(resource));
   if (chosen.empty()) {
     ++free_[resource];
-    return;
+  } else {
+    const std::size_t task = chosen.front();
+    chosen.pop_front();
+    start(task);
   }
-  const std::size_t task = chosen.front();
-  chosen.pop_front();
-  start(task);
+  if (!at_once) begin_choice(resource);
+}
+
+/// If none is under way, and there are tasks to choose from and room for one.
+void Simulator::begin_choice(std::size_t resource) {
+  if (choosing_[resource] || waiting_[resource].empty()) return;
+  const std::size_t served = free_[resource] > 0 ? 0 : 1;
+  const auto window = static_cast<std::size_t>(resource_of(resource).window);
+  if (served + chosen_[resource].size() >= window) return;
+  choosing_[resource] = take_waiting(resource);
+  progress_.begin(choice_of(resource), resource_of(resource).choice.si(), 0);
+}
+
+void Simulator::end_choice(std::size_t resource) {
+  const std::size_t task = choosing_[resource].value();
+  choosing_[resource].reset();
+  if (free_[resource] > 0) {
+    --free_[resource];
+    start(task);
+  } else {
+    chosen_[resource].push_back(task);
+  }
+  begin_choice(resource);
 }
 
 std::size_t Simulator::take_waiting(std::size_t resource) {

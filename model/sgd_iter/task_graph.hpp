@@ -28,8 +28,12 @@ struct Resource {
   Order order = Order::ready;
   std::optional<Packing> packing = {};  ///< only of one server that serves in order of readiness
   /// Of one server: how many tasks it has under way, one being served and the others chosen to
-  /// follow in this order, whatever becomes ready meanwhile; ≥ 1.
+  /// follow in this order, whatever becomes ready meanwhile; ≥ 1. One that becomes ready while
+  /// there is room is chosen at once.
   int window = 1;
+  /// Of one server that does not pack: from when a task is chosen until it can be served, ≥ 0; one
+  /// at a time, beside what is being served. Meanwhile it is one of the window.
+  Seconds choice = {};
 };
 
 /// A piece of work. It starts when all tasks in `after` have finished and its resource is free;

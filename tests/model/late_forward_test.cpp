@@ -193,6 +193,18 @@ TEST(Pieces, OfTheFirstLayerOvertakeThoseThatWait) {
   EXPECT_NEAR(simulate_iteration(plan).exposed_comm.si(), 3 + 4, 1e-9);
 }
 
+TEST(Pieces, ShowTheChoiceOfTheNextWhereNothingElseTravels) {
+  IterationPlan plan;
+  plan.schedule = Schedule::priority;
+  plan.backward = {{Seconds(1), Seconds(1)}};
+  plan.backward[0].pieces.assign(7, Seconds(1));
+  plan.late = {{0, {}, Seconds(1)}};
+  plan.choice = Seconds(0.125);
+  EXPECT_NEAR(simulate_iteration(plan).total.si(), 1 + 8 * 1.125 + 1, 1e-9);
+  plan.window = 2;
+  EXPECT_NEAR(simulate_iteration(plan).total.si(), 1 + 0.125 + 8 + 1, 1e-9);
+}
+
 TEST(Pieces, HaveNoClosedFormAndSayWhy) {
   std::mt19937 random(36);
   std::string why;

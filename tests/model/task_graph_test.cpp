@@ -134,6 +134,57 @@ TEST(TaskGraph, LetsNothingOvertakeWhatIsUnderWay) {
   }
 }
 
+TEST(TaskGraph, ChoosesBesideWhatItServes) {
+  for (const int window : {1, 2, 3}) {
+    TaskGraph graph;
+    Resource resource{"link", 1, Order::urgent};
+    resource.window = window;
+    resource.choice = Seconds(0.25);
+    const ResourceId link = graph.add(resource);
+    std::vector<TaskId> tasks;
+    for (int i = 0; i < 4; ++i) tasks.push_back(graph.add(urgent(link, 9)));
+    const Timeline timeline = simulate(graph);
+    // Only the first choice shows, unless nothing else may be under way meanwhile.
+    const double period = window == 1 ? 1.25 : 1;
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      EXPECT_EQ(timeline.started(tasks[i]).si(), 0.25 + period * static_cast<double>(i)) << window;
+    }
+  }
+}
+
+TEST(TaskGraph, ChoosesFromWhatIsReadyWhenAChoiceBegins) {
+  TaskGraph graph;
+  Resource resource{"link", 1, Order::urgent};
+  resource.window = 2;
+  resource.choice = Seconds(0.25);
+  const ResourceId link = graph.add(resource);
+  const TaskId first = graph.add(urgent(link, 9));
+  const TaskId second = graph.add(urgent(link, 9));
+  const TaskId third = graph.add(urgent(link, 9));
+  const TaskId soon = graph.add(urgent(link, 1, {graph.add(work(0.375))}));
+  const TaskId last = graph.add(urgent(link, 0, {graph.add(work(0.4375))}));
+  const Timeline timeline = simulate(graph);
+  EXPECT_EQ(timeline.started(first).si(), 0.25);
+  EXPECT_EQ(timeline.started(second).si(), 1.25);  // chosen at 0.25 s
+  EXPECT_EQ(timeline.started(last).si(), 2.25);    // chosen at 1.25 s, when there was room again
+  EXPECT_EQ(timeline.started(soon).si(), 3.25);
+  EXPECT_EQ(timeline.started(third).si(), 4.25);
+}
+
+TEST(TaskGraph, ChoosesOneAtATime) {
+  TaskGraph graph;
+  Resource resource{"link", 1, Order::urgent};
+  resource.window = 4;
+  resource.choice = Seconds(2);
+  const ResourceId link = graph.add(resource);
+  std::vector<TaskId> tasks;
+  for (int i = 0; i < 4; ++i) tasks.push_back(graph.add(urgent(link, 9)));
+  const Timeline timeline = simulate(graph);
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    EXPECT_EQ(timeline.started(tasks[i]).si(), 2.0 * static_cast<double>(i + 1));
+  }
+}
+
 /// A link that looks every `cycle`, votes for `vote` and takes 1 s and 1 s a byte for a pack.
 Resource packing_link(std::size_t messages, double cycle, double threshold, double vote) {
   Resource resource{"link"};

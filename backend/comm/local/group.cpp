@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <thread>
+#include <utility>
 
 #include "core/error.hpp"
 
@@ -55,6 +56,59 @@ std::vector<std::byte> Group::take(Rank from, Rank to, int tag) {
   std::vector<std::byte> message = std::move(box.front());
   box.pop_front();
   return message;
+}
+
+/// Whoever has begun one has begun those before it, so the first of the open ones is the first that
+/// all have begun.
+std::shared_ptr<Begun> Group::begin(Rank rank, const CollectiveCall& call,
+                                    const CarryOut& carry_out) {
+  std::unique_lock lock(mutex_);
+  const std::size_t place = begun_[static_cast<std::size_t>(rank)]++ - first_open_;
+  if (place == open_.size()) {
+    open_.push_back(std::make_shared<Begun>());
+    open_.back()->calls.resize(published_.size());
+    open_.back()->missing = size();
+  }
+  std::shared_ptr<Begun> begun = open_[place];
+  begun->calls[static_cast<std::size_t>(rank)] = call;
+  if (--begun->missing > 0) return begun;
+  open_.pop_front();
+  ++first_open_;
+  std::exception_ptr failure = begun->failure;
+  lock.unlock();
+  try {
+    if (!failure) carry_out(begun->calls);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  lock.lock();
+  begun->failure = failure;
+  begun->done = true;
+  changed_.notify_all();
+  return begun;
+}
+
+bool Group::is_done(const Begun& begun) {
+  const std::lock_guard lock(mutex_);
+  if (begun.failure) std::rethrow_exception(begun.failure);
+  return begun.done;
+}
+
+void Group::await(const Begun& begun) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return begun.done || begun.failure; });
+  if (begun.failure) std::rethrow_exception(begun.failure);
+}
+
+void Group::leave(Begun& begun) {
+  std::unique_lock lock(mutex_);
+  if (begun.missing == 0) {  // the last is at it
+    changed_.wait(lock, [&] { return begun.done; });
+    return;
+  }
+  begun.failure =
+      std::make_exception_ptr(LibraryError("a rank of a local group left a collective."));
+  changed_.notify_all();
 }
 
 std::shared_ptr<Group> Group::duplicate(Rank rank) {

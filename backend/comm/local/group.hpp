@@ -3,6 +3,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,10 +16,20 @@
 
 namespace dlscale::backend {
 
-/// What the threads of a local group share: a barrier, one published span each, and mail boxes.
+/// A collective that threads begin without waiting for each other.
+struct Begun {
+  std::vector<CollectiveCall> calls;  ///< by rank, of those that have begun it
+  int missing = 0;                    ///< ranks that have not
+  bool done = false;
+  std::exception_ptr failure;
+};
+
+/// What the threads of a local group share: a barrier, one published span each, mail boxes, and the
+/// collectives that some have begun.
 class Group {
  public:
-  explicit Group(int size) : published_(static_cast<std::size_t>(size)) {}
+  explicit Group(int size)
+      : published_(static_cast<std::size_t>(size)), begun_(static_cast<std::size_t>(size)) {}
   [[nodiscard]] int size() const { return static_cast<int>(published_.size()); }
 
   /// Returns once all threads have called it.
@@ -33,6 +45,16 @@ class Group {
   /// Waits for a message; messages of one sender and tag arrive in order.
   std::vector<std::byte> take(Rank from, Rank to, int tag);
 
+  using CarryOut = std::function<void(const std::vector<CollectiveCall>&)>;
+  /// A thread's next collective of those that it does not wait for. The last to begin it does it
+  /// for all, by `carry_out`.
+  std::shared_ptr<Begun> begin(Rank rank, const CollectiveCall& call, const CarryOut& carry_out);
+  /// Rethrows what carry_out threw, on all ranks alike, as await() does.
+  [[nodiscard]] bool is_done(const Begun& begun);
+  void await(const Begun& begun);
+  /// A thread will not wait for it, and takes its memory with it: if it is not done, it fails.
+  void leave(Begun& begun);
+
   /// A group of the same size, made by rank 0 and handed to all. Collective.
   std::shared_ptr<Group> duplicate(Rank rank);
 
@@ -43,6 +65,9 @@ class Group {
   std::atomic<unsigned> generation_ = 0;
   std::vector<std::span<std::byte>> published_;
   std::map<std::tuple<Rank, Rank, int>, std::deque<std::vector<std::byte>>> mail_;
+  std::vector<std::size_t> begun_;           ///< by rank: how many
+  std::deque<std::shared_ptr<Begun>> open_;  ///< begun by some, not by all
+  std::size_t first_open_ = 0;               ///< number of the first of them
   std::shared_ptr<Group> child_;
 };
 

@@ -224,6 +224,14 @@ class MpiCollective : public PreparedCollective {
     for (MPI_Request& request : requests_) check(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
   }
 
+  bool test() override {
+    if (mode_ == Mode::blocking) return true;
+    int done = 0;
+    const auto count = static_cast<int>(requests_.size());
+    check(MPI_Testall(count, requests_.data(), &done, MPI_STATUSES_IGNORE), "MPI_Testall");
+    return done != 0;
+  }
+
  private:
   template <class Use>
   void for_each_part(Use use) {

@@ -1,41 +1,18 @@
-#include <algorithm>
 #include <exception>
 #include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
-#include <sys/prctl.h>
-#include <time.h>
 
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/mpi/chunks.hpp"
 #include "backend/comm/mpi/collective.hpp"
 #include "backend/comm/mpi/session.hpp"
+#include "backend/comm/sleeping_wait.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {
 namespace {
-
-/// Waits that grow from 10 to 100 µs: short beside an all-reduce that is worth waiting for, long
-/// enough that a waiting rank leaves its core to others. The kernel adds 50 µs to every sleep
-/// unless the thread asks for less.
-class SleepingWait {
- public:
-  SleepingWait() : slack_(prctl(PR_GET_TIMERSLACK)) { prctl(PR_SET_TIMERSLACK, 1000L); }
-  ~SleepingWait() { prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_)); }
-  SleepingWait(const SleepingWait&) = delete;
-  SleepingWait& operator=(const SleepingWait&) = delete;
-
-  void once() {
-    const timespec pause{0, nanoseconds_};
-    nanosleep(&pause, nullptr);
-    nanoseconds_ = std::min(2 * nanoseconds_, 100'000L);
-  }
-
- private:
-  int slack_;
-  long nanoseconds_ = 10'000;
-};
 
 /// Memory that calls are given.
 enum class Takes { host_memory, device_memory };

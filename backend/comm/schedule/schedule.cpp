@@ -149,20 +149,25 @@ std::unique_ptr<PreparedCollective> prepare_schedule(Communicator& ranks, const 
 
 Work busiest_rank(const Schedule& schedule, Bytes m, std::size_t element) {
   std::vector<double> sent(static_cast<std::size_t>(schedule.ranks + schedule.helpers));
+  std::vector<double> received(sent.size());
   std::vector<double> reduced(sent.size());
   for (const collective::Round& round : schedule.rounds) {
     for (const Transfer& transfer : round) {
       const double bytes = m.si() * transfer.count / schedule.chunks;
-      if (transfer.from != transfer.to) sent[static_cast<std::size_t>(transfer.from)] += bytes;
+      if (transfer.from != transfer.to) {
+        sent[static_cast<std::size_t>(transfer.from)] += bytes;
+        received[static_cast<std::size_t>(transfer.to)] += bytes;
+      }
       if (transfer.action == Transfer::Action::add) {
         reduced[static_cast<std::size_t>(transfer.to)] += bytes;
       }
     }
   }
-  const auto ranks_end = static_cast<std::ptrdiff_t>(schedule.ranks);
-  const double most_sent = *std::max_element(sent.begin(), sent.begin() + ranks_end);
-  const double most_reduced = *std::max_element(reduced.begin(), reduced.begin() + ranks_end);
-  return {Flops(most_reduced / static_cast<double>(element)), Bytes(most_sent)};
+  const auto most = [&](const std::vector<double>& of_nodes) {
+    return *std::max_element(of_nodes.begin(), of_nodes.begin() + schedule.ranks);
+  };
+  return {Flops(most(reduced) / static_cast<double>(element)),
+          Bytes(std::max(most(sent), most(received)))};
 }
 
 }  // namespace dlscale::backend

@@ -17,8 +17,9 @@ std::unique_ptr<PreparedCollective> prepare_schedule(Communicator& ranks,
                                                      const collective::Schedule& schedule,
                                                      const CollectiveCall& call);
 
-/// What a schedule makes of a message of m bytes in elements of `element` bytes: the bytes that the
-/// rank sends which sends most, and the operations of the one that reduces most.
+/// What a schedule makes of a message of m bytes in elements of `element` bytes: the most that a
+/// rank sends to others or receives from them, which is what the link carries, in one of its
+/// directions, that carries most; and the operations of the rank that reduces most.
 Work busiest_rank(const collective::Schedule& schedule, Bytes m, std::size_t element);
 
 }  // namespace dlscale::backend

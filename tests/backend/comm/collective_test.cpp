@@ -94,6 +94,31 @@ TYPED_TEST(CollectiveTest, SeveralAreUnderWayAtOnce) {
   });
 }
 
+TYPED_TEST(CollectiveTest, OneThatDoesNotBlockTellsWhenItIsDone) {
+  TypeParam::run([](Communicator& ranks) {
+    const auto beside = ranks.duplicate();
+    const Rank last = ranks.size() - 1;
+    for (const Mode mode : {Mode::nonblocking, Mode::persistent}) {
+      Block block({Collective::all_reduce, ElementType::f32, Reduction::sum, Placement::in_place,
+                   mode, 1001, 0},
+                  ranks.rank(), ranks.size());
+      const auto sum = ranks.prepare(block.call(), mode);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        block.fill();
+        if (ranks.rank() != last) {
+          sum->start();
+          EXPECT_FALSE(sum->test());
+        }
+        beside->barrier();
+        if (ranks.rank() == last) sum->start();
+        while (!sum->test()) {
+        }
+        block.check();
+      }
+    }
+  });
+}
+
 TYPED_TEST(CollectiveTest, NobodyButTheRootOfAReduceNeedsRoomForTheResult) {
   TypeParam::run([](Communicator& ranks) {
     const Rank root = ranks.size() - 1;

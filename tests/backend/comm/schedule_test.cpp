@@ -1,6 +1,7 @@
 #include "backend/comm/schedule/schedule.hpp"
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -208,6 +209,23 @@ TEST(BusiestRank, OfARingSendsTwiceAllButAShare) {
     const Work work = busiest_rank(ring->schedule({.p = p}), Bytes(8e6), 4);
     EXPECT_NEAR(work.bytes.si(), 2.0 * (p - 1) / p * 8e6, 1e-6);
     EXPECT_NEAR(work.flops.si(), 1.0 * (p - 1) / p * 2e6, 1e-6);
+  }
+}
+
+/// Of such a collective on p ranks by such an algorithm, in messages.
+double busiest_link(Collective collective, const char* algorithm, int p) {
+  const Algorithm* found = collective::find(collective, algorithm);
+  EXPECT_NE(found, nullptr) << algorithm;
+  if (found == nullptr) return 0;
+  return busiest_rank(found->schedule({.p = p}), Bytes(8e6), 4).bytes.si() / 8e6;
+}
+
+TEST(BusiestRank, IsTheRootWhereItReceivesMoreThanAnybodySends) {
+  for (const int p : {2, 3, 4, 5, 8}) {
+    const double steps = std::ceil(std::log2(p));
+    EXPECT_NEAR(busiest_link(Collective::reduce, "linear", p), p - 1, 1e-12) << p;
+    EXPECT_NEAR(busiest_link(Collective::reduce, "binomial", p), steps, 1e-12) << p;
+    EXPECT_NEAR(busiest_link(Collective::broadcast, "binomial", p), steps, 1e-12) << p;
   }
 }
 

@@ -190,25 +190,112 @@ TEST(PriorityExchange, AddsUpEveryMessageWhateverItsParts) {
   }
 }
 
+/// A collective of floats that waits with its start until it may.
+class HeldUp : public backend::PreparedCollective {
+ public:
+  HeldUp(std::unique_ptr<backend::PreparedCollective> right, std::shared_future<void> gate)
+      : right_(std::move(right)), gate_(std::move(gate)) {}
+  void start() override {
+    gate_.wait();
+    right_->start();
+  }
+  void wait() override { right_->wait(); }
+  bool test() override { return right_->test(); }
+
+ private:
+  std::unique_ptr<backend::PreparedCollective> right_;
+  std::shared_future<void> gate_;
+};
+
+class HoldingCommunicator : public FailingCommunicator {
+ public:
+  HoldingCommunicator(std::unique_ptr<Communicator> right, std::shared_future<void> gate)
+      : FailingCommunicator(-1), right_(std::move(right)), gate_(std::move(gate)) {}
+  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
+      const backend::CollectiveCall& call, backend::Mode mode) override {
+    auto right = right_->prepare(call, mode);
+    if (call.type != backend::ElementType::f32) return right;
+    return std::make_unique<HeldUp>(std::move(right), gate_);
+  }
+
+ private:
+  std::unique_ptr<Communicator> right_;
+  std::shared_future<void> gate_;
+};
+
 TEST(PriorityExchange, SendsWhatIsNeededFirstFirst) {
   const auto device = open_backend("reference");
-  on_ranks(2, [&](backend::Communicator& communicator) {
-    Messages messages = some_messages();
-    messages.fill(communicator.rank());
-    PriorityExchange exchange(communicator.duplicate(), HostMirror(*device, messages.all()),
-                              Waiting::sleep, partition_of(messages, 8_B, 1));
-    const auto post_all = [&] {
+  for (const Waiting waiting : {Waiting::sleep, Waiting::spin}) {
+    on_ranks(2, [&](backend::Communicator& communicator) {
+      Messages messages = some_messages();
+      messages.fill(communicator.rank());
+      std::promise<void> gate;
+      PriorityExchange exchange(
+          std::make_unique<HoldingCommunicator>(communicator.duplicate(), gate.get_future()),
+          HostMirror(*device, messages.all()), waiting, partition_of(messages, 8_B, 1));
       for (std::size_t m = 0; m < 5; ++m) messages.post(exchange, m);
-    };
-    // Rank 0 has everything ready before a part can travel, but may have chosen the first.
-    if (communicator.rank() == 0) post_all();
-    communicator.barrier();
-    if (communicator.rank() == 1) post_all();
-    std::vector<Transfer> transfers = exchange.finish();
-    messages.expect_sums(2);
-    transfers.erase(transfers.begin());
-    EXPECT_TRUE(std::ranges::is_sorted(transfers, std::ranges::greater(), &Transfer::bucket));
-  });
+      gate.set_value();
+      std::vector<Transfer> transfers = exchange.finish();
+      messages.expect_sums(2);
+      // Whatever was ready when the first was chosen, all was when the others were.
+      transfers.erase(transfers.begin());
+      EXPECT_TRUE(std::ranges::is_sorted(transfers, std::ranges::greater(), &Transfer::bucket));
+    });
+  }
+}
+
+/// Of one rank: is done once it may be.
+class DoneWhenTold : public backend::PreparedCollective {
+ public:
+  explicit DoneWhenTold(std::shared_future<void> gate) : gate_(std::move(gate)) {}
+  void start() override {}
+  void wait() override { gate_.wait(); }
+  bool test() override {
+    std::this_thread::yield();
+    return gate_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  }
+
+ private:
+  std::shared_future<void> gate_;
+};
+
+/// One rank, of whose messages those of one element stay under way until they may arrive.
+class DelayingCommunicator : public FailingCommunicator {
+ public:
+  explicit DelayingCommunicator(std::shared_future<void> gate)
+      : FailingCommunicator(-1), gate_(std::move(gate)) {
+    std::promise<void> now;
+    now.set_value();
+    open_ = now.get_future();
+  }
+  [[nodiscard]] int size() const override { return 1; }
+  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
+      const backend::CollectiveCall& call, backend::Mode) override {
+    return std::make_unique<DoneWhenTold>(call.to.size() == sizeof(float) ? gate_ : open_);
+  }
+
+ private:
+  std::shared_future<void> gate_;
+  std::shared_future<void> open_;
+};
+
+TEST(PriorityExchange, BringsWhatIsDoneThoughOlderPartsStillTravel) {
+  const auto device = open_backend("reference");
+  Messages messages({1, 2});
+  std::promise<void> gate;
+  PriorityExchange exchange(std::make_unique<DelayingCommunicator>(gate.get_future()),
+                            HostMirror(*device, messages.all()), Waiting::sleep,
+                            partition_of(messages, 8_B, 2));
+  messages.post(exchange, 0);
+  messages.post(exchange, 1);
+  exchange.await(1);
+  const Instant told = std::chrono::steady_clock::now();
+  gate.set_value();
+  const std::vector<Transfer> transfers = exchange.finish();
+  ASSERT_EQ(transfers.size(), 2U);
+  EXPECT_EQ(transfers[0].bucket, 1U);
+  EXPECT_LE(transfers[0].end, told);
+  EXPECT_GE(transfers[1].end, told);
 }
 
 TEST(PriorityExchange, BringsAFailureOfItsThreadToTheCaller) {
@@ -221,11 +308,57 @@ TEST(PriorityExchange, BringsAFailureOfItsThreadToTheCaller) {
   EXPECT_THROW(exchange.await(0), LibraryError);
 }
 
-TEST(ScatteredSum, IsGatheredLastMessageFirst) {
+/// What travels of a message of so many elements, as (collective, bytes).
+using Travels = std::vector<std::pair<backend::Collective, std::size_t>>;
+
+Travels scattered(std::size_t elements, std::size_t ranks) {
+  const std::size_t rest = elements % ranks;
+  Travels travels;
+  if (elements > rest) {
+    travels.emplace_back(backend::Collective::reduce_scatter, 4 * (elements - rest));
+  }
+  if (rest > 0) travels.emplace_back(backend::Collective::all_reduce, 4 * rest);
+  return travels;
+}
+
+TEST(ScatteredSum, TellsWhatIsNoEqualBlocksApart) {
   const auto device = open_backend("reference");
   for (const int ranks : {1, 2, 3, 4}) {
     on_ranks(ranks, [&](backend::Communicator& communicator) {
       Messages messages = some_messages();
+      GradientExchange exchange(communicator.duplicate(),
+                                by_scattered_sum(HostMirror(*device, messages.all()), 5),
+                                Waiting::sleep);
+      const auto count = static_cast<std::size_t>(ranks);
+      Travels expected;
+      for (const std::size_t elements : messages.sizes()) {
+        for (const auto& each : scattered(elements, count)) expected.push_back(each);
+      }
+      for (std::size_t m = 5; m-- > 0;) {
+        const std::size_t whole = messages.sizes()[m] / count * count;
+        if (whole > 0) expected.emplace_back(backend::Collective::all_gather, 4 * whole);
+      }
+      for (const auto& transfers :
+           exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
+        Travels found;
+        Instant before;
+        for (const Transfer& transfer : transfers) {
+          found.emplace_back(transfer.kind, transfer.bytes);
+          EXPECT_LE(before, transfer.start);
+          EXPECT_LE(transfer.posted, transfer.start);
+          before = transfer.end;
+        }
+        EXPECT_EQ(found, expected) << ranks;
+      }
+    });
+  }
+}
+
+TEST(ScatteredSum, IsGatheredLastMessageFirst) {
+  const auto device = open_backend("reference");
+  for (const int ranks : {1, 2, 3, 4}) {
+    on_ranks(ranks, [&](backend::Communicator& communicator) {
+      Messages messages({12, 24, 12, 36, 12});  // equal blocks on all these ranks
       GradientExchange exchange(communicator.duplicate(),
                                 by_scattered_sum(HostMirror(*device, messages.all()), 5),
                                 Waiting::sleep);
