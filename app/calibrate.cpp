@@ -80,8 +80,8 @@ void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
       ->check(CLI::IsMember({"cold", "producer", "hot", "rotating"}))
       ->capture_default_str();
   verb.add_option("--message-cache", conditions.message_cache,
-                  "All-reduces: the same, as of bench comm --cache")
-      ->check(CLI::IsMember({"cold", "hot"}))
+                  "Messages: the same, as of bench comm --cache")
+      ->check(CLI::IsMember({"cold", "hot", "reused"}))
       ->capture_default_str();
   verb.add_option("--source", conditions.source,
                   "Pictures: where they came from, as of bench io --source")

@@ -446,6 +446,17 @@ steps:
         kernels = json.loads(machine.read_text())["kernels"]
         self.assertEqual({kernel["source"] for kernel in kernels}, {str(results[1])})
 
+    def test_calibrate_fits_messages_of_each_state_of_the_caches(self):
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        out, machine = self.folder / "comm.jsonl", self.folder / "machine.json"
+        measured = run("bench", "comm", "--cache", "reused", "--sizes", "1KiB,4KiB,16KiB", "--max-time", 0.02, "-o", out, ranks=2)
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        self.assert_refused(run("calibrate", out, "-o", machine), 2, "cache = cold", "reused", "--message-cache")
+        result = run("calibrate", out, "-o", machine, "--message-cache", "reused")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(json.loads(machine.read_text())["collectives"]), 1)
+
     def test_a_result_compared_with_itself_is_not_regressed(self):
         out = self.folder / "conv.jsonl"
         run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.05, "-o", out)

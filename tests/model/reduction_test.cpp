@@ -114,5 +114,27 @@ TEST(Calibrate, TakesReductionFromMessagesBeforeMemory) {
   }
 }
 
+/// The library adds by a loop of its own, of which the difference of our schedules says nothing.
+TEST(Calibrate, TakesReductionOutOfOurOwnSchedulesAlone) {
+  std::vector<Measurement> rows = rows_of(trees(collective::Collective::reduce, gamma_of_links));
+  for (Measurement& row : rows_of(trees(collective::Collective::broadcast, gamma_of_links))) {
+    rows.push_back(std::move(row));
+  }
+  MessageFamily by_library = trees(collective::Collective::reduce, gamma_of_links);
+  by_library.algorithm = "library";
+  for (Measurement& row : rows_of(by_library)) rows.push_back(std::move(row));
+  const std::vector<ResultFile> files{file("comm.jsonl", rows)};
+  const Machine machine = calibrate(two_workers(), files);
+  ASSERT_TRUE(machine.reduction);
+  int of_library = 0;
+  for (const AlgorithmFit& fit : machine.algorithms) {
+    const bool library = fit.asked == "library";
+    of_library += library ? 1 : 0;
+    EXPECT_EQ(fit.gamma, library ? SecondsPerByte() : machine.reduction->per_byte.value);
+  }
+  EXPECT_EQ(of_library, 1);
+  EXPECT_EQ(machine.algorithms.size(), 3U);
+}
+
 }  // namespace
 }  // namespace dlscale::model
