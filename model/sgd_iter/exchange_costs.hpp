@@ -38,6 +38,11 @@ class ExchangeCosts {
   /// In the order in which backward makes them ready: planned_messages().
   [[nodiscard]] const std::vector<Bucket>& messages() const { return messages_; }
   /// A part of `priority` takes its all-reduce and the broadcast, of 8 B, of which part is next.
+  /// Those under way at once (ScheduleSettings::credit) follow one another (Resource::window): they
+  /// share the links, and the time of bytes on these is the same for all of them together, one
+  /// after the other or at once. Wrong by what travelling at once hides of their start-ups, and in
+  /// that links shared evenly let all of them arrive late in their time, where here the first does
+  /// early. [MODEL 2.4: each part α + δβ, non-pre-emptive]
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
   /// parameter_server: bytes that the server owns that owns most. All wait for it.
