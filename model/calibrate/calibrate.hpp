@@ -25,8 +25,9 @@ struct CalibrateOptions {
 /// out by our own algorithms too (communication/fit_algorithm.hpp). γ from the difference of reduce
 /// and broadcast, else from sums in memory (communication/reduction.hpp). Series "give" of kernels,
 /// copies and updates, where there is one: the host's time to give the work. Results of different
-/// processors, hosts, compute backends or versions of a library do not make one machine:
-/// ConfigError. Throws ConfigError that names file and key for results that do not fit together.
+/// processors, hosts, links between hosts, compute backends or versions of a library do not make
+/// one machine: ConfigError. Throws ConfigError that names file and key for results that do not fit
+/// together.
 Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
                   const CalibrateOptions& options = {});
 
