@@ -79,6 +79,9 @@ struct MeasuredOn {
   std::string backend = "unknown";    ///< compute backend
   /// Name → version: those of the compute backend, and "communicator", which bench comm measured.
   std::map<std::string, std::string> libraries;
+  /// Between hosts, over which messages were measured; empty: none were, or nothing is said of them
+  /// (calibrate/links.hpp).
+  std::string links = {};
 };
 
 /// A cluster with fitted parameters: everything a prediction may know about hardware. Comes from
@@ -105,8 +108,8 @@ struct Machine {
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
 /// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
-/// of range. Only "algorithms", "reduction", "contention",
-/// "measured_on" and "give_s" may be missing: files of earlier versions lack them.
+/// of range. Only "algorithms", "reduction", "contention", "measured_on", its "links" and "give_s"
+/// may be missing: files of earlier versions lack them.
 Machine load_machine(const std::filesystem::path& path);
 /// Writes beside `path` first, so that a full disk leaves an older file as it was.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

@@ -326,6 +326,7 @@ MeasuredOn read_measured_on(const Value& value) {
   for (const auto& [name, version] : object.take("libraries").members()) {
     measured_on.libraries[name] = version.text();
   }
+  if (object.has("links")) measured_on.links = object.take("links").text();
   object.done();
   return measured_on;
 }

@@ -215,10 +215,12 @@ Json to_json(const LoaderFit& fit) {
 }
 
 Json to_json(const MeasuredOn& measured_on) {
-  return {{"cpu", measured_on.cpu},
-          {"host_hash", measured_on.host_hash},
-          {"backend", measured_on.backend},
-          {"libraries", measured_on.libraries}};
+  Json json{{"cpu", measured_on.cpu},
+            {"host_hash", measured_on.host_hash},
+            {"backend", measured_on.backend},
+            {"libraries", measured_on.libraries}};
+  if (!measured_on.links.empty()) json["links"] = measured_on.links;
+  return json;
 }
 
 template <class T>

@@ -44,7 +44,10 @@ def stack(axes, position, times, hatch, named):
 
 def run_label(run):
     ranks = run["run"]["ranks"]
-    return figure_io.label(f"{run['run']['schedule']}\n{ranks} rank{'s' if ranks > 1 else ''}")
+    how = run["run"]["schedule"]
+    if run["run"].get("synchronisation") == "parameter_server":
+        how += "\nby server"
+    return figure_io.label(f"{how}\n{ranks} rank{'s' if ranks > 1 else ''}")
 
 
 def draw_network(axes, network, runs, named):
@@ -79,7 +82,7 @@ def place(run):
     """Where a run stands: schedules from the plainest on, ranks ascending."""
     schedule = run["run"]["schedule"]
     index = ORDER.index(schedule) if schedule in ORDER else len(ORDER)
-    return index, schedule, run["run"]["ranks"]
+    return index, schedule, run["run"].get("synchronisation", ""), run["run"]["ranks"]
 
 
 def by_network(runs):

@@ -11,6 +11,7 @@
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/schedule_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -118,32 +119,51 @@ Table table_of(const Network& network, const LayerTimes& times) {
   return table;
 }
 
-Table records(const Network& network, std::span<const LayerTimes> runs) {
+Table empty_records(const Run& run) {
   Table table;
+  const auto add = [&table](std::string_view key) { table.columns.push_back({std::string(key)}); };
   for (const char* key :
-       {"network", "cluster", "ranks", "batch", "dtype", "schedule", "layer", "kind", "t_f_s",
-        "t_f_from", "t_b_s", "t_b_from", "gradient_bytes", "t_comm_s", "t_comm_from"}) {
-    table.columns.push_back({key});
+       {"network", "cluster", "ranks", "batch", "dtype", "schedule", "synchronisation"}) {
+    add(key);
   }
+  for (const ScheduleField& field : schedule_fields(run)) add(field.key);
+  for (const char* key : {"layer", "kind", "t_f_s", "t_f_from", "t_b_s", "t_b_from",
+                          "gradient_bytes", "t_comm_s", "t_comm_from"}) {
+    add(key);
+  }
+  return table;
+}
+
+/// What is alike for all layers of a run.
+std::vector<Cell> run_cells(const Run& run) {
+  std::vector<Cell> cells{{run.network},
+                          {run.cluster},
+                          {std::to_string(run.ranks)},
+                          {std::to_string(run.batch)},
+                          {std::string(dtype_name(run.dtype))},
+                          {std::string(schedule_name(run.schedule))},
+                          {std::string(synchronisation_name(run.synchronisation))}};
+  for (const ScheduleField& field : schedule_fields(run)) cells.push_back({field.value});
+  return cells;
+}
+
+Table records(const Network& network, std::span<const LayerTimes> runs) {
+  Table table = empty_records(runs.front().run);
   for (const LayerTimes& times : runs) {
-    const Run& run = times.run;
+    const std::vector<Cell> run = run_cells(times.run);
     for (const LayerTime& time : times.layers) {
       const Layer& layer = network.layer(time.layer);
-      table.rows.push_back({{run.network},
-                            {run.cluster},
-                            {std::to_string(run.ranks)},
-                            {std::to_string(run.batch)},
-                            {std::string(dtype_name(run.dtype))},
-                            {std::string(schedule_name(run.schedule))},
-                            {layer.name},
-                            {std::string(kind_name(layer.kind))},
-                            {exact(time.forward.si())},
-                            {name_of(time.forward_source)},
-                            {exact(time.backward.si())},
-                            {name_of(time.backward_source)},
-                            {exact(time.gradient.si())},
-                            {exact(time.communication.si())},
-                            {name_of(time.communication_source)}});
+      std::vector<Cell> cells = run;
+      cells.insert(cells.end(), {{layer.name},
+                                 {std::string(kind_name(layer.kind))},
+                                 {exact(time.forward.si())},
+                                 {name_of(time.forward_source)},
+                                 {exact(time.backward.si())},
+                                 {name_of(time.backward_source)},
+                                 {exact(time.gradient.si())},
+                                 {exact(time.communication.si())},
+                                 {name_of(time.communication_source)}});
+      table.rows.push_back(std::move(cells));
     }
   }
   return table;

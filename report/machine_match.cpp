@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/calibrate/links.hpp"
+
 namespace dlscale::report {
 namespace {
 
@@ -34,6 +36,9 @@ void compare_run(Differences& differences, const ResultFile& file, const Measure
   compare_value(differences, file, "host", environment.host_hash, machine.host_hash);
   if (const auto backend = run.axes.find("backend"); backend != run.axes.end()) {
     compare_value(differences, file, "compute backend", backend->second, machine.backend);
+  }
+  if (model::is_between_hosts(run)) {
+    compare_value(differences, file, "the", model::links_between_hosts(environment), machine.links);
   }
   for (const auto& [name, version] : machine.libraries) {
     const auto used = environment.libraries.find(name);

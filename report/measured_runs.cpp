@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "core/schedule_settings.hpp"
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
+#include "model/calibrate/links.hpp"
 #include "report/phases.hpp"
 
 namespace dlscale::report {
@@ -106,29 +108,55 @@ double critical_median(const Measurement& measurement, std::string_view phase) {
   return median(samples);
 }
 
-MeasuredRun join_repeats(const std::vector<const Measurement*>& repeats) {
+/// Over which it sent its gradients.
+std::string links_of(const ResultFile& file, const Measurement& measurement) {
+  if (!model::is_between_hosts(measurement)) return "";
+  return model::links_between_hosts(file.header.environment);
+}
+
+using Repeats = std::vector<const Measurement*>;
+
+void join_iterations(MeasuredRun& joined, const Repeats& repeats) {
+  for (const Measurement* repeat : repeats) {
+    const Summary& summary = repeat->at("t_iter").summary;
+    const bool first = joined.t_iter.empty();
+    joined.t_iter.emplace_back(summary.median);
+    const Seconds low(summary.ci95_low);
+    const Seconds high(summary.ci95_high);
+    joined.low = first ? low : std::min(joined.low, low);
+    joined.high = first ? high : std::max(joined.high, high);
+  }
+}
+
+Seconds joined_median(const Repeats& repeats, std::string_view series) {
+  std::vector<double> medians;
+  medians.reserve(repeats.size());
+  for (const Measurement* repeat : repeats) medians.push_back(critical_median(*repeat, series));
+  return Seconds(median(medians));
+}
+
+MeasuredRun join_repeats(const Repeats& repeats, const std::string& links) {
   const Measurement& first = *repeats.front();
-  MeasuredRun joined{key_without(first, repeat_axis), first.axes, run_of(first), {}, {}};
+  MeasuredRun joined;
+  joined.key = key_without(first, repeat_axis);
+  joined.axes = first.axes;
   joined.axes.erase("repeat");
   add_older(joined.axes);
-  for (const Measurement* repeat : repeats) {
-    joined.t_iter.emplace_back(repeat->at("t_iter").summary.median);
-  }
+  joined.links = links;
+  joined.run = run_of(first);
+  join_iterations(joined, repeats);
   for (const Phase& phase : iteration_phases) {
-    std::vector<double> medians;
-    medians.reserve(repeats.size());
-    for (const Measurement* repeat : repeats) {
-      medians.push_back(critical_median(*repeat, phase.series));
-    }
-    joined.phases.emplace(phase.series, Seconds(median(medians)));
+    joined.phases.emplace(phase.series, joined_median(repeats, phase.series));
   }
+  const auto has_load = [](const Measurement* repeat) { return repeat->series.contains("t_load"); };
+  if (std::ranges::all_of(repeats, has_load)) joined.load = joined_median(repeats, "t_load");
   return joined;
 }
 
 auto order(const MeasuredRun& measured) {
   const Run& run = measured.run;
-  return std::tuple(run.network, run.batch, run.ranks, static_cast<int>(run.schedule),
-                    measured.key);
+  return std::tuple(run.network, run.batch, run.ranks, static_cast<int>(run.schedule), measured.key,
+                    measured.links);
 }
 
 void leave_out(MeasuredRuns& collected, const Measurement& measurement) {
@@ -180,7 +208,7 @@ std::string key_without(const Measurement& measurement, std::span<const std::str
 }
 
 MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& objection) {
-  std::map<std::string, std::vector<const Measurement*>> groups;
+  std::map<std::pair<std::string, std::string>, Repeats> groups;  // by key and links
   MeasuredRuns collected;
   for (const ResultFile& file : results) {
     for (const Measurement& measurement : file.measurements) {
@@ -193,12 +221,15 @@ MeasuredRuns collect_runs(std::span<const ResultFile> results, const Objection& 
       } else if (!problem.empty()) {
         leave_out(collected, problem);
       } else {
-        groups[key_without(measurement, repeat_axis)].push_back(&measurement);
+        groups[{key_without(measurement, repeat_axis), links_of(file, measurement)}].push_back(
+            &measurement);
       }
     }
     check_complete(collected, file);
   }
-  for (const auto& [key, repeats] : groups) collected.runs.push_back(join_repeats(repeats));
+  for (const auto& [key, repeats] : groups) {
+    collected.runs.push_back(join_repeats(repeats, key.second));
+  }
   std::ranges::sort(collected.runs, {}, order);
   return collected;
 }

@@ -11,15 +11,20 @@
 
 namespace dlscale::report {
 
-/// All repeats of one training run as benchmark "e2e" measured it.
+/// All repeats of one training run over the same links as benchmark "e2e" measured it.
 struct MeasuredRun {
   std::string key;  ///< of the measurements, without `repeat`
   std::map<std::string, std::string> axes;
+  std::string links;  ///< between hosts, where it says which (model/calibrate/links.hpp)
   Run run;
   std::vector<Seconds> t_iter;  ///< median of each repeat
+  /// From the least to the greatest end of the 95 % intervals of these medians.
+  Seconds low;
+  Seconds high;
   /// By phase: median over repeats of the median over iterations, on the rank that the iteration
   /// waited for, which is the one that waited least for gradients itself.
   std::map<std::string, Seconds, std::less<>> phases;
+  Seconds load;  ///< likewise, of IterationTime::load; 0 where it was not recorded
 };
 
 struct MeasuredRuns {

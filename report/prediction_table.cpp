@@ -11,6 +11,7 @@
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
+#include "report/schedule_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -125,39 +126,37 @@ Table table_of(std::span<const Prediction> predictions) {
   return table;
 }
 
-const std::vector<std::string>& record_keys() {
-  static const std::vector<std::string> keys{"network",
-                                             "cluster",
-                                             "ranks",
-                                             "ranks_per_node",
-                                             "batch",
-                                             "dtype",
-                                             "schedule",
-                                             "cores_per_rank",
-                                             "compute_threads",
-                                             "loader_threads",
-                                             "prefetch",
-                                             "input_copy",
-                                             "normalise",
-                                             "launch",
-                                             "fuse",
-                                             "t_io_s",
-                                             "t_h2d_s",
-                                             "t_f_s",
-                                             "t_b_s",
-                                             "t_comm_exposed_s",
-                                             "t_u_s",
-                                             "t_iter_s",
-                                             "t_iter_low_s",
-                                             "t_iter_high_s",
-                                             "t_comm_hidden_s",
-                                             "t_load_s",
-                                             "closed_form_t_iter_s",
-                                             "images_per_s",
-                                             "speedup",
-                                             "efficiency",
-                                             "bound",
-                                             "notes"};
+std::vector<std::string> record_keys(const Run& run) {
+  std::vector<std::string> keys{"network", "cluster", "ranks",    "ranks_per_node",
+                                "batch",   "dtype",   "schedule", "synchronisation"};
+  for (const ScheduleField& field : schedule_fields(run)) keys.emplace_back(field.key);
+  for (const char* key : {"cores_per_rank",
+                          "compute_threads",
+                          "loader_threads",
+                          "prefetch",
+                          "input_copy",
+                          "normalise",
+                          "launch",
+                          "fuse",
+                          "t_io_s",
+                          "t_h2d_s",
+                          "t_f_s",
+                          "t_b_s",
+                          "t_comm_exposed_s",
+                          "t_u_s",
+                          "t_iter_s",
+                          "t_iter_low_s",
+                          "t_iter_high_s",
+                          "t_comm_hidden_s",
+                          "t_load_s",
+                          "closed_form_t_iter_s",
+                          "images_per_s",
+                          "speedup",
+                          "efficiency",
+                          "bound",
+                          "notes"}) {
+    keys.emplace_back(key);
+  }
   return keys;
 }
 
@@ -171,6 +170,8 @@ std::vector<Cell> record(const Prediction& prediction) {
   integer(run.batch);
   cells.push_back({std::string(dtype_name(run.dtype))});
   cells.push_back({std::string(schedule_name(run.schedule))});
+  cells.push_back({std::string(synchronisation_name(run.synchronisation))});
+  for (ScheduleField& field : schedule_fields(run)) cells.push_back({std::move(field.value)});
   for (const int count :
        {run.cores_per_rank, run.compute_threads, run.loader_threads, run.prefetch}) {
     integer(count);
@@ -199,7 +200,9 @@ std::vector<Cell> record(const Prediction& prediction) {
 
 Table records(std::span<const Prediction> predictions) {
   Table table;
-  for (const std::string& key : record_keys()) table.columns.push_back({key});
+  for (const std::string& key : record_keys(predictions.front().run)) {
+    table.columns.push_back({key});
+  }
   for (const Prediction& prediction : predictions) table.rows.push_back(record(prediction));
   return table;
 }
@@ -215,7 +218,7 @@ std::string run_title(const Run& run) {
   return fmt::format(
       "{} on {}, {} and {} per rank, {}, {}{}{}{}{}", run.network, run.cluster,
       counted(run.batch, "image"), counted(run.loader_threads, "loader thread"),
-      dtype_name(run.dtype), schedule_name(run.schedule),
+      dtype_name(run.dtype), schedule_text(run),
       run.input_copy == InputCopy::ahead ? ", input copied ahead" : "",
       run.normalisation == Normalisation::device ? ", pictures normalised there" : "",
       run.launch == Launch::graph ? ", launched as graphs" : "",

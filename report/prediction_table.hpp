@@ -18,7 +18,8 @@ std::vector<Table> prediction_tables(std::span<const model::Prediction> predicti
 /// "89.1 – 92.3" in ms, or "–" for data sheets, which state no interval.
 std::string interval_text(const model::Prediction& prediction);
 
-/// "resnet50 on local, 8 images per rank, f32, wait_free".
+/// "resnet50 on local, 8 images and 1 loader thread per rank, f32, wait_free by parameter server":
+/// all that a curve over ranks has in common.
 std::string run_title(const Run& run);
 
 }  // namespace dlscale::report

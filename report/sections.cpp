@@ -14,7 +14,9 @@
 #include "report/prediction_table.hpp"
 #include "report/processor_tables.hpp"
 #include "report/remarks.hpp"
+#include "report/schedule_text.hpp"
 #include "report/summary.hpp"
+#include "report/validate_order_table.hpp"
 #include "report/validation_table.hpp"
 
 namespace dlscale::report {
@@ -84,7 +86,7 @@ Table measured_speedups(const Validation& validation) {
     if (!run.naive_error) continue;
     const double measured = run.run.ranks * (1 + *run.naive_error);
     table.rows.push_back({{run.run.network},
-                          {std::string(schedule_name(run.run.schedule))},
+                          {schedule_text(run.run)},
                           {std::to_string(run.run.batch)},
                           {std::to_string(run.run.ranks)},
                           {significant(measured, 3)},
@@ -146,10 +148,14 @@ Section verdict_section(const ReportInput& input) {
 }
 
 Section validation_section(const ReportInput& input) {
-  return {"validation",
-          "Predicted against measured",
-          {runs_table(input.validation), FigureSlot{"phases"}, phases_table(input.validation),
-           errors_table(input.validation, input.limits)}};
+  Section section{"validation",
+                  "Predicted against measured",
+                  {runs_table(input.validation), FigureSlot{"phases"},
+                   phases_table(input.validation), errors_table(input.validation, input.limits)}};
+  if (!input.validation.orders.empty()) {
+    section.blocks.emplace_back(orders_table(input.validation, input.limits));
+  }
+  return section;
 }
 
 Section speedup_section(const ReportInput& input) {

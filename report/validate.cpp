@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "report/measured_runs.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
+#include "report/schedule_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -70,6 +73,26 @@ std::map<std::string, std::string> under_any_schedule(std::map<std::string, std:
   return axes;
 }
 
+/// The phases measured, as those predicted.
+model::IterationTime measured_time(const MeasuredRun& measured) {
+  model::IterationTime time;
+  for (const Phase& phase : iteration_phases) {
+    if (phase.predicted != nullptr) {
+      time.*phase.predicted = measured.phases.find(phase.series)->second;
+    }
+  }
+  time.total = median_time(measured.t_iter);
+  time.load = measured.load;
+  return time;
+}
+
+std::string training_key(const MeasuredRun& measured) {
+  Measurement bare;
+  bare.benchmark = "e2e";
+  bare.axes = under_any_schedule(measured.axes);
+  return bare.key();
+}
+
 /// Measured t_iter of the same run on 1 rank; of any schedule where this one was not measured,
 /// since one rank has nothing to schedule.
 std::optional<Seconds> single_rank_time(const MeasuredRun& measured,
@@ -92,16 +115,21 @@ RunValidation validate_run(const MeasuredRun& measured, const Predictor& predict
                            std::span<const MeasuredRun> runs) {
   RunValidation result;
   result.key = measured.key;
+  result.training = training_key(measured);
+  result.links = measured.links;
   result.run = measured.run;
   result.backend = measured.axes.at("backend");
   result.repeats = static_cast<int>(measured.t_iter.size());
   result.measured = measured.t_iter;
+  result.measured_low = measured.low;
+  result.measured_high = measured.high;
   result.prediction = predictor(measured.run);
   for (const Seconds time : measured.t_iter) {
     result.errors.push_back(relative(result.prediction.time.total, time));
   }
   result.phases = phase_errors(measured, result.prediction.time);
   result.blame = blame(result.phases);
+  result.measured_bound = model::bound_by(measured_time(measured), result.prediction.shares_cores);
   if (measured.run.ranks > 1) {
     if (const auto single = single_rank_time(measured, runs)) {
       result.naive_error = relative(*single, median_time(measured.t_iter));
@@ -166,9 +194,35 @@ std::vector<ErrorSummary> summarize_runs(std::span<const RunValidation> runs) {
       summaries, runs, [](const RunValidation& run) { return run.run.network; },
       [](const std::string& network) { return network; });
   append_groups(
-      summaries, runs, [](const RunValidation& run) { return run.run.schedule; },
-      [](Schedule schedule) { return std::string(schedule_name(schedule)); });
+      summaries, runs,
+      [](const RunValidation& run) { return std::pair(run.run.schedule, run.run.synchronisation); },
+      [](const auto& way) {
+        Run run;
+        std::tie(run.schedule, run.synchronisation) = way;
+        return schedule_text(run);
+      });
   return summaries;
+}
+
+/// On one rank nothing travels, whatever the schedule.
+std::vector<ScheduleOrder> schedule_orders(std::span<const RunValidation> runs) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> trainings;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].run.ranks > 1) trainings[{runs[i].training, runs[i].links}].push_back(i);
+  }
+  std::vector<ScheduleOrder> orders;
+  for (const auto& [training, members] : trainings) {
+    if (members.size() < 2) continue;
+    std::vector<ScheduleTime> times;
+    for (const std::size_t i : members) {
+      times.push_back({runs[i].iteration().measured, runs[i].measured_low, runs[i].measured_high,
+                       runs[i].iteration().predicted});
+    }
+    orders.push_back(order_of(times));
+    orders.back().runs = members;
+  }
+  std::ranges::sort(orders, {}, [](const ScheduleOrder& order) { return order.runs.front(); });
+  return orders;
 }
 
 bool has_runs(const ResultFile& file) {
@@ -198,6 +252,7 @@ Validation judge(const Predictor& predictor, const MeasuredRuns& measured) {
     validation.runs.push_back(validate_run(run, predictor, measured.runs));
   }
   validation.summaries = summarize_runs(validation.runs);
+  validation.orders = schedule_orders(validation.runs);
   return validation;
 }
 
@@ -249,12 +304,24 @@ std::optional<double> limit_of(const ErrorSummary& summary, const Limits& limits
   return summary.ranks == 1 ? limits.one_rank : limits.more_ranks;
 }
 
+std::optional<bool> passes(const ScheduleOrder& order, const Limits& limits) {
+  if (!limits.order || order.pairs_apart == 0) return std::nullopt;
+  constexpr double rounding = 1e-12;
+  return order.correlation && *order.correlation >= *limits.order - rounding;
+}
+
 ExitCode exit_code(const Validation& validation, const Limits& limits) {
   for (const ErrorSummary& summary : validation.summaries) {
     const auto limit = limit_of(summary, limits);
     if (limit && !passes(summary, *limit)) return ExitCode::regression;
   }
-  return validation.not_judged > 0 ? ExitCode::inconclusive : ExitCode::ok;
+  bool ordered = !limits.order;
+  for (const ScheduleOrder& order : validation.orders) {
+    const auto passed = passes(order, limits);
+    if (passed && !*passed) return ExitCode::regression;
+    ordered |= passed.has_value();
+  }
+  return validation.not_judged > 0 || !ordered ? ExitCode::inconclusive : ExitCode::ok;
 }
 
 }  // namespace dlscale::report

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,24 +13,60 @@
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
 #include "report/prediction_table.hpp"
+#include "report/schedule_text.hpp"
+#include "report/validate_order_table.hpp"
 
 namespace dlscale::report {
 namespace {
 
-std::vector<Cell> run_cells(const Run& run) {
+std::vector<Cell> run_cells(const Run& run, std::string schedule) {
   return {{run.network},
           {std::to_string(run.batch)},
           {std::string(dtype_name(run.dtype))},
-          {std::string(schedule_name(run.schedule))},
+          {std::move(schedule)},
           {std::to_string(run.ranks)}};
 }
 
-std::vector<Column> run_columns() {
-  return {{"network", Align::left},
-          {"batch"},
-          {"dtype", Align::left},
-          {"schedule", Align::left},
-          {"ranks"}};
+/// Whether a table has to say which links a run is over.
+bool has_several_links(const Validation& validation) {
+  std::set<std::string> links;
+  for (const RunValidation& run : validation.runs) {
+    if (run.run.ranks > 1) links.insert(run.links);
+  }
+  return links.size() > 1;
+}
+
+/// What tells the runs of a validation apart.
+class RunColumns {
+ public:
+  explicit RunColumns(const Validation& validation)
+      : has_several_links_(has_several_links(validation)) {}
+  [[nodiscard]] std::vector<Column> columns() const {
+    std::vector<Column> all{{"network", Align::left},
+                            {"batch"},
+                            {"dtype", Align::left},
+                            {"schedule", Align::left},
+                            {"ranks"}};
+    if (has_several_links_) all.push_back({"links", Align::left});
+    return all;
+  }
+  [[nodiscard]] std::vector<Cell> cells(const RunValidation& run) const {
+    std::vector<Cell> all = run_cells(run.run, schedule_text(run.run));
+    if (has_several_links_) all.push_back({run.links.empty() ? "–" : run.links});
+    return all;
+  }
+
+ private:
+  bool has_several_links_;
+};
+
+/// What the model and the measurement say that a run goes at the pace of. Launches of kernels are
+/// compute as far as phases tell.
+std::string bounds_text(const RunValidation& run) {
+  const std::string& predicted = run.prediction.bound;
+  const bool launches = predicted == "kernel launches" && run.measured_bound == "compute";
+  if (launches || predicted == run.measured_bound) return predicted;
+  return fmt::format("{} / {}", predicted, run.measured_bound);
 }
 
 std::string spread(const std::vector<double>& errors) {
@@ -94,16 +132,48 @@ std::string error_text(const PhaseError& phase) {
   return phase.error ? signed_percent(*phase.error) : "–";
 }
 
-Table records(const Validation& validation) {
+/// The columns of a run that come after those of its phase.
+void append_run_keys(Table& table, const Run& run) {
+  const auto add = [&table](std::string_view key) { table.columns.push_back({std::string(key)}); };
+  add("synchronisation");
+  for (const ScheduleField& field : schedule_fields(run)) add(field.key);
+  for (const char* key : {"links", "t_iter_measured_low_s", "t_iter_measured_high_s",
+                          "bound_predicted", "bound_measured"}) {
+    add(key);
+  }
+  for (const std::string_view key : order_keys) add(key);
+}
+
+void append_run_cells(std::vector<Cell>& cells, const RunValidation& run) {
+  cells.push_back({std::string(synchronisation_name(run.run.synchronisation))});
+  for (const ScheduleField& field : schedule_fields(run.run)) cells.push_back({field.value});
+  cells.insert(cells.end(), {{run.links},
+                             {exact(run.measured_low.si())},
+                             {exact(run.measured_high.si())},
+                             {run.prediction.bound},
+                             {run.measured_bound}});
+}
+
+Table empty_records(const Run& run) {
   Table table;
   for (const char* key :
        {"key", "network", "batch", "dtype", "schedule", "ranks", "backend", "repeats", "phase",
         "predicted_s", "measured_s", "error", "share_of_error", "blame"}) {
     table.columns.push_back({key});
   }
-  for (const RunValidation& run : validation.runs) {
+  append_run_keys(table, run);
+  return table;
+}
+
+Table records(const Validation& validation) {
+  Table table = empty_records(validation.runs.front().run);
+  for (std::size_t i = 0; i < validation.runs.size(); ++i) {
+    const RunValidation& run = validation.runs[i];
+    std::vector<Cell> of_run;
+    append_run_cells(of_run, run);
+    for (std::string& text : order_values(validation, i)) of_run.push_back({std::move(text)});
     for (const PhaseError& phase : run.phases) {
-      std::vector<Cell> cells = run_cells(run.run);
+      std::vector<Cell> cells = run_cells(run.run, std::string(schedule_name(run.run.schedule)));
       cells.insert(cells.begin(), {run.key});
       cells.insert(cells.end(), {{run.backend},
                                  {std::to_string(run.repeats)},
@@ -113,6 +183,7 @@ Table records(const Validation& validation) {
                                  {phase.error ? exact(*phase.error) : ""},
                                  {exact(phase.share_of_error)},
                                  {run.blame}});
+      cells.insert(cells.end(), of_run.begin(), of_run.end());
       table.rows.push_back(std::move(cells));
     }
   }
@@ -128,44 +199,49 @@ std::string verdict_sentence(const Validation& validation, const Limits& limits)
     clauses.push_back(limit_clause(summary, limit));
     if (!passes(summary, limit)) blames += blame_clause(validation, summary);
   });
-  return fmt::format("The predicted iteration time is off by {}, median of {}.{}{}",
+  return fmt::format("The predicted iteration time is off by {}, median of {}.{}{}{}",
                      fmt::join(clauses, " and "),
                      counted(validation.summaries.front().repeats, "measured repeat"), blames,
-                     not_judged_clause(validation));
+                     order_clause(validation, limits), not_judged_clause(validation));
 }
 
 Table runs_table(const Validation& validation) {
   Table table;
   table.title = "Iteration, predicted against measured";
-  table.columns = run_columns();
+  const RunColumns columns(validation);
+  table.columns = columns.columns();
   for (const char* heading :
        {"predicted ms", "95 % interval", "measured ms", "error", "of repeats"}) {
     table.columns.push_back({heading});
   }
   table.columns.push_back({"blame", Align::left});
+  table.columns.push_back({"bound by", Align::left});
   for (const RunValidation& run : validation.runs) {
-    std::vector<Cell> cells = run_cells(run.run);
+    std::vector<Cell> cells = columns.cells(run);
     cells.push_back({milliseconds(run.iteration().predicted)});
     cells.push_back({interval_text(run.prediction)});
     cells.push_back({milliseconds(run.iteration().measured)});
     cells.push_back({error_text(run.iteration())});
     cells.push_back({spread(run.errors)});
     cells.push_back({run.blame});
+    cells.push_back({bounds_text(run)});
     table.rows.push_back(std::move(cells));
   }
   table.notes = {
       "error = (predicted − measured) / measured; blame = the phase that adds most to it",
-      "the interval is that of the machine's fitted parameters, not of the model"};
+      "the interval is that of the machine's fitted parameters, not of the model",
+      "bound by: the work whose pace it goes at, predicted / measured where these differ"};
   return table;
 }
 
 Table phases_table(const Validation& validation) {
   Table table;
   table.title = "Phases in ms, predicted / measured";
-  table.columns = run_columns();
+  const RunColumns columns(validation);
+  table.columns = columns.columns();
   for (const Phase& phase : iteration_phases) table.columns.push_back({std::string(phase.series)});
   for (const RunValidation& run : validation.runs) {
-    std::vector<Cell> cells = run_cells(run.run);
+    std::vector<Cell> cells = columns.cells(run);
     for (std::size_t i = 1; i < run.phases.size(); ++i) {
       const PhaseError& phase = run.phases[i];
       const bool blamed = phase.phase == run.blame;
@@ -203,9 +279,10 @@ Table errors_table(const Validation& validation, const Limits& limits) {
 }
 
 Document validation_document(const Validation& validation, const Limits& limits) {
-  return {verdict_sentence(validation, limits),
-          {runs_table(validation), phases_table(validation), errors_table(validation, limits)},
-          records(validation),
+  std::vector<Table> tables{runs_table(validation), phases_table(validation),
+                            errors_table(validation, limits)};
+  if (!validation.orders.empty()) tables.push_back(orders_table(validation, limits));
+  return {verdict_sentence(validation, limits), std::move(tables), records(validation),
           validation_json(validation, limits)};
 }
 

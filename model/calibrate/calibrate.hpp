@@ -23,13 +23,14 @@ struct CalibrateOptions {
 /// breakpoints chosen by exact search with a penalty for each further segment (see fit.hpp).
 /// Messages also by the closed forms of their algorithms over all numbers of ranks, those carried
 /// out by our own algorithms too (communication/fit_algorithm.hpp). γ from the difference of reduce
-  /// and broadcast by our own algorithms, and only of these is it told from β: it is the cost of
-  /// their loops; else from sums in memory (communication/reduction.hpp). What messages and work at
-  /// the same time cost each other, from the rows that measured both, which tell nothing of messages
-  /// alone (calibrate/contention.hpp). Series "give" of kernels,
+/// and broadcast by our own algorithms, and only of these is it told from β: it is the cost of
+/// their loops; else from sums in memory (communication/reduction.hpp). What messages and work at
+/// the same time cost each other, from the rows that measured both, which tell nothing of messages
+/// alone (calibrate/contention.hpp). Series "give" of kernels,
 /// copies and updates, where there is one: the host's time to give the work. Results of different
-/// processors, hosts, compute backends or versions of a library do not make one machine:
-/// ConfigError. Throws ConfigError that names file and key for results that do not fit together.
+/// processors, hosts, links between hosts, compute backends or versions of a library do not make
+/// one machine: ConfigError. Throws ConfigError that names file and key for results that do not fit
+/// together.
 Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
                   const CalibrateOptions& options = {});
 

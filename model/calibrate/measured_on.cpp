@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/usable_rows.hpp"
+#include "model/calibrate/links.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -74,6 +76,22 @@ void add_communicator(std::span<const ResultFile> results, MeasuredOn& measured_
   }
 }
 
+/// Only messages between hosts know of the links; kernels of several hosts at once do not.
+bool tells_links(const Measurement& measurement) {
+  return measurement.benchmark == "comm" && is_timed(measurement) && is_between_hosts(measurement);
+}
+
+std::string links_of_messages(std::span<const ResultFile> results) {
+  Alike alike("the links between hosts");
+  std::string links;
+  for (const ResultFile& file : results) {
+    if (std::ranges::none_of(file.measurements, tells_links)) continue;
+    links = links_between_hosts(file.header.environment);
+    alike.add(file, links.empty() ? "not named" : links);
+  }
+  return links;
+}
+
 }  // namespace
 
 MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& backend) {
@@ -91,6 +109,7 @@ MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& b
     found.libraries = compute_libraries(results, backend);
   }
   add_communicator(results, found);
+  found.links = links_of_messages(results);
   return found;
 }
 

@@ -9,8 +9,9 @@ namespace dlscale::model {
 
 /// Where and with what the results were measured: their processor and host, the compute `backend`
 /// (empty: none), its libraries by the files that hold results of it, and the library of bench
-/// comm. Throws ConfigError that names two files if they differ in processor or host, or if two
-/// files with results of the backend differ in the version of a library.
+/// comm, and the links between hosts that it crossed. Throws ConfigError that names two files if
+/// they differ in processor or host, or if two files with results of the backend differ in the
+/// version of a library, or two with messages between hosts in those links.
 MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& backend);
 
 }  // namespace dlscale::model

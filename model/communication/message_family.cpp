@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 #include <tuple>
 
 #include "core/collective/algorithm.hpp"
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
+#include "model/calibrate/links.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -94,27 +94,12 @@ MessageFamily family_of(Axes axes, const Group& rows, const std::string& measure
   return family;
 }
 
-/// What scripts/cluster says of the links, each kind once: "links of 1Gb/s by tc tbf with bursts of
-/// 50000 bytes", however many hosts there were, so that these are one cluster with more or fewer.
-std::string links_of(const std::string& cluster) {
-  std::istringstream words(cluster.substr(std::min(cluster.find("links of"), cluster.size())));
-  std::string links;
-  std::string last;
-  for (std::string word; words >> word;) {
-    if (word.ends_with(',')) word.pop_back();
-    if (word == last) continue;
-    links += (links.empty() ? "" : " ") + word;
-    last = word;
-  }
-  return links.empty() ? cluster : links;
-}
-
 /// Where rows of a file were measured.
 std::string place_of(const ResultFile& file) {
   const Environment& environment = file.header.environment;
-  std::string place = fmt::format("{}, host {}", environment.cpu, environment.host_hash);
-  const auto cluster = environment.variables.find("DLSCALE_CLUSTER");
-  return cluster == environment.variables.end() ? place : place + ", " + links_of(cluster->second);
+  const std::string place = fmt::format("{}, host {}", environment.cpu, environment.host_hash);
+  const std::string links = links_between_hosts(environment);
+  return links.empty() ? place : place + ", " + links;
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "model/sgd_iter/collective_time.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <span>
 
 #include "core/error.hpp"
@@ -76,20 +78,15 @@ TimeSource CollectiveTimes::source(Bytes size) const {
   return std::max(TimeSource::extrapolated, all_reduce_->source(size));
 }
 
-Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes size,
-                                 std::string_view& chosen) const {
+Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes size) const {
   const double p = placement_.ranks;
   const Seconds rest = std::max(Seconds(), all_reduce - smallest);
   const Link link{smallest / (2 * (p - 1)), rest / size * (p / (2 * (p - 1))), {}};
-  Seconds best;
-  chosen = {};
+  Seconds best(std::numeric_limits<double>::infinity());
   for (const std::string_view name : candidates(collective_)) {
     const Algorithm* algorithm = collective::find(collective_, name);
     EXPECT(algorithm != nullptr);
-    const Seconds time = algorithm->cost({link, link}, {.p = placement_.ranks}, size);
-    if (!chosen.empty() && time >= best) continue;
-    best = time;
-    chosen = name;
+    best = std::min(best, algorithm->cost({link, link}, {.p = placement_.ranks}, size));
   }
   return best;
 }
@@ -97,22 +94,17 @@ Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes siz
 Estimate<Seconds> CollectiveTimes::derived(Bytes size) const {
   const Estimate<Seconds> whole = all_reduce_->time(size);
   if (halves_all_reduce(collective_)) {
-    notes_->add(fmt::format("{} was not measured on {} ranks: taken as half of an all-reduce",
-                            to_string(collective_), placement_.ranks));
+    notes_->add(fmt::format("{} was not measured on so many ranks: taken as half of an all-reduce",
+                            to_string(collective_)));
     return 0.5 * whole;
   }
-  const Estimate<Seconds> smallest = all_reduce_->time(std::min(size, smallest_message));
-  std::string_view chosen;
-  const auto by = [&](auto bound) { return by_link(smallest.*bound, whole.*bound, size, chosen); };
-  const Seconds low = by(&Estimate<Seconds>::low);
-  const Seconds high = by(&Estimate<Seconds>::high);
-  const Seconds value = by(&Estimate<Seconds>::value);
   notes_->add(
-      fmt::format("{} was not measured on {} ranks: the {} algorithm over the link that a ring of "
-                  "all-reduce would have",
-                  to_string(collective_), placement_.ranks, chosen),
-      fmt::format("{:.0f} B", size.si()));
-  return {value, low, high};
+      fmt::format("{} was not measured on so many ranks: the quickest of {} over the link that a "
+                  "ring of all-reduce would have",
+                  to_string(collective_), fmt::join(candidates(collective_), ", ")));
+  const Estimate<Seconds> smallest = all_reduce_->time(std::min(size, smallest_message));
+  const auto by = [&](auto bound) { return by_link(smallest.*bound, whole.*bound, size); };
+  return {by(&Estimate<Seconds>::value), by(&Estimate<Seconds>::low), by(&Estimate<Seconds>::high)};
 }
 
 }  // namespace dlscale::model

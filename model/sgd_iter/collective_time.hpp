@@ -25,7 +25,8 @@ namespace dlscale::model {
 ///     so what an all-reduce is known to take, between nodes too, is known of these. [D, derived:
 ///     the ring's closed form solved for its link] Wrong where the library's all-reduce is far from
 ///     a ring, as in trees on many ranks.
-/// All but the first are noted. Messages follow one another, so none shares its links with another.
+/// All but the first are noted, alike for every number of ranks. Messages follow one another, so
+/// none shares its links with another.
 class CollectiveTimes {
  public:
   /// `all_reduce` is of the same machine and placement. All arguments must outlive this.
@@ -38,8 +39,7 @@ class CollectiveTimes {
   [[nodiscard]] TimeSource source(Bytes size) const;
 
  private:
-  [[nodiscard]] Seconds by_link(Seconds smallest, Seconds all_reduce, Bytes size,
-                                std::string_view& chosen) const;
+  [[nodiscard]] Seconds by_link(Seconds smallest, Seconds all_reduce, Bytes size) const;
   [[nodiscard]] Estimate<Seconds> derived(Bytes size) const;
 
   Placement placement_;

@@ -42,6 +42,11 @@ class ExchangeCosts {
   /// Of reduce_scatter_overlap, the elements that are no equal blocks take an all-reduce of their
   /// own: as many as a bucket's parameters leave, though gaps between tensors in memory may change
   /// that. A part of `priority` takes its all-reduce; the votes on which is next are none of its.
+  /// Those under way at once (ScheduleSettings::credit) follow one another (Resource::window): they
+  /// share the links, and the time of bytes on these is the same for all of them together, one
+  /// after the other or at once. Wrong by what travelling at once hides of their start-ups, and in
+  /// that links shared evenly let all of them arrive late in their time, where here the first does
+  /// early. [MODEL 2.4: each part α + δβ, non-pre-emptive]
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
   /// parameter_server: bytes that the server owns that owns most. All wait for it.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "model/sgd_iter/pair_time.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -124,6 +125,10 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
     if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
   }
   const Cluster& cluster = machine.cluster;
+  if (fit_ == nullptr && over_ranks_ == nullptr && cluster.all_reduce == AllReduceRule::ring &&
+      machine.fitted && !(machine.inter_node_stated && placement.nodes() > 1)) {
+    pair_ = measured_pair(machine, placement, schedule);
+  }
   if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
     nccl_.emplace(cluster.nccl.value(), placement);
   }
@@ -166,6 +171,7 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
   }
   if (const auto time = by_closed_form(message)) return *time;
   if (fit_ != nullptr) return extrapolate(message);
+  if (pair_ != nullptr) return by_pair(message);
   return Estimate<Seconds>::exact(nominal(message));
 }
 
@@ -183,6 +189,17 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
   notes_->add(fmt::format("all-reduce on {} ranks {}", placement_.ranks, how),
               fmt::format("{:.0f} B", message.si()));
   return prediction->time;
+}
+
+Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
+  const PairTime best = all_reduce_by_pair(*machine_, *pair_, placement_, message, candidates);
+  notes_->add(
+      fmt::format("all-reduce was not measured: by the closed form of {} from messages between two "
+                  "ranks, {}",
+                  best.algorithm,
+                  machine_->reduction ? "and what adding takes" : "adding taken as nothing"),
+      fmt::format("{:.0f} B", message.si()));
+  return best.time;
 }
 
 Seconds MessageTimes::nominal(Bytes message) const {
@@ -206,7 +223,9 @@ Seconds MessageTimes::by_nccl(Bytes message) const {
 
 TimeSource MessageTimes::source(Bytes message) const {
   EXPECT(placement_.ranks > 1);
-  if (fit_ == nullptr && over_ranks_ == nullptr) return TimeSource::data_sheet;
+  if (fit_ == nullptr && over_ranks_ == nullptr) {
+    return pair_ == nullptr ? TimeSource::data_sheet : TimeSource::extrapolated;
+  }
   const bool known = exact_ && fit_->cost.covers(message);
   return known ? TimeSource::fitted : TimeSource::extrapolated;
 }

@@ -22,6 +22,9 @@ namespace dlscale::model {
 ///     node as the algorithm lets send at once (Outflow). The best of those that libraries run
 ///     between ranks counts, message by message, because they choose theirs so. γ is taken to be
 ///     part of β.
+///   fitted, without any all-reduce over such links, but with messages from one rank to another:
+///     by these and the closed form that then takes least (pair_time.hpp), unless the cluster names
+///     a rule for what was not measured.
 ///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
 ///     (3.13), or what NCCL would choose by its own cost model (3.9).
 /// A link between nodes that was stated (Machine::inter_node_stated) replaces what was measured
@@ -41,6 +44,7 @@ class MessageTimes {
  private:
   void find_fit(const std::vector<const CollectiveFit*>& fits);
   [[nodiscard]] std::optional<Estimate<Seconds>> by_closed_form(Bytes message) const;
+  [[nodiscard]] Estimate<Seconds> by_pair(Bytes message) const;
   [[nodiscard]] Seconds nominal(Bytes message) const;
   [[nodiscard]] Seconds by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
@@ -53,6 +57,7 @@ class MessageTimes {
   const CollectiveFit* fit_ = nullptr;  ///< on as many ranks, or the nearest; may be absent
   bool exact_ = false;
   const AlgorithmFit* over_ranks_ = nullptr;  ///< where it is not exact, and links were measured
+  const CollectiveFit* pair_ = nullptr;       ///< where neither of these is there
   bool crosses_unmeasured_nodes_ = false;     ///< nodes were not part of the fit
   bool crosses_nominal_link_ = false;         ///< and the link between them is known
   std::optional<NcclModel> nccl_;  ///< where nothing was measured and the cluster says so

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
@@ -17,6 +18,8 @@
 
 namespace dlscale::model {
 namespace {
+
+constexpr std::string_view computing_bound = "compute";
 
 /// Each term moved to the ends of its interval by itself, everything within a term at once; the
 /// changes of the terms add up in quadrature, as independent errors do.
@@ -66,21 +69,12 @@ void note_launches(const IterationPlan& plan, const IterationTime& time, Notes& 
                   to_text(work.host), to_text(work.device), to_text(waited)));
 }
 
-/// An iteration that waits for input goes at the pace of input, whatever the rest takes, unless
-/// loading and computing take the same cores: then the greater work counts.
 /// Compute that the host gives more slowly than the device does it goes at the pace of the host.
-std::string what_bounds(const IterationTime& time, const IterationPlan& plan) {
-  const bool waits = time.io > 0.01 * time.total;
-  const Seconds compute = time.forward + time.backward;
-  const bool shares = plan.most_cores_wanted() > plan.cores;
-  if (waits && (!shares || time.io > compute || time.load > compute)) return "input";
+std::string what_bounds(const Prediction& prediction, const IterationPlan& plan) {
+  const std::string_view bound = bound_by(prediction.time, prediction.shares_cores);
   const Given work = computing(plan);
-  const char* computes = work.host > work.device ? "kernel launches" : "compute";
-  const std::array<std::pair<Seconds, const char*>, 4> phases{{{compute, computes},
-                                                               {time.exposed_comm, "communication"},
-                                                               {time.update, "update"},
-                                                               {time.h2d, "host-to-device copy"}}};
-  return std::max_element(phases.begin(), phases.end())->second;
+  return bound == computing_bound && work.host > work.device ? "kernel launches"
+                                                             : std::string(bound);
 }
 
 Prediction predict_one(const Network& network, const Machine& machine, const Run& run) {
@@ -99,7 +93,8 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
   if (machine.fitted) add_interval(costs, prediction);
   prediction.images_per_s = throughput(run.ranks, run.batch, prediction.time.total);
-  prediction.bound = what_bounds(prediction.time, plan);
+  prediction.shares_cores = plan.most_cores_wanted() > plan.cores;
+  prediction.bound = what_bounds(prediction, plan);
   note_launches(plan, prediction.time, notes);
   const int nodes = Placement{run.ranks, run.ranks_per_node}.nodes();
   if (nodes > machine.cluster.nodes) {
@@ -111,6 +106,18 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
 }
 
 }  // namespace
+
+std::string_view bound_by(const IterationTime& time, bool shares_cores) {
+  const bool waits = time.io > 0.01 * time.total;
+  const Seconds compute = time.forward + time.backward;
+  if (waits && (!shares_cores || time.io > compute || time.load > compute)) return "input";
+  const std::array<std::pair<Seconds, std::string_view>, 4> phases{
+      {{compute, computing_bound},
+       {time.exposed_comm, "communication"},
+       {time.update, "update"},
+       {time.h2d, "host-to-device copy"}}};
+  return std::ranges::max_element(phases, {}, &std::pair<Seconds, std::string_view>::first)->second;
+}
 
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks) {

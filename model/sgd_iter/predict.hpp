@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/network.hpp"
@@ -39,13 +40,22 @@ struct Prediction {
   double images_per_s = 0;
   double speedup = 0;     ///< over one rank with the same batch per rank
   double efficiency = 0;  ///< speedup / ranks
-  /// "compute", "kernel launches" (compute that the host gives more slowly than the device does
-  /// it), "input", "communication", "update", "host-to-device copy"
+  /// bound_by(), or "kernel launches": compute that the host gives more slowly than the device does
+  /// it.
   std::string bound;
   /// What computing and messages cost each other, as far as it was measured and concerns the run.
   std::vector<UsedContention> contention;
+  /// Whether the threads of a rank may want more cores than it has, so that they slow each other.
+  bool shares_cores = false;
   std::vector<std::string> notes;  ///< what was interpolated, extrapolated or assumed, once each
 };
+
+/// What an iteration of these phases, predicted or measured, goes at the pace of: "compute",
+/// "input", "communication", "update" or "host-to-device copy". One that waits for input for more
+/// than 1 % of its time goes at the pace of input, whatever the rest takes, unless loading and
+/// computing take the same cores (`shares_cores`): then the greater work counts. Else the longest
+/// of what the device does or waits for.
+std::string_view bound_by(const IterationTime& time, bool shares_cores);
 
 /// One prediction for each number of ranks, of as_run() of the network. Pure: reads no file, no
 /// clock, no device. Throws ConfigError if the machine lacks what the run needs, naming the

@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/fuse.hpp"
+#include "report/schedule_text.hpp"
 
 namespace dlscale::report {
 
@@ -25,21 +26,26 @@ Json optional_number(const std::optional<Seconds>& value) {
 }
 
 Json run_fields(const Run& run) {
-  return {{"network", run.network},
-          {"cluster", run.cluster},
-          {"ranks", run.ranks},
-          {"ranks_per_node", run.ranks_per_node},
-          {"batch", run.batch},
-          {"dtype", dtype_name(run.dtype)},
-          {"schedule", schedule_name(run.schedule)},
-          {"cores_per_rank", run.cores_per_rank},
-          {"compute_threads", run.compute_threads},
-          {"loader_threads", run.loader_threads},
-          {"prefetch", run.prefetch},
-          {"input_copy", input_copy_name(run.input_copy)},
-          {"normalise", normalisation_name(run.normalisation)},
-          {"launch", launch_name(run.launch)},
-          {"fuse", fusion_name(run)}};
+  Json json{{"network", run.network},
+            {"cluster", run.cluster},
+            {"ranks", run.ranks},
+            {"ranks_per_node", run.ranks_per_node},
+            {"batch", run.batch},
+            {"dtype", dtype_name(run.dtype)},
+            {"schedule", schedule_name(run.schedule)},
+            {"synchronisation", synchronisation_name(run.synchronisation)}};
+  for (const ScheduleField& field : schedule_fields(run)) {
+    json[std::string(field.key)] = field.value.empty() ? Json(nullptr) : Json::parse(field.value);
+  }
+  json["cores_per_rank"] = run.cores_per_rank;
+  json["compute_threads"] = run.compute_threads;
+  json["loader_threads"] = run.loader_threads;
+  json["prefetch"] = run.prefetch;
+  json["input_copy"] = input_copy_name(run.input_copy);
+  json["normalise"] = normalisation_name(run.normalisation);
+  json["launch"] = launch_name(run.launch);
+  json["fuse"] = fusion_name(run);
+  return json;
 }
 
 Json time_fields(const model::IterationTime& time) {

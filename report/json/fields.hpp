@@ -19,6 +19,7 @@ Json number(Seconds value);
 Json optional_number(const std::optional<double>& value);
 Json optional_number(const std::optional<Seconds>& value);
 
+/// What of a schedule's settings has no effect on the run is null.
 Json run_fields(const Run& run);
 Json time_fields(const model::IterationTime& time);
 Json prediction_fields(const model::Prediction& prediction);

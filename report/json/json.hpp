@@ -19,8 +19,9 @@ std::string prediction_json(std::span<const model::Prediction> predictions);
 /// is the source of a time where nothing is done.
 std::string layers_json(const Network& network, std::span<const model::LayerTimes> runs);
 
-/// {"schema": "dlscale.validation", "version": 1, "passed": ..., "runs": [...], "summaries": ...}
-/// with "verdict": "passed", "failed" or "inconclusive" (some measurements could not be judged).
+/// {"schema": "dlscale.validation", "version": 1, "passed": ..., "runs": [...], "summaries": [...],
+/// "schedule_orders": [...], ...} with "verdict": "passed", "failed" or "inconclusive" (some
+/// measurements could not be judged).
 std::string validation_json(const Validation& validation, const Limits& limits);
 
 /// {"schema": "dlscale.comparison", "version": 1, "verdict": ..., "rows": [...], ...}

@@ -301,6 +301,49 @@ TEST_F(Calibrated, RefusesResultsOfTwoHosts) {
             std::string::npos);
 }
 
+/// All-reduces between two hosts of a cluster of scripts/cluster with links of that rate.
+ResultFile between_hosts(const std::string& path, const std::string& rate) {
+  std::vector<Measurement> rows;
+  for (double bytes = 1024; bytes < 1e7; bytes *= 4) {
+    rows.push_back(sized("comm",
+                         {{"collective", "all_reduce"},
+                          {"ranks", "2"},
+                          {"ranks_on_node", "1"},
+                          {"library", "MPI"},
+                          {"waiting", "sleep"},
+                          {"cache", "cold"}},
+                         bytes, 1e-3 + 1e-8 * bytes));
+  }
+  ResultFile messages = file(path, rows);
+  if (rate.empty()) return messages;
+  messages.header.environment.variables["DLSCALE_CLUSTER"] =
+      "2 hosts on one machine with cores 0 | 1, links of " + rate + ", " + rate;
+  return messages;
+}
+
+TEST_F(Calibrated, RefusesMessagesOverTwoKindsOfLinks) {
+  auto results = results_;
+  results.push_back(between_hosts("slow.jsonl", "1Gb/s"));
+  results.push_back(between_hosts("again.jsonl", "1Gb/s"));
+  EXPECT_EQ(failure(results), "");
+  EXPECT_EQ(calibrate(two_workers(), results).measured_on.links, "links of 1Gb/s");
+  results.push_back(between_hosts("fast.jsonl", "10Gb/s"));
+  EXPECT_EQ(failure(results),
+            "slow.jsonl was measured with the links between hosts \"links of 1Gb/s\", fast.jsonl "
+            "with \"links of 10Gb/s\": no machine is both. Give the results of one.");
+  results.back() = between_hosts("plain.jsonl", "");
+  EXPECT_NE(failure(results).find("plain.jsonl with \"not named\""), std::string::npos);
+}
+
+TEST_F(Calibrated, TakesPartsMeasuredWithAnyLinksThatTheyDoNotCross) {
+  auto results = results_;
+  results.push_back(between_hosts("slow.jsonl", "1Gb/s"));
+  results[1].header.environment.variables["DLSCALE_CLUSTER"] =
+      "2 hosts on one machine with cores 0 | 1, links of 10Gb/s, 10Gb/s";
+  EXPECT_EQ(failure(results), "");
+  EXPECT_EQ(machine_.measured_on.links, "");
+}
+
 TEST_F(Calibrated, RefusesResultsOfTwoVersionsOfALibraryUnlessOfAnotherBackend) {
   auto results = results_;
   results[0].header.environment.libraries = {{"oneDNN", "2.6.0"}, {"communicator", "none"}};

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/calibrate/calibrate.hpp"
 #include "tests/model/notes_of.hpp"
@@ -59,7 +61,7 @@ TEST_F(Collectives, AreHalvesOfAnAllReduceWhereTheyAreAndSaySo) {
       EXPECT_EQ(time, 0.5 * all_reduce_->time(Bytes(1e6)).value.si());
     }
   }
-  EXPECT_NE(all(notes_.text()).find("all_gather was not measured on 8 ranks: taken as half"),
+  EXPECT_NE(all(notes_.text()).find("all_gather was not measured on so many ranks: taken as half"),
             std::string::npos);
   EXPECT_EQ(times(Collective::all_gather, 8).source(Bytes(1e6)), TimeSource::extrapolated);
 }
@@ -71,7 +73,19 @@ TEST_F(Collectives, FollowFromTheLinkOfAnAllReduceElseAndSaySo) {
   for (const Collective one : {Collective::reduce, Collective::broadcast}) {
     EXPECT_NEAR(seconds(one, 2, 1e6), smallest / 2 + (whole - smallest), 1e-9);
   }
-  EXPECT_NE(all(notes_.text()).find("broadcast was not measured on 2 ranks"), std::string::npos);
+  EXPECT_NE(all(notes_.text()).find("broadcast was not measured on so many ranks"),
+            std::string::npos);
+}
+
+TEST_F(Collectives, SayTheSameOfEveryNumberOfRanksAndSize) {
+  for (const int ranks : {2, 4, 8, 16}) {
+    for (const double bytes : {4.0, 1e5, 5e7}) {
+      EXPECT_GT(seconds(Collective::broadcast, ranks, bytes), 0);
+    }
+  }
+  const std::vector<std::string> notes = notes_.text();
+  const auto of_broadcast = [](const std::string& note) { return note.starts_with("broadcast"); };
+  EXPECT_EQ(std::ranges::count_if(notes, of_broadcast), 1) << all(notes);
 }
 
 TEST_F(Collectives, TakeTheFasterAlgorithmBySize) {

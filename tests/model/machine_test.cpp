@@ -114,6 +114,10 @@ TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {
   EXPECT_EQ(read.host_hash, "0123");
   EXPECT_EQ(read.backend, "onednn");
   EXPECT_EQ(read.libraries, machine.measured_on.libraries);
+  EXPECT_EQ(read.links, "");
+  EXPECT_FALSE(json.at("measured_on").contains("links"));  // as earlier versions wrote
+  machine.measured_on.links = "links of 1Gb/s";
+  EXPECT_EQ(machine_from_json(machine_json(machine), "m.json").measured_on.links, "links of 1Gb/s");
   ASSERT_EQ(json.erase("measured_on"), 1U);
   const MeasuredOn unknown = machine_from_json(json.dump(), "m.json").measured_on;
   EXPECT_EQ(unknown.cpu, "unknown");

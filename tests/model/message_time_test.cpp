@@ -129,6 +129,60 @@ TEST_F(Messages, FollowTheClosedFormFittedToSeveralNumbersOfRanks) {
             TimeSource::extrapolated);
 }
 
+/// Messages from one rank to another, α = 20 us and β = 0.5 ns/B up to 64 KiB, 40 us and 0.2 ns/B
+/// above.
+CollectiveFit pair(int ranks, int ranks_on_node, const std::string& waiting, double factor = 1) {
+  const auto segment = [factor](double from, double to, double alpha, double beta) {
+    return Segment{Bytes(from),
+                   Bytes(to),
+                   Estimate<Seconds>::exact(Seconds(factor * alpha)),
+                   Estimate<SecondsPerByte>::exact(SecondsPerByte(factor * beta)),
+                   0,
+                   3};
+  };
+  return {"sendrecv",
+          ranks,
+          ranks_on_node,
+          waiting,
+          Piecewise({segment(4, 65536, 20e-6, 0.5e-9), segment(65536, 1e9, 40e-6, 0.2e-9)}),
+          "pairs.jsonl"};
+}
+
+TEST_F(Messages, FollowFromMessagesBetweenTwoRanksWhereNoAllReduceWasMeasured) {
+  machine_.collectives = {pair(2, 1, "sleep")};
+  machine_.algorithms.clear();
+  machine_.reduction.reset();
+  // A ring of 4 or halving and doubling by 4, which starts up less often, both in parts of m / 4
+  // and m / 4 … m / 2; few bytes travel whole, twice.
+  EXPECT_NEAR(seconds(4, 1, 1e8), 4 * 40e-6 + 1.5 * 1e8 * 0.2e-9, 1e-12);
+  EXPECT_NEAR(seconds(4, 1, 64), 2 * (20e-6 + 64 * 0.5e-9), 1e-12);
+  EXPECT_NE(all(notes_.text()).find("adding taken as nothing"), std::string::npos);
+  EXPECT_EQ(MessageTimes(machine_, {4, 1}, schedule_, notes_).source(Bytes(64)),
+            TimeSource::extrapolated);
+  machine_.reduction.emplace();
+  machine_.reduction->per_byte = Estimate<SecondsPerByte>::exact(SecondsPerByte(0.1e-9));
+  EXPECT_NEAR(seconds(4, 1, 1e8), 4 * 40e-6 + 1e8 * (1.5 * 0.2e-9 + 0.75 * 0.1e-9), 1e-12);
+}
+
+TEST_F(Messages, TakeOfSeveralPairsThatOfTheLinksThatTheyCross) {
+  machine_.algorithms.clear();
+  machine_.collectives = {pair(2, 2, "sleep"), pair(3, 1, "sleep", 50), pair(2, 1, "spin", 100),
+                          pair(2, 1, "sleep", 10)};
+  const double within = 20e-6 + 64 * 0.5e-9;
+  EXPECT_NEAR(seconds(2, 2, 64), within, 1e-12);
+  EXPECT_NEAR(seconds(2, 1, 64), 10 * within, 1e-12);
+  schedule_ = Schedule::sequential;
+  EXPECT_NEAR(seconds(2, 1, 64), 100 * within, 1e-12);
+  // An all-reduce that was measured counts more, and a link that was stated, too.
+  machine_.collectives.push_back(across(2, 1, 7));
+  EXPECT_EQ(seconds(2, 1, 64), 7);
+  machine_.collectives.pop_back();
+  machine_.inter_node_stated = true;
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e9);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  EXPECT_NEAR(seconds(2, 1, 64), 2e-3 + 64e-9, 1e-12);
+}
+
 TEST_F(Messages, GrowWithRanks) {
   double before = 0;
   for (const int ranks : {2, 4, 8, 16, 32, 64}) {

@@ -457,5 +457,23 @@ TEST_F(TwoWorkers, TellTheLeastSureSourceOfALayerTime) {
             TimeSource::other_ranks);
 }
 
+TEST(BoundBy, IsTheLongestUnlessInputIsWaitedFor) {
+  IterationTime time;
+  time.forward = Seconds(2);
+  time.backward = Seconds(3);
+  time.exposed_comm = Seconds(4);
+  time.total = Seconds(10);
+  EXPECT_EQ(bound_by(time, false), "compute");
+  time.exposed_comm = Seconds(6);
+  EXPECT_EQ(bound_by(time, false), "communication");
+  time.io = Seconds(0.05);  // less than 1 %
+  EXPECT_EQ(bound_by(time, false), "communication");
+  time.io = Seconds(0.5);
+  EXPECT_EQ(bound_by(time, false), "input");
+  EXPECT_EQ(bound_by(time, true), "communication");  // compute may be why it waits
+  time.load = Seconds(5.5);
+  EXPECT_EQ(bound_by(time, true), "input");
+}
+
 }  // namespace
 }  // namespace dlscale::model

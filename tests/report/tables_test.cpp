@@ -103,7 +103,7 @@ TEST(SummaryDocument, ShowsWorkersSpeedUpsAndErrors) {
   const ReportInput input = samples::report_input();
   const Document document = summary_document(input);
   expect_well_made(document);
-  ASSERT_EQ(document.tables.size(), 5U);
+  ASSERT_EQ(document.tables.size(), 6U);
   EXPECT_EQ(document.lead, verdict_sentence(input.validation, input.limits));
 }
 

@@ -1,0 +1,19 @@
+#pragma once
+#include <string>
+
+#include "core/environment.hpp"
+#include "core/measurement.hpp"
+
+namespace dlscale::model {
+
+/// What results say of the links between the hosts of a cluster of scripts/cluster, from
+/// DLSCALE_CLUSTER in their environment, each kind once: "links of 1Gb/s by tc tbf with bursts of
+/// 50000 bytes", however many hosts there were, so that those are one cluster with more or fewer.
+/// Empty where they say nothing, as on hosts of their own.
+std::string links_between_hosts(const Environment& environment);
+
+/// Whether its ranks were on several hosts, so that links between these mattered; not where it does
+/// not say (axes "ranks" and "ranks_on_node").
+bool is_between_hosts(const Measurement& measurement);
+
+}  // namespace dlscale::model

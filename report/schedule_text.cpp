@@ -1,0 +1,64 @@
+#include "report/schedule_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/quantity_text.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+bool by_server(const Run& run) {
+  return run.synchronisation == Synchronisation::parameter_server;
+}
+
+/// Names and values of the settings of the run that are not as usual.
+std::vector<std::string> unusual_settings(const Run& run) {
+  const ScheduleSettings usual;
+  const ScheduleSettings& settings = run.settings;
+  std::vector<std::string> texts;
+  const auto add = [&texts](std::string_view name, const auto& value, const auto& other) {
+    if (value != other) texts.push_back(fmt::format("{} {}", name, to_text(value)));
+  };
+  if (run.schedule == Schedule::horovod) {
+    add("cycle", settings.cycle, usual.cycle);
+    add("fusion threshold", settings.fusion_threshold, usual.fusion_threshold);
+  }
+  if (run.schedule == Schedule::priority) {
+    add("partition", settings.partition, usual.partition);
+    if (settings.credit != usual.credit) {
+      texts.push_back(fmt::format("credit {}", settings.credit));
+    }
+  }
+  if (by_server(run) && settings.servers != usual.servers) {
+    texts.push_back(counted(settings.servers, "server"));
+  }
+  return texts;
+}
+
+}  // namespace
+
+std::string schedule_text(const Run& run) {
+  std::string text(schedule_name(run.schedule));
+  if (by_server(run)) text += " by parameter server";
+  const std::vector<std::string> settings = unusual_settings(run);
+  if (!settings.empty()) text += fmt::format(" ({})", fmt::join(settings, ", "));
+  return text;
+}
+
+std::vector<ScheduleField> schedule_fields(const Run& run) {
+  const ScheduleSettings& settings = run.settings;
+  const bool horovod = run.schedule == Schedule::horovod;
+  const bool priority = run.schedule == Schedule::priority;
+  const auto number = [](bool has_effect, double value) {
+    return has_effect ? exact(value) : std::string();
+  };
+  return {{"cycle_s", number(horovod, settings.cycle.si())},
+          {"fusion_threshold_bytes", number(horovod, settings.fusion_threshold.si())},
+          {"partition_bytes", number(priority, settings.partition.si())},
+          {"credit", number(priority, settings.credit)},
+          {"servers", number(by_server(run), server_count(run))}};
+}
+
+}  // namespace dlscale::report

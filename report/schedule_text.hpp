@@ -1,0 +1,24 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/run.hpp"
+
+namespace dlscale::report {
+
+/// How the gradients of a run travel, in words: "wait_free", "wait_free by parameter server",
+/// "horovod (cycle 5.000 ms)". Of settings, those that are not as usual.
+std::string schedule_text(const Run& run);
+
+/// A setting of a schedule as documents for programs have it.
+struct ScheduleField {
+  std::string_view key;  ///< with its unit, "cycle_s"
+  std::string value;     ///< a number; empty where it has no effect on the run
+};
+
+/// "cycle_s" and "fusion_threshold_bytes" of horovod, "partition_bytes" and "credit" of priority,
+/// "servers" of a parameter server: always all of them, in this order.
+std::vector<ScheduleField> schedule_fields(const Run& run);
+
+}  // namespace dlscale::report
