@@ -52,6 +52,11 @@ class Traffic {
   virtual void use(std::span<std::byte> memory) = 0;
   /// Does it. Returns the time on this rank for what bytes_moved() counts.
   Seconds once();
+  /// Whether line_up() brings the ranks that it involves together, more closely than a barrier
+  /// does.
+  [[nodiscard]] virtual bool lines_up() const { return false; }
+  /// Before once(), instead of meeting: those ranks begin together.
+  virtual void line_up() {}
   /// When the last once() began and ended on this rank.
   [[nodiscard]] const Stay& stay() const { return stay_; }
   /// How often once() does what bytes_moved() counts.
