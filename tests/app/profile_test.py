@@ -35,6 +35,11 @@ class Profile(ProgramTest):
     def replay(self, *more, ranks=2):
         return run("bench", "comm", "--replay", self.profile, "--max-time", 0.05, *more, ranks=ranks)
 
+    def assert_not_resumed(self, out, fragment):
+        result = self.replay("-o", out, "--resume")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(fragment, result.stderr)
+
     def test_is_recorded_and_sent_again(self):
         for ranks in range(2, min(CORES, 3) + 1):
             result = self.train(ranks=ranks)
@@ -55,6 +60,20 @@ class Profile(ProgramTest):
                 self.assertEqual(row["axes"]["recorded_ranks"], str(ranks))
                 self.assertEqual(row["max_relative_error"], 0)
             self.assertEqual(again.stdout.count("; recorded "), len(rows))
+
+    def test_is_gone_on_with_only_as_it_was(self):
+        self.assertEqual(self.train().returncode, 0)
+        out = self.folder / "replay.jsonl"
+        self.assertEqual(self.replay("-o", out).returncode, 0)
+        rows = rows_of(out)
+        again = self.replay("-o", out, "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(rows_of(out), rows)
+        self.assertEqual(self.train("--rate", 0.02).returncode, 0)
+        self.assert_not_resumed(out, "cannot be resumed: the content of --replay was")
+        self.assertEqual(rows_of(out), rows)
+        self.profile.unlink()
+        self.assert_not_resumed(out, "and is nothing now")
 
     def test_is_not_sent_again_by_one_rank(self):
         self.assertEqual(self.train().returncode, 0)
