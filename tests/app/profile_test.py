@@ -24,13 +24,16 @@ def calls_of(rows):
 
 @unittest.skipUnless(MPIEXEC and CORES >= 2, "without a launcher and two cores nothing is sent")
 class Profile(ProgramTest):
-    def train(self, *more, ranks=2):
+    def setUp(self):
+        super().setUp()
         self.profile = self.folder / "profile.jsonl"
+
+    def train(self, *more, ranks=2, profile=None):
         data = self.folder / "data"
         if not data.exists():
             self.make_data()
         return run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 5,
-                   "--warmup", 1, "--data", data, "--profile", self.profile, *more, ranks=ranks)
+                   "--warmup", 1, "--data", data, "--profile", profile or self.profile, *more, ranks=ranks)
 
     def replay(self, *more, ranks=2):
         return run("bench", "comm", "--replay", self.profile, "--max-time", 0.05, *more, ranks=ranks)
@@ -98,6 +101,16 @@ class Profile(ProgramTest):
         for text in (result.stdout, (out / "README.md").read_text().replace("\\_", "_")):
             self.assertIn("wait_free: calls", text)
             self.assertIn("bucketed: ms a call", text)
+
+    def test_that_cannot_be_written_is_told_once_before_anything_is_measured(self):
+        taken = self.folder / "taken"
+        taken.write_text("no folder")
+        for place in (taken / "profile.jsonl", self.folder, "/dev/full"):
+            out = self.folder / "e2e.jsonl"
+            result = self.train("-o", out, profile=place)
+            self.assert_refused(result, 2, str(place), "with --profile.")
+            self.assertNotIn("with -o", result.stderr)
+            self.assertEqual(rows_of(out), [])
 
     def test_is_refused_where_nothing_is_sent(self):
         self.assert_refused(self.train(ranks=0), 2, "1 rank sends nothing")
