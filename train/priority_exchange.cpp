@@ -117,7 +117,7 @@ void PriorityExchange::start_part(std::size_t message) {
       {.collective = backend::Collective::all_reduce, .from = bytes, .to = bytes},
       backend::Mode::nonblocking);
   sum->start();
-  under_way_.push_back({message, elements, std::move(sum), posted.when, start});
+  under_way_.push_back({message, elements, std::move(sum), under_way_.size(), posted.when, start});
 }
 
 void PriorityExchange::finish_oldest() {
@@ -132,6 +132,7 @@ void PriorityExchange::finish_oldest() {
                     .buckets = 1,
                     .kind = backend::Collective::all_reduce,
                     .bytes = part.elements.size_bytes(),
+                    .under_way = part.under_way,
                     .posted = part.posted,
                     .start = part.start,
                     .end = steady_clock::now()},

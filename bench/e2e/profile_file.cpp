@@ -32,6 +32,9 @@ double fingerprint(const Iterations& iterations) {
     for (const train::SentMessage& message : iteration) {
       hash = train::mix(hash, static_cast<std::uint64_t>(message.kind));
       hash = train::mix(hash, message.bytes);
+      hash = train::mix(hash, static_cast<std::uint64_t>(message.root.value_or(-1)));
+      hash = train::mix(hash, message.under_way);
+      hash = train::mix(hash, message.layers);
     }
   }
   return static_cast<double>(hash >> 11U);
@@ -70,6 +73,9 @@ ProfiledMessage joined(const train::SentMessage& mine,
                        const std::vector<std::vector<double>>& times, std::size_t at) {
   ProfiledMessage message{.collective = std::string(to_string(mine.kind)),
                           .bytes = static_cast<std::int64_t>(mine.bytes)};
+  message.root = mine.root;
+  message.under_way = mine.under_way;
+  message.layers = mine.layers;
   for (const std::vector<double>& rank : times) {
     message.posted.emplace_back(rank[at]);
     message.wait.emplace_back(rank[at + 1]);

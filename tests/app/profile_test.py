@@ -78,6 +78,36 @@ class Profile(ProgramTest):
         self.profile.unlink()
         self.assert_not_resumed(out, "and is nothing now")
 
+    def test_of_parts_that_travel_at_once_is_sent_again_as_such(self):
+        self.assertEqual(self.train("--schedule", "priority", "--partition", "512 B", "--credit", 3).returncode, 0)
+        under_way = {number for row in rows_of(self.profile) for number in row["series"]["under_way"]["samples"][0]}
+        self.assertEqual(under_way, {0, 1, 2})
+        out = self.folder / "replay.jsonl"
+        result = self.replay("-o", out, "--gaps", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(set(calls_of(rows_of(out))), set(calls_of(rows_of(self.profile))))
+        # One that was written before messages under way were told.
+        lines = [json.loads(line) for line in self.profile.read_text().splitlines()]
+        for line in lines:
+            line.get("series", {}).pop("under_way", None)
+        self.profile.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        result = self.replay("-o", out, "--gaps", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for row in rows_of(out):
+            self.assertTrue(any("does not tell" in warning for warning in row["warnings"]), row["warnings"])
+
+    def test_of_a_parameter_server_is_sent_again_with_its_roots(self):
+        self.assertEqual(self.train("--synchronisation", "parameter_server").returncode, 0)
+        out = self.folder / "replay.jsonl"
+        result = self.replay("-o", out, "--gaps", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+        def roots(path):
+            return {tuple(row["axes"].get(name) for name in ("message", "collective", "root")) for row in rows_of(path)
+                    if row["axes"]["message"] != "all"}
+        self.assertEqual(roots(out), roots(self.profile))
+        self.assertEqual({root for *_, root in roots(out)}, {"0", "1"})
+
     def test_is_not_sent_again_by_one_rank(self):
         self.assertEqual(self.train().returncode, 0)
         alone = run("bench", "comm", "--replay", self.profile)
