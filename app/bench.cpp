@@ -5,6 +5,9 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +24,7 @@
 #include "backend/host/host.hpp"
 #include "bench/together.hpp"
 #include "core/build_id.hpp"
+#include "core/fnv1a.hpp"
 #include "core/interrupt.hpp"
 #include "core/measurement.hpp"
 #include "core/own_command.hpp"
@@ -68,6 +72,16 @@ std::map<std::string, std::string> library_versions(const bench::Context& contex
   return versions;
 }
 
+/// 16 digits that change with the content of a file; none where it cannot be read, which the
+/// benchmark says, or only once.
+std::string content_hash(const std::filesystem::path& path) {
+  std::error_code absent;
+  if (!std::filesystem::is_regular_file(path, absent)) return {};
+  std::ifstream file(path, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(file), {}};
+  return fmt::format("{:016x}", fnv1a(content));
+}
+
 /// Where the compute backends that are asked for leave what the ranks exchange.
 backend::DataPlace gradients(const BenchOptions& options) {
   const bench::Context context{.values = options.values, .communicator = nullptr};
@@ -99,6 +113,11 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
     header.run["ceilings"] = fmt::format("{}", fmt::join(options.shares.ceilings, ","));
   }
   if (shares) header.run["ceilings_hash"] = shares->hash();
+  // What is sent again is as much of the question as the options are.
+  if (const auto replay = options.values.find("replay"); replay != options.values.end()) {
+    const std::string hash = content_hash(replay->second);
+    if (!hash.empty()) header.run["replay_hash"] = hash;
+  }
   if (const Bytes cache = backend::last_level_cache(); cache > Bytes(0)) {
     header.run[std::string(model::last_level_cache_fact)] = fmt::format("{:.0f} B", cache.si());
   }

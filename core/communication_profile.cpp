@@ -29,10 +29,19 @@ SizeBucket add_up(const std::vector<const ProfiledMessage*>& calls) {
   std::vector<double> times;
   times.reserve(calls.size());
   for (const ProfiledMessage* call : calls) {
-    if (is_power_of_two(call->bytes)) ++bucket.powers_of_two;
+    const Seconds time = slowest(*call);
+    if (is_power_of_two(call->bytes)) {
+      ++bucket.powers_of_two;
+      bucket.power_time += time;
+    }
+    if (call->layers > 1) {
+      ++bucket.fused;
+      bucket.fused_time += time;
+    }
+    if (call->layers == 0) ++bucket.untold;
     bucket.bytes += Bytes(static_cast<double>(call->bytes));
-    bucket.time += slowest(*call);
-    times.push_back(slowest(*call).si());
+    bucket.time += time;
+    times.push_back(time.si());
   }
   bucket.call = summarize(times);
   return bucket;

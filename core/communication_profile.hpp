@@ -2,10 +2,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/ids.hpp"
 #include "core/measurement.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
@@ -22,6 +24,15 @@ struct ProfiledMessage {
   /// complete it, or for the last rank.
   std::vector<Seconds> wait = {};
   std::vector<Seconds> time = {};  ///< by rank, ≥ 0: from there until the rank had its result
+  /// The rank, ≥ 0, that has what was reduced or that had what was broadcast; none of collectives
+  /// that treat all ranks alike, and where it is not told.
+  std::optional<Rank> root = {};
+  /// Messages of the iteration that had begun before this one and were not waited for yet. They
+  /// were waited for in the order in which they began, so it is at most as many as began before it.
+  std::size_t under_way = 0;
+  /// Layers whose gradients or parameters it carries, of a part that of which it is one: above 1 it
+  /// is fused. 0: not told.
+  std::size_t layers = 0;
 
   /// When a rank had its result, since the iteration began there.
   [[nodiscard]] Seconds end(std::size_t rank) const {
@@ -34,6 +45,8 @@ struct CommunicationProfile {
   std::map<std::string, std::string> axes = {};  ///< of the run, those of its row of "e2e"
   std::string library = {};                      ///< what carried the messages, in its own words
   std::string interruption = {};                 ///< why the run ended early; empty if it did not
+  /// Whether roots and messages under way are told: files of earlier versions do not have them.
+  bool tells_order = true;
   /// By iteration that was measured, in the order in which they began: all of its messages, at
   /// least one, each with equally many ranks.
   std::vector<std::vector<ProfiledMessage>> iterations = {};
@@ -60,8 +73,12 @@ struct SizeBucket {
   int exponent = 0;
   std::size_t calls = 0;          ///< in all iterations
   std::size_t powers_of_two = 0;  ///< of them: those of just 2^exponent bytes
+  std::size_t fused = 0;          ///< of them: those that carry several layers
+  std::size_t untold = 0;         ///< of them: those of which it is not told how many they carry
   Bytes bytes = {};               ///< of all calls
   Seconds time = {};              ///< of all calls, each as long as on its last rank
+  Seconds power_time = {};        ///< of those of just 2^exponent bytes
+  Seconds fused_time = {};        ///< of those that carry several layers
   Summary call = {};              ///< of one call (s)
   double share = 0;               ///< of the time of all messages of the profile; 0 if that is 0
 };

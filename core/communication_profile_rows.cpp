@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <compare>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,7 +20,10 @@ using ByRank = std::vector<std::vector<double>>;
 constexpr const char* place_axis = "message";
 constexpr const char* collective_axis = "collective";
 constexpr const char* bytes_axis = "bytes";
+constexpr const char* root_axis = "root";
 constexpr const char* iteration_series = "iteration";
+constexpr const char* under_way_series = "under_way";
+constexpr const char* layers_series = "layers";
 
 /// A time of a message, and the series that has it.
 struct TimeColumn {
@@ -35,6 +39,7 @@ struct RowKey {
   std::size_t place = 0;  ///< in the iteration
   std::string collective;
   std::int64_t bytes = 0;
+  std::optional<Rank> root = {};
   auto operator<=>(const RowKey&) const = default;
 };
 
@@ -53,7 +58,7 @@ std::map<RowKey, Occurrences> occurrences(const CommunicationProfile& profile) {
     EXPECT(!iteration.empty());
     for (std::size_t place = 0; place < iteration.size(); ++place) {
       const ProfiledMessage& message = iteration[place];
-      Occurrences& row = rows[{place, message.collective, message.bytes}];
+      Occurrences& row = rows[{place, message.collective, message.bytes, message.root}];
       row.iterations.push_back(i);
       row.messages.push_back(&message);
     }
@@ -71,6 +76,19 @@ ByRank times_of(const Occurrences& row, const TimeColumn& column, std::size_t ra
   return samples;
 }
 
+/// By rank the same, as all send the same in one order.
+ByRank numbers_of(const Occurrences& row, std::size_t ProfiledMessage::*number, std::size_t ranks) {
+  std::vector<double> numbers;
+  for (const ProfiledMessage* message : row.messages) {
+    numbers.push_back(static_cast<double>(message->*number));
+  }
+  return ByRank(ranks, numbers);
+}
+
+bool tells_layers(const Occurrences& row) {
+  return std::ranges::none_of(row.messages, [](const auto* each) { return each->layers == 0; });
+}
+
 Measurement make_row(const CommunicationProfile& profile, const RowKey& key,
                      const Occurrences& row) {
   Measurement measurement;
@@ -79,6 +97,7 @@ Measurement make_row(const CommunicationProfile& profile, const RowKey& key,
   measurement.axes[place_axis] = std::to_string(key.place);
   measurement.axes[collective_axis] = key.collective;
   measurement.axes[bytes_axis] = std::to_string(key.bytes);
+  if (key.root) measurement.axes[root_axis] = std::to_string(*key.root);
   measurement.implementation = profile.library;
   measurement.work = {Flops(0), Bytes(static_cast<double>(key.bytes))};
   if (!profile.interruption.empty()) {
@@ -90,13 +109,22 @@ Measurement make_row(const CommunicationProfile& profile, const RowKey& key,
   for (const TimeColumn& column : time_columns) {
     measurement.series[column.series] = make_series("s", times_of(row, column, profile.ranks()));
   }
+  if (profile.tells_order) {
+    measurement.series[under_way_series] =
+        make_series("1", numbers_of(row, &ProfiledMessage::under_way, profile.ranks()));
+  }
+  if (tells_layers(row)) {
+    measurement.series[layers_series] =
+        make_series("1", numbers_of(row, &ProfiledMessage::layers, profile.ranks()));
+  }
   return measurement;
 }
 
 // Reading.
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 40U;  ///< of a message
-constexpr double longest = 3600;                             ///< s, of anything in an iteration
+constexpr std::int64_t most_ranks = std::int64_t{1} << 24U;
+constexpr double longest = 3600;  ///< s, of anything in an iteration
 
 struct Problem {
   std::string text;
@@ -122,7 +150,11 @@ RowKey key_of(const Measurement& row) {
   if (collective == row.axes.end() || collective->second.empty()) {
     throw Problem{fmt::format("message {} names no collective", place)};
   }
-  return {place, collective->second, whole_axis(row, bytes_axis, 1, most_bytes)};
+  std::optional<Rank> root;
+  if (row.axes.contains(root_axis)) {
+    root = static_cast<Rank>(whole_axis(row, root_axis, 0, most_ranks - 1));
+  }
+  return {place, collective->second, whole_axis(row, bytes_axis, 1, most_bytes), root};
 }
 
 /// The samples of a series, each from 0 to `most`.
@@ -142,21 +174,39 @@ const ByRank& samples_of(const Measurement& row, const char* name, double most) 
   return samples;
 }
 
+/// Whole numbers from 0 to `most`, of the first rank.
+std::vector<std::size_t> whole_samples_of(const Measurement& row, const char* name, double most) {
+  std::vector<std::size_t> numbers;
+  for (const double number : samples_of(row, name, most).front()) {
+    if (number != std::floor(number)) {
+      throw Problem{fmt::format("a sample of \"{}\" is {}, no whole number", name, number)};
+    }
+    numbers.push_back(static_cast<std::size_t>(number));
+  }
+  return numbers;
+}
+
 /// All series of a row, of one shape.
 struct RowSamples {
   std::vector<std::size_t> iterations;
+  std::vector<std::size_t> under_way;  ///< empty where the file does not tell
+  std::vector<std::size_t> layers;     ///< likewise
   std::array<const ByRank*, time_columns.size()> times{};
 };
 
-RowSamples read_row(const Measurement& row) {
+/// Of the message that is at `place` in the iteration.
+RowSamples read_row(const Measurement& row, std::size_t place) {
   RowSamples read;
+  read.iterations = whole_samples_of(row, iteration_series, 1e9);
   const ByRank& numbers = samples_of(row, iteration_series, 1e9);
-  for (const double number : numbers.front()) {
-    if (number != std::floor(number)) {
-      throw Problem{fmt::format("{} is no number of an iteration", number)};
-    }
-    read.iterations.push_back(static_cast<std::size_t>(number));
-  }
+  const auto read_if_told = [&](const char* name, double most) {
+    std::vector<std::size_t> told;
+    if (row.series.contains(name)) told = whole_samples_of(row, name, most);
+    if (told.empty() || told.size() == read.iterations.size()) return told;
+    throw Problem{fmt::format("\"{}\" has other samples than \"{}\"", name, iteration_series)};
+  };
+  read.under_way = read_if_told(under_way_series, static_cast<double>(place));
+  read.layers = read_if_told(layers_series, 1e6);
   for (std::size_t i = 0; i < time_columns.size(); ++i) {
     const ByRank& times = samples_of(row, time_columns[i].series, longest);
     if (times.size() != numbers.size() || times.front().size() != numbers.front().size()) {
@@ -174,14 +224,20 @@ struct PartialRun {
   std::size_t ranks = 0;
   std::string library;
   std::string interruption;
+  bool tells_order = true;
 
   void add(const Measurement& row) {
     const RowKey key = key_of(row);
-    const RowSamples samples = read_row(row);
+    const RowSamples samples = read_row(row, key.place);
     if (ranks == 0) ranks = samples.times.front()->size();
     if (samples.times.front()->size() != ranks) {
       throw Problem{"its rows are of different numbers of ranks"};
     }
+    if (key.root && static_cast<std::size_t>(*key.root) >= ranks) {
+      throw Problem{
+          fmt::format("message {} has rank {} of {} as its root", key.place, *key.root, ranks)};
+    }
+    if (samples.under_way.empty()) tells_order = false;
     for (std::size_t i = 0; i < samples.iterations.size(); ++i) add_sample(key, samples, i);
     library = row.implementation;
     if (row.status == Status::interrupted) interruption = row.reason;
@@ -189,6 +245,9 @@ struct PartialRun {
 
   void add_sample(const RowKey& key, const RowSamples& samples, std::size_t i) {
     ProfiledMessage message{.collective = key.collective, .bytes = key.bytes};
+    message.root = key.root;
+    if (!samples.under_way.empty()) message.under_way = samples.under_way[i];
+    if (!samples.layers.empty()) message.layers = samples.layers[i];
     for (std::size_t column = 0; column < time_columns.size(); ++column) {
       for (const auto& rank : *samples.times[column]) {
         (message.*time_columns[column].times).emplace_back(rank[i]);
@@ -202,6 +261,7 @@ struct PartialRun {
 
   [[nodiscard]] CommunicationProfile finish(const Axes& axes) && {
     CommunicationProfile profile{.axes = axes, .library = library, .interruption = interruption};
+    profile.tells_order = tells_order;
     for (auto& [number, messages] : iterations) {
       if (number != profile.iterations.size()) {
         throw Problem{fmt::format("iteration {} is missing", profile.iterations.size())};
@@ -227,7 +287,7 @@ std::vector<CommunicationProfile> read_rows(const ResultFile& file) {
       throw Problem{fmt::format("a row is of the benchmark \"{}\"", row.benchmark)};
     }
     Axes axes = row.axes;
-    for (const char* name : {place_axis, collective_axis, bytes_axis}) axes.erase(name);
+    for (const char* name : {place_axis, collective_axis, bytes_axis, root_axis}) axes.erase(name);
     runs[axes].add(row);
   }
   std::vector<CommunicationProfile> profiles;

@@ -57,6 +57,8 @@ std::string range_text(int exponent) {
 }
 
 constexpr const char* range_note = "sizes: from the first number to below the second";
+constexpr const char* fused_note =
+    "fused: messages that carry several layers; empty where an earlier version did not tell";
 constexpr const char* time_note =
     "ms: of all messages of an iteration, each as long as on its last rank from where the ranks "
     "had "
@@ -90,12 +92,19 @@ double sum_of(const Sent& sent, Value value) {
   return sum;
 }
 
+/// Calls of an iteration; empty where files of earlier versions do not tell.
+std::string fused_text(const Sent& sent) {
+  const double untold = sum_of(sent, [](const auto& b) { return static_cast<double>(b.untold); });
+  const double fused = sum_of(sent, [](const auto& b) { return static_cast<double>(b.fused); });
+  return untold > 0 ? "" : counted_text(sent.each(fused));
+}
+
 Table runs_table(const Profiles& profiles) {
   Table table;
   table.title = "What ranks send each other in an iteration";
   const std::vector<std::string> names = telling_axes(profiles);
   for (const std::string& name : names) table.columns.push_back({name, Align::left});
-  for (const char* heading : {"messages", "of 2^n bytes", "MB", "ms", "MB/s"}) {
+  for (const char* heading : {"messages", "of 2^n bytes", "fused", "MB", "ms", "MB/s"}) {
     table.columns.push_back({heading});
   }
   for (const Sent& sent : sent_in(profiles)) {
@@ -110,11 +119,12 @@ Table runs_table(const Profiles& profiles) {
     const Seconds time(sent.each(sum_of(sent, [](const auto& b) { return b.time.si(); })));
     row.push_back({counted_text(sent.each(calls))});
     row.push_back({counted_text(sent.each(powers))});
+    row.push_back({fused_text(sent)});
     row.push_back({megabytes(bytes)});
     row.push_back({milliseconds(time)});
     row.push_back({time > Seconds(0) ? significant((bytes / time).si() * 1e-6, 4) : ""});
   }
-  table.notes = {time_note};
+  table.notes = {time_note, fused_note};
   return table;
 }
 
@@ -208,19 +218,26 @@ Table run_table(const Sent& sent, const std::vector<std::string>& names) {
                    {"bytes", Align::left},
                    {"calls"},
                    {"of 2^n bytes"},
+                   {"fused"},
                    {"MB"},
                    {"ms"},
+                   {"ms of 2^n bytes"},
+                   {"ms of fused"},
                    {"ms a call"},
                    {"95 % from"},
                    {"to"},
                    {"share"}};
   for (const SizeBucket& bucket : sent.buckets) {
+    const bool told = bucket.untold == 0;
     table.rows.push_back({{bucket.collective},
                           {range_text(bucket.exponent)},
                           {counted_text(sent.each(static_cast<double>(bucket.calls)))},
                           {counted_text(sent.each(static_cast<double>(bucket.powers_of_two)))},
+                          {told ? counted_text(sent.each(static_cast<double>(bucket.fused))) : ""},
                           {megabytes(Bytes(sent.each(bucket.bytes.si())))},
                           {milliseconds(Seconds(sent.each(bucket.time.si())))},
+                          {milliseconds(Seconds(sent.each(bucket.power_time.si())))},
+                          {told ? milliseconds(Seconds(sent.each(bucket.fused_time.si()))) : ""},
                           {milliseconds(Seconds(bucket.call.median))},
                           {milliseconds(Seconds(bucket.call.ci95_low))},
                           {milliseconds(Seconds(bucket.call.ci95_high))},
@@ -228,7 +245,7 @@ Table run_table(const Sent& sent, const std::vector<std::string>& names) {
   }
   table.notes = {fmt::format("calls, MB and ms: of an iteration, the mean of {}",
                              counted(std::ssize(sent.profile->iterations), "iteration")),
-                 range_note};
+                 range_note, fused_note};
   if (!sent.profile->interruption.empty()) table.notes.push_back(sent.profile->interruption);
   return table;
 }

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "backend/comm/collective.hpp"
+#include "core/ids.hpp"
 
 namespace dlscale::train {
 
@@ -20,6 +22,8 @@ struct Transfer {
   std::size_t buckets = 1;  ///< consecutive messages that travelled as one
   backend::Collective kind = backend::Collective::all_reduce;
   std::size_t bytes = 0;  ///< of the message that the collective had; of a part those of the part
+  std::optional<Rank> root = {};  ///< of a reduce or broadcast
+  std::size_t under_way = 0;      ///< transfers that had started and were not waited for yet
   /// When the first message was posted; of what follows the exchange of all messages, and of what
   /// the training thread does, when it was begun.
   Instant posted = {};

@@ -106,6 +106,7 @@ Carriage by_reduce(HostMirror gradients, std::vector<Rank> owners) {
                                 .buckets = 1,
                                 .kind = Collective::reduce,
                                 .bytes = elements.size_bytes(),
+                                .root = owners[message],
                                 .start = start,
                                 .end = steady_clock::now()}};
   }};
@@ -121,6 +122,7 @@ Transfer broadcast_bucket(Communicator& communicator, Staging& staging, std::siz
           .buckets = 1,
           .kind = Collective::broadcast,
           .bytes = values.size_bytes(),
+          .root = owner,
           .start = start,
           .end = steady_clock::now()};
 }

@@ -59,6 +59,12 @@ std::string name_of(std::span<const Message> messages) {
                      messages.size());
 }
 
+std::vector<std::size_t> layers_in(std::span<const Message> messages) {
+  std::vector<std::size_t> layers;
+  for (const Message& message : messages) layers.push_back(message.bucket.layers.size());
+  return layers;
+}
+
 std::vector<Bytes> sizes_of(Program& program, std::span<const Message> messages) {
   std::vector<Bytes> sizes;
   for (const Message& message : messages) {

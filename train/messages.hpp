@@ -25,6 +25,9 @@ std::vector<Message> plan_messages(const Program& program, std::vector<Bucket> b
 /// "fc6", or of several layers "fc8 … fc6 (3 layers)".
 std::string name_of(std::span<const Message> messages);
 
+/// Of how many layers each carries gradients.
+std::vector<std::size_t> layers_in(std::span<const Message> messages);
+
 std::vector<Bytes> sizes_of(Program& program, std::span<const Message> messages);
 
 /// Throws ConfigError, on all ranks alike, unless they train the same parameters in the same

@@ -131,7 +131,7 @@ void PriorityExchange::start_part(std::size_t message) {
       {.collective = backend::Collective::all_reduce, .from = bytes, .to = bytes},
       backend::Mode::nonblocking);
   sum->start();
-  under_way_.push_back({message, elements, std::move(sum), posted.when, start});
+  under_way_.push_back({message, elements, std::move(sum), under_way_.size(), posted.when, start});
 }
 
 void PriorityExchange::finish_parts() {
@@ -154,6 +154,7 @@ void PriorityExchange::arrive(const Part& part) {
                     .buckets = 1,
                     .kind = backend::Collective::all_reduce,
                     .bytes = part.elements.size_bytes(),
+                    .under_way = part.under_way,
                     .posted = part.posted,
                     .start = part.start,
                     .end = steady_clock::now()},

@@ -45,6 +45,7 @@ class PriorityExchange : public Exchange {
     std::size_t message = 0;
     std::span<float> elements;
     std::unique_ptr<backend::PreparedCollective> sum;
+    std::size_t under_way = 0;  ///< others, when it started
     Instant posted;
     Instant start;
   };

@@ -115,7 +115,7 @@ IterationRecord Trainer::Impl::iterate() {
   if (timeline) record_spans(transfers);
   if (options.record_messages) {
     sent.begin(phases->began(), first_posted);
-    sent.add(transfers);
+    sent.add(transfers, layers_in(messages));
   }
   ++iteration;
   phases.emplace(end, when);

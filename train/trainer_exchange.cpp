@@ -79,7 +79,7 @@ void Trainer::Impl::settle() {
   for (std::size_t message = 0; message < messages.size(); ++message) {
     if (unsettled[message]) settle(message);
   }
-  if (options.record_messages) sent.add(exchange->take());
+  if (options.record_messages) sent.add(exchange->take(), layers_in(messages));
   program->synchronize();
 }
 

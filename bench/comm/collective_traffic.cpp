@@ -37,8 +37,10 @@ std::optional<collective::Schedule> schedule_for(Collective collective, const Me
                     "blocking, or --algorithm library.",
                     message.algorithm, to_string(message.mode)));
   }
-  const collective::Settings settings{
-      .p = ranks.size(), .ranks_on_node = ranks.node_size(), .segments = message.segments};
+  const collective::Settings settings{.p = ranks.size(),
+                                      .root = message.root,
+                                      .ranks_on_node = ranks.node_size(),
+                                      .segments = message.segments};
   const std::string_view obstacle = collective::obstacle(*algorithm, settings);
   if (!obstacle.empty()) {
     throw Unsupported(fmt::format("{} {}. Use another --algorithm.", message.algorithm, obstacle));
@@ -81,15 +83,18 @@ class CollectiveTraffic : public Traffic {
     used_ = memory.data();
   }
 
+  void begin() override { prepared_->start(); }
+  void finish() override { prepared_->wait(); }
+
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
     const std::span<const std::byte> result = memory.subspan(to_offset(), sides_.to);
     switch (collective_) {
       case Collective::all_reduce:
         return numbers_.compare_reduced(0, result);
       case Collective::reduce:
-        return ranks_->rank() == root ? numbers_.compare_reduced(0, result) : Mismatch{};
+        return ranks_->rank() == message_.root ? numbers_.compare_reduced(0, result) : Mismatch{};
       case Collective::broadcast:
-        return numbers_.compare(root, 0, result);
+        return numbers_.compare(message_.root, 0, result);
       case Collective::all_gather:
         return compare_blocks(result, 0);
       case Collective::reduce_scatter:
@@ -124,11 +129,9 @@ class CollectiveTraffic : public Traffic {
   }
 
  private:
-  static constexpr Rank root = 0;
-
   void carry_out() override {
-    prepared_->start();
-    prepared_->wait();
+    begin();
+    finish();
   }
 
   [[nodiscard]] bool one_block() const {
@@ -156,7 +159,7 @@ class CollectiveTraffic : public Traffic {
     return {.collective = collective_,
             .type = message_.type,
             .op = message_.op,
-            .root = root,
+            .root = message_.root,
             .from = from(memory),
             .to = memory.subspan(to_offset(), sides_.to)};
   }

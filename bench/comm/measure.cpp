@@ -1,5 +1,6 @@
 #include "bench/comm/measure.hpp"
 
+#include <optional>
 #include <utility>
 
 #include "bench/comm/start_skew.hpp"
@@ -36,11 +37,16 @@ Measurement take_samples(Traffic& traffic, const Message& message,
                          const MessageConditions& conditions, const Sampler& sampler) {
   const auto buffers = make_buffers(sampler.communicator(), traffic, message, conditions);
   StartWatch starts(sampler.communicator());
+  // Ranks that sleep meet as in training, where who wakes late keeps the others waiting.
+  const bool lines_up = traffic.lines_up() && conditions.waiting == backend::Waiting::spin;
+  std::optional<backend::Waiting> meeting = conditions.waiting;
+  if (lines_up) meeting.reset();
   // Nothing of this throws but the communicator.
   Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers->next()); },
-                                            .meeting = conditions.waiting,
+                                            .meeting = meeting,
                                             .once =
                                                 [&] {
+                                                  if (lines_up) traffic.line_up();
                                                   const Seconds time = traffic.once();
                                                   starts.note(traffic.stay());
                                                   return time;

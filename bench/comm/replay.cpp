@@ -43,6 +43,15 @@ std::size_t bytes_on(int ranks, const ProfiledMessage& message) {
                                          : message.bytes);
 }
 
+/// That of the training, if there are so many ranks.
+std::optional<Rank> root_on(int ranks, const ProfiledMessage& message) {
+  const std::optional<backend::Collective> collective = collective_named(message.collective);
+  if (collective != backend::Collective::reduce && collective != backend::Collective::broadcast) {
+    return std::nullopt;
+  }
+  return message.root.value_or(0) % ranks;
+}
+
 /// So many samples that each iteration is among them.
 Sampler for_all(const Sampler& sampler, std::size_t iterations) {
   StoppingCriterion criterion = sampler.criterion();
@@ -100,7 +109,11 @@ Replay::Replay(ReplayPlan plan, int ranks) : plan_(std::move(plan)) {
   for (const auto& iteration : plan_.profile.iterations) {
     auto& steps = iterations_.emplace_back();
     for (const ProfiledMessage& message : iteration) {
-      steps.push_back({{steps.size(), message.collective, bytes_on(ranks, message)}, &message});
+      steps.push_back({.message = {.place = steps.size(),
+                                   .collective = message.collective,
+                                   .bytes = bytes_on(ranks, message),
+                                   .root = root_on(ranks, message)},
+                       .recorded = &message});
     }
   }
   EXPECT(!iterations_.empty());

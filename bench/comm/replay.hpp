@@ -32,6 +32,7 @@ struct ReplayedMessage {
   std::size_t place = 0;
   std::string collective;
   std::size_t bytes = 0;  ///< on these ranks: what is made of blocks is rounded up to equal ones
+  std::optional<Rank> root = {};  ///< of these ranks, of a reduce or broadcast
   auto operator<=>(const ReplayedMessage&) const = default;
 };
 
@@ -43,9 +44,10 @@ struct ReplayStep {
 
 /// Carries out the iterations of a profile one after the other and again from the first, as often
 /// as samples are wanted, each at least once: messages of the recorded collectives and sizes, of
-/// f32, each in memory of its own that was written before the iteration. The ranks may be others
-/// than were recorded: rank r hands over when rank r modulo the recorded ones did. Each message is
-/// checked, exactly, before.
+/// f32, each in memory of its own that was written before the iteration. As many are under way at
+/// once as were. The ranks may be others than were recorded: rank r hands over when rank r modulo
+/// the recorded ones did, and root r is rank r modulo these. Each message is checked, exactly,
+/// before.
 class Replay {
  public:
   /// Throws ConfigError for a collective that is none and sizes that are not whole elements.

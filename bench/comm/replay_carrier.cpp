@@ -1,7 +1,9 @@
 #include "bench/comm/replay_carrier.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -43,11 +45,21 @@ Instant after(Instant start, Seconds time) {
                      std::chrono::duration<double>(time.si()));
 }
 
-Message message_of(const ReplayedMessage& message) {
+backend::Mode mode_for(const std::vector<std::vector<ReplayStep>>& iterations) {
+  const bool at_once = std::ranges::any_of(iterations, [](const auto& iteration) {
+    return std::ranges::any_of(iteration,
+                               [](const ReplayStep& step) { return step.recorded->under_way > 0; });
+  });
+  return at_once ? backend::Mode::nonblocking : backend::Mode::blocking;
+}
+
+Message message_of(const ReplayedMessage& message, backend::Mode mode) {
   Message sent;
   sent.collective = message.collective;
   sent.bytes = message.bytes;
   sent.type = element;
+  sent.mode = mode;
+  sent.root = message.root.value_or(0);
   return sent;
 }
 
@@ -56,14 +68,18 @@ Message message_of(const ReplayedMessage& message) {
 ReplayCarrier::ReplayCarrier(const ReplayPlan& plan,
                              const std::vector<std::vector<ReplayStep>>& iterations,
                              backend::Communicator& ranks)
-    : plan_(&plan), ranks_(&ranks) {
+    : plan_(&plan), ranks_(&ranks), mode_(mode_for(iterations)) {
   const std::size_t recorded = static_cast<std::size_t>(ranks.rank()) % plan.profile.ranks();
   for (const auto& iteration : iterations) {
     auto& sendings = iterations_.emplace_back();
     for (const ReplayStep& step : iteration) {
-      Lane& lane = lanes_[step.message];
-      if (!lane.traffic) lane.traffic = make_traffic(ranks, message_of(step.message));
-      sendings.push_back({lane.traffic.get(), step.recorded->posted[recorded]});
+      auto& lane = *lanes_.try_emplace(step.message).first;
+      if (!lane.second.traffic) {
+        lane.second.traffic = make_traffic(ranks, message_of(step.message, mode_));
+      }
+      sendings.push_back({.lane = &lane,
+                          .posted = step.recorded->posted[recorded],
+                          .under_way = step.recorded->under_way});
     }
   }
   together(ranks, [this] { take_memory(); });
@@ -88,9 +104,26 @@ void ReplayCarrier::take_memory() {
 }
 
 std::string ReplayCarrier::check() {
-  for (auto& [message, lane] : lanes_) {
-    together(*ranks_, [&lane = lane] { lane.traffic->write_numbers(lane.memory); });
-    static_cast<void>(lane.traffic->once());
+  std::set<const Lanes::value_type*> checked;
+  for (const Iteration& iteration : iterations_) {
+    const std::size_t before = checked.size();
+    for (const Sending& sending : iteration) checked.insert(sending.lane);
+    if (checked.size() == before) continue;
+    std::string verdict = check(iteration);
+    if (!verdict.empty()) return verdict;
+  }
+  return {};
+}
+
+std::string ReplayCarrier::check(const Iteration& iteration) {
+  together(*ranks_, [&] {
+    for (const Sending& sending : iteration) {
+      sending.traffic().write_numbers(sending.lane->second.memory);
+    }
+  });
+  static_cast<void>(send(iteration, Gaps::none));
+  for (const Sending& sending : iteration) {
+    const auto& [message, lane] = *sending.lane;
     const std::string verdict = shared_verdict(*ranks_, lane.traffic->compare(lane.memory));
     if (verdict.empty()) continue;
     return fmt::format("message {}, {} of {} B: {}", message.place, message.collective,
@@ -102,16 +135,35 @@ std::string ReplayCarrier::check() {
 Seconds ReplayCarrier::iterate() {
   ReplayedIteration& now = done_.emplace_back();
   now.number = (done_.size() - 1) % iterations_.size();
-  const std::vector<Sending>& sendings = iterations_[now.number];
-  now.times.reserve(sendings.size());
-  return timed([&] {
-    const Instant start = steady_clock::now();
-    for (const Sending& sending : sendings) {
-      if (plan_->gaps == Gaps::recorded) wait_until(after(start, sending.posted));
-      if (plan_->meets_each || now.times.empty()) ranks_->meet(plan_->waiting);
-      now.times.push_back(sending.traffic->once().si());
+  return timed([&] { now.times = send(iterations_[now.number], plan_->gaps); });
+}
+
+/// How long each took, from its beginning to where it was waited for: oldest first, when so few are
+/// to be under way. Where several are, the ranks meet before each is waited for, too, as in the
+/// training, where rank 0 tells them what comes next.
+std::vector<double> ReplayCarrier::send(const Iteration& iteration, Gaps gaps) {
+  std::vector<double> times;
+  times.reserve(iteration.size());
+  std::vector<Instant> begun;
+  begun.reserve(iteration.size());
+  const Instant start = steady_clock::now();
+  const auto finish_until = [&](std::size_t under_way) {
+    while (begun.size() - times.size() > under_way) {
+      if (mode_ == backend::Mode::nonblocking && plan_->meets_each) ranks_->meet(plan_->waiting);
+      iteration[times.size()].traffic().finish();
+      times.push_back(
+          std::chrono::duration<double>(steady_clock::now() - begun[times.size()]).count());
     }
-  });
+  };
+  for (const Sending& sending : iteration) {
+    finish_until(sending.under_way);
+    if (gaps == Gaps::recorded) wait_until(after(start, sending.posted));
+    if (plan_->meets_each || begun.empty()) ranks_->meet(plan_->waiting);
+    begun.push_back(steady_clock::now());
+    sending.traffic().begin();
+  }
+  finish_until(0);
+  return times;
 }
 
 }  // namespace dlscale::bench

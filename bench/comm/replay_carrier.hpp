@@ -27,8 +27,8 @@ class ReplayCarrier {
   ReplayCarrier(const ReplayPlan& plan, const std::vector<std::vector<ReplayStep>>& iterations,
                 backend::Communicator& ranks);
 
-  /// Sends each message once. Returns what came out wrong, the same on all ranks; empty if nothing
-  /// did.
+  /// Sends each message at least once, as many at once as later. Returns what came out wrong, the
+  /// same on all ranks; empty if nothing did.
   std::string check();
   /// Writes ones, of which sums stay small, to what will be sent.
   void fill() { static_cast<void>(memory_->next()); }
@@ -41,17 +41,25 @@ class ReplayCarrier {
     std::unique_ptr<Traffic> traffic;
     std::span<std::byte> memory;
   };
+  using Lanes = std::map<ReplayedMessage, Lane>;
   struct Sending {
-    Traffic* traffic;
-    Seconds posted;  ///< since the iteration began
+    const Lanes::value_type* lane;
+    Seconds posted;         ///< since the iteration began
+    std::size_t under_way;  ///< when it is begun
+
+    [[nodiscard]] Traffic& traffic() const { return *lane->second.traffic; }
   };
+  using Iteration = std::vector<Sending>;
 
   void take_memory();
+  [[nodiscard]] std::string check(const Iteration& iteration);
+  std::vector<double> send(const Iteration& iteration, Gaps gaps);
 
   const ReplayPlan* plan_;
   backend::Communicator* ranks_;
-  std::map<ReplayedMessage, Lane> lanes_;
-  std::vector<std::vector<Sending>> iterations_;
+  backend::Mode mode_;  ///< nonblocking if any are under way at once
+  Lanes lanes_;
+  std::vector<Iteration> iterations_;
   std::optional<RotatingBuffers> memory_;
   std::vector<ReplayedIteration> done_;
 };

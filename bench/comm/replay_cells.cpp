@@ -17,6 +17,7 @@ namespace dlscale::bench {
 namespace {
 
 using Axes = std::map<std::string, std::string>;
+using Words = std::vector<std::string>;
 
 /// The options that concern a replay.
 constexpr std::array<std::string_view, 3> replay_axes{"replay", "gaps", "waiting"};
@@ -68,12 +69,28 @@ std::vector<CommunicationProfile> load(const std::string& path) {
 }
 
 /// What says of other ranks than were recorded that they are.
-std::vector<std::string> ranks_warnings(const CommunicationProfile& profile, const Axes& common) {
+Words ranks_warnings(const CommunicationProfile& profile, const Axes& common) {
   if (common.at("ranks") == std::to_string(profile.ranks())) return {};
   return {fmt::format(
       "recorded on {} ranks and replayed on {}: the times stand side by side, but are of "
       "different work. Start {} ranks to compare them.",
       profile.ranks(), common.at("ranks"), profile.ranks())};
+}
+
+/// What says of a profile of an earlier version that it does not tell all that would be sent alike.
+Words order_warnings(const CommunicationProfile& profile) {
+  if (profile.tells_order) return {};
+  const auto has_root = [](const ProfiledMessage& message) {
+    return message.collective == "reduce" || message.collective == "broadcast";
+  };
+  const bool rooted = std::ranges::any_of(profile.iterations, [&](const auto& iteration) {
+    return std::ranges::any_of(iteration, has_root);
+  });
+  if (!rooted && axis_or(profile.axes, "schedule", "") != "priority") return {};
+  return {
+      "the profile does not tell which messages travelled at once, nor between which ranks (an "
+      "earlier version wrote it): they are sent one after the other, from or to rank 0. To send "
+      "them as the training did, write it anew with dlscale bench e2e --profile FILE."};
 }
 
 /// Those of these ranks, then those of the run, but for what the messages do not share with it.
@@ -97,10 +114,11 @@ void add_cells(std::vector<Cell>& cells, ReplayPlan plan, const Axes& axes, int 
   };
   add({{"message", "all"}}, std::nullopt);
   for (const ReplayedMessage& message : replay->messages()) {
-    add({{"message", std::to_string(message.place)},
-         {"collective", message.collective},
-         {"bytes", std::to_string(message.bytes)}},
-        message);
+    Axes more{{"message", std::to_string(message.place)},
+              {"collective", message.collective},
+              {"bytes", std::to_string(message.bytes)}};
+    if (message.root) more["root"] = std::to_string(*message.root);
+    add(std::move(more), message);
   }
 }
 
@@ -122,8 +140,8 @@ std::vector<Cell> replay_cells(const Context& context, const Axes& common,
         .waiting = axes.at("waiting") == "spin" ? backend::Waiting::spin : backend::Waiting::sleep,
         .meets_each = axis_or(profile.axes, "schedule", "") != "sequential",
         .warnings = warnings};
-    for (std::string& warning : ranks_warnings(profile, common)) {
-      plan.warnings.push_back(std::move(warning));
+    for (const Words& doubts : {ranks_warnings(profile, common), order_warnings(profile)}) {
+      plan.warnings.insert(plan.warnings.end(), doubts.begin(), doubts.end());
     }
     plan.profile = std::move(profile);
     add_cells(cells, std::move(plan), axes, context.communicator->size());

@@ -36,7 +36,7 @@ RotatingBuffers::RotatingBuffers(std::size_t bytes, std::span<const std::byte> p
       count_(buffers_for(stride_, size)),
       filled_(filled),
       line_(lines_of(pattern)),
-      memory_(std::make_unique_for_overwrite<std::byte[]>(stride_ * count_)) {
+      memory_(static_cast<std::byte*>(::operator new[](stride_* count_, page))) {
   EXPECT(bytes >= 1 && !pattern.empty());
 }
 

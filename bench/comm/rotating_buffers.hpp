@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,12 @@ class RotatingBuffers {
   [[nodiscard]] std::size_t count() const { return count_; }
 
  private:
+  /// Memory that begins with a page: where messages lie in lines and pages is no matter of chance.
+  static constexpr std::align_val_t page{4096};
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete[](memory, page); }
+  };
+
   void fill();
 
   std::size_t bytes_;
@@ -33,7 +40,7 @@ class RotatingBuffers {
   Filled filled_;
   bool is_filled_ = false;
   std::vector<std::byte> line_;  ///< of cache, or several, filled with the pattern
-  std::unique_ptr<std::byte[]> memory_;
+  std::unique_ptr<std::byte[], Free> memory_;
 };
 
 }  // namespace dlscale::bench

@@ -1,5 +1,7 @@
 #include "bench/comm/traffic.hpp"
 
+#include "core/error.hpp"
+
 namespace dlscale::bench {
 
 Seconds Traffic::once() {
@@ -7,6 +9,14 @@ Seconds Traffic::once() {
   carry_out();
   stay_.exit = std::chrono::steady_clock::now();
   return Seconds(std::chrono::duration<double>(stay_.exit - stay_.entry).count()) / parts();
+}
+
+void Traffic::begin() {
+  fail_expectation("a collective");
+}
+
+void Traffic::finish() {
+  fail_expectation("a collective");
 }
 
 std::vector<std::string> traffic_names() {

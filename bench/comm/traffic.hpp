@@ -28,6 +28,7 @@ struct Message {
   std::string algorithm = "library";  ///< or one of core/collective for the collective
   int segments = 1;                   ///< for an algorithm that reads them
   Placement placement = Placement::in_place;
+  Rank root = 0;  ///< of a reduce or broadcast
 };
 
 /// When a rank was at work in a call, by the clock of its host.
@@ -52,6 +53,15 @@ class Traffic {
   virtual void use(std::span<std::byte> memory) = 0;
   /// Does it. Returns the time on this rank for what bytes_moved() counts.
   Seconds once();
+  /// Whether line_up() brings the ranks that it involves together, more closely than a barrier
+  /// does.
+  [[nodiscard]] virtual bool lines_up() const { return false; }
+  /// Before once(), instead of meeting: those ranks begin together.
+  virtual void line_up() {}
+  /// The two parts of once(), of collectives alone. Where they do not block, others may begin
+  /// between them, which all ranks begin in the same order and finish in that order.
+  virtual void begin();
+  virtual void finish();
   /// When the last once() began and ended on this rank.
   [[nodiscard]] const Stay& stay() const { return stay_; }
   /// How often once() does what bytes_moved() counts.

@@ -6,9 +6,11 @@
 #include <array>
 #include <exception>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "bench/gather.hpp"
+#include "bench/together.hpp"
 #include "core/build_id.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
@@ -30,6 +32,9 @@ double fingerprint(const Iterations& iterations) {
     for (const train::SentMessage& message : iteration) {
       hash = train::mix(hash, static_cast<std::uint64_t>(message.kind));
       hash = train::mix(hash, message.bytes);
+      hash = train::mix(hash, static_cast<std::uint64_t>(message.root.value_or(-1)));
+      hash = train::mix(hash, message.under_way);
+      hash = train::mix(hash, message.layers);
     }
   }
   return static_cast<double>(hash >> 11U);
@@ -40,6 +45,16 @@ void expect_the_same(Communicator& communicator, const Iterations& iterations) {
   std::array<double, 2> extremes{mine, -mine};
   communicator.all_reduce(std::span<double>(extremes), backend::Reduction::max);
   EXPECT(extremes[0] == -extremes[1]);
+}
+
+/// What is said of the place of results, of which core/ knows those that -o names.
+ConfigError about_profile(const ConfigError& error) {
+  std::string text = error.what();
+  constexpr std::string_view option = "with -o.";
+  if (text.ends_with(option)) {
+    text.replace(text.size() - option.size(), option.size(), "with --profile.");
+  }
+  return ConfigError(text);
 }
 
 /// Of every message in turn: when it was posted, its wait, its time.
@@ -58,6 +73,9 @@ ProfiledMessage joined(const train::SentMessage& mine,
                        const std::vector<std::vector<double>>& times, std::size_t at) {
   ProfiledMessage message{.collective = std::string(to_string(mine.kind)),
                           .bytes = static_cast<std::int64_t>(mine.bytes)};
+  message.root = mine.root;
+  message.under_way = mine.under_way;
+  message.layers = mine.layers;
   for (const std::vector<double>& rank : times) {
     message.posted.emplace_back(rank[at]);
     message.wait.emplace_back(rank[at + 1]);
@@ -90,7 +108,26 @@ void ProfileFile::open(const std::map<std::string, std::string>& libraries) {
   header.run["build"] = build_id();
   header.environment = capture_environment();
   header.environment.libraries = libraries;
-  writer_.emplace(path_, header);
+  try {
+    writer_.emplace(path_, header);
+  } catch (const ConfigError& error) {
+    throw about_profile(error);
+  }
+}
+
+void ProfileFile::open_on_first(Communicator& communicator,
+                                const std::map<std::string, std::string>& libraries) {
+  std::array<char, 1024> problem{};  // all zeros: none; a longer one is cut
+  if (communicator.rank() == 0) {
+    try {
+      open(libraries);
+    } catch (const ConfigError& error) {
+      const std::string_view text = error.what();
+      std::ranges::copy(text.substr(0, problem.size() - 1), problem.begin());
+    }
+  }
+  communicator.broadcast(std::as_writable_bytes(std::span(problem)), 0);
+  if (problem.front() != 0) throw FoundByAll(ExitCode::bad_input, problem.data());
 }
 
 void ProfileFile::write(const CommunicationProfile& profile) {
@@ -101,7 +138,11 @@ void ProfileFile::write(const CommunicationProfile& profile) {
         "would tell them. Start the program once for each, with its own --repeat and --profile.",
         path_.string()));
   }
-  for (const Measurement& row : profile_rows(profile)) writer_->write(row);
+  try {
+    for (const Measurement& row : profile_rows(profile)) writer_->write(row);
+  } catch (const ConfigError& error) {
+    throw about_profile(error);
+  }
 }
 
 std::optional<CommunicationProfile> gather_profile(Communicator& communicator,

@@ -25,8 +25,11 @@ class ProfileFile {
   ProfileFile& operator=(const ProfileFile&) = delete;
 
   /// Makes the file where it was not made yet, for runs with these libraries (name → version).
-  /// Throws ConfigError as ResultWriter and refuse_shared_output().
+  /// Throws ConfigError as ResultWriter and refuse_shared_output(), in words that name --profile.
   void open(const std::map<std::string, std::string>& libraries);
+  /// Collective: rank 0 opens it. If it cannot, throws FoundByAll on all ranks.
+  void open_on_first(backend::Communicator& communicator,
+                     const std::map<std::string, std::string>& libraries);
   /// After open(). Throws ConfigError if the file holds a run with these axes already, or cannot be
   /// written.
   void write(const CommunicationProfile& profile);

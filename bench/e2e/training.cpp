@@ -122,17 +122,21 @@ struct Worker {
     if (!settings.trace.empty()) {
       train::write_trace(trace_path(settings, communicator.rank()), communicator.rank(), {});
     }
-    if (settings.profile && communicator.rank() == 0) {
-      std::map<std::string, std::string> libraries = device->libraries();
-      libraries["communicator"] = communicator.library();
-      settings.profile->open(libraries);
-    }
   }
 
   std::unique_ptr<backend::ComputeDevice> device;
   train::Program program;
   train::DataPipeline data;
 };
+
+/// As a trace, before the training.
+void open_profile(Communicator& communicator, const TrainingSettings& settings,
+                  const Worker& worker) {
+  if (!settings.profile) return;
+  std::map<std::string, std::string> libraries = worker.device->libraries();
+  libraries["communicator"] = communicator.library();
+  settings.profile->open_on_first(communicator, libraries);
+}
 
 train::TrainOptions train_options(const TrainingSettings& settings) {
   train::TrainOptions options;
@@ -335,6 +339,7 @@ Measurement measure_training(const Sampler& sampler, const TrainingSettings& set
   const JointEnd ready =
       run_jointly(communicator, [&] { worker.emplace(settings, communicator, available); });
   EXPECT(ready.answer == JointEnd::Answer::right);
+  open_profile(communicator, settings, *worker);
   Measurement measurement;
   measurement.implementation = describe(communicator, *worker);
   measurement.network = {settings.network_source, fingerprint(*settings.network)};

@@ -40,7 +40,7 @@ struct TrainingSettings {
 /// loss that is not finite gives status wrong. Of the sampler's criterion only the width counts: an
 /// interval of the median iteration wider than that gives status unstable. Throws ConfigError if
 /// the data set cannot be read or the network does not fit into the memory that is free, before it
-/// is taken.
+/// is taken, and FoundByAll if the profile cannot be written.
 Measurement measure_training(const Sampler& sampler, const TrainingSettings& settings);
 
 /// A warning if the loss (mean over ranks; by rank, of all iterations) did not fall: the mean of

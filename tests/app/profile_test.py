@@ -24,16 +24,24 @@ def calls_of(rows):
 
 @unittest.skipUnless(MPIEXEC and CORES >= 2, "without a launcher and two cores nothing is sent")
 class Profile(ProgramTest):
-    def train(self, *more, ranks=2):
+    def setUp(self):
+        super().setUp()
         self.profile = self.folder / "profile.jsonl"
+
+    def train(self, *more, ranks=2, profile=None):
         data = self.folder / "data"
         if not data.exists():
             self.make_data()
         return run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 5,
-                   "--warmup", 1, "--data", data, "--profile", self.profile, *more, ranks=ranks)
+                   "--warmup", 1, "--data", data, "--profile", profile or self.profile, *more, ranks=ranks)
 
     def replay(self, *more, ranks=2):
         return run("bench", "comm", "--replay", self.profile, "--max-time", 0.05, *more, ranks=ranks)
+
+    def assert_not_resumed(self, out, fragment):
+        result = self.replay("-o", out, "--resume")
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn(fragment, result.stderr)
 
     def test_is_recorded_and_sent_again(self):
         for ranks in range(2, min(CORES, 3) + 1):
@@ -55,6 +63,50 @@ class Profile(ProgramTest):
                 self.assertEqual(row["axes"]["recorded_ranks"], str(ranks))
                 self.assertEqual(row["max_relative_error"], 0)
             self.assertEqual(again.stdout.count("; recorded "), len(rows))
+
+    def test_is_gone_on_with_only_as_it_was(self):
+        self.assertEqual(self.train().returncode, 0)
+        out = self.folder / "replay.jsonl"
+        self.assertEqual(self.replay("-o", out).returncode, 0)
+        rows = rows_of(out)
+        again = self.replay("-o", out, "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(rows_of(out), rows)
+        self.assertEqual(self.train("--rate", 0.02).returncode, 0)
+        self.assert_not_resumed(out, "cannot be resumed: the content of --replay was")
+        self.assertEqual(rows_of(out), rows)
+        self.profile.unlink()
+        self.assert_not_resumed(out, "and is nothing now")
+
+    def test_of_parts_that_travel_at_once_is_sent_again_as_such(self):
+        self.assertEqual(self.train("--schedule", "priority", "--partition", "512 B", "--credit", 3).returncode, 0)
+        under_way = {number for row in rows_of(self.profile) for number in row["series"]["under_way"]["samples"][0]}
+        self.assertEqual(under_way, {0, 1, 2})
+        out = self.folder / "replay.jsonl"
+        result = self.replay("-o", out, "--gaps", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(set(calls_of(rows_of(out))), set(calls_of(rows_of(self.profile))))
+        # One that was written before messages under way were told.
+        lines = [json.loads(line) for line in self.profile.read_text().splitlines()]
+        for line in lines:
+            line.get("series", {}).pop("under_way", None)
+        self.profile.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        result = self.replay("-o", out, "--gaps", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for row in rows_of(out):
+            self.assertTrue(any("does not tell" in warning for warning in row["warnings"]), row["warnings"])
+
+    def test_of_a_parameter_server_is_sent_again_with_its_roots(self):
+        self.assertEqual(self.train("--synchronisation", "parameter_server").returncode, 0)
+        out = self.folder / "replay.jsonl"
+        result = self.replay("-o", out, "--gaps", "none")
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+        def roots(path):
+            return {tuple(row["axes"].get(name) for name in ("message", "collective", "root")) for row in rows_of(path)
+                    if row["axes"]["message"] != "all"}
+        self.assertEqual(roots(out), roots(self.profile))
+        self.assertEqual({root for *_, root in roots(out)}, {"0", "1"})
 
     def test_is_not_sent_again_by_one_rank(self):
         self.assertEqual(self.train().returncode, 0)
@@ -79,6 +131,16 @@ class Profile(ProgramTest):
         for text in (result.stdout, (out / "README.md").read_text().replace("\\_", "_")):
             self.assertIn("wait_free: calls", text)
             self.assertIn("bucketed: ms a call", text)
+
+    def test_that_cannot_be_written_is_told_once_before_anything_is_measured(self):
+        taken = self.folder / "taken"
+        taken.write_text("no folder")
+        for place in (taken / "profile.jsonl", self.folder, "/dev/full"):
+            out = self.folder / "e2e.jsonl"
+            result = self.train("-o", out, profile=place)
+            self.assert_refused(result, 2, str(place), "with --profile.")
+            self.assertNotIn("with -o", result.stderr)
+            self.assertEqual(rows_of(out), [])
 
     def test_is_refused_where_nothing_is_sent(self):
         self.assert_refused(self.train(ranks=0), 2, "1 rank sends nothing")

@@ -32,6 +32,11 @@ CommunicationProfile profile() {
   const std::vector other{message("all_reduce", 4096, 0.01, 0.005),
                           message("all_reduce", 8192, 0.015, 0.006)};
   made.iterations = {same, other, same};
+  for (auto& iteration : made.iterations) iteration[1].under_way = 1;
+  for (auto& iteration : made.iterations) iteration[0].layers = 1;
+  for (auto& iteration : made.iterations) iteration[1].layers = 3;
+  made.iterations[0][2].root = 1;
+  made.iterations[2][2].root = 1;
   return made;
 }
 
@@ -59,6 +64,9 @@ void expect_same(const CommunicationProfile& a, const CommunicationProfile& b) {
       EXPECT_EQ(one.posted, other.posted);
       EXPECT_EQ(one.wait, other.wait);
       EXPECT_EQ(one.time, other.time);
+      EXPECT_EQ(one.root, other.root);
+      EXPECT_EQ(one.under_way, other.under_way);
+      EXPECT_EQ(one.layers, other.layers);
     }
   }
 }
@@ -84,6 +92,10 @@ TEST(SizeBuckets, AddUpTheMessagesOfACollectiveAndSize) {
   EXPECT_EQ(small.exponent, 12);
   EXPECT_EQ(small.calls, 5U);
   EXPECT_EQ(small.powers_of_two, 3U);
+  EXPECT_NEAR(small.power_time.si(), 0.004 + 0.006 + 0.004, 1e-12);
+  EXPECT_EQ(small.fused, 2U);
+  EXPECT_NEAR(small.fused_time.si(), 0.005 + 0.005, 1e-12);
+  EXPECT_EQ(small.untold, 0U);
   EXPECT_EQ(small.bytes, Bytes(3 * 4096 + 2 * 6000));
   EXPECT_NEAR(small.time.si(), 0.004 + 0.005 + 0.006 + 0.004 + 0.005, 1e-12);
   EXPECT_NEAR(small.call.median, 0.005, 1e-12);
@@ -91,6 +103,7 @@ TEST(SizeBuckets, AddUpTheMessagesOfACollectiveAndSize) {
   EXPECT_EQ(buckets[1].exponent, 13);
   EXPECT_EQ(buckets[1].powers_of_two, 1U);
   EXPECT_EQ(buckets[2].collective, "broadcast");
+  EXPECT_EQ(buckets[2].untold, 2U);
   EXPECT_NEAR(buckets[2].share, 0.006 / 0.037, 1e-9);
   double all = 0;
   for (const SizeBucket& bucket : buckets) all += bucket.share;
@@ -119,6 +132,28 @@ TEST(CommunicationProfile, ComesBackFromItsRows) {
   const auto read = read_profiles(file_of(rows));
   ASSERT_EQ(read.size(), 1U);
   expect_same(read.front(), profile());
+}
+
+TEST(CommunicationProfile, TellsMessagesOfSeveralRootsApart) {
+  CommunicationProfile made = profile();
+  made.iterations[2][2].root = 0;
+  const std::vector<Measurement> rows = profile_rows(made);
+  ASSERT_EQ(rows.size(), 5U);
+  EXPECT_EQ(rows[3].axis("root"), "0");
+  EXPECT_EQ(rows[4].axis("root"), "1");
+  EXPECT_FALSE(rows[0].axes.contains("root"));
+  expect_same(read_profiles(file_of(rows)).front(), made);
+}
+
+TEST(CommunicationProfile, OfAnEarlierVersionDoesNotTellWhatWasUnderWay) {
+  EXPECT_TRUE(read_profiles(file_of(profile_rows(profile()))).front().tells_order);
+  CommunicationProfile made = profile();
+  made.tells_order = false;
+  const std::vector<Measurement> rows = profile_rows(made);
+  for (const Measurement& row : rows) EXPECT_FALSE(row.series.contains("under_way"));
+  const CommunicationProfile read = read_profiles(file_of(rows)).front();
+  EXPECT_FALSE(read.tells_order);
+  EXPECT_EQ(read.iterations[0][1].under_way, 0U);
 }
 
 TEST(CommunicationProfile, ComesBackBesideOthersOfItsFile) {
@@ -191,11 +226,34 @@ TEST(CommunicationProfile, IsRefusedWithNumbersThatNoTrainingLeaves) {
   }
   EXPECT_TRUE(
       says(complaint_after([](auto& rows) { rows[0].series.at("iteration").samples[0][0] = 0.5; }),
-           "0.5 is no number of an iteration"));
+           "a sample of \"iteration\" is 0.5, no whole number"));
   EXPECT_TRUE(says(complaint_after([](auto& rows) { rows[0].axes.erase("message"); }),
                    "lacks the axis \"message\""));
   EXPECT_TRUE(says(complaint_after([](auto& rows) { rows[0].axes.erase("collective"); }),
                    "names no collective"));
+}
+
+TEST(CommunicationProfile, IsRefusedWithAnOrderOrRootsThatNoTrainingHas) {
+  for (const double number : {-1.0, 2.0, 0.5, std::numeric_limits<double>::infinity()}) {
+    const auto change = [number](std::vector<Measurement>& rows) {
+      rows[1].series.at("under_way").samples[0][0] = number;
+    };
+    EXPECT_TRUE(says(complaint_after(change), "a sample of \"under_way\" is")) << number;
+  }
+  EXPECT_TRUE(says(complaint_after([](auto& rows) {
+                     for (auto& rank : rows[1].series.at("under_way").samples) rank.pop_back();
+                   }),
+                   "\"under_way\" has other samples"));
+  EXPECT_TRUE(says(complaint_after([](auto& rows) { rows[3].axes["root"] = "2"; }),
+                   "rank 2 of 2 as its root"));
+  EXPECT_TRUE(
+      says(complaint_after([](auto& rows) { rows[0].series.at("layers").samples[0][0] = 1.5; }),
+           "a sample of \"layers\" is 1.5"));
+  for (const char* root : {"-1", "one", "", "4294967296"}) {
+    EXPECT_TRUE(says(complaint_after([root](auto& rows) { rows[3].axes["root"] = root; }),
+                     "the axis \"root\" is"))
+        << root;
+  }
 }
 
 TEST(CommunicationProfile, IsRefusedWithSeriesOfOtherShapes) {

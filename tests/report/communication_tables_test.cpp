@@ -37,7 +37,9 @@ CommunicationProfile profile(const std::string& schedule,
 std::vector<ResultFile> results() {
   std::vector<Measurement> rows = profile_rows(
       profile("wait_free", {message(4096, 0.001), message(5000, 0.003), message(1 << 20, 0.004)}));
-  const auto fused = profile("bucketed", {message(4096 + 5000 + (1 << 20), 0.006)});
+  ProfiledMessage all = message(4096 + 5000 + (1 << 20), 0.006);
+  all.layers = 3;
+  const auto fused = profile("bucketed", {all});
   for (Measurement& row : profile_rows(fused)) rows.push_back(std::move(row));
   return {samples::file("profile", std::move(rows))};
 }
@@ -59,6 +61,8 @@ TEST(CommunicationTables, AddUpAnIterationOfEachRun) {
   EXPECT_EQ(cell(runs, 0, "schedule"), "bucketed");
   EXPECT_EQ(cell(runs, 1, "messages"), "3");
   EXPECT_EQ(cell(runs, 1, "of 2^n bytes"), "2");
+  EXPECT_EQ(cell(runs, 0, "fused"), "1");
+  EXPECT_EQ(cell(runs, 1, "fused"), "");  // which is not told
   EXPECT_EQ(cell(runs, 1, "MB"), "1.058");
   EXPECT_EQ(cell(runs, 1, "ms"), "8.000");
   EXPECT_EQ(cell(runs, 1, "MB/s"), "132.2");
@@ -105,6 +109,11 @@ TEST(CommunicationTables, HaveAllThatIsKnownOfEachRun) {
   EXPECT_EQ(cell(table, 0, "calls"), "2");
   EXPECT_EQ(cell(table, 0, "of 2^n bytes"), "1");
   EXPECT_EQ(cell(table, 0, "ms"), "4.000");
+  EXPECT_EQ(cell(table, 0, "ms of 2^n bytes"), "1.000");
+  EXPECT_EQ(cell(table, 0, "fused"), "");
+  EXPECT_EQ(cell(tables[0], 0, "fused"), "1");
+  EXPECT_EQ(cell(tables[0], 0, "ms of fused"), "6.000");
+  EXPECT_EQ(cell(tables[0], 0, "ms of 2^n bytes"), milliseconds(Seconds(0)));
   EXPECT_EQ(cell(table, 0, "95 % from"), "1.000");
   EXPECT_EQ(cell(table, 0, "to"), "3.000");
 }

@@ -1,6 +1,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/bench/comm/passing_communicator.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -267,46 +269,28 @@ TEST(BenchComm, SaysWhyASingleRankHasNothingToMeasure) {
 }
 
 /// Passes everything on, but adds one to an element of each sum and each message.
-class WrongCommunicator : public Communicator {
+class WrongCommunicator : public PassingCommunicator {
  public:
-  explicit WrongCommunicator(Communicator& right) : right_(&right) {}
-  [[nodiscard]] Rank rank() const override { return right_->rank(); }
-  [[nodiscard]] int size() const override { return right_->size(); }
-  [[nodiscard]] int node_size() const override { return right_->node_size(); }
-  [[nodiscard]] int node_rank() const override { return right_->node_rank(); }
+  explicit WrongCommunicator(Communicator& right) : PassingCommunicator(right) {}
   [[nodiscard]] std::string library() const override { return "wrong"; }
   void send(std::span<const std::byte> data, Rank to, int tag) override {
     std::vector<std::byte> changed(data.begin(), data.end());
     changed.back() ^= std::byte{1};
-    right_->send(changed, to, tag);
-  }
-  void receive(std::span<std::byte> data, Rank from, int tag) override {
-    right_->receive(data, from, tag);
+    PassingCommunicator::send(changed, to, tag);
   }
   void all_reduce(std::span<float> data, backend::Reduction op) override {
-    right_->all_reduce(data, op);
+    PassingCommunicator::all_reduce(data, op);
     if (rank() == size() - 1) data[data.size() / 2] += 1.0F;
   }
-  void all_reduce(std::span<double> data, backend::Reduction op) override {
-    right_->all_reduce(data, op);
-  }
-  void broadcast(std::span<std::byte> data, Rank root) override { right_->broadcast(data, root); }
-  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
-    right_->all_gather(mine, all);
-  }
+  using PassingCommunicator::all_reduce;
   void exchange(std::span<const backend::Outgoing> out,
                 std::span<const backend::Incoming> in) override {
-    right_->exchange(out, in);
+    PassingCommunicator::exchange(out, in);
     if (!in.empty()) in.back().data.back() ^= std::byte{1};
   }
   [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
       const backend::CollectiveCall& call, backend::Mode mode) override;
-  void barrier() override { right_->barrier(); }
-  void meet(backend::Waiting waiting) override { right_->meet(waiting); }
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
-
- private:
-  Communicator* right_;
 };
 
 class WrongDuplicate : public WrongCommunicator {
@@ -319,7 +303,7 @@ class WrongDuplicate : public WrongCommunicator {
 };
 
 std::unique_ptr<Communicator> WrongCommunicator::duplicate() {
-  return std::make_unique<WrongDuplicate>(right_->duplicate());
+  return std::make_unique<WrongDuplicate>(PassingCommunicator::duplicate());
 }
 
 /// One that spoils what a rank gets.
@@ -342,7 +326,7 @@ std::unique_ptr<backend::PreparedCollective> WrongCommunicator::prepare(
     const backend::CollectiveCall& call, backend::Mode mode) {
   // The root, where only that one gets something.
   const bool spoils = rank() == 0;
-  return std::make_unique<Spoiled>(right_->prepare(call, mode),
+  return std::make_unique<Spoiled>(PassingCommunicator::prepare(call, mode),
                                    spoils ? call.to : std::span<std::byte>());
 }
 

@@ -1,6 +1,7 @@
 #include "bench/comm/messages.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -140,6 +141,13 @@ TEST(RotatingBuffers, FilledOnceAreAsTheyWereLeft) {
   for (const std::byte value : first) EXPECT_EQ(value, std::byte{1});
   std::ranges::fill(first, std::byte{7});
   for (const std::byte value : buffers.next()) EXPECT_EQ(value, std::byte{7});
+}
+
+TEST(RotatingBuffers, BeginEachWithALineAndTheFirstWithAPage) {
+  RotatingBuffers buffers(100, pattern({1}), Bytes(1000));
+  const auto address = [&] { return reinterpret_cast<std::uintptr_t>(buffers.next().data()); };
+  EXPECT_EQ(address() % 4096, 0U);
+  for (std::size_t i = 1; i < buffers.count(); ++i) EXPECT_EQ(address() % 64, 0U);
 }
 
 TEST(RotatingBuffers, BeginEachWithAWholeElement) {

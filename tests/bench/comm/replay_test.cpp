@@ -5,19 +5,27 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/communication_profile.hpp"
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/bench/comm/passing_communicator.hpp"
 #include "tests/train/data/temporary_folder.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
+using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 using Values = std::map<std::string, std::string>;
 
 const Benchmark& comm_benchmark() {
@@ -192,6 +200,144 @@ TEST_F(ReplayTest, IsCarriedOutAnewOnlyForARowThatWasThere) {
     for (std::size_t i = 0; i < part[0].size(); ++i) EXPECT_LE(part[0][i], whole[0][i]);
     EXPECT_NE(replay.measure(first, sampler).at("time").samples, part);
     EXPECT_NE(replay.measure(std::nullopt, sampler).at("time").samples, whole);
+  });
+}
+
+/// Notes what a rank starts and waits for, in order: "+4096" and "-4096" of a message of that size,
+/// "+4096r1" where rank 1 is its root.
+class Watched : public PassingCommunicator {
+ public:
+  explicit Watched(Communicator& to) : PassingCommunicator(to) {}
+  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
+      const backend::CollectiveCall& call, backend::Mode mode) override;
+
+  std::string spoils;  ///< the message whose result is made wrong
+  std::string order;
+  std::set<backend::Mode> modes;
+};
+
+class WatchedCollective : public backend::PreparedCollective {
+ public:
+  WatchedCollective(std::unique_ptr<backend::PreparedCollective> collective, std::string name,
+                    std::span<std::byte> result, Watched& watched)
+      : collective_(std::move(collective)),
+        name_(std::move(name)),
+        result_(result),
+        watched_(&watched) {}
+  void start() override {
+    watched_->order += "+" + name_;
+    collective_->start();
+  }
+  void wait() override {
+    collective_->wait();
+    watched_->order += "-" + name_;
+    if (name_ == watched_->spoils) result_.front() ^= std::byte{1};
+  }
+
+ private:
+  std::unique_ptr<backend::PreparedCollective> collective_;
+  std::string name_;
+  std::span<std::byte> result_;
+  Watched* watched_;
+};
+
+std::unique_ptr<backend::PreparedCollective> Watched::prepare(const backend::CollectiveCall& call,
+                                                              backend::Mode mode) {
+  modes.insert(mode);
+  std::string name = std::to_string(backend::message_of(call));
+  if (call.root != 0) name += "r" + std::to_string(call.root);
+  return std::make_unique<WatchedCollective>(PassingCommunicator::prepare(call, mode),
+                                             std::move(name), call.to, *this);
+}
+
+/// One iteration of two ranks, carried out once without gaps.
+Measurement carry_out(const std::vector<ProfiledMessage>& messages, Communicator& ranks) {
+  ReplayPlan plan;
+  plan.profile = profile();
+  plan.profile.iterations = {messages};
+  plan.gaps = Gaps::none;
+  Replay replay(std::move(plan), ranks.size());
+  StoppingCriterion once;
+  once.min_samples = 1;
+  once.max_samples = 1;
+  once.min_warmup = Seconds(0);
+  once.min_warmups = 0;
+  return replay.measure(std::nullopt, Sampler(ranks, once));
+}
+
+/// What each rank starts and waits for, in the check and then again.
+void expect_order(const std::vector<ProfiledMessage>& messages, const std::string& wanted,
+                  backend::Mode mode) {
+  backend::run_on_threads(2, [&](Communicator& ranks) {
+    Watched watched(ranks);
+    const Measurement whole = carry_out(messages, watched);
+    EXPECT_TRUE(is_timed(whole)) << whole.reason;
+    EXPECT_EQ(watched.order, wanted + wanted);
+    EXPECT_EQ(watched.modes, std::set{mode});
+  });
+}
+
+/// Four sums, of which one more, one more and none are under way when the others begin.
+std::vector<ProfiledMessage> at_once() {
+  std::vector<ProfiledMessage> messages{
+      message("all_reduce", 4096, 0), message("all_reduce", 8192, 0),
+      message("all_reduce", 1024, 0), message("all_reduce", 2048, 0)};
+  messages[1].under_way = 1;
+  messages[2].under_way = 1;
+  return messages;
+}
+
+TEST_F(ReplayTest, KeepsAsManyUnderWayAsTheTraining) {
+  expect_order(at_once(), "+4096+8192-4096+1024-8192-1024+2048-2048", backend::Mode::nonblocking);
+  expect_order({message("all_reduce", 4096, 0), message("all_gather", 8192, 0)},
+               "+4096-4096+8192-8192", backend::Mode::blocking);
+}
+
+TEST_F(ReplayTest, HasTheRootsOfTheTraining) {
+  std::vector<ProfiledMessage> messages{message("reduce", 4096, 0), message("reduce", 1024, 0),
+                                        message("broadcast", 8192, 0)};
+  messages[0].root = 1;
+  messages[1].root = 0;
+  messages[2].root = 3;  // of more ranks than there are
+  expect_order(messages, "+4096r1-4096r1+1024-1024+8192r1-8192r1", backend::Mode::blocking);
+}
+
+TEST_F(ReplayTest, SaysWhichOfTheMessagesUnderWayCameOutWrong) {
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    Watched watched(ranks);
+    if (ranks.rank() == 1) watched.spoils = "1024";
+    const Measurement whole = carry_out(at_once(), watched);
+    EXPECT_EQ(whole.status, Status::wrong);
+    EXPECT_THAT(whole.reason, HasSubstr("message 2, all_reduce of 1024 B: wrong on 1 of 2 ranks"));
+  });
+}
+
+TEST_F(ReplayTest, NamesRootsAndWhatAnEarlierVersionDidNotTell) {
+  CommunicationProfile served = profile();
+  served.iterations[0][1].collective = "broadcast";
+  served.iterations[0][1].root = 1;
+  write(served);
+  const auto rows_are = [this](const auto& expected) {
+    backend::run_on_threads(2, [&](Communicator& ranks) {
+      for (const auto& [name, row] : rows(ranks, {{"gaps", "none"}})) expected(name, row);
+    });
+  };
+  rows_are([](const std::string& name, const Measurement& row) {
+    const bool rooted = name == "1 broadcast 6000";
+    EXPECT_EQ(row.axes.contains("root") ? row.axes.at("root") : "", rooted ? "1" : "") << name;
+    EXPECT_THAT(row.warnings, Not(Contains(HasSubstr("does not tell")))) << name;
+  });
+  served.tells_order = false;
+  served.iterations[0][1].root.reset();
+  write(served);
+  rows_are([](const std::string& name, const Measurement& row) {
+    EXPECT_THAT(row.warnings, Contains(HasSubstr("the profile does not tell which"))) << name;
+  });
+  CommunicationProfile plain = profile();  // whose messages all ranks have alike, in turn
+  plain.tells_order = false;
+  write(plain);
+  rows_are([](const std::string& name, const Measurement& row) {
+    EXPECT_THAT(row.warnings, Not(Contains(HasSubstr("does not tell")))) << name;
   });
 }
 

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <span>
+#include <string>
 #include <thread>
 #include <type_traits>
 
@@ -13,6 +15,7 @@
 #include "bench/comm/job_clock.hpp"
 #include "core/slowest_rank.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/bench/comm/passing_communicator.hpp"
 #include "tests/bench/engine/quick.hpp"
 
 namespace dlscale::bench {
@@ -111,6 +114,49 @@ TYPED_TEST(ClocksOfOneHost, AreInEveryRow) {
     }
     EXPECT_EQ(rows, 6 * 2);
   });
+}
+
+/// Passes everything on, and counts messages by their size, and how often the ranks met.
+class CountingCommunicator : public PassingCommunicator {
+ public:
+  explicit CountingCommunicator(Communicator& to) : PassingCommunicator(to) {}
+  void send(std::span<const std::byte> data, Rank to, int tag) override {
+    ++sent[data.size()];
+    PassingCommunicator::send(data, to, tag);
+  }
+  void meet(backend::Waiting waiting) override {
+    ++met;
+    PassingCommunicator::meet(waiting);
+  }
+
+  std::map<std::size_t, std::size_t> sent;
+  std::size_t met = 0;
+};
+
+TEST(PingPong, BeginsAfterAByteThereAndBackAndNotAfterABarrier) {
+  for (const std::string waiting : {"spin", "sleep"}) {
+    backend::run_on_threads(2, [&waiting](Communicator& ranks) {
+      CountingCommunicator counting(ranks);
+      const Benchmark& comm = *family<Benchmark>().find("comm");
+      Context context = make_context(comm,
+                                     {{"collectives", "sendrecv"},
+                                      {"sizes", "4KiB"},
+                                      {"waiting", waiting},
+                                      {"cache", "reused"}},
+                                     counting);
+      StoppingCriterion seven;
+      seven.min_samples = 6;
+      seven.max_samples = 6;
+      seven.min_warmup = Seconds(0);
+      seven.min_warmups = 1;
+      const Measurement row = comm.cells(context).at(0).measure(Sampler(counting, seven));
+      EXPECT_EQ(row.at("time").samples.front().size(), 6U) << row.reason;
+      EXPECT_EQ(counting.sent[4096], 7U + 1U);  // and a check
+      // The clocks of the ranks are compared by messages of another size.
+      EXPECT_EQ(counting.sent[1], waiting == "spin" ? 7U : 0U);
+      EXPECT_EQ(counting.met, waiting == "spin" ? 0U : 7U);
+    });
+  }
 }
 
 class BarrierTraffic : public Traffic {

@@ -2,9 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <string>
 #include <tuple>
+#include <utility>
 
 #include "bench/e2e/profile_file.hpp"
+#include "bench/together.hpp"
 #include "core/communication_profile.hpp"
 #include "core/error.hpp"
 #include "tests/backend/comm/groups.hpp"
@@ -91,6 +95,29 @@ TEST_F(Profile, HoldsEveryMessageOfEveryMeasuredIteration) {
   }
 }
 
+TEST_F(Profile, TellsRootsAndWhatTravelsAtOnce) {
+  const auto served = profile_of(3, {{"synchronisation", "parameter_server"}, {"servers", "2"}});
+  std::set<std::pair<std::string, Rank>> roots;
+  for (const ProfiledMessage& message : served.at(0).iterations.at(0)) {
+    EXPECT_EQ(message.under_way, 0U);
+    ASSERT_TRUE(message.root.has_value());
+    roots.emplace(message.collective, *message.root);
+  }
+  EXPECT_EQ(roots, (std::set<std::pair<std::string, Rank>>{
+                       {"reduce", 0}, {"reduce", 1}, {"broadcast", 0}, {"broadcast", 1}}));
+  const auto parts =
+      profile_of(2, {{"schedule", "priority"}, {"partition", "256 B"}, {"credit", "3"}});
+  std::set<std::size_t> under_way;
+  for (const auto& iteration : parts.at(0).iterations) {
+    for (const ProfiledMessage& message : iteration) {
+      EXPECT_FALSE(message.root.has_value());
+      under_way.insert(message.under_way);
+    }
+  }
+  // A gradient of more than three parts keeps three under way.
+  EXPECT_EQ(under_way, (std::set<std::size_t>{0, 1, 2}));
+}
+
 TEST_F(Profile, HandsMessagesOverWhileLayersStillComputeOnlyWhereTheScheduleSaysSo) {
   const auto handed_over = [this](const char* schedule) {
     const auto profiles = profile_of(2, {{"schedule", schedule}});
@@ -133,7 +160,14 @@ TEST_F(Profile, IsRefusedWhereItWouldBeEmptyOrCannotBeWritten) {
   EXPECT_THAT(refused(2, {{"profile", "-"}}), HasSubstr("--profile is -"));
   const Values nowhere{{"data", setting_.path("data").string()},
                        {"profile", "/proc/nowhere/profile.jsonl"}};
-  EXPECT_THROW(measure_on(2, e2e, setting_.values(nowhere)), Error);
+  try {
+    std::ignore = measure_on(2, e2e, setting_.values(nowhere));
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const FoundByAll& error) {  // which one of the ranks says for all
+    EXPECT_EQ(error.code(), ExitCode::bad_input);
+    EXPECT_THAT(error.what(), HasSubstr("results cannot be written to /proc/nowhere"));
+    EXPECT_THAT(error.what(), HasSubstr("Choose a place you may write with --profile."));
+  }
 }
 
 CommunicationProfile made() {
@@ -170,6 +204,8 @@ TEST(GatherProfile, JoinsWhatEveryRankRecorded) {
     const auto shift = static_cast<double>(ranks.rank());
     const train::SentMessage mine{.kind = backend::Collective::reduce_scatter,
                                   .bytes = 24,
+                                  .root = 2,
+                                  .under_way = 0,
                                   .posted = Seconds(1 + shift),
                                   .wait = Seconds(2 + shift),
                                   .time = Seconds(3 + shift)};
@@ -180,6 +216,8 @@ TEST(GatherProfile, JoinsWhatEveryRankRecorded) {
     const ProfiledMessage& message = profile->iterations.at(0).at(0);
     EXPECT_EQ(message.collective, "reduce_scatter");
     EXPECT_EQ(message.bytes, 24);
+    EXPECT_EQ(message.root, 2);
+    EXPECT_EQ(message.under_way, 0U);
     EXPECT_EQ(message.posted, (std::vector{Seconds(1), Seconds(2), Seconds(3)}));
     EXPECT_EQ(message.wait, (std::vector{Seconds(2), Seconds(3), Seconds(4)}));
     EXPECT_EQ(message.time, (std::vector{Seconds(3), Seconds(4), Seconds(5)}));

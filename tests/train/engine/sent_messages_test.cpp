@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <string>
@@ -24,15 +25,25 @@ TEST(MessageLog, TellsTimesFromTheBeginningOfTheIterationInTheOrderOfTheirStarts
   std::vector<Transfer> transfers{transfer(at(10), at(40), at(70), 400),
                                   transfer(at(15), at(20), at(40), 800)};
   transfers[1].kind = backend::Collective::broadcast;
+  transfers[1].root = 2;
+  transfers[0].under_way = 1;
   MessageLog log;
   log.begin(began, at(10));
-  log.add(transfers);
+  transfers[0].bucket = 1;
+  transfers[0].buckets = 2;
+  log.add(transfers, std::vector<std::size_t>{4, 1, 2});
   const auto iterations = log.take();
   ASSERT_EQ(iterations.size(), 1U);
   const std::vector<SentMessage>& sent = iterations.front();
   ASSERT_EQ(sent.size(), 2U);
   EXPECT_EQ(sent[0].kind, backend::Collective::broadcast);
   EXPECT_EQ(sent[0].bytes, 800U);
+  EXPECT_EQ(sent[0].root, 2);
+  EXPECT_EQ(sent[0].under_way, 0U);
+  EXPECT_EQ(sent[1].root, std::nullopt);
+  EXPECT_EQ(sent[1].under_way, 1U);
+  EXPECT_EQ(sent[0].layers, 4U);
+  EXPECT_EQ(sent[1].layers, 1U + 2U);
   EXPECT_DOUBLE_EQ(sent[0].posted.si(), 0.015);
   EXPECT_DOUBLE_EQ(sent[0].wait.si(), 0.005);
   EXPECT_DOUBLE_EQ(sent[0].time.si(), 0.02);
@@ -46,9 +57,11 @@ TEST(MessageLog, CountsAMessageInTheIterationWhoseGradientsItCarries) {
   const auto at = [began](int ms) { return began + milliseconds(ms); };
   MessageLog log;
   log.begin(at(0), at(5));
-  log.add(std::vector{transfer(at(-5), at(1), at(2), 4), transfer(at(6), at(7), at(8), 8)});
+  const std::vector<std::size_t> layers{1};
+  log.add(std::vector{transfer(at(-5), at(1), at(2), 4), transfer(at(6), at(7), at(8), 8)}, layers);
   log.begin(at(10), at(15));
-  log.add(std::vector{transfer(at(15), at(16), at(17), 16), transfer(at(11), at(12), at(13), 12)});
+  log.add(std::vector{transfer(at(15), at(16), at(17), 16), transfer(at(11), at(12), at(13), 12)},
+          layers);
   const auto iterations = log.take();
   ASSERT_EQ(iterations.size(), 2U);
   ASSERT_EQ(iterations[0].size(), 2U);  // and not what was sent before
@@ -58,6 +71,11 @@ TEST(MessageLog, CountsAMessageInTheIterationWhoseGradientsItCarries) {
   ASSERT_EQ(iterations[1].size(), 1U);
   EXPECT_EQ(iterations[1][0].bytes, 16U);
   EXPECT_DOUBLE_EQ(iterations[1][0].posted.si(), 0.005);
+}
+
+std::size_t layers_with_parameters(const Network& network) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      network.layers(), [](const Layer& layer) { return layer.parameter_count() > 0; }));
 }
 
 /// What rank 0 sent in three iterations of the network, if that was recorded.
@@ -95,6 +113,9 @@ TEST(Trainer, TellsWhatItSentInEachIteration) {
         EXPECT_EQ(messages.size(), gradient_buckets(network, schedule).size());
         EXPECT_GE(bytes_of(messages), gradients);
         EXPECT_LT(bytes_of(messages), most);
+        std::size_t layers = 0;
+        for (const SentMessage& message : messages) layers += message.layers;
+        EXPECT_EQ(layers, layers_with_parameters(network));
         Seconds end;
         for (const SentMessage& message : messages) {
           EXPECT_GE((message.posted + message.wait - end).si(), -1e-9);  // one after the other
