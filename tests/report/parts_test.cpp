@@ -83,6 +83,41 @@ TEST(FastestSentence, CountsWhereAnAlgorithmIsFastest) {
   EXPECT_TRUE(contains(fastest_sentence({}), "none ran"));
 }
 
+TEST(FastestSentence, SaysWhereNotAllAlgorithmsWereMeasured) {
+  ResultFile file = samples::algorithms();
+  Measurement more = samples::algorithm({.algorithm = "fft_tiled", .implementation = "fft_tiled"});
+  more.axes["layer"] = "L2";
+  file.measurements.push_back(more);
+  std::vector files{file};
+  EXPECT_TRUE(fastest_sentence(files).ends_with(
+      ". At all of them some algorithms that were measured elsewhere were not, and may be faster."))
+      << fastest_sentence(files);
+  const Table table = algorithms_table(files, KernelStudy(files));
+  EXPECT_EQ(cell(table, 0, "algorithm"), "native fft");
+  EXPECT_EQ(cell(table, 0, "not offered at"), "2");
+  EXPECT_EQ(cell(table, 0, "not measured at"), "1");
+  EXPECT_EQ(cell(table, 1, "algorithm"), "native fft_tiled");
+  EXPECT_EQ(cell(table, 1, "ran at"), "1");
+  EXPECT_EQ(cell(table, 1, "not measured at"), "2");
+  // Measured with other caches only, the others are no rivals.
+  files.front().measurements.back().axes["cache"] = "hot";
+  EXPECT_TRUE(fastest_sentence(files).ends_with(" at 2, native fft_tiled at 1."))
+      << fastest_sentence(files);
+  EXPECT_EQ(cell(algorithms_table(files, KernelStudy(files)), 0, "not measured at"), "0");
+}
+
+TEST(AlgorithmsTable, ExpectsNoKeptFiltersEverywhere) {
+  ResultFile file = samples::algorithms();
+  file.measurements.push_back(samples::algorithm({.algorithm = "winograd_f4_kept_filters",
+                                                  .implementation = "kept filters+winograd",
+                                                  .seconds = 1e-4}));
+  const std::vector files{file};
+  EXPECT_TRUE(fastest_sentence(files).ends_with(": native winograd_f4 at 2."));
+  const Table table = algorithms_table(files, KernelStudy(files));
+  EXPECT_EQ(cell(table, 3, "algorithm"), "native winograd_f4_kept_filters");
+  EXPECT_EQ(cell(table, 3, "not measured at"), "–");
+}
+
 /// One row an algorithm, each with five samples from `low` to `high`.
 Measurement spread(const std::string& algorithm, double low, double high) {
   Measurement row = samples::algorithm({.algorithm = algorithm});
