@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -57,8 +58,15 @@ struct PlacedKernel {
   /// Of the cache-aware roofline: the farthest level whose roof is above `executed`.
   std::size_t source;
   bool bound_by_memory;  ///< more than half of `bound`
-  /// Share of the measured roofline: 1 is on it.
-  [[nodiscard]] double share() const { return bound / sample->time; }
+  /// Whether its work is nominal: the bounds are those of the algorithm stage by stage over the
+  /// whole batch, and what goes through it in smaller blocks may take less.
+  [[nodiscard]] bool is_nominal() const { return sample->what.way.is_nominal(); }
+  /// Share of the measured roofline: 1 is on it. Nothing of nominal work, whose least time is not
+  /// known.
+  [[nodiscard]] std::optional<double> share() const {
+    if (is_nominal()) return std::nullopt;
+    return bound / sample->time;
+  }
 };
 /// `sample` must outlive the result. Requires is_bounded() of its caches.
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample);

@@ -220,7 +220,7 @@ TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
   EXPECT_FALSE(slow.bound_by_memory);
   const KernelSample fast = sample(lowering::Method::direct, slow.bound.si());
   const PlacedKernel best = place(roofline, fast);
-  EXPECT_DOUBLE_EQ(best.share(), 1);
+  EXPECT_DOUBLE_EQ(best.share().value_or(0), 1);
   EXPECT_DOUBLE_EQ(best.executed.si(), 1e11);
 }
 
@@ -259,8 +259,22 @@ TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {
   const KernelSample measured = sample(lowering::Method::winograd_f4, 1e-1);
   const PlacedKernel winograd = place(measured_roofline(two_levels(), {}, 1), measured);
   EXPECT_GT(winograd.effective, 2 * winograd.executed);
-  EXPECT_LT(winograd.share(), 1);
-  EXPECT_GT(winograd.share(), 0);
+  EXPECT_LT(winograd.share().value_or(2), 1);
+  EXPECT_GT(winograd.share().value_or(0), 0);
+}
+
+TEST(PlacedKernel, HasNoShareWhereTheBlocksOfALibraryAreUnknown) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  const auto has_share = [&](const char* backend, lowering::Method method) {
+    const KernelSample measured{
+        make_case({.backend = backend, .method = method}, kernel, 4, 16), Seconds(1e-1), {}};
+    return place(roofline, measured).share().has_value();
+  };
+  EXPECT_TRUE(has_share("onednn", lowering::Method::direct));
+  EXPECT_FALSE(has_share("onednn", lowering::Method::im2col));
+  EXPECT_FALSE(has_share("onednn", lowering::Method::winograd_f4));
+  EXPECT_TRUE(has_share("native", lowering::Method::im2col));
+  EXPECT_TRUE(has_share("native", lowering::Method::winograd_f4));
 }
 
 }  // namespace
