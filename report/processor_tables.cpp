@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -67,6 +68,56 @@ Table levels_table(std::span<const ResultFile> results) {
     append_levels(table, *row);
     table.notes.push_back(axis_or_empty(*row, "pages") + " pages: " + row->implementation);
   }
+  return table;
+}
+
+/// Bytes of a series of one value; nothing where the row has none.
+std::optional<Bytes> single(const Measurement& row, const std::string& series) {
+  const std::vector<double> all = values(row, series);
+  return all.empty() ? std::nullopt : std::optional(Bytes(all.front()));
+}
+
+Table lines_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "Lines of the caches, by pairs of accesses";
+  table.columns = {{"pages", Align::left}, {"line"}, {"system says"}};
+  for (const Measurement* row : rows_of(results, "latency")) {
+    if (axis_or_empty(*row, "operation") != "line") continue;
+    const auto line = single(*row, "line");
+    const auto told = single(*row, "told_line");
+    const bool differs = !line || (told && *told != *line);
+    table.rows.push_back(
+        {{axis_or_empty(*row, "pages")},
+         {line ? to_text(*line) : "not seen", differs ? Tone::caution : Tone::plain},
+         {told ? to_text(*told) : "–"}});
+  }
+  if (table.rows.empty()) return table;
+  table.notes = {
+      "the distance from which on a second access costs more; – : the system does not say"};
+  return table;
+}
+
+Table reach_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "How much memory is reached before page tables must be read";
+  table.columns = {{"pages", Align::left}, {"level"}, {"reach"}, {"latency ns"}};
+  for (const Measurement* row : rows_of(results, "latency")) {
+    if (axis_or_empty(*row, "operation") != "page_reach") continue;
+    const std::vector<double> reach = values(*row, "level_capacity");
+    const std::vector<double> low = values(*row, "level_capacity_low");
+    const std::vector<double> high = values(*row, "level_capacity_high");
+    const std::vector<double> latency = values(*row, "level_latency");
+    for (std::size_t i = 0; i < reach.size(); ++i) {
+      table.rows.push_back({{axis_or_empty(*row, "pages")},
+                            {std::to_string(i + 1)},
+                            {capacity_text(reach[i], low.at(i), high.at(i))},
+                            {significant(1e9 * latency.at(i), 3)}});
+    }
+    table.notes.push_back(axis_or_empty(*row, "pages") + " pages: " + row->implementation);
+  }
+  if (table.rows.empty()) return table;
+  table.notes.emplace_back(
+      "by one line of each page; latency: of the nearest cache, and what the pages add to it");
   return table;
 }
 
@@ -147,12 +198,14 @@ bool is_of_processor(const Measurement& measurement) {
   const std::string operation = axis_or_empty(measurement, "operation");
   if (measurement.benchmark == "memory") return passes_over_arrays(measurement);
   if (measurement.benchmark == "peak") return operation == "fma";
-  return measurement.benchmark == "latency" && (operation == "levels" || operation == "page_reach");
+  return measurement.benchmark == "latency" &&
+         (operation == "levels" || operation == "line" || operation == "page_reach");
 }
 
 std::vector<Table> processor_tables(std::span<const ResultFile> results) {
-  std::vector<Table> tables{levels_table(results), repeated_levels(results), peaks_table(results),
-                            bandwidths_table(results)};
+  std::vector<Table> tables{levels_table(results), repeated_levels(results),
+                            lines_table(results),  reach_table(results),
+                            peaks_table(results),  bandwidths_table(results)};
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 #include "report/algorithm_summary.hpp"
 #include "report/algorithm_tables.hpp"
 #include "report/figures.hpp"
@@ -384,6 +385,30 @@ TEST(ProcessorTables, HaveLevelsArithmeticAndBandwidth) {
   EXPECT_EQ(cell(tables[2], 0, "loop"), "as compiled");
   EXPECT_EQ(cell(tables[2], 0, "32.0 KiB"), "98.30");
   EXPECT_TRUE(processor_tables({}).empty());
+}
+
+TEST(ProcessorTables, HaveLinesAndTheReachOfPages) {
+  const std::vector<ResultFile> files{samples::lines()};
+  const auto tables = processor_tables(files);
+  ASSERT_EQ(tables.size(), 2);
+  EXPECT_EQ(cell(tables[0], 0, "pages"), "small");
+  EXPECT_EQ(cell(tables[0], 0, "line"), to_text(Bytes(64)));
+  EXPECT_EQ(cell(tables[0], 0, "system says"), to_text(Bytes(128)));
+  EXPECT_EQ(tables[0].rows[0][1].tone, Tone::caution);
+  ASSERT_EQ(tables[1].rows.size(), 2);
+  EXPECT_EQ(cell(tables[1], 0, "reach"), "384 KiB (320 KiB – 448 KiB)");
+  EXPECT_EQ(cell(tables[1], 0, "latency ns"), "1.00");
+  EXPECT_EQ(cell(tables[1], 1, "reach"), "beyond 8.00 MiB");
+  EXPECT_TRUE(contains(tables[1].notes.front(), "pages of 4.00 KiB"));
+  for (const Measurement& each : files.front().measurements) EXPECT_TRUE(is_of_processor(each));
+  ResultFile silent = samples::lines();
+  silent.measurements.pop_back();
+  silent.measurements.front().series.erase("line");
+  silent.measurements.front().series.erase("told_line");
+  const auto unseen = processor_tables(std::vector{silent});
+  ASSERT_EQ(unseen.size(), 1);
+  EXPECT_EQ(cell(unseen[0], 0, "line"), "not seen");
+  EXPECT_EQ(cell(unseen[0], 0, "system says"), "–");
 }
 
 TEST(ProcessorTables, CompareLevelsThatWereMeasuredTwice) {
