@@ -147,6 +147,48 @@ Table peaks_table(std::span<const ResultFile> results) {
   return table;
 }
 
+/// What a row of intensities is of, and the bytes of its array.
+std::pair<std::vector<std::string>, double> array_key(const Measurement& measurement) {
+  return {{axis_or_empty(measurement, "dtype"), axis_or_empty(measurement, "isa"),
+           axis_or_empty(measurement, "threads"), axis_or_empty(measurement, "ranks_on_node")},
+          std::stod(axis_or_empty(measurement, "bytes"))};
+}
+
+Table intensities_table(std::span<const ResultFile> results) {
+  std::map<std::pair<std::vector<std::string>, double>, std::map<double, std::vector<double>>>
+      arrays;  // GFLOP/s
+  std::set<double> intensities;
+  for (const Measurement* row : rows_of(results, "peak")) {
+    const auto rate = rates(*row).flops;
+    if (axis_or_empty(*row, "operation") != "intensity" || !rate) continue;
+    const double intensity = std::stod(axis_or_empty(*row, "intensity"));
+    arrays[array_key(*row)][intensity].push_back(1e-9 * rate->si());
+    intensities.insert(intensity);
+  }
+  Table table;
+  table.title = "Arithmetic over arrays in GFLOP/s, by operations for each byte loaded or stored";
+  table.columns = {{"precision", Align::left},
+                   {"instruction set", Align::left},
+                   {"threads"},
+                   {"ranks at once"},
+                   {"array"}};
+  for (const double each : intensities) table.columns.push_back({fmt::format("{}", each)});
+  for (const auto& [key, rates_of_array] : arrays) {
+    std::vector<Cell> cells;
+    for (const std::string& each : key.first) cells.push_back({each});
+    cells.push_back({to_text(Bytes(key.second))});
+    for (const double each : intensities) {
+      const auto found = rates_of_array.find(each);
+      cells.push_back({found == rates_of_array.end() ? "" : significant(median(found->second), 4)});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes = {
+      "low intensities tell the bandwidth of what holds the array, high ones arithmetic; the "
+      "ceilings of rooflines are the highest of these and of the other tables"};
+  return table;
+}
+
 bool passes_over_arrays(const Measurement& measurement) {
   constexpr std::array operations{"copy", "scale", "add", "triad", "sum", "fill"};
   return std::ranges::find(operations, axis_or_empty(measurement, "operation")) != operations.end();
@@ -197,15 +239,16 @@ Table bandwidths_table(std::span<const ResultFile> results) {
 bool is_of_processor(const Measurement& measurement) {
   const std::string operation = axis_or_empty(measurement, "operation");
   if (measurement.benchmark == "memory") return passes_over_arrays(measurement);
-  if (measurement.benchmark == "peak") return operation == "fma";
+  if (measurement.benchmark == "peak") return operation == "fma" || operation == "intensity";
   return measurement.benchmark == "latency" &&
          (operation == "levels" || operation == "line" || operation == "page_reach");
 }
 
 std::vector<Table> processor_tables(std::span<const ResultFile> results) {
-  std::vector<Table> tables{levels_table(results), repeated_levels(results),
-                            lines_table(results),  reach_table(results),
-                            peaks_table(results),  bandwidths_table(results)};
+  std::vector<Table> tables{levels_table(results),    repeated_levels(results),
+                            lines_table(results),     reach_table(results),
+                            peaks_table(results),     intensities_table(results),
+                            bandwidths_table(results)};
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;
 }

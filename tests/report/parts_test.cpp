@@ -411,6 +411,30 @@ TEST(ProcessorTables, HaveLinesAndTheReachOfPages) {
   EXPECT_EQ(cell(unseen[0], 0, "system says"), "–");
 }
 
+TEST(ProcessorTables, HaveArithmeticOverArraysByIntensity) {
+  std::vector<Measurement> rows;
+  for (const double intensity : {0.0625, 64.0}) {
+    for (const char* bytes : {"16384", "1048576"}) {
+      Measurement row = samples::peaks().measurements.front();
+      row.axes["operation"] = std::string("intensity");
+      row.axes["bytes"] = std::string(bytes);
+      row.axes["intensity"] = intensity < 1 ? std::string("0.0625") : std::string("64");
+      row.work = Work{Flops(1e9 * intensity), Bytes(1e9)};
+      rows.push_back(row);
+      EXPECT_TRUE(is_of_processor(row));
+    }
+  }
+  rows.pop_back();
+  const auto tables = processor_tables(std::vector{samples::file("peak", rows)});
+  ASSERT_EQ(tables.size(), 1);
+  ASSERT_EQ(tables[0].rows.size(), 2);
+  EXPECT_EQ(cell(tables[0], 0, "instruction set"), "avx2");
+  EXPECT_EQ(cell(tables[0], 1, "array"), to_text(Bytes(1048576)));
+  EXPECT_EQ(cell(tables[0], 0, "64"), "64.00");
+  EXPECT_EQ(cell(tables[0], 1, "0.0625"), "0.06250");
+  EXPECT_EQ(cell(tables[0], 1, "64"), "");
+}
+
 TEST(ProcessorTables, CompareLevelsThatWereMeasuredTwice) {
   EXPECT_TRUE(repeated_levels(std::vector{samples::latency()}).rows.empty());
   ResultFile again = samples::latency();
