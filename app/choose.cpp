@@ -80,14 +80,17 @@ ExitCode choose(const ChooseOptions& options) {
   for (report::LayerChoice& choice : choices) {
     choice.candidates = model::choose(models, choice.kernel, options.batch, choice.pass,
                                       options.threads, options.cache, limit);
+    choice.untold = model::untold_ways(models, choice.kernel, options.batch, choice.pass,
+                                       options.threads, options.cache);
     any |= !choice.candidates.empty();
   }
   if (!any) {
-    throw ConfigError(
-        fmt::format("{} has no model of any convolution of {} with {} and {} caches. Measure them: "
-                    "dlscale bench conv --algorithms all --threads {} --cache {}.",
-                    options.kernels, network.name(), report::counted(options.threads, "thread"),
-                    options.cache, options.threads, options.cache));
+    throw ConfigError(fmt::format(
+        "{} has no model that tells the time of any convolution of {} with {} and {} "
+        "caches. Measure them: dlscale bench conv --algorithms all --threads {} --cache "
+        "{}.",
+        options.kernels, network.name(), report::counted(options.threads, "thread"), options.cache,
+        options.threads, options.cache));
   }
   if (limit) {
     const std::string problem =

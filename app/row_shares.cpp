@@ -51,11 +51,18 @@ bool is_convolution(const Measurement& measurement) {
          measurement.axis("pass") != pass_name(Pass::accumulate);
 }
 
+/// Whether it is a convolution of which the stages are known as the papers have them alone.
+bool is_nominal(const Measurement& measurement) {
+  const auto method = lowering::method_of(measurement.implementation);
+  return is_convolution(measurement) && method &&
+         lowering::is_nominal(*method, lowering::blocking_of(measurement.axis("backend")));
+}
+
 /// Whether the ceilings of the processor in f32 bound it, and it is known what they do.
 bool is_bounded(const Measurement& measurement) {
   const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
   return measurement.axis("dtype") == dtype_name(DType::f32) && !model::on_device(measurement) &&
-         !keeps_filters && model::is_bounded(measurement.axis("cache"));
+         !keeps_filters && model::is_bounded(measurement.axis("cache")) && !is_nominal(measurement);
 }
 
 /// What was computed is known: of a convolution by an algorithm that is not, what was asked for

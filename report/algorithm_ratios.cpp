@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
+#include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,6 +12,7 @@
 
 #include "core/convolution_shape.hpp"
 #include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
 #include "report/measured_cases.hpp"
 #include "report/numbers.hpp"
 
@@ -19,27 +21,63 @@ namespace {
 
 constexpr std::int64_t large_filter = 25;  ///< R · S; filters of 3 × 3 are those of Winograd
 
-/// The fastest of those named that has a time; else null.
-const Measurement* faster_of(const ByAlgorithm& by, std::initializer_list<const char*> names) {
-  const Measurement* best = nullptr;
-  for (const char* name : names) {
-    const Measurement* row = timed_by(by, name);
-    if (row != nullptr && (best == nullptr || time_of(*row) < time_of(*best))) best = row;
+/// What an implementation took at a case, of all measurements of it.
+struct Pooled {
+  std::string algorithm;  ///< algorithm_of()
+  Seconds time;           ///< the median of their medians
+  double low, high;       ///< s, from the least to the greatest end of their 95 % intervals
+};
+
+/// Whether a row is of the same implementation, by the words of the backend.
+bool is_same(const Measurement& row, const Measurement& other) {
+  return !row.implementation.empty() && row.implementation == other.implementation &&
+         axis_or_empty(row, "backend") == axis_or_empty(other, "backend");
+}
+
+/// `row`: one of the case, with a time.
+Pooled pooled(const Found& found, const Measurement& row) {
+  Pooled result{algorithm_of(row), {}, std::numeric_limits<double>::infinity(), 0};
+  std::vector<double> times;
+  const auto add = [&](const Measurement& each) {
+    const Summary& summary = each.at("time").summary;
+    times.push_back(summary.median);
+    result.low = std::min(result.low, summary.ci95_low);
+    result.high = std::max(result.high, summary.ci95_high);
+  };
+  for (const Measurement* each : found.rows) {
+    if (is_timed(*each) && algorithm_of(*each) == result.algorithm) add(*each);
   }
-  return best;
+  for (const Measurement* each : found.chosen) {
+    if (is_timed(*each) && is_same(*each, row)) add(*each);
+  }
+  result.time = Seconds(median(times));
+  return result;
+}
+
+bool tie(const Pooled& one, const Pooled& other) {
+  return one.low <= other.high && other.low <= one.high;
+}
+
+/// Nothing where the algorithm has no time.
+std::optional<Pooled> pooled_by(const Found& found, const char* algorithm) {
+  const Measurement* row = timed_by(found.by, algorithm);
+  if (row == nullptr) return std::nullopt;
+  return pooled(found, *row);
+}
+
+/// The faster of those that have a time; else nothing.
+std::optional<Pooled> faster_of(const std::optional<Pooled>& one,
+                                const std::optional<Pooled>& other) {
+  if (!one || !other) return one ? one : other;
+  return one->time <= other->time ? one : other;
 }
 
 std::string ratio_text(double ratio) {
   return significant(ratio, 3);
 }
 
-std::string time_text(const Measurement* row) {
-  return row == nullptr ? "–" : milliseconds(time_of(*row));
-}
-
-std::string ratio_or_dash(const Measurement* above, const Measurement* below) {
-  if (above == nullptr || below == nullptr) return "–";
-  return ratio_text(time_of(*above) / time_of(*below));
+std::string time_text(const std::optional<Pooled>& one) {
+  return one ? milliseconds(one->time) : "–";
 }
 
 /// Requires at least one.
@@ -52,29 +90,38 @@ double geometric_mean(const std::vector<double>& ratios) {
 /// Winograd by both libraries.
 struct WinogradCase {
   const Found* found;
-  const Measurement* theirs;
-  const Measurement* plain;  ///< null: not measured, or refused
-  const Measurement* fused;
-  const Measurement* ours;    ///< the better of both
-  const Measurement* direct;  ///< likewise null
-  [[nodiscard]] double ratio() const { return time_of(*ours) / time_of(*theirs); }
-  [[nodiscard]] bool tied() const { return tie(found->rows, *ours, *theirs); }
+  std::optional<Pooled> plain;  ///< nothing: not measured, or refused
+  std::optional<Pooled> fused;
+  std::optional<Pooled> direct;  ///< likewise
+  Pooled theirs;
+  Pooled ours;  ///< the better of both
+  [[nodiscard]] double ratio() const { return ours.time / theirs.time; }
+  [[nodiscard]] bool tied() const { return tie(ours, theirs); }
   [[nodiscard]] bool ahead() const { return ratio() < 1 && !tied(); }
 };
 
 std::vector<WinogradCase> winograd_cases(const std::vector<Found>& all) {
   std::vector<WinogradCase> cases;
   for (const Found& found : all) {
-    WinogradCase each{
-        .found = &found,
-        .theirs = timed_by(found.by, "onednn winograd"),
-        .plain = timed_by(found.by, "native winograd_f4"),
-        .fused = timed_by(found.by, "native winograd_f4_fused"),
-        .ours = faster_of(found.by, {"native winograd_f4", "native winograd_f4_fused"}),
-        .direct = timed_by(found.by, "onednn direct")};
-    if (each.theirs != nullptr && each.ours != nullptr) cases.push_back(each);
+    const auto theirs = pooled_by(found, "onednn winograd");
+    const auto plain = pooled_by(found, "native winograd_f4");
+    const auto fused = pooled_by(found, "native winograd_f4_fused");
+    const auto ours = faster_of(plain, fused);
+    if (!theirs || !ours) continue;
+    cases.push_back({&found, plain, fused, pooled_by(found, "onednn direct"), *theirs, *ours});
   }
   return cases;
+}
+
+/// The fastest but our own transforms; by those of libraries they are others.
+std::optional<Pooled> fastest_other(const Found& found) {
+  std::optional<Pooled> fastest;
+  for (const Measurement* row : ranking(found.by)) {
+    const std::string algorithm = algorithm_of(*row);
+    if (algorithm == "native fft" || algorithm == "native fft_tiled") continue;
+    fastest = faster_of(fastest, pooled(found, *row));
+  }
+  return fastest;
 }
 
 std::vector<Cell> summary_cells(const std::vector<const WinogradCase*>& cases) {
@@ -82,9 +129,7 @@ std::vector<Cell> summary_cells(const std::vector<const WinogradCase*>& cases) {
   std::vector<double> over_direct;
   for (const WinogradCase* each : cases) {
     ratios.push_back(each->ratio());
-    if (each->direct != nullptr) {
-      over_direct.push_back(time_of(*each->ours) / time_of(*each->direct));
-    }
+    if (each->direct) over_direct.push_back(each->ours.time / each->direct->time);
   }
   const WinogradCase& worst =
       **std::ranges::max_element(cases, {}, [](const auto* each) { return each->ratio(); });
@@ -142,11 +187,11 @@ Table winograd_ratios(std::span<const ResultFile> results) {
                           {axis_or_empty(each.found->condition, "batch")},
                           {each.found->what.pass_text()},
                           {time_text(each.direct)},
-                          {time_text(each.theirs)},
+                          {milliseconds(each.theirs.time)},
                           {time_text(each.plain)},
                           {time_text(each.fused)},
                           {ratio_text(each.ratio()) + (each.tied() ? " (tie)" : "")},
-                          {ratio_or_dash(each.ours, each.direct)},
+                          {each.direct ? ratio_text(each.ours.time / each.direct->time) : "–"},
                           {each.found->what.shape_text()}});
   }
   if (table.rows.empty()) return table;
@@ -169,25 +214,22 @@ Table fourier_ratios(std::span<const ResultFile> results) {
                    {"other / FFT"},
                    {"convolution", Align::left}};
   for (const Found& found : found_cases(results)) {
-    const Measurement* fft = faster_of(found.by, {"native fft", "native fft_tiled"});
-    if (fft == nullptr) continue;
+    const auto fft =
+        faster_of(pooled_by(found, "native fft"), pooled_by(found, "native fft_tiled"));
+    if (!fft) continue;
     const auto keyed = parse_convolution_key(found.what.kernel, 1);
     if (!keyed || keyed->shape.kernel_h * keyed->shape.kernel_w < large_filter) continue;
-    Rows others = ranking(found.by);
-    std::erase_if(others, [](const Measurement* row) {  // by libraries they are others
-      return algorithm_of(*row) == "native fft" || algorithm_of(*row) == "native fft_tiled";
-    });
-    if (others.empty()) continue;
-    const Measurement& other = *others.front();
-    const double ratio = time_of(other) / time_of(*fft);
-    const bool close = tie(found.rows, *fft, other);
+    const auto other = fastest_other(found);
+    if (!other) continue;
+    const double ratio = other->time / fft->time;
+    const bool close = tie(*fft, *other);
     table.rows.push_back({{found.layer()},
                           {axis_or_empty(found.condition, "batch")},
                           {found.what.pass_text()},
-                          {axis_or_empty(*fft, "algorithm")},
-                          {time_text(fft)},
-                          {algorithm_of(other)},
-                          {time_text(&other)},
+                          {fft->algorithm.substr(fft->algorithm.find(' ') + 1)},
+                          {milliseconds(fft->time)},
+                          {other->algorithm},
+                          {milliseconds(other->time)},
                           {ratio_text(ratio) + (close ? " (tie)" : ""),
                            ratio > 1 && !close ? Tone::good : Tone::plain},
                           {found.what.shape_text()}});

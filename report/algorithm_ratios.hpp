@@ -8,7 +8,9 @@
 namespace dlscale::report {
 
 // Ratios of times that were measured under one condition, so that the machine's own speed cancels
-// out. Of repeated measurements the one in the middle counts. Results of one host.
+// out. Results of one host. Of several measurements of one implementation the median counts: of
+// repeats, and of what a backend chose by itself where it is what an algorithm asked for by name
+// is, too.
 
 /// Our Winograd F(4×4,3×3), the better of fused and not, over oneDNN's Winograd, where both ran:
 /// a row for whatever was measured together and each pass. Without rows where there is none.

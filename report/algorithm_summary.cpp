@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string_view>
@@ -21,7 +22,7 @@ namespace {
 
 /// What is said of an algorithm over all cases.
 struct Tally {
-  long long ran = 0, fastest = 0, tied = 0, refused = 0, failed = 0;
+  long long ran = 0, fastest = 0, tied = 0, refused = 0, failed = 0, not_measured = 0;
   bool competes = true;
   std::vector<double> over_fastest;
   std::vector<double> effective;  ///< operations/s
@@ -46,12 +47,48 @@ void count(Tally& tally, const Measurement& row, const Rows& leading, const Kern
   if (const auto share = study.share(row)) tally.shares.push_back(*share);
 }
 
+/// A condition but for the network and the batch: the algorithms measured under one of them can be
+/// measured at all its cases.
+Axes setting_of(Axes condition) {
+  condition.erase("network");
+  condition.erase("batch");
+  return condition;
+}
+
+/// Algorithms that compete, by settings at some case of which they were measured.
+using Rivals = std::map<Axes, std::set<std::string>>;
+
+Rivals rivals_of(const std::vector<Found>& cases) {
+  Rivals rivals;
+  for (const Found& found : cases) {
+    std::set<std::string>& mine = rivals[setting_of(found.condition)];
+    for (const auto& [algorithm, row] : found.by) {
+      if (!keeps_filters(*row)) mine.insert(algorithm);
+    }
+  }
+  return rivals;
+}
+
+/// Those of which nothing was found at the case.
+std::vector<std::string> not_measured_at(const Found& found, const Rivals& rivals) {
+  std::vector<std::string> absent;
+  std::ranges::copy_if(
+      rivals.at(setting_of(found.condition)), std::back_inserter(absent),
+      [&found](const std::string& algorithm) { return !found.by.contains(algorithm); });
+  return absent;
+}
+
 std::map<std::string, Tally> tallies(std::span<const ResultFile> results,
                                      const KernelStudy& study) {
+  const std::vector<Found> cases = found_cases(results);
+  const Rivals rivals = rivals_of(cases);
   std::map<std::string, Tally> all;
-  for (const Found& found : found_cases(results)) {
+  for (const Found& found : cases) {
     const Rows leading = leaders(found.rows);
     for (const auto& [algorithm, row] : found.by) count(all[algorithm], *row, leading, study);
+    for (const std::string& algorithm : not_measured_at(found, rivals)) {
+      ++all[algorithm].not_measured;
+    }
   }
   return all;
 }
@@ -74,6 +111,8 @@ std::vector<Cell> tally_cells(const std::string& algorithm, const Tally& tally) 
           {tally.competes ? std::to_string(tally.tied) : "–"},
           {std::to_string(tally.refused)},
           {std::to_string(tally.failed), tally.failed > 0 ? Tone::bad : Tone::plain},
+          {tally.competes ? std::to_string(tally.not_measured) : "–",
+           tally.not_measured > 0 ? Tone::caution : Tone::plain},
           {median_text(tally.over_fastest, [](double value) { return significant(value, 3); })},
           {median_text(effective, gigaflops)},
           {most},
@@ -174,20 +213,32 @@ Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
   return table;
 }
 
+/// What qualifies a comparison of `all` cases; empty if nothing does.
+std::string incomplete_text(long long incomplete, long long all) {
+  if (incomplete == 0) return "";
+  return fmt::format(
+      " At {} some algorithms that were measured elsewhere were not, and may be faster.",
+      incomplete == all ? "all of them" : fmt::format("{} of them", incomplete));
+}
+
 }  // namespace
 
 std::string fastest_sentence(std::span<const ResultFile> results) {
   std::map<std::string, long long> wins;
   long long all = 0;
   long long ties = 0;
+  long long incomplete = 0;
   bool with_kept_filters = false;
-  for (const Found& found : found_cases(results)) {
+  const std::vector<Found> cases = found_cases(results);
+  const Rivals rivals = rivals_of(cases);
+  for (const Found& found : cases) {
     const Rows leading = leaders(found.rows);
     if (leading.empty()) {
       with_kept_filters = with_kept_filters || ran_with_kept_filters(found.by);
       continue;
     }
     ++all;
+    incomplete += not_measured_at(found, rivals).empty() ? 0 : 1;
     ++(leading.size() == 1 ? wins[algorithm_of(*leading.front())] : ties);
   }
   std::vector<std::pair<long long, std::string>> ordered;
@@ -201,9 +252,10 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
   }
   if (ties > 0) parts.push_back(fmt::format("a tie at {} (95 % intervals overlap)", ties));
   return fmt::format(
-      "The fastest algorithm of {}: {}.",
+      "The fastest algorithm of {}: {}.{}",
       counted(all, "measured case") + " (layer, pass and batch)",
-      parts.empty() ? none_ran(with_kept_filters) : fmt::format("{}", fmt::join(parts, ", ")));
+      parts.empty() ? none_ran(with_kept_filters) : fmt::format("{}", fmt::join(parts, ", ")),
+      incomplete_text(incomplete, all));
 }
 
 Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study) {
@@ -215,6 +267,7 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
                    {"tied at"},
                    {"not offered at"},
                    {"failed at"},
+                   {"not measured at"},
                    {"time / fastest, median"},
                    {"effective GFLOP/s, median"},
                    {"most"},
@@ -226,7 +279,8 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
   }
   table.notes = {
       "a case is a layer in a pass with a batch under one condition; failed: a wrong answer, or "
-      "interrupted",
+      "interrupted; not measured: nothing was found of it there, though it was measured elsewhere "
+      "under the same condition but for network and batch",
       "fastest: ahead of all others by more than the 95 % intervals; tied: its interval overlaps "
       "that of the fastest, or another's overlaps its own where it is that",
       std::string(speed_note)};

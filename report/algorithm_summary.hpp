@@ -10,11 +10,12 @@
 namespace dlscale::report {
 
 /// At how many layers, passes and batches each algorithm is the fastest, and at how many none is
-/// known to be, since intervals overlap; in a sentence.
+/// known to be, since intervals overlap; and at how many not all algorithms were measured, so that
+/// the fastest is that of some.
 std::string fastest_sentence(std::span<const ResultFile> results);
 
 /// Each algorithm over all measured cases: at how many it ran, was the fastest, tied with it or
-/// was refused, and its speed in the median.
+/// was refused or was not measured though others were, and its speed in the median.
 Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& study);
 
 /// The largest and the typical error of each algorithm against double precision, by pass.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -59,7 +60,11 @@ Cell workspace_cell(const model::Workspace& workspace) {
 
 /// What stands in place of an algorithm, a time, its interval and a workspace.
 std::vector<Cell> cells_of_none(const LayerChoice& choice) {
-  if (choice.candidates.empty()) return {{"no model offers it", Tone::caution}, {}, {}, {}};
+  if (choice.candidates.empty()) {
+    const bool none = choice.untold.empty();
+    return {
+        {none ? "no model offers it" : "nothing like it was measured", Tone::caution}, {}, {}, {}};
+  }
   const Candidate* least = least_of(choice);
   if (least == nullptr) return {{"none is known to fit", Tone::caution}, {}, {}, {}};
   return {{fmt::format("none fits; {} needs least", least->way.algorithm()), Tone::caution},
@@ -91,6 +96,24 @@ std::vector<Cell> cells_of(const LayerChoice& choice) {
   return cells;
 }
 
+/// Which ways were left out for want of measurements, at how many passes of layers.
+void note_untold(Table& table, const std::vector<LayerChoice>& choices) {
+  std::map<std::string, int> passes;
+  for (const LayerChoice& choice : choices) {
+    for (const model::Way& way : choice.untold) ++passes[way.algorithm()];
+  }
+  if (passes.empty()) return;
+  std::vector<std::string> parts;
+  parts.reserve(passes.size());
+  for (const auto& [algorithm, times] : passes) {
+    parts.push_back(fmt::format("{} at {}", algorithm, times));
+  }
+  table.notes.push_back(fmt::format(
+      "left out, as no shape was measured that has a part of what they do there, such as filters "
+      "of 1 x 1 or a stride: {}. Measure this network: dlscale bench conv --algorithms all",
+      fmt::join(parts, ", ")));
+}
+
 Table choices_table(const std::vector<LayerChoice>& choices) {
   Table table;
   table.title = "The fastest algorithm by prediction";
@@ -111,6 +134,7 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
       "the largest share of the tensors' bytes that was measured of the algorithm, which "
       "a shape unlike those may exceed; by the formula, where none was measured: under "
       "a limit such an algorithm counts as one that does not fit"};
+  note_untold(table, choices);
   return table;
 }
 

@@ -146,7 +146,7 @@ void KernelStudy::place_all() {
   placed_.reserve(samples_.size());
   for (const model::KernelSample& sample : samples_) {
     placed_.push_back(model::place(*roofline_, sample));
-    bounds_[key_of(sample.what)] = placed_.back().bound;
+    if (!placed_.back().is_nominal()) bounds_[key_of(sample.what)] = placed_.back().bound;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "report/measured_cases.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,20 @@ Interval interval_of(const Rows& rows, const std::string& algorithm) {
     interval.high = std::max(interval.high, summary.ci95_high);
   }
   return interval;
+}
+
+/// All rows of convolutions for which `holds`.
+template <class Holds>
+Rows convolution_rows(std::span<const ResultFile> results, const Holds& holds) {
+  Rows rows;
+  for (const ResultFile& file : results) {
+    for (const Measurement& each : file.measurements) {
+      const bool convolution =
+          each.benchmark == "conv" && axis_or_empty(each, "kernel").starts_with("convolution ");
+      if (convolution && holds(each)) rows.push_back(&each);
+    }
+  }
+  return rows;
 }
 
 }  // namespace
@@ -109,15 +124,7 @@ Case case_of(const Measurement& measurement) {
 }
 
 Rows algorithm_rows(std::span<const ResultFile> results) {
-  Rows rows;
-  for (const ResultFile& file : results) {
-    for (const Measurement& each : file.measurements) {
-      if (names_algorithm(each) && axis_or_empty(each, "kernel").starts_with("convolution ")) {
-        rows.push_back(&each);
-      }
-    }
-  }
-  return rows;
+  return convolution_rows(results, names_algorithm);
 }
 
 Conditions by_condition(std::span<const ResultFile> results) {
@@ -184,10 +191,15 @@ std::string none_ran(bool with_kept_filters) {
 }
 
 std::vector<Found> found_cases(std::span<const ResultFile> results) {
+  std::map<std::pair<Axes, Case>, Rows> chosen;
+  for (const Measurement* row : convolution_rows(results, std::not_fn(names_algorithm))) {
+    chosen[{condition_of(*row), case_of(*row)}].push_back(row);
+  }
   std::vector<Found> all;
   for (const auto& [condition, cases] : by_condition(results)) {
-    for (const auto& [what, rows] : cases)
-      all.push_back({condition, what, rows, by_algorithm(rows)});
+    for (const auto& [what, rows] : cases) {
+      all.push_back({condition, what, rows, by_algorithm(rows), chosen[{condition, what}]});
+    }
   }
   return all;
 }

@@ -98,7 +98,8 @@ struct Found {
   Axes condition;
   Case what;
   Rows rows;
-  ByAlgorithm by;  ///< by_algorithm(rows)
+  ByAlgorithm by;    ///< by_algorithm(rows)
+  Rows chosen = {};  ///< of the same case, by what the backend chooses, which names no algorithm
   /// "vgg16 conv1_2".
   [[nodiscard]] std::string layer() const { return condition.at("network") + " " + what.layer; }
 };

@@ -58,6 +58,22 @@ Table arithmetic_table(const HierarchicalRoofline& roofline, int threads) {
   return table;
 }
 
+/// "memory" or "arithmetic"; of nominal work `unknown`.
+std::string bound_by(const PlacedKernel& kernel, const char* unknown) {
+  if (kernel.is_nominal()) return unknown;
+  return kernel.bound_by_memory ? "memory" : "arithmetic";
+}
+
+std::string share_text(std::optional<double> share) {
+  return share ? percent(*share) : "–";
+}
+
+/// Of the hierarchical roofline.
+std::optional<double> overlapped_share(const PlacedKernel& kernel) {
+  if (kernel.is_nominal()) return std::nullopt;
+  return kernel.overlapped_bound / kernel.sample->time;
+}
+
 Table kernels_table(const HierarchicalRoofline& roofline, std::span<const PlacedKernel> kernels,
                     std::optional<FlopsPerSecond> peak, int unbounded) {
   Table table;
@@ -75,9 +91,9 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
     cells.insert(cells.end(), {{significant(kernel.intensity.si(), 3)},
                                {giga(kernel.executed)},
                                {giga(kernel.effective)},
-                               {percent(kernel.share())},
-                               {percent(kernel.overlapped_bound / kernel.sample->time)},
-                               {kernel.bound_by_memory ? "memory" : "arithmetic"},
+                               {share_text(kernel.share())},
+                               {share_text(overlapped_share(kernel))},
+                               {bound_by(kernel, "–")},
                                {roofline.levels().at(kernel.source).name}});
     if (peak) cells.push_back({percent(kernel.executed / *peak)});
     table.rows.push_back(std::move(cells));
@@ -89,6 +105,12 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
       "hierarchical roofline, where the slowest level or the arithmetic of all stages bounds",
       "data from: the farthest level whose cache-aware roof is above the executed GFLOP/s; were "
       "all bytes from farther away, it could not be as fast"};
+  if (std::ranges::any_of(kernels, &PlacedKernel::is_nominal)) {
+    table.notes.emplace_back(
+        "– : what the library executes is nominal, as the papers count it stage by stage over the "
+        "whole batch; it does not tell its blocks, which decide what comes from memory, so that "
+        "its least time is not known");
+  }
   if (unbounded > 0) {
     table.notes.push_back(fmt::format(
         "{} left out: with what the step before has just written in the caches (--cache producer), "
@@ -105,6 +127,7 @@ FlopsPerByte effective_intensity(const ConvolutionShape& shape) {
 
 Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> peak) {
   const model::KernelCase& what = kernel.sample->what;
+  const bool nominal = kernel.is_nominal();
   return {{"backend", what.way.backend},
           {"algorithm", lowering::method_name(what.way.method)},
           {"pass", pass_name(what.way.pass)},
@@ -118,11 +141,12 @@ Json kernel_fields(const PlacedKernel& kernel, std::optional<FlopsPerSecond> pea
           {"effective_intensity_flops_per_byte", number(effective_intensity(what.shape).si())},
           {"executed_flops_per_s", number(kernel.executed.si())},
           {"effective_flops_per_s", number(kernel.effective.si())},
-          {"bound_s", number(kernel.bound)},
-          {"share_of_roofline", number(kernel.share())},
-          {"overlapped_bound_s", number(kernel.overlapped_bound)},
+          {"nominal", nominal},
+          {"bound_s", nominal ? Json(nullptr) : number(kernel.bound)},
+          {"share_of_roofline", nominal ? Json(nullptr) : number(*kernel.share())},
+          {"overlapped_bound_s", nominal ? Json(nullptr) : number(kernel.overlapped_bound)},
           {"source_level", kernel.source},
-          {"bound_by", kernel.bound_by_memory ? "memory" : "arithmetic"},
+          {"bound_by", nominal ? Json(nullptr) : Json(bound_by(kernel, ""))},
           {"share_of_data_sheet", peak ? number(kernel.executed / *peak) : Json(nullptr)}};
 }
 
@@ -157,17 +181,32 @@ Table records(std::span<const PlacedKernel> kernels) {
   }
   for (const PlacedKernel& kernel : kernels) {
     std::vector<Cell> cells = kernel_record_cells(kernel.sample->what);
+    const bool nominal = kernel.is_nominal();
     cells.insert(cells.end(), {{exact(kernel.sample->time.si())},
                                {exact(kernel.intensity.si())},
                                {exact(kernel.executed.si())},
                                {exact(kernel.effective.si())},
-                               {exact(kernel.bound.si())},
-                               {exact(kernel.share())},
-                               {exact(kernel.overlapped_bound.si())},
+                               {nominal ? "" : exact(kernel.bound.si())},
+                               {nominal ? "" : exact(*kernel.share())},
+                               {nominal ? "" : exact(kernel.overlapped_bound.si())},
                                {std::to_string(kernel.source)}});
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+std::string lead_of(long long kernels, const std::vector<double>& shares) {
+  if (shares.empty()) {
+    return fmt::format(
+        "Of none of {} it is known how close to the measured roofline it comes: a library does not "
+        "tell in which blocks it works.",
+        counted(kernels, "measured convolution"));
+  }
+  const auto known = static_cast<long long>(shares.size());
+  const long long unknown = kernels - known;
+  return fmt::format("{} reach {} of the measured roofline in the median.{}",
+                     counted(known, "measured convolution"), percent(median(shares)),
+                     unknown > 0 ? fmt::format(" Of {} more it is not known.", unknown) : "");
 }
 
 }  // namespace
@@ -185,13 +224,13 @@ Document placed_document(const HierarchicalRoofline& roofline,
   EXPECT(!kernels.empty());
   std::vector<double> shares;
   shares.reserve(kernels.size());
-  for (const PlacedKernel& kernel : kernels) shares.push_back(kernel.share());
+  for (const PlacedKernel& kernel : kernels) {
+    if (const auto share = kernel.share()) shares.push_back(*share);
+  }
   std::vector<Table> tables = ceiling_tables(roofline, kernels);
   tables.push_back(kernels_table(roofline, kernels, data_sheet_peak, unbounded));
-  return {fmt::format("{} reach {} of the measured roofline in the median.",
-                      counted(static_cast<long long>(kernels.size()), "measured convolution"),
-                      percent(median(shares))),
-          std::move(tables), records(kernels), to_json(roofline, kernels, data_sheet_peak)};
+  return {lead_of(static_cast<long long>(kernels.size()), shares), std::move(tables),
+          records(kernels), to_json(roofline, kernels, data_sheet_peak)};
 }
 
 }  // namespace dlscale::report

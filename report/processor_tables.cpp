@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -70,6 +71,56 @@ Table levels_table(std::span<const ResultFile> results) {
   return table;
 }
 
+/// Bytes of a series of one value; nothing where the row has none.
+std::optional<Bytes> single(const Measurement& row, const std::string& series) {
+  const std::vector<double> all = values(row, series);
+  return all.empty() ? std::nullopt : std::optional(Bytes(all.front()));
+}
+
+Table lines_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "Lines of the caches, by pairs of accesses";
+  table.columns = {{"pages", Align::left}, {"line"}, {"system says"}};
+  for (const Measurement* row : rows_of(results, "latency")) {
+    if (axis_or_empty(*row, "operation") != "line") continue;
+    const auto line = single(*row, "line");
+    const auto told = single(*row, "told_line");
+    const bool differs = !line || (told && *told != *line);
+    table.rows.push_back(
+        {{axis_or_empty(*row, "pages")},
+         {line ? to_text(*line) : "not seen", differs ? Tone::caution : Tone::plain},
+         {told ? to_text(*told) : "–"}});
+  }
+  if (table.rows.empty()) return table;
+  table.notes = {
+      "the distance from which on a second access costs more; – : the system does not say"};
+  return table;
+}
+
+Table reach_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "How much memory is reached before page tables must be read";
+  table.columns = {{"pages", Align::left}, {"level"}, {"reach"}, {"latency ns"}};
+  for (const Measurement* row : rows_of(results, "latency")) {
+    if (axis_or_empty(*row, "operation") != "page_reach") continue;
+    const std::vector<double> reach = values(*row, "level_capacity");
+    const std::vector<double> low = values(*row, "level_capacity_low");
+    const std::vector<double> high = values(*row, "level_capacity_high");
+    const std::vector<double> latency = values(*row, "level_latency");
+    for (std::size_t i = 0; i < reach.size(); ++i) {
+      table.rows.push_back({{axis_or_empty(*row, "pages")},
+                            {std::to_string(i + 1)},
+                            {capacity_text(reach[i], low.at(i), high.at(i))},
+                            {significant(1e9 * latency.at(i), 3)}});
+    }
+    table.notes.push_back(axis_or_empty(*row, "pages") + " pages: " + row->implementation);
+  }
+  if (table.rows.empty()) return table;
+  table.notes.emplace_back(
+      "by one line of each page; latency: of the nearest cache, and what the pages add to it");
+  return table;
+}
+
 Table peaks_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "Arithmetic: multiply-adds in registers";
@@ -93,6 +144,48 @@ Table peaks_table(std::span<const ResultFile> results) {
                           {significant(1e-9 * rate->si(), 4)},
                           {"±" + percent(relative_half_width(main_series(*row)->second.summary))}});
   }
+  return table;
+}
+
+/// What a row of intensities is of, and the bytes of its array.
+std::pair<std::vector<std::string>, double> array_key(const Measurement& measurement) {
+  return {{axis_or_empty(measurement, "dtype"), axis_or_empty(measurement, "isa"),
+           axis_or_empty(measurement, "threads"), axis_or_empty(measurement, "ranks_on_node")},
+          std::stod(axis_or_empty(measurement, "bytes"))};
+}
+
+Table intensities_table(std::span<const ResultFile> results) {
+  std::map<std::pair<std::vector<std::string>, double>, std::map<double, std::vector<double>>>
+      arrays;  // GFLOP/s
+  std::set<double> intensities;
+  for (const Measurement* row : rows_of(results, "peak")) {
+    const auto rate = rates(*row).flops;
+    if (axis_or_empty(*row, "operation") != "intensity" || !rate) continue;
+    const double intensity = std::stod(axis_or_empty(*row, "intensity"));
+    arrays[array_key(*row)][intensity].push_back(1e-9 * rate->si());
+    intensities.insert(intensity);
+  }
+  Table table;
+  table.title = "Arithmetic over arrays in GFLOP/s, by operations for each byte loaded or stored";
+  table.columns = {{"precision", Align::left},
+                   {"instruction set", Align::left},
+                   {"threads"},
+                   {"ranks at once"},
+                   {"array"}};
+  for (const double each : intensities) table.columns.push_back({fmt::format("{}", each)});
+  for (const auto& [key, rates_of_array] : arrays) {
+    std::vector<Cell> cells;
+    for (const std::string& each : key.first) cells.push_back({each});
+    cells.push_back({to_text(Bytes(key.second))});
+    for (const double each : intensities) {
+      const auto found = rates_of_array.find(each);
+      cells.push_back({found == rates_of_array.end() ? "" : significant(median(found->second), 4)});
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  table.notes = {
+      "low intensities tell the bandwidth of what holds the array, high ones arithmetic; the "
+      "ceilings of rooflines are the highest of these and of the other tables"};
   return table;
 }
 
@@ -146,12 +239,15 @@ Table bandwidths_table(std::span<const ResultFile> results) {
 bool is_of_processor(const Measurement& measurement) {
   const std::string operation = axis_or_empty(measurement, "operation");
   if (measurement.benchmark == "memory") return passes_over_arrays(measurement);
-  if (measurement.benchmark == "peak") return operation == "fma";
-  return measurement.benchmark == "latency" && (operation == "levels" || operation == "page_reach");
+  if (measurement.benchmark == "peak") return operation == "fma" || operation == "intensity";
+  return measurement.benchmark == "latency" &&
+         (operation == "levels" || operation == "line" || operation == "page_reach");
 }
 
 std::vector<Table> processor_tables(std::span<const ResultFile> results) {
-  std::vector<Table> tables{levels_table(results), repeated_levels(results), peaks_table(results),
+  std::vector<Table> tables{levels_table(results),    repeated_levels(results),
+                            lines_table(results),     reach_table(results),
+                            peaks_table(results),     intensities_table(results),
                             bandwidths_table(results)};
   std::erase_if(tables, [](const Table& table) { return table.rows.empty(); });
   return tables;

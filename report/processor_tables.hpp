@@ -8,8 +8,9 @@
 namespace dlscale::report {
 
 /// What a processor can do, of results of bench latency, peak and memory: levels of its caches with
-/// their sizes and latencies, and how well these repeat; multiply-adds a second by instruction set
-/// and precision, bandwidth by the size of arrays. Tables without a row are left out.
+/// their sizes and latencies, and how well these repeat; their lines beside what the system says of
+/// them; how far pages reach; multiply-adds a second by instruction set and precision, and
+/// arithmetic by its intensity; bandwidth by the size of arrays. Tables without a row are left out.
 std::vector<Table> processor_tables(std::span<const ResultFile> results);
 
 /// Of levels that were measured more than once how far the runs are from each other, and their

@@ -263,7 +263,9 @@ Table worst_table(const KernelJudgement& judgement) {
                                {fmt::format("{}", fmt::join(judged->prediction.beyond, ", "))}});
     table.rows.push_back(std::move(cells));
   }
-  table.notes = {"beyond: sizes outside of the range fitted, so that the time is extrapolated"};
+  table.notes = {"beyond: sizes outside of the range fitted, so that the time is extrapolated",
+                 "unseen_terms: no shape of the fit has a part of what this one does, so that the "
+                 "time is without it"};
   return table;
 }
 

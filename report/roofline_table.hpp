@@ -32,6 +32,7 @@ struct LayerChoice {
   std::string kernel;
   Pass pass = Pass::forward;
   std::vector<model::Candidate> candidates;
+  std::vector<model::Way> untold = {};  ///< ways of which no model tells the time
 };
 
 /// Where no algorithm fits under the limit though it is known of some what they take: one sentence

@@ -213,6 +213,10 @@ Blocking blocking_of(std::string_view backend) {
   return backend == "cuda" || backend == "cuda_nchw" ? Blocking::device : Blocking::whole;
 }
 
+bool is_nominal(Method method, Blocking blocking) {
+  return blocking == Blocking::whole && method != Method::direct;
+}
+
 std::string refusal(Method method, const ConvolutionShape& shape, Blocking blocking) {
   const bool device = blocking == Blocking::device;
   if (method == Method::direct) return "our own convolutions are none of them direct";

@@ -56,6 +56,12 @@ enum class Blocking {
 /// By the name of a backend: of those that are not ours, as the papers have it.
 Blocking blocking_of(std::string_view backend);
 
+/// Whether its operations and bytes are nominal, as the papers count them: a library does not tell
+/// in which blocks it goes through the stages, which decides what stays in the caches, nor by which
+/// points it transforms. Directly there is one stage, whose bytes are at least those of the
+/// tensors.
+bool is_nominal(Method method, Blocking blocking);
+
 /// By which method something ran, told from Operation::implementation(): of ours, on processors and
 /// GPUs, and of oneDNN's. Nothing for words that are not known, such as a plan of cuDNN.
 std::optional<Method> method_of(std::string_view implementation);

@@ -43,7 +43,7 @@ struct Stage {
   double gathered = 0;  ///< elements that are copied one by one, as they do not lie side by side
 };
 
-/// What an algorithm really does for one pass.
+/// What an algorithm does for one pass: really, or as the papers count it (is_nominal()).
 struct AlgorithmWork {
   std::vector<Stage> stages;
   Bytes workspace;  ///< memory beside the tensors
@@ -99,7 +99,8 @@ TransformFlops our_transform_flops(int m);
 /// Of the kernels on GPUs, m = 2 or 4, where each sum is computed on its own.
 TransformFlops device_transform_flops(int m);
 /// Of Lavin & Gray, arXiv:1509.09308, section 4, as MODEL 4 quotes them: m = 2 or 4. What the paper
-/// does not count (m = 6, gradients) is taken from ours.
+/// does not count (m = 6, gradients) is taken from ours. Nominal for libraries: the points that
+/// they interpolate at decide what theirs cost.
 TransformFlops published_transform_flops(int m);
 
 }  // namespace dlscale::lowering

@@ -20,6 +20,7 @@ struct Im2col {
   double rows;     ///< of the matrix of patches: C / groups · R · S
   double outputs;  ///< K / groups
   double groups;
+  bool ours;
 
   /// Columns of all blocks that `holds` (columns, images) holds for.
   template <class Holds>
@@ -30,10 +31,11 @@ struct Im2col {
     }
     return sum;
   }
-  /// Whose patches are written out: all, unless they are the image.
+  /// Whose patches are written out: all, unless they are the image. Of several images they are so
+  /// one by one, which our blocks gather; libraries multiply them where they lie.
   [[nodiscard]] double written_columns() const {
     const bool pointwise = is_pointwise(shape);
-    return columns([&](std::int64_t images) { return !pointwise || images > 1; });
+    return columns([&](std::int64_t images) { return !pointwise || (ours && images > 1); });
   }
   /// Blocks of several images, whose outputs are copied to or from a matrix.
   [[nodiscard]] double gathered_columns() const {
@@ -136,13 +138,14 @@ Bytes our_workspace(const Im2col& work, int threads) {
 
 AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSetting& setting) {
   const auto groups = static_cast<double>(shape.groups);
+  const bool ours = setting.blocking == Blocking::ours;
   const Im2col work{.shape = shape,
                     .pass = pass,
                     .blocks = count_blocks(shape, setting.blocking),
                     .rows = static_cast<double>(shape.taps()),
                     .outputs = static_cast<double>(shape.outputs) / groups,
-                    .groups = groups};
-  const bool ours = setting.blocking == Blocking::ours;
+                    .groups = groups,
+                    .ours = ours};
   AlgorithmWork result;
   if (work.written_columns() > 0) result.stages.push_back(patch_stage(work));
   if (ours && work.gathered_columns() > 0) {

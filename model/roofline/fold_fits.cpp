@@ -39,10 +39,12 @@ bool are_passes_of_one(const Way& a, const Way& b) {
          a.cache == b.cache;
 }
 
-/// ln (measured / fitted); nothing where the fit says that it takes no time.
+/// ln (measured / fitted); nothing where the fit does not tell all of its time, or says that it
+/// takes none.
 std::optional<double> log_ratio(const KernelSample& sample, const TermFit& fit) {
-  const Seconds fitted = time_of(terms_of(sample.what, fit.near), fit.parameters);
-  if (!(fitted.si() > 0)) return std::nullopt;
+  const KernelTerms terms = terms_of(sample.what, fit.near);
+  const Seconds fitted = time_of(terms, fit.parameters);
+  if (!fit.tells(terms) || !(fitted.si() > 0)) return std::nullopt;
   return std::log(sample.time / fitted);
 }
 

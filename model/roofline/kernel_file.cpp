@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view schema = "dlscale.kernels";
-constexpr int version = 5;
+constexpr int version = 6;
 
 double finite(double value) {
   EXPECT(std::isfinite(value));
@@ -56,8 +56,8 @@ Json to_json(const Correction& correction) {
 Json to_json(const KernelModel& model) {
   Json parameters = Json::object();
   for (std::size_t i = 0; i < term_count; ++i) {
-    const double value = finite(model.parameters.at(i));
-    if (value > 0) parameters[std::string(term_name(static_cast<Term>(i)))] = value;
+    if (!model.seen.test(i)) continue;
+    parameters[std::string(term_name(static_cast<Term>(i)))] = finite(model.parameters.at(i));
   }
   return {{"backend", model.way.backend},
           {"algorithm", lowering::method_name(model.way.method)},
@@ -105,15 +105,16 @@ CaseSizes parse_sizes(const Json& json) {
   return sizes;
 }
 
-Amounts parse_parameters(const Json& json) {
-  Amounts parameters{};
+/// Of all terms that the fit has seen.
+void parse_parameters(const Json& json, KernelModel& model) {
+  model.seen.reset();
   for (const auto& [name, value] : json.items()) {
     std::size_t place = 0;
     while (place < term_count && term_name(static_cast<Term>(place)) != name) ++place;
     if (place == term_count) throw ConfigError(fmt::format("\"{}\" is no parameter", name));
-    parameters.at(place) = number(json, name.c_str(), 0);
+    model.parameters.at(place) = number(json, name.c_str(), 0);
+    model.seen.set(place);
   }
-  return parameters;
 }
 
 Residual parse_residual(const Json& json) {
@@ -158,7 +159,7 @@ KernelModel parse_model(const Json& json) {
   KernelModel model;
   model.way = {json.at("backend"), lowering::parse_method(json.at("algorithm").get<std::string>()),
                parse_pass(json.at("pass")), count(json, "threads"), json.at("cache")};
-  model.parameters = parse_parameters(json.at("parameters"));
+  parse_parameters(json.at("parameters"), model);
   model.near = Bytes(number(json, "near_bytes", 1));
   model.correction = parse_correction(json.at("correction"));
   model.least = parse_sizes(json.at("least"));

@@ -100,6 +100,7 @@ KernelModel make_model(const FittedWay& fitted, const Roofline& naive) {
   model.vector_floats = samples.front()->what.vector_floats;
   model.parameters = fitted.whole.parameters;
   model.near = fitted.whole.near;
+  model.seen = fitted.whole.seen;
   set_ranges(samples, model);
   model.naive = naive;
   model.kernels = static_cast<int>(kernels_of(samples).size());

@@ -21,7 +21,13 @@ CaseSizes sizes_of(const KernelCase& what) {
       largest = products;
     }
   }
-  return {{what.work.flops().si(), what.work.bytes().si(), largest.m, largest.n, largest.k}};
+  return {{what.work.flops().si(), what.work.bytes().si(), largest.m, largest.n, largest.k,
+           static_cast<double>(shape.kernel_h * shape.kernel_w),
+           static_cast<double>(shape.stride)}};
+}
+
+bool KernelModel::tells(const KernelCase& what) const {
+  return (occurring(terms_of(what, near)) & ~seen).none();
 }
 
 KernelPrediction KernelModel::predict(const KernelCase& what) const {
@@ -44,6 +50,7 @@ KernelPrediction KernelModel::predict(const KernelCase& what) const {
     if (size >= least.values.at(i) && size <= greatest.values.at(i)) continue;
     prediction.beyond.emplace_back(CaseSizes::names.at(i));
   }
+  if (!tells(what)) prediction.beyond.emplace_back(unseen_terms);
   return prediction;
 }
 
@@ -53,25 +60,49 @@ const KernelModel* KernelModels::find(const Way& way) const {
   return found == models.end() ? nullptr : &*found;
 }
 
-std::vector<Candidate> choose(const KernelModels& models, const std::string& kernel, int batch,
-                              Pass pass, int threads, const std::string& cache,
-                              std::optional<Bytes> workspace_limit) {
+namespace {
+
+/// Visits the models of ways that offer the convolution under that condition, with the case.
+template <class Visit>
+void for_each_offer(const KernelModels& models, const std::string& kernel, int batch, Pass pass,
+                    int threads, const std::string& cache, const Visit& visit) {
   const auto convolution = parse_convolution_key(kernel, batch);
-  if (!convolution) return {};
-  std::vector<Candidate> all;
+  if (!convolution) return;
   for (const KernelModel& model : models.models) {
     const Way& way = model.way;
     const bool wanted = way.pass == pass && way.threads == threads && way.cache == cache;
     if (!wanted || !refusal(way, convolution->shape).empty()) continue;
-    const KernelCase what = make_case(way, kernel, batch, model.vector_floats);
-    const Workspace workspace = workspace_of(what, model.workspaces);
-    all.push_back({way, model.predict(what), workspace, workspace.within(workspace_limit)});
+    visit(model, make_case(way, kernel, batch, model.vector_floats));
   }
+}
+
+}  // namespace
+
+std::vector<Candidate> choose(const KernelModels& models, const std::string& kernel, int batch,
+                              Pass pass, int threads, const std::string& cache,
+                              std::optional<Bytes> workspace_limit) {
+  std::vector<Candidate> all;
+  const auto add = [&](const KernelModel& model, const KernelCase& what) {
+    if (!model.tells(what)) return;
+    const Workspace workspace = workspace_of(what, model.workspaces);
+    all.push_back({model.way, model.predict(what), workspace, workspace.within(workspace_limit)});
+  };
+  for_each_offer(models, kernel, batch, pass, threads, cache, add);
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
     if (a.fits != b.fits) return a.fits;
     return a.prediction.time.value < b.prediction.time.value;
   });
   return all;
+}
+
+std::vector<Way> untold_ways(const KernelModels& models, const std::string& kernel, int batch,
+                             Pass pass, int threads, const std::string& cache) {
+  std::vector<Way> untold;
+  const auto add = [&](const KernelModel& model, const KernelCase& what) {
+    if (!model.tells(what)) untold.push_back(model.way);
+  };
+  for_each_offer(models, kernel, batch, pass, threads, cache, add);
+  return untold;
 }
 
 }  // namespace dlscale::model

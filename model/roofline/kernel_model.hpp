@@ -13,10 +13,12 @@
 
 namespace dlscale::model {
 
-/// Sizes of a case that say whether a model has seen the like of it: operations, bytes, and m, n, k
-/// of its largest matrix product (direct: K, N P Q, C R S of a group).
+/// Sizes of a case that say whether a model has seen the like of it: operations, bytes, m, n, k of
+/// its largest matrix product (direct: K, N P Q, C R S of a group), the taps R S of a filter, and
+/// the stride.
 struct CaseSizes {
-  static constexpr std::array<std::string_view, 5> names{"flops", "bytes", "m", "n", "k"};
+  static constexpr std::array<std::string_view, 7> names{"flops", "bytes",  "m",     "n",
+                                                         "k",     "filter", "stride"};
   std::array<double, names.size()> values{};
 };
 CaseSizes sizes_of(const KernelCase& what);
@@ -28,6 +30,10 @@ struct StageTime {
   [[nodiscard]] bool memory_bound() const { return memory > compute; }
   [[nodiscard]] Seconds time() const { return memory_bound() ? memory : compute; }
 };
+
+/// Among the sizes that a case is beyond: it has terms of which the fit has seen nothing, so that
+/// its time is without them. KernelModel::tells().
+inline constexpr std::string_view unseen_terms = "unseen_terms";
 
 /// A predicted time.
 struct KernelPrediction {
@@ -54,7 +60,9 @@ struct KernelPrediction {
 struct KernelModel {
   Way way;
   Amounts parameters{};
-  Bytes near;                 ///< see terms_of()
+  Bytes near;  ///< see terms_of()
+  /// Terms that the samples, or those of kin, have: the parameters of others mean nothing.
+  TermSet seen = TermSet().set();
   Correction correction;      ///< without residuals: none
   CaseSizes least, greatest;  ///< of what it was fitted to
   double ratio_low = 1;       ///< measured / predicted of shapes left out of a fit: its 2.5 %
@@ -65,6 +73,9 @@ struct KernelModel {
   int samples = 0;            ///< and times: shapes by batches
   /// Of what was measured; empty where declares_workspace().
   MeasuredWorkspaces workspaces;
+  /// Whether all terms of the case were seen. Of a fit to 3 × 3 filters, 1 × 1 are not, for which
+  /// libraries have other kernels.
+  [[nodiscard]] bool tells(const KernelCase& what) const;
   [[nodiscard]] KernelPrediction predict(const KernelCase& what) const;
 };
 
@@ -85,13 +96,18 @@ struct Candidate {
   bool fits = true;  ///< Workspace::within() the limit
 };
 
-/// All ways the models know for a convolution, those that fit first, the fastest first; empty if
-/// none offers it.
+/// All ways whose models tell the time of a convolution, those that fit first, the fastest first;
+/// empty if there is none.
 std::vector<Candidate> choose(const KernelModels& models, const std::string& kernel, int batch,
                               Pass pass, int threads, const std::string& cache,
                               std::optional<Bytes> workspace_limit = {});
 
-/// JSON {"schema": "dlscale.kernels", "version": 5, …}, SI, unit in the key.
+/// The ways that choose() leaves out though they offer the convolution, since their models have
+/// seen too little to tell its time: KernelModel::tells().
+std::vector<Way> untold_ways(const KernelModels& models, const std::string& kernel, int batch,
+                             Pass pass, int threads, const std::string& cache);
+
+/// JSON {"schema": "dlscale.kernels", "version": 6, …}, SI, unit in the key.
 std::string kernel_models_json(const KernelModels& models);
 /// Throws ConfigError that names `where` and what is wrong there.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);

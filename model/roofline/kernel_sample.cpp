@@ -145,6 +145,10 @@ bool Way::on_device() const {
   return model::on_device(backend);
 }
 
+bool Way::is_nominal() const {
+  return lowering::is_nominal(method, lowering::blocking_of(backend));
+}
+
 std::string refusal(const Way& way, const ConvolutionShape& shape) {
   if (way.method == lowering::Method::direct) return "";
   const lowering::Blocking blocking = lowering::blocking_of(way.backend);

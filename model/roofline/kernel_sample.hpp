@@ -27,6 +27,8 @@ struct Way {
   [[nodiscard]] std::string algorithm() const;
   /// Whether it ran on a GPU, which no ceiling of a processor bounds.
   [[nodiscard]] bool on_device() const;
+  /// Whether its work is nominal: lowering::is_nominal().
+  [[nodiscard]] bool is_nominal() const;
 };
 
 /// Whether that backend computes on a GPU.

@@ -230,6 +230,21 @@ KernelTerms terms_of(const KernelCase& what, Bytes near) {
   return terms;
 }
 
+TermSet occurring(const KernelTerms& terms) {
+  TermSet set;
+  const auto add = [&set](const Amounts& amounts) {
+    for (std::size_t i = 0; i < term_count; ++i) {
+      if (amounts.at(i) > 0) set.set(i);
+    }
+  };
+  add(terms.always);
+  for (const StageTerms& stage : terms.stages) {
+    add(stage.compute);
+    add(stage.memory);
+  }
+  return set;
+}
+
 double dot(const Amounts& a, const Amounts& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }

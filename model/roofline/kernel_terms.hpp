@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,7 @@ inline constexpr std::size_t term_count = 27;
 std::string_view term_name(Term term);
 
 using Amounts = std::array<double, term_count>;
+using TermSet = std::bitset<term_count>;
 
 /// The two sides of a roofline of one stage.
 struct StageTerms {
@@ -61,6 +63,9 @@ struct KernelTerms {
 /// `near`: the size at which half of a working set's bytes count as leaving the near caches; of a
 /// working set W the share W / (W + near) does.
 KernelTerms terms_of(const KernelCase& what, Bytes near);
+
+/// Those of which there is more than nothing.
+TermSet occurring(const KernelTerms& terms);
 
 /// With parameters θ ≥ 0, one a term.
 Seconds time_of(const KernelTerms& terms, const Amounts& parameters);

@@ -26,6 +26,11 @@ bool is_f32(const Measurement& measurement) {
   return has(measurement, "dtype", std::string(dtype_name(DType::f32)));
 }
 
+/// Of bench peak: arithmetic over an array.
+bool is_intensity(const Measurement& measurement) {
+  return has(measurement, "operation", "intensity");
+}
+
 /// Rows with a time of a rank alone with these threads on the processor, and declared work.
 template <class Visit>
 void for_each_row(std::span<const ResultFile> results, std::string_view benchmark, int threads,
@@ -43,12 +48,15 @@ void for_each_row(std::span<const ResultFile> results, std::string_view benchmar
   }
 }
 
-/// The fastest chains of multiply-adds of each instruction set.
-std::map<std::string, FlopsPerSecond> chains(std::span<const ResultFile> results, int threads) {
+/// The fastest arithmetic of each instruction set: chains of multiply-adds in registers, and
+/// arithmetic between the load and the store of every element of an array.
+std::map<std::string, FlopsPerSecond> fastest_arithmetic(std::span<const ResultFile> results,
+                                                         int threads) {
   std::map<std::string, FlopsPerSecond> fastest;
   for_each_row(results, "peak", threads, [&](const Measurement& measurement, Seconds time) {
     const auto isa = measurement.axes.find("isa");
-    const bool counts = has(measurement, "operation", "fma") && is_f32(measurement);
+    const bool counts =
+        (has(measurement, "operation", "fma") || is_intensity(measurement)) && is_f32(measurement);
     if (!counts || isa == measurement.axes.end()) return;
     FlopsPerSecond& rate = fastest[isa->second];
     rate = std::max(rate, measurement.work->flops / time);
@@ -83,6 +91,11 @@ std::vector<MeasuredBandwidth> bandwidths(std::span<const ResultFile> results, i
   for_each_row(results, "memory", threads, [&](const Measurement& measurement, Seconds time) {
     const Bytes bytes = measurement.work->bytes;
     if (const auto pass = pass_of(measurement)) measured.push_back({bytes, bytes / time, *pass});
+  });
+  for_each_row(results, "peak", threads, [&](const Measurement& measurement, Seconds time) {
+    if (!is_intensity(measurement)) return;
+    const Bytes bytes = measurement.work->bytes;  // every element is loaded and stored
+    measured.push_back({0.5 * bytes, bytes / time, "in place"});
   });
   return measured;
 }
@@ -120,7 +133,9 @@ std::optional<Bytes> last_level_cache(std::span<const ResultFile> results) {
 std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
                                           std::span<const KernelSample> samples, int threads) {
   std::vector<ArithmeticCeiling> ceilings;
-  for (const auto& [isa, rate] : chains(results, threads)) ceilings.push_back({isa, rate});
+  for (const auto& [isa, rate] : fastest_arithmetic(results, threads)) {
+    ceilings.push_back({isa, rate});
+  }
   const FlopsPerSecond kernel = fastest_kernel(results, samples, threads);
   if (kernel.si() > 0) ceilings.push_back({"products and convolutions", kernel});
   std::ranges::stable_sort(ceilings, std::greater{}, &ArithmeticCeiling::rate);

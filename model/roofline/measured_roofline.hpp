@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -15,9 +16,12 @@ inline constexpr std::string_view last_level_cache_fact = "last_level_cache";
 /// The ceilings that `threads` threads of a rank alone on the processor reached in f32: the levels
 /// of bench memory (copy, scale, add, triad; memory behind the caches if a file says how large the
 /// last one is, or swept to four times it: levels_of()), and as peak the highest rate of operations
-/// really executed, of bench peak, of bench gemm or of the algorithms among `samples`. Below it
-/// stand the ceilings of bench peak for other instruction sets, and that of the products and
-/// convolutions. Throws ConfigError that says what to measure where one is missing.
+/// executed, of bench peak, of bench gemm or of the algorithms among `samples`. Below it stand the
+/// ceilings of bench peak for other instruction sets, and that of the products and convolutions.
+/// Where bench peak swept intensities, each counts for both, as in the Empirical Roofline Toolkit:
+/// the peak is the highest rate of operations at any intensity, and a level's bandwidth may be that
+/// of passes in place, the highest at each size.   [MODEL 5, ERT]
+/// Throws ConfigError that says what to measure where one is missing.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads);
 
@@ -57,8 +61,15 @@ struct PlacedKernel {
   /// Of the cache-aware roofline: the farthest level whose roof is above `executed`.
   std::size_t source;
   bool bound_by_memory;  ///< more than half of `bound`
-  /// Share of the measured roofline: 1 is on it.
-  [[nodiscard]] double share() const { return bound / sample->time; }
+  /// Whether its work is nominal: the bounds are those of the algorithm stage by stage over the
+  /// whole batch, and what goes through it in smaller blocks may take less.
+  [[nodiscard]] bool is_nominal() const { return sample->what.way.is_nominal(); }
+  /// Share of the measured roofline: 1 is on it. Nothing of nominal work, whose least time is not
+  /// known.
+  [[nodiscard]] std::optional<double> share() const {
+    if (is_nominal()) return std::nullopt;
+    return bound / sample->time;
+  }
 };
 /// `sample` must outlive the result. Requires is_bounded() of its caches.
 PlacedKernel place(const HierarchicalRoofline& roofline, const KernelSample& sample);

@@ -90,6 +90,13 @@ void update(const Timed& timed, Sides sides, Amounts& parameters) {
   for (std::size_t k = 0; k < occurring.size(); ++k) parameters.at(occurring[k]) = fitted[k];
 }
 
+/// TermFit::seen
+TermSet seen(const Timed& timed) {
+  TermSet all;
+  for (const KernelTerms& terms : timed.terms) all |= occurring(terms);
+  return all;
+}
+
 /// TermFit::loss
 double loss(const Timed& timed, const Amounts& parameters) {
   double sum = 0;
@@ -107,12 +114,13 @@ TermFit fit_terms_at(const FitEvidence& evidence, Bytes near) {
   const Timed measured = timed(evidence, near);
   Amounts parameters{};
   update(measured, Sides::both, parameters);
-  TermFit best{parameters, near, loss(measured, parameters)};
+  const TermSet known = seen(measured);
+  TermFit best{parameters, near, known, loss(measured, parameters)};
   for (int turn = 0; turn < turns; ++turn) {
     const Amounts before = parameters;
     update(measured, Sides::greater, parameters);
     const double reached = loss(measured, parameters);
-    if (reached < best.loss) best = {parameters, near, reached};
+    if (reached < best.loss) best = {parameters, near, known, reached};
     if (parameters == before) break;
   }
   return best;

@@ -20,9 +20,15 @@ struct FitEvidence {
 struct TermFit {
   Amounts parameters{};
   Bytes near;
+  /// That the evidence has any of: the parameters of others are 0, which says nothing of them.
+  TermSet seen = {};
   /// Σ min(|ln (predicted / measured)|, 0.5), each by its importance: what a wild sample adds is
   /// bounded.
   double loss = std::numeric_limits<double>::infinity();
+  /// Whether it has seen all terms of which a case has any; else a part of its time is not known.
+  [[nodiscard]] bool tells(const KernelTerms& terms) const {
+    return (occurring(terms) & ~seen).none();
+  }
 };
 
 /// Robust least squares on residuals of about the logarithm of predicted / measured, with

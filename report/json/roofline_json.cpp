@@ -146,10 +146,12 @@ std::string choice_json(const std::string& network, int batch, std::optional<Byt
     Json layer{{"layer", choice.layer},
                {"kernel", choice.kernel},
                {"pass", pass_name(choice.pass)},
-               {"candidates", Json::array()}};
+               {"candidates", Json::array()},
+               {"untold", Json::array()}};
     for (const auto& candidate : choice.candidates) {
       layer["candidates"].push_back(candidate_fields(candidate));
     }
+    for (const model::Way& way : choice.untold) layer["untold"].push_back(way_fields(way));
     json["layers"].push_back(std::move(layer));
   }
   return dump(json);

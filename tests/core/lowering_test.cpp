@@ -294,6 +294,20 @@ TEST(Im2colWork, WritesNoPatchesOfOneByOneFilters) {
   const ConvolutionShape pointwise =
       shape_of("convolution c64 h56 w56 k64 r1 s1 stride1 pad0 groups1", 1);
   EXPECT_EQ(algorithm_work(Method::im2col, pointwise, Pass::forward).stages.size(), 1);
+  // 7 x 7 pixels: our blocks have several images, which are gathered; a library's have not.
+  const ConvolutionShape small =
+      shape_of("convolution c512 h7 w7 k256 r1 s1 stride1 pad0 groups1", 8);
+  for (const Pass pass : passes) {
+    const bool back = pass == Pass::backward_data;
+    const AlgorithmWork library =
+        algorithm_work(Method::im2col, small, pass, {.blocking = Blocking::whole});
+    ASSERT_EQ(library.stages.size(), 1) << pass_name(pass);
+    EXPECT_EQ(library.bytes(), least_bytes(small)) << pass_name(pass);
+    EXPECT_EQ(library.workspace, Bytes()) << pass_name(pass);
+    const AlgorithmWork ours = algorithm_work(Method::im2col, small, pass);
+    EXPECT_EQ(stage(ours, back ? "patches back" : "patches").bytes.si(),
+              4 * (back ? 4.0 : 2.0) * 512 * 49 * 8);
+  }
   const ConvolutionShape padded =
       shape_of("convolution c64 h56 w56 k64 r3 s3 stride1 pad1 groups1", 1);
   const AlgorithmWork work = algorithm_work(Method::im2col, padded, Pass::forward);

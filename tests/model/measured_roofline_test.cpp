@@ -198,6 +198,30 @@ TEST(Traffic, CrossesEveryLevelUpToTheOneThatHoldsIt) {
             (std::vector<Bytes>{Bytes(7e6), Bytes(6e6), Bytes(5e6)}));
 }
 
+/// A pass over an array with so many operations a byte.
+Measurement array_pass(double intensity, double bytes, double bandwidth) {
+  Measurement measurement = chains("avx2", "f32", 1);
+  measurement.axes["operation"] = std::string("intensity");
+  measurement.axes["bytes"] = std::to_string(static_cast<long>(bytes));
+  measurement.series["time"] = make_series("s", {std::vector<double>(5, 2 * bytes / bandwidth)});
+  measurement.work = Work{Flops(intensity * 2 * bytes), Bytes(2 * bytes)};
+  return measurement;
+}
+
+TEST(MeasuredRoofline, TakesBothCeilingsFromSweepsOfIntensity) {
+  auto results = two_levels();
+  results.push_back(
+      synthetic::file("peak.jsonl", {array_pass(0.0625, 1e5, 2e11), array_pass(0.0625, 1e6, 2e11),
+                                     array_pass(64, 1e5, 5e9), array_pass(64, 1e6, 5e9)}));
+  const auto roofline = measured_roofline(results, {}, 1);
+  EXPECT_DOUBLE_EQ(roofline.peak().si(), 64 * 5e9);
+  ASSERT_EQ(roofline.levels().size(), 2);
+  EXPECT_DOUBLE_EQ(roofline.levels().front().bandwidth.si(), 2e11);
+  EXPECT_DOUBLE_EQ(roofline.levels().back().bandwidth.si(), 1e10);
+  for (Measurement& each : results.back().measurements) each.axes["threads"] = std::string("2");
+  EXPECT_DOUBLE_EQ(measured_roofline(results, {}, 1).peak().si(), 1e11);
+}
+
 TEST(MeasuredRoofline, SaysWhatIsMissing) {
   const auto lacks = [](std::vector<ResultFile> files, int threads, const std::string& word) {
     try {
@@ -220,7 +244,7 @@ TEST(PlacedKernel, IsOnTheRoofWhereItTakesTheLeastTime) {
   EXPECT_FALSE(slow.bound_by_memory);
   const KernelSample fast = sample(lowering::Method::direct, slow.bound.si());
   const PlacedKernel best = place(roofline, fast);
-  EXPECT_DOUBLE_EQ(best.share(), 1);
+  EXPECT_DOUBLE_EQ(best.share().value_or(0), 1);
   EXPECT_DOUBLE_EQ(best.executed.si(), 1e11);
 }
 
@@ -259,8 +283,22 @@ TEST(PlacedKernel, TellsExecutedFromEffectiveSpeed) {
   const KernelSample measured = sample(lowering::Method::winograd_f4, 1e-1);
   const PlacedKernel winograd = place(measured_roofline(two_levels(), {}, 1), measured);
   EXPECT_GT(winograd.effective, 2 * winograd.executed);
-  EXPECT_LT(winograd.share(), 1);
-  EXPECT_GT(winograd.share(), 0);
+  EXPECT_LT(winograd.share().value_or(2), 1);
+  EXPECT_GT(winograd.share().value_or(0), 0);
+}
+
+TEST(PlacedKernel, HasNoShareWhereTheBlocksOfALibraryAreUnknown) {
+  const auto roofline = measured_roofline(two_levels(), {}, 1);
+  const auto has_share = [&](const char* backend, lowering::Method method) {
+    const KernelSample measured{
+        make_case({.backend = backend, .method = method}, kernel, 4, 16), Seconds(1e-1), {}};
+    return place(roofline, measured).share().has_value();
+  };
+  EXPECT_TRUE(has_share("onednn", lowering::Method::direct));
+  EXPECT_FALSE(has_share("onednn", lowering::Method::im2col));
+  EXPECT_FALSE(has_share("onednn", lowering::Method::winograd_f4));
+  EXPECT_TRUE(has_share("native", lowering::Method::im2col));
+  EXPECT_TRUE(has_share("native", lowering::Method::winograd_f4));
 }
 
 }  // namespace

@@ -112,6 +112,29 @@ TEST(FourierRatios, LeaveOutWhatNoLayerCanBe) {
   EXPECT_TRUE(fourier_ratios(Results{samples::file("conv", {refused})}).rows.empty());
 }
 
+/// What training runs is measured as "chosen", too, and may be the very same.
+TEST(FourierRatios, PoolWhatWasMeasuredOfOneImplementation) {
+  const std::string large = "convolution c64 h64 w64 k128 r9 s9 stride1 pad0 groups1";
+  const auto of_library = [&](const std::string& algorithm, const std::string& implementation,
+                              double seconds) {
+    Measurement made = at(row("L2", "onednn", algorithm, seconds), large);
+    made.implementation = implementation;
+    return made;
+  };
+  Measurement fft = at(row("L2", "native", "fft", 1.0), large);
+  fft.implementation = "fft of 64 points";
+  const auto table = [&](const Measurement& chosen) {
+    return fourier_ratios(
+        Results{samples::file("conv", {fft, of_library("direct", "jit:a", 2.0),
+                                       of_library("winograd", "jit_wino", 2.5), chosen})});
+  };
+  EXPECT_EQ(cell(table(of_library("chosen", "jit:a", 2.2)), 0, "other / FFT"), "2.10");
+  EXPECT_EQ(cell(table(of_library("chosen", "jit:b", 2.2)), 0, "other / FFT"), "2.00");
+  const Table other = table(of_library("chosen", "jit_wino", 1.0));
+  EXPECT_EQ(cell(other, 0, "fastest other"), "onednn winograd");
+  EXPECT_EQ(cell(other, 0, "other / FFT"), "1.75 (tie)");  // from 1 to 2.5 s, and 1 s
+}
+
 TEST(FourierRatios, TakeThoseOfLibrariesForOthers) {
   const std::string large = "convolution c64 h64 w64 k128 r9 s9 stride1 pad0 groups1";
   const Results results{samples::file("conv", {at(row("L2", "native", "fft", 1.0), large),

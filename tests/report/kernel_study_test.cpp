@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,29 @@ TEST(KernelStudy, GivesNoShareBehindAProducer) {
   file.measurements = {warm};
   const std::vector alone{file, samples::memory()};
   EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "--cache producer"));
+}
+
+TEST(KernelStudy, GivesNoShareOfNominalWork) {
+  ResultFile file = samples::algorithms();
+  const Measurement winograd = samples::algorithm(
+      {.backend = "onednn", .algorithm = "winograd", .implementation = "jit_wino_4x3:avx512_core"});
+  file.measurements.push_back(winograd);
+  const std::vector files{file, samples::memory()};
+  const KernelStudy study(files);
+  EXPECT_FALSE(study.share(winograd).has_value());
+  const Document document = placed_document(*study.roofline(), study.placed(), {}, 0);
+  EXPECT_TRUE(contains(document.lead, "Of 1 more it is not known.")) << document.lead;
+  EXPECT_TRUE(contains(document.tables.back().notes.back(), "nominal"));
+  bool found = false;
+  const auto json = nlohmann::json::parse(document.json);
+  for (const auto& kernel : json.at("kernels")) {
+    const bool nominal = kernel.at("backend") == "onednn" && kernel.at("algorithm") != "direct";
+    found = found || nominal;
+    EXPECT_EQ(kernel.at("nominal"), nominal);
+    EXPECT_EQ(kernel.at("share_of_roofline").is_null(), nominal);
+    EXPECT_EQ(kernel.at("bound_by").is_null(), nominal);
+  }
+  EXPECT_TRUE(found);
 }
 
 TEST(PlacedDocument, SaysHowManyNoCeilingBounds) {

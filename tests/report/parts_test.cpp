@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 #include "report/algorithm_summary.hpp"
 #include "report/algorithm_tables.hpp"
 #include "report/figures.hpp"
@@ -81,6 +82,41 @@ TEST(FastestSentence, CountsWhereAnAlgorithmIsFastest) {
             "The fastest algorithm of 2 measured cases (layer, pass and batch): native winograd_f4 "
             "at 2.");
   EXPECT_TRUE(contains(fastest_sentence({}), "none ran"));
+}
+
+TEST(FastestSentence, SaysWhereNotAllAlgorithmsWereMeasured) {
+  ResultFile file = samples::algorithms();
+  Measurement more = samples::algorithm({.algorithm = "fft_tiled", .implementation = "fft_tiled"});
+  more.axes["layer"] = "L2";
+  file.measurements.push_back(more);
+  std::vector files{file};
+  EXPECT_TRUE(fastest_sentence(files).ends_with(
+      ". At all of them some algorithms that were measured elsewhere were not, and may be faster."))
+      << fastest_sentence(files);
+  const Table table = algorithms_table(files, KernelStudy(files));
+  EXPECT_EQ(cell(table, 0, "algorithm"), "native fft");
+  EXPECT_EQ(cell(table, 0, "not offered at"), "2");
+  EXPECT_EQ(cell(table, 0, "not measured at"), "1");
+  EXPECT_EQ(cell(table, 1, "algorithm"), "native fft_tiled");
+  EXPECT_EQ(cell(table, 1, "ran at"), "1");
+  EXPECT_EQ(cell(table, 1, "not measured at"), "2");
+  // Measured with other caches only, the others are no rivals.
+  files.front().measurements.back().axes["cache"] = "hot";
+  EXPECT_TRUE(fastest_sentence(files).ends_with(" at 2, native fft_tiled at 1."))
+      << fastest_sentence(files);
+  EXPECT_EQ(cell(algorithms_table(files, KernelStudy(files)), 0, "not measured at"), "0");
+}
+
+TEST(AlgorithmsTable, ExpectsNoKeptFiltersEverywhere) {
+  ResultFile file = samples::algorithms();
+  file.measurements.push_back(samples::algorithm({.algorithm = "winograd_f4_kept_filters",
+                                                  .implementation = "kept filters+winograd",
+                                                  .seconds = 1e-4}));
+  const std::vector files{file};
+  EXPECT_TRUE(fastest_sentence(files).ends_with(": native winograd_f4 at 2."));
+  const Table table = algorithms_table(files, KernelStudy(files));
+  EXPECT_EQ(cell(table, 3, "algorithm"), "native winograd_f4_kept_filters");
+  EXPECT_EQ(cell(table, 3, "not measured at"), "–");
 }
 
 /// One row an algorithm, each with five samples from `low` to `high`.
@@ -349,6 +385,54 @@ TEST(ProcessorTables, HaveLevelsArithmeticAndBandwidth) {
   EXPECT_EQ(cell(tables[2], 0, "loop"), "as compiled");
   EXPECT_EQ(cell(tables[2], 0, "32.0 KiB"), "98.30");
   EXPECT_TRUE(processor_tables({}).empty());
+}
+
+TEST(ProcessorTables, HaveLinesAndTheReachOfPages) {
+  const std::vector<ResultFile> files{samples::lines()};
+  const auto tables = processor_tables(files);
+  ASSERT_EQ(tables.size(), 2);
+  EXPECT_EQ(cell(tables[0], 0, "pages"), "small");
+  EXPECT_EQ(cell(tables[0], 0, "line"), to_text(Bytes(64)));
+  EXPECT_EQ(cell(tables[0], 0, "system says"), to_text(Bytes(128)));
+  EXPECT_EQ(tables[0].rows[0][1].tone, Tone::caution);
+  ASSERT_EQ(tables[1].rows.size(), 2);
+  EXPECT_EQ(cell(tables[1], 0, "reach"), "384 KiB (320 KiB – 448 KiB)");
+  EXPECT_EQ(cell(tables[1], 0, "latency ns"), "1.00");
+  EXPECT_EQ(cell(tables[1], 1, "reach"), "beyond 8.00 MiB");
+  EXPECT_TRUE(contains(tables[1].notes.front(), "pages of 4.00 KiB"));
+  for (const Measurement& each : files.front().measurements) EXPECT_TRUE(is_of_processor(each));
+  ResultFile silent = samples::lines();
+  silent.measurements.pop_back();
+  silent.measurements.front().series.erase("line");
+  silent.measurements.front().series.erase("told_line");
+  const auto unseen = processor_tables(std::vector{silent});
+  ASSERT_EQ(unseen.size(), 1);
+  EXPECT_EQ(cell(unseen[0], 0, "line"), "not seen");
+  EXPECT_EQ(cell(unseen[0], 0, "system says"), "–");
+}
+
+TEST(ProcessorTables, HaveArithmeticOverArraysByIntensity) {
+  std::vector<Measurement> rows;
+  for (const double intensity : {0.0625, 64.0}) {
+    for (const char* bytes : {"16384", "1048576"}) {
+      Measurement row = samples::peaks().measurements.front();
+      row.axes["operation"] = std::string("intensity");
+      row.axes["bytes"] = std::string(bytes);
+      row.axes["intensity"] = intensity < 1 ? std::string("0.0625") : std::string("64");
+      row.work = Work{Flops(1e9 * intensity), Bytes(1e9)};
+      rows.push_back(row);
+      EXPECT_TRUE(is_of_processor(row));
+    }
+  }
+  rows.pop_back();
+  const auto tables = processor_tables(std::vector{samples::file("peak", rows)});
+  ASSERT_EQ(tables.size(), 1);
+  ASSERT_EQ(tables[0].rows.size(), 2);
+  EXPECT_EQ(cell(tables[0], 0, "instruction set"), "avx2");
+  EXPECT_EQ(cell(tables[0], 1, "array"), to_text(Bytes(1048576)));
+  EXPECT_EQ(cell(tables[0], 0, "64"), "64.00");
+  EXPECT_EQ(cell(tables[0], 1, "0.0625"), "0.06250");
+  EXPECT_EQ(cell(tables[0], 1, "64"), "");
 }
 
 TEST(ProcessorTables, CompareLevelsThatWereMeasuredTwice) {

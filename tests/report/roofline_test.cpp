@@ -221,6 +221,24 @@ TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {
   EXPECT_EQ(json.at("workspace_limit_bytes"), 2e6);
 }
 
+TEST(ChoiceDocument, NamesTheWaysOfWhichNoModelTells) {
+  const model::Way untold{.backend = "onednn", .method = lowering::Method::direct};
+  const std::vector<LayerChoice> choices{{"conv1",
+                                          kernel,
+                                          Pass::forward,
+                                          {candidate(lowering::Method::im2col, 4e-3, 1e6, true)},
+                                          {untold}},
+                                         {"conv2", kernel, Pass::backward_data, {}, {untold}}};
+  const Document document = choice_document("net", 4, {}, choices);
+  const Table& table = document.tables.front();
+  EXPECT_EQ(table.rows[0][2].text, "native im2col");
+  EXPECT_EQ(table.rows[1][2].text, "nothing like it was measured");
+  EXPECT_NE(table.notes.back().find("onednn direct at 2."), std::string::npos)
+      << table.notes.back();
+  const auto json = nlohmann::json::parse(document.json);
+  EXPECT_EQ(json.at("layers").at(0).at("untold").at(0).at("algorithm"), "direct");
+}
+
 TEST(CeilingTables, SayWhereTheLastLevelMayBeNoMemory) {
   const model::KernelSample sample{case_by(lowering::Method::im2col), Seconds(1), {"net conv1"}};
   const auto says_so = [&](const char* last) {

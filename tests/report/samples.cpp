@@ -244,6 +244,28 @@ ResultFile latency() {
   return file("latency", {row});
 }
 
+ResultFile lines() {
+  const auto row_of = [](const char* operation) {
+    Measurement row;
+    row.benchmark = "latency";
+    row.axes = {
+        {"operation", operation}, {"pages", "small"}, {"ranks", "1"}, {"ranks_on_node", "1"}};
+    return row;
+  };
+  Measurement line = row_of("line");
+  line.series["distance"] = make_series("B", {{8, 16, 32, 64, 128}});
+  line.series["latency"] = make_series("s", {{1e-9, 1e-9, 1e-9, 4e-9, 4e-9}});
+  line.series["line"] = make_series("B", {{64}});
+  line.series["told_line"] = make_series("B", {{128}});
+  Measurement reach = row_of("page_reach");
+  reach.implementation = "pointer chases by pages of 4.00 KiB";
+  reach.series["level_capacity"] = make_series("B", {{393216, 8388608}});
+  reach.series["level_capacity_low"] = make_series("B", {{327680, 8388608}});
+  reach.series["level_capacity_high"] = make_series("B", {{458752, 8388608}});
+  reach.series["level_latency"] = make_series("s", {{1e-9, 3e-9}});
+  return file("latency", {line, reach});
+}
+
 ResultFile peaks() {
   std::vector<Measurement> rows;
   for (const auto& [isa, flops] : {std::pair{"avx2", 9e10}, std::pair{"avx512", 1.8e11}}) {

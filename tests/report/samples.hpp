@@ -70,6 +70,10 @@ ResultFile memory();
 /// A chase that shows two levels.
 ResultFile latency();
 
+/// Lines of 64 B where the system says 128, and two levels of the reach of small pages, of which
+/// the last goes on beyond the sizes.
+ResultFile lines();
+
 /// Multiply-adds of two instruction sets.
 ResultFile peaks();
 
