@@ -22,9 +22,11 @@ Table winograd_ratios(std::span<const ResultFile> results);
 /// tiled, at filters of 5 × 5 and larger.
 Table fourier_ratios(std::span<const ResultFile> results);
 
-/// Speed of our im2col as a share of that of the products it runs, each measured by bench gemm
-/// under the same condition, where m, n and k of the product of all images are 256 or more.
-/// Products that were not measured are told in a note, with the command that measures them.
+/// Speed of our im2col as a share of that of matrix products which bench gemm measured, where m, n
+/// and k of the product of all images are 256 or more. Of three: its own products by the very call
+/// that it makes (backend native, caches hot, as its patches are; on one thread); the same products
+/// by the fastest backend under the condition of the convolution; and the product of all images,
+/// likewise. A dash where one was not measured: notes have the commands that do it.
 Table product_shares(std::span<const ResultFile> results);
 
 }  // namespace dlscale::report

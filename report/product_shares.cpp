@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,8 +45,9 @@ Setting setting_of(const Axes& axes) {
   return setting;
 }
 
-/// Rates of products by setting and key: of repeats the median, of backends the fastest.
-using ProductRates = std::map<std::pair<Setting, std::string>, FlopsPerSecond>;
+/// Rates of products by setting, key and backend: of repeats the median.
+using ProductRates =
+    std::map<std::pair<Setting, std::string>, std::map<std::string, FlopsPerSecond>>;
 
 ProductRates product_rates(std::span<const ResultFile> results) {
   std::map<std::pair<Setting, std::string>, std::map<std::string, std::vector<double>>> all;
@@ -58,20 +60,40 @@ ProductRates product_rates(std::span<const ResultFile> results) {
           .push_back(rate->si());
     }
   }
-  ProductRates fastest;
+  ProductRates found;
   for (const auto& [product, backends] : all) {
     for (const auto& [backend, repeats] : backends) {
-      FlopsPerSecond& best = fastest[product];
-      best = std::max(best, FlopsPerSecond(median(repeats)));
+      found[product].emplace(backend, FlopsPerSecond(median(repeats)));
     }
   }
-  return fastest;
+  return found;
+}
+
+/// Whose speed counts as that of a product.
+enum class Measured {
+  same_call,  ///< that of the call which im2col makes, from hot caches, as it has its patches
+  fastest,    ///< the fastest of all backends, from caches as the convolution has them
+};
+
+std::optional<FlopsPerSecond> speed_of(const GemmShape& product, Setting setting, Measured how,
+                                       const ProductRates& all) {
+  if (how == Measured::same_call) setting["cache"] = "hot";
+  const auto found = all.find({setting, kernel_key(product)});
+  if (found == all.end()) return std::nullopt;
+  if (how == Measured::same_call) {
+    const auto native = found->second.find("native");
+    if (native == found->second.end()) return std::nullopt;
+    return native->second;
+  }
+  return std::ranges::max_element(found->second, {}, [](const auto& each) { return each.second; })
+      ->second;
 }
 
 /// im2col at a layer whose product is large enough.
 struct LoweredCase {
   const Found* found;
   std::vector<LoweredProduct> products;
+  LoweredProduct whole;  ///< of all pixels, a group at a time
   FlopsPerSecond rate;
 };
 
@@ -92,8 +114,12 @@ std::vector<LoweredCase> lowered_cases(const std::vector<Found>& cases) {
     const auto rate = rates(*row).flops;
     if (!keyed || !rate) continue;
     const Pass pass = convolution_passes.at(found.what.pass);
-    if (!is_large(lowering::whole_product(keyed->shape, pass))) continue;
-    large.push_back({&found, lowering::lowered_products(keyed->shape, pass), *rate});
+    const GemmShape whole = lowering::whole_product(keyed->shape, pass);
+    if (!is_large(whole)) continue;
+    large.push_back({&found,
+                     lowering::lowered_products(keyed->shape, pass),
+                     {whole, keyed->shape.groups},
+                     *rate});
   }
   return large;
 }
@@ -102,23 +128,23 @@ Flops flops_of(const LoweredProduct& product) {
   return static_cast<double>(product.count) * work(product.shape, DType::f32).flops;
 }
 
-/// Of all products one after the other, each at the speed it has alone. Nothing if one was not
+/// Of products one after the other, each at the speed it has alone. Nothing if one was not
 /// measured, which is then among `missing`.
-std::optional<FlopsPerSecond> rate_alone(const LoweredCase& each, const ProductRates& speeds,
-                                         std::set<std::string>& missing) {
+std::optional<FlopsPerSecond> rate_of(const std::vector<LoweredProduct>& products,
+                                      const Setting& setting, Measured how,
+                                      const ProductRates& speeds, std::set<std::string>& missing) {
   Flops all;
   Seconds time;
   bool complete = true;
-  const Setting setting = setting_of(each.found->condition);
-  for (const LoweredProduct& product : each.products) {
-    const auto alone = speeds.find({setting, kernel_key(product.shape)});
-    if (alone == speeds.end()) {
+  for (const LoweredProduct& product : products) {
+    const auto alone = speed_of(product.shape, setting, how, speeds);
+    if (!alone) {
       missing.insert(size_word(product.shape));
       complete = false;
       continue;
     }
     all += flops_of(product);
-    time += flops_of(product) / alone->second;
+    time += flops_of(product) / *alone;
   }
   if (!complete) return std::nullopt;
   return all / time;
@@ -130,64 +156,94 @@ std::int64_t count_of(const std::vector<LoweredProduct>& products) {
   return count;
 }
 
-/// A few by their sizes.
-void note_missing(Table& table, const std::set<std::string>& missing) {
+/// What im2col is put beside, and its shares of it by layer.
+struct Comparison {
+  std::string name;
+  std::string what;
+  std::vector<std::pair<double, std::string>> shares = {};
+};
+
+/// A few by their sizes. `options`: how they are to be measured.
+void note_missing(Table& table, std::string_view how, std::string_view options,
+                  const std::set<std::string>& missing) {
   constexpr std::ptrdiff_t few = 12;
   if (missing.empty()) return;
-  const std::string options = std::ssize(missing) > few
-                                  ? "--network NETWORK --batch N"
-                                  : fmt::format("--sizes {}", fmt::join(missing, ","));
-  table.notes.push_back(
-      fmt::format("{} not measured, so that convolutions are left out here; measure with: dlscale "
-                  "bench gemm {}",
-                  counted(std::ssize(missing), "product"), options));
+  const std::string which = std::ssize(missing) > few
+                                ? "--network NETWORK --batch N --cut blocks,whole"
+                                : fmt::format("--sizes {}", fmt::join(missing, ","));
+  table.notes.push_back(fmt::format("{} not measured {}; measure with: dlscale bench gemm {}{}",
+                                    counted(std::ssize(missing), "product"), how, options, which));
 }
 
-void note_lowest(Table& table, std::vector<std::pair<double, std::string>> shares) {
-  if (shares.empty()) return;
+void note_shares(Table& table, const Comparison& comparison) {
+  if (comparison.shares.empty()) return;
   std::vector<double> values;
-  values.reserve(shares.size());
-  for (const auto& [share, layer] : shares) values.push_back(share);
-  const auto& [lowest, layer] = *std::ranges::min_element(shares);
-  table.notes.push_back(
-      fmt::format("median {}, lowest {} at {}", percent(median(values)), percent(lowest), layer));
+  values.reserve(comparison.shares.size());
+  for (const auto& [share, layer] : comparison.shares) values.push_back(share);
+  const auto& [lowest, layer] = *std::ranges::min_element(comparison.shares);
+  table.notes.push_back(fmt::format("of {}: median {}, lowest {} at {}; {}", comparison.name,
+                                    percent(median(values)), percent(lowest), layer,
+                                    comparison.what));
+}
+
+/// The speed, and the share of im2col in it; dashes where it is not known.
+void add_share(const LoweredCase& each, const std::optional<FlopsPerSecond>& other,
+               Comparison& comparison, std::vector<Cell>& cells) {
+  if (!other) {
+    for (int i = 0; i < 2; ++i) cells.push_back({"–"});
+    return;
+  }
+  const double share = each.rate / *other;
+  comparison.shares.emplace_back(share, each.found->layer() + " " + each.found->what.pass_text());
+  cells.push_back({giga(*other)});
+  cells.push_back({percent(share)});
 }
 
 }  // namespace
 
 Table product_shares(std::span<const ResultFile> results) {
   const std::vector<Found> cases = found_cases(results);
-  const ProductRates products = product_rates(results);
+  const ProductRates speeds = product_rates(results);
   Table table;
   table.title = "Our im2col beside its products alone, m, n and k of 256 or more for all images";
-  table.columns = {
-      {"layer", Align::left}, {"batch"},          {"pass", Align::left},      {"products"},
-      {"largest, m × n × k"}, {"im2col GFLOP/s"}, {"products alone GFLOP/s"}, {"share"}};
-  std::set<std::string> missing;
-  std::vector<std::pair<double, std::string>> shares;
+  table.columns = {{"layer", Align::left}, {"batch"},         {"pass", Align::left},
+                   {"im2col GFLOP/s"},     {"products"},      {"largest, m × n × k"},
+                   {"same call GFLOP/s"},  {"of same call"},  {"fastest GFLOP/s"},
+                   {"of fastest"},         {"whole GFLOP/s"}, {"of whole"}};
+  Comparison same{"same call",
+                  "its products, of the pixels of a block each, whose patches take 4 MiB, by the "
+                  "call that it makes, from hot caches"};
+  Comparison fastest{"fastest",
+                     "the same products, each by the fastest backend, from caches as the "
+                     "convolution has them"};
+  Comparison whole{"whole", "one product of all pixels (a group), likewise"};
+  std::set<std::string> missing_hot, missing;
   for (const LoweredCase& each : lowered_cases(cases)) {
-    const auto alone = rate_alone(each, products, missing);
-    if (!alone) continue;
-    const double share = each.rate / *alone;
-    const std::string pass = each.found->what.pass_text();
-    shares.emplace_back(share, each.found->layer() + " " + pass);
+    const Setting setting = setting_of(each.found->condition);
+    // A product of the backend native is one thread's.
+    const bool alone = setting.at("threads") == "1";
+    const auto by_call =
+        alone ? rate_of(each.products, setting, Measured::same_call, speeds, missing_hot)
+              : std::nullopt;
+    const auto by_fastest = rate_of(each.products, setting, Measured::fastest, speeds, missing);
+    const auto of_all = rate_of({each.whole}, setting, Measured::fastest, speeds, missing);
+    if (!by_call && !by_fastest && !of_all) continue;
     const GemmShape& largest = each.products.front().shape;
-    table.rows.push_back({{each.found->layer()},
+    std::vector<Cell> row{{each.found->layer()},
                           {axis_or_empty(each.found->condition, "batch")},
-                          {pass},
-                          {std::to_string(count_of(each.products))},
-                          {fmt::format("{} × {} × {}", largest.m, largest.n, largest.k)},
+                          {each.found->what.pass_text()},
                           {giga(each.rate)},
-                          {giga(*alone)},
-                          {percent(share)}});
+                          {std::to_string(count_of(each.products))},
+                          {fmt::format("{} × {} × {}", largest.m, largest.n, largest.k)}};
+    add_share(each, by_call, same, row);
+    add_share(each, by_fastest, fastest, row);
+    add_share(each, of_all, whole, row);
+    table.rows.push_back(std::move(row));
   }
-  note_lowest(table, std::move(shares));
-  if (!table.rows.empty()) {
-    table.notes.emplace_back(
-        "products as im2col runs them: of the pixels of a block each, whose patches take 4 MiB; "
-        "alone: one after the other at the speed that bench gemm measured of each");
-  }
-  note_missing(table, missing);
+  for (const Comparison* comparison : {&same, &fastest, &whole}) note_shares(table, *comparison);
+  note_missing(table, "by the call of im2col from hot caches", "--backend native --cache hot ",
+               missing_hot);
+  note_missing(table, "from caches as the convolutions have them", "", missing);
   return table;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <string_view>
 
 namespace dlscale::backend {
 
@@ -16,5 +17,8 @@ struct Matrix {
 /// backend/compute/onednn, where the library may be included.
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
               float* c, std::int64_t c_stride, bool add = false);
+
+/// What multiply() calls, in the library's words.
+extern const std::string_view multiply_call;
 
 }  // namespace dlscale::backend

@@ -8,6 +8,7 @@
 #include "backend/compute/check.hpp"
 #include "backend/compute/specification.hpp"
 #include "bench/conv/algorithmic_work.hpp"
+#include "bench/conv/check_memory.hpp"
 #include "bench/conv/operand_sets.hpp"
 #include "bench/timed.hpp"
 #include "core/error.hpp"
@@ -73,13 +74,8 @@ Finding StepBench::find(int ranks_on_node) {
     expect_memory(workbench_->device(), tensors, Bytes(), ranks_on_node);
     const train::ProgramPlan& plan = workbench_->plan(*network_, batch_, dtype_);
     const bool accumulates = kernel_.step.pass == Pass::accumulate;
-    if (accumulates) {
-      static_cast<void>(gradient(plan));  // throws where there is none so
-    } else {                              // its workspace is known once it is created
-      if (variant_.algorithm || variant_.layout) make_own_operation(plan);
-      expect_memory(workbench_->device(), tensors + workspace_of(operation(plan)), Bytes(),
-                    ranks_on_node);
-    }
+    if (!accumulates && (variant_.algorithm || variant_.layout)) make_own_operation(plan);
+    expect_room(plan, tensors, ranks_on_node);
     if (check_ == Check::none) return {};
     if (accumulates) {
       return {.error = accumulate_error(workbench_->device(), gradient(plan), workbench_->values()),
@@ -94,6 +90,21 @@ Finding StepBench::find(int ranks_on_node) {
   } catch (const Unsupported& error) {
     return {.unsupported = error.what()};
   }
+}
+
+/// For `tensors`, for the workspace, which is known once the operation is created, and for the
+/// check. Throws Unsupported.
+void StepBench::expect_room(const train::ProgramPlan& plan, Bytes tensors, int ranks_on_node) {
+  const backend::ComputeDevice& device = workbench_->device();
+  if (kernel_.step.pass == Pass::accumulate) {
+    const Bytes copies = accumulate_copies(gradient(plan));
+    return expect_memory(device, tensors, check_ == Check::none ? Bytes() : copies, ranks_on_node);
+  }
+  const Bytes operands = tensors + workspace_of(operation(plan));
+  if (check_ == Check::none) return expect_memory(device, operands, Bytes(), ranks_on_node);
+  const CheckMemory check = check_memory(spec(plan), operation(plan), kernel_.step.pass);
+  expect_memory(device, operands, check.beside, ranks_on_node);
+  expect_host_memory("the copies that its check compares", check.after, ranks_on_node);
 }
 
 void StepBench::make_own_operation(const train::ProgramPlan& plan) {

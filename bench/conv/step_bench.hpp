@@ -31,6 +31,7 @@ class StepBench {
 
  private:
   Finding find(int ranks_on_node);
+  void expect_room(const train::ProgramPlan& plan, Bytes tensors, int ranks_on_node);
   Finding find_room(const Sampler& sampler, CacheState cache);
   void describe(Measurement& measurement);
   Measurement time(const Sampler& sampler, const Conditions& conditions);

@@ -167,6 +167,10 @@ std::unique_ptr<StepRun> make_rotating_run(std::vector<std::unique_ptr<StepRun>>
   return std::make_unique<RotatingRun>(std::move(runs));
 }
 
+Bytes accumulate_copies(const TensorDesc& gradient) {
+  return Bytes(3 * sizeof(float) * static_cast<double>(gradient.elements()));
+}
+
 double accumulate_error(ComputeDevice& device, const TensorDesc& gradient,
                         const OperandValues& values) {
   const OwnedTensor value = allocate(device, gradient);

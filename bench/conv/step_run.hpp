@@ -9,6 +9,7 @@
 #include "backend/compute/operation_memory.hpp"
 #include "bench/conv/values.hpp"
 #include "core/step.hpp"
+#include "core/units.hpp"
 
 namespace dlscale::bench {
 
@@ -38,6 +39,9 @@ std::unique_ptr<StepRun> make_accumulate_run(backend::ComputeDevice& device,
 
 /// Runs of the same step, on operands of their own, each in turn. At least one.
 std::unique_ptr<StepRun> make_rotating_run(std::vector<std::unique_ptr<StepRun>> runs);
+
+/// What accumulate_error() holds on the host in f32: both gradients, and the sum.
+Bytes accumulate_copies(const backend::TensorDesc& gradient);
 
 /// The largest |a - b| / rms(b) of ComputeDevice::accumulate against a sum in double.
 double accumulate_error(backend::ComputeDevice& device, const backend::TensorDesc& gradient,

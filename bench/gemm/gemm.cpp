@@ -31,7 +31,14 @@ void add(const Shapes& more, Shapes& shapes) {
 /// Nothing if none is named.
 Shapes of_networks(const Context& context) {
   if (!context.value("network").empty()) {
-    return network_products(context.list("network"), context.integers("batch"));
+    std::vector<Cut> cuts;
+    for (const std::string& name : context.list("cut")) cuts.push_back(parse_cut(name));
+    return network_products(context.list("network"), context.integers("batch"), cuts);
+  }
+  if (context.given.contains("cut")) {
+    throw ConfigError(
+        "--cut has no effect without --network: it says which products a network's convolutions "
+        "become. Name a network, or leave --cut out.");
   }
   if (!context.given.contains("batch")) return {};
   throw ConfigError(
@@ -127,8 +134,15 @@ const Benchmark gemm{
               "native turns their convolutions, in all passes",
               ""},
              {"batch", "images that these convolutions are of", "8"},
+             {"cut",
+              "which products of these convolutions: blocks, of the pixels that im2col takes at a "
+              "time; whole, of all pixels",
+              "blocks"},
              {"dtype", "f32, tf32, bf16, f16: as far as the backend has them", "f32"},
-             {"backend", "compute backends", "onednn"},
+             {"backend",
+              "compute backends; native: the call by which our own convolutions multiply, on one "
+              "thread",
+              "onednn"},
              {"threads", "compute threads per rank", "1"},
              {"cache",
               "what the caches hold when a product starts: cold, producer (the left operand), hot; "

@@ -74,6 +74,35 @@ constexpr std::array<std::pair<std::string_view, Method>, 32> beginnings{{
     {"direct", Method::direct},
 }};
 
+/// Floats of the vectors of an instruction set, which Highway calls so (TargetName() in its
+/// hwy/targets.h, here in lower case). Those of AVX3 go by several names that begin so. Sets whose
+/// vectors have no fixed size are not used (winograd_kernels.cpp).
+constexpr std::array<std::pair<std::string_view, int>, 12> sets{{{" avx3", 16},
+                                                                 {" avx2", 8},
+                                                                 {" sse", 4},
+                                                                 {" ssse3", 4},
+                                                                 {" neon", 4},
+                                                                 {" ppc", 4},
+                                                                 {" z14", 4},
+                                                                 {" z15", 4},
+                                                                 {" wasm_emu256", 8},
+                                                                 {" wasm", 4},
+                                                                 {" emu128", 4},
+                                                                 {" scalar", 1}}};
+
+std::optional<int> floats_of_set(std::string_view implementation) {
+  const auto found = std::find_if(sets.begin(), sets.end(), [&](const auto& set) {
+    return implementation.find(set.first) != std::string_view::npos;
+  });
+  if (found == sets.end()) return std::nullopt;
+  return found->second;
+}
+
+/// Whether transforms of our own run, whose words name the set.
+bool names_set(std::string_view beginning) {
+  return beginning.starts_with("winograd ") || beginning == "fft " || beginning == "fft_tiled ";
+}
+
 std::string whole_refusal(const ConvolutionShape& shape) {
   const std::int64_t L = points_for_whole(shape);
   if (L <= max_transform_points) return "";
@@ -184,6 +213,7 @@ std::optional<Method> method_of(std::string_view implementation) {
     return implementation.starts_with(entry.first);
   });
   if (found == beginnings.end()) return std::nullopt;
+  if (names_set(found->first) && !floats_of_set(implementation)) return std::nullopt;
   return found->second;
 }
 
@@ -195,17 +225,7 @@ std::optional<std::string_view> with_kept_filters(std::string_view implementatio
 
 int vector_floats(std::string_view implementation) {
   constexpr int widest = 16;
-  constexpr std::array<std::pair<std::string_view, int>, 7> sets{{{" avx3", widest},
-                                                                  {" avx2", 8},
-                                                                  {" sse", 4},
-                                                                  {" ssse3", 4},
-                                                                  {" neon", 4},
-                                                                  {" emu128", 4},
-                                                                  {" scalar", 1}}};
-  const auto found = std::find_if(sets.begin(), sets.end(), [&](const auto& set) {
-    return implementation.find(set.first) != std::string_view::npos;
-  });
-  return found == sets.end() ? widest : found->second;
+  return floats_of_set(implementation).value_or(widest);
 }
 
 Blocking blocking_of(std::string_view backend) {

@@ -63,7 +63,9 @@ Blocking blocking_of(std::string_view backend);
 bool is_nominal(Method method, Blocking blocking);
 
 /// By which method something ran, told from Operation::implementation(): of ours, on processors and
-/// GPUs, and of oneDNN's. Nothing for words that are not known, such as a plan of cuDNN.
+/// GPUs, and of oneDNN's. Nothing for words that are not known, such as a plan of cuDNN; nor for
+/// transforms of ours on processors by an instruction set that is not, whose operations depend on
+/// the size of its vectors.
 std::optional<Method> method_of(std::string_view implementation);
 
 /// What follows "kept filters+", the words of what computes with filters that an earlier run has
@@ -71,8 +73,9 @@ std::optional<Method> method_of(std::string_view implementation);
 /// no way to train.
 std::optional<std::string_view> with_kept_filters(std::string_view implementation);
 
-/// Floats of the vectors that ran it, by the instruction set that the implementation names; 16
-/// where it names none.
+/// Floats of the vectors that ran it, by the instruction set that the implementation names. Of what
+/// method_of() knows, only our own transforms on processors name one, and depend on it; of all
+/// others 16, which is also what transforms of a library take at once.
 int vector_floats(std::string_view implementation);
 
 /// The most groups of our convolutions on GPUs: each has products of its own, one after the other.

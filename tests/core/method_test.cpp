@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <string>
 #include <utility>
 
 #include "core/convolution_shape.hpp"
@@ -82,8 +83,23 @@ TEST(Method, IsToldFromWhatRan) {
     EXPECT_FALSE(method_of(unknown)) << unknown;
   }
   EXPECT_FALSE(method_of(""));
+}
+
+TEST(Method, IsToldOfTransformsByAnInstructionSetOnlyWhoseVectorsAreKnown) {
   EXPECT_EQ(vector_floats("fft 32x32 avx2+gemm"), 8);
   EXPECT_EQ(vector_floats("fft 32x32 avx3_zen4+gemm"), 16);
+  EXPECT_EQ(vector_floats("winograd F(4x4,3x3) sse4+gemm"), 4);
+  EXPECT_EQ(vector_floats("winograd F(4x4,3x3) ssse3+gemm"), 4);
+  EXPECT_EQ(vector_floats("winograd F(4x4,3x3) neon_without_aes+gemm"), 4);
+  EXPECT_EQ(vector_floats("winograd F(4x4,3x3) ppc9+gemm"), 4);
+  EXPECT_EQ(vector_floats("winograd F(4x4,3x3) wasm_emu256+gemm"), 8);
+  EXPECT_EQ(vector_floats("winograd F(4x4,3x3) scalar+gemm"), 1);
+  for (const char* set : {"avx9", "sve_256", "rvv"}) {
+    for (const char* beginning : {"winograd F(4x4,3x3) ", "relu+winograd F(3x3,2x2) fused ",
+                                  "reorder+fft 32x32 ", "fft_tiled 16x16 "}) {
+      EXPECT_FALSE(method_of(std::string(beginning) + set + "+gemm")) << beginning << set;
+    }
+  }
 }
 
 TEST(Method, IsCalledByItsNameAndNoOther) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -181,10 +182,74 @@ TEST(ProductShares, AreOfTheProductsAsTheyRun) {
                         samples::file("gemm", forward_products())};
   const Table table = product_shares(results);
   ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(table.rows.front().size(), table.columns.size());
   EXPECT_EQ(cell(table, 0, "products"), "16");
   EXPECT_EQ(cell(table, 0, "largest, m × n × k"), "512 × 224 × 4608");
-  EXPECT_EQ(cell(table, 0, "share"), "75.0 %");
-  EXPECT_EQ(table.notes.front(), "median 75.0 %, lowest 75.0 % at vgg16 conv4_2 forward");
+  EXPECT_EQ(cell(table, 0, "of fastest"), "75.0 %");
+  EXPECT_EQ(cell(table, 0, "of same call"), "–") << "these are of another library call";
+  EXPECT_EQ(cell(table, 0, "of whole"), "–");
+  EXPECT_TRUE(table.notes.front().starts_with(
+      "of fastest: median 75.0 %, lowest 75.0 % at vgg16 conv4_2 forward; "))
+      << table.notes.front();
+}
+
+/// As if the backend native had run them, from caches in that state.
+std::vector<Measurement> by_native(std::vector<Measurement> products, const std::string& cache) {
+  for (Measurement& each : products) {
+    each.axes["backend"] = std::string("native");
+    each.axes["cache"] = cache;
+  }
+  return products;
+}
+
+TEST(ProductShares, AreOfTheVeryCallThatIm2colMakesFromHotCaches) {
+  std::vector<Measurement> products = forward_products();  // onednn, cold: 30 s
+  std::vector<Measurement> hot = by_native(
+      {product("m512 n224 k4608 ta0 tb0", 224, 2.5), product("m512 n112 k4608 ta0 tb0", 112, 2.5)},
+      "hot");
+  products.insert(products.end(), hot.begin(), hot.end());
+  products.push_back(product("m512 n3136 k4608 ta0 tb0", 3136, 25.0));  // of all pixels
+  const Results results{samples::file("conv", {lowered(50.0, "forward")}),
+                        samples::file("gemm", products)};
+  const Table table = product_shares(results);
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "of same call"), "80.0 %");  // 16 of 2.5 s
+  EXPECT_EQ(cell(table, 0, "of fastest"), "60.0 %");
+  EXPECT_EQ(cell(table, 0, "of whole"), "50.0 %");
+  ASSERT_EQ(table.notes.size(), 3) << "nothing is missing";
+  EXPECT_TRUE(table.notes[0].starts_with("of same call: median 80.0 %")) << table.notes[0];
+  EXPECT_TRUE(table.notes[2].starts_with("of whole: median 50.0 %")) << table.notes[2];
+}
+
+TEST(ProductShares, OfTheSameCallNeedItsBackendAndHotCaches) {
+  std::vector<Measurement> other = forward_products();
+  for (Measurement& each : other) each.axes["cache"] = std::string("hot");
+  for (const std::vector<Measurement>& products :
+       {other, by_native(forward_products(), "cold"), by_native(forward_products(), "rotating")}) {
+    const Table table = product_shares(Results{samples::file("conv", {lowered(40.0, "forward")}),
+                                               samples::file("gemm", products)});
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      EXPECT_EQ(cell(table, i, "of same call"), "–");
+    }
+    EXPECT_TRUE(std::ranges::any_of(table.notes, [](const std::string& note) {
+      return note.ends_with("--backend native --cache hot --sizes 512x112x4608,512x224x4608");
+    }));
+  }
+}
+
+TEST(ProductShares, OfSeveralThreadsAskForNoCallThatHasOne) {
+  const auto with_threads = [](std::vector<Measurement> rows) {
+    for (Measurement& each : rows) each.axes["threads"] = std::string("2");
+    return rows;
+  };
+  const Results results{samples::file("conv", with_threads({lowered(40.0, "forward")})),
+                        samples::file("gemm", with_threads(forward_products()))};
+  const Table table = product_shares(results);
+  ASSERT_EQ(table.rows.size(), 1);
+  EXPECT_EQ(cell(table, 0, "of fastest"), "75.0 %");
+  for (const std::string& note : table.notes) {
+    EXPECT_EQ(note.find("--backend native"), std::string::npos) << note;
+  }
 }
 
 TEST(ProductShares, AreOfLayersThatAreLargeWithAllTheirImages) {
@@ -197,8 +262,11 @@ TEST(ProductShares, AreOfLayersThatAreLargeWithAllTheirImages) {
   };
   EXPECT_TRUE(product_shares(results("4")).notes.empty());
   const Table table = product_shares(results("16"));
-  ASSERT_EQ(table.notes.size(), 1);
-  EXPECT_TRUE(table.notes.back().ends_with("dlscale bench gemm --sizes 512x196x4608"))
+  ASSERT_EQ(table.notes.size(), 2);
+  EXPECT_TRUE(table.notes.front().ends_with(
+      "dlscale bench gemm --backend native --cache hot --sizes 512x196x4608"))
+      << table.notes.front();
+  EXPECT_TRUE(table.notes.back().ends_with("dlscale bench gemm --sizes 512x196x4608,512x784x4608"))
       << table.notes.back();
 }
 
@@ -210,9 +278,13 @@ TEST(ProductShares, NameTheProductsThatAreMissingAsTheOptionTakesThem) {
   const Table table = product_shares(results);
   EXPECT_EQ(table.rows.size(), 1);
   ASSERT_EQ(table.notes.size(), 3);
+  EXPECT_TRUE(table.notes[1].ends_with(
+      "dlscale bench gemm --backend native --cache hot --sizes 4608x112x512:tn,4608x224x512:tn,"
+      "512x112x4608,512x224x4608,512x4608x112:nt,512x4608x224:nt"))
+      << table.notes[1];
   EXPECT_TRUE(table.notes.back().ends_with(
-      "dlscale bench gemm --sizes "
-      "4608x112x512:tn,4608x224x512:tn,512x4608x112:nt,512x4608x224:nt"))
+      "dlscale bench gemm --sizes 4608x112x512:tn,4608x224x512:tn,4608x3136x512:tn,512x3136x4608,"
+      "512x4608x112:nt,512x4608x224:nt,512x4608x3136:nt"))
       << table.notes.back();
 }
 
@@ -221,8 +293,9 @@ TEST(ProductShares, NeedAllProductsThatALayerRuns) {
                         samples::file("gemm", {forward_products().front()})};
   const Table table = product_shares(results);
   EXPECT_TRUE(table.rows.empty());
-  ASSERT_EQ(table.notes.size(), 1);
-  EXPECT_TRUE(table.notes.back().ends_with("--sizes 512x112x4608")) << table.notes.back();
+  ASSERT_EQ(table.notes.size(), 2);
+  EXPECT_TRUE(table.notes.back().ends_with("--sizes 512x112x4608,512x3136x4608"))
+      << table.notes.back();
 }
 
 TEST(ProductShares, AreOfProductsUnderTheSameConditionAndLargeOnes) {

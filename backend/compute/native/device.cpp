@@ -6,6 +6,7 @@
 
 #include "backend/compute/host_device.hpp"
 #include "backend/compute/native/algorithms.hpp"
+#include "backend/compute/native/host_product.hpp"
 #include "backend/compute/native/operation.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/error.hpp"
@@ -65,6 +66,12 @@ class NativeDevice final : public HostDevice {
       if (keeps) add(name + "_kept_filters", algorithm, Filters::kept);
     }
     return all;
+  }
+
+  [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,
+                                                              DType dtype) override {
+    refuse_low(dtype);
+    return make_host_product(shape, threads_);
   }
 
   void copy(const Tensor& from, const Tensor& to) override { others_->copy(from, to); }

@@ -29,7 +29,7 @@ class Im2colPass : public ConvolutionPass {
   ~Im2colPass() override = default;
 
   [[nodiscard]] std::string implementation() const override {
-    return pointwise() ? "gemm" : "im2col+gemm";
+    return lies_in_image(blocks_.front()) ? "gemm" : "im2col+gemm";
   }
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return static_cast<std::size_t>(threads_ * per_thread()) * sizeof(float);
@@ -59,8 +59,6 @@ class Im2colPass : public ConvolutionPass {
   /// K / groups.
   [[nodiscard]] std::int64_t outputs() const { return shape_.outputs / shape_.groups; }
   [[nodiscard]] std::int64_t pixels() const { return shape_.out_height * shape_.out_width; }
-  /// The patches of an image are the image.
-  [[nodiscard]] bool pointwise() const { return lowering::is_pointwise(shape_); }
   [[nodiscard]] std::int64_t input_at(std::int64_t image, std::int64_t group) const {
     const std::int64_t channels = shape_.channels / shape_.groups;
     return (image * shape_.channels + group * channels) * shape_.height * shape_.width;
@@ -74,9 +72,10 @@ class Im2colPass : public ConvolutionPass {
     return group * outputs() * patches_.rows();
   }
 
-  /// Whether a block's patches are written out nowhere.
+  /// Whether a block's patches are written out nowhere. The first block, which is the largest, has
+  /// several images if any has.
   [[nodiscard]] bool lies_in_image(const PixelBlock& block) const {
-    return pointwise() && block.images() == 1;
+    return lowering::is_pointwise(shape_) && block.images() == 1;
   }
 
   /// The patches of a block: written to `memory`, or where they lie in x.

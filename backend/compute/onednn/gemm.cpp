@@ -24,6 +24,8 @@ class OneThread {
 
 }  // namespace
 
+const std::string_view multiply_call = "dnnl_sgemm";
+
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const Matrix& a, const Matrix& b,
               float* c, std::int64_t c_stride, bool add) {
   const OneThread scope;

@@ -1,13 +1,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "backend/compute/compute.hpp"
+#include "backend/compute/host_device.hpp"
 #include "backend/compute/precision.hpp"
 #include "core/error.hpp"
 #include "tests/backend/compute/devices.hpp"
@@ -113,15 +117,47 @@ TEST(ReferenceProduct, IsRefusedInOtherPrecisions) {
   }
 }
 
+/// With nothing but what every device has.
+class BareDevice final : public HostDevice {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "bare"; }
+  [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
+  [[nodiscard]] TensorDesc plain(std::array<std::int64_t, 4> dims, DType dtype) const override {
+    return open_reference()->plain(dims, dtype);
+  }
+  [[nodiscard]] std::unique_ptr<Operation> create(const OperationSpec& /*spec*/) override {
+    return nullptr;
+  }
+  void copy(const Tensor& /*from*/, const Tensor& /*to*/) override {}
+  void accumulate(const Tensor& /*value*/, const Tensor& /*into*/) override {}
+  void update(const SgdStep& /*step*/, std::size_t /*n*/, float* /*weights*/,
+              const float* /*gradients*/, float* /*momentum*/, std::uint16_t* /*low*/) override {}
+};
+
+/// The words with which a device refuses a product of one element; empty where it has it.
+std::string refusal_of(ComputeDevice& device, DType dtype) {
+  try {
+    (void)device.matrix_product({1, 1, 1}, dtype);
+    return "";
+  } catch (const Unsupported& refusal) {
+    return refusal.what();
+  }
+}
+
 TEST(MatrixProducts, AreRefusedByNameWhereADeviceHasNone) {
+  BareDevice bare;
+  EXPECT_NE(refusal_of(bare, DType::f32).find("bare"), std::string::npos)
+      << refusal_of(bare, DType::f32);
+}
+
+TEST(NativeProduct, IsThatOfOurConvolutionsOnOneThreadInF32) {
   const ComputeBackend* native = family<ComputeBackend>().find("native");
   if (native == nullptr) GTEST_SKIP() << "this build has no such backend";
-  try {
-    (void)native->open({})->matrix_product({1, 1, 1}, DType::f32);
-    FAIL() << "native has a matrix product";
-  } catch (const Unsupported& refusal) {
-    EXPECT_NE(std::string(refusal.what()).find("native"), std::string::npos) << refusal.what();
-  }
+  const auto device = native->open({});
+  EXPECT_EQ(device->matrix_product({1, 1, 1}, DType::f32)->implementation(), "dnnl_sgemm");
+  EXPECT_NE(refusal_of(*device, DType::bf16).find("bf16"), std::string::npos);
+  const std::string why = refusal_of(*native->open({.threads = 2}), DType::f32);
+  EXPECT_NE(why.find("one thread, not on 2"), std::string::npos) << why;
 }
 
 using Parameters = std::tuple<const ComputeBackend*, DType, std::string>;
@@ -170,7 +206,7 @@ TEST_P(MatrixProductTest, GivesTheAnswersOfReferenceForAllTransposes) {
 }
 
 std::vector<DType> dtypes_of(const ComputeBackend& backend) {
-  if (backend.name == "reference") return {DType::f32};
+  if (backend.name == "reference" || backend.name == "native") return {DType::f32};
   if (backend.name == "onednn") return {DType::f32, DType::bf16};
   return {all_dtypes.begin(), all_dtypes.end()};
 }
@@ -178,7 +214,6 @@ std::vector<DType> dtypes_of(const ComputeBackend& backend) {
 std::vector<Parameters> parameters() {
   std::vector<Parameters> all;
   for (const ComputeBackend* backend : family<ComputeBackend>().members) {
-    if (backend->name == "native") continue;  // refuses, see above
     for (const DType dtype : dtypes_of(*backend)) {
       for (const char* sizes : {"1x1x1", "1x7x13", "7x1x13", "7x13x1", "2x3x5", "16x16x16",
                                 "31x37x41", "64x48x128", "127x129x67", "5x300x11", "300x5x11"}) {

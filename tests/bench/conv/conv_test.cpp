@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "bench/benchmark.hpp"
@@ -9,6 +10,7 @@
 #include "core/fuse.hpp"
 #include "tests/bench/conv/fake_device.hpp"
 #include "tests/bench/engine/quick.hpp"
+#include "train/free_memory.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -117,6 +119,22 @@ TEST(BenchConv, CountsTheWorkspaceAmongWhatTheMemoryMustHold) {
     EXPECT_NE(measurement.reason.find("of the host's memory are free"), std::string::npos)
         << measurement.reason;
   }
+}
+
+TEST(BenchConv, CountsWhatTheCheckHoldsAmongWhatTheMemoryMustHold) {
+  const std::optional<Bytes> free = train::free_memory();
+  if (!free) GTEST_SKIP() << "the system does not say how much memory is free";
+  // Tensors and their gradients take three quarters of it, copies of them as much again.
+  const auto network = tiny();
+  const Step step{network->layers()[1].id, Pass::forward};
+  const double image = 2 * work(*network, step, 1000, DType::f32).bytes.si() / 1000;
+  LayerSelection selection = everything();
+  selection.layers = {network->layers()[1].name};
+  selection.passes = {Pass::forward};
+  selection.batches = {static_cast<int>(0.75 * free->si() / image)};
+  const auto results = measure(Fault::none, selection);
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(results.begin()->second.status, Status::unsupported);
 }
 
 TEST(BenchConv, ComparesTheAlgorithmsOfConvolutionsFirst) {

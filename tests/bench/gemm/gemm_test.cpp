@@ -250,6 +250,37 @@ TEST(BenchGemm, MeasuresTheProductsOfConvolutionsOnceAsIm2colRunsThem) {
   EXPECT_THROW((void)cells({{"network", "all,vgg16"}}), ConfigError);
 }
 
+TEST(BenchGemm, MeasuresTheProductsOfAllPixelsOfConvolutionsWhereAskedTo) {
+  const auto kernels = [](const std::string& cut) {
+    std::set<std::string> found;
+    for (const Cell& cell : cells({{"network", "vgg16"}, {"batch", "4"}, {"cut", cut}})) {
+      found.insert(cell.axes.at("kernel"));
+    }
+    return found;
+  };
+  const auto whole = kernels("whole");
+  EXPECT_TRUE(whole.contains("gemm m512 n3136 k4608 ta0 tb0")) << "conv4_2: 4 images of 28 x 28";
+  EXPECT_TRUE(whole.contains("gemm m4608 n3136 k512 ta1 tb0"));
+  EXPECT_TRUE(whole.contains("gemm m512 n4608 k3136 ta0 tb1"));
+  EXPECT_FALSE(whole.contains("gemm m512 n224 k4608 ta0 tb0")) << "a block of it";
+  EXPECT_EQ(whole.size(), 27U) << "9 shapes in 3 passes";
+  std::set<std::string> both = kernels("blocks");
+  both.insert(whole.begin(), whole.end());
+  EXPECT_EQ(kernels("blocks,whole"), both);
+  EXPECT_THROW((void)cells({{"cut", "whole"}}), ConfigError) << "of no network";
+  EXPECT_THROW((void)cells({{"network", "vgg16"}, {"cut", "half"}}), ConfigError);
+}
+
+TEST(BenchGemm, TimesTheCallByWhichOurConvolutionsMultiply) {
+  if (family<backend::ComputeBackend>().find("native") == nullptr) {
+    GTEST_SKIP() << "this build has no such backend";
+  }
+  const Measurement result = measure(open_device("native", 1), shape);
+  EXPECT_EQ(result.status, Status::ok) << result.reason;
+  EXPECT_EQ(result.implementation, "dnnl_sgemm");
+  EXPECT_LE(*result.max_relative_error, 1e-5);
+}
+
 TEST(BenchGemm, RefusesWhatItCannotRead) {
   for (const auto& [name, value] :
        std::vector<std::pair<std::string, std::string>>{{"sizes", "64x64"},

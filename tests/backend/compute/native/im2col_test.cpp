@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "core/lowering/pixel_blocks.hpp"
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "core/lowering/pixel_blocks.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
@@ -42,6 +46,17 @@ TEST(Im2col, WritesNoPatchesWhereTheImageIsTheMatrix) {
   };
   EXPECT_EQ(named(shape_of(1, 8, 16, 16, 4, 1, 1, 1, 0)), "gemm");
   EXPECT_EQ(named(shape_of(1, 8, 16, 16, 4, 1, 1, 2, 0)), "im2col+gemm");
+}
+
+TEST(Im2col, SaysThatItWritesPatchesOfSeveralImagesWhereEachIsItsMatrix) {
+  for (const Pass pass : passes) {
+    const auto named = [pass](std::int64_t images) {
+      const auto made = im2col.make(shape_of(images, 2048, 7, 7, 512, 1, 1, 1, 0), pass, 1);
+      return std::pair(made->implementation(), made->scratch_bytes() > 0);
+    };
+    EXPECT_EQ(named(1).first, "gemm");
+    EXPECT_EQ(named(8), std::pair(std::string("im2col+gemm"), true)) << pass_name(pass);
+  }
 }
 
 TEST(Im2col, BoundsItsMemory) {
