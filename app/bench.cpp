@@ -352,6 +352,12 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->add_option("--cores-per-rank", options->session.cores_per_rank,
                    "Bind each rank to this many cores (default: an even share)")
       ->check(positive());
+  command
+      ->add_option("--patience", options->session.patience_s,
+                   "Seconds without a sign of life after which a rank on another node counts as "
+                   "dead")
+      ->check(positive())
+      ->capture_default_str();
   if (benchmark.stopping == bench::Benchmark::Stopping::criterion) {
     declare_criterion(*command, *options);
     declare_resume(*command, *options);

@@ -62,6 +62,14 @@ bool bound_by_launcher(backend::Communicator& communicator, const std::vector<in
   return false;
 }
 
+/// Several signs of life are due before a rank counts as dead.
+backend::WatchdogOptions watching(const SessionOptions& options) {
+  backend::WatchdogOptions watching;
+  watching.patience = Seconds(options.patience_s);
+  watching.heartbeat = std::min(watching.heartbeat, watching.patience / 5);
+  return watching;
+}
+
 }  // namespace
 
 Session::Session(const SessionOptions& options) : connection_(connect(options)) {
@@ -74,7 +82,7 @@ Session::Session(const SessionOptions& options) : connection_(connect(options)) 
   cores_per_rank_ = options.cores_per_rank > 0 ? options.cores_per_rank : even_share;
   backend::bind_to_cores(bound ? 0 : ranks.node_rank(), cores_per_rank_);
   if (ranks.size() > 1) {
-    watchdog_ = std::make_unique<backend::Watchdog>(ranks, options.results);
+    watchdog_ = std::make_unique<backend::Watchdog>(ranks, options.results, watching(options));
   }
 }
 

@@ -15,6 +15,7 @@ struct SessionOptions {
   int ranks = 0;           ///< how many the user expects; 0 = as launched
   int cores_per_rank = 0;  ///< 0 = an even share of the node
   std::string results;     ///< named if a rank dies
+  double patience_s = backend::WatchdogOptions{}.patience.si();  ///< see WatchdogOptions
 };
 
 /// The ranks this process runs with: connected, counted, bound to their cores and watched. They

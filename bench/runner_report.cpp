@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/comm/stragglers.hpp"
 #include "core/bandwidths.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -259,7 +260,8 @@ void fill(benchmark::State& state, const Measurement& measurement) {
     state.SetIterationTime(summary.median);
   }
   set_counters(state, measurement, summary);
-  state.SetLabel(measurement.implementation + remark(measurement));
+  state.SetLabel(measurement.implementation + remark(measurement) +
+                 slow_rank_remark(measurement.warnings));
 }
 
 void leave_out(benchmark::State& state) {

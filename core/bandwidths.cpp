@@ -19,8 +19,8 @@ std::optional<double> positive_axis(const Measurement& measurement, const std::s
 }
 
 constexpr std::array<std::string_view, 3> of_blocks{"all_gather", "reduce_scatter", "all_to_all"};
-constexpr std::array<std::string_view, 5> of_one_flow{"broadcast", "reduce", "sendrecv",
-                                                      "bandwidth", "bidirectional"};
+constexpr std::array<std::string_view, 6> of_one_flow{"broadcast", "reduce",        "sendrecv",
+                                                      "bandwidth", "bidirectional", "pairs"};
 
 template <class Names>
 bool holds(const Names& names, std::string_view name) {

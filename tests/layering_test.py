@@ -24,7 +24,7 @@ MAY_INCLUDE = {
 
 # Headers of libraries that tie code to hardware or to a launcher, and the only folders that may see them.
 VENDOR_HEADERS = [
-    (re.compile(r"mpi\.h$|mpi-ext\.h$"), ["backend/comm/mpi/"]),
+    (re.compile(r"mpi\.h$|mpi-ext\.h$"), ["backend/comm/mpi/", "tests/scripts/faults/"]),
     (re.compile(r"nccl.*\.h$"), ["backend/comm/nccl/"]),
     (re.compile(r"(cuda|cudnn|cublas|cufft|curand|nvml|nvToolsExt)\w*\.h"), ["backend/compute/cuda/", "backend/comm/nccl/"]),
     (re.compile(r"(oneapi/)?dnnl\S*\.hp*$"), ["backend/compute/onednn/"]),

@@ -115,6 +115,18 @@ std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, Bes
   return rejected_row(finding, verdict);
 }
 
+/// What is wrong with messages by themselves, in words.
+std::string check_messages(Communicator& ranks, Traffic& traffic, BesideRounds& rounds) {
+  std::vector<std::byte> memory;
+  together(ranks, [&] {
+    memory.resize(traffic.memory());
+    traffic.write_numbers(memory);
+  });
+  traffic.use(memory);
+  static_cast<void>(rounds.send());
+  return shared_verdict(ranks, traffic.compare(memory));
+}
+
 /// Of the messages and of a run of the work, the longest of the ranks.
 struct Alone {
   Seconds messages;
@@ -162,6 +174,8 @@ class BesideCell {
     if (row.status != Status::interrupted) {  // which ends what ranks do together
       const Finding after = find_on_all(ranks, [&] { return work->check(); });
       if (auto wrong = rejected(after, computed_in)) return *std::move(wrong);
+      const std::string verdict = check_messages(ranks, traffic, rounds);
+      if (!verdict.empty()) return wrong_row("after the samples " + verdict);
     }
     describe(traffic, *work, rounds, finding, row);
     return row;

@@ -210,7 +210,9 @@ extern const Benchmark comm{
             {"collectives",
              "all_reduce, reduce, broadcast, all_gather, reduce_scatter, all_to_all, barrier; "
              "between rank 0 and the last rank: sendrecv (half a ping-pong), bandwidth (many "
-             "messages at once), bidirectional (the same both ways)",
+             "messages at once), bidirectional (the same both ways); between every two: pairs "
+             "(half a "
+             "ping-pong, of each rank the mean over all others: who has a slow link is last)",
              "all_reduce"},
             {"sizes",
              "powers (4 B to 64 MiB), neighbours (of those, one element more or less), large (128 "

@@ -1,7 +1,10 @@
 #include "bench/comm/measure.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "bench/comm/start_skew.hpp"
 #include "bench/comm/stragglers.hpp"
@@ -33,10 +36,61 @@ std::vector<std::byte> one(backend::ElementType type) {
   return bytes;
 }
 
+/// What has become wrong while samples were taken, in words.
+std::string verdict_after(Traffic& traffic, Communicator& ranks, const Measurement& measurement) {
+  if (measurement.status == Status::interrupted) return {};  // it ends what ranks do together
+  try {
+    return shared_verdict(ranks, check(traffic, ranks));
+  } catch (const Interrupted&) {
+    return {};  // on all ranks: what was measured is kept
+  }
+}
+
+bool involves_all(const Traffic& traffic, const Communicator& ranks) {
+  for (Rank rank = 0; rank < ranks.size(); ++rank) {
+    if (!traffic.involves(rank)) return false;
+  }
+  return true;
+}
+
+Doing doing_of(const Message& message) {
+  const auto collective = collective_named(message.collective);
+  const bool same = collective && *collective != backend::Collective::reduce &&
+                    *collective != backend::Collective::broadcast;
+  return same ? Doing::the_same : Doing::their_part;
+}
+
+/// Who has ranks on its own node has nearer ones, which is no fault of the others.
+bool nodes_are_alike(Communicator& ranks) {
+  const int mine = ranks.node_size();
+  std::vector<int> all(static_cast<std::size_t>(ranks.size()));
+  ranks.all_gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)));
+  return std::ranges::all_of(all, [&](int other) { return other == mine; });
+}
+
+/// Of two ranks both have the same link between them.
+bool tells_links_apart(const Message& message, Communicator& ranks) {
+  return message.collective == "pairs" && ranks.size() > 2 && nodes_are_alike(ranks);
+}
+
+/// Collective, after starts.report().
+void name_slow_ranks(const StartWatch& starts, const Message& message, Communicator& ranks,
+                     Measurement& measurement) {
+  if (starts.reported().empty()) return;  // interrupted in the warm-up
+  const bool by_link = tells_links_apart(message, ranks);
+  const Seconds unsure(measurement.at("clock_uncertainty").summary.median);
+  auto warnings = slow_rank_warnings(starts.reported(), doing_of(message), unsure);
+  if (warnings.empty() && by_link) {
+    warnings = straggler_warnings(measurement.at("time").samples);
+  }
+  measurement.warnings.insert(measurement.warnings.end(), warnings.begin(), warnings.end());
+}
+
 Measurement take_samples(Traffic& traffic, const Message& message,
                          const MessageConditions& conditions, const Sampler& sampler) {
-  const auto buffers = make_buffers(sampler.communicator(), traffic, message, conditions);
-  StartWatch starts(sampler.communicator());
+  Communicator& ranks = sampler.communicator();
+  const auto buffers = make_buffers(ranks, traffic, message, conditions);
+  StartWatch starts(ranks);
   // Ranks that sleep meet as in training, where who wakes late keeps the others waiting.
   const bool lines_up = traffic.lines_up() && conditions.waiting == backend::Waiting::spin;
   std::optional<backend::Waiting> meeting = conditions.waiting;
@@ -52,22 +106,8 @@ Measurement take_samples(Traffic& traffic, const Message& message,
                                                   return time;
                                                 }});
   starts.report(traffic, measurement);
+  if (involves_all(traffic, ranks)) name_slow_ranks(starts, message, ranks, measurement);
   return measurement;
-}
-
-/// Whether all ranks do the same, so that one that is always last is slow itself.
-bool is_symmetric(const Message& message) {
-  const auto collective = collective_named(message.collective);
-  return collective && *collective != backend::Collective::reduce &&
-         *collective != backend::Collective::broadcast;
-}
-
-void add_stragglers(Measurement& measurement, const Message& message) {
-  const auto time = measurement.series.find("time");
-  if (time == measurement.series.end() || !is_symmetric(message)) return;
-  for (std::string& warning : straggler_warnings(time->second.samples)) {
-    measurement.warnings.push_back(std::move(warning));
-  }
 }
 
 Measurement check_and_sample(Traffic& traffic, const Message& message,
@@ -79,12 +119,13 @@ Measurement check_and_sample(Traffic& traffic, const Message& message,
   const std::string verdict = shared_verdict(ranks, check(traffic, ranks));
   if (!verdict.empty()) return wrong_row(verdict);
   Measurement measurement = take_samples(traffic, message, conditions, sampler);
+  const std::string after = verdict_after(traffic, ranks, measurement);
+  if (!after.empty()) return wrong_row("after the samples " + after);
   if (const auto bytes = traffic.bytes_moved()) {
     measurement.max_relative_error = 0.0;
     measurement.work = {Flops(0), *bytes};
   }
   measurement.algorithmic_work = traffic.algorithmic_work();
-  add_stragglers(measurement, message);
   return measurement;
 }
 

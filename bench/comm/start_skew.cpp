@@ -67,7 +67,7 @@ std::vector<CommonStay> StartWatch::common_stays(const RankClock& mine, std::siz
   return common;
 }
 
-void StartWatch::report(const Traffic& traffic, Measurement& measurement) const {
+void StartWatch::report(const Traffic& traffic, Measurement& measurement) {
   const auto time = measurement.series.find("time");
   if (time == measurement.series.end()) return;  // as on all ranks
   const std::vector<ClockOffset> after = clock_.look();
@@ -81,13 +81,13 @@ void StartWatch::report(const Traffic& traffic, Measurement& measurement) const 
   }
   const auto mine = static_cast<std::size_t>(ranks_->rank());
   const std::size_t count = time->second.samples.front().size();
-  const auto all = all_gather(*ranks_, common_stays(RankClock(before_[mine], after[mine]), count));
+  reported_ = all_gather(*ranks_, common_stays(RankClock(before_[mine], after[mine]), count));
   std::vector<double> skews;
   std::vector<double> joint_times;
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<CommonStay> call;
-    for (std::size_t rank = 0; rank < all.size(); ++rank) {
-      if (traffic.involves(static_cast<Rank>(rank))) call.push_back(all[rank][i]);
+    for (std::size_t rank = 0; rank < reported_.size(); ++rank) {
+      if (traffic.involves(static_cast<Rank>(rank))) call.push_back(reported_[rank][i]);
     }
     skews.push_back(start_skew(call).si());
     joint_times.push_back(last_entry_to_last_exit(call).si() / traffic.parts());

@@ -40,7 +40,9 @@ class StartWatch {
   ///   clock_uncertainty        what entries of two ranks may be apart without being told, alone
   ///   clock_offset             of each rank: before the first sample, and after the last
   /// all in seconds. The first four have one list, as they are of all ranks together.
-  void report(const Traffic& traffic, Measurement& measurement) const;
+  void report(const Traffic& traffic, Measurement& measurement);
+  /// Of every rank in the samples that were reported, [rank][i]; none if there were none.
+  [[nodiscard]] const std::vector<std::vector<CommonStay>>& reported() const { return reported_; }
 
  private:
   [[nodiscard]] std::vector<CommonStay> common_stays(const RankClock& mine,
@@ -50,6 +52,7 @@ class StartWatch {
   JobClock clock_;
   std::vector<ClockOffset> before_;
   std::vector<Stay> stays_;
+  std::vector<std::vector<CommonStay>> reported_;
 };
 
 }  // namespace dlscale::bench

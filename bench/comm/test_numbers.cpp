@@ -62,9 +62,10 @@ std::string shared_verdict(backend::Communicator& ranks, const Mismatch& mine) {
   const auto wrong = [](const Mismatch& found) { return found.wrong > 0; };
   const auto first = std::find_if(all.begin(), all.end(), wrong);
   if (first == all.end()) return {};
-  return fmt::format("wrong on {} of {} ranks; rank {}: {} elements, the first is [{}], {} for {}",
+  return fmt::format("wrong on {} of {} ranks; rank {}: {}, the first is [{}], {} instead of {}",
                      std::count_if(all.begin(), all.end(), wrong), all.size(), first - all.begin(),
-                     first->wrong, first->index, first->value, first->expected);
+                     first->wrong == 1 ? "1 element" : fmt::format("{} elements", first->wrong),
+                     first->index, first->value, first->expected);
 }
 
 TestNumbers::TestNumbers(backend::ElementType type, Reduction op, int ranks)

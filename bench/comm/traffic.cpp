@@ -8,6 +8,7 @@ Seconds Traffic::once() {
   stay_.entry = std::chrono::steady_clock::now();
   carry_out();
   stay_.exit = std::chrono::steady_clock::now();
+  if (const std::optional<Seconds> own = own_time()) return *own;
   return Seconds(std::chrono::duration<double>(stay_.exit - stay_.entry).count()) / parts();
 }
 
@@ -23,7 +24,7 @@ std::vector<std::string> traffic_names() {
   std::vector<std::string> names;
   for (const backend::Collective each : backend::all_collectives)
     names.emplace_back(to_string(each));
-  for (const char* name : {"sendrecv", "bandwidth", "bidirectional", "barrier"}) {
+  for (const char* name : {"sendrecv", "bandwidth", "bidirectional", "pairs", "barrier"}) {
     names.emplace_back(name);
   }
   return names;
@@ -44,6 +45,7 @@ std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Messag
   if (const auto collective = collective_named(message.collective)) {
     return make_collective_traffic(ranks, *collective, message);
   }
+  if (message.collective == "pairs") return make_all_pairs_traffic(ranks, message);
   return make_pair_traffic(ranks, message);
 }
 

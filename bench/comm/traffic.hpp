@@ -51,7 +51,8 @@ class Traffic {
   /// Before once(): the memory to work on from now on. Throws Unsupported, on all ranks alike, for
   /// what the communicator does not offer.
   virtual void use(std::span<std::byte> memory) = 0;
-  /// Does it. Returns the time on this rank for what bytes_moved() counts.
+  /// Does it. Returns the time on this rank for what bytes_moved() counts: own_time(), or how long
+  /// it took divided by parts().
   Seconds once();
   /// Whether line_up() brings the ranks that it involves together, more closely than a barrier
   /// does.
@@ -81,11 +82,15 @@ class Traffic {
 
  private:
   virtual void carry_out() = 0;
+  /// Of the last carry_out(), where this rank is to be timed alone and not with those it waited
+  /// for.
+  [[nodiscard]] virtual std::optional<Seconds> own_time() const { return std::nullopt; }
 
   Stay stay_;
 };
 
-/// The names of all collectives, and "sendrecv", "bandwidth", "bidirectional", "barrier".
+/// The names of all collectives, and "sendrecv", "bandwidth", "bidirectional", "pairs",
+/// "barrier".
 std::vector<std::string> traffic_names();
 
 /// The collective of that name, if it is one.
@@ -107,5 +112,12 @@ std::unique_ptr<Traffic> make_collective_traffic(backend::Communicator& ranks,
                                                  backend::Collective collective,
                                                  const Message& message);
 std::unique_ptr<Traffic> make_pair_traffic(backend::Communicator& ranks, const Message& message);
+std::unique_ptr<Traffic> make_all_pairs_traffic(backend::Communicator& ranks,
+                                                const Message& message);
+
+/// Of "pairs": whom a rank meets in each round, nobody where that is the rank itself. Every two
+/// ranks meet in one round, and in a round no rank meets two. Round-robin tournament by the circle
+/// method.
+std::vector<Rank> partners(Rank rank, int ranks);
 
 }  // namespace dlscale::bench

@@ -11,6 +11,8 @@
 
 #include "bench/conv/workbench.hpp"
 #include "bench/e2e/jointly.hpp"
+#include "bench/e2e/replicas.hpp"
+#include "bench/e2e/slow_rank.hpp"
 #include "bench/e2e/training_watch.hpp"
 #include "bench/host_doubts.hpp"
 #include "bench/sampler_warnings.hpp"
@@ -168,6 +170,17 @@ std::size_t unmeasured(const TrainingSettings& settings) {
   return static_cast<std::size_t>(settings.warmup) + static_cast<std::size_t>(settling);
 }
 
+/// Makes the answer a wrong one if the ranks have drifted apart.
+void compare_parameters(Communicator& communicator, Worker& worker, Outcome& outcome) {
+  const std::string astray = parameter_difference(communicator, worker.program);
+  if (astray.empty()) return;
+  outcome.ending.answer = JointEnd::Answer::wrong;
+  outcome.ending.reason = fmt::format(
+      "after {} iterations {}, though all began with the same and added the same gradients: what "
+      "ranks send each other arrives wrong. See what dlscale bench comm says of them",
+      outcome.records.size(), astray);
+}
+
 Outcome train_together(Communicator& communicator, const TrainingSettings& settings, Worker& worker,
                        TrainingWatch& watch, JointEnd ending) {
   train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
@@ -186,7 +199,10 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
   }
   watch.stop();
   outcome.spans = trainer.take_spans();
-  if (settings.profile && outcome.ending.answer == JointEnd::Answer::right) trainer.settle();
+  if (outcome.ending.answer == JointEnd::Answer::right && communicator.size() > 1) {
+    trainer.settle();
+    compare_parameters(communicator, worker, outcome);
+  }
   // What is still there of a run that ended within the warm-up, or of an iteration that failed, was
   // not measured.
   outcome.messages = trainer.take_messages();
@@ -270,6 +286,9 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
   }
   if (!outcome.records.empty()) {
     measurement.warnings = loss_warnings(gather(communicator, columns.back(), outcome.records));
+  }
+  for (std::string& warning : longest_rank_warnings(measurement.series)) {
+    measurement.warnings.push_back(std::move(warning));
   }
   if (outcome.ending.signal != 0) {
     measurement.status = Status::interrupted;

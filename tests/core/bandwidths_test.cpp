@@ -22,7 +22,8 @@ TEST(BusFactor, IsThatOfNcclTests) {
   for (const char* name : {"all_gather", "reduce_scatter", "all_to_all"}) {
     EXPECT_DOUBLE_EQ(bus_factor(name, 4).value(), 0.75) << name;
   }
-  for (const char* name : {"broadcast", "reduce", "sendrecv", "bandwidth", "bidirectional"}) {
+  for (const char* name :
+       {"broadcast", "reduce", "sendrecv", "bandwidth", "bidirectional", "pairs"}) {
     EXPECT_DOUBLE_EQ(bus_factor(name, 4).value(), 1) << name;
   }
   EXPECT_FALSE(bus_factor("barrier", 4).has_value());

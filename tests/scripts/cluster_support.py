@@ -72,3 +72,11 @@ def own_network():
         )
     ]
     return [*shown, pathlib.Path("/proc/self/mounts").read_text()]
+
+
+def cannot():
+    """Why there can be no cluster here, if so."""
+    if not sys.platform.startswith("linux"):
+        return "namespaces are of Linux"
+    tried = cluster("--hosts", "1", "--bandwidth", "1Gb/s", command=["true"])
+    return tried.stderr.strip() if tried.returncode == 6 else None

@@ -21,6 +21,7 @@ sys.path.append(str(ROOT / "tests" / "app"))
 
 from cluster_support import (  # noqa: E402 (tiny.py is found through the path above)
     arguments,
+    cannot,
     cluster,
     links_of_processes,
     own_network,
@@ -423,14 +424,6 @@ class TearDown(ClusterTest):
         *namespaces, name = result.stdout.split()
         self.assertEqual(name, "host2")
         self.assert_gone(set(namespaces))
-
-
-def cannot():
-    """Why there can be no cluster here, if so."""
-    if not sys.platform.startswith("linux"):
-        return "namespaces are of Linux"
-    tried = cluster("--hosts", "1", "--bandwidth", "1Gb/s", command=["true"])
-    return tried.stderr.strip() if tried.returncode == 6 else None
 
 
 if __name__ == "__main__":

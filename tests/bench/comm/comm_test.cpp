@@ -69,7 +69,7 @@ TEST(BenchComm, MeasuresEveryCellOnEveryRank) {
 const Values everything = {
     {"collectives",
      "all_reduce,reduce,broadcast,all_gather,reduce_scatter,all_to_all,sendrecv,bandwidth,"
-     "bidirectional,barrier"},
+     "bidirectional,pairs,barrier"},
     {"sizes", "24B,4KiB"},
     {"dtype", "f32,f64,bf16,f16,i32,i64,u8"},
     {"op", "sum,max,min"},
@@ -108,6 +108,7 @@ TEST(BenchComm, MeasuresEveryCollectiveTypeOperatorAndMode) {
                                               {"sendrecv", each},
                                               {"bandwidth", each},
                                               {"bidirectional", each},
+                                              {"pairs", each},
                                               {"barrier", 1}};
     EXPECT_EQ(cells, expected);
   });
@@ -337,7 +338,7 @@ TEST(BenchComm, PrintsNoTimeForAWrongResult) {
     Values wrongly = everything;
     wrongly["collectives"] =
         "all_reduce,reduce,broadcast,all_gather,reduce_scatter,all_to_all,sendrecv,bandwidth,"
-        "bidirectional";
+        "bidirectional,pairs";
     for_each_measurement(wrong, wrongly, [](const Cell&, const Measurement& measurement) {
       EXPECT_EQ(measurement.status, Status::wrong);
       EXPECT_TRUE(measurement.series.empty());

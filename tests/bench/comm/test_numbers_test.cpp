@@ -99,7 +99,7 @@ TEST(SharedVerdict, NamesTheFirstWrongRankOnAllOfThem) {
     EXPECT_EQ(shared_verdict(ranks, {}), "");
     const Mismatch mine = ranks.rank() == 0 ? Mismatch{} : Mismatch{4, ranks.rank(), 1.5, 2.5};
     EXPECT_EQ(shared_verdict(ranks, mine),
-              "wrong on 2 of 3 ranks; rank 1: 4 elements, the first is [1], 1.5 for 2.5");
+              "wrong on 2 of 3 ranks; rank 1: 4 elements, the first is [1], 1.5 instead of 2.5");
   });
 }
 
