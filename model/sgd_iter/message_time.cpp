@@ -79,11 +79,8 @@ Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
   const auto erased =
       std::erase_if(fits, [](const CollectiveFit* fit) { return is_across_nodes(*fit); });
   if (erased > 0) {
-    const LinkSpec& link = machine.cluster.inter_node;
-    notes.add(fmt::format(
-        "all-reduces measured across nodes were left out, for the link between nodes is another "
-        "by what was stated: {:.4g} GB/s, {:.4g} us",
-        link.bandwidth.si() * 1e-9, link.latency.si() * 1e6));
+    notes.add(fmt::format("all-reduces measured across nodes were left out, {}",
+                          stated_link_text(machine)));
   }
   return fits;
 }
@@ -113,13 +110,24 @@ Link link_of(const Algorithm& algorithm, int ranks, Seconds a, SecondsPerByte b)
 
 }  // namespace
 
+bool crosses_stated_link(const Machine& machine, const Placement& placement) {
+  return machine.inter_node_stated && placement.nodes() > 1;
+}
+
+std::string stated_link_text(const Machine& machine) {
+  const LinkSpec& link = machine.cluster.inter_node;
+  return fmt::format(
+      "for the link between nodes is another by what was stated: {:.4g} GB/s, {:.4g} us",
+      link.bandwidth.si() * 1e-9, link.latency.si() * 1e6);
+}
+
 MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule,
                            Notes& notes)
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1) return;
   if (machine.fitted) {
     Fits fits = suitable(machine, schedule, notes);
-    const bool by_other_link = machine.inter_node_stated && placement.nodes() > 1;
+    const bool by_other_link = crosses_stated_link(machine, placement);
     find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
     if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
   }
