@@ -15,7 +15,8 @@ namespace dlscale::model {
 /// with i for links within a node and e for those between nodes, whose β_e is that of a node alone
 /// on its link: where several ranks of it send at once (Outflow), B_e has them. A closed form of
 /// one level has all its messages on the slowest link they cross: within a node if there is one
-/// node.
+/// node. Of an algorithm whose closed form is but a bound (Algorithm::inexact) the multiples are
+/// those of its simulated schedule.
 struct LinkTerms {
   double alpha_intra = 0;  ///< A_i
   double beta_intra = 0;   ///< B_i
