@@ -11,93 +11,10 @@
 #include "core/error.hpp"
 #include "core/json_problem.hpp"
 #include "model/machine.hpp"
+#include "model/machine_value.hpp"
 
 namespace dlscale::model {
 namespace {
-
-using Json = nlohmann::json;
-
-/// A value with its place, "machine.json: /cluster/nodes", for errors.
-class Value {
- public:
-  Value(const Json& json, std::string place) : json_(&json), place_(std::move(place)) {}
-
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw ConfigError(
-        fmt::format("{} {}. Write the machine again with dlscale calibrate.", place_, problem));
-  }
-  [[nodiscard]] std::string text() const {
-    if (!json_->is_string()) fail("is no text");
-    return json_->get<std::string>();
-  }
-  [[nodiscard]] bool boolean() const {
-    if (!json_->is_boolean()) fail("is neither true nor false");
-    return json_->get<bool>();
-  }
-  [[nodiscard]] int integer(int least) const {
-    if (!json_->is_number_integer()) fail("is no integer");
-    const double value = json_->get<double>();  // of any integer, however large
-    if (value < least || value > 1e9) fail(fmt::format("is {}, out of [{}, 1e9]", value, least));
-    return static_cast<int>(value);
-  }
-  /// Finite and ≥ 0: no quantity of a machine is negative.
-  [[nodiscard]] double number() const {
-    if (!json_->is_number()) fail("is no number");
-    const double value = json_->get<double>();
-    if (!std::isfinite(value) || value < 0) fail(fmt::format("is {}, out of range", value));
-    return value;
-  }
-  [[nodiscard]] std::vector<Value> elements() const {
-    if (!json_->is_array()) fail("is no list");
-    std::vector<Value> result;
-    for (std::size_t i = 0; i < json_->size(); ++i) {
-      result.emplace_back((*json_)[i], below(std::to_string(i)));
-    }
-    return result;
-  }
-  [[nodiscard]] std::vector<std::pair<std::string, Value>> members() const {
-    if (!json_->is_object()) fail("is no object");
-    std::vector<std::pair<std::string, Value>> result;
-    for (const auto& [key, value] : json_->items()) {
-      result.emplace_back(key, Value(value, below(key)));
-    }
-    return result;
-  }
-
- private:
-  [[nodiscard]] std::string below(std::string_view key) const {
-    return fmt::format("{}{}/{}", place_, place_.back() == ':' ? " " : "", key);
-  }
-
-  const Json* json_;
-  std::string place_;
-};
-
-/// The members of an object, each to be asked for once; done() refuses what nobody asked for.
-class Object {
- public:
-  explicit Object(const Value& value) : value_(value) {
-    for (auto& [key, member] : value.members()) members_.emplace(key, member);
-  }
-  Value take(const std::string& key) {
-    const auto found = members_.find(key);
-    if (found == members_.end()) value_.fail(fmt::format("has no \"{}\"", key));
-    Value result = found->second;
-    members_.erase(found);
-    return result;
-  }
-  [[nodiscard]] bool has(const std::string& key) const { return members_.contains(key); }
-  void done() const {
-    if (!members_.empty()) {
-      value_.fail(fmt::format("has \"{}\", which is unknown", members_.begin()->first));
-    }
-  }
-  [[noreturn]] void fail(const std::string& problem) const { value_.fail(problem); }
-
- private:
-  Value value_;
-  std::map<std::string, Value> members_;
-};
 
 template <class Q>
 Estimate<Q> read_estimate(const Value& value) {
@@ -256,6 +173,16 @@ KernelTime read_kernel(const Value& value) {
   return kernel;
 }
 
+LineSpread read_line_spread(const Value& value) {
+  Object object(value);
+  LineSpread spread;
+  spread.mean = Bytes(object.take("mean_bytes").number());
+  spread.at_mean = Seconds(object.take("at_mean_s").number());
+  spread.slope = SecondsPerByte(object.take("slope_s_per_byte").number());
+  object.done();
+  return spread;
+}
+
 Segment read_segment(const Value& value) {
   Object object(value);
   Segment segment;
@@ -265,6 +192,7 @@ Segment read_segment(const Value& value) {
   segment.beta = read_estimate<SecondsPerByte>(object.take("beta_s_per_byte"));
   segment.median_residual = object.take("median_residual").number();
   segment.points = object.take("points").integer(0);
+  if (object.has("spread")) segment.spread = read_line_spread(object.take("spread"));
   object.done();
   return segment;
 }
@@ -306,6 +234,18 @@ LinkFit read_link_fit(const Value& value) {
   return link;
 }
 
+LinkSpread read_link_spread(const Value& value) {
+  LinkSpread spread{};
+  const std::vector<Value> rows = value.elements();
+  if (rows.size() != spread.size()) value.fail("has not 4 rows");
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const std::vector<Value> row = rows[i].elements();
+    if (row.size() != spread[i].size()) rows[i].fail("has not 4 numbers");
+    for (std::size_t j = 0; j < row.size(); ++j) spread[i][j] = row[j].signed_number();
+  }
+  return spread;
+}
+
 LinkRange read_range(const Value& value) {
   Object object(value);
   LinkRange range;
@@ -316,6 +256,7 @@ LinkRange read_range(const Value& value) {
   if (object.has("inter_node")) range.inter = read_link_fit(object.take("inter_node"));
   range.median_residual = object.take("median_residual").number();
   range.points = object.take("points").integer(1);
+  if (object.has("spread_si")) range.spread = read_link_spread(object.take("spread_si"));
   object.done();
   return range;
 }
@@ -328,6 +269,17 @@ LayoutFit read_layout(const Value& value) {
   fit.line = read_cost(object.take("straight_line")).segments().front();
   object.done();
   return fit;
+}
+
+Foresight read_foresight(const Value& value) {
+  Object object(value);
+  Foresight foresight;
+  foresight.ranks = object.take("ranks").integer(2);
+  foresight.from = object.take("from_ranks").integer(2);
+  foresight.median = object.take("median_abs").number();
+  foresight.deviation = object.take("deviation").number();
+  object.done();
+  return foresight;
 }
 
 AlgorithmFit read_algorithm(const Value& value) {
@@ -345,6 +297,7 @@ AlgorithmFit read_algorithm(const Value& value) {
   fit.ranges = read_list(object.take("ranges"), read_range);
   fit.layouts = read_list(object.take("layouts"), read_layout);
   if (fit.layouts.empty()) object.fail("/layouts is empty");
+  if (object.has("foresight")) fit.foresight = read_foresight(object.take("foresight"));
   fit.source = object.take("source").text();
   object.done();
   return fit;

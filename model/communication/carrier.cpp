@@ -25,6 +25,11 @@ std::optional<Collective> collective_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// Whether all take as long as one message.
+bool is_one_message(const Carrier& carrier) {
+  return carrier.algorithm == point_to_point || carrier.algorithm == no_change_with_ranks;
+}
+
 /// α and β of one message of the layout, from its first rank to its last.
 LinkTerms terms_of_one_message(const Placement& layout) {
   LinkTerms terms;
@@ -139,17 +144,18 @@ std::string Carrier::name() const {
   if (chosen_by == ChosenBy::open_mpi) return "what Open MPI chooses";
   if (chosen_by == ChosenBy::mpich) return "what MPICH chooses";
   if (algorithm.empty()) return "the best of several";
+  if (algorithm == no_change_with_ranks) return "no change with ranks";
   return segments > 1 ? fmt::format("{} in {} segments", algorithm, segments) : algorithm;
 }
 
 std::string Carrier::algorithm_for(const Placement& layout, Bytes m) const {
-  if (algorithm == point_to_point) return algorithm;
+  if (is_one_message(*this)) return algorithm;
   const Algorithm* found = algorithm_of(*this, layout, m);
   return found == nullptr ? std::string() : std::string(found->name);
 }
 
 std::optional<LinkTerms> Carrier::terms(const Placement& layout, Bytes m) const {
-  if (algorithm == point_to_point) return terms_of_one_message(layout);
+  if (is_one_message(*this)) return terms_of_one_message(layout);
   const Algorithm* found = algorithm_of(*this, layout, m);
   if (found == nullptr) return std::nullopt;
   return terms_of(*found, layout, segments);

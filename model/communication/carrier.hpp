@@ -40,12 +40,17 @@ ChosenBy parse_chosen_by(std::string_view word);
 /// Of messages from one rank to another, which no collective carries: T = α + β m.
 inline constexpr std::string_view point_to_point = "point_to_point";
 
+/// Of a collective whose times do not change with the number of ranks, whatever carries it out:
+/// T = α + β m on any. No algorithm: what the closed forms have to beat.
+inline constexpr std::string_view no_change_with_ranks = "no_change_with_ranks";
+
 /// By which algorithm messages of a collective travel.
 struct Carrier {
   std::string collective;
   ChosenBy chosen_by = ChosenBy::fit;
-  /// Of the family of that collective, or point_to_point; empty where a library's rules choose,
-  /// message by message, and where all were measured on one layout, which tells none from another.
+  /// Of the family of that collective, point_to_point or no_change_with_ranks; empty where a
+  /// library's rules choose, message by message, and where all were measured on one layout, which
+  /// tells none from another.
   std::string algorithm;
   int segments = 1;
   /// "ring", "what Open MPI chooses".

@@ -53,7 +53,6 @@ class MessageTimes {
   [[nodiscard]] Seconds by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::Algorithm& algorithm, Bytes message) const;
-  [[nodiscard]] collective::Link slowest(collective::Link link, double sharers) const;
 
   const Machine* machine_;
   Placement placement_;

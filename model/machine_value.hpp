@@ -1,0 +1,109 @@
+#pragma once
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.hpp"
+
+namespace dlscale::model {
+
+/// What a machine file is read by.
+using Json = nlohmann::json;
+
+/// A value with its place, "machine.json: /cluster/nodes", for errors.
+class Value {
+ public:
+  Value(const Json& json, std::string place) : json_(&json), place_(std::move(place)) {}
+
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw ConfigError(
+        fmt::format("{} {}. Write the machine again with dlscale calibrate.", place_, problem));
+  }
+  [[nodiscard]] std::string text() const {
+    if (!json_->is_string()) fail("is no text");
+    return json_->get<std::string>();
+  }
+  [[nodiscard]] bool boolean() const {
+    if (!json_->is_boolean()) fail("is neither true nor false");
+    return json_->get<bool>();
+  }
+  [[nodiscard]] int integer(int least) const {
+    if (!json_->is_number_integer()) fail("is no integer");
+    const double value = json_->get<double>();  // of any integer, however large
+    if (value < least || value > 1e9) fail(fmt::format("is {}, out of [{}, 1e9]", value, least));
+    return static_cast<int>(value);
+  }
+  /// Finite and ≥ 0: no quantity of a machine is negative.
+  [[nodiscard]] double number() const {
+    if (!json_->is_number()) fail("is no number");
+    const double value = json_->get<double>();
+    if (!std::isfinite(value) || value < 0) fail(fmt::format("is {}, out of range", value));
+    return value;
+  }
+  /// Finite.
+  [[nodiscard]] double signed_number() const {
+    if (!json_->is_number()) fail("is no number");
+    const double value = json_->get<double>();
+    if (!std::isfinite(value)) fail(fmt::format("is {}, out of range", value));
+    return value;
+  }
+  [[nodiscard]] std::vector<Value> elements() const {
+    if (!json_->is_array()) fail("is no list");
+    std::vector<Value> result;
+    for (std::size_t i = 0; i < json_->size(); ++i) {
+      result.emplace_back((*json_)[i], below(std::to_string(i)));
+    }
+    return result;
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, Value>> members() const {
+    if (!json_->is_object()) fail("is no object");
+    std::vector<std::pair<std::string, Value>> result;
+    for (const auto& [key, value] : json_->items()) {
+      result.emplace_back(key, Value(value, below(key)));
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::string below(std::string_view key) const {
+    return fmt::format("{}{}/{}", place_, place_.back() == ':' ? " " : "", key);
+  }
+
+  const Json* json_;
+  std::string place_;
+};
+
+/// The members of an object, each to be asked for once; done() refuses what nobody asked for.
+class Object {
+ public:
+  explicit Object(const Value& value) : value_(value) {
+    for (auto& [key, member] : value.members()) members_.emplace(key, member);
+  }
+  Value take(const std::string& key) {
+    const auto found = members_.find(key);
+    if (found == members_.end()) value_.fail(fmt::format("has no \"{}\"", key));
+    Value result = found->second;
+    members_.erase(found);
+    return result;
+  }
+  [[nodiscard]] bool has(const std::string& key) const { return members_.contains(key); }
+  void done() const {
+    if (!members_.empty()) {
+      value_.fail(fmt::format("has \"{}\", which is unknown", members_.begin()->first));
+    }
+  }
+  [[noreturn]] void fail(const std::string& problem) const { value_.fail(problem); }
+
+ private:
+  Value value_;
+  std::map<std::string, Value> members_;
+};
+
+}  // namespace dlscale::model
