@@ -153,6 +153,16 @@ KernelTime read_kernel(const Value& value) {
   return kernel;
 }
 
+LineSpread read_line_spread(const Value& value) {
+  Object object(value);
+  LineSpread spread;
+  spread.mean = Bytes(object.take("mean_bytes").number());
+  spread.at_mean = Seconds(object.take("at_mean_s").number());
+  spread.slope = SecondsPerByte(object.take("slope_s_per_byte").number());
+  object.done();
+  return spread;
+}
+
 Segment read_segment(const Value& value) {
   Object object(value);
   Segment segment;
@@ -162,6 +172,7 @@ Segment read_segment(const Value& value) {
   segment.beta = read_estimate<SecondsPerByte>(object.take("beta_s_per_byte"));
   segment.median_residual = object.take("median_residual").number();
   segment.points = object.take("points").integer(0);
+  if (object.has("spread")) segment.spread = read_line_spread(object.take("spread"));
   object.done();
   return segment;
 }
@@ -196,6 +207,18 @@ LinkFit read_link_fit(const Value& value) {
   return link;
 }
 
+LinkSpread read_link_spread(const Value& value) {
+  LinkSpread spread{};
+  const std::vector<Value> rows = value.elements();
+  if (rows.size() != spread.size()) value.fail("has not 4 rows");
+  for (std::size_t i = 0; i < spread.size(); ++i) {
+    const std::vector<Value> row = rows[i].elements();
+    if (row.size() != spread[i].size()) rows[i].fail("has not 4 numbers");
+    for (std::size_t j = 0; j < row.size(); ++j) spread[i][j] = row[j].signed_number();
+  }
+  return spread;
+}
+
 LinkRange read_range(const Value& value) {
   Object object(value);
   LinkRange range;
@@ -206,6 +229,7 @@ LinkRange read_range(const Value& value) {
   if (object.has("inter_node")) range.inter = read_link_fit(object.take("inter_node"));
   range.median_residual = object.take("median_residual").number();
   range.points = object.take("points").integer(1);
+  if (object.has("spread_si")) range.spread = read_link_spread(object.take("spread_si"));
   object.done();
   return range;
 }
@@ -218,6 +242,17 @@ LayoutFit read_layout(const Value& value) {
   fit.line = read_cost(object.take("straight_line")).segments().front();
   object.done();
   return fit;
+}
+
+Foresight read_foresight(const Value& value) {
+  Object object(value);
+  Foresight foresight;
+  foresight.ranks = object.take("ranks").integer(2);
+  foresight.from = object.take("from_ranks").integer(2);
+  foresight.median = object.take("median_abs").number();
+  foresight.deviation = object.take("deviation").number();
+  object.done();
+  return foresight;
 }
 
 AlgorithmFit read_algorithm(const Value& value) {
@@ -235,6 +270,7 @@ AlgorithmFit read_algorithm(const Value& value) {
   fit.ranges = read_list(object.take("ranges"), read_range);
   fit.layouts = read_list(object.take("layouts"), read_layout);
   if (fit.layouts.empty()) object.fail("/layouts is empty");
+  if (object.has("foresight")) fit.foresight = read_foresight(object.take("foresight"));
   fit.source = object.take("source").text();
   object.done();
   return fit;

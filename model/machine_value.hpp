@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -44,6 +45,13 @@ class Value {
     if (!json_->is_number()) fail("is no number");
     const double value = json_->get<double>();
     if (!std::isfinite(value) || value < 0) fail(fmt::format("is {}, out of range", value));
+    return value;
+  }
+  /// Finite.
+  [[nodiscard]] double signed_number() const {
+    if (!json_->is_number()) fail("is no number");
+    const double value = json_->get<double>();
+    if (!std::isfinite(value)) fail(fmt::format("is {}, out of range", value));
     return value;
   }
   [[nodiscard]] std::vector<Value> elements() const {

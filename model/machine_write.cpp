@@ -108,16 +108,23 @@ Json to_json(const KernelTime& kernel) {
   return with_give(json, kernel.give);
 }
 
+Json to_json(const Segment& segment) {
+  Json json{{"from_bytes", finite(segment.from.si())},
+            {"to_bytes", finite(segment.to.si())},
+            {"alpha_s", to_json(segment.alpha)},
+            {"beta_s_per_byte", to_json(segment.beta)},
+            {"median_residual", finite(segment.median_residual)},
+            {"points", segment.points}};
+  if (!segment.spread) return json;
+  json["spread"] = {{"mean_bytes", finite(segment.spread->mean.si())},
+                    {"at_mean_s", finite(segment.spread->at_mean.si())},
+                    {"slope_s_per_byte", finite(segment.spread->slope.si())}};
+  return json;
+}
+
 Json to_json(const Piecewise& cost) {
   Json segments = Json::array();
-  for (const Segment& segment : cost.segments()) {
-    segments.push_back({{"from_bytes", finite(segment.from.si())},
-                        {"to_bytes", finite(segment.to.si())},
-                        {"alpha_s", to_json(segment.alpha)},
-                        {"beta_s_per_byte", to_json(segment.beta)},
-                        {"median_residual", finite(segment.median_residual)},
-                        {"points", segment.points}});
-  }
+  for (const Segment& segment : cost.segments()) segments.push_back(to_json(segment));
   return segments;
 }
 
@@ -131,6 +138,16 @@ Json to_json(const LinkFit& link) {
   return {{"alpha_s", to_json(link.alpha)}, {"beta_s_per_byte", to_json(link.beta)}};
 }
 
+Json to_json(const LinkSpread& spread) {
+  Json rows = Json::array();
+  for (const auto& values : spread) {
+    Json row = Json::array();
+    for (const double value : values) row.push_back(finite(value));
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Json to_json(const LinkRange& range) {
   Json json{{"from_bytes", finite(range.from.si())},
             {"to_bytes", finite(range.to.si())},
@@ -138,6 +155,7 @@ Json to_json(const LinkRange& range) {
             {"points", range.points}};
   if (range.intra) json["intra_node"] = to_json(*range.intra);
   if (range.inter) json["inter_node"] = to_json(*range.inter);
+  if (range.spread) json["spread_si"] = to_json(*range.spread);
   return json;
 }
 
@@ -148,23 +166,32 @@ Json to_json(const LayoutFit& fit) {
           {"straight_line", to_json(Piecewise({fit.line}))}};
 }
 
+Json to_json(const Foresight& foresight) {
+  return {{"ranks", foresight.ranks},
+          {"from_ranks", foresight.from},
+          {"median_abs", finite(foresight.median)},
+          {"deviation", finite(foresight.deviation)}};
+}
+
 Json to_json(const AlgorithmFit& fit) {
   Json ranges = Json::array();
   for (const LinkRange& range : fit.ranges) ranges.push_back(to_json(range));
   Json layouts = Json::array();
   for (const LayoutFit& layout : fit.layouts) layouts.push_back(to_json(layout));
-  return {{"collective", fit.carrier.collective},
-          {"asked", fit.asked},
-          {"library", fit.library},
-          {"waiting", fit.waiting},
-          {"algorithm", fit.carrier.algorithm},
-          {"chosen_by", to_string(fit.carrier.chosen_by)},
-          {"pipeline_segments", fit.carrier.segments},
-          {"gamma_s_per_byte", finite(fit.gamma.si())},
-          {"ranges_of", to_string(fit.range_of)},
-          {"ranges", std::move(ranges)},
-          {"layouts", std::move(layouts)},
-          {"source", fit.source}};
+  Json json{{"collective", fit.carrier.collective},
+            {"asked", fit.asked},
+            {"library", fit.library},
+            {"waiting", fit.waiting},
+            {"algorithm", fit.carrier.algorithm},
+            {"chosen_by", to_string(fit.carrier.chosen_by)},
+            {"pipeline_segments", fit.carrier.segments},
+            {"gamma_s_per_byte", finite(fit.gamma.si())},
+            {"ranges_of", to_string(fit.range_of)},
+            {"ranges", std::move(ranges)},
+            {"layouts", std::move(layouts)},
+            {"source", fit.source}};
+  if (fit.foresight) json["foresight"] = to_json(*fit.foresight);
+  return json;
 }
 
 Json to_json(const Estimate<double>& slowdown) {

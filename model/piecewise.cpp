@@ -3,11 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.hpp"
 
 namespace dlscale::model {
+
+Estimate<Seconds> Segment::time(double a, Bytes b) const {
+  const Seconds value = a * alpha.value + b * beta.value;
+  if (!spread) return {value, a * alpha.low + b * beta.low, a * alpha.high + b * beta.high};
+  // α is the height at the mean less what the slope adds up to there.
+  const Seconds of_slope = (b - a * spread->mean) * spread->slope;
+  const Seconds half_width(std::hypot(a * spread->at_mean.si(), of_slope.si()));
+  return {value, std::max(Seconds(), value - half_width), value + half_width};
+}
 
 Piecewise::Piecewise(std::vector<Segment> segments) : segments_(std::move(segments)) {
   if (segments_.empty()) throw ConfigError("a fitted cost has no segment. Calibrate again.");
@@ -30,9 +40,7 @@ const Segment& Piecewise::segment(Bytes size) const {
 }
 
 Estimate<Seconds> Piecewise::time(Bytes size) const {
-  const Segment& s = segment(size);
-  return {s.alpha.value + size * s.beta.value, s.alpha.low + size * s.beta.low,
-          s.alpha.high + size * s.beta.high};
+  return segment(size).time(1, size);
 }
 
 bool Piecewise::covers(Bytes size) const {

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "core/units.hpp"
@@ -24,6 +25,17 @@ struct Estimate {
   }
 };
 
+/// How certain a fitted line α + β m is, from the covariance of weighted linear regression: the
+/// errors of α and β are opposed, and the line is surest at the weighted mean of the sizes, where
+/// its height and its slope err independently of each other. The 95 % interval of T(m) is
+///   ± sqrt(at_mean² + (slope (m - mean))²)
+/// [N. R. Draper & H. Smith, Applied Regression Analysis (1998), 1.4 and 3.1]
+struct LineSpread {
+  Bytes mean;
+  Seconds at_mean;
+  SecondsPerByte slope;
+};
+
 /// T(m) = α + β m for messages of [from, to) bytes.
 struct Segment {
   Bytes from;
@@ -32,6 +44,12 @@ struct Segment {
   Estimate<SecondsPerByte> beta;
   double median_residual = 0;  ///< |fit - measured| / measured over the points fitted
   int points = 0;
+  /// Absent in files of earlier versions, and where α and β were not fitted.
+  std::optional<LineSpread> spread = {};
+  /// a α + b β: of one message of b bytes if a is 1. With its 95 % interval, cut off at 0; where
+  /// nothing tells how the errors of α and β go together, between the bounds of both at once, which
+  /// is wider.
+  [[nodiscard]] Estimate<Seconds> time(double a, Bytes b) const;
 };
 
 /// A time by segments that are ascending and contiguous. Outside of them the nearest is extended.
@@ -42,8 +60,8 @@ class Piecewise {
   explicit Piecewise(std::vector<Segment> segments);
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   [[nodiscard]] const Segment& segment(Bytes size) const;
-  /// With the bounds of both parameters at once, which is wider than a 95 % interval: the errors
-  /// of α and β are opposed.
+  /// With the 95 % interval of the fit (Segment::time()): of what the size takes, not of the next
+  /// measurement of it.
   [[nodiscard]] Estimate<Seconds> time(Bytes size) const;
   [[nodiscard]] bool covers(Bytes size) const;
 

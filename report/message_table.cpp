@@ -158,6 +158,18 @@ std::vector<Cell> range_row(const FamilyJudgement& family, const model::LinkRang
   return row;
 }
 
+/// Of a fit that did not foresee the largest number of ranks that it was given.
+std::optional<std::string> warning_of(const FamilyJudgement& family) {
+  const auto& foresight = family.fit.foresight;
+  if (!foresight || !foresight->is_poor()) return std::nullopt;
+  return fmt::format(
+      "more ranks are a guess for {} ({}): by {}, fitted to fewer ranks, those on {} were off by "
+      "{} "
+      "at the median",
+      family.family.name(), family.family.measured_on, family.fit.carrier.name(), foresight->ranks,
+      percent(foresight->median));
+}
+
 Table fits_table(const MessageJudgement& judgement) {
   Table table;
   table.title = "Parameters of the links, over all numbers of ranks fitted";
@@ -181,6 +193,9 @@ Table fits_table(const MessageJudgement& judgement) {
         "{} without: fitted on one number of ranks, which tells no algorithm from another; more "
         "ranks were predicted by the one that would take least time",
         counted(untold, "kind")));
+  }
+  for (const FamilyJudgement& family : judgement.families) {
+    if (auto warning = warning_of(family)) table.notes.push_back(std::move(*warning));
   }
   return table;
 }

@@ -114,7 +114,8 @@ Segment fit_affine(std::span<const SizedTime> points) {
   const double of_residuals =
       freedom == 0 ? 0 : residual_sum(free, points) / static_cast<double>(freedom);
   const double t = freedom == 0 ? 1.96 : student_t95(freedom);
-  const double width = t * std::sqrt(std::max(of_points, of_residuals) / n.determinant());
+  const double deviation = t * std::sqrt(std::max(of_points, of_residuals));
+  const double width = deviation / std::sqrt(n.determinant());
   std::vector<double> residuals;
   for (const SizedTime& point : points) {
     residuals.push_back(std::abs(relative_residual(line, point)));
@@ -124,7 +125,9 @@ Segment fit_affine(std::span<const SizedTime> points) {
           interval<Seconds>(line.alpha, free.alpha, width * std::sqrt(n.bb)),
           interval<SecondsPerByte>(line.beta, free.beta, width * std::sqrt(n.aa) / n.scale),
           median(residuals),
-          static_cast<int>(points.size())};
+          static_cast<int>(points.size()),
+          LineSpread{Bytes(n.ab / n.aa * n.scale), Seconds(deviation / std::sqrt(n.aa)),
+                     SecondsPerByte(width * std::sqrt(n.aa) / n.scale)}};
 }
 
 namespace {

@@ -20,9 +20,10 @@ double student_t95(std::size_t freedom);
 /// T(m) = α + β m with α, β ≥ 0 over all points, by least squares on relative error
 /// Σ ((α + β m_i - t_i) / t_i)². The constraints are part of the problem: where one binds, the
 /// other parameter is fitted again. Intervals are those of weighted linear regression (Student's t,
-/// n - 2 degrees of freedom) for the unconstrained problem, cut off at 0; the variance of a point
-/// is that of the residuals, or of the measurements' own intervals where that is larger. Requires ≥
-/// 2 points with two different sizes, ascending, and times > 0.
+/// n - 2 degrees of freedom) for the unconstrained problem, cut off at 0, and so is the spread of
+/// the line; the variance of a point is that of the residuals, or of the measurements' own
+/// intervals where that is larger. Requires ≥ 2 points with two different sizes, ascending, and
+/// times > 0.
 Segment fit_affine(std::span<const SizedTime> points);
 
 /// The partition of the points in segments of ≥ 3 points with the least

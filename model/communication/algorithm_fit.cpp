@@ -3,52 +3,76 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <iterator>
-#include <utility>
 
 #include "core/error.hpp"
 
 namespace dlscale::model {
 namespace {
 
+/// Of an interval, in the logarithm of the time: nothing is known.
+constexpr double widest = 20;
+
 double distance(const Placement& a, const Placement& b) {
   return std::abs(std::log(static_cast<double>(a.ranks) / b.ranks));
 }
 
 /// The range of a size; if samples there crossed no link of the kind, the nearest where some did.
-const LinkFit* link_at(const std::vector<LinkRange>& ranges, Bytes size,
-                       std::optional<LinkFit> LinkRange::*kind) {
+const LinkRange* range_at(const std::vector<LinkRange>& ranges, Bytes size,
+                          std::optional<LinkFit> LinkRange::*kind) {
   const auto found =
       std::ranges::find_if(ranges, [&](const LinkRange& range) { return size < range.to; });
   const auto at = std::min<std::ptrdiff_t>(found - ranges.begin(), std::ssize(ranges) - 1);
-  const LinkFit* best = nullptr;
+  const LinkRange* best = nullptr;
   std::ptrdiff_t nearest = std::ssize(ranges);
   for (std::ptrdiff_t i = 0; i < std::ssize(ranges); ++i) {
-    const auto& link = ranges[static_cast<std::size_t>(i)].*kind;
-    if (!link || std::abs(i - at) >= nearest) continue;
-    best = &*link;
+    const LinkRange& range = ranges[static_cast<std::size_t>(i)];
+    if (!(range.*kind) || std::abs(i - at) >= nearest) continue;
+    best = &range;
     nearest = std::abs(i - at);
   }
   return best;
 }
 
+/// A time by the closed form alone, and the 95 % interval that α and β of the links give it.
+struct FormTime {
+  Seconds time;
+  double half_width = 0;  ///< relative
+};
+
+/// What the links of a range, or of two, make of their multiples.
+FormTime form_time(const LinkRange* intra, const LinkRange* inter,
+                   const std::array<double, 4>& multiples, Seconds adding) {
+  const auto& [a_intra, b_intra, a_inter, b_inter] = multiples;
+  Seconds time = adding;
+  double width = 0;
+  if (intra != nullptr) {
+    const LinkFit& link = *intra->intra;
+    time += a_intra * link.alpha.value + Bytes(b_intra) * link.beta.value;
+    width = intra->half_width({a_intra, b_intra, 0, 0}).si();
+  }
+  if (inter != nullptr) {
+    const LinkFit& link = *inter->inter;
+    time += a_inter * link.alpha.value + Bytes(b_inter) * link.beta.value;
+    width = intra == inter ? inter->half_width(multiples).si()
+                           : std::hypot(width, inter->half_width({0, 0, a_inter, b_inter}).si());
+  }
+  return {time, time.si() > 0 ? width / time.si() : 0};
+}
+
 /// By the closed form alone; nothing where a link or the algorithm is not known.
-std::optional<Seconds> closed_form(const AlgorithmFit& fit, const LinkTerms& terms, Bytes m) {
+std::optional<FormTime> closed_form(const AlgorithmFit& fit, const LinkTerms& terms, Bytes m) {
   const Bytes size = size_in_range(terms, fit.range_of, m);
-  const auto part = [&](double alpha, double beta, const LinkFit* link) -> std::optional<Seconds> {
-    if (alpha == 0 && beta == 0) return Seconds();
-    if (link == nullptr) return std::nullopt;
-    return alpha * link->alpha.value + beta * (m * link->beta.value);
-  };
-  const auto intra =
-      part(terms.alpha_intra, terms.beta_intra, link_at(fit.ranges, size, &LinkRange::intra));
-  const auto inter =
-      part(terms.alpha_inter, terms.beta_inter, link_at(fit.ranges, size, &LinkRange::inter));
-  if (!intra || !inter) return std::nullopt;
-  return *intra + *inter + terms.gamma * (m * fit.gamma);
+  const bool has_intra = terms.alpha_intra != 0 || terms.beta_intra != 0;
+  const bool has_inter = terms.alpha_inter != 0 || terms.beta_inter != 0;
+  const LinkRange* intra = has_intra ? range_at(fit.ranges, size, &LinkRange::intra) : nullptr;
+  const LinkRange* inter = has_inter ? range_at(fit.ranges, size, &LinkRange::inter) : nullptr;
+  if ((has_intra && intra == nullptr) || (has_inter && inter == nullptr)) return std::nullopt;
+  return form_time(intra, inter, terms.at(m), terms.gamma * (m * fit.gamma));
 }
 
 const LayoutFit* nearest_of(const std::vector<LayoutFit>& layouts, const Placement& layout) {
@@ -62,13 +86,27 @@ const LayoutFit* nearest_of(const std::vector<LayoutFit>& layouts, const Placeme
   return best;
 }
 
-/// The time on the nearest layout, moved to this one by `ratio`.
-MessagePrediction moved(const LayoutFit& from, Bytes m, double ratio, std::string algorithm) {
+/// As measured on the layout.
+MessagePrediction as_measured(const LayoutFit& fit, Bytes m) {
   MessagePrediction prediction;
-  prediction.time = ratio * from.cost.time(m);
-  prediction.algorithm = std::move(algorithm);
-  prediction.sizes_extrapolated = !from.cost.covers(m);
+  prediction.time = fit.cost.time(m);
+  prediction.sizes_extrapolated = !fit.cost.covers(m);
   return prediction;
+}
+
+/// How much of its value an interval leaves upwards.
+double relative_half_width(const Estimate<Seconds>& time) {
+  return time.value.si() > 0 ? time.high / time.value - 1 : 0;
+}
+
+/// Half the width of the 95 % interval of what the closed form may be off by from one number of
+/// ranks to another, in the logarithm of the time.
+double departure(const AlgorithmFit& fit, const Placement& from, const Placement& to) {
+  if (!fit.foresight) return 0;
+  const Foresight& seen = *fit.foresight;
+  const double steps =
+      distance(from, to) / distance(Placement{seen.from, 1}, Placement{seen.ranks, 1});
+  return 1.96 * seen.deviation * steps;
 }
 
 /// From several layouts, by the fit over all of them.
@@ -80,38 +118,43 @@ std::optional<MessagePrediction> by_fit(const AlgorithmFit& fit, const LayoutFit
   const Bytes same = fit.range_of == RangeOf::message ? m : there->transfer / here->transfer * m;
   const auto time = closed_form(fit, *there, m);
   const auto measured = closed_form(fit, *here, same);
-  if (!time || !measured || measured->si() <= 0) return std::nullopt;
-  return moved(near, same, *time / *measured, fit.carrier.algorithm_for(layout, m));
+  if (!time || !measured || measured->time.si() <= 0) return std::nullopt;
+  MessagePrediction prediction = as_measured(near, same);
+  const double own = relative_half_width(prediction.time);
+  const double beyond = std::max(0.0, std::pow(own, 2) - std::pow(measured->half_width, 2));
+  const double of_form = std::hypot(time->half_width, departure(fit, near.layout, layout));
+  const double width = std::min(widest, std::sqrt(beyond + std::pow(of_form, 2)));
+  const Seconds value = time->time / measured->time * prediction.time.value;
+  prediction.time = {value, std::exp(-width) * value, std::exp(width) * value};
+  prediction.algorithm = fit.carrier.algorithm_for(layout, m);
+  return prediction;
 }
 
 /// α + β m of one layout as the same of another, if messages travel by that algorithm.
-std::optional<Seconds> moved_line(const Carrier& carrier, const LayoutFit& near,
-                                  const Placement& layout, Bytes m) {
+std::optional<Estimate<Seconds>> moved_line(const Carrier& carrier, const LayoutFit& near,
+                                            const Placement& layout, Bytes m) {
   const auto here = carrier.terms(near.layout, m);
   const auto there = carrier.terms(layout, m);
   if (!here || !there) return std::nullopt;
-  const Segment& segment = near.cost.segment(m);
   const double alpha =
       (there->alpha_intra + there->alpha_inter) / (here->alpha_intra + here->alpha_inter);
   const double beta =
       (there->beta_intra + there->beta_inter) / (here->beta_intra + here->beta_inter);
-  return alpha * segment.alpha.value + beta * (m * segment.beta.value);
+  return near.cost.segment(m).time(alpha, beta * m);
 }
 
 /// From the nearest layout alone: by the algorithm that would take least time.
 std::optional<MessagePrediction> by_least(const AlgorithmFit& fit, const LayoutFit& near,
                                           const Placement& layout, Bytes m) {
-  std::optional<Seconds> least;
-  std::string algorithm;
+  MessagePrediction least = as_measured(near, m);
   for (const Carrier& carrier : plain_carriers(fit.carrier.collective, false)) {
     const auto time = moved_line(carrier, near, layout, m);
-    if (!time || (least && *time >= *least)) continue;
-    least = time;
-    algorithm = carrier.algorithm_for(layout, m);
+    if (!time || (!least.algorithm.empty() && time->value >= least.time.value)) continue;
+    least.time = *time;
+    least.algorithm = carrier.algorithm_for(layout, m);
   }
-  const Seconds measured = near.cost.time(m).value;
-  if (!least || measured.si() <= 0) return std::nullopt;
-  return moved(near, m, *least / measured, algorithm);
+  if (least.algorithm.empty()) return std::nullopt;
+  return least;
 }
 
 bool is_beyond(const AlgorithmFit& fit, const Placement& layout) {
@@ -160,7 +203,7 @@ std::optional<MessagePrediction> predict_message(const AlgorithmFit& fit, const 
                                                  Bytes m) {
   const auto measured = std::ranges::find_if(
       fit.layouts, [&](const LayoutFit& each) { return is_same(each.layout, layout); });
-  if (measured != fit.layouts.end()) return moved(*measured, m, 1, {});
+  if (measured != fit.layouts.end()) return as_measured(*measured, m);
   const LayoutFit* near = nearest_of(fit.layouts, layout);
   if (near == nullptr) return std::nullopt;
   auto prediction =

@@ -25,6 +25,19 @@ struct LayoutFit {
   Segment line;    ///< one α + β m through all sizes: what is naive
 };
 
+/// How the closed form did on the largest number of ranks measured, fitted without it: how far to
+/// trust it on more.
+struct Foresight {
+  int ranks = 0;      ///< that number
+  int from = 0;       ///< the largest of those that the fit saw then, over the same kind of link
+  double median = 0;  ///< of the absolute relative errors of the samples on `ranks`
+  /// Relative standard deviation of the closed form's errors there, without what the intervals of
+  /// the prediction and of the times on `ranks` explain; 0 where they explain all.
+  double deviation = 0;
+  /// Beyond the median error that validate-comm allows.
+  [[nodiscard]] bool is_poor() const { return median > 0.08; }
+};
+
 /// The closed form of an algorithm, fitted to all sizes and numbers of ranks of a family at once:
 /// α and β of the links belong to the machine, the formula has the ranks. γ is part of β where it
 /// is 0. Wrong where the library changes its algorithm with the number of ranks and its rules are
@@ -38,6 +51,8 @@ struct AlgorithmFit {
   SecondsPerByte gamma;            ///< of adding, known beforehand, not fitted
   std::vector<LinkRange> ranges;   ///< empty where layouts tell no algorithm from another
   std::vector<LayoutFit> layouts;  ///< by ranks; ≥ 1
+  /// Absent where fewer than two numbers of ranks were measured over the same kind of link.
+  std::optional<Foresight> foresight = {};
   std::string source;
 };
 
@@ -48,7 +63,20 @@ bool is_alike(const Placement& a, const Placement& b);
 /// By what the range of m bytes is found.
 Bytes size_in_range(const LinkTerms& terms, RangeOf range_of, Bytes m);
 
-/// A predicted time, and what it rests on.
+/// A predicted time, and what it rests on. The interval is to hold the time that messages of that
+/// size take on that layout in 95 of 100 cases.
+///   As measured: that of the layout's own fit, by the covariance of weighted linear regression
+///     (LineSpread).
+///   By a closed form: T = N F_there / F_near with N the nearest layout's own fit and F the closed
+///     form fitted to all, whose relative variances (LinkSpread, for F) come together as
+///       v = max(0, v_N - v_near) + v_there,
+///     because N and F are of the same samples, and the difference of an estimate and the best one
+///     is independent of the best [J. A. Hausman, Econometrica 46 (1978) 1251, lemma 2.1]. To it
+///     comes what the closed form itself was seen to be off by: the square of Foresight::deviation,
+///     which is taken to grow in proportion with the logarithm of the number of ranks. Where fewer
+///     than two numbers of ranks were measured nothing is known of that, and nothing comes to it.
+///     The bounds are T e^-w and T e^w, with w no more than 20.
+///   By the algorithm that would take least: that of the line; that it may be another is not in it.
 struct MessagePrediction {
   Estimate<Seconds> time;
   std::string algorithm;  ///< whose closed form led to it; empty: as measured on the layout

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "core/collective/algorithm.hpp"
+#include "core/collective/schedule.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "core/error.hpp"
 
@@ -22,6 +25,11 @@ std::optional<Collective> collective_named(std::string_view name) {
   return std::nullopt;
 }
 
+/// Whether all take as long as one message.
+bool is_one_message(const Carrier& carrier) {
+  return carrier.algorithm == point_to_point || carrier.algorithm == no_change_with_ranks;
+}
+
 /// α and β of one message of the layout, from its first rank to its last.
 LinkTerms terms_of_one_message(const Placement& layout) {
   LinkTerms terms;
@@ -34,6 +42,22 @@ constexpr Link unit_alpha{Seconds(1), {}, {}};
 constexpr Link unit_beta{{}, SecondsPerByte(1), {}};
 constexpr Link unit_gamma{{}, {}, SecondsPerByte(1)};
 
+using CostOf = std::function<double(const Link& inter, const Link& intra)>;
+
+/// Of one byte: by the closed form, or by the schedule where the closed form is but a bound on it.
+/// Its rounds then are of messages of one size, so that the time is a sum of multiples too.
+CostOf cost_of(const Algorithm& algorithm, const collective::Settings& settings) {
+  if (algorithm.inexact.empty()) {
+    return [&algorithm, settings](const Link& inter, const Link& intra) {
+      return algorithm.cost({inter, intra}, settings, Bytes(1)).si();
+    };
+  }
+  EXPECT(!algorithm.traits.two_levels);
+  return [schedule = algorithm.schedule(settings)](const Link& inter, const Link&) {
+    return collective::time(schedule, inter, Bytes(1)).si();
+  };
+}
+
 /// Closed forms are sums of multiples of the parameters, so each multiple is the cost where one
 /// parameter is 1 and the others are 0.
 std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& layout,
@@ -42,9 +66,7 @@ std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& l
   const collective::Settings settings{
       .p = layout.ranks, .ranks_on_node = on_node, .segments = segments};
   if (!collective::obstacle(algorithm, settings).empty()) return std::nullopt;
-  const auto cost = [&](const Link& inter, const Link& intra) {
-    return algorithm.cost({inter, intra}, settings, Bytes(1)).si();
-  };
+  const CostOf cost = cost_of(algorithm, settings);
   const double alpha = cost(unit_alpha, {});
   const double beta = cost(unit_beta, {});
   LinkTerms terms;
@@ -122,17 +144,18 @@ std::string Carrier::name() const {
   if (chosen_by == ChosenBy::open_mpi) return "what Open MPI chooses";
   if (chosen_by == ChosenBy::mpich) return "what MPICH chooses";
   if (algorithm.empty()) return "the best of several";
+  if (algorithm == no_change_with_ranks) return "no change with ranks";
   return segments > 1 ? fmt::format("{} in {} segments", algorithm, segments) : algorithm;
 }
 
 std::string Carrier::algorithm_for(const Placement& layout, Bytes m) const {
-  if (algorithm == point_to_point) return algorithm;
+  if (is_one_message(*this)) return algorithm;
   const Algorithm* found = algorithm_of(*this, layout, m);
   return found == nullptr ? std::string() : std::string(found->name);
 }
 
 std::optional<LinkTerms> Carrier::terms(const Placement& layout, Bytes m) const {
-  if (algorithm == point_to_point) return terms_of_one_message(layout);
+  if (is_one_message(*this)) return terms_of_one_message(layout);
   const Algorithm* found = algorithm_of(*this, layout, m);
   if (found == nullptr) return std::nullopt;
   return terms_of(*found, layout, segments);

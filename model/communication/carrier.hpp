@@ -15,7 +15,8 @@ namespace dlscale::model {
 /// with i for links within a node and e for those between nodes, whose β_e is that of a node alone
 /// on its link: where several ranks of it send at once (Outflow), B_e has them. A closed form of
 /// one level has all its messages on the slowest link they cross: within a node if there is one
-/// node.
+/// node. Of an algorithm whose closed form is but a bound (Algorithm::inexact) the multiples are
+/// those of its simulated schedule.
 struct LinkTerms {
   double alpha_intra = 0;  ///< A_i
   double beta_intra = 0;   ///< B_i
@@ -39,12 +40,17 @@ ChosenBy parse_chosen_by(std::string_view word);
 /// Of messages from one rank to another, which no collective carries: T = α + β m.
 inline constexpr std::string_view point_to_point = "point_to_point";
 
+/// Of a collective whose times do not change with the number of ranks, whatever carries it out:
+/// T = α + β m on any. No algorithm: what the closed forms have to beat.
+inline constexpr std::string_view no_change_with_ranks = "no_change_with_ranks";
+
 /// By which algorithm messages of a collective travel.
 struct Carrier {
   std::string collective;
   ChosenBy chosen_by = ChosenBy::fit;
-  /// Of the family of that collective, or point_to_point; empty where a library's rules choose,
-  /// message by message, and where all were measured on one layout, which tells none from another.
+  /// Of the family of that collective, point_to_point or no_change_with_ranks; empty where a
+  /// library's rules choose, message by message, and where all were measured on one layout, which
+  /// tells none from another.
   std::string algorithm;
   int segments = 1;
   /// "ring", "what Open MPI chooses".

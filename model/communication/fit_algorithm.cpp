@@ -17,6 +17,7 @@ namespace {
 
 /// A library's own rules stand unless the evidence against them is decisive.
 constexpr double decisive = 10;
+constexpr double infinite = std::numeric_limits<double>::infinity();
 
 using Samples = std::vector<MessageSample>;
 
@@ -95,8 +96,9 @@ struct Candidate {
   Carrier carrier;
   RangeOf range_of = RangeOf::message;
   RangesFit fit;
-  /// Median error with which the same, fitted without the largest number of ranks, predicts that.
-  double foresight = 0;
+  /// Median error with which the same, fitted without the largest number of ranks, predicts that;
+  /// infinite if it does not.
+  double error_ahead = 0;
   [[nodiscard]] bool by_rules() const {
     return carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich;
   }
@@ -135,49 +137,104 @@ std::vector<Candidate> candidates(const std::vector<Carrier>& carriers, const Sa
   return all;
 }
 
-/// The layout of most ranks, if there are two others over the same kind of link, of which one and
-/// the same formula can be held against a third.
-const LayoutFit* layout_to_foresee(const std::vector<LayoutFit>& layouts) {
-  const LayoutFit& most =
+/// The largest number of ranks, and the next smaller over the same kind of link.
+struct Ahead {
+  LayoutFit layout;  ///< of that number
+  int from = 0;      ///< 0: there is none
+  int others = 0;    ///< numbers of ranks over that kind of link besides
+  [[nodiscard]] bool has(const Placement& other) const {
+    return other.ranks == layout.layout.ranks;
+  }
+};
+
+Ahead ahead_of(const std::vector<LayoutFit>& layouts) {
+  Ahead ahead;
+  ahead.layout =
       *std::ranges::max_element(layouts, {}, [](const LayoutFit& fit) { return fit.layout.ranks; });
   std::set<int> others;
   for (const LayoutFit& fit : layouts) {
-    if (is_alike(fit.layout, most.layout)) others.insert(fit.layout.ranks);
+    const bool alike = is_alike(fit.layout, ahead.layout.layout);
+    if (alike && !ahead.has(fit.layout)) others.insert(fit.layout.ranks);
   }
-  return others.size() > 2 ? &most : nullptr;
+  ahead.others = static_cast<int>(others.size());
+  if (!others.empty()) ahead.from = *others.rbegin();
+  return ahead;
 }
 
-/// Fits the candidate to all other layouts and predicts that one.
-double foresight_of(const Candidate& candidate, const AlgorithmFit& whole, const Samples& samples,
-                    const LayoutFit& most) {
-  const auto is_foreseen = [&](const Placement& layout) { return is_same(layout, most.layout); };
+/// Standard deviation that a 95 % interval stands for, of the logarithm.
+double deviation_of(const Estimate<Seconds>& time) {
+  return std::log(time.high / time.value) / 1.96;
+}
+
+/// What errors have beyond their own standard deviations: s of a normal distribution with the same
+/// median absolute value, less the median of theirs, as squares. 0 where 95 % intervals would hold
+/// the median error: errors of sizes go together, so that it is like one draw.
+double excess(const std::vector<double>& errors, const std::vector<double>& deviations) {
+  const double normal_median = 0.6745;  // of |x| where s is 1
+  const double explained = median(deviations);
+  if (median(errors) <= 1.96 * explained) return 0;
+  return std::sqrt(std::pow(median(errors) / normal_median, 2) - std::pow(explained, 2));
+}
+
+/// How predictions by `part` compare with samples of ranks that it has not seen, and with the line
+/// through these, which has less noise.
+std::optional<Foresight> compare_ahead(const AlgorithmFit& part, const AlgorithmFit& whole,
+                                       const Samples& samples, const Ahead& ahead) {
+  std::vector<double> errors;
+  std::vector<double> from_line;
+  std::vector<double> deviations;
+  for (const MessageSample& sample : samples) {
+    if (!ahead.has(sample.layout)) continue;
+    const auto prediction = predict_message(part, sample.layout, sample.bytes);
+    if (!prediction || prediction->time.value.si() <= 0) continue;
+    errors.push_back(std::abs(prediction->time.value / sample.time.value - 1));
+    const auto own = predict_message(whole, sample.layout, sample.bytes);
+    EXPECT(own && own->algorithm.empty());  // as measured
+    from_line.push_back(std::abs(std::log(prediction->time.value / own->time.value)));
+    deviations.push_back(std::hypot(deviation_of(prediction->time), deviation_of(own->time)));
+  }
+  if (errors.empty()) return std::nullopt;
+  return Foresight{ahead.layout.layout.ranks, ahead.from, median(errors),
+                   excess(from_line, deviations)};
+}
+
+/// Fits the candidate to all fewer ranks and predicts the largest number; nothing if it cannot.
+std::optional<Foresight> foresight_of(const Candidate& candidate, const AlgorithmFit& whole,
+                                      const Samples& samples, const Ahead& ahead) {
+  if (ahead.from == 0) return std::nullopt;
   Samples seen = samples;
-  std::erase_if(seen, [&](const MessageSample& sample) { return is_foreseen(sample.layout); });
+  std::erase_if(seen, [&](const MessageSample& sample) { return ahead.has(sample.layout); });
   AlgorithmFit part = whole;
-  std::erase_if(part.layouts, [&](const LayoutFit& fit) { return is_foreseen(fit.layout); });
+  std::erase_if(part.layouts, [&](const LayoutFit& fit) { return ahead.has(fit.layout); });
   part.carrier = candidate.carrier;
   part.range_of = candidate.range_of;
   part.ranges = ranges_of(candidate.carrier, candidate.range_of, part.gamma, seen).ranges;
-  std::vector<double> errors;
-  for (const MessageSample& sample : samples) {
-    if (!is_foreseen(sample.layout)) continue;
-    const auto prediction = predict_message(part, sample.layout, sample.bytes);
-    if (prediction) errors.push_back(std::abs(prediction->time.value / sample.time.value - 1));
-  }
-  return errors.empty() ? std::numeric_limits<double>::infinity() : median(errors);
+  return compare_ahead(part, whole, samples, ahead);
 }
 
-/// Of those that foresee the largest number of ranks about as well as any, the one that explains
-/// all samples best.
-const Candidate& best_of(const std::vector<Candidate>& all) {
-  const Candidate& far = *std::ranges::min_element(all, {}, &Candidate::foresight);
-  const double about = 1.1 * far.foresight + 1e-3;
-  const Candidate* best = &far;
-  for (const Candidate& candidate : all) {
-    if (candidate.foresight <= about && candidate.fit.bic < best->fit.bic) best = &candidate;
+/// Where two others were measured, of which one and the same formula can be held against a third.
+void look_ahead(std::vector<Candidate>& all, const AlgorithmFit& whole, const Samples& samples,
+                const Ahead& ahead) {
+  if (ahead.others < 2 || all.size() < 2) return;
+  for (Candidate& each : all) {
+    const auto foresight = foresight_of(each, whole, samples, ahead);
+    each.error_ahead = foresight ? foresight->median : infinite;
   }
-  const auto ruled = std::ranges::find_if(all, &Candidate::by_rules);
-  const bool stands = ruled != all.end() && ruled->fit.bic <= best->fit.bic + decisive;
+}
+
+/// Of those that foresee the largest number of ranks about as well as any, what the rules of the
+/// library say, unless another explains all samples better; else the one that explains them best.
+const Candidate& best_of(const std::vector<Candidate>& all) {
+  const Candidate& far = *std::ranges::min_element(all, {}, &Candidate::error_ahead);
+  const double about = 1.1 * far.error_ahead + 1e-3;
+  const Candidate* best = &far;
+  const Candidate* ruled = nullptr;
+  for (const Candidate& candidate : all) {
+    if (!(candidate.error_ahead <= about)) continue;
+    if (candidate.fit.bic < best->fit.bic) best = &candidate;
+    if (ruled == nullptr && candidate.by_rules()) ruled = &candidate;
+  }
+  const bool stands = ruled != nullptr && ruled->fit.bic <= best->fit.bic + decisive;
   return stands ? *ruled : *best;
 }
 
@@ -193,6 +250,7 @@ std::vector<Carrier> contenders(const MessageFamily& family) {
     if (const auto rules = rules_of(family)) all.push_back({family.collective, *rules, {}, 1});
     std::ranges::move(plain_carriers(family.collective, has_two_levels(family)),
                       std::back_inserter(all));
+    all.push_back({family.collective, ChosenBy::fit, std::string(no_change_with_ranks), 1});
   }
   std::erase_if(all, [&](const Carrier& carrier) { return !is_told(carrier, family); });
   return all;
@@ -217,10 +275,10 @@ std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPe
   }
   fit.gamma = gamma;
   std::vector<Candidate> all = candidates(likely, used.samples, gamma);
-  if (const LayoutFit* most = layout_to_foresee(fit.layouts); most != nullptr && all.size() > 1) {
-    for (Candidate& each : all) each.foresight = foresight_of(each, fit, used.samples, *most);
-  }
+  const Ahead ahead = ahead_of(fit.layouts);
+  look_ahead(all, fit, used.samples, ahead);
   const Candidate& best = best_of(all);
+  fit.foresight = foresight_of(best, fit, used.samples, ahead);
   fit.carrier = best.carrier;
   fit.range_of = best.range_of;
   fit.ranges = best.fit.ranges;

@@ -10,18 +10,19 @@ namespace dlscale::model {
 /// Those that may explain the times of a family, the likeliest first: the algorithm asked for, if
 /// its closed form is known; or
 /// what the rules of its library say, where it is Open MPI or MPICH and their algorithms are known
-/// for every sample, followed by all that are told by the layout and links alone. Algorithms of two
-/// levels are among them where samples have several ranks on each of several nodes.
+/// for every sample, followed by all that are told by the layout and links alone, and by "no change
+/// with ranks". Algorithms of two levels are among them where samples have several ranks on each of
+/// several nodes.
 std::vector<Carrier> contenders(const MessageFamily& family);
 
 /// The contender whose closed form explains the samples best, each with both kinds of ranges, by
 /// BIC. Where three numbers of ranks or more were measured over the same kind of link, only those
 /// count that, fitted without the largest, predict it about as well as any (within a tenth of the
-/// least median error): a formula with more to fit explains more and foresees less. But what the
-/// rules of the library choose, unless another is better by a BIC of more than 10, which counts as
-/// decisive [R. E. Kass & A. E. Raftery, J. Am. Stat. Assoc. 90 (1995) 773]. Samples of layouts
-/// with fewer than 2 sizes are not used. Nothing if that leaves none, or if no closed form is known
-/// for the rest.
+/// least median error): a formula with more to fit explains more and foresees less. Among those,
+/// what the rules of the library choose stands unless another is better by a BIC of more than 10,
+/// which counts as decisive [R. E. Kass & A. E. Raftery, J. Am. Stat. Assoc. 90 (1995) 773].
+/// Samples of layouts with fewer than 2 sizes are not used. Nothing if that leaves none, or if no
+/// closed form is known for the rest.
 std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPerByte gamma = {});
 
 }  // namespace dlscale::model

@@ -128,28 +128,17 @@ double bic_of(const Partition& partition, std::size_t ranges, Rows rows) {
   return n * std::log(std::max(partition.residual / n, noise * noise)) + parameters * std::log(n);
 }
 
-/// (AᵀA)⁻¹'s diagonal for the unknowns that the rows ask for; 0 for others. Columns have unit
-/// length while it is inverted (Gauss and Jordan), and a little on the diagonal: where columns
-/// depend on each other, the variance is huge, as it must be.
-Parameters variances(Rows rows) {
-  constexpr double ridge = 1e-10;
-  Parameters lengths{};
-  for (const RangeRow& row : rows) {
-    for (std::size_t j = 0; j < unknowns; ++j) lengths[j] += row.terms[j] * row.terms[j];
-  }
-  for (double& length : lengths) length = std::sqrt(length);
+using Matrix = LinkSpread;
+
+/// Of a symmetric, positive definite matrix whose diagonal is 1, by Gauss and Jordan.
+Matrix inverse(const Matrix& of) {
   std::array<std::array<double, 2 * unknowns>, unknowns> m{};
   for (std::size_t i = 0; i < unknowns; ++i) {
-    for (std::size_t j = 0; j < unknowns; ++j) {
-      const double scale = lengths[i] * lengths[j];
-      if (!(scale > 0)) continue;
-      for (const RangeRow& row : rows) m[i][j] += row.terms[i] * row.terms[j] / scale;
-    }
-    m[i][i] += lengths[i] > 0 ? ridge : 1;
+    std::ranges::copy(of[i], m[i].begin());
     m[i][unknowns + i] = 1;
   }
   for (std::size_t k = 0; k < unknowns; ++k) {
-    const double pivot = std::max(m[k][k], ridge);
+    const double pivot = m[k][k];
     for (double& value : m[k]) value /= pivot;
     for (std::size_t i = 0; i < unknowns; ++i) {
       if (i == k) continue;
@@ -157,23 +146,54 @@ Parameters variances(Rows rows) {
       for (std::size_t j = 0; j < 2 * unknowns; ++j) m[i][j] -= factor * m[k][j];
     }
   }
-  Parameters diagonal{};
-  for (std::size_t j = 0; j < unknowns; ++j) {
-    if (lengths[j] > 0) diagonal[j] = m[j][unknowns + j] / (lengths[j] * lengths[j]);
+  Matrix result{};
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    std::copy(m[i].begin() + unknowns, m[i].end(), result[i].begin());
   }
-  return diagonal;
+  return result;
 }
 
-/// Half the widths of the 95 % intervals; those of unknowns that nothing asks for are 0.
-Parameters half_widths(Rows rows, const Solution& solution) {
+/// (AᵀA)⁻¹ of the unknowns that the rows ask for; 0 for others. Columns have unit length while it
+/// is inverted, and a little on the diagonal: where columns depend on each other, what they do not
+/// tell has a huge variance, as it must have.
+Matrix covariance(Rows rows) {
+  constexpr double ridge = 1e-6;
+  Parameters lengths{};
+  for (const RangeRow& row : rows) {
+    for (std::size_t j = 0; j < unknowns; ++j) lengths[j] += row.terms[j] * row.terms[j];
+  }
+  for (double& length : lengths) length = std::sqrt(length);
+  Matrix m{};
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    for (std::size_t j = 0; j < unknowns; ++j) {
+      const double scale = lengths[i] * lengths[j];
+      if (!(scale > 0)) continue;
+      for (const RangeRow& row : rows) m[i][j] += row.terms[i] * row.terms[j] / scale;
+    }
+    m[i][i] += lengths[i] > 0 ? ridge : 1;
+  }
+  m = inverse(m);
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    for (std::size_t j = 0; j < unknowns; ++j) {
+      const double scale = lengths[i] * lengths[j];
+      m[i][j] = scale > 0 ? m[i][j] / scale : 0;
+    }
+  }
+  return m;
+}
+
+/// Of unknowns that nothing asks for it is 0.
+LinkSpread spread_of(Rows rows, const Solution& solution) {
   const auto used = static_cast<std::size_t>(solution.parameters);
   const std::size_t freedom = rows.size() > used ? rows.size() - used : 0;
   const double of_residuals = freedom == 0 ? 0 : solution.residual / static_cast<double>(freedom);
   const double variance = std::max(std::pow(mean_deviation(rows), 2), of_residuals);
   const double t = freedom == 0 ? 1.96 : student_t95(freedom);
-  Parameters widths = variances(rows);
-  for (double& width : widths) width = t * std::sqrt(variance * std::max(width, 0.0));
-  return widths;
+  LinkSpread spread = covariance(rows);
+  for (auto& row : spread) {
+    for (double& value : row) value *= t * t * variance;
+  }
+  return spread;
 }
 
 template <class Q>
@@ -182,26 +202,28 @@ Estimate<Q> around(double value, double half_width) {
 }
 
 /// Of unknowns `first` and the one after it, if the rows ask for any.
-std::optional<LinkFit> link_of(Rows rows, const Parameters& x, const Parameters& widths,
+std::optional<LinkFit> link_of(Rows rows, const Parameters& x, const LinkSpread& spread,
                                std::size_t first) {
   if (!is_asked(rows, first) && !is_asked(rows, first + 1)) return std::nullopt;
-  return LinkFit{around<Seconds>(x[first], widths[first]),
-                 around<SecondsPerByte>(x[first + 1], widths[first + 1])};
+  const auto width = [&](std::size_t j) { return std::sqrt(std::max(0.0, spread[j][j])); };
+  return LinkFit{around<Seconds>(x[first], width(first)),
+                 around<SecondsPerByte>(x[first + 1], width(first + 1))};
 }
 
 LinkRange range_of(Rows rows) {
   const Solution solution = solve(rows);
-  const Parameters widths = half_widths(rows, solution);
+  const LinkSpread spread = spread_of(rows, solution);
   std::vector<double> residuals;
   residuals.reserve(rows.size());
   for (const RangeRow& row : rows) residuals.push_back(std::abs(residual(row, solution.x)));
   LinkRange range;
   range.from = rows.front().size;
   range.to = rows.back().size;
-  range.intra = link_of(rows, solution.x, widths, 0);
-  range.inter = link_of(rows, solution.x, widths, 2);
+  range.intra = link_of(rows, solution.x, spread, 0);
+  range.inter = link_of(rows, solution.x, spread, 2);
   range.median_residual = median(residuals);
   range.points = static_cast<int>(rows.size());
+  range.spread = spread;
   return range;
 }
 
@@ -212,7 +234,30 @@ void join(std::vector<LinkRange>& ranges) {
   }
 }
 
+/// As if errors were independent.
+LinkSpread independent(const std::optional<LinkFit>& intra, const std::optional<LinkFit>& inter) {
+  LinkSpread spread{};
+  std::size_t j = 0;
+  for (const auto& link : {intra, inter}) {
+    if (link) {
+      spread[j][j] = std::pow((link->alpha.high - link->alpha.value).si(), 2);
+      spread[j + 1][j + 1] = std::pow((link->beta.high - link->beta.value).si(), 2);
+    }
+    j += 2;
+  }
+  return spread;
+}
+
 }  // namespace
+
+Seconds LinkRange::half_width(const std::array<double, 4>& a) const {
+  const LinkSpread s = spread ? *spread : independent(intra, inter);
+  double square = 0;
+  for (std::size_t i = 0; i < unknowns; ++i) {
+    for (std::size_t j = 0; j < unknowns; ++j) square += a[i] * s[i][j] * a[j];
+  }
+  return Seconds(std::sqrt(std::max(0.0, square)));
+}
 
 RangesFit fit_ranges(std::vector<RangeRow> rows) {
   EXPECT(!rows.empty());

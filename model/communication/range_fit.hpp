@@ -21,6 +21,10 @@ struct ReductionTime {
   std::string from;  ///< what it was measured by, in words
 };
 
+/// t² (Student) times the covariance of x = (α_i, β_i, α_e, β_e) by weighted linear regression:
+/// the 95 % interval of a sum Σ_j a_j x_j is ± sqrt(aᵀ S a).
+using LinkSpread = std::array<std::array<double, 4>, 4>;
+
 /// α and β of the links in a range of sizes: what one protocol of a library costs.
 struct LinkRange {
   Bytes from;
@@ -29,6 +33,10 @@ struct LinkRange {
   std::optional<LinkFit> inter;  ///< between nodes, likewise
   double median_residual = 0;    ///< |fit - measured| / measured over the samples of the range
   int points = 0;
+  std::optional<LinkSpread> spread = {};  ///< absent in files of earlier versions
+  /// Half the width of the 95 % interval of Σ_j a_j x_j. Where nothing tells how the errors go
+  /// together, they count as independent.
+  [[nodiscard]] Seconds half_width(const std::array<double, 4>& a) const;
 };
 
 /// A sample of Σ_j a_j x_j = t, x = (α_i, β_i, α_e, β_e), over its own time t.

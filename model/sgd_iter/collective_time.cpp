@@ -35,15 +35,14 @@ bool halves_all_reduce(Collective collective) {
 
 /// The fit to as many ranks; of several, that after ranks met as they do in `schedule`.
 const CollectiveFit* find_fit(const Machine& machine, const Placement& placement,
-                              Collective collective, Schedule schedule) {
-  const std::string_view wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+                              Collective collective, std::string_view waiting) {
   const CollectiveFit* found = nullptr;
   for (const CollectiveFit& fit : machine.collectives) {
     if (fit.collective != to_string(collective) || fit.ranks != placement.ranks ||
         fit.ranks_on_node != placement.ranks_on_node()) {
       continue;
     }
-    if (found == nullptr || fit.waiting == wanted) found = &fit;
+    if (found == nullptr || fit.waiting == waiting) found = &fit;
   }
   return found;
 }
@@ -53,12 +52,21 @@ const CollectiveFit* find_fit(const Machine& machine, const Placement& placement
 CollectiveTimes::CollectiveTimes(const Machine& machine, const Placement& placement,
                                  Collective collective, Schedule schedule,
                                  const MessageTimes& all_reduce, Notes& notes)
-    : placement_(placement),
-      collective_(collective),
-      all_reduce_(&all_reduce),
-      notes_(&notes),
-      fit_(find_fit(machine, placement, collective, schedule)) {
+    : placement_(placement), collective_(collective), all_reduce_(&all_reduce), notes_(&notes) {
   EXPECT(collective != Collective::all_reduce && collective != Collective::all_to_all);
+  const std::string_view waiting = schedule == Schedule::sequential ? "spin" : "sleep";
+  const CollectiveFit* measured = find_fit(machine, placement, collective, waiting);
+  if (measured == nullptr) return;
+  if (crosses_stated_link(machine, placement)) {
+    over_other_link_ = true;
+    notes.add(fmt::format("{} measured across nodes was left out, {}", to_string(collective),
+                          stated_link_text(machine)));
+    return;
+  }
+  fit_ = measured;
+  if (fit_->waiting == waiting) return;
+  notes.add(fmt::format("{} was not measured with --waiting {}, as {} ranks wait: taken from {}",
+                        to_string(collective), waiting, schedule_name(schedule), fit_->waiting));
 }
 
 Estimate<Seconds> CollectiveTimes::time(Bytes size) const {
@@ -91,17 +99,20 @@ Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes siz
   return best;
 }
 
+std::string CollectiveTimes::not_measured() const {
+  return fmt::format("{} was not measured on so many ranks{}", to_string(collective_),
+                     over_other_link_ ? " over the link that was stated" : "");
+}
+
 Estimate<Seconds> CollectiveTimes::derived(Bytes size) const {
   const Estimate<Seconds> whole = all_reduce_->time(size);
   if (halves_all_reduce(collective_)) {
-    notes_->add(fmt::format("{} was not measured on so many ranks: taken as half of an all-reduce",
-                            to_string(collective_)));
+    notes_->add(fmt::format("{}: taken as half of an all-reduce", not_measured()));
     return 0.5 * whole;
   }
   notes_->add(
-      fmt::format("{} was not measured on so many ranks: the quickest of {} over the link that a "
-                  "ring of all-reduce would have",
-                  to_string(collective_), fmt::join(candidates(collective_), ", ")));
+      fmt::format("{}: the quickest of {} over the link that a ring of all-reduce would have",
+                  not_measured(), fmt::join(candidates(collective_), ", ")));
   const Estimate<Seconds> smallest = all_reduce_->time(std::min(size, smallest_message));
   const auto by = [&](auto bound) { return by_link(smallest.*bound, whole.*bound, size); };
   return {by(&Estimate<Seconds>::value), by(&Estimate<Seconds>::low), by(&Estimate<Seconds>::high)};

@@ -1,4 +1,5 @@
 #pragma once
+#include <string>
 #include <string_view>
 
 #include "core/collective/algorithm.hpp"
@@ -14,7 +15,9 @@ namespace dlscale::model {
 
 /// How long a collective other than an all-reduce takes on the ranks of a placement.
 ///   measured on as many ranks and as many of them on a node: the fit, after ranks met as those of
-///     the schedule do where that was measured;
+///     the schedule do where that was measured, which is noted where it was not; but not where it
+///     was measured across nodes and another link between them was stated
+///     (Machine::inter_node_stated);
 ///   a reduce-scatter or an all-gather else: half of an all-reduce, of which, around a ring or by
 ///     halving and doubling, each is one half (MODEL 2.4);
 ///   a reduce or a broadcast else: the closed form of the algorithm of core/collective that takes
@@ -40,6 +43,7 @@ class CollectiveTimes {
 
  private:
   [[nodiscard]] Seconds by_link(Seconds smallest, Seconds all_reduce, Bytes size) const;
+  [[nodiscard]] std::string not_measured() const;
   [[nodiscard]] Estimate<Seconds> derived(Bytes size) const;
 
   Placement placement_;
@@ -47,6 +51,7 @@ class CollectiveTimes {
   const MessageTimes* all_reduce_;
   Notes* notes_;
   const CollectiveFit* fit_ = nullptr;
+  bool over_other_link_ = false;  ///< it was measured, but not over the link that was stated
 };
 
 }  // namespace dlscale::model

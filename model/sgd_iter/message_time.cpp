@@ -80,11 +80,8 @@ Fits without_other_links(Fits fits, const Machine& machine, Notes& notes) {
   const auto erased =
       std::erase_if(fits, [](const CollectiveFit* fit) { return is_across_nodes(*fit); });
   if (erased > 0) {
-    const LinkSpec& link = machine.cluster.inter_node;
-    notes.add(fmt::format(
-        "all-reduces measured across nodes were left out, for the link between nodes is another "
-        "by what was stated: {:.4g} GB/s, {:.4g} us",
-        link.bandwidth.si() * 1e-9, link.latency.si() * 1e6));
+    notes.add(fmt::format("all-reduces measured across nodes were left out, {}",
+                          stated_link_text(machine)));
   }
   return fits;
 }
@@ -103,16 +100,44 @@ const CollectiveFit* nearest(const Fits& fits, int ranks, Suits suits) {
   return best;
 }
 
-/// α and β of the link on which `algorithm` takes a + b m on `ranks` ranks.
-Link link_of(const Algorithm& algorithm, int ranks, Seconds a, SecondsPerByte b) {
-  const Link unit_alpha{Seconds(1), {}, {}};
-  const Link unit_beta{{}, SecondsPerByte(1), {}};
-  return {a / cost(algorithm, unit_alpha, ranks, Bytes()).si(),
-          b / cost(algorithm, unit_beta, ranks, Bytes(1)).si(),
-          {}};
+/// "extrapolated in ranks by the closed form of ring, fitted to 2, 3, 4 ranks".
+std::string how_predicted(const MessagePrediction& prediction, const AlgorithmFit& fit) {
+  if (prediction.algorithm.empty())
+    return fmt::format("as measured with --waiting {}", fit.waiting);
+  std::vector<int> measured;
+  for (const LayoutFit& layout : fit.layouts) measured.push_back(layout.layout.ranks);
+  const std::string by = prediction.algorithm == no_change_with_ranks
+                             ? "no change with their number"
+                             : "the closed form of " + prediction.algorithm;
+  return fmt::format("{} by {}, fitted to {} ranks", prediction.basis(), by,
+                     fmt::join(measured, ", "));
+}
+
+/// A α + B m β of an algorithm on so many ranks.
+struct Multiples {
+  double alpha = 0;  ///< A
+  double beta = 0;   ///< B
+};
+
+Multiples multiples_of(const Algorithm& algorithm, int ranks) {
+  constexpr Link unit_alpha{Seconds(1), {}, {}};
+  constexpr Link unit_beta{{}, SecondsPerByte(1), {}};
+  return {cost(algorithm, unit_alpha, ranks, Bytes()).si(),
+          cost(algorithm, unit_beta, ranks, Bytes(1)).si()};
 }
 
 }  // namespace
+
+bool crosses_stated_link(const Machine& machine, const Placement& placement) {
+  return machine.inter_node_stated && placement.nodes() > 1;
+}
+
+std::string stated_link_text(const Machine& machine) {
+  const LinkSpec& link = machine.cluster.inter_node;
+  return fmt::format(
+      "for the link between nodes is another by what was stated: {:.4g} GB/s, {:.4g} us",
+      link.bandwidth.si() * 1e-9, link.latency.si() * 1e6);
+}
 
 MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, Schedule schedule,
                            Notes& notes)
@@ -120,7 +145,7 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
   if (placement.ranks == 1) return;
   if (machine.fitted) {
     Fits fits = suitable(machine, schedule, notes);
-    const bool by_other_link = machine.inter_node_stated && placement.nodes() > 1;
+    const bool by_other_link = crosses_stated_link(machine, placement);
     find_fit(by_other_link ? without_other_links(std::move(fits), machine, notes) : fits);
     if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
   }
@@ -179,15 +204,16 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
   if (over_ranks_ == nullptr) return std::nullopt;
   const auto prediction = predict_message(*over_ranks_, placement_, message);
   if (!prediction) return std::nullopt;
-  std::vector<int> measured;
-  for (const LayoutFit& layout : over_ranks_->layouts) measured.push_back(layout.layout.ranks);
-  const std::string how =
-      prediction->algorithm.empty()
-          ? fmt::format("as measured with --waiting {}", over_ranks_->waiting)
-          : fmt::format("{} by the closed form of {}, fitted to {} ranks", prediction->basis(),
-                        prediction->algorithm, fmt::join(measured, ", "));
-  notes_->add(fmt::format("all-reduce on {} ranks {}", placement_.ranks, how),
+  notes_->add(fmt::format("all-reduce on {} ranks {}", placement_.ranks,
+                          how_predicted(*prediction, *over_ranks_)),
               fmt::format("{:.0f} B", message.si()));
+  const auto& foresight = over_ranks_->foresight;
+  if (prediction->ranks_extrapolated && foresight && foresight->is_poor()) {
+    notes_->add(fmt::format(
+        "all-reduce on more ranks is a guess here: by {}, fitted to fewer ranks, those on {} were "
+        "off by {:.0f} % at the median",
+        over_ranks_->carrier.name(), foresight->ranks, 100 * foresight->median));
+  }
   return prediction->time;
 }
 
@@ -230,21 +256,24 @@ TimeSource MessageTimes::source(Bytes message) const {
   return known ? TimeSource::fitted : TimeSource::extrapolated;
 }
 
-Link MessageTimes::slowest(Link link, double sharers) const {
-  if (!crosses_nominal_link_) return link;
-  const Link outside = nominal_link(machine_->cluster, machine_->cluster.inter_node, sharers);
-  return {std::max(link.alpha, outside.alpha), std::max(link.beta, outside.beta), {}};
-}
-
 Estimate<Seconds> MessageTimes::by(const Algorithm& algorithm, Bytes message) const {
-  const Segment& segment = fit_->cost.segment(message);
+  const Multiples here = multiples_of(algorithm, fit_->ranks);
+  const Multiples there = multiples_of(algorithm, placement_.ranks);
   const double sharers = collective::flows(algorithm.outflow, placement_.ranks_on_node());
-  const auto time = [&](Seconds a, SecondsPerByte b) {
-    const Link link = slowest(link_of(algorithm, fit_->ranks, a, b), sharers);
-    return cost(algorithm, link, placement_.ranks, message);
-  };
-  return {time(segment.alpha.value, segment.beta.value), time(segment.alpha.low, segment.beta.low),
-          time(segment.alpha.high, segment.beta.high)};
+  const Cluster& cluster = machine_->cluster;
+  const Link outside =
+      crosses_nominal_link_ ? nominal_link(cluster, cluster.inter_node, sharers) : Link{};
+  const Segment& segment = fit_->cost.segment(message);
+  const bool start_measured = segment.alpha.value / here.alpha >= outside.alpha;
+  const bool bytes_measured = segment.beta.value / here.beta >= outside.beta;
+  Estimate<Seconds> time =
+      segment.time(start_measured ? there.alpha / here.alpha : 0,
+                   bytes_measured ? there.beta / here.beta * message : Bytes());
+  if (!start_measured) time += Estimate<Seconds>::exact(there.alpha * outside.alpha);
+  if (!bytes_measured) time += Estimate<Seconds>::exact(there.beta * message * outside.beta);
+  const Seconds least = cost(algorithm, outside, placement_.ranks, message);
+  time.low = std::min(time.value, std::max(time.low, least));
+  return time;
 }
 
 Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "core/collective/algorithm.hpp"
 #include "core/run.hpp"
@@ -11,6 +12,13 @@
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
+
+/// Whether messages of a placement cross a link between nodes that was stated
+/// (Machine::inter_node_stated): then what was measured across nodes says nothing of them.
+bool crosses_stated_link(const Machine& machine, const Placement& placement);
+
+/// Why it says nothing, as the rest of a sentence: "for the link between nodes is another …".
+std::string stated_link_text(const Machine& machine);
 
 /// How long an all-reduce takes on the ranks of a placement.
 ///   fitted, measured on as many ranks: the fit.
@@ -49,7 +57,6 @@ class MessageTimes {
   [[nodiscard]] Seconds by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::Algorithm& algorithm, Bytes message) const;
-  [[nodiscard]] collective::Link slowest(collective::Link link, double sharers) const;
 
   const Machine* machine_;
   Placement placement_;

@@ -33,6 +33,14 @@ Json link_fields(const std::optional<model::LinkFit>& link) {
           {"beta_s_per_byte", estimate_fields(link->beta)}};
 }
 
+Json foresight_fields(const std::optional<model::Foresight>& foresight) {
+  if (!foresight) return nullptr;
+  return {{"ranks", foresight->ranks},
+          {"from_ranks", foresight->from},
+          {"median_abs", number(foresight->median)},
+          {"deviation", number(foresight->deviation)}};
+}
+
 Json fit_fields(const model::AlgorithmFit& fit) {
   Json ranges = Json::array();
   for (const model::LinkRange& range : fit.ranges) {
@@ -46,7 +54,8 @@ Json fit_fields(const model::AlgorithmFit& fit) {
   return {{"closed_form", fit.carrier.name()},
           {"chosen_by", to_string(fit.carrier.chosen_by)},
           {"ranges_of", to_string(fit.range_of)},
-          {"ranges", std::move(ranges)}};
+          {"ranges", std::move(ranges)},
+          {"foresight", foresight_fields(fit.foresight)}};
 }
 
 Json message_fields(const JudgedMessage& judged) {

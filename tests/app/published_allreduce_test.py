@@ -59,9 +59,11 @@ class PublishedAllReduce(ProgramTest):
         self.assertTrue(text.startswith("# By hand\n"), text)
         self.assertTrue(text.endswith("More by hand.\n"), text)
         rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| made_up")]
-        by_set = {row[1]: row for row in rows if row[0] == "made_up" and len(row) == 8}
+        by_set = {row[1]: row for row in rows if row[0] == "made_up" and len(row) == 9}
         for predicted in ("other sizes", "more ranks"):
             self.assertLess(float(by_set[predicted][4].split()[0]), 1)
+        curves = {row[1]: row for row in rows if row[0] == "made_up/x"}
+        self.assertLess(float(curves["more ranks"][4].split()[0]), 1)  # of 4 ranks from 2
         self.assertIn("- made_up/y-r9-extrap", text)  # nothing to fit: one size
         scored = [row for row in rows if row[0] == "made_up" and len(row) == 7]
         self.assertEqual(scored[0][1], str(len(SIZES) // 2 + len(SIZES)))

@@ -112,6 +112,51 @@ TEST(AlgorithmFit, DoesNotFollowRulesThatTheTimesContradict) {
   EXPECT_EQ(fit->carrier.algorithm, "binomial");
 }
 
+/// 10 us on 2 ranks, 20 us on 4 and on more.
+double soon_constant(const Placement& layout, double) {
+  return layout.ranks == 2 ? 10e-6 : 20e-6;
+}
+
+/// What takes as long on 4 ranks as on 8 is expected to on 16, although trees explain 2 and 4.
+TEST(AlgorithmFit, HoldsClosedFormsAgainstNoChangeWithRanks) {
+  const auto fit =
+      fit_algorithm(all_reduces({{2, 2}, {4, 4}, {8, 8}}, powers(64, 2048), soon_constant));
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->carrier.algorithm, no_change_with_ranks);
+  EXPECT_EQ(fit->carrier.name(), "no change with ranks");
+  EXPECT_NEAR(predicted(*fit, {16, 16}, 512), 20e-6, 1e-9);
+  EXPECT_EQ(predict_message(*fit, {16, 16}, Bytes(512))->algorithm, no_change_with_ranks);
+}
+
+TEST(AlgorithmFit, DoesNotFollowRulesThatForeseeWorse) {
+  MessageFamily family = all_reduces({{2, 2}, {4, 4}, {8, 8}}, powers(64, 2048), soon_constant);
+  family.library = "Open MPI 4.1.4";  // recursive doubling, whose steps are 1, 2 and 3
+  const auto fit = fit_algorithm(family);
+  ASSERT_TRUE(fit);
+  EXPECT_EQ(fit->carrier.chosen_by, ChosenBy::fit);
+  EXPECT_EQ(fit->carrier.algorithm, no_change_with_ranks);
+}
+
+TEST(AlgorithmFit, KeepsHowItForesawTheMostRanks) {
+  const auto well = fit_algorithm(all_reduces(two_to_eight(), powers(64, 1 << 20), by("ring")));
+  ASSERT_TRUE(well && well->foresight);
+  EXPECT_EQ(well->foresight->ranks, 8);
+  EXPECT_EQ(well->foresight->from, 4);
+  EXPECT_LT(well->foresight->median, 1e-6);
+  EXPECT_FALSE(well->foresight->is_poor());
+  // Rings that take three times as long on 8 ranks as the formula has it.
+  MessageFamily jumps =
+      all_reduces(two_to_eight(), powers(64, 1 << 20), [](const Placement& layout, double bytes) {
+        return (layout.ranks == 8 ? 3 : 1) * closed_form_seconds("ring", layout.ranks, bytes);
+      });
+  jumps.algorithm = "ring";
+  const auto badly = fit_algorithm(jumps);
+  ASSERT_TRUE(badly && badly->foresight);
+  EXPECT_NEAR(badly->foresight->median, 2.0 / 3, 1e-6);
+  EXPECT_TRUE(badly->foresight->is_poor());
+  EXPECT_FALSE(fit_algorithm(all_reduces({{2, 2}}, powers(64, 4096), by("ring")))->foresight);
+}
+
 /// Two levels of rings: 5 us + 0.1 ns/B within nodes, 30 us + 0.8 ns/B on the link of a node.
 double two_levels(const Placement& layout, double bytes) {
   const int g = layout.ranks_on_node();

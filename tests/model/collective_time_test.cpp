@@ -21,7 +21,10 @@ using collective::Collective;
 class Collectives : public testing::Test {
  protected:
   CollectiveTimes times(Collective collective, int ranks) {
-    place_ = {ranks, ranks};
+    return times(collective, Placement{ranks, ranks});
+  }
+  CollectiveTimes times(Collective collective, const Placement& place) {
+    place_ = place;
     all_reduce_.emplace(machine_, place_, schedule_, notes_);
     return {machine_, place_, collective, schedule_, *all_reduce_, notes_};
   }
@@ -36,6 +39,12 @@ class Collectives : public testing::Test {
     const Segment segment{Bytes(4), Bytes(1e9), Estimate<Seconds>::exact(Seconds(time)), {}, 0, 3};
     fit.cost = Piecewise({segment});
     machine_.collectives.push_back(fit);
+  }
+  /// The same on 4 ranks of two nodes.
+  void add_fit_across_nodes(const std::string& collective, double time) {
+    add_fit(collective, time, "sleep");
+    machine_.collectives.back().ranks = 4;
+    machine_.collectives.back().ranks_on_node = 2;
   }
   Machine machine_ = calibrate(two_workers(), results(branched(), 8));
   Placement place_;
@@ -52,6 +61,47 @@ TEST_F(Collectives, AreAsMeasuredOnTheRanksMeasured) {
   EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
   EXPECT_EQ(times(Collective::reduce, 2).source(Bytes(1e6)), TimeSource::fitted);
   EXPECT_EQ(all(notes_.text()).find("over the link"), std::string::npos);
+}
+
+/// Another link was stated than the one that they were measured over.
+TEST_F(Collectives, TakeAStatedLinkInPlaceOfOneMeasured) {
+  const Placement two_nodes{4, 2};
+  machine_.cluster.inter_node.bandwidth = BytesPerSecond(1e8);
+  machine_.cluster.inter_node.latency = Seconds(1e-3);
+  for (const Collective each : {Collective::reduce, Collective::broadcast,
+                                Collective::reduce_scatter, Collective::all_gather}) {
+    machine_.inter_node_stated = true;
+    const double derived = times(each, two_nodes).time(Bytes(1e6)).value.si();
+    const std::string name(to_string(each));
+    add_fit_across_nodes(name, 7);
+    machine_.inter_node_stated = false;
+    EXPECT_EQ(times(each, two_nodes).time(Bytes(1e6)).value.si(), 7) << name;
+    machine_.inter_node_stated = true;
+    EXPECT_EQ(times(each, two_nodes).time(Bytes(1e6)).value.si(), derived) << name;
+    EXPECT_NE(times(each, two_nodes).source(Bytes(1e6)), TimeSource::fitted) << name;
+    const std::string notes = all(notes_.text());
+    EXPECT_NE(notes.find(name + " measured across nodes was left out"), std::string::npos) << notes;
+    EXPECT_NE(notes.find("0.1 GB/s, 1000 us"), std::string::npos) << notes;
+    EXPECT_NE(notes.find(name + " was not measured on so many ranks over the link that was stated"),
+              std::string::npos)
+        << notes;
+    add_fit(name, 3, "sleep");  // within a node nothing changes
+    EXPECT_EQ(seconds(each, 2, 1e6), 3) << name;
+  }
+}
+
+TEST_F(Collectives, SayHowRanksMetWhereThatIsNotAsTheyTrain) {
+  add_fit("reduce", 5, "spin");
+  EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
+  EXPECT_NE(all(notes_.text())
+                .find("reduce was not measured with --waiting sleep, as wait_free ranks wait: "
+                      "taken from spin"),
+            std::string::npos)
+      << all(notes_.text());
+  notes_ = {};
+  schedule_ = Schedule::sequential;
+  EXPECT_EQ(seconds(Collective::reduce, 2, 1e6), 5);
+  EXPECT_EQ(all(notes_.text()).find("taken from spin"), std::string::npos) << all(notes_.text());
 }
 
 TEST_F(Collectives, AreHalvesOfAnAllReduceWhereTheyAreAndSaySo) {

@@ -90,15 +90,28 @@ TEST(MachineJson, KeepsTheClosedFormsOfAlgorithms) {
   machine.algorithms = calibrate(machine.cluster, files).algorithms;
   ASSERT_EQ(machine.algorithms.size(), 1U);
   ASSERT_EQ(machine.algorithms.front().ranges.size(), 2U);
+  ASSERT_TRUE(machine.algorithms.front().foresight);
   const std::string text = machine_json(machine);
   const Machine read = machine_from_json(text, "m.json");
   EXPECT_EQ(machine_json(read), text);
   const Placement eight{8, 8};
   for (const double bytes : {1e3, 1e6}) {
-    EXPECT_EQ(predict_message(read.algorithms.front(), eight, Bytes(bytes))->time.value,
-              predict_message(machine.algorithms.front(), eight, Bytes(bytes))->time.value);
+    const auto before = predict_message(machine.algorithms.front(), eight, Bytes(bytes))->time;
+    const auto after = predict_message(read.algorithms.front(), eight, Bytes(bytes))->time;
+    EXPECT_EQ(after.value, before.value);
+    EXPECT_EQ(after.low, before.low);
+    EXPECT_EQ(after.high, before.high);
   }
   auto json = nlohmann::json::parse(text);
+  ASSERT_EQ(json["algorithms"][0].erase("foresight"), 1U);  // as in files of earlier versions
+  for (auto& range : json["algorithms"][0]["ranges"]) ASSERT_EQ(range.erase("spread_si"), 1U);
+  for (auto& layout : json["algorithms"][0]["layouts"]) {
+    for (auto& segment : layout["segments"]) ASSERT_EQ(segment.erase("spread"), 1U);
+  }
+  const AlgorithmFit older = machine_from_json(json.dump(), "m.json").algorithms.front();
+  EXPECT_FALSE(older.foresight);
+  EXPECT_EQ(predict_message(older, eight, Bytes(1e6))->time.value,
+            predict_message(machine.algorithms.front(), eight, Bytes(1e6))->time.value);
   json["algorithms"][0]["chosen_by"] = "fate";
   EXPECT_NE(failure(json.dump()).find("m.json: /algorithms/0/chosen_by"), std::string::npos);
   ASSERT_EQ(json.erase("algorithms"), 1U);

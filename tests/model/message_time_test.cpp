@@ -183,6 +183,25 @@ TEST_F(Messages, TakeOfSeveralPairsThatOfTheLinksThatTheyCross) {
   EXPECT_NEAR(seconds(2, 1, 64), 2e-3 + 64e-9, 1e-12);
 }
 
+TEST_F(Messages, AreAGuessOnMoreRanksWhereFewerDidNotForetellThoseMeasured) {
+  auto measured = results(branched(), batch);
+  std::vector<Measurement> more;
+  for (const int ranks : {3, 4}) {
+    const double jump = ranks == 4 ? 3 : 1;
+    for (const double bytes : powers(1024, 1e8)) {
+      more.push_back(
+          message_row("all_reduce", ranks, ranks, bytes, jump * ring_seconds_on(ranks, bytes)));
+    }
+  }
+  measured.push_back(file("more.jsonl", more));
+  machine_ = calibrate(two_workers(), measured);
+  EXPECT_GT(seconds(8, 8, 1e7), 0);
+  const std::string notes = all(notes_.text());
+  EXPECT_NE(notes.find("all-reduce on more ranks is a guess here"), std::string::npos) << notes;
+  EXPECT_NE(notes.find("fitted to fewer ranks, those on 4 were off by"), std::string::npos)
+      << notes;
+}
+
 TEST_F(Messages, GrowWithRanks) {
   double before = 0;
   for (const int ranks : {2, 4, 8, 16, 32, 64}) {

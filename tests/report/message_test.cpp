@@ -37,6 +37,28 @@ TEST(MessageDocument, IsInconclusiveWhereNotAllWasJudged) {
   EXPECT_EQ(exit_code(less, {}), ExitCode::inconclusive);
 }
 
+TEST(MessageDocument, WarnsWhereRanksAreNotForeseen) {
+  // Of 3 ranks, to which it was fitted, half as much more than the formula says of 2.
+  model::MessageFamily family =
+      all_reduces({{2, 2}, {3, 3}, {4, 4}}, powers(64, 1 << 24),
+                  [](const model::Placement& layout, double bytes) {
+                    return ring_seconds(layout.ranks, bytes) * (layout.ranks == 3 ? 1.5 : 1);
+                  });
+  family.algorithm = "ring";
+  const auto has_warning = [](const model::MessageJudgement& judged) {
+    const Document document = message_document(judged, {});
+    const std::string& note = document.tables.at(1).notes.back();
+    return note.find("more ranks are a guess for all_reduce by ring") != std::string::npos;
+  };
+  const model::MessageJudgement poor = model::judge_messages(std::vector{family});
+  EXPECT_TRUE(has_warning(poor));
+  EXPECT_FALSE(has_warning(judgement(1)));
+  const auto json = nlohmann::json::parse(message_json(poor, {}));
+  const auto& foresight = json.at("families").at(0).at("fit").at("foresight");
+  EXPECT_EQ(foresight.at("ranks"), 3);
+  EXPECT_NEAR(foresight.at("median_abs").get<double>(), 1.0 / 3, 0.01);
+}
+
 TEST(MessageDocument, SaysTheSameInWordsAndNumbers) {
   const Document document = message_document(judgement(1.25), {});
   EXPECT_NE(document.lead.find("more ranks: median error 20"), std::string::npos) << document.lead;
