@@ -299,7 +299,8 @@ void declare_shares(CLI::App& command, ShareOptions& options) {
   command.add_option(
       "--ceilings", options.ceilings,
       "Results of bench memory and of bench peak, gemm or conv on this machine: each "
-      "row in f32 has its share of their roofline, as roofline show has it");
+      "row in a precision whose arithmetic they have has its share of their roofline, as roofline "
+      "show has it");
 }
 
 /// A training run is measured as a whole, so it has nothing to go on with.

@@ -33,6 +33,17 @@ model::HierarchicalRoofline roofline_of(std::span<const ResultFile> files, int t
   return model::measured_roofline(files, samples, threads);
 }
 
+/// Nothing where the results have no arithmetic in that precision.
+std::optional<model::HierarchicalRoofline> roofline_in(DType dtype,
+                                                       std::span<const ResultFile> files,
+                                                       int threads) {
+  try {
+    return model::measured_roofline(files, {}, threads, dtype);
+  } catch (const ConfigError&) {
+    return std::nullopt;
+  }
+}
+
 std::string text_of(const model::HierarchicalRoofline& roofline) {
   std::string text =
       fmt::format("peak {} launch {}\n", roofline.peak().si(), roofline.least_flops().si());
@@ -58,11 +69,11 @@ bool is_nominal(const Measurement& measurement) {
          lowering::is_nominal(*method, lowering::blocking_of(measurement.axis("backend")));
 }
 
-/// Whether the ceilings of the processor in f32 bound it, and it is known what they do.
+/// Whether the ceilings of the processor bound it, and it is known what they do.
 bool is_bounded(const Measurement& measurement) {
   const bool keeps_filters = lowering::with_kept_filters(measurement.implementation).has_value();
-  return measurement.axis("dtype") == dtype_name(DType::f32) && !model::on_device(measurement) &&
-         !keeps_filters && model::is_bounded(measurement.axis("cache")) && !is_nominal(measurement);
+  return !model::on_device(measurement) && !keeps_filters &&
+         model::is_bounded(measurement.axis("cache")) && !is_nominal(measurement);
 }
 
 /// What was computed is known: of a convolution by an algorithm that is not, what was asked for
@@ -80,14 +91,17 @@ RowShares::RowShares(const ShareOptions& options) {
   }
   if (!options.ceilings.empty()) {
     const std::vector<ResultFile> files = read_ceilings(options);
-    roofline_ =
-        std::make_unique<const model::HierarchicalRoofline>(roofline_of(files, options.threads));
+    rooflines_.emplace(dtype_name(DType::f32), roofline_of(files, options.threads));
+    for (const DType dtype : {DType::bf16, DType::f16}) {
+      const auto roofline = roofline_in(dtype, files, options.threads);
+      if (roofline) rooflines_.emplace(dtype_name(dtype), *roofline);
+    }
     measured_on_ = files.front().header.environment;
   }
 }
 
 void RowShares::expect_measured_here() const {
-  if (!roofline_) return;
+  if (rooflines_.empty()) return;
   const Environment here = capture_environment();
   const bool same_processor = measured_on_.cpu == here.cpu;
   if (same_processor && measured_on_.host_hash == here.host_hash) return;
@@ -110,15 +124,21 @@ std::string RowShares::doubt(backend::DataPlace place) const {
 }
 
 std::string RowShares::hash() const {
-  std::string text = roofline_ ? text_of(*roofline_) : "";
+  std::string text;
+  for (const auto& [dtype, roofline] : rooflines_) text += dtype + " " + text_of(roofline);
   for (const auto& [dtype, peak] : peaks_) text += fmt::format("{} {}\n", dtype, peak.si());
   return fmt::format("{:016x}", fnv1a(text));
 }
 
 /// The stages of an algorithm are the same whatever the values, the layout and the ranks beside it.
 Seconds RowShares::least_time(const Measurement& measurement) const {
+  const std::string& dtype = measurement.axis("dtype");
+  const model::HierarchicalRoofline& roofline = rooflines_.at(dtype);
   if (!is_convolution(measurement)) {
-    return model::least_time(*roofline_, *measurement.work, measurement.axis("cache"));
+    return model::least_time(roofline, *measurement.work, measurement.axis("cache"));
+  }
+  if (dtype != dtype_name(DType::f32)) {  // of those only one that has one stage is known
+    return model::least_time(roofline, *measurement.algorithmic_work, measurement.axis("cache"));
   }
   ResultFile alone;
   alone.measurements = {measurement};
@@ -127,7 +147,7 @@ Seconds RowShares::least_time(const Measurement& measurement) const {
   alone.measurements.front().axes.erase("layout");
   model::LeftOut left_out;
   const auto samples = model::kernel_samples(std::span(&alone, 1), left_out);
-  return model::place(*roofline_, samples.front()).bound;
+  return model::place(roofline, samples.front()).bound;
 }
 
 void RowShares::add(Measurement& measurement) const {
@@ -140,7 +160,7 @@ void RowShares::add(Measurement& measurement) const {
     const Work executed = measurement.algorithmic_work.value_or(*measurement.work);
     measurement.share_of_peak = executed.flops / median / peak->second;
   }
-  if (roofline_ && is_bounded(measurement)) {
+  if (rooflines_.contains(dtype) && is_bounded(measurement)) {
     measurement.share_of_roofline = least_time(measurement) / median;
   }
 }

@@ -1,6 +1,5 @@
 #pragma once
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,17 +33,17 @@ class RowShares {
   /// Of all ceilings, 16 hexadecimal digits: they change when a ceiling does.
   [[nodiscard]] std::string hash() const;
   /// Sets share_of_peak and share_of_roofline of a row with a time and declared work, as far as the
-  /// ceilings are known: those of the data sheet for the row's precision, the roofline for f32 on
-  /// the processor.
+  /// ceilings are known for the row's precision: those of the data sheet, and the rooflines of the
+  /// processor.
   void add(Measurement& measurement) const;
 
  private:
   [[nodiscard]] Seconds least_time(const Measurement& measurement) const;
 
-  std::optional<Device> sheet_;                  ///< that the peaks are of
-  std::map<std::string, FlopsPerSecond> peaks_;  ///< by precision
-  std::unique_ptr<const model::HierarchicalRoofline> roofline_;
-  Environment measured_on_;  ///< of the roofline
+  std::optional<Device> sheet_;                                   ///< that the peaks are of
+  std::map<std::string, FlopsPerSecond> peaks_;                   ///< by precision
+  std::map<std::string, model::HierarchicalRoofline> rooflines_;  ///< by precision; f32 if any
+  Environment measured_on_;                                       ///< of the rooflines
 };
 
 }  // namespace dlscale::app

@@ -3,14 +3,26 @@
 #include "core/lowering/work.hpp"
 
 namespace dlscale::bench {
+namespace {
+
+constexpr double counted_bytes = 4;  ///< of an element in algorithm_work()
+
+/// Whether all that it reads and writes has the precision of the tensors. Transformed planes and
+/// sums may have another.
+bool is_of_one_precision(lowering::Method method) {
+  return method == lowering::Method::direct || method == lowering::Method::im2col;
+}
+
+}  // namespace
 
 std::optional<Work> algorithmic_work(std::string_view backend, std::string_view implementation,
                                      const MeasuredKernel& kernel) {
-  if (kernel.dtype != DType::f32 && kernel.dtype != DType::tf32) return std::nullopt;
   const auto convolution = parse_convolution_key(kernel.key, kernel.batch);
   const auto kept = lowering::with_kept_filters(implementation);
   const auto method = lowering::method_of(kept.value_or(implementation));
   if (!convolution || !method) return std::nullopt;
+  const auto element = static_cast<double>(element_bytes(kernel.dtype));
+  if (element != counted_bytes && !is_of_one_precision(*method)) return std::nullopt;
   const lowering::Blocking blocking = lowering::blocking_of(backend);
   if (*method != lowering::Method::direct &&
       !lowering::refusal(*method, convolution->shape, blocking).empty()) {
@@ -24,7 +36,7 @@ std::optional<Work> algorithmic_work(std::string_view backend, std::string_view 
                                 .bias = convolution->bias,
                                 .relu = convolution->relu,
                                 .kept_filters = kept.has_value()});
-  return Work{work.flops(), work.bytes()};
+  return Work{work.flops(), (element / counted_bytes) * work.bytes()};
 }
 
 }  // namespace dlscale::bench

@@ -17,8 +17,9 @@ struct MeasuredKernel {
 };
 
 /// What the algorithm really does that a backend ran, told from its implementation. Nothing for
-/// other layers than convolutions, for implementations whose algorithm is not known, and for other
-/// precisions than f32 and tf32, which move other numbers of bytes. Reorders are not in it.
+/// other layers than convolutions, for implementations whose algorithm is not known, and in
+/// precisions of 2 bytes for those that transform, since it is not known in which precision their
+/// planes lie. Reorders are not in it.
 std::optional<Work> algorithmic_work(std::string_view backend, std::string_view implementation,
                                      const MeasuredKernel& kernel);
 

@@ -22,8 +22,8 @@ bool has(const Measurement& measurement, const std::string& axis, const std::str
   return found != measurement.axes.end() && found->second == value;
 }
 
-bool is_f32(const Measurement& measurement) {
-  return has(measurement, "dtype", std::string(dtype_name(DType::f32)));
+bool is_in(const Measurement& measurement, DType dtype) {
+  return has(measurement, "dtype", std::string(dtype_name(dtype)));
 }
 
 /// Of bench peak: arithmetic over an array.
@@ -51,12 +51,12 @@ void for_each_row(std::span<const ResultFile> results, std::string_view benchmar
 /// The fastest arithmetic of each instruction set: chains of multiply-adds in registers, and
 /// arithmetic between the load and the store of every element of an array.
 std::map<std::string, FlopsPerSecond> fastest_arithmetic(std::span<const ResultFile> results,
-                                                         int threads) {
+                                                         int threads, DType dtype) {
   std::map<std::string, FlopsPerSecond> fastest;
   for_each_row(results, "peak", threads, [&](const Measurement& measurement, Seconds time) {
     const auto isa = measurement.axes.find("isa");
-    const bool counts =
-        (has(measurement, "operation", "fma") || is_intensity(measurement)) && is_f32(measurement);
+    const bool counts = (has(measurement, "operation", "fma") || is_intensity(measurement)) &&
+                        is_in(measurement, dtype);
     if (!counts || isa == measurement.axes.end()) return;
     FlopsPerSecond& rate = fastest[isa->second];
     rate = std::max(rate, measurement.work->flops / time);
@@ -66,14 +66,15 @@ std::map<std::string, FlopsPerSecond> fastest_arithmetic(std::span<const ResultF
 
 /// The fastest of products and convolutions.
 FlopsPerSecond fastest_kernel(std::span<const ResultFile> results,
-                              std::span<const KernelSample> samples, int threads) {
+                              std::span<const KernelSample> samples, int threads, DType dtype) {
   FlopsPerSecond fastest;
+  if (dtype != DType::f32) samples = {};
   for (const KernelSample& sample : samples) {
     if (sample.what.way.threads != threads || sample.what.way.on_device()) continue;
     fastest = std::max(fastest, sample.what.work.flops() / sample.time);
   }
   for_each_row(results, "gemm", threads, [&](const Measurement& measurement, Seconds time) {
-    if (is_f32(measurement)) fastest = std::max(fastest, measurement.work->flops / time);
+    if (is_in(measurement, dtype)) fastest = std::max(fastest, measurement.work->flops / time);
   });
   return fastest;
 }
@@ -131,31 +132,41 @@ std::optional<Bytes> last_level_cache(std::span<const ResultFile> results) {
 
 /// What arithmetic reaches: the highest is the peak.
 std::vector<ArithmeticCeiling> arithmetic(std::span<const ResultFile> results,
-                                          std::span<const KernelSample> samples, int threads) {
+                                          std::span<const KernelSample> samples, int threads,
+                                          DType dtype) {
   std::vector<ArithmeticCeiling> ceilings;
-  for (const auto& [isa, rate] : fastest_arithmetic(results, threads)) {
+  for (const auto& [isa, rate] : fastest_arithmetic(results, threads, dtype)) {
     ceilings.push_back({isa, rate});
   }
-  const FlopsPerSecond kernel = fastest_kernel(results, samples, threads);
+  const FlopsPerSecond kernel = fastest_kernel(results, samples, threads, dtype);
   if (kernel.si() > 0) ceilings.push_back({"products and convolutions", kernel});
   std::ranges::stable_sort(ceilings, std::greater{}, &ArithmeticCeiling::rate);
   return ceilings;
 }
 
+/// Of memory, or of arithmetic.
+ConfigError missing(bool of_memory, int threads, DType dtype) {
+  const bool usual = dtype == DType::f32;
+  const std::string what = of_memory ? "passes over memory"
+                           : usual   ? "convolutions"
+                                     : fmt::format("arithmetic in {}", dtype_name(dtype));
+  const std::string bench = of_memory ? "memory"
+                            : usual   ? "conv"
+                                      : fmt::format("peak --dtype {}", dtype_name(dtype));
+  return ConfigError(fmt::format(
+      "the results hold no {} with --threads {} on a rank alone, so that the roofline is unknown. "
+      "Measure it on the same machine: dlscale bench {} --threads {}, and give both results.",
+      what, threads, bench, threads));
+}
+
 }  // namespace
 
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
-                                       std::span<const KernelSample> samples, int threads) {
-  std::vector<ArithmeticCeiling> ceilings = arithmetic(results, samples, threads);
+                                       std::span<const KernelSample> samples, int threads,
+                                       DType dtype) {
+  std::vector<ArithmeticCeiling> ceilings = arithmetic(results, samples, threads, dtype);
   const std::vector<MeasuredBandwidth> measured = bandwidths(results, threads);
-  if (measured.empty() || ceilings.empty()) {
-    throw ConfigError(fmt::format(
-        "the results hold no {} with --threads {} on a rank alone, so that the roofline is "
-        "unknown. "
-        "Measure it on the same machine: dlscale bench {} --threads {}, and give both results.",
-        measured.empty() ? "passes over memory" : "convolutions", threads,
-        measured.empty() ? "memory" : "conv", threads));
-  }
+  if (measured.empty() || ceilings.empty()) throw missing(measured.empty(), threads, dtype);
   const FlopsPerSecond peak = ceilings.front().rate;
   ceilings.erase(ceilings.begin());
   return {peak, levels_of(measured, last_level_cache(results)), {}, std::move(ceilings)};

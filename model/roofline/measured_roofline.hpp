@@ -22,8 +22,11 @@ inline constexpr std::string_view last_level_cache_fact = "last_level_cache";
 /// the peak is the highest rate of operations at any intensity, and a level's bandwidth may be that
 /// of passes in place, the highest at each size.   [MODEL 5, ERT]
 /// Throws ConfigError that says what to measure where one is missing.
+/// In another precision: its arithmetic, the same bandwidths; `samples`, which are of f32, say
+/// nothing of it.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
-                                       std::span<const KernelSample> samples, int threads);
+                                       std::span<const KernelSample> samples, int threads,
+                                       DType dtype = DType::f32);
 
 /// Q_l of MODEL 5.2: bytes that an algorithm moves between level l and the next nearer one (of the
 /// nearest, the core). A stage's bytes cross all levels up to the one that holds what it works on;

@@ -222,6 +222,17 @@ TEST(MeasuredRoofline, TakesBothCeilingsFromSweepsOfIntensity) {
   EXPECT_DOUBLE_EQ(measured_roofline(results, {}, 1).peak().si(), 1e11);
 }
 
+TEST(MeasuredRoofline, HasAPeakOfItsOwnInEachPrecision) {
+  auto results = two_levels();  // with a product in bf16 of 1 TFLOP/s
+  const std::vector fast{sample(lowering::Method::direct, 1e-9)};  // in f32
+  const auto in_bf16 = [&] { return measured_roofline(results, fast, 1, DType::bf16); };
+  EXPECT_DOUBLE_EQ(in_bf16().peak().si(), 1e12);
+  EXPECT_DOUBLE_EQ(in_bf16().levels().back().bandwidth.si(), 1e10);
+  results.push_back(synthetic::file("peak.jsonl", {chains("avx512_bf16", "bf16", 2e12)}));
+  EXPECT_DOUBLE_EQ(in_bf16().peak().si(), 2e12);
+  EXPECT_THROW((void)measured_roofline(results, {}, 1, DType::f16), ConfigError);
+}
+
 TEST(MeasuredRoofline, SaysWhatIsMissing) {
   const auto lacks = [](std::vector<ResultFile> files, int threads, const std::string& word) {
     try {

@@ -55,6 +55,19 @@ TEST(AlgorithmicWork, IsThatOfOurKernelsOnGpus) {
   EXPECT_TRUE(algorithmic_work("cuda", "own winograd_f2 F(2x2,3x3) cublasLt", kernel));
 }
 
+TEST(AlgorithmicWork, MovesHalfTheBytesInHalfThePrecision) {
+  const MeasuredKernel single{.key = key, .batch = 4};
+  MeasuredKernel half = single;
+  half.dtype = DType::bf16;
+  for (const char* words : {"brgconv:avx512_core_bf16", "x64:gemm:jit"}) {
+    const auto in_f32 = algorithmic_work("onednn", words, single);
+    const auto in_bf16 = algorithmic_work("onednn", words, half);
+    ASSERT_TRUE(in_f32 && in_bf16) << words;
+    EXPECT_EQ(in_bf16->flops, in_f32->flops) << words;
+    EXPECT_EQ(in_bf16->bytes, 0.5 * in_f32->bytes) << words;
+  }
+}
+
 TEST(AlgorithmicWork, IsUnknownWhereTheAlgorithmIs) {
   const MeasuredKernel kernel{.key = key, .batch = 4};
   EXPECT_FALSE(algorithmic_work("cuda", "engine 34", kernel));
@@ -62,7 +75,7 @@ TEST(AlgorithmicWork, IsUnknownWhereTheAlgorithmIs) {
       algorithmic_work("onednn", "jit:avx512_core", {.key = "relu c64 h56 w56", .batch = 4}));
   MeasuredKernel low = kernel;
   low.dtype = DType::bf16;
-  EXPECT_FALSE(algorithmic_work("onednn", "brgconv:avx512_core_bf16", low));
+  EXPECT_FALSE(algorithmic_work("onednn", "jit_wino_4x3:avx512_core", low));
   MeasuredKernel strided = kernel;
   strided.key = "convolution c64 h56 w56 k64 r3 s3 stride2 pad1 groups1";
   EXPECT_FALSE(algorithmic_work("native", "winograd F(4x4,3x3) avx3+gemm", strided));
