@@ -48,8 +48,9 @@ template <class T, int rows, int columns>
 using Table = std::array<std::array<T, columns>, rows>;
 
 /// The finite points: 0 and then pairs p, -p, so that rows of transforms share their even and their
-/// odd terms, near 1, and with few bits, so that all of Aᵀ and Bᵀ is exact in f32. Of the sets
-/// tried these err least: for F(4, 3) half as much as the usual 0, ±1, ±2.
+/// odd terms, near 1, and with few bits, so that all of Aᵀ and Bᵀ is exact in f32. For F(4, 3)
+/// those of oneDNN (G_4x4_3x3 in its wino_reorder.hpp), which err half as much as the usual 0, ±1,
+/// ±2 (winograd_test.cpp compares them); for F(6, 3) the usual ones.
 template <int alpha>
 constexpr std::array<Rational, alpha - 1> points() {
   static_assert(alpha == 4 || alpha == 6 || alpha == 8);

@@ -58,8 +58,14 @@ namespace {
 
 /// For F(4x4,3x3), whose filters take 36 matrices where those of F(2x2,3x3) take 16: on few tiles
 /// the time to transform and to read these outweighs that it multiplies 36 times for 16 outputs and
-/// not 64 times. On 16 tiles F(2x2,3x3) took 0.8 of its time, the geometric mean of the 9 cases in
-/// results/epyc-2vcpu/2026-11-22-conv-quick/conv-alexnet.jsonl.
+/// not 64 times. How few is a guess from one count: on 16 tiles F(2x2,3x3) took 0.8 of its time,
+/// the geometric mean of 9 cases of AlexNet, all of them unstable
+/// (results/epyc-2vcpu/2026-11-22-conv-quick/conv-alexnet.jsonl); im2col, which the rule leaves
+/// out, was the fastest in three of them. The limit itself was not measured. A longer sweep of the
+/// networks' 3 x 3 layers on that machine, most of its rows unstable as well, had 0.91 on 16 tiles
+/// (12 cases), 0.94 on 32 to 64 (52), 1.05 on 128 (3) and 1.23 on 196 (15), with im2col behind
+/// F(4x4,3x3) in the mean of each: so F(2x2,3x3) may be the better by some hundredths up to about
+/// 64 tiles.
 bool has_few_tiles(const ConvolutionShape& shape) {
   constexpr std::int64_t few = 25;
   constexpr std::int64_t m = 4;

@@ -172,15 +172,22 @@ class FilterGradientPass final : public ConvolutionPass {
   Stack d_;
 };
 
-/// Throws Unsupported. Staged, all threads share one gradient.
+/// Throws Unsupported. Staged, all threads share one gradient, of whatever size.
 void check_memory_of_fused(const ConvolutionShape& shape, int m, int threads) {
   const Index bytes = lowering::fused_gradient_bytes(shape.outputs / shape.groups,
                                                      shape.channels / shape.groups, m + 2, threads);
   if (bytes <= lowering::gradient_limit_bytes) return;
+  const Index limit = lowering::gradient_limit_bytes >> 20;
+  if (threads == 1) {
+    throw Unsupported(fmt::format(
+        "{} MiB of transformed gradients: fused Winograd holds up to {} MiB. Choose smaller tiles, "
+        "or im2col; winograd_f{} holds as much as this would",
+        bytes >> 20, limit, m));
+  }
   throw Unsupported(fmt::format(
       "{} MiB of transformed gradients, one for each of {} threads: fused Winograd holds up to {} "
-      "MiB; winograd_f{} has one for all",
-      bytes >> 20, threads, lowering::gradient_limit_bytes >> 20, m));
+      "MiB; winograd_f{} has one for all, of {} MiB",
+      bytes >> 20, threads, limit, m, bytes / threads >> 20));
 }
 
 }  // namespace

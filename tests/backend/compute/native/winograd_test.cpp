@@ -1,16 +1,22 @@
 #include "backend/compute/native/winograd.hpp"
 
 #include <gtest/gtest.h>
+#include <hwy/targets.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "backend/compute/check.hpp"
 #include "backend/compute/winograd_matrices.hpp"
 #include "core/error.hpp"
 #include "core/lowering/limits.hpp"
+#include "core/lowering/method.hpp"
 #include "tests/backend/compute/native/plain_convolution.hpp"
 
 namespace dlscale::backend::native_device {
@@ -72,12 +78,107 @@ TEST(WinogradMatrices, AreThoseOfTheLiteratureButForSigns) {
   EXPECT_TRUE((minimal_filtering::data_matrix<4>()[3] == std::array<Rational, 4>{0, -1, 0, 1}));
 }
 
-// The passes, against plain loops
+/// The matrices of F(4, 3) by any points, in f32.
+struct Filtering {
+  std::array<std::array<float, 6>, 6> data{};
+  std::array<std::array<float, 3>, 6> filter{};
+  std::array<std::array<float, 6>, 4> output{};
+};
 
-double error_of(const ConvolutionAlgorithm& algorithm, const ConvolutionShape& shape, Pass pass,
-                int threads = 1) {
-  return error_of(*algorithm.make(shape, pass, threads), pass_data(shape, pass));
+/// As winograd_matrices.hpp constructs them.
+Filtering filtering_by(const std::array<double, 5>& points) {
+  Filtering made;
+  for (std::size_t i = 0; i < 6; ++i) {
+    std::array<double, 6> polynomial{1};
+    double divisor = 1;
+    for (std::size_t l = 0; l < 5; ++l) {
+      if (l == i) continue;
+      for (std::size_t j = 5; j > 0; --j) {
+        polynomial[j] = polynomial[j - 1] - points[l] * polynomial[j];
+      }
+      polynomial[0] *= -points[l];
+      if (i < 5) divisor *= points[i] - points[l];
+    }
+    for (std::size_t j = 0; j < 6; ++j) made.data[i][j] = static_cast<float>(polynomial[j]);
+    if (i == 5) continue;
+    for (std::size_t j = 0; j < 4; ++j) {
+      const double power = std::pow(points[i], static_cast<double>(j));
+      if (j < 3) made.filter[i][j] = static_cast<float>(power / divisor);
+      made.output[j][i] = static_cast<float>(power);
+    }
+  }
+  made.filter[5][2] = 1;
+  made.output[3][5] = 1;
+  return made;
 }
+
+/// a x aᵀ in f32.
+template <std::size_t rows, std::size_t n>
+std::array<std::array<float, rows>, rows> both_ways(const std::array<std::array<float, n>, rows>& a,
+                                                    const std::array<std::array<float, n>, n>& x) {
+  std::array<std::array<float, n>, rows> half{};
+  std::array<std::array<float, rows>, rows> result{};
+  for (std::size_t i = 0; i < rows; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      for (std::size_t k = 0; k < n; ++k) half[i][j] += a[i][k] * x[k][j];
+    }
+    for (std::size_t j = 0; j < rows; ++j) {
+      for (std::size_t k = 0; k < n; ++k) result[i][j] += half[i][k] * a[j][k];
+    }
+  }
+  return result;
+}
+
+/// The root mean square error of tiles of normally distributed values, relative to that of the
+/// results.
+double error_by(const Filtering& by) {
+  constexpr int tiles = 400, channels = 32;
+  std::mt19937 random(5);
+  std::normal_distribution<float> normal;
+  double of_errors = 0, squares = 0;
+  for (int tile = 0; tile < tiles; ++tile) {
+    std::array<std::array<float, 6>, 6> products{};
+    std::array<std::array<double, 4>, 4> expected{};
+    for (int channel = 0; channel < channels; ++channel) {
+      std::array<std::array<float, 6>, 6> d{};
+      std::array<std::array<float, 3>, 3> g{};
+      for (auto& row : d) std::ranges::generate(row, [&] { return normal(random); });
+      for (auto& row : g) std::ranges::generate(row, [&] { return normal(random); });
+      const auto u = both_ways(by.filter, g);
+      const auto v = both_ways(by.data, d);
+      for (std::size_t i = 0; i < 6; ++i) {
+        for (std::size_t j = 0; j < 6; ++j) products[i][j] += u[i][j] * v[i][j];
+      }
+      for (std::size_t i = 0; i < 16; ++i) {
+        for (std::size_t k = 0; k < 9; ++k) {
+          expected[i / 4][i % 4] +=
+              double{g[k / 3][k % 3]} * double{d[i / 4 + k / 3][i % 4 + k % 3]};
+        }
+      }
+    }
+    const auto y = both_ways(by.output, products);
+    for (std::size_t i = 0; i < 16; ++i) {
+      const double off = double{y[i / 4][i % 4]} - expected[i / 4][i % 4];
+      of_errors += off * off;
+      squares += expected[i / 4][i % 4] * expected[i / 4][i % 4];
+    }
+  }
+  return std::sqrt(of_errors / squares);
+}
+
+TEST(WinogradMatrices, ErrByTheirPointsLessThanByTheUsualOnes) {
+  const Filtering ours = filtering_by({0, 0.625, -0.625, 1.5, -1.5});
+  constexpr auto filter = minimal_filtering::rounded(minimal_filtering::filter_matrix<4, 3>());
+  constexpr auto data = minimal_filtering::rounded(minimal_filtering::data_matrix<6>());
+  for (std::size_t i = 0; i < 6; ++i) {
+    for (std::size_t j = 0; j < 6; ++j) EXPECT_FLOAT_EQ(ours.data[i][j], data[i][j]);
+    for (std::size_t j = 0; j < 3; ++j) EXPECT_FLOAT_EQ(ours.filter[i][j], filter[i][j]);
+  }
+  const double ratio = error_by(ours) / error_by(filtering_by({0, 1, -1, 2, -2}));
+  EXPECT_LT(ratio, 0.6);
+}
+
+// The passes, against plain loops
 
 ConvolutionShape make_shape(Index images, Index channels, Index height, Index width, Index outputs,
                             Index pad, Index groups = 1) {
@@ -146,19 +247,103 @@ TEST(Winograd, ComputesTheSameWithSeveralThreads) {
   }
 }
 
+/// Of one run, over the elements of its result.
+struct Errors {
+  double root_mean_square;  ///< over that of the result
+  double largest;           ///< as backend::OperationCheck has it
+};
+
+Errors errors_of(const ConvolutionAlgorithm& algorithm, const PassData& data,
+                 const ConvolutionShape& shape, Pass pass) {
+  const auto made = algorithm.make(shape, pass, 1);
+  Guarded scratch(made->scratch_bytes());
+  std::vector<float> result(data.result.size());
+  made->run(data.first.data(), data.second.data(), result.data(), scratch.data());
+  double squares = 0, of_errors = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const double off = double{result[i]} - data.result[i];
+    squares += data.result[i] * data.result[i];
+    of_errors += off * off;
+  }
+  const double typical = std::sqrt(squares / static_cast<double>(result.size()));
+  double largest = 0;
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    largest = std::max(largest, std::abs(double{result[i]} - data.result[i]) /
+                                    std::max(std::abs(data.result[i]), typical));
+  }
+  return {std::sqrt(of_errors / squares), largest};
+}
+
+/// As winograd.hpp has it.
 TEST(Winograd, ErrsAsItsPointsLetExpect) {
   for (const Pass pass : passes) {
     for (const Index channels : {64, 512}) {
       const ConvolutionShape layer = make_shape(1, channels, 14, 14, channels == 64 ? 64 : 24, 1);
-      const double f2 = error_of(winograd_f2, layer, pass);
-      const double f4 = error_of(winograd_f4, layer, pass);
-      const double f6 = error_of(winograd_f6, layer, pass);
-      EXPECT_LT(f2, 4e-6) << pass_name(pass);
-      EXPECT_LT(f4, 1.5e-5) << pass_name(pass);
-      EXPECT_LT(f6, 1e-4) << pass_name(pass);
-      EXPECT_GT(f6, 2 * f2) << pass_name(pass);
+      const PassData data = pass_data(layer, pass);
+      const Errors f2 = errors_of(winograd_f2, data, layer, pass);
+      const Errors f4 = errors_of(winograd_f4, data, layer, pass);
+      const Errors f6 = errors_of(winograd_f6, data, layer, pass);
+      const std::string what = std::string(pass_name(pass)) + " " + std::to_string(channels);
+      EXPECT_GT(f4.root_mean_square, 1.5 * f2.root_mean_square) << what;
+      EXPECT_GT(f6.root_mean_square, 1.5 * f4.root_mean_square) << what;
+      EXPECT_LT(f2.root_mean_square, 6e-7) << what;
+      EXPECT_LT(f4.root_mean_square, 2e-6) << what;
+      EXPECT_LT(f6.root_mean_square, 6e-6) << what;
+      for (const Errors& each : {f2, f4, f6}) {
+        EXPECT_LT(each.largest, 20 * each.root_mean_square) << what;
+      }
     }
   }
+}
+
+/// The longest sums and the largest results that the time of a test allows.
+TEST(Winograd, ErrsByNoMoreThanIsAllowedInLargeLayersEither) {
+  struct Large {
+    ConvolutionShape shape;
+    Pass pass;
+  };
+  for (const auto& [shape, pass] : {Large{make_shape(1, 2048, 14, 14, 4, 1), Pass::forward},
+                                    Large{make_shape(1, 4, 14, 14, 2048, 1), Pass::backward_data},
+                                    Large{make_shape(48, 2, 56, 56, 3, 1), Pass::backward_filter},
+                                    Large{make_shape(3, 192, 13, 13, 128, 1), Pass::forward},
+                                    Large{make_shape(1, 64, 56, 56, 64, 1), Pass::forward}}) {
+    const PassData data = pass_data(shape, pass);
+    const Errors f6 = errors_of(winograd_f6, data, shape, pass);
+    const std::string what = describe(shape) + ", " + std::string(pass_name(pass));
+    EXPECT_LT(f6.root_mean_square, 1e-5) << what;
+    EXPECT_LT(f6.largest, allowed_error(DType::f32)) << what;
+  }
+}
+
+class WinogradInstructionSets : public ::testing::Test {
+ protected:
+  static void choose_among(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().DeInit();
+  }
+  void TearDown() override { choose_among(0); }  // among all
+};
+
+TEST_F(WinogradInstructionSets, EveryOneIsRight) {
+  // Rows of tiles longer than any vector and shorter, channels that fill none.
+  const std::array shapes{make_shape(2, 19, 15, 41, 21, 1), make_shape(3, 2, 5, 7, 3, 0)};
+  std::set<std::string> ran;
+  for (std::int64_t targets = hwy::SupportedTargets(); targets != 0; targets &= targets - 1) {
+    choose_among(targets);  // the best is the lowest bit
+    for (const ConvolutionShape& shape : shapes) {
+      for (const Pass pass : passes) {
+        const PassData data = pass_data(shape, pass);
+        for (const ConvolutionAlgorithm* algorithm : algorithms) {
+          const auto made = algorithm->make(shape, pass, 1);
+          EXPECT_LT(error_of(*made, data), 1e-4) << made->implementation();
+          EXPECT_GT(lowering::vector_floats(made->implementation()), 0);
+          ran.insert(made->implementation());
+        }
+      }
+    }
+  }
+  const bool several = (hwy::SupportedTargets() & HWY_AVX2) != 0;
+  EXPECT_GE(ran.size(), several ? 24U : 12U) << "6 algorithms by either filtering, on each set";
 }
 
 TEST(Winograd, NeedsScratchThatDoesNotGrowWithTheBatch) {
@@ -244,6 +429,36 @@ TEST(Winograd, FusedHoldsGradientsOfAllThreadsWithinALimit) {
     EXPECT_NE(std::string(error.what()).find("2 threads"), std::string::npos) << error.what();
   }
   EXPECT_NE(winograd_f2.make(layer, Pass::backward_filter, 2), nullptr);
+}
+
+TEST(Winograd, FusedSendsNobodyToWhatHoldsAsMuch) {
+  const ConvolutionShape layer = make_shape(1, 2048, 7, 7, 2048, 1);
+  const auto refusal = [&](int threads) -> std::string {
+    try {
+      winograd_f6_fused.make(layer, Pass::backward_filter, threads);
+      return "";
+    } catch (const Unsupported& error) {
+      return error.what();
+    }
+  };
+  EXPECT_NE(refusal(2).find("winograd_f6 has one for all, of 1"), std::string::npos) << refusal(2);
+  EXPECT_NE(refusal(1).find("winograd_f6 holds as much"), std::string::npos) << refusal(1);
+}
+
+TEST(Winograd, StagedHoldsAsManyTimesTheFiltersAsItSays) {
+  const ConvolutionShape layer = make_shape(1, 2048, 7, 7, 2048, 1);
+  const double filters = 4.0 * 2048 * 2048 * 9;
+  constexpr double block = 1 << 26;  // the few tiles of an image, of 2048 channels on either side
+  for (const auto& [algorithm, factor] :
+       {std::pair(&winograd_f2, 16.0 / 9), std::pair(&winograd_f4, 36.0 / 9),
+        std::pair(&winograd_f6, 64.0 / 9)}) {
+    for (const Pass pass : passes) {
+      const auto bytes = static_cast<double>(algorithm->make(layer, pass, 1)->scratch_bytes());
+      EXPECT_LT(bytes, 1.05 * factor * filters + block) << algorithm->name << pass_name(pass);
+    }
+    const auto kept = algorithm->make(layer, Pass::forward, 1)->kept_bytes();
+    EXPECT_GE(static_cast<double>(kept), factor * filters) << algorithm->name;
+  }
 }
 
 TEST(Winograd, SaysWhichFilteringRuns) {
