@@ -13,11 +13,16 @@ using backend::Outgoing;
 
 constexpr int tag = 1;
 
-/// Between rank 0 and the last rank, which in a run over several nodes is on another one.
+/// Between rank 0 and the last rank, which in a run over several nodes is on another one. Who this
+/// rank is it knows itself: to ask the communicator would be timed with every message.
 class PairTraffic : public Traffic {
  public:
   PairTraffic(Communicator& ranks, const Message& message)
-      : ranks_(&ranks), message_(message), numbers_(message.type) {}
+      : ranks_(&ranks),
+        rank_(ranks.rank()),
+        last_(ranks.size() - 1),
+        message_(message),
+        numbers_(message.type) {}
 
   void use(std::span<std::byte> memory) override { used_ = memory; }
 
@@ -27,7 +32,7 @@ class PairTraffic : public Traffic {
 
   [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
 
-  [[nodiscard]] bool involves(Rank rank) const override { return rank == 0 || rank == last(); }
+  [[nodiscard]] bool involves(Rank rank) const final { return rank == 0 || rank == last_; }
 
  protected:
   [[nodiscard]] Communicator& ranks() const { return *ranks_; }
@@ -35,14 +40,17 @@ class PairTraffic : public Traffic {
   [[nodiscard]] std::span<std::byte> used() const { return used_; }
   [[nodiscard]] const TestNumbers& numbers() const { return numbers_; }
   [[nodiscard]] std::size_t element() const { return size_of(message_.type); }
-  [[nodiscard]] Rank last() const { return ranks_->size() - 1; }
-  [[nodiscard]] bool is_first() const { return ranks_->rank() == 0; }
-  [[nodiscard]] bool is_last() const { return ranks_->rank() == last(); }
+  [[nodiscard]] Rank rank() const { return rank_; }
+  [[nodiscard]] bool is_first() const { return rank_ == 0; }
+  [[nodiscard]] bool is_last() const { return rank_ == last_; }
+  [[nodiscard]] bool takes_part() const { return involves(rank_); }
   /// The other one of the two.
-  [[nodiscard]] Rank peer() const { return is_first() ? last() : 0; }
+  [[nodiscard]] Rank peer() const { return is_first() ? last_ : 0; }
 
  private:
   Communicator* ranks_;
+  Rank rank_;
+  Rank last_;
   Message message_;
   TestNumbers numbers_;
   std::span<std::byte> used_;
@@ -56,12 +64,12 @@ class PingPong : public PairTraffic {
   using PairTraffic::PairTraffic;
 
   [[nodiscard]] std::size_t memory() const override {
-    return involves(ranks().rank()) ? arrival() + bytes() : 1;
+    return takes_part() ? arrival() + bytes() : 1;
   }
 
   void write_numbers(std::span<std::byte> memory) const override {
     std::ranges::fill(memory, std::byte{0xFF});
-    if (involves(ranks().rank())) numbers().write(ranks().rank(), 0, memory.first(bytes()));
+    if (takes_part()) numbers().write(rank(), 0, memory.first(bytes()));
   }
 
   [[nodiscard]] double parts() const override { return 2; }
@@ -75,7 +83,7 @@ class PingPong : public PairTraffic {
   }
 
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
-    if (!involves(ranks().rank())) return {};
+    if (!takes_part()) return {};
     return numbers().compare(peer(), 0, memory.subspan(arrival(), bytes()));
   }
 
@@ -86,7 +94,7 @@ class PingPong : public PairTraffic {
   }
 
   void carry_out() override {
-    if (!involves(ranks().rank())) return;
+    if (!takes_part()) return;
     there_and_back(used().first(bytes()), used().subspan(arrival(), bytes()));
   }
 
@@ -109,13 +117,13 @@ class Window : public PairTraffic {
       : PairTraffic(ranks, message), direction_(direction), messages_(window(message.bytes)) {}
 
   [[nodiscard]] std::size_t memory() const override {
-    if (!involves(ranks().rank())) return 1;
+    if (!takes_part()) return 1;
     return messages_ * bytes() * (direction_ == Direction::both ? 2 : 1);
   }
 
   void write_numbers(std::span<std::byte> memory) const override {
     std::ranges::fill(memory, std::byte{0xFF});
-    if (sends()) numbers().write(ranks().rank(), 0, memory.first(messages_ * bytes()));
+    if (sends()) numbers().write(rank(), 0, memory.first(messages_ * bytes()));
   }
 
   void use(std::span<std::byte> memory) override {
