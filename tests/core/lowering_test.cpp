@@ -295,8 +295,7 @@ TEST(Im2colWork, WritesNoPatchesOfOneByOneFilters) {
       shape_of("convolution c64 h56 w56 k64 r1 s1 stride1 pad0 groups1", 1);
   EXPECT_EQ(algorithm_work(Method::im2col, pointwise, Pass::forward).stages.size(), 1);
   // 7 x 7 pixels: our blocks have several images, which are gathered; a library's have not.
-  const ConvolutionShape small =
-      shape_of("convolution c512 h7 w7 k256 r1 s1 stride1 pad0 groups1", 8);
+  const auto small = shape_of("convolution c512 h7 w7 k256 r1 s1 stride1 pad0 groups1", 8);
   for (const Pass pass : passes) {
     const bool back = pass == Pass::backward_data;
     const AlgorithmWork library =
