@@ -1,8 +1,11 @@
 // dlscale validate: predictions held against measured training runs.
 #include "report/validate.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/document_output.hpp"
@@ -30,6 +33,16 @@ ExitCode validate(const ValidateOptions& options) {
   return report::exit_code(validation, options.limits);
 }
 
+/// Refuses what no rank correlation can be.
+CLI::Validator correlation() {
+  const auto check = [](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= -1 && value <= 1) return {};
+    return fmt::format("{} is no number from -1 to 1. Write such as 0.9", text);
+  };
+  return {check, "CORRELATION"};
+}
+
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ValidateOptions>();
   verb.add_option("results", options->results, "Result files or folders of bench e2e")->required();
@@ -41,12 +54,18 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--limit-more-ranks", options->limits.more_ranks, "The same at 2 ranks or more")
       ->check(positive())
       ->capture_default_str();
+  verb.add_option("--limit-order", options->limits.order,
+                  "Least rank correlation of the measured and the predicted order of the schedules "
+                  "of a training that passes, -1 to 1 (default: none, as that of few is coarse)")
+      ->check(correlation());
   options->output.declare(verb);
   verb.footer(
       "Example: dlscale validate results/local/quickstart --machine "
       "results/local/quickstart/machine.json\n"
       "Exit code 1: a limit is missed; the table names the phase to blame. Exit code 3: none is "
-      "missed, but measurements are wrong, interrupted or lost, so that not all was judged.");
+      "missed, but measurements are wrong, interrupted or lost, so that not all was judged, or "
+      "there "
+      "is no order of schedules for --limit-order to judge.");
   verb.callback([options, &result] { result = validate(*options); });
 }
 

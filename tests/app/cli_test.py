@@ -394,13 +394,20 @@ steps:
         machine = json.loads((out / "machine.json").read_text())
         self.assertEqual(machine["measured_on"]["backend"], "onednn")
         piped = run("calibrate", out, "-o", "-")
-        self.assertEqual(json.loads(piped.stdout)["kernels"], machine["kernels"])
+        # The folder holds a training run by now, which changes nothing: predictions are judged on it.
+        self.assertEqual(json.loads(piped.stdout), machine)
+        self.assertNotIn("e2e", " ".join(machine["sources"]))
         self.assertIn("kernel times", piped.stderr)
         self.assertFalse(os.path.exists("-"))
         machine["measured_on"]["host_hash"] = "another"
         (self.folder / "elsewhere.json").write_text(json.dumps(machine))
         elsewhere = run("validate", out, "--machine", self.folder / "elsewhere.json")
         self.assertIn(", the machine with another", elsewhere.stdout)
+        judged = ["validate", out, "--machine", out / "machine.json", "--limit-one-rank", 1e9, "--limit-order"]
+        self.assertEqual(run(*judged, 2).returncode, 2)
+        unordered = run(*judged, 0.9)  # one rank has no schedules
+        self.assertEqual(unordered.returncode, 3, unordered.stdout + unordered.stderr)
+        self.assertIn("No order of schedules could be judged", unordered.stdout)
         page = (out / "report" / "index.html").read_text()
         self.assertIn("tiny", page)
         self.assertIn("What a worker of this machine reaches", result.stdout)
