@@ -27,8 +27,8 @@ struct ProfiledMessage {
   /// The rank, ≥ 0, that has what was reduced or that had what was broadcast; none of collectives
   /// that treat all ranks alike, and where it is not told.
   std::optional<Rank> root = {};
-  /// Messages of the iteration that had begun before this one and were not waited for yet. They
-  /// were waited for in the order in which they began, so it is at most as many as began before it.
+  /// Messages of the iteration that had begun before this one and were not done yet: the most on
+  /// any rank, since each sees by itself what is done. At most as many as began before it.
   std::size_t under_way = 0;
   /// Layers whose gradients or parameters it carries, of a part that of which it is one: above 1 it
   /// is fused. 0: not told.

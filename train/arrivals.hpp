@@ -23,7 +23,7 @@ struct Transfer {
   backend::Collective kind = backend::Collective::all_reduce;
   std::size_t bytes = 0;  ///< of the message that the collective had; of a part those of the part
   std::optional<Rank> root = {};  ///< of a reduce or broadcast
-  std::size_t under_way = 0;      ///< transfers that had started and were not waited for yet
+  std::size_t under_way = 0;      ///< transfers that had started and were not done yet
   /// When the first message was posted; of what follows the exchange of all messages, and of what
   /// the training thread does, when it was begun.
   Instant posted = {};

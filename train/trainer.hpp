@@ -56,7 +56,7 @@ struct SentMessage {
   backend::Collective kind = backend::Collective::all_reduce;
   std::size_t bytes = 0;          ///< counted as core/bandwidths.hpp does
   std::optional<Rank> root = {};  ///< of a reduce or broadcast
-  std::size_t under_way = 0;      ///< messages that had begun before and were not waited for yet
+  std::size_t under_way = 0;      ///< messages that had begun before and were not done yet
   std::size_t layers = 0;         ///< whose gradients or parameters it carries; above 1 it is fused
   Seconds posted;                 ///< since the iteration began, when it was handed over to be sent
   Seconds wait;  ///< from there until it began: behind others, for the device, for ranks

@@ -139,8 +139,7 @@ Seconds ReplayCarrier::iterate() {
 }
 
 /// How long each took, from its beginning to where it was waited for: oldest first, when so few are
-/// to be under way. Where several are, the ranks meet before each is waited for, too, as in the
-/// training, where rank 0 tells them what comes next.
+/// to be under way.
 std::vector<double> ReplayCarrier::send(const Iteration& iteration, Gaps gaps) {
   std::vector<double> times;
   times.reserve(iteration.size());
@@ -149,7 +148,6 @@ std::vector<double> ReplayCarrier::send(const Iteration& iteration, Gaps gaps) {
   const Instant start = steady_clock::now();
   const auto finish_until = [&](std::size_t under_way) {
     while (begun.size() - times.size() > under_way) {
-      if (mode_ == backend::Mode::nonblocking && plan_->meets_each) ranks_->meet(plan_->waiting);
       iteration[times.size()].traffic().finish();
       times.push_back(
           std::chrono::duration<double>(steady_clock::now() - begun[times.size()]).count());

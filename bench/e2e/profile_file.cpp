@@ -33,7 +33,6 @@ double fingerprint(const Iterations& iterations) {
       hash = train::mix(hash, static_cast<std::uint64_t>(message.kind));
       hash = train::mix(hash, message.bytes);
       hash = train::mix(hash, static_cast<std::uint64_t>(message.root.value_or(-1)));
-      hash = train::mix(hash, message.under_way);
       hash = train::mix(hash, message.layers);
     }
   }
@@ -57,12 +56,13 @@ ConfigError about_profile(const ConfigError& error) {
   return ConfigError(text);
 }
 
-/// Of every message in turn: when it was posted, its wait, its time.
+/// Of every message in turn: when it was posted, its wait, its time, and how many were under way.
 std::vector<double> times_of(const Iterations& iterations) {
   std::vector<double> times;
   for (const auto& iteration : iterations) {
     for (const train::SentMessage& message : iteration) {
-      times.insert(times.end(), {message.posted.si(), message.wait.si(), message.time.si()});
+      times.insert(times.end(), {message.posted.si(), message.wait.si(), message.time.si(),
+                                 static_cast<double>(message.under_way)});
     }
   }
   return times;
@@ -74,12 +74,12 @@ ProfiledMessage joined(const train::SentMessage& mine,
   ProfiledMessage message{.collective = std::string(to_string(mine.kind)),
                           .bytes = static_cast<std::int64_t>(mine.bytes)};
   message.root = mine.root;
-  message.under_way = mine.under_way;
   message.layers = mine.layers;
   for (const std::vector<double>& rank : times) {
     message.posted.emplace_back(rank[at]);
     message.wait.emplace_back(rank[at + 1]);
     message.time.emplace_back(rank[at + 2]);
+    message.under_way = std::max(message.under_way, static_cast<std::size_t>(rank[at + 3]));
   }
   return message;
 }
@@ -158,7 +158,7 @@ std::optional<CommunicationProfile> gather_profile(Communicator& communicator,
     auto& messages = profile.iterations.emplace_back();
     for (const train::SentMessage& message : iteration) {
       messages.push_back(joined(message, times, at));
-      at += 3;
+      at += 4;
     }
   }
   return profile;

@@ -151,7 +151,7 @@ TEST(PingPong, BeginsAfterAByteThereAndBackAndNotAfterABarrier) {
       seven.min_warmups = 1;
       const Measurement row = comm.cells(context).at(0).measure(Sampler(counting, seven));
       EXPECT_EQ(row.at("time").samples.front().size(), 6U) << row.reason;
-      EXPECT_EQ(counting.sent[4096], 7U + 1U);  // and a check
+      EXPECT_EQ(counting.sent[4096], 7U + 2U);  // and checks before and after
       // The clocks of the ranks are compared by messages of another size.
       EXPECT_EQ(counting.sent[1], waiting == "spin" ? 7U : 0U);
       EXPECT_EQ(counting.met, waiting == "spin" ? 0U : 7U);

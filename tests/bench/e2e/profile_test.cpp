@@ -114,8 +114,9 @@ TEST_F(Profile, TellsRootsAndWhatTravelsAtOnce) {
       under_way.insert(message.under_way);
     }
   }
-  // A gradient of more than three parts keeps three under way.
-  EXPECT_EQ(under_way, (std::set<std::size_t>{0, 1, 2}));
+  // How many are depends on how soon each is done; never more than credit lets begin.
+  EXPECT_TRUE(under_way.contains(0));
+  EXPECT_LT(*under_way.rbegin(), 3U);
 }
 
 TEST_F(Profile, HandsMessagesOverWhileLayersStillComputeOnlyWhereTheScheduleSaysSo) {
@@ -205,7 +206,7 @@ TEST(GatherProfile, JoinsWhatEveryRankRecorded) {
     const train::SentMessage mine{.kind = backend::Collective::reduce_scatter,
                                   .bytes = 24,
                                   .root = 2,
-                                  .under_way = 0,
+                                  .under_way = static_cast<std::size_t>(ranks.rank()),
                                   .posted = Seconds(1 + shift),
                                   .wait = Seconds(2 + shift),
                                   .time = Seconds(3 + shift)};
@@ -217,7 +218,7 @@ TEST(GatherProfile, JoinsWhatEveryRankRecorded) {
     EXPECT_EQ(message.collective, "reduce_scatter");
     EXPECT_EQ(message.bytes, 24);
     EXPECT_EQ(message.root, 2);
-    EXPECT_EQ(message.under_way, 0U);
+    EXPECT_EQ(message.under_way, 2U);  // the most on any rank
     EXPECT_EQ(message.posted, (std::vector{Seconds(1), Seconds(2), Seconds(3)}));
     EXPECT_EQ(message.wait, (std::vector{Seconds(2), Seconds(3), Seconds(4)}));
     EXPECT_EQ(message.time, (std::vector{Seconds(3), Seconds(4), Seconds(5)}));
