@@ -13,8 +13,7 @@ namespace {
 using Values = FilterSample::Values;
 using Numbers = std::vector<std::int64_t>;
 
-/// Of groups, and of the outputs and inputs of one.
-constexpr std::int64_t most = 4;
+constexpr std::int64_t most = FilterSample::most;
 
 /// Numbers below n, in order.
 Numbers choose(std::int64_t n, std::uint64_t seed) {

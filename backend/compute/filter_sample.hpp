@@ -13,6 +13,8 @@ namespace dlscale::backend {
 class FilterSample {
  public:
   using Values = std::vector<float>;
+  /// Of groups, and of the outputs and of the inputs of one, that are taken.
+  static constexpr std::int64_t most = 4;
 
   /// Up to four groups, and of each the filters between up to four outputs and four inputs: the
   /// first, the last and others that `seed` chooses. Requires a convolution or a fully connected

@@ -1,7 +1,11 @@
 #include "bench/conv/check_memory.hpp"
 
 #include <algorithm>
+#include <array>
 #include <variant>
+
+#include "backend/compute/check_data.hpp"
+#include "backend/compute/filter_sample.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -30,10 +34,10 @@ Elements elements_of(const backend::OperationSpec& spec, const backend::Operatio
   return found;
 }
 
-// As check.hpp has them: the images of a large batch that are compared, and the most channels on
-// either side of the filters whose gradients are, of all images.
-constexpr double compared_images = 3;
-constexpr double sampled_channels = 16;
+// The images of a large batch that are compared, and the most channels on either side of the
+// filters whose gradients are, of all images.
+constexpr double compared_images = std::tuple_size_v<backend::ChosenImages>;
+constexpr double sampled_channels = backend::FilterSample::most * backend::FilterSample::most;
 
 /// Elements of what the reference reads and writes.
 double reference_elements(const backend::OperationSpec& spec, const Elements& of, Pass pass) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/error.hpp"
+#include "model/sgd_iter/waiting.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -54,7 +55,7 @@ CollectiveTimes::CollectiveTimes(const Machine& machine, const Placement& placem
                                  const MessageTimes& all_reduce, Notes& notes)
     : placement_(placement), collective_(collective), all_reduce_(&all_reduce), notes_(&notes) {
   EXPECT(collective != Collective::all_reduce && collective != Collective::all_to_all);
-  const std::string_view waiting = schedule == Schedule::sequential ? "spin" : "sleep";
+  const std::string_view waiting = waiting_in(schedule);
   const CollectiveFit* measured = find_fit(machine, placement, collective, waiting);
   if (measured == nullptr) return;
   if (crosses_stated_link(machine, placement)) {

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "model/sgd_iter/pair_time.hpp"
+#include "model/sgd_iter/waiting.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -40,7 +41,7 @@ using Fits = std::vector<const CollectiveFit*>;
 
 /// The all-reduces of a machine after ranks met as they do in `schedule`, else all.
 Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
-  const std::string wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+  const std::string_view wanted = waiting_in(schedule);
   Fits all;
   Fits as_wanted;
   for (const CollectiveFit& fit : machine.collectives) {
@@ -61,7 +62,7 @@ Fits suitable(const Machine& machine, Schedule schedule, Notes& notes) {
 /// they do in `schedule`, if there is one that knows the links of the placement.
 const AlgorithmFit* over_ranks(const Machine& machine, const Placement& placement,
                                Schedule schedule) {
-  const std::string wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+  const std::string_view wanted = waiting_in(schedule);
   const AlgorithmFit* found = nullptr;
   for (const AlgorithmFit& fit : machine.algorithms) {
     if (fit.carrier.collective != all_reduce || fit.asked != "library") continue;

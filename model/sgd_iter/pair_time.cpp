@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "model/communication/carrier.hpp"
+#include "model/sgd_iter/waiting.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -31,7 +32,7 @@ Estimate<Seconds> time_of(const LinkTerms& terms, const Segment& pair,
 
 const CollectiveFit* measured_pair(const Machine& machine, const Placement& placement,
                                    Schedule schedule) {
-  const std::string_view wanted = schedule == Schedule::sequential ? "spin" : "sleep";
+  const std::string_view wanted = waiting_in(schedule);
   const auto is_better = [wanted](const CollectiveFit& a, const CollectiveFit& b) {
     const bool as_wanted = a.waiting == wanted;
     if (as_wanted != (b.waiting == wanted)) return as_wanted;

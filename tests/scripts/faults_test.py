@@ -20,7 +20,7 @@ import unittest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "app"))
 
-from cluster_support import arguments, cannot  # noqa: E402 (program.py is found through the path above)
+from cluster_support import arguments, cannot, wait_until  # noqa: E402 (program.py is found through the path above)
 from program import BACKEND, MPIEXEC, PROGRAM, ProgramTest, environment, main, run, start  # noqa: E402
 
 FAULTY_CALLS = sys.argv[3] if len(sys.argv) > 3 else ""
@@ -48,15 +48,6 @@ def rows_of(file):
 
 def has_rows(file):
     return file.exists() and '"axes"' in file.read_text(encoding="utf-8")
-
-
-def wait_until(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def ranks_below(launcher):
@@ -116,7 +107,7 @@ class KilledRank(FaultTest):
     def kill(self, rank, words):
         process = start(*words, ranks=2)
         self.addCleanup(process.kill)
-        self.assertTrue(wait_until(lambda: has_rows(self.out) or process.poll() is not None))
+        self.assertTrue(wait_until(lambda: has_rows(self.out) or process.poll() is not None, seconds=60))
         victim = ranks_below(process.pid)[rank]
         os.kill(victim, signal.SIGKILL)
         begin = time.monotonic()
