@@ -108,14 +108,14 @@ class Parts(unittest.TestCase):
         self.assertEqual(compare_osu.groups_of(LATENCY, 100, 300), [compare_osu.Group((128, 256), 1000, 1)])
 
     def rows(self, *ratios):
-        return [{"benchmark": "latency", "bytes": 4, "round": i, "osu_mean_s": 1e-6, "osu_median_s": 1e-6, "our_mean_s": 1e-6,
-                 "osu_threads_median_s": 1.25e-6, "our_median_s": each * 1e-6, "reported_median_s": 1e-6, "cold_median_s": 2e-6}
+        return [{"benchmark": "latency", "bytes": 4, "round": i, "osu_mean_s": 0.8e-6, "osu_median_s": 0.8e-6, "our_mean_s": 1e-6,
+                 "osu_threads_mean_s": 1e-6, "osu_threads_median_s": 1e-6, "our_median_s": each * 1e-6, "reported_median_s": 1e-6, "cold_median_s": 2e-6}
                 for i, each in enumerate(ratios)]
 
     def test_medians_further_apart_than_wanted_are_named(self):
         lines, apart = compare_osu.table_of(LATENCY, self.rows(1.05, 1.04, 1.06))
         self.assertEqual(len(apart), 1)
-        self.assertIn("| **1.050** | 1.040 to 1.060 |", lines[-1])
+        self.assertIn("| 1 | 1.05 | **1.050** | 1.040 to 1.060 |", lines[-1])
         self.assertEqual(compare_osu.said_of(apart), "Medians more than 3 % apart: 4 B (+5.0 %).")
         _, apart = compare_osu.table_of(LATENCY, self.rows(0.95, 0.99, 0.94))
         self.assertIn("4 B (-5.0 %, not in all rounds)", compare_osu.said_of(apart))
@@ -149,13 +149,13 @@ class CompareOsu(unittest.TestCase):
         return subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
 
     def test_both_are_put_side_by_side(self):
-        result = self.compare(self.dlscale(1.01), "--sizes", "4:16384", "--out", self.folder / "kept")
+        result = self.compare(self.dlscale(1.25 * 1.01), "--sizes", "4:16384", "--out", self.folder / "kept")
         self.assertEqual(result.returncode, 0, result.stderr)
         for name in ("all_reduce", "broadcast", "latency", "bandwidth"):
             self.assertIn(f"### {name}: ", result.stdout)
-        self.assertEqual(result.stdout.count("| 16384 | 16384 | 16548 | 1.010 | 1.010 to 1.010 |"), 4)
+        self.assertEqual(result.stdout.count("| 16384 | 20480 | 20685 | 1.010 | 1.010 to 1.010 |"), 4)
         self.assertEqual(result.stdout.count("No medians are more than 3 % apart."), 4)
-        self.assertEqual(result.stdout.count("| 20480 | 0.808 | 16548 | 33096 |"), 4)  # with threads; ours; from cold buffers
+        self.assertEqual(result.stdout.count("| 16384 | 1.262 | 1.262 to 1.262 | 20685 | 41370 |"), 4)  # without threads; ours
         self.assertIn("Sample CPU", result.stdout)
         self.assertEqual((self.folder / "kept" / "table.md").read_text(), result.stdout[:-1])
         rows = [json.loads(line) for line in (self.folder / "kept" / "rows.jsonl").read_text().splitlines()]
@@ -164,7 +164,7 @@ class CompareOsu(unittest.TestCase):
         self.assertAlmostEqual(rows[0]["cold_median_s"] / rows[0]["our_median_s"], 2)
 
     def test_what_is_further_apart_is_said_and_ends_with_1(self):
-        result = self.compare(self.dlscale(0.9), "--sizes", "4:8", "--benchmarks", "latency")
+        result = self.compare(self.dlscale(1.25 * 0.9), "--sizes", "4:8", "--benchmarks", "latency")
         self.assertEqual(result.returncode, 1, result.stderr)
         self.assertIn("Medians more than 3 % apart: 4 B (-10.0 %), 8 B (-10.0 %).", result.stdout)
         self.assertNotIn("all_reduce", result.stdout)
