@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "compare_osu"
 sys.dont_write_bytecode = True  # of the script, beside it
@@ -121,6 +122,30 @@ class Parts(unittest.TestCase):
         self.assertIn("4 B (-5.0 %, not in all rounds)", compare_osu.said_of(apart))
         _, apart = compare_osu.table_of(LATENCY, self.rows(1.02, 1.2, 0.99))
         self.assertIn("No medians", compare_osu.said_of(apart))
+
+
+class Quiet(unittest.TestCase):
+    def measure(self, *works, patience="100"):
+        """How many programs are run for one group while fixed work takes so long, after 1 s at best; and its row."""
+        fixed = iter([1.0] * 20 + list(works))
+        ran = []
+        with (unittest.mock.patch.object(compare_osu, "fixed_work", lambda: next(fixed)),
+              unittest.mock.patch.object(compare_osu, "processor_seconds", lambda: (0.0, 0.0)),
+              unittest.mock.patch.object(compare_osu.time, "sleep", lambda _: None)):
+            comparison = compare_osu.Comparison(compare_osu.parse(["--patience", patience]), {}, pathlib.Path())
+            said = {4: compare_osu.Figures(1, 1)}, 0.0
+            comparison.theirs = comparison.ours = lambda *_: ran.append(1) or said
+            comparison.measure(LATENCY, compare_osu.Group((4,), 10, 1), 1)
+        return len(ran), comparison.rows[0]["fixed_work_s"]
+
+    def test_nothing_is_measured_again_where_fixed_work_is_fast(self):
+        self.assertEqual(self.measure(1, 1, 1, 1.05, 1), (3, 1.05))
+
+    def test_what_was_measured_while_fixed_work_was_slow_is_measured_again(self):
+        self.assertEqual(self.measure(1.5, 1, 1, 1.5, 1, 1, 1, 1, 1), (4, 1))  # first it waits
+
+    def test_without_patience_it_is_kept_and_said(self):
+        self.assertEqual(self.measure(1, 1, 1.5, 1, patience="0"), (3, 1.5))
 
 
 class CompareOsu(unittest.TestCase):
