@@ -37,12 +37,18 @@ void add(Suite& suite, std::string_view option, const std::string& value, const 
                   option, suite.name));
 }
 
+/// Of cells, or of iterations.
+bool takes_wait_quiet(const Benchmark& benchmark) {
+  return benchmark.stopping == Benchmark::Stopping::criterion ||
+         std::ranges::find(benchmark.axes, "wait_quiet", &bench::Axis::name) !=
+             benchmark.axes.end();
+}
+
 }  // namespace
 
 void add_options(const SuiteOptions& options, Suite& suite) {
   if (options.wait_quiet_s) {
-    add(suite, "--wait-quiet", fmt::format("{}", *options.wait_quiet_s),
-        [](const Benchmark& it) { return it.stopping == Benchmark::Stopping::criterion; });
+    add(suite, "--wait-quiet", fmt::format("{}", *options.wait_quiet_s), takes_wait_quiet);
   }
   if (!options.cluster.empty()) {
     add(suite, "--cluster", options.cluster,

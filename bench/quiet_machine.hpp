@@ -1,20 +1,17 @@
 #pragma once
 #include <chrono>
 #include <functional>
-#include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "bench/speed_looks.hpp"
 #include "core/measurement.hpp"
 
 namespace dlscale::bench {
 
 /// Keeps measurements out of times when the machine is slower than it was at its best in this
-/// process, by a SpeedWitness on every rank. Collective.
+/// process, by SpeedLooks. Collective.
 class QuietMachine {
  public:
-  /// More than this over the least time of the work, on any rank, is not quiet.
-  static constexpr double tolerance = 0.08;
-
   /// Waits and has measured again for up to `patience` in all. `witness` tells what fixed work
   /// takes now: SpeedWitness. `communicator` outlives it.
   QuietMachine(backend::Communicator& communicator, Seconds patience,
@@ -31,16 +28,12 @@ class QuietMachine {
   void tell(Measurement& measurement) const;
 
  private:
-  /// Asks the witness of every rank; how many times the least it took on the slowest.
-  double look();
-  [[nodiscard]] bool patient() const { return waited_ < patience_; }
+  /// Whether rank 0, whose clock decides, has patience left.
+  bool all_patient();
 
   backend::Communicator* communicator_;
   Seconds patience_;
-  std::function<Seconds()> witness_;
-  std::vector<double> least_;               ///< by rank, s
-  std::vector<std::vector<double>> times_;  ///< of this measurement, by rank, s
-  double slowdown_ = 1;
+  SpeedLooks looks_;                             ///< of this measurement
   std::chrono::steady_clock::time_point since_;  ///< when wait() ended
   Seconds waited_;                               ///< and measured in vain
 };

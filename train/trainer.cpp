@@ -75,12 +75,14 @@ Trainer::Impl::~Impl() {
   }
 }
 
+void Trainer::Impl::start_clock() {
+  const std::shared_ptr<const backend::Mark> start = program->device().mark();
+  start->wait();
+  phases.emplace(start, steady_clock::now());
+}
+
 IterationRecord Trainer::Impl::iterate() {
-  if (!phases) {
-    const std::shared_ptr<const backend::Mark> start = program->device().mark();
-    start->wait();
-    phases.emplace(start, steady_clock::now());
-  }
+  if (!phases) start_clock();
   first_posted = phases->began();
   if (profile && profile->is_complete()) adopt_merge_plan();
   double loss = 0;
@@ -302,6 +304,8 @@ int settling_iterations(Schedule schedule, int ranks) {
 std::vector<std::vector<SentMessage>> Trainer::take_messages() {
   return impl_->sent.take();
 }
+
+void Trainer::restart_clock() { impl_->start_clock(); }
 
 std::vector<Span> Trainer::take_spans() {
   return impl_->timeline ? impl_->timeline->take() : std::vector<Span>{};

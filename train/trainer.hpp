@@ -116,6 +116,9 @@ class Trainer {
   /// communication thread met. A rank that fails still takes part in the exchange of the iteration,
   /// so that the others are not left waiting; telling them is up to the caller.
   IterationRecord iterate();
+  /// The next iteration begins here, not where the last one ended: what the caller did since is none
+  /// of its time.
+  void restart_clock();
   /// Where messages overlap the next forward, waits for those of the last iteration and updates the
   /// parameters, as the next iteration would. Before anyone looks at gradients or parameters.
   void settle();

@@ -46,6 +46,7 @@ struct Trainer::Impl {
   void plan(std::vector<Bucket> buckets);
   void adopt_merge_plan();
   IterationRecord iterate();
+  void start_clock();  ///< of the next iteration
   [[nodiscard]] std::uint64_t draw() const;
   void run(Step step);
   void run_forward();

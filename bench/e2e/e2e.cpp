@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -30,8 +31,10 @@ Number parse_number(const Context& context, std::string_view axis, std::string_v
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (whole && std::isfinite(static_cast<double>(value)) && value >= 0) return value;
+  std::string option(axis);
+  std::ranges::replace(option, '_', '-');
   throw ConfigError(fmt::format("--{} is \"{}\" (no number from 0 up). Write, for example, \"{}\".",
-                                axis, text, example));
+                                option, text, example));
 }
 
 backend::Waiting parse_waiting(std::string_view text) {
@@ -120,6 +123,18 @@ void read_exchange(const Context& context, Run& run) {
         parse_schedules(context), run);
 }
 
+/// The fixed work is the processor's.
+Seconds parse_wait_quiet(const Context& context) {
+  const Seconds patience(parse_number<double>(context, "wait_quiet", "120"));
+  const std::string& backend = context.value("backend");
+  if (patience == Seconds(0) || !find_backend(backend).has_own_memory()) return patience;
+  throw ConfigError(
+      fmt::format("--wait-quiet tells by work of the processor how fast the machine is, but "
+                  "--backend {} trains "
+                  "on another device. Leave --wait-quiet out.",
+                  backend));
+}
+
 /// Everything but network, schedule and batch, which make the cells.
 TrainingSettings common_settings(const Context& context) {
   TrainingSettings settings;
@@ -134,6 +149,7 @@ TrainingSettings common_settings(const Context& context) {
   settings.backend = find_backend(context.value("backend")).name;
   settings.iterations = context.integer("iterations");
   settings.warmup = parse_number<int>(context, "warmup", "3");
+  settings.wait_quiet = parse_wait_quiet(context);
   settings.data = context.value("data");
   settings.rate = parse_number<float>(context, "rate", "0.01");
   settings.seed = parse_number<std::uint64_t>(context, "seed", "1");
@@ -258,6 +274,11 @@ extern const Benchmark e2e{
               "eager"},
              {"fuse", "relu: ReLUs are parts of the layers before them, where they can be; none",
               "none"},
+             {"wait_quiet",
+              "count only iterations during which this machine was as fast as at its best, told by "
+              "fixed work before and after each, and train up to so many seconds for others; 0: "
+              "count all",
+              "0"},
              {"rate", "learning rate", "0.01"},
              {"repeat", "number of this launch, to tell repeated ones apart", "1"},
              {"seed", "of weights, crops and the order of pictures", "1"},

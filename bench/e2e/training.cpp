@@ -11,11 +11,13 @@
 
 #include "bench/conv/workbench.hpp"
 #include "bench/e2e/jointly.hpp"
+#include "bench/e2e/quiet_iterations.hpp"
 #include "bench/e2e/replicas.hpp"
 #include "bench/e2e/slow_rank.hpp"
 #include "bench/e2e/training_watch.hpp"
 #include "bench/host_doubts.hpp"
 #include "bench/sampler_warnings.hpp"
+#include "bench/speed_witness.hpp"
 #include "core/communication_profile.hpp"
 #include "core/error.hpp"
 #include "core/fingerprint.hpp"
@@ -161,6 +163,7 @@ struct Outcome {
   std::vector<std::vector<train::SentMessage>> messages;  ///< by iteration after the warm-up
   std::vector<Bytes> message_sizes;                       ///< of the last iteration
   std::optional<train::MergePlan> merge_plan;
+  std::optional<QuietIterations> quiet;  ///< where the machine is looked at
   JointEnd ending;
 };
 
@@ -181,21 +184,66 @@ void compare_parameters(Communicator& communicator, Worker& worker, Outcome& out
       outcome.records.size(), astray);
 }
 
+std::optional<QuietIterations> looks_at(Communicator& communicator, Seconds patience) {
+  if (patience == Seconds(0)) return std::nullopt;
+  return std::optional<QuietIterations>(std::in_place, communicator, patience,
+                                        [witness = SpeedWitness()] { return witness.time(); });
+}
+
+/// Collective, before the first iteration and after each: ends the warm-up, and looks at the
+/// machine from there on.
+void note_progress(const TrainingSettings& settings, train::Trainer& trainer, TrainingWatch& watch,
+                   Outcome& outcome) {
+  if (outcome.records.size() < unmeasured(settings)) return;
+  if (outcome.records.size() == unmeasured(settings)) {
+    std::ignore = trainer.take_spans();
+    std::ignore = trainer.take_messages();
+    watch.warmed_up();
+  }
+  if (!outcome.quiet || !outcome.ending.may_go_on()) return;
+  outcome.quiet->look();
+  trainer.restart_clock();
+}
+
+bool is_complete(const TrainingSettings& settings, Outcome& outcome) {
+  const auto wanted = static_cast<std::size_t>(settings.iterations);
+  if (outcome.records.size() < unmeasured(settings) + wanted) return false;
+  return !outcome.quiet || outcome.quiet->are_enough(wanted);
+}
+
+/// Which of the iterations after the warm-up are told of: all, unless enough were measured while
+/// the machine was quiet.
+std::vector<bool> kept(const TrainingSettings& settings, const Outcome& outcome) {
+  const std::size_t warmup = std::min(unmeasured(settings), outcome.records.size());
+  if (outcome.quiet) {
+    std::vector<bool> counted = outcome.quiet->counted();
+    if (std::ranges::count(counted, true) >= settings.iterations) return counted;
+  }
+  return std::vector<bool>(outcome.records.size() - warmup, true);
+}
+
+/// Those of `items` that are kept, which may be fewer.
+template <class T>
+std::vector<T> select(std::span<const T> items, const std::vector<bool>& kept) {
+  std::vector<T> selected;
+  for (std::size_t i = 0; i < std::min(items.size(), kept.size()); ++i) {
+    if (kept[i]) selected.push_back(items[i]);
+  }
+  return selected;
+}
+
 Outcome train_together(Communicator& communicator, const TrainingSettings& settings, Worker& worker,
                        TrainingWatch& watch, JointEnd ending) {
   train::Trainer trainer(worker.program, communicator, worker.data, train_options(settings));
   Outcome outcome;
   outcome.ending = std::move(ending);
-  const std::size_t all = unmeasured(settings) + static_cast<std::size_t>(settings.iterations);
-  while (outcome.ending.may_go_on() && outcome.records.size() < all) {
+  outcome.quiet = looks_at(communicator, settings.wait_quiet);
+  note_progress(settings, trainer, watch, outcome);
+  while (outcome.ending.may_go_on() && !is_complete(settings, outcome)) {
     // What ranks tell each other here counts as `other` of the next iteration.
     outcome.ending =
         run_jointly(communicator, [&] { outcome.records.push_back(trainer.iterate()); });
-    if (outcome.records.size() == unmeasured(settings)) {
-      std::ignore = trainer.take_spans();
-      std::ignore = trainer.take_messages();
-      watch.warmed_up();
-    }
+    note_progress(settings, trainer, watch, outcome);
   }
   watch.stop();
   outcome.spans = trainer.take_spans();
@@ -205,10 +253,8 @@ Outcome train_together(Communicator& communicator, const TrainingSettings& setti
   }
   // What is still there of a run that ended within the warm-up, or of an iteration that failed, was
   // not measured.
-  outcome.messages = trainer.take_messages();
-  const std::size_t warmup = unmeasured(settings);
-  const std::size_t measured = outcome.records.size() - std::min(warmup, outcome.records.size());
-  outcome.messages.resize(std::min(measured, outcome.messages.size()));
+  outcome.messages =
+      select<std::vector<train::SentMessage>>(trainer.take_messages(), kept(settings, outcome));
   outcome.message_sizes = trainer.message_sizes();
   outcome.merge_plan = trainer.merge_plan();
   return outcome;
@@ -281,8 +327,9 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
   add_merge_plan(measurement, communicator, outcome);
   const std::size_t warmup = unmeasured(settings);
   if (outcome.records.size() > warmup) {
-    fill_series(measurement, communicator, settings.timing,
-                std::span(outcome.records).subspan(warmup));
+    const auto records =
+        select(std::span(outcome.records).subspan(warmup), kept(settings, outcome));
+    fill_series(measurement, communicator, settings.timing, records);
   }
   if (!outcome.records.empty()) {
     measurement.warnings = loss_warnings(gather(communicator, columns.back(), outcome.records));
@@ -299,6 +346,9 @@ void finish(Measurement& measurement, Communicator& communicator, const Training
     return;
   }
   mark_if_unstable(measurement, measurement.at("t_iter").summary, wanted_width);
+  if (outcome.quiet) {
+    outcome.quiet->tell(measurement, static_cast<std::size_t>(settings.iterations));
+  }
 }
 
 /// A trace that is lost after all costs a warning, not the measurement.

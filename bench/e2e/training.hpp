@@ -24,6 +24,9 @@ struct TrainingSettings {
   std::string backend;
   int iterations = 1;  ///< measured, after `warmup` others and train::settling_iterations()
   int warmup = 0;
+  /// At most so long for iterations that do not count because something else slowed the machine
+  /// down (QuietIterations); 0: it is not looked at.
+  Seconds wait_quiet{0};
   std::filesystem::path data;
   float rate = 0.01F;
   std::uint64_t seed = 1;

@@ -30,7 +30,7 @@ TEST(OptionsOfASuite, ReachTheStepsThatTakeThem) {
   add_options({1800, "p40x16"}, suite);
   EXPECT_EQ(suite.steps[0].words,
             (Words{"bench", "conv", "--wait-quiet", "1800", "--cluster", "p40x16"}));
-  EXPECT_EQ(suite.steps[1].words, (Words{"bench", "e2e"}));  // a run is measured as a whole
+  EXPECT_EQ(suite.steps[1].words, (Words{"bench", "e2e", "--wait-quiet", "1800"}));
   EXPECT_EQ(suite.steps[2].words, (Words{"bench", "memory", "--wait-quiet", "1800"}));
   EXPECT_EQ(suite.steps[3].words, (Words{"report", "x"}));
 }

@@ -76,6 +76,24 @@ TEST_F(E2e, GivesPhasesThatAddUpToTheIteration) {
   }
 }
 
+TEST_F(E2e, LooksAtTheMachineAroundEachIteration) {
+  for (const char* schedule : {"sequential", "horovod", "priority"}) {
+    for (const Measurement& m : measure(2, {{"wait_quiet", "0.05"}, {"schedule", schedule}})) {
+      const std::size_t looks = m.at("witness").samples.at(1).size();
+      EXPECT_GE(looks, 5U);  // before the first of four, and after each
+      const std::size_t kept = m.at("t_iter").samples.at(1).size();
+      EXPECT_GE(kept, 4U);
+      EXPECT_LT(kept, looks);
+      EXPECT_EQ(m.at("loss").samples.at(0).size(), kept);
+    }
+  }
+}
+
+TEST_F(E2e, WarnsOfPatienceThatIsNoTime) {
+  EXPECT_TRUE(contains(refused({{"wait_quiet", "-1"}}), "--wait-quiet"));
+  EXPECT_TRUE(contains(refused({{"wait_quiet", "long"}}), "--wait-quiet"));
+}
+
 TEST_F(E2e, TrainsTheSameUnderEverySchedule) {
   const auto losses = measure(3).front().at("loss").samples;
   for (const Schedule schedule : all_schedules) {
