@@ -49,7 +49,7 @@ TEST(OptionsOfASuite, ChangeNothingWhereNoneIsGiven) {
 }
 
 TEST(OptionsOfASuite, WithoutEffectAreRefused) {
-  Suite suite = suite_of({{"bench", "e2e"}, {"calibrate", "x"}});
+  Suite suite = suite_of({{"calibrate", "x"}});
   EXPECT_THROW(add_options({60, ""}, suite), ConfigError);
   EXPECT_THROW(add_options({std::nullopt, "p40x16"}, suite), ConfigError);
 }
