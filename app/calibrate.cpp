@@ -6,6 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "app/inter_node_options.hpp"
 #include "app/output.hpp"
@@ -14,6 +16,7 @@
 #include "app/verb.hpp"
 #include "backend/host/host.hpp"
 #include "core/replaceable.hpp"
+#include "model/calibrate/contention.hpp"
 #include "model/machine.hpp"
 
 namespace dlscale::app {
@@ -70,6 +73,9 @@ ExitCode calibrate(const CalibrateOptions& options) {
              to_standard_output ? "machine" : options.output, machine.kernels.size(),
              machine.collectives.size(), machine.loaders.size(), files.size());
   print_contention(told, machine);
+  for (const std::string& note : model::contention_notes(files, options.conditions)) {
+    fmt::print(told, "note: {}\n", note);
+  }
   return ExitCode::ok;
 }
 

@@ -207,13 +207,15 @@ LinkFit read_link_fit(const Value& value) {
   return link;
 }
 
+/// Without χ, the last, in files of earlier versions.
 LinkSpread read_link_spread(const Value& value) {
   LinkSpread spread{};
   const std::vector<Value> rows = value.elements();
-  if (rows.size() != spread.size()) value.fail("has not 4 rows");
-  for (std::size_t i = 0; i < spread.size(); ++i) {
+  const bool earlier = rows.size() + 1 == spread.size();
+  if (rows.size() != spread.size() && !earlier) value.fail("has neither 4 nor 5 rows");
+  for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::vector<Value> row = rows[i].elements();
-    if (row.size() != spread[i].size()) rows[i].fail("has not 4 numbers");
+    if (row.size() != rows.size()) rows[i].fail("has more or fewer numbers than there are rows");
     for (std::size_t j = 0; j < row.size(); ++j) spread[i][j] = row[j].signed_number();
   }
   return spread;
@@ -227,11 +229,32 @@ LinkRange read_range(const Value& value) {
   if (range.from > range.to) object.fail("ends before it begins");
   if (object.has("intra_node")) range.intra = read_link_fit(object.take("intra_node"));
   if (object.has("inter_node")) range.inter = read_link_fit(object.take("inter_node"));
+  if (object.has("both_ways_s_per_byte")) {
+    range.both_ways = read_estimate<SecondsPerByte>(object.take("both_ways_s_per_byte"));
+  }
   range.median_residual = object.take("median_residual").number();
   range.points = object.take("points").integer(1);
   if (object.has("spread_si")) range.spread = read_link_spread(object.take("spread_si"));
   object.done();
   return range;
+}
+
+FormRatio read_form_ratio(const Value& value) {
+  Object object(value);
+  FormRatio ratio;
+  ratio.size = Bytes(object.take("bytes").number());
+  ratio.log_ratio = object.take("log_ratio").signed_number();
+  object.done();
+  return ratio;
+}
+
+FormRatios read_form_ratios(const Value& value) {
+  Object object(value);
+  FormRatios ratios;
+  ratios.at = read_list(object.take("at"), read_form_ratio);
+  ratios.deviation = object.take("deviation").number();
+  object.done();
+  return ratios;
 }
 
 LayoutFit read_layout(const Value& value) {
@@ -240,6 +263,9 @@ LayoutFit read_layout(const Value& value) {
   fit.layout = {object.take("ranks").integer(2), object.take("ranks_on_node").integer(1)};
   fit.cost = read_cost(object.take("segments"));
   fit.line = read_cost(object.take("straight_line")).segments().front();
+  if (object.has("beside_closed_form")) {
+    fit.ratios = read_form_ratios(object.take("beside_closed_form"));
+  }
   object.done();
   return fit;
 }
@@ -270,6 +296,8 @@ AlgorithmFit read_algorithm(const Value& value) {
   fit.ranges = read_list(object.take("ranges"), read_range);
   fit.layouts = read_list(object.take("layouts"), read_layout);
   if (fit.layouts.empty()) object.fail("/layouts is empty");
+  if (object.has("shared_cores")) fit.carrier.cores = object.take("shared_cores").integer(1);
+  if (object.has("two_way")) fit.carrier.two_way = object.take("two_way").boolean();
   if (object.has("foresight")) fit.foresight = read_foresight(object.take("foresight"));
   fit.source = object.take("source").text();
   object.done();

@@ -155,15 +155,26 @@ Json to_json(const LinkRange& range) {
             {"points", range.points}};
   if (range.intra) json["intra_node"] = to_json(*range.intra);
   if (range.inter) json["inter_node"] = to_json(*range.inter);
+  if (range.both_ways) json["both_ways_s_per_byte"] = to_json(*range.both_ways);
   if (range.spread) json["spread_si"] = to_json(*range.spread);
   return json;
 }
 
+Json to_json(const FormRatios& ratios) {
+  Json at = Json::array();
+  for (const FormRatio& one : ratios.at) {
+    at.push_back({{"bytes", finite(one.size.si())}, {"log_ratio", finite(one.log_ratio)}});
+  }
+  return {{"at", std::move(at)}, {"deviation", finite(ratios.deviation)}};
+}
+
 Json to_json(const LayoutFit& fit) {
-  return {{"ranks", fit.layout.ranks},
-          {"ranks_on_node", fit.layout.ranks_on_node()},
-          {"segments", to_json(fit.cost)},
-          {"straight_line", to_json(Piecewise({fit.line}))}};
+  Json json{{"ranks", fit.layout.ranks},
+            {"ranks_on_node", fit.layout.ranks_on_node()},
+            {"segments", to_json(fit.cost)},
+            {"straight_line", to_json(Piecewise({fit.line}))}};
+  if (!fit.ratios.at.empty()) json["beside_closed_form"] = to_json(fit.ratios);
+  return json;
 }
 
 Json to_json(const Foresight& foresight) {
@@ -190,6 +201,8 @@ Json to_json(const AlgorithmFit& fit) {
             {"ranges", std::move(ranges)},
             {"layouts", std::move(layouts)},
             {"source", fit.source}};
+  if (fit.carrier.cores > 0) json["shared_cores"] = fit.carrier.cores;
+  if (fit.carrier.two_way) json["two_way"] = true;
   if (fit.foresight) json["foresight"] = to_json(*fit.foresight);
   return json;
 }

@@ -170,6 +170,41 @@ std::optional<std::string> warning_of(const FamilyJudgement& family) {
       percent(foresight->median));
 }
 
+/// What a byte costs more that meets another one, range by range.
+std::string costs_both_ways(const model::AlgorithmFit& fit) {
+  std::vector<std::string> costs;
+  for (const model::LinkRange& range : fit.ranges) {
+    if (!range.both_ways) continue;
+    costs.push_back(fmt::format("{} ns/B from {:.0f} to {:.0f} bytes",
+                                with_interval(*range.both_ways, 1e9), range.from.si(),
+                                range.to.si()));
+  }
+  return fmt::format("{}", fmt::join(costs, ", "));
+}
+
+/// What of messages between nodes counts by itself in a fit, or does not.
+std::vector<std::string> between_nodes(const FamilyJudgement& family) {
+  const model::AlgorithmFit& fit = family.fit;
+  const bool any =
+      std::ranges::any_of(fit.ranges, [](const auto& range) { return range.inter.has_value(); });
+  if (!any || fit.carrier.chosen_by == model::ChosenBy::fit) return {};
+  const std::string name = family.family.name();
+  std::vector<std::string> notes;
+  notes.push_back(
+      fit.carrier.two_way
+          ? fmt::format("{}: a byte between nodes costs χ more if another travels the other way "
+                        "between the same two ranks: {}",
+                        name, costs_both_ways(fit))
+          : fmt::format("{}: nothing tells decisively that bytes which travel both ways at once "
+                        "between two nodes cost more; β has it",
+                        name));
+  if (fit.carrier.cores > 0) {
+    notes.push_back(fmt::format("{}: all nodes share {}, and α counts once for each rank to a core",
+                                name, counted(fit.carrier.cores, "core")));
+  }
+  return notes;
+}
+
 Table fits_table(const MessageJudgement& judgement) {
   Table table;
   table.title = "Parameters of the links, over all numbers of ranks fitted";
@@ -195,6 +230,7 @@ Table fits_table(const MessageJudgement& judgement) {
         counted(untold, "kind")));
   }
   for (const FamilyJudgement& family : judgement.families) {
+    std::ranges::move(between_nodes(family), std::back_inserter(table.notes));
     if (auto warning = warning_of(family)) table.notes.push_back(std::move(*warning));
   }
   return table;

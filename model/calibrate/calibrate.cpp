@@ -15,6 +15,7 @@
 #include "core/usable_rows.hpp"
 #include "model/calibrate/contention.hpp"
 #include "model/calibrate/fit.hpp"
+#include "model/calibrate/links.hpp"
 #include "model/calibrate/measured_on.hpp"
 #include "model/calibrate/pool.hpp"
 #include "model/communication/fit_algorithm.hpp"
@@ -264,14 +265,33 @@ bool is_like_training(const Measurement& row) {
 }
 
 /// Of training's elements and operation, by the library or by one of our own algorithms.
-std::vector<MessageFamily> families_like_training(const Group& all,
+std::vector<MessageFamily> families_like_training(const Group& all, const MessageOrigin& origin,
                                                   const CalibrateOptions& options) {
   Group like_training;
   std::ranges::copy_if(all, std::back_inserter(like_training),
                        [](const Sourced& one) { return is_like_training(*one.measurement); });
   return message_families(
       in_condition(like_training, "cache", options.message_cache, "bench comm", "--message-cache"),
-      "");
+      origin);
+}
+
+/// What all results with messages agree on: the cores that their hosts share, and that nobody told
+/// the library what to choose.
+MessageOrigin origin_of(std::span<const ResultFile> results) {
+  MessageOrigin origin;
+  origin.by_defaults = true;
+  std::vector<int> cores;
+  for (const ResultFile& file : results) {
+    const auto of_messages = [](const Measurement& row) { return row.benchmark == "comm"; };
+    if (std::ranges::none_of(file.measurements, of_messages)) continue;
+    const Environment& environment = file.header.environment;
+    origin.by_defaults = origin.by_defaults && chooses_by_defaults(environment);
+    if (std::ranges::any_of(file.measurements, is_between_hosts)) {
+      cores.push_back(cores_of_hosts(environment));
+    }
+  }
+  origin.cores = alike(cores);
+  return origin;
 }
 
 /// The closed forms of algorithms, each over all numbers of ranks. γ is what our own schedules add
@@ -356,8 +376,9 @@ bool is_certain(const ReductionTime& reduction) {
 
 /// γ where messages tell it is part of the closed forms of our own schedules; else it is noted and
 /// left in β.
-void fit_messages(ByBenchmark& sorted, const CalibrateOptions& options, Machine& machine) {
-  const auto families = families_like_training(sorted["comm"], options);
+void fit_messages(ByBenchmark& sorted, const MessageOrigin& origin, const CalibrateOptions& options,
+                  Machine& machine) {
+  const auto families = families_like_training(sorted["comm"], origin, options);
   machine.reduction = reduction_by_difference(families);
   const bool certain = machine.reduction && is_certain(*machine.reduction);
   const auto gamma = certain ? machine.reduction->per_byte.value : SecondsPerByte();
@@ -390,7 +411,7 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
   machine.update =
       fit_affine_costs(of_backend(from_cold_caches(sorted["update"]), options.backend), "update");
   machine.collectives = fit_collectives(sorted["comm"], options);
-  fit_messages(sorted, options, machine);
+  fit_messages(sorted, origin_of(results), options, machine);
   machine.contention = fit_contention(results, machine.collectives, options);
   machine.loaders = fit_loaders(sorted["io"], options);
   fit_memory(sorted["memory"], options, machine);

@@ -246,13 +246,19 @@ Conditions conditions(const Sourced& row, const ResultFile& file) {
           cores_per_rank(file)};
 }
 
+bool is_of(const Measurement& row, const char* axis, const std::string& wanted) {
+  const auto found = row.axes.find(axis);
+  return found == row.axes.end() || found->second == wanted;
+}
+
+/// Of the chosen backend, or of the only one, whatever the caches held.
+bool is_beside(const Measurement& row, const CalibrateOptions& options) {
+  return row.benchmark == "comm" && is_timed(row) && is_sent_beside_work(row) &&
+         (options.backend.empty() || is_of(row, "backend", options.backend));
+}
+
 bool is_chosen(const Measurement& row, const CalibrateOptions& options) {
-  if (row.benchmark != "comm" || !is_timed(row) || !is_sent_beside_work(row)) return false;
-  const auto is = [&](const char* axis, const std::string& wanted) {
-    const auto found = row.axes.find(axis);
-    return found == row.axes.end() || found->second == wanted;
-  };
-  return is("cache", options.message_cache) && is("backend", options.backend);
+  return is_beside(row, options) && is_of(row, "cache", options.message_cache);
 }
 
 /// Where the protocols of the same messages alone part.
@@ -270,6 +276,26 @@ std::vector<Bytes> bounds(std::span<const CollectiveFit> alone, const Conditions
 }
 
 }  // namespace
+
+std::vector<std::string> contention_notes(std::span<const ResultFile> results,
+                                          const CalibrateOptions& options) {
+  std::map<std::string, int> others;
+  for (const ResultFile& file : results) {
+    for (const Measurement& row : file.measurements) {
+      if (!is_beside(row, options) || is_chosen(row, options)) continue;
+      ++others[row.axes.at("cache")];
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [cache, rows] : others) {
+    notes.push_back(fmt::format(
+        "{} of bench comm --beside with cache = {} {} left out of what messages and work cost each "
+        "other, which is of cache = {}. Choose with --message-cache.",
+        rows == 1 ? "1 result" : fmt::format("{} results", rows), cache, rows == 1 ? "is" : "are",
+        options.message_cache));
+  }
+  return notes;
+}
 
 std::vector<ContentionFit> fit_contention(std::span<const ResultFile> results,
                                           std::span<const CollectiveFit> alone,

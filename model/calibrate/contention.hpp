@@ -1,5 +1,6 @@
 #pragma once
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/measurement.hpp"
@@ -34,6 +35,11 @@ namespace dlscale::model {
 /// read.
 std::vector<ContentionFit> fit_contention(std::span<const ResultFile> results,
                                           std::span<const CollectiveFit> alone,
+                                          const CalibrateOptions& options);
+
+/// What fit_contention() passes over though it is of the backend chosen, a sentence for each other
+/// cache that `options` do not choose.
+std::vector<std::string> contention_notes(std::span<const ResultFile> results,
                                           const CalibrateOptions& options);
 
 }  // namespace dlscale::model

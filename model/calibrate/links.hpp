@@ -1,4 +1,5 @@
 #pragma once
+#include <span>
 #include <string>
 
 #include "core/environment.hpp"
@@ -11,6 +12,14 @@ namespace dlscale::model {
 /// 50000 bytes", however many hosts there were, so that those are one cluster with more or fewer.
 /// Empty where they say nothing, as on hosts of their own.
 std::string links_between_hosts(const Environment& environment);
+
+/// How many cores the hosts of a cluster of scripts/cluster have between them, which share those of
+/// one machine, from DLSCALE_CLUSTER: 2 for "3 hosts on one machine with cores 0,1 | 0,1 | 0,1, …".
+/// 0 where that does not say so, as on hosts of their own.
+int cores_of_hosts(const Environment& environment);
+
+/// The value that all have; 0 if they differ, or there is none.
+int alike(std::span<const int> values);
 
 /// Whether its ranks were on several hosts, so that links between these mattered; not where it does
 /// not say (axes "ranks" and "ranks_on_node").

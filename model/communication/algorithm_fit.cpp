@@ -45,21 +45,23 @@ struct FormTime {
 };
 
 /// What the links of a range, or of two, make of their multiples.
-FormTime form_time(const LinkRange* intra, const LinkRange* inter,
-                   const std::array<double, 4>& multiples, Seconds adding) {
-  const auto& [a_intra, b_intra, a_inter, b_inter] = multiples;
+FormTime form_time(const LinkRange* intra, const LinkRange* inter, const LinkMultiples& multiples,
+                   Seconds adding) {
+  const auto& [a_intra, b_intra, a_inter, b_inter, both_ways] = multiples;
   Seconds time = adding;
   double width = 0;
   if (intra != nullptr) {
     const LinkFit& link = *intra->intra;
     time += a_intra * link.alpha.value + Bytes(b_intra) * link.beta.value;
-    width = intra->half_width({a_intra, b_intra, 0, 0}).si();
+    width = intra->half_width({a_intra, b_intra, 0, 0, 0}).si();
   }
   if (inter != nullptr) {
     const LinkFit& link = *inter->inter;
     time += a_inter * link.alpha.value + Bytes(b_inter) * link.beta.value;
+    if (inter->both_ways) time += Bytes(both_ways) * inter->both_ways->value;
+    const LinkMultiples between{0, 0, a_inter, b_inter, both_ways};
     width = intra == inter ? inter->half_width(multiples).si()
-                           : std::hypot(width, inter->half_width({0, 0, a_inter, b_inter}).si());
+                           : std::hypot(width, inter->half_width(between).si());
   }
   return {time, time.si() > 0 ? width / time.si() : 0};
 }
@@ -86,11 +88,19 @@ const LayoutFit* nearest_of(const std::vector<LayoutFit>& layouts, const Placeme
   return best;
 }
 
-/// As measured on the layout.
-MessagePrediction as_measured(const LayoutFit& fit, Bytes m) {
+/// As measured on the layout. Without ratios, and where the rules name an algorithm for m that
+/// nobody knows, by its own fit.
+MessagePrediction as_measured(const AlgorithmFit& fit, const LayoutFit& near, Bytes m) {
   MessagePrediction prediction;
-  prediction.time = fit.cost.time(m);
-  prediction.sizes_extrapolated = !fit.cost.covers(m);
+  prediction.time = near.cost.time(m);
+  prediction.sizes_extrapolated = !near.cost.covers(m);
+  if (near.ratios.at.empty()) return prediction;
+  const auto form = closed_form_time(fit, near.layout, m);
+  if (!form) return prediction;
+  const Seconds value = std::exp(near.ratios.log_ratio(m)) * *form;
+  const double width = std::min(widest, 1.96 * near.ratios.deviation);
+  prediction.time = {value, std::exp(-width) * value, std::exp(width) * value};
+  prediction.algorithm = fit.carrier.algorithm_for(near.layout, m);
   return prediction;
 }
 
@@ -119,7 +129,7 @@ std::optional<MessagePrediction> by_fit(const AlgorithmFit& fit, const LayoutFit
   const auto time = closed_form(fit, *there, m);
   const auto measured = closed_form(fit, *here, same);
   if (!time || !measured || measured->time.si() <= 0) return std::nullopt;
-  MessagePrediction prediction = as_measured(near, same);
+  MessagePrediction prediction = as_measured(fit, near, same);
   const double own = relative_half_width(prediction.time);
   const double beyond = std::max(0.0, std::pow(own, 2) - std::pow(measured->half_width, 2));
   const double of_form = std::hypot(time->half_width, departure(fit, near.layout, layout));
@@ -146,8 +156,9 @@ std::optional<Estimate<Seconds>> moved_line(const Carrier& carrier, const Layout
 /// From the nearest layout alone: by the algorithm that would take least time.
 std::optional<MessagePrediction> by_least(const AlgorithmFit& fit, const LayoutFit& near,
                                           const Placement& layout, Bytes m) {
-  MessagePrediction least = as_measured(near, m);
-  for (const Carrier& carrier : plain_carriers(fit.carrier.collective, false)) {
+  MessagePrediction least = as_measured(fit, near, m);
+  for (Carrier& carrier : plain_carriers(fit.carrier.collective, false)) {
+    carrier.cores = fit.carrier.cores;
     const auto time = moved_line(carrier, near, layout, m);
     if (!time || (!least.algorithm.empty() && time->value >= least.time.value)) continue;
     least.time = *time;
@@ -199,11 +210,19 @@ std::string MessagePrediction::basis() const {
   return ranks_extrapolated ? "extrapolated in ranks" : "interpolated";
 }
 
+std::optional<Seconds> closed_form_time(const AlgorithmFit& fit, const Placement& layout, Bytes m) {
+  const auto terms = fit.carrier.terms(layout, m);
+  if (!terms) return std::nullopt;
+  const auto form = closed_form(fit, *terms, m);
+  if (!form) return std::nullopt;
+  return form->time;
+}
+
 std::optional<MessagePrediction> predict_message(const AlgorithmFit& fit, const Placement& layout,
                                                  Bytes m) {
   const auto measured = std::ranges::find_if(
       fit.layouts, [&](const LayoutFit& each) { return is_same(each.layout, layout); });
-  if (measured != fit.layouts.end()) return as_measured(*measured, m);
+  if (measured != fit.layouts.end()) return as_measured(fit, *measured, m);
   const LayoutFit* near = nearest_of(fit.layouts, layout);
   if (near == nullptr) return std::nullopt;
   auto prediction =

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/communication/carrier.hpp"
+#include "model/communication/form_ratio.hpp"
 #include "model/communication/range_fit.hpp"
 #include "model/piecewise.hpp"
 #include "model/topology/topology.hpp"
@@ -23,6 +24,8 @@ struct LayoutFit {
   Placement layout;
   Piecewise cost;  ///< α + β m by protocol range (fit_piecewise())
   Segment line;    ///< one α + β m through all sizes: what is naive
+  /// Where the rules of a library send its sizes by several algorithms; else empty.
+  FormRatios ratios = {};
 };
 
 /// How the closed form did on the largest number of ranks measured, fitted without it: how far to
@@ -66,7 +69,9 @@ Bytes size_in_range(const LinkTerms& terms, RangeOf range_of, Bytes m);
 /// A predicted time, and what it rests on. The interval is to hold the time that messages of that
 /// size take on that layout in 95 of 100 cases.
 ///   As measured: that of the layout's own fit, by the covariance of weighted linear regression
-///     (LineSpread).
+///     (LineSpread). Where the rules of a library send its sizes by several algorithms, by the
+///     closed form and what the layout is beside it (FormRatios), T e^-w to T e^w with w 1.96 times
+///     their deviation.
 ///   By a closed form: T = N F_there / F_near with N the nearest layout's own fit and F the closed
 ///     form fitted to all, whose relative variances (LinkSpread, for F) come together as
 ///       v = max(0, v_N - v_near) + v_there,
@@ -79,19 +84,25 @@ Bytes size_in_range(const LinkTerms& terms, RangeOf range_of, Bytes m);
 ///   By the algorithm that would take least: that of the line; that it may be another is not in it.
 struct MessagePrediction {
   Estimate<Seconds> time;
-  std::string algorithm;  ///< whose closed form led to it; empty: as measured on the layout
+  std::string algorithm;  ///< whose closed form led to it; empty: by the layout's own fit alone
   bool sizes_extrapolated = false;  ///< below or above all sizes measured on the nearest layout
   bool ranks_extrapolated = false;  ///< fewer or more ranks than were measured
   /// "interpolated", "extrapolated in ranks", "extrapolated in sizes and ranks", …
   [[nodiscard]] std::string basis() const;
 };
 
-/// The time of m bytes on a layout. As measured: the fit of that layout. Else the fit of the layout
-/// whose number of ranks is nearest in proportion, times the ratio of the closed forms on both, at
-/// the same size of what ranges are told apart by. Where no two numbers of ranks were measured over
-/// the same kind of link, and nobody says by which algorithm, none is told from another, and the
-/// least time of all counts, as if the library had chosen it. Nothing where messages cross a link
-/// that no sample crosses, or the algorithm cannot run there.
+/// The time of m bytes on a layout by the closed form with the parameters fitted, and nothing else.
+/// Nothing where messages cross a link that no sample crosses, or the algorithm is not known or
+/// cannot run there.
+std::optional<Seconds> closed_form_time(const AlgorithmFit& fit, const Placement& layout, Bytes m);
+
+/// The time of m bytes on a layout. As measured: the fit of that layout (or closed form and ratios,
+/// see above). Else that of the layout whose number of ranks is nearest in proportion, times the
+/// ratio of the closed forms on both, at the same size of what ranges are told apart by. Where no
+/// two numbers of ranks were measured over the same kind of link, and nobody says by which
+/// algorithm, none is told from another, and the least time of all counts, as if the library had
+/// chosen it. Nothing where messages cross a link that no sample crosses, or the algorithm cannot
+/// run there.
 std::optional<MessagePrediction> predict_message(const AlgorithmFit& fit, const Placement& layout,
                                                  Bytes m);
 

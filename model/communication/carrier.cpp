@@ -8,6 +8,8 @@
 #include "core/collective/schedule.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "core/error.hpp"
+#include "model/communication/open_mpi.hpp"
+#include "model/communication/schedule_counts.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -58,31 +60,58 @@ CostOf cost_of(const Algorithm& algorithm, const collective::Settings& settings)
   };
 }
 
+/// A of messages between nodes on shared cores, and X, by the schedule that is carried out.
+void add_counts(const Carrier& carrier, const Algorithm& algorithm, const Placement& layout,
+                const collective::Settings& settings, LinkTerms& terms) {
+  const bool share_cores = carrier.cores > 0 && layout.ranks > carrier.cores;
+  if (layout.nodes() == 1 || algorithm.traits.two_levels) return;
+  if (!share_cores && !carrier.two_way) return;
+  const bool open_mpi = carrier.chosen_by == ChosenBy::open_mpi;
+  const auto counts =
+      count(open_mpi ? open_mpi_schedule(algorithm, settings) : algorithm.schedule(settings),
+            carrier.cores);
+  terms.alpha_inter += counts.on_cores - counts.messages;
+  if (!carrier.two_way) return;
+  terms.both_ways = counts.both_ways * collective::flows(algorithm.outflow, layout.ranks_on_node());
+}
+
+/// Of one level: all its messages on one kind of link.
+void set_flat(LinkTerms& terms, double alpha, double beta, const Placement& layout,
+              collective::Outflow outflow) {
+  if (alpha > 0) terms.transfer = beta / alpha;
+  if (layout.nodes() == 1) {
+    terms.alpha_intra = alpha;
+    terms.beta_intra = beta;
+    return;
+  }
+  terms.alpha_inter = alpha;
+  terms.beta_inter = beta * collective::flows(outflow, layout.ranks_on_node());
+}
+
 /// Closed forms are sums of multiples of the parameters, so each multiple is the cost where one
 /// parameter is 1 and the others are 0.
 std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& layout,
-                                  int segments) {
+                                  const Carrier& carrier) {
   const int on_node = layout.ranks_on_node();
   const collective::Settings settings{
-      .p = layout.ranks, .ranks_on_node = on_node, .segments = segments};
+      .p = layout.ranks, .ranks_on_node = on_node, .segments = carrier.segments};
   if (!collective::obstacle(algorithm, settings).empty()) return std::nullopt;
   const CostOf cost = cost_of(algorithm, settings);
   const double alpha = cost(unit_alpha, {});
   const double beta = cost(unit_beta, {});
+  const bool halves =
+      carrier.chosen_by == ChosenBy::open_mpi && open_mpi_halves(algorithm, layout.ranks);
   LinkTerms terms;
-  terms.gamma = cost(unit_gamma, unit_gamma);
-  if (!algorithm.traits.two_levels && alpha > 0) terms.transfer = beta / alpha;
-  if (!algorithm.traits.two_levels && layout.nodes() == 1) {
-    terms.alpha_intra = alpha;
-    terms.beta_intra = beta;
-    return terms;
-  }
-  terms.alpha_inter = alpha;
-  terms.beta_inter = beta * collective::flows(algorithm.outflow, on_node);
+  terms.gamma = cost(unit_gamma, unit_gamma) - (halves ? 0.5 : 0);
   if (algorithm.traits.two_levels) {
+    terms.alpha_inter = alpha;
+    terms.beta_inter = beta * collective::flows(algorithm.outflow, on_node);
     terms.alpha_intra = cost({}, unit_alpha);
     terms.beta_intra = cost({}, unit_beta);
+    return terms;
   }
+  set_flat(terms, alpha + (halves ? 1 : 0), beta, layout, algorithm.outflow);
+  add_counts(carrier, algorithm, layout, settings, terms);
   return terms;
 }
 
@@ -93,13 +122,14 @@ bool is_plain(const Algorithm& algorithm) {
   return !reads.segments && !reads.servers && !reads.switches;
 }
 
-/// Which algorithm a library's rules name, if the family of algorithms holds it. A segmented ring
-/// is one of a segment: Open MPI's are of 1 MiB, and its rules name it for less.
+/// Which algorithm a library carries out by its rules, if the family of algorithms holds it. A
+/// segmented ring is one of a segment: Open MPI's are of 1 MiB, and its rules name it for less.
 const Algorithm* selected(ChosenBy by, Collective collective, int ranks, Bytes m) {
-  const collective::Selection selection = by == ChosenBy::open_mpi
-                                              ? collective::open_mpi_fixed(collective, ranks, m)
-                                              : collective::mpich(collective, ranks, m, element);
-  const Algorithm* algorithm = selection.algorithm;
+  const Algorithm* algorithm =
+      by == ChosenBy::open_mpi
+          ? open_mpi_carries(collective::open_mpi_fixed(collective, ranks, m).algorithm, ranks, m,
+                             element)
+          : collective::mpich(collective, ranks, m, element).algorithm;
   if (algorithm == nullptr || is_plain(*algorithm) || algorithm->name == "segmented_ring") {
     return algorithm;
   }
@@ -158,7 +188,7 @@ std::optional<LinkTerms> Carrier::terms(const Placement& layout, Bytes m) const 
   if (is_one_message(*this)) return terms_of_one_message(layout);
   const Algorithm* found = algorithm_of(*this, layout, m);
   if (found == nullptr) return std::nullopt;
-  return terms_of(*found, layout, segments);
+  return terms_of(*found, layout, *this);
 }
 
 std::vector<Carrier> plain_carriers(const std::string& collective, bool two_levels) {

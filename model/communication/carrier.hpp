@@ -10,23 +10,34 @@
 
 namespace dlscale::model {
 
+/// Of α_i, β_i, α_e, β_e and χ_e (LinkTerms).
+using LinkMultiples = std::array<double, 5>;
+
 /// What multiplies the parameters of links in a closed form:
-///   T(m) = A_i α_i + B_i m β_i + A_e α_e + B_e m β_e + C m γ
+///   T(m) = A_i α_i + B_i m β_i + A_e α_e + B_e m β_e + X_e m χ_e + C m γ
 /// with i for links within a node and e for those between nodes, whose β_e is that of a node alone
 /// on its link: where several ranks of it send at once (Outflow), B_e has them. A closed form of
 /// one level has all its messages on the slowest link they cross: within a node if there is one
 /// node. Of an algorithm whose closed form is but a bound (Algorithm::inexact) the multiples are
 /// those of its simulated schedule.
+/// χ_e is what a byte between nodes costs more that travels while another one comes the other way
+/// between the same two ranks; X_e of them, by the simulated schedule, are such (ScheduleCounts).
+/// Where the nodes are parts of one machine, A_e has what messages cost ranks that share its cores:
+/// the most that one rank sends or receives in a round counts as often as there are ranks to a core
+/// in that round, if more than one. [D, derived: what a message costs is the core's time, and the
+/// ranks of a core take turns] Wrong where links and cores work at the same time; both are of
+/// algorithms of one level alone.
 struct LinkTerms {
   double alpha_intra = 0;  ///< A_i
   double beta_intra = 0;   ///< B_i
   double alpha_inter = 0;  ///< A_e
   double beta_inter = 0;   ///< B_e
+  double both_ways = 0;    ///< X_e; 0 unless Carrier::two_way
   double gamma = 0;        ///< C
   double transfer = 1;     ///< bytes of a message on its way, on average, over m: B / A of one rank
-  /// What multiplies α_i, β_i, α_e and β_e for m bytes.
-  [[nodiscard]] std::array<double, 4> at(Bytes m) const {
-    return {alpha_intra, beta_intra * m.si(), alpha_inter, beta_inter * m.si()};
+  /// What multiplies α_i, β_i, α_e, β_e and χ_e for m bytes.
+  [[nodiscard]] LinkMultiples at(Bytes m) const {
+    return {alpha_intra, beta_intra * m.si(), alpha_inter, beta_inter * m.si(), both_ways * m.si()};
   }
 };
 
@@ -53,6 +64,10 @@ struct Carrier {
   /// tells none from another.
   std::string algorithm;
   int segments = 1;
+  /// Of the machine whose parts all nodes are, as those of scripts/cluster; 0: each has its own.
+  int cores = 0;
+  /// Whether LinkTerms::both_ways counts by itself; else it is part of β.
+  bool two_way = false;
   /// "ring", "what Open MPI chooses".
   [[nodiscard]] std::string name() const;
   /// By which m bytes travel on so many ranks; empty where that is not known.

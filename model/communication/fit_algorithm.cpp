@@ -15,8 +15,11 @@
 namespace dlscale::model {
 namespace {
 
-/// A library's own rules stand unless the evidence against them is decisive.
+/// A library's own rules stand unless the evidence against them is decisive, and what travels both
+/// ways counts by itself if the evidence for it is.
 constexpr double decisive = 10;
+/// Schedules of more ranks take long to be counted through.
+constexpr int most_counted = 64;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 using Samples = std::vector<MessageSample>;
@@ -92,6 +95,17 @@ RangeRow row_of(const Carrier& carrier, RangeOf range_of, SecondsPerByte gamma,
   return row;
 }
 
+bool by_rules(const Carrier& carrier) {
+  return carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich;
+}
+
+/// Whether it is by rules that are those of the very library, and nobody changed them: the table of
+/// core/collective/selection is that of Open MPI 4.1.
+bool rules_in_force(const Carrier& carrier, const MessageFamily& family) {
+  return carrier.chosen_by == ChosenBy::open_mpi && family.by_defaults &&
+         family.library.starts_with("Open MPI 4.1.");
+}
+
 struct Candidate {
   Carrier carrier;
   RangeOf range_of = RangeOf::message;
@@ -99,15 +113,13 @@ struct Candidate {
   /// Median error with which the same, fitted without the largest number of ranks, predicts that;
   /// infinite if it does not.
   double error_ahead = 0;
-  [[nodiscard]] bool by_rules() const {
-    return carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich;
-  }
+  bool in_force = false;  ///< rules_in_force()
 };
 
 /// Sizes of what travels mean the same for all samples only if all travel by one algorithm of one
 /// level.
 bool has_transfers(const Carrier& carrier, const Samples& samples) {
-  if (carrier.chosen_by == ChosenBy::open_mpi || carrier.chosen_by == ChosenBy::mpich) return false;
+  if (by_rules(carrier)) return false;
   return std::ranges::any_of(samples, [&](const MessageSample& sample) {
     const auto terms = carrier.terms(sample.layout, sample.bytes);
     return terms && terms->transfer != 1;
@@ -124,6 +136,38 @@ RangesFit ranges_of(const Carrier& carrier, RangeOf range_of, SecondsPerByte gam
   return fit_ranges(std::move(rows));
 }
 
+/// Whether χ can be told from β: the samples between nodes differ in how much of what they send
+/// travels both ways at once. Who is not told the algorithm is not told that either.
+bool may_tell_two_ways(const Carrier& carrier, const Samples& samples) {
+  if (carrier.chosen_by == ChosenBy::fit) return false;
+  Carrier two_way = carrier;
+  two_way.two_way = true;
+  double least = infinite;
+  double most = 0;
+  for (const MessageSample& sample : samples) {
+    if (sample.layout.nodes() == 1) continue;
+    if (sample.layout.ranks > most_counted) return false;
+    const auto terms = two_way.terms(sample.layout, sample.bytes);
+    if (!terms || !(terms->beta_inter > 0)) continue;
+    const double share = terms->both_ways / terms->beta_inter;
+    least = std::min(least, share);
+    most = std::max(most, share);
+  }
+  constexpr double told = 0.01;
+  return most > least + told;
+}
+
+/// With χ by itself where that explains the samples decisively better, range by range; else in β.
+Candidate candidate(const Carrier& carrier, RangeOf range_of, SecondsPerByte gamma,
+                    const Samples& samples) {
+  Candidate plain{carrier, range_of, ranges_of(carrier, range_of, gamma, samples)};
+  if (!may_tell_two_ways(carrier, samples)) return plain;
+  Candidate other = plain;
+  other.carrier.two_way = true;
+  other.fit = ranges_of(other.carrier, range_of, gamma, samples);
+  return other.fit.bic_by_range + decisive < plain.fit.bic_by_range ? other : plain;
+}
+
 std::vector<Candidate> candidates(const std::vector<Carrier>& carriers, const Samples& samples,
                                   SecondsPerByte gamma) {
   std::vector<Candidate> all;
@@ -131,7 +175,7 @@ std::vector<Candidate> candidates(const std::vector<Carrier>& carriers, const Sa
     std::vector<RangeOf> kinds{RangeOf::message};
     if (has_transfers(carrier, samples)) kinds.push_back(RangeOf::transfer);
     for (const RangeOf range_of : kinds) {
-      all.push_back({carrier, range_of, ranges_of(carrier, range_of, gamma, samples), 0});
+      all.push_back(candidate(carrier, range_of, gamma, samples));
     }
   }
   return all;
@@ -176,6 +220,34 @@ double excess(const std::vector<double>& errors, const std::vector<double>& devi
   return std::sqrt(std::pow(median(errors) / normal_median, 2) - std::pow(explained, 2));
 }
 
+/// By the rules of the carrier, whether they send the samples of a layout by several algorithms.
+bool has_several_algorithms(const Carrier& carrier, const Placement& layout,
+                            const Samples& samples) {
+  std::set<std::string> names;
+  for (const MessageSample& sample : samples) {
+    if (!is_same(sample.layout, layout)) continue;
+    names.insert(carrier.algorithm_for(layout, sample.bytes));
+  }
+  return names.size() > 1;
+}
+
+/// What the layouts are beside the closed form, where a line through their sizes is one through
+/// several algorithms.
+void add_ratios(AlgorithmFit& fit, const Samples& samples) {
+  if (!by_rules(fit.carrier)) return;
+  for (LayoutFit& layout : fit.layouts) {
+    if (!has_several_algorithms(fit.carrier, layout.layout, samples)) continue;
+    std::vector<FormRatio> ratios;
+    for (const MessageSample& sample : samples) {
+      if (!is_same(sample.layout, layout.layout)) continue;
+      const auto form = closed_form_time(fit, sample.layout, sample.bytes);
+      if (!form || !(form->si() > 0)) continue;
+      ratios.push_back({sample.bytes, std::log(sample.time.value / *form)});
+    }
+    layout.ratios = form_ratios(std::move(ratios));
+  }
+}
+
 /// How predictions by `part` compare with samples of ranks that it has not seen, and with the line
 /// through these, which has less noise.
 std::optional<Foresight> compare_ahead(const AlgorithmFit& part, const AlgorithmFit& whole,
@@ -209,6 +281,7 @@ std::optional<Foresight> foresight_of(const Candidate& candidate, const Algorith
   part.carrier = candidate.carrier;
   part.range_of = candidate.range_of;
   part.ranges = ranges_of(candidate.carrier, candidate.range_of, part.gamma, seen).ranges;
+  if (candidate.in_force) add_ratios(part, seen);
   return compare_ahead(part, whole, samples, ahead);
 }
 
@@ -223,7 +296,8 @@ void look_ahead(std::vector<Candidate>& all, const AlgorithmFit& whole, const Sa
 }
 
 /// Of those that foresee the largest number of ranks about as well as any, what the rules of the
-/// library say, unless another explains all samples better; else the one that explains them best.
+/// library say, unless those are not known to be in force and another explains all samples better;
+/// else the one that explains them best.
 const Candidate& best_of(const std::vector<Candidate>& all) {
   const Candidate& far = *std::ranges::min_element(all, {}, &Candidate::error_ahead);
   const double about = 1.1 * far.error_ahead + 1e-3;
@@ -232,9 +306,10 @@ const Candidate& best_of(const std::vector<Candidate>& all) {
   for (const Candidate& candidate : all) {
     if (!(candidate.error_ahead <= about)) continue;
     if (candidate.fit.bic < best->fit.bic) best = &candidate;
-    if (ruled == nullptr && candidate.by_rules()) ruled = &candidate;
+    if (ruled == nullptr && by_rules(candidate.carrier)) ruled = &candidate;
   }
-  const bool stands = ruled != nullptr && ruled->fit.bic <= best->fit.bic + decisive;
+  const bool stands =
+      ruled != nullptr && (ruled->in_force || ruled->fit.bic <= best->fit.bic + decisive);
   return stands ? *ruled : *best;
 }
 
@@ -252,6 +327,7 @@ std::vector<Carrier> contenders(const MessageFamily& family) {
                       std::back_inserter(all));
     all.push_back({family.collective, ChosenBy::fit, std::string(no_change_with_ranks), 1});
   }
+  for (Carrier& carrier : all) carrier.cores = family.cores;
   std::erase_if(all, [&](const Carrier& carrier) { return !is_told(carrier, family); });
   return all;
 }
@@ -261,6 +337,7 @@ std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPe
   fit.layouts = fit_layouts(family);
   if (fit.layouts.empty()) return std::nullopt;
   fit.carrier.collective = family.collective;
+  fit.carrier.cores = family.cores;
   fit.library = family.library;
   fit.waiting = family.waiting;
   fit.asked = family.algorithm;
@@ -275,6 +352,7 @@ std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPe
   }
   fit.gamma = gamma;
   std::vector<Candidate> all = candidates(likely, used.samples, gamma);
+  for (Candidate& each : all) each.in_force = rules_in_force(each.carrier, family);
   const Ahead ahead = ahead_of(fit.layouts);
   look_ahead(all, fit, used.samples, ahead);
   const Candidate& best = best_of(all);
@@ -282,6 +360,7 @@ std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPe
   fit.carrier = best.carrier;
   fit.range_of = best.range_of;
   fit.ranges = best.fit.ranges;
+  if (best.in_force) add_ratios(fit, used.samples);
   return fit;
 }
 

@@ -20,9 +20,16 @@ std::vector<Carrier> contenders(const MessageFamily& family);
 /// count that, fitted without the largest, predict it about as well as any (within a tenth of the
 /// least median error): a formula with more to fit explains more and foresees less. Among those,
 /// what the rules of the library choose stands unless another is better by a BIC of more than 10,
-/// which counts as decisive [R. E. Kass & A. E. Raftery, J. Am. Stat. Assoc. 90 (1995) 773].
-/// Samples of layouts with fewer than 2 sizes are not used. Nothing if that leaves none, or if no
-/// closed form is known for the rest.
+/// which counts as decisive [R. E. Kass & A. E. Raftery, J. Am. Stat. Assoc. 90 (1995) 773]. Of
+/// Open MPI 4.1, whose rules these are, where no variable bears on its choice
+/// (MessageFamily::by_defaults), they stand: that times of two numbers of ranks go together within
+/// each, as those of ranks with and without a core of their own, is no evidence against them.
+/// Where an algorithm is asked for or ruled, and its samples between nodes (on 64 ranks or fewer)
+/// differ in the part of their bytes that travels both ways at once, χ of LinkTerms counts by
+/// itself if RangesFit::bic_by_range is less by as much. Where rules choose and the sizes of a
+/// layout travel by several algorithms, the layout gets its FormRatios. Samples of layouts with
+/// fewer than 2 sizes are not used. Nothing if that leaves none, or if no closed form is known for
+/// the rest.
 std::optional<AlgorithmFit> fit_algorithm(const MessageFamily& family, SecondsPerByte gamma = {});
 
 }  // namespace dlscale::model

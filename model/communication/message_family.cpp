@@ -76,7 +76,7 @@ int segments_of(const Group& rows) {
   return rows.front().measurement->axes.contains("segments") ? rows.front().count("segments") : 1;
 }
 
-MessageFamily family_of(Axes axes, const Group& rows, const std::string& measured_on) {
+MessageFamily family_of(Axes axes, const Group& rows, const MessageOrigin& origin) {
   MessageFamily family;
   family.collective = axes["collective"];
   family.algorithm = axes["algorithm"];
@@ -85,7 +85,9 @@ MessageFamily family_of(Axes axes, const Group& rows, const std::string& measure
   family.waiting = axes["waiting"];
   for (const std::string_view name : named_axes) axes.erase(std::string(name));
   family.axes = std::move(axes);
-  family.measured_on = measured_on;
+  family.measured_on = origin.measured_on;
+  family.cores = origin.cores;
+  family.by_defaults = origin.by_defaults;
   family.source = source(rows);
   for (const auto& [key, same] : group_by(rows, {"ranks", "ranks_on_node", "bytes"})) {
     family.samples.push_back(sample_of(same));
@@ -93,6 +95,13 @@ MessageFamily family_of(Axes axes, const Group& rows, const std::string& measure
   std::ranges::sort(family.samples, {}, order_of);
   return family;
 }
+
+/// Results of one place, and what each file says of it.
+struct Place {
+  Group rows;
+  std::vector<int> cores;
+  bool by_defaults = true;
+};
 
 /// Where rows of a file were measured.
 std::string place_of(const ResultFile& file) {
@@ -103,6 +112,13 @@ std::string place_of(const ResultFile& file) {
 }
 
 }  // namespace
+
+bool chooses_by_defaults(const Environment& environment) {
+  if (environment.compiler.empty()) return false;  // imported
+  return std::ranges::none_of(environment.variables, [](const auto& variable) {
+    return variable.first.starts_with("OMPI_MCA_coll");
+  });
+}
 
 bool is_modelled(std::string_view name) {
   return name == "sendrecv" ||
@@ -127,27 +143,33 @@ std::string MessageFamily::name() const {
   return text;
 }
 
-std::vector<MessageFamily> message_families(const Group& rows, const std::string& measured_on) {
+std::vector<MessageFamily> message_families(const Group& rows, const MessageOrigin& origin) {
   std::map<Axes, Group> groups;
   for (const Sourced& row : rows) {
     if (is_usable(*row.measurement)) groups[family_axes(*row.measurement)].push_back(row);
   }
   std::vector<MessageFamily> families;
   families.reserve(groups.size());
-  for (const auto& [axes, group] : groups) families.push_back(family_of(axes, group, measured_on));
+  for (const auto& [axes, group] : groups) families.push_back(family_of(axes, group, origin));
   return families;
 }
 
 std::vector<MessageFamily> message_families(std::span<const ResultFile> results) {
-  std::map<std::string, Group> places;
+  std::map<std::string, Place> places;
   for (const ResultFile& file : results) {
+    Place& place = places[place_of(file)];
+    place.cores.push_back(cores_of_hosts(file.header.environment));
+    place.by_defaults = place.by_defaults && chooses_by_defaults(file.header.environment);
     for (const Measurement& row : file.measurements) {
-      places[place_of(file)].push_back({&row, file.path.string()});
+      place.rows.push_back({&row, file.path.string()});
     }
   }
   std::vector<MessageFamily> all;
-  for (const auto& [place, rows] : places) {
-    for (MessageFamily& family : message_families(rows, place)) all.push_back(std::move(family));
+  for (const auto& [name, place] : places) {
+    const MessageOrigin origin{name, alike(place.cores), place.by_defaults};
+    for (MessageFamily& family : message_families(place.rows, origin)) {
+      all.push_back(std::move(family));
+    }
   }
   return all;
 }

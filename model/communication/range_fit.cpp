@@ -13,13 +13,13 @@
 namespace dlscale::model {
 namespace {
 
-constexpr std::size_t unknowns = 4;
+constexpr std::size_t unknowns = std::tuple_size_v<LinkMultiples>;
 constexpr std::size_t min_sizes = 3;
 constexpr std::size_t max_ranges = 6;
 constexpr double least_noise = 0.005;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-using Parameters = std::array<double, unknowns>;
+using Parameters = LinkMultiples;
 using Rows = std::span<const RangeRow>;
 
 double residual(const RangeRow& row, const Parameters& x) {
@@ -121,11 +121,24 @@ double mean_deviation(Rows rows) {
   return sum / static_cast<double>(rows.size());
 }
 
+/// -2 ln of the likelihood of n errors with that sum of squares, but for a constant.
+double misfit(double residual, double n, double noise) {
+  return n * std::log(std::max(residual / n, noise * noise));
+}
+
+double noise_of(Rows rows) {
+  return std::max(least_noise, mean_deviation(rows));
+}
+
+double penalty(int parameters, std::size_t ranges, Rows rows) {
+  const double all = parameters + 2 * static_cast<double>(ranges) - 2;
+  return all * std::log(static_cast<double>(rows.size()));
+}
+
 double bic_of(const Partition& partition, std::size_t ranges, Rows rows) {
   const auto n = static_cast<double>(rows.size());
-  const double noise = std::max(least_noise, mean_deviation(rows));
-  const double parameters = partition.parameters + 2 * static_cast<double>(ranges) - 2;
-  return n * std::log(std::max(partition.residual / n, noise * noise)) + parameters * std::log(n);
+  return misfit(partition.residual, n, noise_of(rows)) +
+         penalty(partition.parameters, ranges, rows);
 }
 
 using Matrix = LinkSpread;
@@ -210,8 +223,7 @@ std::optional<LinkFit> link_of(Rows rows, const Parameters& x, const LinkSpread&
                  around<SecondsPerByte>(x[first + 1], width(first + 1))};
 }
 
-LinkRange range_of(Rows rows) {
-  const Solution solution = solve(rows);
+LinkRange range_of(Rows rows, const Solution& solution) {
   const LinkSpread spread = spread_of(rows, solution);
   std::vector<double> residuals;
   residuals.reserve(rows.size());
@@ -221,6 +233,9 @@ LinkRange range_of(Rows rows) {
   range.to = rows.back().size;
   range.intra = link_of(rows, solution.x, spread, 0);
   range.inter = link_of(rows, solution.x, spread, 2);
+  if (is_asked(rows, 4)) {
+    range.both_ways = around<SecondsPerByte>(solution.x[4], std::sqrt(std::max(0.0, spread[4][4])));
+  }
   range.median_residual = median(residuals);
   range.points = static_cast<int>(rows.size());
   range.spread = spread;
@@ -235,23 +250,25 @@ void join(std::vector<LinkRange>& ranges) {
 }
 
 /// As if errors were independent.
-LinkSpread independent(const std::optional<LinkFit>& intra, const std::optional<LinkFit>& inter) {
+LinkSpread independent(const LinkRange& range) {
   LinkSpread spread{};
   std::size_t j = 0;
-  for (const auto& link : {intra, inter}) {
+  for (const auto& link : {range.intra, range.inter}) {
     if (link) {
       spread[j][j] = std::pow((link->alpha.high - link->alpha.value).si(), 2);
       spread[j + 1][j + 1] = std::pow((link->beta.high - link->beta.value).si(), 2);
     }
     j += 2;
   }
+  if (const auto& both = range.both_ways)
+    spread[j][j] = std::pow((both->high - both->value).si(), 2);
   return spread;
 }
 
 }  // namespace
 
-Seconds LinkRange::half_width(const std::array<double, 4>& a) const {
-  const LinkSpread s = spread ? *spread : independent(intra, inter);
+Seconds LinkRange::half_width(const LinkMultiples& a) const {
+  const LinkSpread s = spread ? *spread : independent(*this);
   double square = 0;
   for (std::size_t i = 0; i < unknowns; ++i) {
     for (std::size_t j = 0; j < unknowns; ++j) square += a[i] * s[i][j] * a[j];
@@ -276,10 +293,16 @@ RangesFit fit_ranges(std::vector<RangeRow> rows) {
   }
   const std::vector<std::size_t> bounds = partitions.bounds(best);
   const Rows all = rows;
+  int parameters = 0;
   for (std::size_t i = 0; i + 1 < bounds.size(); ++i) {
     const std::size_t first = starts[bounds[i]];
-    fit.ranges.push_back(range_of(all.subspan(first, starts[bounds[i + 1]] - first)));
+    const Rows part = all.subspan(first, starts[bounds[i + 1]] - first);
+    const Solution solution = solve(part);
+    fit.ranges.push_back(range_of(part, solution));
+    fit.bic_by_range += misfit(solution.residual, static_cast<double>(part.size()), noise_of(all));
+    parameters += solution.parameters;
   }
+  fit.bic_by_range += penalty(parameters, best, all);
   join(fit.ranges);
   return fit;
 }

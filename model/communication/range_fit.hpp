@@ -3,8 +3,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "model/communication/carrier.hpp"
 #include "model/piecewise.hpp"
 
 namespace dlscale::model {
@@ -21,9 +23,9 @@ struct ReductionTime {
   std::string from;  ///< what it was measured by, in words
 };
 
-/// t² (Student) times the covariance of x = (α_i, β_i, α_e, β_e) by weighted linear regression:
-/// the 95 % interval of a sum Σ_j a_j x_j is ± sqrt(aᵀ S a).
-using LinkSpread = std::array<std::array<double, 4>, 4>;
+/// t² (Student) times the covariance of x = (α_i, β_i, α_e, β_e, χ_e) by weighted linear
+/// regression: the 95 % interval of a sum Σ_j a_j x_j is ± sqrt(aᵀ S a).
+using LinkSpread = std::array<LinkMultiples, std::tuple_size_v<LinkMultiples>>;
 
 /// α and β of the links in a range of sizes: what one protocol of a library costs.
 struct LinkRange {
@@ -31,25 +33,31 @@ struct LinkRange {
   Bytes to;
   std::optional<LinkFit> intra;  ///< within a node; absent if no sample in the range crosses one
   std::optional<LinkFit> inter;  ///< between nodes, likewise
-  double median_residual = 0;    ///< |fit - measured| / measured over the samples of the range
+  /// χ_e of LinkTerms; absent where it is part of β, and where no sample in the range asks for it.
+  std::optional<Estimate<SecondsPerByte>> both_ways = {};
+  double median_residual = 0;  ///< |fit - measured| / measured over the samples of the range
   int points = 0;
   std::optional<LinkSpread> spread = {};  ///< absent in files of earlier versions
   /// Half the width of the 95 % interval of Σ_j a_j x_j. Where nothing tells how the errors go
   /// together, they count as independent.
-  [[nodiscard]] Seconds half_width(const std::array<double, 4>& a) const;
+  [[nodiscard]] Seconds half_width(const LinkMultiples& a) const;
 };
 
-/// A sample of Σ_j a_j x_j = t, x = (α_i, β_i, α_e, β_e), over its own time t.
+/// A sample of Σ_j a_j x_j = t, x = (α_i, β_i, α_e, β_e, χ_e), over its own time t.
 struct RangeRow {
-  Bytes size;                     ///< by which ranges are told apart
-  std::array<double, 4> terms{};  ///< a_j / t
-  double value = 1;               ///< 1 less what is known of t, over t
-  double deviation = 0;           ///< relative standard deviation of t
+  Bytes size;             ///< by which ranges are told apart
+  LinkMultiples terms{};  ///< a_j / t
+  double value = 1;       ///< 1 less what is known of t, over t
+  double deviation = 0;   ///< relative standard deviation of t
 };
 
 struct RangesFit {
   std::vector<LinkRange> ranges;  ///< ascending and contiguous
   double bic = 0;                 ///< the less, the better the rows are explained
+  /// The same where each range has errors of its own size: Σ n_r ln(max(RSS_r/n_r, s²)) + the same
+  /// penalty. It tells whether a further parameter explains large messages, whose times hardly
+  /// scatter, beside small ones, whose do.
+  double bic_by_range = 0;
 };
 
 /// x ≥ 0 by ranges of sizes with the least

@@ -48,14 +48,14 @@ Json fit_fields(const model::AlgorithmFit& fit) {
                       {"to_bytes", number(range.to.si())},
                       {"intra_node", link_fields(range.intra)},
                       {"inter_node", link_fields(range.inter)},
+                      {"both_ways_s_per_byte",
+                       range.both_ways ? estimate_fields(*range.both_ways) : Json(nullptr)},
                       {"median_residual", number(range.median_residual)},
                       {"points", range.points}});
   }
-  return {{"closed_form", fit.carrier.name()},
-          {"chosen_by", to_string(fit.carrier.chosen_by)},
-          {"ranges_of", to_string(fit.range_of)},
-          {"ranges", std::move(ranges)},
-          {"foresight", foresight_fields(fit.foresight)}};
+  return {{"closed_form", fit.carrier.name()}, {"chosen_by", to_string(fit.carrier.chosen_by)},
+          {"shared_cores", fit.carrier.cores}, {"ranges_of", to_string(fit.range_of)},
+          {"ranges", std::move(ranges)},       {"foresight", foresight_fields(fit.foresight)}};
 }
 
 Json message_fields(const JudgedMessage& judged) {

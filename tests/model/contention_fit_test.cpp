@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "model/calibrate/calibrate.hpp"
+#include "model/calibrate/contention.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -247,6 +248,25 @@ TEST(ContentionFit, PassesOverOtherCachesElementsAndWhatFailed) {
   Measurement row = beside_row(beside_axes("conv", 1e6), {1, 1, 0}, {});
   row.status = Status::wrong;
   EXPECT_TRUE(fitted({row}).contention.empty());
+}
+
+TEST(ContentionFit, SaysWhichCachesItPassesOver) {
+  std::vector<Measurement> rows = sweep("conv", {});
+  EXPECT_TRUE(contention_notes(std::vector{beside_file(rows)}, {}).empty());
+  rows.front().axes["cache"] = "hot";
+  rows.back().axes["cache"] = "hot";
+  rows[1].axes["cache"] = "reused";
+  const auto notes = contention_notes(std::vector{beside_file(rows)}, {});
+  ASSERT_EQ(notes.size(), 2U);
+  EXPECT_NE(notes[0].find("2 results of bench comm --beside with cache = hot are left out"),
+            std::string::npos)
+      << notes[0];
+  EXPECT_NE(notes[1].find("1 result of bench comm --beside with cache = reused is left out"),
+            std::string::npos)
+      << notes[1];
+  CalibrateOptions native;
+  native.backend = "native";  // of which there are none
+  EXPECT_TRUE(contention_notes(std::vector{beside_file(rows)}, native).empty());
 }
 
 TEST(ContentionFit, IsOfTheChosenBackend) {

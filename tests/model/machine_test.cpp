@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "model/calibrate/calibrate.hpp"
+#include "model/communication/fit_algorithm.hpp"
 #include "tests/model/synthetic_messages.hpp"
 
 namespace dlscale::model {
@@ -30,6 +31,15 @@ Machine sample() {
   machine.memory_bandwidth["copy"] = {BytesPerSecond(1.0 / 3), BytesPerSecond(0.1),
                                       BytesPerSecond(1)};
   return machine;
+}
+
+AlgorithmFit rings_between_hosts() {
+  MessageFamily family = synthetic::all_reduces(
+      {{2, 1}, {4, 1}}, synthetic::powers(64, 1 << 24), [](const Placement& layout, double bytes) {
+        return synthetic::ring_seconds(layout.ranks, bytes);
+      });
+  family.algorithm = "ring";
+  return fit_algorithm(family).value();
 }
 
 std::string failure(const std::string& text) {
@@ -116,6 +126,48 @@ TEST(MachineJson, KeepsTheClosedFormsOfAlgorithms) {
   EXPECT_NE(failure(json.dump()).find("m.json: /algorithms/0/chosen_by"), std::string::npos);
   ASSERT_EQ(json.erase("algorithms"), 1U);
   EXPECT_TRUE(machine_from_json(json.dump(), "m.json").algorithms.empty());
+}
+
+TEST(MachineJson, KeepsWhatTravelsBothWaysSharedCoresAndRatios) {
+  Machine machine = sample();
+  machine.algorithms = {rings_between_hosts()};
+  const std::string text = machine_json(machine);
+  EXPECT_EQ(text.find("two_way"), std::string::npos);  // as earlier versions wrote
+  EXPECT_EQ(text.find("shared_cores"), std::string::npos);
+  AlgorithmFit& fit = machine.algorithms.front();
+  fit.carrier.cores = 2;
+  fit.carrier.two_way = true;
+  fit.ranges.front().both_ways = {SecondsPerByte(2e-9), SecondsPerByte(1e-9), SecondsPerByte(3e-9)};
+  fit.layouts.front().ratios = form_ratios({{Bytes(64), -0.25}, {Bytes(256), 0.5}});
+  const std::string both = machine_json(machine);
+  const Machine read = machine_from_json(both, "m.json");
+  EXPECT_EQ(machine_json(read), both);
+  const AlgorithmFit& again = read.algorithms.front();
+  for (const Placement& layout : {fit.layouts.front().layout, Placement{8, 1}}) {
+    const auto before = predict_message(fit, layout, Bytes(1e6));
+    const auto after = predict_message(again, layout, Bytes(1e6));
+    ASSERT_TRUE(before && after);
+    EXPECT_EQ(after->time.value, before->time.value);
+    EXPECT_EQ(after->time.high, before->time.high);
+  }
+}
+
+TEST(MachineJson, ReadsSpreadsOfFilesWithoutWhatTravelsBothWays) {
+  Machine machine = sample();
+  machine.algorithms = {rings_between_hosts()};
+  auto json = nlohmann::json::parse(machine_json(machine));
+  for (auto& range : json["algorithms"][0]["ranges"]) {
+    auto& spread = range["spread_si"];
+    ASSERT_EQ(spread.size(), 5U);
+    spread.erase(4);
+    for (auto& row : spread) row.erase(4);
+  }
+  const AlgorithmFit read = machine_from_json(json.dump(), "m.json").algorithms.front();
+  const Placement eight{8, 1};
+  EXPECT_EQ(predict_message(read, eight, Bytes(1e6))->time.high,
+            predict_message(machine.algorithms.front(), eight, Bytes(1e6))->time.high);
+  json["algorithms"][0]["ranges"][0]["spread_si"].erase(3);
+  EXPECT_NE(failure(json.dump()).find("spread_si has neither 4 nor 5 rows"), std::string::npos);
 }
 
 TEST(MachineJson, RemembersWhatItWasFittedToAndLoadsWithoutIt) {

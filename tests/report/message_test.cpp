@@ -59,6 +59,28 @@ TEST(MessageDocument, WarnsWhereRanksAreNotForeseen) {
   EXPECT_NEAR(foresight.at("median_abs").get<double>(), 1.0 / 3, 0.01);
 }
 
+/// Rings between hosts of which 2 exchange and 3 do not: 2 take `times` as long.
+std::string notes_of_rings(double times) {
+  model::MessageFamily family = all_reduces(
+      {{2, 1}, {3, 1}}, powers(64, 1 << 24), [&](const model::Placement& layout, double bytes) {
+        return ring_seconds(layout.ranks, bytes) * (layout.ranks == 2 ? times : 1);
+      });
+  family.algorithm = "ring";
+  family.cores = 4;
+  const Document document = message_document(model::judge_messages(std::vector{family}, 3), {});
+  std::string all;
+  for (const std::string& note : document.tables.at(1).notes) all += note + "\n";
+  return all;
+}
+
+TEST(MessageDocument, SaysWhetherWhatTravelsBothWaysCostsMore) {
+  const std::string half_duplex = notes_of_rings(2);
+  EXPECT_NE(half_duplex.find("a byte between nodes costs χ more"), std::string::npos)
+      << half_duplex;
+  EXPECT_NE(half_duplex.find("all nodes share 4 cores"), std::string::npos) << half_duplex;
+  EXPECT_NE(notes_of_rings(1).find("nothing tells decisively"), std::string::npos);
+}
+
 TEST(MessageDocument, SaysTheSameInWordsAndNumbers) {
   const Document document = message_document(judgement(1.25), {});
   EXPECT_NE(document.lead.find("more ranks: median error 20"), std::string::npos) << document.lead;
