@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/comm/schedule/runner.hpp"
 #include "backend/comm/schedule/schedule.hpp"
 #include "bench/comm/traffic.hpp"
 #include "core/error.hpp"
@@ -31,12 +32,6 @@ std::optional<collective::Schedule> schedule_for(Collective collective, const Me
   if (message.algorithm == "library") return std::nullopt;
   const collective::Algorithm* algorithm = collective::find(collective, message.algorithm);
   EXPECT(algorithm != nullptr);
-  if (message.mode != backend::Mode::blocking) {
-    throw Unsupported(
-        fmt::format("{} is carried out by dlscale itself, which has no {} calls. Use --mode "
-                    "blocking, or --algorithm library.",
-                    message.algorithm, to_string(message.mode)));
-  }
   const collective::Settings settings{.p = ranks.size(),
                                       .root = message.root,
                                       .ranks_on_node = ranks.node_size(),
@@ -59,6 +54,7 @@ class CollectiveTraffic : public Traffic {
  public:
   CollectiveTraffic(Communicator& ranks, Collective collective, const Message& message)
       : ranks_(&ranks),
+        runner_(ranks),
         collective_(collective),
         message_(message),
         sides_(backend::sides(collective, message.bytes, ranks.size())),
@@ -78,7 +74,7 @@ class CollectiveTraffic : public Traffic {
   void use(std::span<std::byte> memory) override {
     if (memory.data() == used_) return;
     prepared_.reset();
-    prepared_ = schedule_ ? prepare_schedule(*ranks_, *schedule_, call(memory))
+    prepared_ = schedule_ ? runner_.prepare(*schedule_, call(memory), message_.mode)
                           : ranks_->prepare(call(memory), message_.mode);
     used_ = memory.data();
   }
@@ -177,6 +173,7 @@ class CollectiveTraffic : public Traffic {
   }
 
   Communicator* ranks_;
+  backend::ScheduleRunner runner_;
   Collective collective_;
   Message message_;
   backend::Sides sides_;

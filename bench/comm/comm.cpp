@@ -224,8 +224,8 @@ extern const Benchmark comm{
             {"dtype", "of the elements: f32, f64, bf16, f16, i32, i64, u8", "f32"},
             {"op", "of the collectives that reduce: sum, max, min", "sum"},
             {"mode",
-             "of the collectives: blocking, nonblocking (started and waited for) or persistent "
-             "(the same, prepared before)",
+             "of the collectives, by any algorithm: blocking, nonblocking (started and waited "
+             "for) or persistent (the same, prepared before)",
              "blocking"},
             {"algorithm",
              "of the collectives: library (whatever the library does), one of those that dlscale "
