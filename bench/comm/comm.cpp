@@ -215,10 +215,10 @@ extern const Benchmark comm{
              "ping-pong, of each rank the mean over all others: who has a slow link is last)",
              "all_reduce"},
             {"sizes",
-             "powers (4 B to 64 MiB), neighbours (of those, one element more or less), large (128 "
-             "MiB to 1 GiB), gradients (the messages of --networks), or sizes such as 64KiB; of "
-             "all_gather, reduce_scatter and all_to_all that of all blocks, rounded up to equal "
-             "ones",
+             "powers (4 B to 64 MiB), large (128 MiB to 1 GiB), neighbours (one element more or "
+             "less than the powers, with large up to 1 GiB), gradients (the messages of "
+             "--networks), or sizes such as 64KiB; of all_gather, reduce_scatter and all_to_all "
+             "that of all blocks, rounded up to equal ones",
              "powers,neighbours,gradients"},
             {"networks", "whose gradients are sent", "alexnet,googlenet,resnet50"},
             {"dtype", "of the elements: f32, f64, bf16, f16, i32, i64, u8", "f32"},
