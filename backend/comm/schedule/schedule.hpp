@@ -12,8 +12,8 @@ namespace dlscale::backend {
 /// A collective carried out as `schedule` says, round by round, with Communicator::exchange() and
 /// combine(). The schedule is one for the collective and root of the call and for the ranks of the
 /// communicator, which outlives what is returned. start() does it all; ScheduleRunner knows the
-/// other modes. Throws Unsupported for a schedule with nodes that are no ranks, and for a
-/// communicator that has no exchange().
+/// other modes. Throws Unsupported for a schedule with nodes that are no ranks, which
+/// collective::colocated() puts on ranks, and for a communicator that has no exchange().
 std::unique_ptr<PreparedCollective> prepare_schedule(Communicator& ranks,
                                                      const collective::Schedule& schedule,
                                                      const CollectiveCall& call);

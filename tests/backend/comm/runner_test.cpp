@@ -10,6 +10,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/schedule/schedule.hpp"
 #include "core/collective/algorithm.hpp"
+#include "core/collective/colocate.hpp"
 #include "core/error.hpp"
 #include "tests/backend/comm/groups.hpp"
 #include "tests/backend/comm/trial.hpp"
@@ -36,8 +37,13 @@ using AllRanks = testing::Types<ManyThreads, Processes>;
 TYPED_TEST_SUITE(ScheduleRunnerTest, AllRanks);
 
 bool can_run(const Algorithm& algorithm, const Settings& settings) {
-  return collective::obstacle(algorithm, settings).empty() &&
-         algorithm.schedule(settings).helpers == 0;
+  return collective::obstacle(algorithm, settings).empty() && !algorithm.traits.switches;
+}
+
+/// With servers on the ranks, where it has some.
+collective::Schedule schedule_of(const Algorithm& algorithm, const Settings& settings) {
+  const collective::Schedule schedule = algorithm.schedule(settings);
+  return schedule.helpers == 0 ? schedule : collective::colocated(schedule);
 }
 
 void finish_by_waiting(PreparedCollective& one) {
@@ -63,7 +69,7 @@ constexpr double rounded = 0.1;
 void try_modes(ScheduleRunner& runner, Communicator& ranks, const Algorithm& algorithm,
                const Settings& settings, const Trial& trial) {
   SCOPED_TRACE(std::string(algorithm.name));
-  const collective::Schedule schedule = algorithm.schedule(settings);
+  const collective::Schedule schedule = schedule_of(algorithm, settings);
   Block block(trial, ranks.rank(), ranks.size());
   const Prepared blocking = prepare_schedule(ranks, schedule, block.call());
   block.fill(rounded);
@@ -103,6 +109,7 @@ TYPED_TEST(ScheduleRunnerTest, EveryAlgorithmGivesTheSameBitsInEveryMode) {
     for (const Algorithm* algorithm : family<Algorithm>().members) {
       Settings settings{.p = ranks.size()};
       if (algorithm->traits.segments) settings.segments = 3;
+      if (algorithm->traits.servers) settings.servers = 2;
       for (const int ranks_on_node : {1, 2}) {
         if (ranks_on_node > 1 && !algorithm->traits.two_levels) continue;
         settings.ranks_on_node = ranks_on_node;
