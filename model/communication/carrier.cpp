@@ -62,6 +62,8 @@ CostOf cost_of(const Algorithm& algorithm, const collective::Settings& settings)
 /// parameter is 1 and the others are 0.
 std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& layout,
                                   int segments) {
+  // Servers that are measured are on the ranks; those of the closed form are not.
+  if (algorithm.traits.servers) return std::nullopt;
   const int on_node = layout.ranks_on_node();
   const collective::Settings settings{
       .p = layout.ranks, .ranks_on_node = on_node, .segments = segments};
