@@ -6,6 +6,7 @@
 #include "backend/comm/schedule/runner.hpp"
 #include "backend/comm/schedule/schedule.hpp"
 #include "bench/comm/traffic.hpp"
+#include "core/collective/colocate.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -26,28 +27,30 @@ TestNumbers numbers_for(Collective collective, const Message& message, int ranks
                                       : TestNumbers(message.type);
 }
 
-/// That of the algorithm that a message names; none for the library's own.
+/// That of the algorithm that a message names, with its servers on ranks; none for the library's
+/// own.
 std::optional<collective::Schedule> schedule_for(Collective collective, const Message& message,
                                                  const Communicator& ranks) {
   if (message.algorithm == "library") return std::nullopt;
   const collective::Algorithm* algorithm = collective::find(collective, message.algorithm);
   EXPECT(algorithm != nullptr);
+  if (algorithm->traits.switches) {
+    throw Unsupported(
+        fmt::format("{} needs switches that add what passes through them, and nothing but the "
+                    "ranks adds here. Use another --algorithm.",
+                    message.algorithm));
+  }
   const collective::Settings settings{.p = ranks.size(),
                                       .root = message.root,
                                       .ranks_on_node = ranks.node_size(),
-                                      .segments = message.segments};
+                                      .segments = message.segments,
+                                      .servers = message.servers};
   const std::string_view obstacle = collective::obstacle(*algorithm, settings);
   if (!obstacle.empty()) {
     throw Unsupported(fmt::format("{} {}. Use another --algorithm.", message.algorithm, obstacle));
   }
   collective::Schedule schedule = algorithm->schedule(settings);
-  if (schedule.helpers > 0) {
-    throw Unsupported(
-        fmt::format("{} needs servers or switches beside the ranks ({} of them), and there are "
-                    "none. Use another --algorithm.",
-                    message.algorithm, schedule.helpers));
-  }
-  return schedule;
+  return schedule.helpers == 0 ? schedule : collective::colocated(schedule);
 }
 
 class CollectiveTraffic : public Traffic {

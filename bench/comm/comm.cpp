@@ -92,6 +92,7 @@ Message message_of(const std::map<std::string, std::string>& axes) {
   if (value("in_place") == "no") message.placement = Placement::out_of_place;
   if (axes.contains("algorithm")) message.algorithm = value("algorithm");
   if (axes.contains("segments")) message.segments = std::stoi(value("segments"));
+  if (axes.contains("servers")) message.servers = std::stoi(value("servers"));
   return message;
 }
 
@@ -145,10 +146,12 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
                const std::string& algorithm) {
   const Communicator& ranks = *around.ranks;
   const Words parts = reads_segments(collective, algorithm) ? chosen.segments : Words{""};
-  for (const auto& [bytes, op, mode, placement, segments, waiting, cache, beside] : combinations(
+  const Words shards = reads_servers(collective, algorithm) ? chosen.servers : Words{""};
+  for (const auto& [bytes, op, mode, placement, segments, servers, waiting, cache, beside] :
+       combinations(
            sizes_for(collective, chosen, dtype, ranks.size()),
            values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
-           values_for("in_place", collective, chosen.placements), parts, chosen.waitings,
+           values_for("in_place", collective, chosen.placements), parts, shards, chosen.waitings,
            values_for("cache", collective, chosen.caches), besides_for(collective, chosen))) {
     auto axes = common_axes(ranks);
     axes["collective"] = collective;
@@ -159,6 +162,7 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
     axes["in_place"] = placement;
     axes["algorithm"] = algorithm;
     axes["segments"] = segments;
+    axes["servers"] = servers;
     axes["waiting"] = waiting;
     axes["cache"] = cache;
     axes["beside"] = beside.work;
@@ -232,6 +236,9 @@ extern const Benchmark comm{
              "info lists, carried out over the library's messages, or all",
              "library"},
             {"segments", "parts in which a pipelined algorithm sends a message", "8"},
+            {"servers",
+             "of parameter_server: how many share a message, on ranks from 0 on; all: one on each",
+             "1"},
             {"in_place", "yes: the result of a collective replaces what was given; no", "yes"},
             {"waiting",
              "how ranks meet before a sample: spin (they start together) or sleep (as in training: "

@@ -163,11 +163,12 @@ const Values by_all_algorithms = {
     {"in_place", "yes,no"},
     {"cache", "hot"}};
 
-/// Carried out by the library or by us, or not for want of other nodes.
+/// Carried out by the library or by us, or not for want of switches that add.
 void expect_carried_out(const Cell& cell, const Measurement& measurement) {
   const std::string algorithm = cell.axes.at("algorithm");
-  if (measurement.status == Status::unsupported) {
-    EXPECT_THAT(measurement.reason, HasSubstr(algorithm + " needs"));
+  if (algorithm == "in_network") {
+    EXPECT_EQ(measurement.status, Status::unsupported);
+    EXPECT_THAT(measurement.reason, HasSubstr("in_network needs switches that add"));
     return;
   }
   expect_measured(cell, measurement);
@@ -208,6 +209,26 @@ TEST(BenchComm, KnowsWhatARingSends) {
           EXPECT_NEAR(measurement.algorithmic_work->bytes.si(), 2.0 * 2 / 3 * 12288, 1e-6);
           EXPECT_NEAR(measurement.algorithmic_work->flops.si(), 2.0 / 3 * 3072, 1e-6);
         });
+  });
+}
+
+TEST(BenchComm, KnowsWhatParameterServersSend) {
+  backend::run_on_threads(3, [](Communicator& ranks) {
+    std::map<std::string, double> messages;
+    for_each_measurement(ranks,
+                         {{"algorithm", "parameter_server,ring"},
+                          {"servers", "1,all,3"},
+                          {"segments", "2"},
+                          {"sizes", "12KiB"},
+                          {"cache", "hot"}},
+                         [&](const Cell& cell, const Measurement& measurement) {
+                           expect_carried_out(cell, measurement);
+                           messages[axis_of(cell, "servers")] =
+                               measurement.algorithmic_work->bytes.si() / 12288;
+                         });
+    ASSERT_EQ(messages.size(), 3U);           // that of the ring has no servers
+    EXPECT_NEAR(messages.at("1"), 2, 1e-12);  // of the rank that serves the two others
+    EXPECT_NEAR(messages.at("3"), 2.0 * 2 / 3, 1e-12);
   });
 }
 
@@ -384,6 +405,8 @@ TEST(BenchComm, RefusesUnknownChoices) {
                                                  {"beside_work", "much"},
                                                  {"beside_work", "0"},
                                                  {"beside_work", "1e3"},
+                                                 {"servers", "0"},
+                                                 {"servers", "each"},
                                                  {"sizes", "64"}}) {
       Context context = make_context(comm_benchmark(), {{axis, value}}, ranks);
       EXPECT_THROW(comm_benchmark().cells(context), ConfigError) << axis;
@@ -427,6 +450,9 @@ TEST(BenchComm, RefusesOptionsWithoutEffect) {
                 HasSubstr("Did you mean \"ring\"?"));
     EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"segments", "4"}}),
                 HasSubstr("--segments has no effect"));
+    EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"servers", "2"}}),
+                HasSubstr("--servers has no effect"));
+    EXPECT_EQ(complaint("all_reduce", {{"algorithm", "all"}, {"servers", "2"}}), "");
     EXPECT_EQ(complaint("all_reduce,barrier", {{"algorithm", "ring"}, {"sizes", "4B"}}), "");
     EXPECT_THAT(complaint("sendrecv,barrier", {{"beside", "memcpy"}}),
                 HasSubstr("--beside has no effect on sendrecv, barrier"));
