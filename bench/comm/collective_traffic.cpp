@@ -116,7 +116,8 @@ class CollectiveTraffic : public Traffic {
   /// Slots of its own, and as much for what arrives.
   [[nodiscard]] std::size_t memory_beside() const override {
     if (!schedule_) return 0;
-    const auto slots = static_cast<std::size_t>(schedule_->chunks + schedule_->scratch);
+    const std::size_t slots =
+        static_cast<std::size_t>(schedule_->chunks) + static_cast<std::size_t>(schedule_->scratch);
     return 2 *
            (message_.bytes / static_cast<std::size_t>(schedule_->chunks) + size_of(message_.type)) *
            slots;
