@@ -10,9 +10,9 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/schedule/schedule.hpp"
 #include "core/collective/algorithm.hpp"
-#include "core/collective/colocate.hpp"
 #include "core/error.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/backend/comm/runnable.hpp"
 #include "tests/backend/comm/trial.hpp"
 
 /// Schedules that do not block: by every algorithm, several at once, and given up.
@@ -35,16 +35,6 @@ template <class Ranks>
 class ScheduleRunnerTest : public testing::Test {};
 using AllRanks = testing::Types<ManyThreads, Processes>;
 TYPED_TEST_SUITE(ScheduleRunnerTest, AllRanks);
-
-bool can_run(const Algorithm& algorithm, const Settings& settings) {
-  return collective::obstacle(algorithm, settings).empty() && !algorithm.traits.switches;
-}
-
-/// With servers on the ranks, where it has some.
-collective::Schedule schedule_of(const Algorithm& algorithm, const Settings& settings) {
-  const collective::Schedule schedule = algorithm.schedule(settings);
-  return schedule.helpers == 0 ? schedule : collective::colocated(schedule);
-}
 
 void finish_by_waiting(PreparedCollective& one) {
   one.wait();

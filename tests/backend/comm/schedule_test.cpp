@@ -10,9 +10,9 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/schedule/layout.hpp"
 #include "backend/comm/schedule/plan.hpp"
-#include "core/collective/colocate.hpp"
 #include "core/error.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/backend/comm/runnable.hpp"
 #include "tests/backend/comm/trial.hpp"
 
 /// Every schedule of core/collective, carried out between threads and between processes.
@@ -28,17 +28,6 @@ template <class Ranks>
 class ScheduleTest : public testing::Test {};
 using AllRanks = testing::Types<ThreadsAlone, Processes>;
 TYPED_TEST_SUITE(ScheduleTest, AllRanks);
-
-/// Not if it needs other ranks, or switches that compute.
-bool can_run(const Algorithm& algorithm, const Settings& settings) {
-  return collective::obstacle(algorithm, settings).empty() && !algorithm.traits.switches;
-}
-
-/// With servers on the ranks, where it has some.
-Schedule schedule_of(const Algorithm& algorithm, const Settings& settings) {
-  const Schedule schedule = algorithm.schedule(settings);
-  return schedule.helpers == 0 ? schedule : collective::colocated(schedule);
-}
 
 void try_out(Communicator& ranks, const Algorithm& algorithm, const Settings& settings,
              const Trial& trial) {
