@@ -50,13 +50,22 @@ class PlainCollective : public PreparedCollective {
   CollectiveCall call_;
 };
 
-}  // namespace
-
-void Communicator::exchange(std::span<const Outgoing>, std::span<const Incoming>) {
+[[noreturn]] void refuse_messages_at_once(const Communicator& ranks) {
   throw Unsupported(fmt::format(
       "{}, as dlscale uses it, cannot have several messages under way at once. Measure them over "
       "MPI: --comm mpi.",
-      library()));
+      ranks.library()));
+}
+
+}  // namespace
+
+void Communicator::exchange(std::span<const Outgoing>, std::span<const Incoming>) {
+  refuse_messages_at_once(*this);
+}
+
+std::unique_ptr<PreparedExchange> Communicator::prepare_exchange(std::span<const Outgoing>,
+                                                                 std::span<const Incoming>, Mode) {
+  refuse_messages_at_once(*this);
 }
 
 std::unique_ptr<PreparedCollective> Communicator::prepare(const CollectiveCall& call, Mode mode) {

@@ -9,6 +9,7 @@
 
 #include "backend/comm/collective.hpp"
 #include "backend/comm/elements.hpp"
+#include "backend/comm/messages.hpp"
 #include "core/family.hpp"
 #include "core/ids.hpp"
 
@@ -20,18 +21,6 @@ enum class DataPlace { host, device };
 /// How a rank waits for the others. A spinning rank answers fastest but takes a core from the
 /// compute threads that share it; a sleeping one polls every few tens of microseconds.
 enum class Waiting { spin, sleep };
-
-/// One of several messages that travel at once.
-struct Outgoing {
-  std::span<const std::byte> data;
-  Rank to = 0;
-  int tag = 0;
-};
-struct Incoming {
-  std::span<std::byte> data;
-  Rank from = 0;
-  int tag = 0;
-};
 
 /// A group of ranks that exchange data. Calls are blocking; every rank makes the same calls in the
 /// same order. Errors throw LibraryError with call, code and rank. One thread at a time uses a
@@ -60,6 +49,12 @@ class Communicator {
   /// other do not wait for each other. Messages of one rank and tag arrive in the order in which
   /// they were sent. Throws Unsupported, whatever the lists hold, if this communicator cannot.
   virtual void exchange(std::span<const Outgoing> out, std::span<const Incoming> in);
+  /// The same, but waited for later: nonblocking, or persistent if the library is to be given the
+  /// messages before, once for all times that they travel. Of several with messages of one tag
+  /// between the same ranks, both ranks start them in the same order. Not collective. The
+  /// communicator outlives what it returns. Throws Unsupported as exchange() does.
+  [[nodiscard]] virtual std::unique_ptr<PreparedExchange> prepare_exchange(
+      std::span<const Outgoing> out, std::span<const Incoming> in, Mode mode);
 
   virtual void all_reduce(std::span<float> data, Reduction op) = 0;   ///< in place
   virtual void all_reduce(std::span<double> data, Reduction op) = 0;  ///< in place

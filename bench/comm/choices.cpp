@@ -86,15 +86,57 @@ void expect_algorithms(const Choices& chosen) {
   }
 }
 
+/// The one of ours, or nullptr.
+const collective::Algorithm* algorithm_named(const std::string& name,
+                                             const std::string& algorithm) {
+  const std::optional<Collective> collective = collective_named(name);
+  return collective ? collective::find(*collective, algorithm) : nullptr;
+}
+
+using Reads = bool (*)(const std::string& collective, const std::string& algorithm);
+
+/// Whether any algorithm that is measured does.
+bool any_reads(const Choices& chosen, Reads reads) {
+  return std::ranges::any_of(chosen.collectives, [&](const std::string& name) {
+    return std::ranges::any_of(
+        algorithms_for(name, chosen.algorithms),
+        [&](const std::string& algorithm) { return reads(name, algorithm); });
+  });
+}
+
 void expect_use_of_segments(const Choices& chosen) {
-  for (const std::string& name : chosen.collectives) {
-    for (const std::string& algorithm : algorithms_for(name, chosen.algorithms)) {
-      if (reads_segments(name, algorithm)) return;
-    }
-  }
+  if (any_reads(chosen, reads_segments)) return;
   throw ConfigError(
       "--segments has no effect: no algorithm that was named cuts messages into them. Leave it "
       "out, or name one that does, such as --algorithm segmented_ring.");
+}
+
+void expect_use_of_servers(const Choices& chosen) {
+  if (any_reads(chosen, reads_servers)) return;
+  throw ConfigError(
+      "--servers has no effect: no algorithm that was named has them. Leave it out, or name one "
+      "that does: --algorithm parameter_server.");
+}
+
+/// Each once. "all": as many as ranks.
+Words server_counts(const Context& context) {
+  Words numbers;
+  for (const std::string& item : context.list("servers")) {
+    int servers = 0;
+    const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), servers);
+    const bool whole = error == std::errc{} && end == item.data() + item.size();
+    if (item == "all") {
+      servers = context.communicator->size();
+    } else if (!whole || servers < 1) {
+      throw ConfigError(fmt::format(
+          "--servers is \"{}\". Write how many parameter servers there are to be, such as 1, or "
+          "all: one on each rank.",
+          item));
+    }
+    const std::string number = std::to_string(servers);
+    if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+  }
+  return numbers;
 }
 
 /// Throws ConfigError unless it is a number that work can be cut to.
@@ -171,6 +213,7 @@ Choices read_choices(const Context& context) {
                  .placements = choices(context, "in_place", {"yes", "no"}),
                  .algorithms = context.list("algorithm"),
                  .segments = positive_numbers(context, "segments"),
+                 .servers = server_counts(context),
                  .waitings = choices(context, "waiting", {"spin", "sleep"}),
                  .caches = choices(context, "cache", {"cold", "hot", "reused"}),
                  .besides = read_besides(context)};
@@ -178,6 +221,7 @@ Choices read_choices(const Context& context) {
   refuse_idle_work(context, chosen);
   expect_algorithms(chosen);
   if (context.given.contains("segments")) expect_use_of_segments(chosen);
+  if (context.given.contains("servers")) expect_use_of_servers(chosen);
   return chosen;
 }
 
@@ -198,10 +242,13 @@ Words algorithms_for(const std::string& name, const Words& chosen) {
 }
 
 bool reads_segments(const std::string& name, const std::string& algorithm) {
-  const std::optional<Collective> collective = collective_named(name);
-  if (!collective) return false;
-  const collective::Algorithm* found = collective::find(*collective, algorithm);
+  const collective::Algorithm* found = algorithm_named(name, algorithm);
   return found != nullptr && found->traits.segments;
+}
+
+bool reads_servers(const std::string& name, const std::string& algorithm) {
+  const collective::Algorithm* found = algorithm_named(name, algorithm);
+  return found != nullptr && found->traits.servers;
 }
 
 Words values_for(std::string_view axis, const std::string& collective, const Words& values) {

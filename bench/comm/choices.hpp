@@ -29,6 +29,7 @@ struct Choices {
   Words placements;
   Words algorithms;
   Words segments;
+  Words servers;  ///< numbers
   Words waitings;
   Words caches;
   std::vector<BesideChoice> besides;
@@ -55,6 +56,9 @@ Words algorithms_for(const std::string& name, const Words& chosen);
 
 /// Whether the algorithm is one of ours that cuts messages into segments.
 bool reads_segments(const std::string& collective, const std::string& algorithm);
+
+/// Whether it is one of ours that has parameter servers.
+bool reads_servers(const std::string& collective, const std::string& algorithm);
 
 /// Bytes of messages of such elements; {0} of a barrier. Throws ConfigError.
 std::vector<std::int64_t> sizes_for(const std::string& collective, const Choices& chosen,

@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "backend/comm/schedule/runner.hpp"
 #include "backend/comm/schedule/schedule.hpp"
 #include "bench/comm/traffic.hpp"
+#include "core/collective/colocate.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::bench {
@@ -25,40 +27,37 @@ TestNumbers numbers_for(Collective collective, const Message& message, int ranks
                                       : TestNumbers(message.type);
 }
 
-/// That of the algorithm that a message names; none for the library's own.
+/// That of the algorithm that a message names, with its servers on ranks; none for the library's
+/// own.
 std::optional<collective::Schedule> schedule_for(Collective collective, const Message& message,
                                                  const Communicator& ranks) {
   if (message.algorithm == "library") return std::nullopt;
   const collective::Algorithm* algorithm = collective::find(collective, message.algorithm);
   EXPECT(algorithm != nullptr);
-  if (message.mode != backend::Mode::blocking) {
+  if (algorithm->traits.switches) {
     throw Unsupported(
-        fmt::format("{} is carried out by dlscale itself, which has no {} calls. Use --mode "
-                    "blocking, or --algorithm library.",
-                    message.algorithm, to_string(message.mode)));
+        fmt::format("{} needs switches that add what passes through them, and nothing but the "
+                    "ranks adds here. Use another --algorithm.",
+                    message.algorithm));
   }
   const collective::Settings settings{.p = ranks.size(),
                                       .root = message.root,
                                       .ranks_on_node = ranks.node_size(),
-                                      .segments = message.segments};
+                                      .segments = message.segments,
+                                      .servers = message.servers};
   const std::string_view obstacle = collective::obstacle(*algorithm, settings);
   if (!obstacle.empty()) {
     throw Unsupported(fmt::format("{} {}. Use another --algorithm.", message.algorithm, obstacle));
   }
   collective::Schedule schedule = algorithm->schedule(settings);
-  if (schedule.helpers > 0) {
-    throw Unsupported(
-        fmt::format("{} needs servers or switches beside the ranks ({} of them), and there are "
-                    "none. Use another --algorithm.",
-                    message.algorithm, schedule.helpers));
-  }
-  return schedule;
+  return schedule.helpers == 0 ? schedule : collective::colocated(schedule);
 }
 
 class CollectiveTraffic : public Traffic {
  public:
   CollectiveTraffic(Communicator& ranks, Collective collective, const Message& message)
       : ranks_(&ranks),
+        runner_(ranks),
         collective_(collective),
         message_(message),
         sides_(backend::sides(collective, message.bytes, ranks.size())),
@@ -78,7 +77,7 @@ class CollectiveTraffic : public Traffic {
   void use(std::span<std::byte> memory) override {
     if (memory.data() == used_) return;
     prepared_.reset();
-    prepared_ = schedule_ ? prepare_schedule(*ranks_, *schedule_, call(memory))
+    prepared_ = schedule_ ? runner_.prepare(*schedule_, call(memory), message_.mode)
                           : ranks_->prepare(call(memory), message_.mode);
     used_ = memory.data();
   }
@@ -117,7 +116,8 @@ class CollectiveTraffic : public Traffic {
   /// Slots of its own, and as much for what arrives.
   [[nodiscard]] std::size_t memory_beside() const override {
     if (!schedule_) return 0;
-    const auto slots = static_cast<std::size_t>(schedule_->chunks + schedule_->scratch);
+    const std::size_t slots =
+        static_cast<std::size_t>(schedule_->chunks) + static_cast<std::size_t>(schedule_->scratch);
     return 2 *
            (message_.bytes / static_cast<std::size_t>(schedule_->chunks) + size_of(message_.type)) *
            slots;
@@ -177,6 +177,7 @@ class CollectiveTraffic : public Traffic {
   }
 
   Communicator* ranks_;
+  backend::ScheduleRunner runner_;
   Collective collective_;
   Message message_;
   backend::Sides sides_;

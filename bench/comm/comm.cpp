@@ -92,6 +92,7 @@ Message message_of(const std::map<std::string, std::string>& axes) {
   if (value("in_place") == "no") message.placement = Placement::out_of_place;
   if (axes.contains("algorithm")) message.algorithm = value("algorithm");
   if (axes.contains("segments")) message.segments = std::stoi(value("segments"));
+  if (axes.contains("servers")) message.servers = std::stoi(value("servers"));
   return message;
 }
 
@@ -145,10 +146,12 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
                const std::string& algorithm) {
   const Communicator& ranks = *around.ranks;
   const Words parts = reads_segments(collective, algorithm) ? chosen.segments : Words{""};
-  for (const auto& [bytes, op, mode, placement, segments, waiting, cache, beside] : combinations(
+  const Words shards = reads_servers(collective, algorithm) ? chosen.servers : Words{""};
+  for (const auto& [bytes, op, mode, placement, segments, servers, waiting, cache, beside] :
+       combinations(
            sizes_for(collective, chosen, dtype, ranks.size()),
            values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
-           values_for("in_place", collective, chosen.placements), parts, chosen.waitings,
+           values_for("in_place", collective, chosen.placements), parts, shards, chosen.waitings,
            values_for("cache", collective, chosen.caches), besides_for(collective, chosen))) {
     auto axes = common_axes(ranks);
     axes["collective"] = collective;
@@ -159,6 +162,7 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
     axes["in_place"] = placement;
     axes["algorithm"] = algorithm;
     axes["segments"] = segments;
+    axes["servers"] = servers;
     axes["waiting"] = waiting;
     axes["cache"] = cache;
     axes["beside"] = beside.work;
@@ -215,23 +219,26 @@ extern const Benchmark comm{
              "ping-pong, of each rank the mean over all others: who has a slow link is last)",
              "all_reduce"},
             {"sizes",
-             "powers (4 B to 64 MiB), neighbours (of those, one element more or less), large (128 "
-             "MiB to 1 GiB), gradients (the messages of --networks), or sizes such as 64KiB; of "
-             "all_gather, reduce_scatter and all_to_all that of all blocks, rounded up to equal "
-             "ones",
+             "powers (4 B to 64 MiB), large (128 MiB to 1 GiB), neighbours (one element more or "
+             "less than the powers, with large up to 1 GiB), gradients (the messages of "
+             "--networks), or sizes such as 64KiB; of all_gather, reduce_scatter and all_to_all "
+             "that of all blocks, rounded up to equal ones",
              "powers,neighbours,gradients"},
             {"networks", "whose gradients are sent", "alexnet,googlenet,resnet50"},
             {"dtype", "of the elements: f32, f64, bf16, f16, i32, i64, u8", "f32"},
             {"op", "of the collectives that reduce: sum, max, min", "sum"},
             {"mode",
-             "of the collectives: blocking, nonblocking (started and waited for) or persistent "
-             "(the same, prepared before)",
+             "of the collectives, by any algorithm: blocking, nonblocking (started and waited "
+             "for) or persistent (the same, prepared before)",
              "blocking"},
             {"algorithm",
              "of the collectives: library (whatever the library does), one of those that dlscale "
              "info lists, carried out over the library's messages, or all",
              "library"},
             {"segments", "parts in which a pipelined algorithm sends a message", "8"},
+            {"servers",
+             "of parameter_server: how many share a message, on ranks from 0 on; all: one on each",
+             "1"},
             {"in_place", "yes: the result of a collective replaces what was given; no", "yes"},
             {"waiting",
              "how ranks meet before a sample: spin (they start together) or sleep (as in training: "

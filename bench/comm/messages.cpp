@@ -26,9 +26,9 @@ void add_powers(Sizes& sizes, std::int64_t element) {
 }
 
 /// Libraries change their algorithm at powers of two, and cut what does not divide evenly.
-void add_neighbours(Sizes& sizes, std::int64_t element) {
+void add_neighbours(Sizes& sizes, std::int64_t element, std::int64_t last) {
   const std::int64_t least = std::max(least_power, element);
-  for (std::int64_t bytes = least; bytes <= largest_power; bytes *= 2) {
+  for (std::int64_t bytes = least; bytes <= last; bytes *= 2) {
     if (bytes > element) sizes.insert(bytes - element);
     sizes.insert(bytes + element);
   }
@@ -67,12 +67,13 @@ std::vector<std::int64_t> message_sizes(const std::vector<std::string>& items,
                                         const std::vector<std::string>& networks,
                                         backend::ElementType type) {
   const auto element = static_cast<std::int64_t>(size_of(type));
+  const bool has_large = std::ranges::find(items, "large") != items.end();
   Sizes sizes;
   for (const std::string& item : items) {
     if (item == "powers") {
       add_powers(sizes, element);
     } else if (item == "neighbours") {
-      add_neighbours(sizes, element);
+      add_neighbours(sizes, element, has_large ? largest : largest_power);
     } else if (item == "large") {
       add_large(sizes);
     } else if (item == "gradients") {

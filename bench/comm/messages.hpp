@@ -9,8 +9,9 @@ namespace dlscale::bench {
 
 /// The sizes in bytes, sorted, each once, that `items` stand for, of messages of such elements:
 ///   powers      every power of two from 4 B, or one element, to 64 MiB
-///   neighbours  those, one element more and one less
 ///   large       128, 256, 512 MiB and 1 GiB
+///   neighbours  one element more and one less than each of the powers, and of the large ones where
+///               those are among the items
 ///   gradients   the messages of training `networks`: a layer's gradients, and buckets of them
 ///   "64 KiB"    that size, a whole number of elements
 /// Throws ConfigError for anything else.

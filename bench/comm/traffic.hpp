@@ -27,6 +27,7 @@ struct Message {
   backend::Mode mode = backend::Mode::blocking;
   std::string algorithm = "library";  ///< or one of core/collective for the collective
   int segments = 1;                   ///< for an algorithm that reads them
+  int servers = 1;                    ///< the same; on the ranks, as collective::colocated() says
   Placement placement = Placement::in_place;
   Rank root = 0;  ///< of a reduce or broadcast
 };

@@ -92,6 +92,8 @@ void set_flat(LinkTerms& terms, double alpha, double beta, const Placement& layo
 /// parameter is 1 and the others are 0.
 std::optional<LinkTerms> terms_of(const Algorithm& algorithm, const Placement& layout,
                                   const Carrier& carrier) {
+  // Servers that are measured are on the ranks; those of the closed form are not.
+  if (algorithm.traits.servers) return std::nullopt;
   const int on_node = layout.ranks_on_node();
   const collective::Settings settings{
       .p = layout.ranks, .ranks_on_node = on_node, .segments = carrier.segments};

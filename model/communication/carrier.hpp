@@ -72,8 +72,8 @@ struct Carrier {
   [[nodiscard]] std::string name() const;
   /// By which m bytes travel on so many ranks; empty where that is not known.
   [[nodiscard]] std::string algorithm_for(const Placement& layout, Bytes m) const;
-  /// Nothing where the algorithm is not known, cannot be set up on that layout, or is one whose
-  /// segments nobody tells.
+  /// Nothing where the algorithm is not known, cannot be set up on that layout, is one whose
+  /// segments nobody tells, or has parameter servers, of which no closed form is of those on ranks.
   [[nodiscard]] std::optional<LinkTerms> terms(const Placement& layout, Bytes m) const;
 };
 

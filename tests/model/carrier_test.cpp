@@ -44,5 +44,12 @@ TEST(Carrier, HasTheTermsOfTheScheduleOfEveryAllReduceOfOneLevel) {
   EXPECT_EQ(bounds, 1);
 }
 
+TEST(Carrier, HasNoTermsOfServersThatAreRanksToo) {
+  for (const int p : {2, 3, 8}) {
+    const Carrier carrier{"all_reduce", ChosenBy::caller, "parameter_server", 1};
+    EXPECT_FALSE(carrier.terms({p, p}, Bytes(bytes)).has_value());
+  }
+}
+
 }  // namespace
 }  // namespace dlscale::model

@@ -8,6 +8,17 @@
 #include "core/error.hpp"
 
 namespace dlscale::backend {
+namespace {
+
+constexpr const char* left_it = "a rank of a local group left a collective.";
+
+std::vector<std::byte> pop(std::deque<std::vector<std::byte>>& box) {
+  std::vector<std::byte> message = std::move(box.front());
+  box.pop_front();
+  return message;
+}
+
+}  // namespace
 
 void Group::meet(Waiting waiting) {
   std::unique_lock lock(mutex_);
@@ -51,11 +62,28 @@ void Group::post(Rank from, Rank to, int tag, std::span<const std::byte> data) {
 
 std::vector<std::byte> Group::take(Rank from, Rank to, int tag) {
   std::unique_lock lock(mutex_);
-  auto& box = mail_[{from, to, tag}];
-  changed_.wait(lock, [&] { return !box.empty(); });
-  std::vector<std::byte> message = std::move(box.front());
-  box.pop_front();
-  return message;
+  Box& box = mail_[{from, to, tag}];
+  changed_.wait(lock, [&] { return is_there(box, from, tag); });
+  return pop(box);
+}
+
+std::optional<std::vector<std::byte>> Group::take_if_there(Rank from, Rank to, int tag) {
+  const std::lock_guard lock(mutex_);
+  Box& box = mail_[{from, to, tag}];
+  if (!is_there(box, from, tag)) return std::nullopt;
+  return pop(box);
+}
+
+bool Group::is_there(const Box& box, Rank from, int tag) const {
+  if (!box.empty()) return true;
+  if (left_.contains({from, tag})) throw LibraryError(left_it);
+  return false;
+}
+
+void Group::leave(Rank from, int tag) {
+  const std::lock_guard lock(mutex_);
+  left_.emplace(from, tag);
+  changed_.notify_all();
 }
 
 /// Whoever has begun one has begun those before it, so the first of the open ones is the first that
@@ -106,8 +134,7 @@ void Group::leave(Begun& begun) {
     changed_.wait(lock, [&] { return begun.done; });
     return;
   }
-  begun.failure =
-      std::make_exception_ptr(LibraryError("a rank of a local group left a collective."));
+  begun.failure = std::make_exception_ptr(LibraryError(left_it));
   changed_.notify_all();
 }
 

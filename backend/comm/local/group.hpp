@@ -8,8 +8,11 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
@@ -42,8 +45,13 @@ class Group {
   void expect_equal_sizes(const char* call, Rank rank) const;
 
   void post(Rank from, Rank to, int tag, std::span<const std::byte> data);
-  /// Waits for a message; messages of one sender and tag arrive in order.
+  /// Waits for a message; messages of one sender and tag arrive in order. Throws LibraryError if
+  /// none is there and the sender will send none.
   std::vector<std::byte> take(Rank from, Rank to, int tag);
+  /// The same, but nothing if none is there yet.
+  std::optional<std::vector<std::byte>> take_if_there(Rank from, Rank to, int tag);
+  /// A thread will send nothing more with that tag, whoever waits for it.
+  void leave(Rank from, int tag);
 
   using CarryOut = std::function<void(const std::vector<CollectiveCall>&)>;
   /// A thread's next collective of those that it does not wait for. The last to begin it does it
@@ -59,12 +67,19 @@ class Group {
   std::shared_ptr<Group> duplicate(Rank rank);
 
  private:
+  using Box = std::deque<std::vector<std::byte>>;
+
+  /// Whether there is a message from that rank, of that tag. Throws as take() does. The mutex is
+  /// locked.
+  [[nodiscard]] bool is_there(const Box& box, Rank from, int tag) const;
+
   std::mutex mutex_;
   std::condition_variable changed_;
   int arrived_ = 0;
   std::atomic<unsigned> generation_ = 0;
   std::vector<std::span<std::byte>> published_;
-  std::map<std::tuple<Rank, Rank, int>, std::deque<std::vector<std::byte>>> mail_;
+  std::map<std::tuple<Rank, Rank, int>, Box> mail_;
+  std::set<std::pair<Rank, int>> left_;      ///< who sends nothing more, and with which tag
   std::vector<std::size_t> begun_;           ///< by rank: how many
   std::deque<std::shared_ptr<Begun>> open_;  ///< begun by some, not by all
   std::size_t first_open_ = 0;               ///< number of the first of them

@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/local/collective.hpp"
+#include "backend/comm/local/exchange.hpp"
 #include "backend/comm/local/group.hpp"
 #include "core/error.hpp"
 
@@ -44,19 +43,19 @@ class LocalCommunicator : public Communicator {
 
   void receive(std::span<std::byte> data, Rank from, int tag) override {
     EXPECT(from >= 0 && from < size());
-    const std::vector<std::byte> message = group_->take(from, rank_, tag);
-    if (message.size() != data.size()) {
-      throw LibraryError(
-          fmt::format("receive on rank {} from rank {}: {} bytes came, {} were expected.", rank_,
-                      from, message.size(), data.size()));
-    }
-    std::copy(message.begin(), message.end(), data.begin());
+    deliver(group_->take(from, rank_, tag), {data, from, tag}, rank_);
   }
 
   /// A send is buffered, so it waits for nobody.
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
     for (const Outgoing& message : out) send(message.data, message.to, message.tag);
     for (const Incoming& message : in) receive(message.data, message.from, message.tag);
+  }
+  [[nodiscard]] std::unique_ptr<PreparedExchange> prepare_exchange(std::span<const Outgoing> out,
+                                                                   std::span<const Incoming> in,
+                                                                   Mode mode) override {
+    EXPECT(mode != Mode::blocking);
+    return prepare_local_exchange(group_, rank_, out, in);
   }
 
   void all_reduce(std::span<float> data, Reduction op) override {

@@ -1,5 +1,4 @@
 #include <exception>
-#include <vector>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -7,6 +6,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/mpi/chunks.hpp"
 #include "backend/comm/mpi/collective.hpp"
+#include "backend/comm/mpi/exchange.hpp"
 #include "backend/comm/mpi/session.hpp"
 #include "backend/comm/sleeping_wait.hpp"
 #include "core/error.hpp"
@@ -28,7 +28,11 @@ class MpiCommunicator : public Communicator {
  public:
   /// Takes over `comm`.
   MpiCommunicator(std::shared_ptr<MpiSession> session, MPI_Comm comm, Place place, Takes takes)
-      : session_(std::move(session)), comm_(comm), place_(place), takes_(takes) {}
+      : session_(std::move(session)),
+        comm_(comm),
+        place_(place),
+        takes_(takes),
+        exchanged_(group()) {}
 
   ~MpiCommunicator() override {
     if (session_->healthy() && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
@@ -61,19 +65,18 @@ class MpiCommunicator : public Communicator {
     for_each_chunk(data.size(), largest_chunk, [&](std::size_t offset, int count) {
       MPI_Status status;
       check(MPI_Recv(data.data() + offset, count, MPI_BYTE, from, tag, comm_, &status), "MPI_Recv");
-      expect_length(status, count);
+      expect_length(*session_, place_.rank, status, count);
     });
   }
 
   void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override {
-    requests_.clear();
-    expected_.clear();
-    for (const Incoming& message : in) begin_receive(message);
-    for (const Outgoing& message : out) begin_send(message);
-    statuses_.resize(requests_.size());
-    check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()),
-          "MPI_Waitall");
-    for (std::size_t i = 0; i < expected_.size(); ++i) expect_length(statuses_[i], expected_[i]);
+    exchanged_.begin(out, in);
+    exchanged_.wait();
+  }
+  [[nodiscard]] std::unique_ptr<PreparedExchange> prepare_exchange(std::span<const Outgoing> out,
+                                                                   std::span<const Incoming> in,
+                                                                   Mode mode) override {
+    return prepare_mpi_exchange(group(), out, in, mode);
   }
 
   void all_reduce(std::span<float> data, Reduction op) override { reduce_all(data, MPI_FLOAT, op); }
@@ -96,7 +99,7 @@ class MpiCommunicator : public Communicator {
 
   [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
                                                             Mode mode) override {
-    return prepare_mpi({session_, comm_, place_.rank, place_.size}, call, mode);
+    return prepare_mpi(group(), call, mode);
   }
 
   void barrier() override { check(MPI_Barrier(comm_), "MPI_Barrier"); }
@@ -116,30 +119,7 @@ class MpiCommunicator : public Communicator {
   }
 
  private:
-  void expect_length(const MPI_Status& status, int expected) const {
-    int came = 0;
-    check(MPI_Get_count(&status, MPI_BYTE, &came), "MPI_Get_count");
-    if (came == expected) return;
-    throw LibraryError(fmt::format("receive on rank {} from rank {}: {} bytes came, {} expected.",
-                                   place_.rank, status.MPI_SOURCE, came, expected));
-  }
-
-  void begin_receive(const Incoming& message) {
-    for_each_chunk(message.data.size(), largest_chunk, [&](std::size_t offset, int count) {
-      check(MPI_Irecv(message.data.data() + offset, count, MPI_BYTE, message.from, message.tag,
-                      comm_, &requests_.emplace_back(MPI_REQUEST_NULL)),
-            "MPI_Irecv");
-      expected_.push_back(count);
-    });
-  }
-
-  void begin_send(const Outgoing& message) {
-    for_each_chunk(message.data.size(), largest_chunk, [&](std::size_t offset, int count) {
-      check(MPI_Isend(message.data.data() + offset, count, MPI_BYTE, message.to, message.tag, comm_,
-                      &requests_.emplace_back(MPI_REQUEST_NULL)),
-            "MPI_Isend");
-    });
-  }
+  [[nodiscard]] MpiGroup group() const { return {session_, comm_, place_.rank, place_.size}; }
 
   /// What is right is seen at once, as it is timed with every message.
   void check(int code, const char* call) const {
@@ -177,10 +157,7 @@ class MpiCommunicator : public Communicator {
   MPI_Comm comm_;
   Place place_;
   Takes takes_;
-  // Of exchange(), kept for their memory.
-  std::vector<MPI_Request> requests_;
-  std::vector<MPI_Status> statuses_;
-  std::vector<int> expected_;  ///< bytes to come for each of the first requests
+  MpiRequests exchanged_;  ///< by exchange()
 };
 
 Place find_place(MpiSession& session, MPI_Comm comm) {

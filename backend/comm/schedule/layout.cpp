@@ -7,11 +7,14 @@
 namespace dlscale::backend {
 namespace {
 
-bool stays_in_place(const collective::Schedule& schedule) {
-  if (schedule.scratch > 0 || schedule.result != 0) return false;
-  return std::ranges::all_of(schedule.rounds, [](const collective::Round& round) {
+/// Whether slots are copied onto those alone that hold the same part of the message, there or in
+/// one of several in scratch.
+bool keeps_parts(const collective::Schedule& schedule) {
+  const int chunks = schedule.chunks;
+  if (chunks < 1 || schedule.result != 0 || schedule.scratch % chunks != 0) return false;
+  return std::ranges::all_of(schedule.rounds, [&](const collective::Round& round) {
     return std::ranges::all_of(
-        round, [](const collective::Transfer& transfer) { return transfer.shift == 0; });
+        round, [&](const collective::Transfer& transfer) { return transfer.shift % chunks == 0; });
   });
 }
 
@@ -24,7 +27,7 @@ Layout::Layout(const collective::Schedule& schedule, Collective collective, std:
       blocks_(in_blocks(collective) ? static_cast<std::size_t>(schedule.ranks) : 1),
       chunks_(schedule.chunks),
       slots_(schedule.chunks + schedule.scratch),
-      is_message_(stays_in_place(schedule)) {
+      are_cut_(keeps_parts(schedule)) {
   EXPECT(chunks_ >= 1 && chunks_ % static_cast<int>(blocks_) == 0);
   EXPECT(message % (element * blocks_) == 0);
 }
@@ -32,9 +35,10 @@ Layout::Layout(const collective::Schedule& schedule, Collective collective, std:
 std::size_t Layout::offset(int slot) const {
   EXPECT(slot >= 0 && slot <= slots_);
   const auto index = static_cast<std::size_t>(slot);
-  if (is_message_) {
+  if (are_cut_) {
     const std::size_t elements = message_ / element_;
-    return elements * index / static_cast<std::size_t>(chunks_) * element_;
+    const auto chunks = static_cast<std::size_t>(chunks_);
+    return index / chunks * message_ + elements * (index % chunks) / chunks * element_;
   }
   const std::size_t elements = block_bytes() / element_;
   const auto parts = static_cast<std::size_t>(slots_of_block());

@@ -15,9 +15,9 @@ class Layout {
          std::size_t element);
 
   /// Whether the slots are parts of the message where it lies: as equal as whole elements allow.
-  /// Else slots are copied onto others, or there are more of them, and all are equally long: the
-  /// last one of a block is filled up.
-  [[nodiscard]] bool is_message() const { return is_message_; }
+  /// So they are, too, where those in scratch are cut as further messages, and slots are copied
+  /// onto the same ones of others. Else all are equally long: the last one of a block is filled up.
+  [[nodiscard]] bool is_message() const { return are_cut_ && slots_ == chunks_; }
   /// Where a slot begins: 0 … number of slots.
   [[nodiscard]] std::size_t offset(int slot) const;
   /// Of slots [first, first + count).
@@ -35,7 +35,7 @@ class Layout {
   std::size_t blocks_;
   int chunks_;
   int slots_;
-  bool is_message_;
+  bool are_cut_;  ///< as messages
 };
 
 }  // namespace dlscale::backend

@@ -301,6 +301,7 @@ TEST(PlainFunctions, AreSaidToLackTheOthers) {
     started.mode = Mode::persistent;
     EXPECT_NE(complaint(started).find("no persistent broadcast of bf16."), std::string::npos);
     EXPECT_THROW(ranks.exchange({}, {}), Unsupported);
+    EXPECT_THROW(static_cast<void>(ranks.prepare_exchange({}, {}, Mode::nonblocking)), Unsupported);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "backend/comm/schedule/plan.hpp"
 #include "core/error.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/backend/comm/runnable.hpp"
 #include "tests/backend/comm/trial.hpp"
 
 /// Every schedule of core/collective, carried out between threads and between processes.
@@ -28,16 +29,10 @@ class ScheduleTest : public testing::Test {};
 using AllRanks = testing::Types<ThreadsAlone, Processes>;
 TYPED_TEST_SUITE(ScheduleTest, AllRanks);
 
-/// That of an algorithm, or none if it needs other ranks, or nodes that are no ranks.
-bool can_run(const Algorithm& algorithm, const Settings& settings) {
-  return collective::obstacle(algorithm, settings).empty() &&
-         algorithm.schedule(settings).helpers == 0;
-}
-
 void try_out(Communicator& ranks, const Algorithm& algorithm, const Settings& settings,
              const Trial& trial) {
   Block block(trial, ranks.rank(), ranks.size());
-  const auto prepared = prepare_schedule(ranks, algorithm.schedule(settings), block.call());
+  const auto prepared = prepare_schedule(ranks, schedule_of(algorithm, settings), block.call());
   for (int repeat = 0; repeat < 2; ++repeat) {
     block.fill();
     prepared->start();
@@ -125,6 +120,17 @@ TEST(Schedules, WithOtherNodesThanRanksAreRefused) {
 constexpr auto add = Transfer::Action::add;
 constexpr auto copy = Transfer::Action::copy;
 
+TYPED_TEST(ScheduleTest, ParameterServersMayBeAnyNumber) {
+  TypeParam::run([](Communicator& ranks) {
+    const Algorithm* server = collective::find(Collective::all_reduce, "parameter_server");
+    ASSERT_NE(server, nullptr);
+    for (int servers = 1; servers <= ranks.size() + 2; ++servers) {
+      try_sizes(ranks, *server, {.p = ranks.size(), .segments = 2, .servers = servers},
+                ElementType::f32, Reduction::sum);
+    }
+  });
+}
+
 TEST(RoundPlans, SendAndReceiveWhereTheMessageLies) {
   // A ring of two: each hands its half on.
   const Schedule schedule{
@@ -191,6 +197,19 @@ TEST(Layouts, CutAMessageAsEquallyAsWholeElementsAllow) {
     most = std::max(most, layout.bytes(slot, 1));
   }
   EXPECT_EQ(most, 16U);
+}
+
+TEST(Layouts, CutScratchAsTheMessageIs) {
+  const Schedule schedule{
+      .ranks = 2, .chunks = 2, .rounds = {{{0, 1, 0, 1, copy, 2}}}, .scratch = 4};
+  const Layout layout(schedule, Collective::all_reduce, 3 * 4, 4);
+  EXPECT_FALSE(layout.is_message());
+  EXPECT_EQ(layout.size(), 36U);
+  for (const int slot : {0, 2, 4}) {
+    EXPECT_EQ(layout.offset(slot), 12U * static_cast<std::size_t>(slot) / 2);
+    EXPECT_EQ(layout.bytes(slot, 1), 4U);
+    EXPECT_EQ(layout.bytes(slot + 1, 1), 8U);
+  }
 }
 
 TEST(Layouts, FillUpSlotsThatMustBeEquallyLong) {

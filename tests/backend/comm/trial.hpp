@@ -127,13 +127,22 @@ class Block {
              .to = all.subspan(together ? 0 : side.from, side.to)};
   }
 
-  void fill() {
+  /// With the numbers of the trial; times a factor, whose sums may depend on the order.
+  void fill(double factor = 1) {
     std::ranges::fill(memory_, std::byte{0xFF});
     const bool one_side = trial_.collective == Collective::broadcast;
-    write(trial_.type, given(trial_, rank_, ranks_), one_side ? call_.to : from_);
+    Numbers values = given(trial_, rank_, ranks_);
+    for (double& value : values) value *= factor;
+    write(trial_.type, values, one_side ? call_.to : from_);
   }
 
   [[nodiscard]] const CollectiveCall& call() const { return call_; }
+
+  /// The bytes of what this rank gets; none where that is not defined.
+  [[nodiscard]] std::vector<std::byte> result() const {
+    if (!expected(trial_, rank_, ranks_)) return {};
+    return {call_.to.begin(), call_.to.end()};
+  }
 
   void check() const {
     const std::optional<Numbers> wanted = expected(trial_, rank_, ranks_);

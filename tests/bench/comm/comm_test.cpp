@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
-#include "tests/bench/comm/passing_communicator.hpp"
+#include "tests/bench/comm/wrong_communicator.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -163,11 +163,12 @@ const Values by_all_algorithms = {
     {"in_place", "yes,no"},
     {"cache", "hot"}};
 
-/// Carried out by the library or by us, or not for want of other nodes.
+/// Carried out by the library or by us, or not for want of switches that add.
 void expect_carried_out(const Cell& cell, const Measurement& measurement) {
   const std::string algorithm = cell.axes.at("algorithm");
-  if (measurement.status == Status::unsupported) {
-    EXPECT_THAT(measurement.reason, HasSubstr(algorithm + " needs"));
+  if (algorithm == "in_network") {
+    EXPECT_EQ(measurement.status, Status::unsupported);
+    EXPECT_THAT(measurement.reason, HasSubstr("in_network needs switches that add"));
     return;
   }
   expect_measured(cell, measurement);
@@ -211,13 +212,59 @@ TEST(BenchComm, KnowsWhatARingSends) {
   });
 }
 
-TEST(BenchComm, CarriesOutAlgorithmsInBlockingCallsOnly) {
-  backend::run_on_threads(2, [](Communicator& ranks) {
-    for_each_measurement(ranks, {{"algorithm", "ring"}, {"sizes", "4B"}, {"mode", "nonblocking"}},
-                         [](const Cell&, const Measurement& measurement) {
-                           EXPECT_EQ(measurement.status, Status::unsupported);
-                           EXPECT_THAT(measurement.reason, HasSubstr("no nonblocking calls"));
+TEST(BenchComm, KnowsWhatParameterServersSend) {
+  backend::run_on_threads(3, [](Communicator& ranks) {
+    std::map<std::string, double> messages;
+    for_each_measurement(ranks,
+                         {{"algorithm", "parameter_server,ring"},
+                          {"servers", "1,all,3"},
+                          {"segments", "2"},
+                          {"sizes", "12KiB"},
+                          {"cache", "hot"}},
+                         [&](const Cell& cell, const Measurement& measurement) {
+                           expect_carried_out(cell, measurement);
+                           messages[axis_of(cell, "servers")] =
+                               measurement.algorithmic_work->bytes.si() / 12288;
                          });
+    ASSERT_EQ(messages.size(), 3U);           // that of the ring has no servers
+    EXPECT_NEAR(messages.at("1"), 2, 1e-12);  // of the rank that serves the two others
+    EXPECT_NEAR(messages.at("3"), 2.0 * 2 / 3, 1e-12);
+  });
+}
+
+const Values without_blocking = {{"collectives", by_all_algorithms.at("collectives")},
+                                 {"sizes", "4KiB"},
+                                 {"algorithm", "all"},
+                                 {"mode", "nonblocking,persistent"},
+                                 {"cache", "hot"}};
+
+TEST(BenchComm, CarriesOutEveryAlgorithmWithoutBlocking) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(3, [](Communicator& ranks) {
+    for_each_measurement(ranks, without_blocking, expect_carried_out);
+  });
+}
+
+TEST(BenchComm, CarriesOutEveryAlgorithmWithoutBlockingBetweenTheRanksOfALauncher) {
+  backend::Processes::run([](Communicator& ranks) {
+    if (ranks.size() > 1) for_each_measurement(ranks, without_blocking, expect_carried_out);
+  });
+}
+
+TEST(BenchComm, CarriesOutAlgorithmsInEveryModeFromColdBuffers) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    std::map<std::string, int> rows;
+    for_each_measurement(
+        ranks,
+        {{"algorithm", "ring"}, {"sizes", "4KiB"}, {"mode", "blocking,nonblocking,persistent"}},
+        [&](const Cell& cell, const Measurement& measurement) {
+          expect_carried_out(cell, measurement);
+          ++rows[cell.axes.at("mode")];
+        });
+    const std::map<std::string, int> one_each{
+        {"blocking", 1}, {"nonblocking", 1}, {"persistent", 1}};
+    EXPECT_EQ(rows, one_each);
   });
 }
 
@@ -269,68 +316,6 @@ TEST(BenchComm, SaysWhyASingleRankHasNothingToMeasure) {
   });
 }
 
-/// Passes everything on, but adds one to an element of each sum and each message.
-class WrongCommunicator : public PassingCommunicator {
- public:
-  explicit WrongCommunicator(Communicator& right) : PassingCommunicator(right) {}
-  [[nodiscard]] std::string library() const override { return "wrong"; }
-  void send(std::span<const std::byte> data, Rank to, int tag) override {
-    std::vector<std::byte> changed(data.begin(), data.end());
-    changed.back() ^= std::byte{1};
-    PassingCommunicator::send(changed, to, tag);
-  }
-  void all_reduce(std::span<float> data, backend::Reduction op) override {
-    PassingCommunicator::all_reduce(data, op);
-    if (rank() == size() - 1) data[data.size() / 2] += 1.0F;
-  }
-  using PassingCommunicator::all_reduce;
-  void exchange(std::span<const backend::Outgoing> out,
-                std::span<const backend::Incoming> in) override {
-    PassingCommunicator::exchange(out, in);
-    if (!in.empty()) in.back().data.back() ^= std::byte{1};
-  }
-  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
-      const backend::CollectiveCall& call, backend::Mode mode) override;
-  [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
-};
-
-class WrongDuplicate : public WrongCommunicator {
- public:
-  explicit WrongDuplicate(std::unique_ptr<Communicator> right)
-      : WrongCommunicator(*right), owned_(std::move(right)) {}
-
- private:
-  std::unique_ptr<Communicator> owned_;
-};
-
-std::unique_ptr<Communicator> WrongCommunicator::duplicate() {
-  return std::make_unique<WrongDuplicate>(PassingCommunicator::duplicate());
-}
-
-/// One that spoils what a rank gets.
-class Spoiled : public backend::PreparedCollective {
- public:
-  Spoiled(std::unique_ptr<backend::PreparedCollective> right, std::span<std::byte> result)
-      : right_(std::move(right)), result_(result) {}
-  void start() override { right_->start(); }
-  void wait() override {
-    right_->wait();
-    if (!result_.empty()) result_[result_.size() / 2] ^= std::byte{1};
-  }
-
- private:
-  std::unique_ptr<backend::PreparedCollective> right_;
-  std::span<std::byte> result_;
-};
-
-std::unique_ptr<backend::PreparedCollective> WrongCommunicator::prepare(
-    const backend::CollectiveCall& call, backend::Mode mode) {
-  // The root, where only that one gets something.
-  const bool spoils = rank() == 0;
-  return std::make_unique<Spoiled>(PassingCommunicator::prepare(call, mode),
-                                   spoils ? call.to : std::span<std::byte>());
-}
-
 TEST(BenchComm, PrintsNoTimeForAWrongResult) {
   if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   backend::run_on_threads(3, [](Communicator& ranks) {
@@ -344,6 +329,24 @@ TEST(BenchComm, PrintsNoTimeForAWrongResult) {
       EXPECT_TRUE(measurement.series.empty());
       EXPECT_THAT(measurement.reason, HasSubstr("rank"));
     });
+  });
+}
+
+TEST(BenchComm, PrintsNoTimeForAWrongResultOfAnAlgorithm) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(3, [](Communicator& ranks) {
+    WrongCommunicator wrong(ranks);
+    int rows = 0;
+    for_each_measurement(wrong,
+                         {{"algorithm", "ring,binomial"},
+                          {"sizes", "4KiB"},
+                          {"mode", "blocking,nonblocking,persistent"}},
+                         [&](const Cell&, const Measurement& measurement) {
+                           EXPECT_EQ(measurement.status, Status::wrong);
+                           EXPECT_TRUE(measurement.series.empty());
+                           ++rows;
+                         });
+    EXPECT_EQ(rows, 2 * 3);
   });
 }
 
@@ -402,6 +405,8 @@ TEST(BenchComm, RefusesUnknownChoices) {
                                                  {"beside_work", "much"},
                                                  {"beside_work", "0"},
                                                  {"beside_work", "1e3"},
+                                                 {"servers", "0"},
+                                                 {"servers", "each"},
                                                  {"sizes", "64"}}) {
       Context context = make_context(comm_benchmark(), {{axis, value}}, ranks);
       EXPECT_THROW(comm_benchmark().cells(context), ConfigError) << axis;
@@ -445,6 +450,9 @@ TEST(BenchComm, RefusesOptionsWithoutEffect) {
                 HasSubstr("Did you mean \"ring\"?"));
     EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"segments", "4"}}),
                 HasSubstr("--segments has no effect"));
+    EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"servers", "2"}}),
+                HasSubstr("--servers has no effect"));
+    EXPECT_EQ(complaint("all_reduce", {{"algorithm", "all"}, {"servers", "2"}}), "");
     EXPECT_EQ(complaint("all_reduce,barrier", {{"algorithm", "ring"}, {"sizes", "4B"}}), "");
     EXPECT_THAT(complaint("sendrecv,barrier", {{"beside", "memcpy"}}),
                 HasSubstr("--beside has no effect on sendrecv, barrier"));

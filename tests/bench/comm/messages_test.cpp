@@ -35,6 +35,19 @@ TEST(MessageSizes, NeighboursDifferByOneNumber) {
   EXPECT_THAT(sizes, Not(Contains(0)));
 }
 
+TEST(MessageSizes, NeighboursGoAsFarAsLargeOnesDo) {
+  EXPECT_EQ(message_sizes({"neighbours"}, {}).back(), (64 << 20) + 4);
+  EXPECT_EQ(message_sizes({"powers", "neighbours"}, {}).back(), (64 << 20) + 4);
+  for (const Sizes& sizes : {message_sizes({"powers", "neighbours", "large"}, {}),
+                             message_sizes({"large", "neighbours"}, {})}) {
+    for (std::int64_t bytes = 8; bytes <= 1 << 30; bytes *= 2) {
+      EXPECT_THAT(sizes, Contains(bytes - 4));
+      EXPECT_THAT(sizes, Contains(bytes + 4));
+    }
+    EXPECT_EQ(sizes.back(), (1 << 30) + 4);
+  }
+}
+
 TEST(MessageSizes, AreSortedAndEachThereOnce) {
   const Sizes sizes = message_sizes({"powers", "neighbours", "8 B", "4KiB"}, {});
   EXPECT_TRUE(std::is_sorted(sizes.begin(), sizes.end()));

@@ -28,6 +28,11 @@ class PassingCommunicator : public backend::Communicator {
                 std::span<const backend::Incoming> in) override {
     to_->exchange(out, in);
   }
+  [[nodiscard]] std::unique_ptr<backend::PreparedExchange> prepare_exchange(
+      std::span<const backend::Outgoing> out, std::span<const backend::Incoming> in,
+      backend::Mode mode) override {
+    return to_->prepare_exchange(out, in, mode);
+  }
   void all_reduce(std::span<float> data, backend::Reduction op) override {
     to_->all_reduce(data, op);
   }

@@ -1,0 +1,59 @@
+#pragma once
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "backend/comm/collective.hpp"
+#include "backend/comm/messages.hpp"
+#include "backend/comm/schedule/layout.hpp"
+#include "backend/comm/schedule/plan.hpp"
+#include "core/collective/contract.hpp"
+#include "core/collective/schedule.hpp"
+#include "core/ids.hpp"
+
+namespace dlscale::backend {
+
+/// What one rank does of a collective that is carried out as a schedule says, all but sending and
+/// receiving: its memory, and what it copies and reduces before and after each round. First
+/// take_input(); then for each round pack(), its messages, land(); then give_output(). Again and
+/// again, on the same memory.
+class RankPart {
+ public:
+  struct Round {
+    std::vector<RoundPlan::Copy> pack;
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    std::vector<RoundPlan::Copy> land;
+    [[nodiscard]] bool has_messages() const { return !out.empty() || !in.empty(); }
+  };
+
+  /// All messages have that tag. The call and the schedule are for each other and for the rank.
+  RankPart(const collective::Schedule& schedule, const CollectiveCall& call, Rank rank, int tag);
+  ~RankPart() = default;
+  RankPart(const RankPart&) = delete;  // rounds hold addresses of its memory
+  RankPart& operator=(const RankPart&) = delete;
+
+  [[nodiscard]] const std::vector<Round>& rounds() const { return rounds_; }
+  void take_input();
+  void pack(const Round& round);
+  void land(const Round& round);
+  void give_output();
+
+ private:
+  [[nodiscard]] bool works_in_result() const;
+  [[nodiscard]] std::span<std::byte> memory(const RoundPlan::Message& message);
+  [[nodiscard]] Round with_addresses(const RoundPlan& round, int tag);
+  template <class Use>
+  void for_each_block(const collective::Slots& slots, Use use) const;
+
+  CollectiveCall call_;
+  Layout layout_;
+  collective::Slots input_;
+  collective::Slots output_;
+  std::vector<std::byte> own_;
+  std::vector<std::byte> staging_;
+  std::span<std::byte> slots_;
+  std::vector<Round> rounds_;
+};
+
+}  // namespace dlscale::backend
