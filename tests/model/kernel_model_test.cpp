@@ -17,8 +17,6 @@
 namespace dlscale::model {
 namespace {
 
-// ---------------------------------------------------------------------------------- the split
-
 std::string key(int c, int hw, int k, int r) {
   return "convolution c" + std::to_string(c) + " h" + std::to_string(hw) + " w" +
          std::to_string(hw) + " k" + std::to_string(k) + " r" + std::to_string(r) + " s" +
@@ -58,13 +56,12 @@ TEST(Split, HalvesTheKernels) {
   EXPECT_EQ(folds.size(), 10);
 }
 
-// ----------------------------------------------------------------------------------- the model
-
 /// With every question answered in full.
-KernelJudgement judge(const std::vector<KernelSample>& samples, bool both_halves = false) {
+KernelJudgement judge(const std::vector<KernelSample>& samples,
+                      JudgedHalves halves = JudgedHalves::judging) {
   ChoiceEvidence evidence;
   for (const KernelSample& sample : samples) evidence.complete.insert(question_of(sample.what));
-  return judge_kernels(samples, evidence, both_halves);
+  return judge_kernels(samples, evidence, halves);
 }
 
 Way way(lowering::Method method, Pass pass = Pass::forward) {
@@ -115,7 +112,7 @@ constexpr std::array some_methods{lowering::Method::direct, lowering::Method::im
                                   lowering::Method::winograd_f4, lowering::Method::fft_tiled};
 
 TEST(KernelFit, FindsTheTimesOfAKnownMachineAgain) {
-  const KernelJudgement judgement = judge(samples(0, some_methods), true);
+  const KernelJudgement judgement = judge(samples(0, some_methods), JudgedHalves::both);
   ASSERT_EQ(judgement.algorithms.size(), some_methods.size() + 1);
   for (const AlgorithmErrors& errors : judgement.algorithms) {
     EXPECT_LT(errors.median, 0.01) << errors.algorithm;
