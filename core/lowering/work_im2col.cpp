@@ -91,10 +91,18 @@ Stage products_of(const Im2col& work, int threads) {
         fail_expectation("pass is one of a convolution");
     }
   }
-  if (work.pass != Pass::backward_filter) return product_stage(products);
+  const double patches = work.groups * work.rows * work.written_columns();
+  if (work.pass != Pass::backward_filter) {
+    Stage stage = product_stage(products);
+    if (work.ours) stage.scratch = floats(patches);
+    return stage;
+  }
   // Of each sum, all products but the first are added to it.
   const double adding = all_products - work.groups * sums(work, threads);
-  return product_stage(products, adding * work.outputs * work.rows);
+  const double result = work.outputs * work.rows;
+  Stage stage = product_stage(products, adding * result);
+  if (work.ours) stage.scratch = floats(patches + (all_products + adding) * result);
+  return stage;
 }
 
 /// Patches from the image, or gradients of patches added to it, of which it is cleared first.
@@ -108,6 +116,7 @@ Stage patch_stage(const Im2col& work) {
           .flops = Flops(back ? matrix : 0),
           .bytes = floats(matrix + (back ? 3 : 1) * image),
           .working_set = floats(work.rows * work.largest()),
+          .scratch = floats(work.ours ? matrix : 0),
           .runs = matrix / static_cast<double>(work.shape.out_width),
           .gathered = work.shape.stride > 1 ? matrix : 0};
 }
@@ -120,7 +129,8 @@ Stage sum_stage(const Im2col& work, int threads) {
           .kind = StageKind::copy,
           .flops = Flops(parts * weights),
           .bytes = floats((3 * parts + 1) * weights),
-          .working_set = floats(2 * weights)};
+          .working_set = floats(2 * weights),
+          .scratch = floats(parts * weights)};
 }
 
 Bytes our_workspace(const Im2col& work, int threads) {
@@ -156,6 +166,7 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
                              .flops = Flops(),
                              .bytes = floats(2 * elements),
                              .working_set = floats(work.outputs * work.largest()),
+                             .scratch = floats(elements),
                              .runs = elements / pixels});
   }
   result.stages.push_back(products_of(work, ours ? setting.threads : 1));
