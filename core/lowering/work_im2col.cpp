@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/lowering/pixel_blocks.hpp"
@@ -21,6 +23,7 @@ struct Im2col {
   double outputs;  ///< K / groups
   double groups;
   bool ours;
+  std::vector<double> ranges;  ///< of backward_data: the rows that each product makes of a block
 
   /// Columns of all blocks that `holds` (columns, images) holds for.
   template <class Holds>
@@ -62,6 +65,17 @@ Counts count_blocks(const ConvolutionShape& shape, Blocking blocking) {
   return counts;
 }
 
+/// The rows of the matrix of patches, by ranges of channels.
+std::vector<double> ranges_of(const ConvolutionShape& shape, int threads) {
+  const std::vector<PixelBlock> blocks = cut_pixels(shape, patch_columns(shape));
+  const Blocks ranges = channel_ranges(shape, std::ssize(image_parts(blocks)), threads);
+  std::vector<double> rows;
+  for (Index first = 0; first < ranges.total; first += ranges.size) {
+    rows.push_back(static_cast<double>(ranges.length(first) * shape.kernel_h * shape.kernel_w));
+  }
+  return rows;
+}
+
 /// Sums that backward_filter makes: one a range of blocks, which a thread has.
 double sums(const Im2col& work, int threads) {
   double blocks = 0;
@@ -82,7 +96,9 @@ Stage products_of(const Im2col& work, int threads) {
         products.push_back({work.outputs, columns, work.rows, all});
         break;
       case Pass::backward_data:
-        products.push_back({work.rows, columns, work.outputs, all});
+        for (const double rows : work.ranges) {
+          products.push_back({rows, columns, work.outputs, all});
+        }
         break;
       case Pass::backward_filter:
         products.push_back({work.outputs, work.rows, columns, all});
@@ -155,7 +171,8 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
                     .rows = static_cast<double>(shape.taps()),
                     .outputs = static_cast<double>(shape.outputs) / groups,
                     .groups = groups,
-                    .ours = ours};
+                    .ours = ours,
+                    .ranges = ranges_of(shape, ours ? setting.threads : 1)};
   AlgorithmWork result;
   if (work.written_columns() > 0) result.stages.push_back(patch_stage(work));
   if (ours && work.gathered_columns() > 0) {
