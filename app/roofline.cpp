@@ -88,7 +88,7 @@ ExitCode validate(const ValidateOptions& options) {
   model::LeftOut left_out;
   const auto samples = model::kernel_samples(files, left_out);
   const model::KernelJudgement judgement =
-      model::judge_kernels(samples, report::choice_evidence(files), true);
+      model::judge_kernels(samples, report::choice_evidence(files), model::JudgedHalves::both);
   options.output.write(report::roofline_document(judgement, left_out, options.limits));
   return report::exit_code(judgement, options.limits);
 }

@@ -19,6 +19,8 @@
 namespace dlscale::report {
 namespace {
 
+using lowering::Method;
+
 constexpr std::int64_t large_filter = 25;  ///< R · S; filters of 3 × 3 are those of Winograd
 
 /// What an implementation took at a case, of all measurements of it.
@@ -59,7 +61,7 @@ bool tie(const Pooled& one, const Pooled& other) {
 }
 
 /// Nothing where the algorithm has no time.
-std::optional<Pooled> pooled_by(const Found& found, const char* algorithm) {
+std::optional<Pooled> pooled_by(const Found& found, const std::string& algorithm) {
   const Measurement* row = timed_by(found.by, algorithm);
   if (row == nullptr) return std::nullopt;
   return pooled(found, *row);
@@ -104,8 +106,8 @@ std::vector<WinogradCase> winograd_cases(const std::vector<Found>& all) {
   std::vector<WinogradCase> cases;
   for (const Found& found : all) {
     const auto theirs = pooled_by(found, "onednn winograd");
-    const auto plain = pooled_by(found, "native winograd_f4");
-    const auto fused = pooled_by(found, "native winograd_f4_fused");
+    const auto plain = pooled_by(found, our_algorithm(Method::winograd_f4));
+    const auto fused = pooled_by(found, our_algorithm(Method::winograd_f4_fused));
     const auto ours = faster_of(plain, fused);
     if (!theirs || !ours) continue;
     cases.push_back({&found, plain, fused, pooled_by(found, "onednn direct"), *theirs, *ours});
@@ -118,7 +120,9 @@ std::optional<Pooled> fastest_other(const Found& found) {
   std::optional<Pooled> fastest;
   for (const Measurement* row : ranking(found.by)) {
     const std::string algorithm = algorithm_of(*row);
-    if (algorithm == "native fft" || algorithm == "native fft_tiled") continue;
+    const bool ours =
+        algorithm == our_algorithm(Method::fft) || algorithm == our_algorithm(Method::fft_tiled);
+    if (ours) continue;
     fastest = faster_of(fastest, pooled(found, *row));
   }
   return fastest;
@@ -214,8 +218,8 @@ Table fourier_ratios(std::span<const ResultFile> results) {
                    {"other / FFT"},
                    {"convolution", Align::left}};
   for (const Found& found : found_cases(results)) {
-    const auto fft =
-        faster_of(pooled_by(found, "native fft"), pooled_by(found, "native fft_tiled"));
+    const auto fft = faster_of(pooled_by(found, our_algorithm(Method::fft)),
+                               pooled_by(found, our_algorithm(Method::fft_tiled)));
     if (!fft) continue;
     const auto keyed = parse_convolution_key(found.what.kernel, 1);
     if (!keyed || keyed->shape.kernel_h * keyed->shape.kernel_w < large_filter) continue;

@@ -64,6 +64,10 @@ Seconds time_of(const Measurement& measurement) {
   return Seconds(measurement.at("time").summary.median);
 }
 
+std::string our_algorithm(lowering::Method method) {
+  return fmt::format("native {}", lowering::method_name(method));
+}
+
 std::string algorithm_of(const Measurement& measurement) {
   return axis_or_empty(measurement, "backend") + " " + axis_or_empty(measurement, "algorithm");
 }

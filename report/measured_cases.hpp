@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/lowering/method.hpp"
 #include "core/measurement.hpp"
 #include "report/axes.hpp"
 
@@ -26,6 +27,8 @@ Seconds time_of(const Measurement& measurement);
 
 /// "native winograd_f4".
 std::string algorithm_of(const Measurement& measurement);
+/// What algorithm_of() says of our convolution on processors by that method.
+std::string our_algorithm(lowering::Method method);
 
 /// The network, or the list that a convolution stands in: core/listed_network.hpp.
 std::string set_of(const Measurement& measurement);

@@ -105,7 +105,7 @@ bool is_large(const GemmShape& product) {
 std::vector<LoweredCase> lowered_cases(const std::vector<Found>& cases) {
   std::vector<LoweredCase> large;
   for (const Found& found : cases) {
-    const Measurement* row = timed_by(found.by, "native im2col");
+    const Measurement* row = timed_by(found.by, our_algorithm(lowering::Method::im2col));
     const std::string batch = axis_or_empty(found.condition, "batch");
     if (row == nullptr || !is_number(batch) || found.what.pass >= convolution_passes.size()) {
       continue;

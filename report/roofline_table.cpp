@@ -101,6 +101,12 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
         "{} not judged: too few shapes of that algorithm and pass are in the training half",
         counted(judgement.not_judged, "time")));
   }
+  for (const auto& [algorithm, times] : judgement.not_told) {
+    table.notes.push_back(fmt::format(
+        "{} of {} left out: no shape of the training half has a part of what they do, so that the "
+        "model does not tell them",
+        counted(times, "time"), algorithm));
+  }
   const int others = left_out.other_kernels + left_out.other_precisions + left_out.other_layouts +
                      left_out.beside_others + left_out.other_values;
   if (others > 0) {
@@ -110,6 +116,30 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
         counted(others, "result"), left_out.other_kernels, left_out.other_precisions,
         left_out.other_layouts, left_out.beside_others, left_out.other_values));
   }
+  return table;
+}
+
+/// Of all shapes, those of each half by the fit to the other.
+Table both_halves_table(const std::vector<AlgorithmErrors>& algorithms) {
+  Table table;
+  table.title = "The same over both halves, each predicted by a fit to the other";
+  table.columns = {{"algorithm", Align::left},
+                   {"threads"},
+                   {"shapes"},
+                   {"times"},
+                   {"bias"},
+                   {"median"},
+                   {"90 % within"}};
+  for (const AlgorithmErrors& errors : algorithms) {
+    table.rows.push_back({{errors.algorithm},
+                          {errors.threads > 0 ? std::to_string(errors.threads) : "–"},
+                          {std::to_string(errors.kernels)},
+                          {std::to_string(errors.samples)},
+                          {signed_percent(errors.bias)},
+                          {percent(errors.median)},
+                          {percent(errors.p90)}});
+  }
+  table.notes = {"no limit is held to these: they show what the split's luck is worth"};
   return table;
 }
 
@@ -269,6 +299,16 @@ Table worst_table(const KernelJudgement& judgement) {
   return table;
 }
 
+/// Whether every measured algorithm has an error: not where the fit has seen too few shapes of one,
+/// or none that is like those to be judged.
+bool judges_all(const KernelJudgement& judgement) {
+  const auto is_judged = [&](const auto& left_out) {
+    return std::ranges::find(judgement.algorithms, left_out.first, &AlgorithmErrors::algorithm) !=
+           judgement.algorithms.end();
+  };
+  return judgement.not_judged == 0 && std::ranges::all_of(judgement.not_told, is_judged);
+}
+
 }  // namespace
 
 ExitCode exit_code(const KernelJudgement& judgement, const RooflineLimits& limits) {
@@ -278,15 +318,17 @@ ExitCode exit_code(const KernelJudgement& judgement, const RooflineLimits& limit
   const model::ChoiceLoss& choice = judgement.choice.all.predicted;
   const bool chooses = choice.choices > 0;
   if (!kept || (chooses && choice.loss() > limits.choice)) return ExitCode::regression;
-  return chooses && judgement.not_judged == 0 ? ExitCode::ok : ExitCode::inconclusive;
+  return chooses && judges_all(judgement) ? ExitCode::ok : ExitCode::inconclusive;
 }
 
 Document roofline_document(const KernelJudgement& judgement, const model::LeftOut& left_out,
                            const RooflineLimits& limits) {
-  return {sentence(judgement, limits),
-          {errors_table(judgement, left_out, limits), choice_table(judgement, limits),
-           worst_table(judgement)},
-          records(judgement),
+  std::vector<Table> tables{errors_table(judgement, left_out, limits),
+                            choice_table(judgement, limits), worst_table(judgement)};
+  if (!judgement.algorithms_of_both_halves.empty()) {
+    tables.push_back(both_halves_table(judgement.algorithms_of_both_halves));
+  }
+  return {sentence(judgement, limits), std::move(tables), records(judgement),
           roofline_json(judgement, limits)};
 }
 

@@ -14,7 +14,8 @@ struct LoweredProduct {
   std::int64_t count = 0;  ///< blocks of that size, times the groups
 };
 
-/// Those that one pass runs, the largest first, with C and K of a group   [MODEL 4, methods]:
+/// Those that one pass runs with one thread, the largest first, with C and K of a group   [MODEL 4,
+/// methods]:
 ///   forward          K × columns = K × CRS · CRS × columns
 ///   backward_data    CRS × columns = (K × CRS)ᵀ · K × columns
 ///   backward_filter  K × CRS = K × columns · (CRS × columns)ᵀ, of later blocks added

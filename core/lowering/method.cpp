@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <cstddef>
+#include <functional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,53 +17,71 @@
 namespace dlscale::lowering {
 namespace {
 
-constexpr std::array methods{
-    Method::direct,
-    Method::im2col,
-    Method::winograd_f2,
-    Method::winograd_f4,
-    Method::winograd_f6,
-    Method::winograd_f2_fused,
-    Method::winograd_f4_fused,
-    Method::winograd_f6_fused,
-    Method::fft,
-    Method::fft_tiled,
-    Method::fft_fftw,
-    Method::fft_tiled_fftw,
-    Method::fft_mkl,
-    Method::fft_tiled_mkl,
+/// Whose transforms a method computes by.
+enum class Transforms { ours, fftw, mkl };
+
+/// All that is known of a method: what the functions below say of it follows from this.
+struct Traits {
+  Method method;
+  std::string_view name;
+  MethodFamily family;
+  int outputs = 0;  ///< of Winograd's: a tile each way
+  Schedule schedule = Schedule::staged;
+  Transforms transforms = Transforms::ours;
 };
 
-/// What an implementation begins with, reorders left out. The longer of two that begin alike stands
-/// first.
-///
+using enum MethodFamily;
+
+/// In the order of Method.
+constexpr std::array<Traits, 14> table{{
+    {Method::direct, "direct", direct},
+    {Method::im2col, "im2col", im2col},
+    {Method::winograd_f2, "winograd_f2", winograd, 2},
+    {Method::winograd_f4, "winograd_f4", winograd, 4},
+    {Method::winograd_f6, "winograd_f6", winograd, 6},
+    {Method::winograd_f2_fused, "winograd_f2_fused", winograd, 2, Schedule::fused},
+    {Method::winograd_f4_fused, "winograd_f4_fused", winograd, 4, Schedule::fused},
+    {Method::winograd_f6_fused, "winograd_f6_fused", winograd, 6, Schedule::fused},
+    {Method::fft, "fft", fft},
+    {Method::fft_tiled, "fft_tiled", fft_tiled},
+    {Method::fft_fftw, "fft_fftw", fft, 0, Schedule::staged, Transforms::fftw},
+    {Method::fft_tiled_fftw, "fft_tiled_fftw", fft_tiled, 0, Schedule::staged, Transforms::fftw},
+    {Method::fft_mkl, "fft_mkl", fft, 0, Schedule::staged, Transforms::mkl},
+    {Method::fft_tiled_mkl, "fft_tiled_mkl", fft_tiled, 0, Schedule::staged, Transforms::mkl},
+}};
+
+constexpr bool is_in_order() {
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    if (static_cast<std::size_t>(table.at(i).method) != i) return false;
+  }
+  return static_cast<std::size_t>(last_method) + 1 == table.size();
+}
+static_assert(is_in_order(), "traits_of() finds a method by its place");
+
+const Traits& traits_of(Method method) {
+  const auto place = static_cast<std::size_t>(method);
+  EXPECT(place < table.size());
+  return table.at(place);
+}
+
+constexpr std::array<Method, table.size()> methods = [] {
+  std::array<Method, table.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) all.at(i) = table.at(i).method;
+  return all;
+}();
+
+/// What an implementation begins with, reorders left out.
+struct Beginning {
+  std::string words;
+  Method method;
+  bool names_set;  ///< whether transforms of ours on processors run, whose words name the set
+};
+
 /// Of oneDNN's, in its own source: "x64:gemm:" and on other processors "gemm:" write out patches
 /// (src/cpu/gemm_convolution.hpp, named in gemm/gemm.hpp); "brg" and "brdgmm" multiply small blocks
 /// where they lie, and "ip:" is an inner product over whole images (src/cpu/x64), so that none of
-/// these does.
-constexpr std::array<std::pair<std::string_view, Method>, 32> beginnings{{
-    {"own winograd_f2 ", Method::winograd_f2},
-    {"own winograd_f4 ", Method::winograd_f4},
-    {"own fft_tiled ", Method::fft_tiled},
-    {"own fft ", Method::fft},
-    {"winograd F(2x2,3x3) fused", Method::winograd_f2_fused},
-    {"winograd F(3x3,2x2) fused", Method::winograd_f2_fused},
-    {"winograd F(4x4,3x3) fused", Method::winograd_f4_fused},
-    {"winograd F(3x3,4x4) fused", Method::winograd_f4_fused},
-    {"winograd F(6x6,3x3) fused", Method::winograd_f6_fused},
-    {"winograd F(3x3,6x6) fused", Method::winograd_f6_fused},
-    {"winograd F(2x2,3x3)", Method::winograd_f2},
-    {"winograd F(3x3,2x2)", Method::winograd_f2},
-    {"winograd F(4x4,3x3)", Method::winograd_f4},
-    {"winograd F(3x3,4x4)", Method::winograd_f4},
-    {"winograd F(6x6,3x3)", Method::winograd_f6},
-    {"winograd F(3x3,6x6)", Method::winograd_f6},
-    {"fft_tiled ", Method::fft_tiled},
-    {"fft ", Method::fft},
-    {"fft_tiled_fftw ", Method::fft_tiled_fftw},
-    {"fft_fftw ", Method::fft_fftw},
-    {"fft_tiled_mkl ", Method::fft_tiled_mkl},
-    {"fft_mkl ", Method::fft_mkl},
+/// these does. "im2col+gemm", "gemm" and "direct" are ours, too.
+constexpr std::array<std::pair<std::string_view, Method>, 10> beginnings_without_transforms{{
     {"im2col+gemm", Method::im2col},
     {"jit_wino_4x3", Method::winograd_f4},
     {"jit_wino_2x3", Method::winograd_f2},
@@ -73,6 +93,36 @@ constexpr std::array<std::pair<std::string_view, Method>, 32> beginnings{{
     {"ip:", Method::direct},
     {"direct", Method::direct},
 }};
+
+/// On processors "winograd F(4x4,3x3) " and, of backward_filter, "winograd F(3x3,4x4) ", behind
+/// which "fused " stands where it is, and "fft_tiled "; on GPUs "own winograd_f4 ".
+void add_beginnings_of(const Traits& traits, std::vector<Beginning>& all) {
+  all.push_back({fmt::format("own {} ", traits.name), traits.method, false});
+  if (traits.family == winograd) {
+    const std::string_view schedule = traits.schedule == Schedule::fused ? "fused " : "";
+    const auto add = [&](int outputs, int taps) {
+      all.push_back({fmt::format("winograd F({0}x{0},{1}x{1}) {2}", outputs, taps, schedule),
+                     traits.method, true});
+    };
+    add(traits.outputs, 3);
+    add(3, traits.outputs);
+  } else if (traits.family == fft || traits.family == fft_tiled) {
+    const bool ours = traits.transforms == Transforms::ours;
+    all.push_back({fmt::format("{} ", traits.name), traits.method, ours});
+  }
+}
+
+/// The longer of two that begin alike stands first.
+std::vector<Beginning> all_beginnings() {
+  std::vector<Beginning> all;
+  for (const Traits& traits : table) add_beginnings_of(traits, all);
+  for (const auto& [words, method] : beginnings_without_transforms) {
+    all.push_back({std::string(words), method, false});
+  }
+  std::ranges::stable_sort(all, std::ranges::greater(),
+                           [](const Beginning& each) { return each.words.size(); });
+  return all;
+}
 
 /// Floats of the vectors of an instruction set, which Highway calls so (TargetName() in its
 /// hwy/targets.h, here in lower case). Those of AVX3 go by several names that begin so. Sets whose
@@ -98,11 +148,6 @@ std::optional<int> floats_of_set(std::string_view implementation) {
   return found->second;
 }
 
-/// Whether transforms of our own run, whose words name the set.
-bool names_set(std::string_view beginning) {
-  return beginning.starts_with("winograd ") || beginning == "fft " || beginning == "fft_tiled ";
-}
-
 std::string whole_refusal(const ConvolutionShape& shape) {
   const std::int64_t L = points_for_whole(shape);
   if (L <= max_transform_points) return "";
@@ -117,37 +162,11 @@ std::span<const Method> all_methods() {
 }
 
 std::string_view method_name(Method method) {
-  switch (method) {
-    case Method::direct:
-      return "direct";
-    case Method::im2col:
-      return "im2col";
-    case Method::winograd_f2:
-      return "winograd_f2";
-    case Method::winograd_f4:
-      return "winograd_f4";
-    case Method::winograd_f6:
-      return "winograd_f6";
-    case Method::winograd_f2_fused:
-      return "winograd_f2_fused";
-    case Method::winograd_f4_fused:
-      return "winograd_f4_fused";
-    case Method::winograd_f6_fused:
-      return "winograd_f6_fused";
-    case Method::fft:
-      return "fft";
-    case Method::fft_tiled:
-      return "fft_tiled";
-    case Method::fft_fftw:
-      return "fft_fftw";
-    case Method::fft_tiled_fftw:
-      return "fft_tiled_fftw";
-    case Method::fft_mkl:
-      return "fft_mkl";
-    case Method::fft_tiled_mkl:
-      return "fft_tiled_mkl";
-  }
-  fail_expectation("a known Method");
+  return traits_of(method).name;
+}
+
+MethodFamily family_of(Method method) {
+  return traits_of(method).family;
 }
 
 Method parse_method(std::string_view name) {
@@ -162,43 +181,29 @@ Method parse_method(std::string_view name) {
 }
 
 int winograd_outputs(Method method) {
-  switch (method) {
-    case Method::winograd_f2:
-    case Method::winograd_f2_fused:
-      return 2;
-    case Method::winograd_f4:
-    case Method::winograd_f4_fused:
-      return 4;
-    case Method::winograd_f6:
-    case Method::winograd_f6_fused:
-      return 6;
-    default:
-      fail_expectation("a Winograd method");
-  }
+  EXPECT(family_of(method) == winograd);
+  return traits_of(method).outputs;
 }
 
 bool is_fused(Method method) {
-  return method == Method::winograd_f2_fused || method == Method::winograd_f4_fused ||
-         method == Method::winograd_f6_fused;
+  return traits_of(method).schedule == Schedule::fused;
 }
 
 Schedule winograd_schedule(Method method) {
-  EXPECT(winograd_outputs(method) > 0);
-  return is_fused(method) ? Schedule::fused : Schedule::staged;
+  EXPECT(family_of(method) == winograd);
+  return traits_of(method).schedule;
 }
 
 bool transforms_images(Method method) {
-  return method == Method::fft || method == Method::fft_fftw || method == Method::fft_mkl;
+  return family_of(method) == fft;
 }
 
 bool transforms_tiles(Method method) {
-  return method == Method::fft_tiled || method == Method::fft_tiled_fftw ||
-         method == Method::fft_tiled_mkl;
+  return family_of(method) == fft_tiled;
 }
 
 bool by_library(Method method) {
-  return (transforms_images(method) && method != Method::fft) ||
-         (transforms_tiles(method) && method != Method::fft_tiled);
+  return traits_of(method).transforms != Transforms::ours;
 }
 
 std::optional<Method> method_of(std::string_view implementation) {
@@ -209,12 +214,13 @@ std::optional<Method> method_of(std::string_view implementation) {
   };
   while (drop("relu+") || drop("reorder+")) {
   }
-  const auto found = std::find_if(beginnings.begin(), beginnings.end(), [&](const auto& entry) {
-    return implementation.starts_with(entry.first);
+  static const std::vector<Beginning> beginnings = all_beginnings();
+  const auto found = std::ranges::find_if(beginnings, [&](const Beginning& beginning) {
+    return implementation.starts_with(beginning.words);
   });
   if (found == beginnings.end()) return std::nullopt;
-  if (names_set(found->first) && !floats_of_set(implementation)) return std::nullopt;
-  return found->second;
+  if (found->names_set && !floats_of_set(implementation)) return std::nullopt;
+  return found->method;
 }
 
 std::optional<std::string_view> with_kept_filters(std::string_view implementation) {

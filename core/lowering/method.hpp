@@ -28,11 +28,22 @@ enum class Method {
   fft_mkl,
   fft_tiled_mkl,
 };
+inline constexpr Method last_method = Method::fft_tiled_mkl;
 std::span<const Method> all_methods();
 /// "winograd_f4": as users write it, and as our own algorithms are called.
 std::string_view method_name(Method method);
 /// Throws ConfigError.
 Method parse_method(std::string_view name);
+
+/// What methods have in common: which formulas count their work.
+enum class MethodFamily {
+  direct,
+  im2col,
+  winograd,
+  fft,        ///< of whole images
+  fft_tiled,  ///< of overlapping tiles
+};
+MethodFamily family_of(Method method);
 
 /// Outputs a tile each way: 2, 4 or 6. Requires a Winograd method.
 int winograd_outputs(Method method);

@@ -1,6 +1,7 @@
 #include "core/lowering/pixel_blocks.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 namespace dlscale::lowering {
 namespace {
@@ -39,6 +40,29 @@ HeldMatrices held_matrices(const ConvolutionShape& shape, const PixelBlock& bloc
   const std::int64_t columns = block.columns(shape);
   return {.patches = several || !is_pointwise(shape) ? shape.taps() * columns : 0,
           .outputs = several ? shape.outputs / shape.groups * columns : 0};
+}
+
+std::vector<std::span<const PixelBlock>> image_parts(std::span<const PixelBlock> blocks) {
+  std::vector<std::span<const PixelBlock>> parts;
+  while (!blocks.empty()) {
+    const std::int64_t image = blocks.front().first_image;
+    const auto others = std::ranges::find_if(
+        blocks, [image](const PixelBlock& block) { return block.first_image != image; });
+    const auto count = static_cast<std::size_t>(others - blocks.begin());
+    parts.push_back(blocks.first(count));
+    blocks = blocks.subspan(count);
+  }
+  return parts;
+}
+
+Blocks channel_ranges(const ConvolutionShape& shape, std::int64_t parts, int threads) {
+  constexpr std::int64_t least_rows = 64;
+  const std::int64_t channels = shape.channels / shape.groups;
+  if (threads == 1) return {channels, channels, 1, 1};
+  const std::int64_t wanted =
+      (std::int64_t{4} * threads + parts * shape.groups - 1) / (parts * shape.groups);
+  const std::int64_t taps = shape.kernel_h * shape.kernel_w;
+  return {channels, channels / wanted, (least_rows + taps - 1) / taps, 1};
 }
 
 bool is_pointwise(const ConvolutionShape& shape) {

@@ -1,8 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "core/convolution_shape.hpp"
+#include "core/lowering/tile_blocks.hpp"
 
 /// How convolutions are turned into matrix products: the blocks, tiles and padded sizes that both
 /// our own convolutions and the count of their work follow.
@@ -32,6 +34,15 @@ struct HeldMatrices {
   std::int64_t outputs;  ///< K / groups × columns, of several images; of one they lie in the tensor
 };
 HeldMatrices held_matrices(const ConvolutionShape& shape, const PixelBlock& block);
+
+/// Neighbouring blocks of the same images, whose patches overlap.
+std::vector<std::span<const PixelBlock>> image_parts(std::span<const PixelBlock> blocks);
+
+/// The input channels of a group in ranges, of each of which backward_data makes the gradients of a
+/// part apart: with one thread one range, else as many as leave four parts or more for each thread.
+/// A range has at least 64 rows of the matrix of patches, or products would be thin, if there are
+/// as many.
+Blocks channel_ranges(const ConvolutionShape& shape, std::int64_t parts, int threads);
 
 /// The patches of an image are the image.
 bool is_pointwise(const ConvolutionShape& shape);

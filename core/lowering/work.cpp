@@ -52,24 +52,15 @@ AlgorithmWork work_of(Method method, const ConvolutionShape& shape, Pass pass,
                       const WorkSetting& setting) {
   if (method == Method::direct) return direct_work(shape);
   if (setting.blocking == Blocking::device) return device_work(method, shape, pass);
-  switch (method) {
-    case Method::direct:
+  switch (family_of(method)) {
+    case MethodFamily::direct:
       break;
-    case Method::im2col:
+    case MethodFamily::im2col:
       return im2col_work(shape, pass, setting);
-    case Method::winograd_f2:
-    case Method::winograd_f4:
-    case Method::winograd_f6:
-    case Method::winograd_f2_fused:
-    case Method::winograd_f4_fused:
-    case Method::winograd_f6_fused:
+    case MethodFamily::winograd:
       return winograd_work(method, shape, pass, setting);
-    case Method::fft:
-    case Method::fft_tiled:
-    case Method::fft_fftw:
-    case Method::fft_tiled_fftw:
-    case Method::fft_mkl:
-    case Method::fft_tiled_mkl:
+    case MethodFamily::fft:
+    case MethodFamily::fft_tiled:
       return spectral_work(method, shape, pass, setting);
   }
   fail_expectation("a known Method");

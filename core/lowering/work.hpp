@@ -33,8 +33,12 @@ struct Stage {
   std::string_view name;  ///< "input transform"
   StageKind kind = StageKind::copy;
   Flops flops = {};
-  Bytes bytes = {};                     ///< read and written, each operand once a block
-  Bytes working_set = {};               ///< what it goes over before it meets the same bytes again
+  Bytes bytes = {};        ///< read and written, each operand once a block
+  Bytes working_set = {};  ///< what it goes over before it meets the same bytes again
+  /// Of `bytes`, those in memory beside the tensors, where one stage leaves them to another: in
+  /// between, all of AlgorithmWork::workspace is gone over. 0 where that is not known:
+  /// is_nominal().
+  Bytes scratch = {};
   std::vector<Products> products = {};  ///< of products alone
   /// Of transforms: operations in proportion to the vectors that execute them, those of idle lanes
   /// counted, those on rows of zeros, which are skipped, left out; of FFT by its nominal count.

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/lowering/pixel_blocks.hpp"
@@ -21,6 +23,7 @@ struct Im2col {
   double outputs;  ///< K / groups
   double groups;
   bool ours;
+  std::vector<double> ranges;  ///< of backward_data: the rows that each product makes of a block
 
   /// Columns of all blocks that `holds` (columns, images) holds for.
   template <class Holds>
@@ -62,6 +65,17 @@ Counts count_blocks(const ConvolutionShape& shape, Blocking blocking) {
   return counts;
 }
 
+/// The rows of the matrix of patches, by ranges of channels.
+std::vector<double> ranges_of(const ConvolutionShape& shape, int threads) {
+  const std::vector<PixelBlock> blocks = cut_pixels(shape, patch_columns(shape));
+  const Blocks ranges = channel_ranges(shape, std::ssize(image_parts(blocks)), threads);
+  std::vector<double> rows;
+  for (Index first = 0; first < ranges.total; first += ranges.size) {
+    rows.push_back(static_cast<double>(ranges.length(first) * shape.kernel_h * shape.kernel_w));
+  }
+  return rows;
+}
+
 /// Sums that backward_filter makes: one a range of blocks, which a thread has.
 double sums(const Im2col& work, int threads) {
   double blocks = 0;
@@ -82,7 +96,9 @@ Stage products_of(const Im2col& work, int threads) {
         products.push_back({work.outputs, columns, work.rows, all});
         break;
       case Pass::backward_data:
-        products.push_back({work.rows, columns, work.outputs, all});
+        for (const double rows : work.ranges) {
+          products.push_back({rows, columns, work.outputs, all});
+        }
         break;
       case Pass::backward_filter:
         products.push_back({work.outputs, work.rows, columns, all});
@@ -91,10 +107,18 @@ Stage products_of(const Im2col& work, int threads) {
         fail_expectation("pass is one of a convolution");
     }
   }
-  if (work.pass != Pass::backward_filter) return product_stage(products);
+  const double patches = work.groups * work.rows * work.written_columns();
+  if (work.pass != Pass::backward_filter) {
+    Stage stage = product_stage(products);
+    if (work.ours) stage.scratch = floats(patches);
+    return stage;
+  }
   // Of each sum, all products but the first are added to it.
   const double adding = all_products - work.groups * sums(work, threads);
-  return product_stage(products, adding * work.outputs * work.rows);
+  const double result = work.outputs * work.rows;
+  Stage stage = product_stage(products, adding * result);
+  if (work.ours) stage.scratch = floats(patches + (all_products + adding) * result);
+  return stage;
 }
 
 /// Patches from the image, or gradients of patches added to it, of which it is cleared first.
@@ -108,6 +132,7 @@ Stage patch_stage(const Im2col& work) {
           .flops = Flops(back ? matrix : 0),
           .bytes = floats(matrix + (back ? 3 : 1) * image),
           .working_set = floats(work.rows * work.largest()),
+          .scratch = floats(work.ours ? matrix : 0),
           .runs = matrix / static_cast<double>(work.shape.out_width),
           .gathered = work.shape.stride > 1 ? matrix : 0};
 }
@@ -120,7 +145,8 @@ Stage sum_stage(const Im2col& work, int threads) {
           .kind = StageKind::copy,
           .flops = Flops(parts * weights),
           .bytes = floats((3 * parts + 1) * weights),
-          .working_set = floats(2 * weights)};
+          .working_set = floats(2 * weights),
+          .scratch = floats(parts * weights)};
 }
 
 Bytes our_workspace(const Im2col& work, int threads) {
@@ -145,7 +171,8 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
                     .rows = static_cast<double>(shape.taps()),
                     .outputs = static_cast<double>(shape.outputs) / groups,
                     .groups = groups,
-                    .ours = ours};
+                    .ours = ours,
+                    .ranges = ranges_of(shape, ours ? setting.threads : 1)};
   AlgorithmWork result;
   if (work.written_columns() > 0) result.stages.push_back(patch_stage(work));
   if (ours && work.gathered_columns() > 0) {
@@ -156,6 +183,7 @@ AlgorithmWork im2col_work(const ConvolutionShape& shape, Pass pass, const WorkSe
                              .flops = Flops(),
                              .bytes = floats(2 * elements),
                              .working_set = floats(work.outputs * work.largest()),
+                             .scratch = floats(elements),
                              .runs = elements / pixels});
   }
   result.stages.push_back(products_of(work, ours ? setting.threads : 1));

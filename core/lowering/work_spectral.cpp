@@ -67,6 +67,7 @@ Stage transform(const Spectral& work, std::string_view name, Direction direction
           .flops = Flops(count * flops),
           .bytes = floats(operand.pixels + count * 2 * work.frequencies),
           .working_set = floats(2 * work.frequencies * static_cast<double>(operand.held)),
+          .scratch = work.ours ? floats(count * 2 * work.frequencies) : Bytes(),
           .vector_flops = Flops(filled * vector_flops(work, rows)),
           .runs = filled / static_cast<double>(work.blocks.batch)};
 }
@@ -81,10 +82,11 @@ Stage rotation(const Spectral& work) {
           .flops = Flops(),
           .bytes = floats(2 * elements * blocks_of_j),
           .working_set = floats(4 * static_cast<double>(work.blocks.q * work.blocks.i)),
+          .scratch = floats(elements * blocks_of_j),
           .runs = work.groups * work.frequencies * static_cast<double>(work.traffic.products)};
 }
 
-/// Each complex product by two real ones: m × n × 2k.
+/// Each complex product by two real ones: m × n × 2k. What both need is read from far once.
 Stage products_of(const Spectral& work) {
   std::vector<Products> products;
   const auto each = [](std::int64_t all, std::int64_t block, const auto& visit) {
@@ -104,7 +106,13 @@ Stage products_of(const Spectral& work) {
   // The result's two parts are read as well but by the first block of q.
   const auto blocks_of_q = static_cast<double>((work.sizes.q + work.blocks.q - 1) / work.blocks.q);
   const double result = 2 * static_cast<double>(work.sizes.i * work.sizes.j);
-  return product_stage(products, work.groups * work.frequencies * result * (blocks_of_q - 1));
+  Stage stage =
+      product_stage(products, work.groups * work.frequencies * result * (blocks_of_q - 1));
+  if (work.ours) {
+    stage.scratch =
+        floats(2 * work.groups * work.frequencies * static_cast<double>(work.traffic.moved));
+  }
+  return stage;
 }
 
 /// Elements that the transforms of a tensor of `elements` read, when its planes are transformed

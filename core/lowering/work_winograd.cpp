@@ -23,7 +23,7 @@ struct Sizes {
   TileRuns tile_runs;     ///< of a channel
   Index lanes;            ///< tiles or filters of a vector
   TransformFlops flops;
-  bool shared_columns;  ///< see input_transform()
+  bool ours;  ///< Blocking::ours
   [[nodiscard]] double elements() const { return static_cast<double>(alpha * alpha); }
 };
 
@@ -97,6 +97,7 @@ Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, dou
           .flops = Flops(groups * runs.count * flops),
           .bytes = floats(groups * (plain + runs.count * sizes.elements())),
           .working_set = floats(held * sizes.elements()),
+          .scratch = sizes.ours ? floats(groups * runs.count * sizes.elements()) : Bytes(),
           .vector_flops = Flops(groups * runs.places * flops),
           .runs = groups * runs.runs};
 }
@@ -107,7 +108,7 @@ Stage transform(const Sizes& sizes, std::string_view name, const Runs& runs, dou
 Stage input_transform(const Sizes& sizes, double channels, double plain, double held) {
   const Runs runs = tiles_of(sizes, channels);
   Stage stage = transform(sizes, "input transform", runs, plain, sizes.flops.data, held);
-  if (!sizes.shared_columns) return stage;
+  if (!sizes.ours) return stage;
   const double m = as_double(sizes.m), alpha = as_double(sizes.alpha);
   const double line = as_double(sizes.groups) * sizes.flops.data / (2 * alpha);
   const auto flops = [&](double tiles) {
@@ -132,6 +133,13 @@ struct Lengths {
   }
 };
 
+/// Ours multiply and leave in scratch whatever they read and write.
+Stage product_in_scratch(const Sizes& sizes, const std::vector<Products>& products, double added) {
+  Stage stage = product_stage(products, added);
+  if (sizes.ours) stage.scratch = stage.bytes;
+  return stage;
+}
+
 Stage products_of(const Sizes& sizes, Pass pass, int threads) {
   std::vector<Products> products;
   Lengths(sizes.tile_blocks).each([&](double tiles, double tile_count) {
@@ -149,12 +157,12 @@ Stage products_of(const Sizes& sizes, Pass pass, int threads) {
       });
     });
   });
-  if (pass != Pass::backward_filter) return product_stage(products);
+  if (pass != Pass::backward_filter) return product_in_scratch(sizes, products, 0);
   // Every block of tiles is added to a sum but the first of it; fused, a thread has one of its own.
   const double blocks = as_double(sizes.tile_blocks.count());
   const double sums = sizes.schedule == Schedule::fused ? std::min<double>(threads, blocks) : 1;
   const double elements = as_double(sizes.groups * sizes.outputs * sizes.inputs) * sizes.elements();
-  return product_stage(products, (blocks - sums) * elements);
+  return product_in_scratch(sizes, products, (blocks - sums) * elements);
 }
 
 std::vector<Stage> correlation_stages(const Sizes& sizes, Pass pass, int threads) {

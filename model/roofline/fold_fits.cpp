@@ -42,7 +42,7 @@ bool are_passes_of_one(const Way& a, const Way& b) {
 /// ln (measured / fitted); nothing where the fit does not tell all of its time, or says that it
 /// takes none.
 std::optional<double> log_ratio(const KernelSample& sample, const TermFit& fit) {
-  const KernelTerms terms = terms_of(sample.what, fit.near);
+  const KernelTerms terms = terms_of(sample.what, fit.caches);
   const Seconds fitted = time_of(terms, fit.parameters);
   if (!fit.tells(terms) || !(fitted.si() > 0)) return std::nullopt;
   return std::log(sample.time / fitted);
@@ -135,7 +135,7 @@ FittedWay fit_way(const Way& way, FitEvidence evidence) {
     const FitEvidence inside = selected(
         fitted.evidence, [fold](const KernelSample* sample) { return fold_of(*sample) != fold; });
     fitted.without.emplace_back();
-    if (!inside.own.empty()) fitted.without.back() = fit_terms_at(inside, fitted.whole.near);
+    if (!inside.own.empty()) fitted.without.back() = fit_terms_at(inside, fitted.whole.caches);
   }
   return fitted;
 }

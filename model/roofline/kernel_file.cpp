@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view schema = "dlscale.kernels";
-constexpr int version = 6;
+constexpr int version = 7;
 
 double finite(double value) {
   EXPECT(std::isfinite(value));
@@ -65,7 +65,8 @@ Json to_json(const KernelModel& model) {
           {"threads", model.way.threads},
           {"cache", model.way.cache},
           {"parameters", std::move(parameters)},
-          {"near_bytes", finite(model.near.si())},
+          {"near_bytes", finite(model.caches.near.si())},
+          {"last_level_bytes", finite(model.caches.last.si())},
           {"correction", to_json(model.correction)},
           {"least", to_json(model.least)},
           {"greatest", to_json(model.greatest)},
@@ -160,7 +161,7 @@ KernelModel parse_model(const Json& json) {
   model.way = {json.at("backend"), lowering::parse_method(json.at("algorithm").get<std::string>()),
                parse_pass(json.at("pass")), count(json, "threads"), json.at("cache")};
   parse_parameters(json.at("parameters"), model);
-  model.near = Bytes(number(json, "near_bytes", 1));
+  model.caches = {Bytes(number(json, "near_bytes", 1)), Bytes(number(json, "last_level_bytes", 1))};
   model.correction = parse_correction(json.at("correction"));
   model.least = parse_sizes(json.at("least"));
   model.greatest = parse_sizes(json.at("greatest"));

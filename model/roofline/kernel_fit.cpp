@@ -99,7 +99,7 @@ KernelModel make_model(const FittedWay& fitted, const Roofline& naive) {
   model.way = fitted.way;
   model.vector_floats = samples.front()->what.vector_floats;
   model.parameters = fitted.whole.parameters;
-  model.near = fitted.whole.near;
+  model.caches = fitted.whole.caches;
   model.seen = fitted.whole.seen;
   set_ranges(samples, model);
   model.naive = naive;

@@ -1,6 +1,9 @@
 #pragma once
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "model/roofline/choice_judge.hpp"
 #include "model/roofline/kernel_model.hpp"
@@ -47,15 +50,26 @@ struct KernelJudgement {
   std::vector<AlgorithmErrors> algorithms;  ///< sorted by name; the last is of all
   ChoiceJudgement choice;
   /// Over the shapes of both halves, each by the fit to the other half: twice the evidence of
-  /// choice.all. No verdict rests on it. Without choices where it was not asked for.
+  /// `algorithms` and of choice.all. No verdict rests on them. Empty, and without choices, where
+  /// they were not asked for.
+  std::vector<AlgorithmErrors> algorithms_of_both_halves = {};
   ChoicePart choice_of_both_halves = {};
   int training_kernels = 0;
   int not_judged = 0;  ///< samples of ways without a model
+  /// Samples left out by algorithm, as the fit has seen nothing of a part of what they do, so that
+  /// it does not tell their time, nor does choose() name them: KernelModel::tells().
+  std::map<std::string, int> not_told = {};
+};
+
+/// Of which half a judgement speaks.
+enum class JudgedHalves {
+  judging,  ///< of the one that is not fitted to
+  both,     ///< and once more of both, each by a fit to the other
 };
 
 /// Fits to the training half and judges on the other: half_of(). Throws ConfigError where a half is
-/// empty. With `both_halves` it fits a second time, to the other half, for choice_of_both_halves.
+/// empty, or nothing is left to judge.
 KernelJudgement judge_kernels(std::span<const KernelSample> samples, const ChoiceEvidence& evidence,
-                              bool both_halves = false);
+                              JudgedHalves halves = JudgedHalves::judging);
 
 }  // namespace dlscale::model

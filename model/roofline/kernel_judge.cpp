@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "core/error.hpp"
@@ -63,17 +65,39 @@ std::vector<AlgorithmErrors> errors_by_algorithm(const std::vector<JudgedSample>
   return errors;
 }
 
+/// Predictions of samples that the models were not fitted to.
+struct Predicted {
+  std::vector<JudgedSample> samples = {};
+  int without_model = 0;
+  std::map<std::string, int> not_told = {};  ///< KernelJudgement::not_told
+};
+
+Predicted predicted(std::span<const KernelSample> unseen, const KernelModels& models) {
+  Predicted result;
+  for (const KernelSample& sample : unseen) {
+    const KernelModel* model = models.find(sample.what.way);
+    if (model == nullptr) {
+      ++result.without_model;
+    } else if (!model->tells(sample.what)) {
+      ++result.not_told[sample.what.way.algorithm()];
+    } else {
+      result.samples.push_back({sample, model->predict(sample.what)});
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 KernelJudgement judge_kernels(std::span<const KernelSample> samples, const ChoiceEvidence& evidence,
-                              bool both_halves) {
+                              JudgedHalves halves) {
   std::vector<KernelSample> training;
   std::vector<KernelSample> judging;
-  std::map<std::string, int> kernels;
+  std::set<std::string> kernels;
   for (const KernelSample& sample : samples) {
     const bool trains = half_of(sample.what.kernel) == Half::training;
     (trains ? training : judging).push_back(sample);
-    if (trains) ++kernels[sample.what.kernel];
+    if (trains) kernels.insert(sample.what.kernel);
   }
   if (training.empty() || judging.empty()) {
     throw ConfigError(
@@ -84,24 +108,29 @@ KernelJudgement judge_kernels(std::span<const KernelSample> samples, const Choic
   }
   std::vector<std::string> skipped;
   const KernelModels models = fit_kernels(training, skipped);
+  Predicted unseen = predicted(judging, models);
+  if (unseen.samples.empty()) {
+    throw ConfigError(
+        unseen.not_told.empty()
+            ? "no algorithm was measured at 3 shapes or more of the training half, so that none "
+              "has a model to judge. Measure more layers or networks: dlscale bench conv "
+              "--algorithms all."
+            : "no convolution of the judging half is like one of the training half, so that no "
+              "model tells its time. Measure more layers or networks: dlscale bench conv "
+              "--algorithms all.");
+  }
   KernelJudgement judgement;
   judgement.training_kernels = static_cast<int>(kernels.size());
-  for (const KernelSample& sample : judging) {
-    if (const KernelModel* model = models.find(sample.what.way)) {
-      judgement.samples.push_back({sample, model->predict(sample.what)});
-    } else {
-      ++judgement.not_judged;
-    }
-  }
-  if (judgement.samples.empty()) {
-    throw ConfigError(
-        "no algorithm was measured at 3 shapes or more of the training half, so that none has a "
-        "model to judge. Measure more layers or networks: dlscale bench conv --algorithms all.");
-  }
+  judgement.samples = std::move(unseen.samples);
+  judgement.not_judged = unseen.without_model;
+  judgement.not_told = std::move(unseen.not_told);
   judgement.algorithms = errors_by_algorithm(judgement.samples);
   judgement.choice = judge_choices(judging, models, evidence);
-  if (!both_halves) return judgement;
+  if (halves == JudgedHalves::judging) return judgement;
   const KernelModels other_way = fit_kernels(judging, skipped);
+  std::vector<JudgedSample> all = judgement.samples;
+  std::ranges::move(predicted(training, other_way).samples, std::back_inserter(all));
+  judgement.algorithms_of_both_halves = errors_by_algorithm(all);
   judgement.choice_of_both_halves =
       judge_choices(std::vector<Unseen>{{judging, models}, {training, other_way}}, evidence).all;
   return judgement;

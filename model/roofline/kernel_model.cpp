@@ -27,11 +27,11 @@ CaseSizes sizes_of(const KernelCase& what) {
 }
 
 bool KernelModel::tells(const KernelCase& what) const {
-  return (occurring(terms_of(what, near)) & ~seen).none();
+  return (occurring(terms_of(what, caches)) & ~seen).none();
 }
 
 KernelPrediction KernelModel::predict(const KernelCase& what) const {
-  const KernelTerms terms = terms_of(what, near);
+  const KernelTerms terms = terms_of(what, caches);
   const double factor = std::exp(correction.at(log_sizes(what)));
   const Seconds time = factor * time_of(terms, parameters);
   KernelPrediction prediction{{time, ratio_low * time, ratio_high * time},

@@ -54,13 +54,14 @@ struct KernelPrediction {
 ///   2 m n k / π + a m n + b m k + c k n + d,
 /// which is an efficiency of 1 / (1 + π/2 (a/k + b/n + c/m + d/(m n k))): products that are thin
 /// in any direction are slow. Bytes of a working set W count once more, W / (W + near), where they
-/// leave the near caches. [D: our own form; MODEL 4.6 leaves the efficiency open.]
+/// leave the near caches; bytes that the last level loses between stages count once more, after all
+/// stages (Caches). [D: our own form; MODEL 4.6 leaves the efficiency open.]
 /// Wrong where a library changes its kernel from shape to shape, which no size here tells; where it
 /// does so between shapes that were measured, the correction follows it.
 struct KernelModel {
   Way way;
   Amounts parameters{};
-  Bytes near;  ///< see terms_of()
+  Caches caches;
   /// Terms that the samples, or those of kin, have: the parameters of others mean nothing.
   TermSet seen = TermSet().set();
   Correction correction;      ///< without residuals: none
@@ -107,7 +108,7 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
 std::vector<Way> untold_ways(const KernelModels& models, const std::string& kernel, int batch,
                              Pass pass, int threads, const std::string& cache);
 
-/// JSON {"schema": "dlscale.kernels", "version": 6, …}, SI, unit in the key.
+/// JSON {"schema": "dlscale.kernels", "version": 7, …}, SI, unit in the key.
 std::string kernel_models_json(const KernelModels& models);
 /// Throws ConfigError that names `where` and what is wrong there.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);

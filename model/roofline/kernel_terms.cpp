@@ -152,6 +152,14 @@ void add_direct(const ConvolutionShape& shape, Pass pass, const DirectTerms& ter
                             loops.input_vectors * loops.filter_rows;
 }
 
+/// Term::spilled
+double spilled_bytes(const KernelCase& what, Bytes last) {
+  Bytes scratch;
+  for (const Stage& stage : what.work.stages) scratch += stage.scratch;
+  const double over = std::pow(what.work.workspace / last, 4);
+  return scratch.si() * (over / (over + 1));
+}
+
 StageTerms stage_terms(const Stage& stage, const KernelCase& what, Bytes near) {
   const ConvolutionShape& shape = what.shape;
   StageTerms terms;
@@ -187,6 +195,7 @@ std::string_view term_name(Term term) {
                                                            "read_s_per_byte",
                                                            "written_s_per_byte",
                                                            "workspace_s_per_byte",
+                                                           "spilled_s_per_byte",
                                                            "multiply_s_per_flop",
                                                            "product_result_s_per_element",
                                                            "product_left_s_per_element",
@@ -213,16 +222,17 @@ std::string_view term_name(Term term) {
   return names.at(static_cast<std::size_t>(term));
 }
 
-KernelTerms terms_of(const KernelCase& what, Bytes near) {
+KernelTerms terms_of(const KernelCase& what, const Caches& caches) {
   KernelTerms terms;
   at(terms.always, Term::start) = 1;
   const TensorBytes tensors = touched_bytes(what.shape, what.way.pass);
   at(terms.always, Term::read) = tensors.read.si();
   at(terms.always, Term::written) = tensors.written.si();
   at(terms.always, Term::workspace) = what.work.workspace.si();
+  at(terms.always, Term::spilled) = spilled_bytes(what, caches.last);
   terms.stages.reserve(what.work.stages.size());
   for (const Stage& stage : what.work.stages) {
-    terms.stages.push_back(stage_terms(stage, what, near));
+    terms.stages.push_back(stage_terms(stage, what, caches.near));
     if (stage.kind == StageKind::direct) {
       at(terms.always, Term::pointwise_strided) = strided_bytes(what.shape, what.way.pass).si();
     }

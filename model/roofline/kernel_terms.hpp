@@ -15,6 +15,7 @@ enum class Term : std::size_t {
   read,              ///< bytes of tensors that are read, all from memory
   written,           ///< bytes of the tensor that is written, to memory
   workspace,         ///< bytes of memory beside them, which starts there, too
+  spilled,           ///< bytes of it met again, where the last-level cache has lost them
   multiply,          ///< operations of matrix products
   product_result,    ///< elements of results, m n: loaded and stored once a panel of k
   product_left,      ///< elements of left operands, m k: packed and read
@@ -41,7 +42,7 @@ enum class Term : std::size_t {
   /// and of those set to zero on the way back.
   pointwise_strided,
 };
-inline constexpr std::size_t term_count = 27;
+inline constexpr std::size_t term_count = 28;
 /// "multiply_s_per_flop": name and unit of the parameter of a term, as files have it.
 std::string_view term_name(Term term);
 
@@ -60,9 +61,22 @@ struct KernelTerms {
   std::vector<StageTerms> stages;  ///< one each of AlgorithmWork::stages
 };
 
-/// `near`: the size at which half of a working set's bytes count as leaving the near caches; of a
-/// working set W the share W / (W + near) does.
-KernelTerms terms_of(const KernelCase& what, Bytes near);
+/// What a core gets of the caches.
+struct Caches {
+  /// The size at which half of a working set's bytes count as leaving the near caches; of a working
+  /// set W the share W / (W + near) does.
+  Bytes near;
+  /// Of the last level. Scratch that one stage leaves to another (Stage::scratch) is met again
+  /// after the whole workspace W has been gone over: of its bytes the share W⁴ / (W⁴ + last⁴)
+  /// counts as lost, from one tenth to nine tenths within a factor of three in W. So does the share
+  /// of accesses that a pointer chase over W bytes makes to memory: of next to none at 13.5 MiB and
+  /// nine tenths at 45 MiB on the machine of results/epyc-2vcpu/2026-11-22-conv (`levels` of
+  /// latency.jsonl). [D: our own form] Wrong where the tensors that a block reads and writes take
+  /// much of the cache.
+  Bytes last;
+};
+
+KernelTerms terms_of(const KernelCase& what, const Caches& caches);
 
 /// Those of which there is more than nothing.
 TermSet occurring(const KernelTerms& terms);

@@ -19,11 +19,11 @@ struct Timed {
   std::vector<double> importance;
 };
 
-Timed timed(const FitEvidence& evidence, Bytes near) {
+Timed timed(const FitEvidence& evidence, const Caches& caches) {
   Timed result;
   const auto add = [&](const SamplePointers& samples, double importance) {
     for (const KernelSample* sample : samples) {
-      result.terms.push_back(terms_of(sample->what, near));
+      result.terms.push_back(terms_of(sample->what, caches));
       result.times.push_back(sample->time.si());
       result.importance.push_back(importance);
     }
@@ -109,28 +109,36 @@ double loss(const Timed& timed, const Amounts& parameters) {
 
 }  // namespace
 
-TermFit fit_terms_at(const FitEvidence& evidence, Bytes near) {
+TermFit fit_terms_at(const FitEvidence& evidence, const Caches& caches) {
   constexpr int turns = 15;
-  const Timed measured = timed(evidence, near);
+  const Timed measured = timed(evidence, caches);
   Amounts parameters{};
   update(measured, Sides::both, parameters);
   const TermSet known = seen(measured);
-  TermFit best{parameters, near, known, loss(measured, parameters)};
+  TermFit best{parameters, caches, known, loss(measured, parameters)};
   for (int turn = 0; turn < turns; ++turn) {
     const Amounts before = parameters;
     update(measured, Sides::greater, parameters);
     const double reached = loss(measured, parameters);
-    if (reached < best.loss) best = {parameters, near, known, reached};
+    if (reached < best.loss) best = {parameters, caches, known, reached};
     if (parameters == before) break;
   }
   return best;
 }
 
 TermFit fit_terms(const FitEvidence& evidence) {
+  constexpr Bytes usual_last{16.0 * 1024 * 1024};
   TermFit best;
-  for (const double kibibytes : {256.0, 1024.0, 4096.0, 16384.0}) {
-    TermFit found = fit_terms_at(evidence, Bytes(1024 * kibibytes));
+  const auto consider = [&](const Caches& caches) {
+    TermFit found = fit_terms_at(evidence, caches);
     if (found.loss < best.loss) best = found;
+  };
+  for (const double kibibytes : {256.0, 1024.0, 4096.0, 16384.0}) {
+    consider({Bytes(1024 * kibibytes), usual_last});
+  }
+  const Bytes near = best.caches.near;
+  for (const double mebibytes : {8.0, 12.0, 24.0, 32.0}) {
+    consider({near, Bytes(1024 * 1024 * mebibytes)});
   }
   return best;
 }

@@ -16,10 +16,10 @@ struct FitEvidence {
   SamplePointers kin;
 };
 
-/// Parameters of terms_of() with `near`.
+/// Parameters of terms_of() with those caches.
 struct TermFit {
   Amounts parameters{};
-  Bytes near;
+  Caches caches;
   /// That the evidence has any of: the parameters of others are 0, which says nothing of them.
   TermSet seen = {};
   /// Σ min(|ln (predicted / measured)|, 0.5), each by its importance: what a wild sample adds is
@@ -35,9 +35,10 @@ struct TermFit {
 /// parameters ≥ 0 (least_squares.hpp). Which side of each stage's maximum counts is found by turns:
 /// parameters from the sides that count, sides from the parameters, up to 15 times; the best of
 /// them is kept. Requires a sample.
-TermFit fit_terms_at(const FitEvidence& evidence, Bytes near);
+TermFit fit_terms_at(const FitEvidence& evidence, const Caches& caches);
 
-/// The best of `near` = 256 KiB … 16 MiB.
+/// With what a core gets of the caches: the best Caches::near of 256 KiB … 16 MiB, with a last
+/// level of 16 MiB, and with that the best Caches::last of 8 … 32 MiB.
 TermFit fit_terms(const FitEvidence& evidence);
 
 }  // namespace dlscale::model

@@ -124,9 +124,15 @@ std::string roofline_json(const model::KernelJudgement& judgement, const Rooflin
                     {"choice_loss", number(limits.choice)}};
   json["training_kernels"] = judgement.training_kernels;
   json["not_judged"] = judgement.not_judged;
+  json["not_told"] = Json::object();
+  for (const auto& [algorithm, times] : judgement.not_told) json["not_told"][algorithm] = times;
   json["algorithms"] = Json::array();
   for (const auto& errors : judgement.algorithms) {
     json["algorithms"].push_back(errors_fields(errors));
+  }
+  json["algorithms_of_both_halves"] = Json::array();
+  for (const auto& errors : judgement.algorithms_of_both_halves) {
+    json["algorithms_of_both_halves"].push_back(errors_fields(errors));
   }
   add_choice_fields(judgement.choice, json);
   json["choice_of_both_halves"] = both_halves_field(judgement.choice_of_both_halves);

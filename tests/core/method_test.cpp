@@ -102,6 +102,23 @@ TEST(Method, IsToldOfTransformsByAnInstructionSetOnlyWhoseVectorsAreKnown) {
   }
 }
 
+TEST(Method, FollowsFromOneTable) {
+  for (const Method method : all_methods()) {
+    const std::string name(method_name(method));
+    const bool winograd = name.starts_with("winograd_f");
+    EXPECT_EQ(family_of(method) == MethodFamily::winograd, winograd) << name;
+    EXPECT_EQ(transforms_tiles(method), name.starts_with("fft_tiled")) << name;
+    EXPECT_EQ(transforms_images(method), name.starts_with("fft") && !transforms_tiles(method))
+        << name;
+    EXPECT_EQ(by_library(method), name.ends_with("_fftw") || name.ends_with("_mkl")) << name;
+    EXPECT_EQ(is_fused(method), name.ends_with("_fused")) << name;
+    if (!winograd) continue;
+    EXPECT_EQ(winograd_outputs(method), name.at(10) - '0') << name;
+    EXPECT_EQ(winograd_schedule(method), is_fused(method) ? Schedule::fused : Schedule::staged);
+  }
+  EXPECT_EQ(all_methods().back(), last_method);
+}
+
 TEST(Method, IsCalledByItsNameAndNoOther) {
   for (const Method method : all_methods()) EXPECT_EQ(parse_method(method_name(method)), method);
   EXPECT_THROW((void)parse_method("winograd_f3"), ConfigError);

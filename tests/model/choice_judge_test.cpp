@@ -23,7 +23,7 @@ Way way(Method method) {
 KernelModel always(Method method, double seconds) {
   KernelModel model;
   model.way = way(method);
-  model.near = Bytes(1e6);
+  model.caches = {Bytes(1e6), Bytes(16e6)};
   model.parameters.at(static_cast<std::size_t>(Term::start)) = seconds;
   return model;
 }

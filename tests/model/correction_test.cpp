@@ -75,7 +75,7 @@ std::vector<KernelSample> samples(const Deviation& deviation) {
                                    " k" + std::to_string(c) + " r3 s3 stride1 pad1 groups1";
         const KernelCase what =
             make_case({.backend = "native", .method = lowering::Method::im2col}, kernel, batch, 16);
-        const Seconds time = time_of(terms_of(what, Bytes(1 << 20)), truth);
+        const Seconds time = time_of(terms_of(what, {Bytes(1 << 20), Bytes(16 << 20)}), truth);
         all.push_back({what, std::exp(deviation(c)) * time, {}});
       }
     }

@@ -17,8 +17,6 @@
 namespace dlscale::model {
 namespace {
 
-// ---------------------------------------------------------------------------------- the split
-
 std::string key(int c, int hw, int k, int r) {
   return "convolution c" + std::to_string(c) + " h" + std::to_string(hw) + " w" +
          std::to_string(hw) + " k" + std::to_string(k) + " r" + std::to_string(r) + " s" +
@@ -58,13 +56,12 @@ TEST(Split, HalvesTheKernels) {
   EXPECT_EQ(folds.size(), 10);
 }
 
-// ----------------------------------------------------------------------------------- the model
-
 /// With every question answered in full.
-KernelJudgement judge(const std::vector<KernelSample>& samples, bool both_halves = false) {
+KernelJudgement judge(const std::vector<KernelSample>& samples,
+                      JudgedHalves halves = JudgedHalves::judging) {
   ChoiceEvidence evidence;
   for (const KernelSample& sample : samples) evidence.complete.insert(question_of(sample.what));
-  return judge_kernels(samples, evidence, both_halves);
+  return judge_kernels(samples, evidence, halves);
 }
 
 Way way(lowering::Method method, Pass pass = Pass::forward) {
@@ -89,7 +86,7 @@ Amounts truth() {
   return parameters;
 }
 
-constexpr Bytes near_caches{1024.0 * 1024};
+constexpr Caches true_caches{Bytes(1024.0 * 1024), Bytes(16.0 * 1024 * 1024)};
 
 /// Measured times as the true parameters make them, with normal noise.
 std::vector<KernelSample> samples(double noise, std::span<const lowering::Method> methods) {
@@ -102,7 +99,7 @@ std::vector<KernelSample> samples(double noise, std::span<const lowering::Method
         for (const auto method : methods) {
           const KernelCase what =
               make_case(way(method), key(c, hw, c == 96 ? 40 : c, 3), batch, 16);
-          const Seconds time = time_of(terms_of(what, near_caches), truth());
+          const Seconds time = time_of(terms_of(what, true_caches), truth());
           all.push_back({what, (1 + normal(random)) * time, {}});
         }
       }
@@ -115,7 +112,7 @@ constexpr std::array some_methods{lowering::Method::direct, lowering::Method::im
                                   lowering::Method::winograd_f4, lowering::Method::fft_tiled};
 
 TEST(KernelFit, FindsTheTimesOfAKnownMachineAgain) {
-  const KernelJudgement judgement = judge(samples(0, some_methods), true);
+  const KernelJudgement judgement = judge(samples(0, some_methods), JudgedHalves::both);
   ASSERT_EQ(judgement.algorithms.size(), some_methods.size() + 1);
   for (const AlgorithmErrors& errors : judgement.algorithms) {
     EXPECT_LT(errors.median, 0.01) << errors.algorithm;
@@ -206,7 +203,7 @@ TEST(KernelFit, LetsAWayOfFewShapesLearnFromItsKin) {
           }
           const KernelCase what =
               make_case(way(lowering::Method::winograd_f4, pass), key(c, hw, c, 3), 4, 16);
-          const Seconds time = time_of(terms_of(what, near_caches), truth());
+          const Seconds time = time_of(terms_of(what, true_caches), truth());
           const bool judged = half_of(what.kernel) == Half::judging;
           all.push_back({what, (1 + (judged ? 0 : normal(random))) * time, {}});
         }
@@ -270,7 +267,7 @@ KernelModels fitted() {
 double direct_term(const std::string& kernel, Pass pass, Term term) {
   const KernelCase what = make_case(
       {.backend = "onednn", .method = lowering::Method::direct, .pass = pass}, kernel, 4, 16);
-  return terms_of(what, near_caches).stages.front().compute.at(static_cast<std::size_t>(term));
+  return terms_of(what, true_caches).stages.front().compute.at(static_cast<std::size_t>(term));
 }
 
 TEST(KernelTerms, PadFewChannelsWhereTheyAreTheResult) {
@@ -477,7 +474,7 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
     }
   };
   refused("dlscale.kernels", "dlscale.machine");
-  refused("\"version\": 6", "\"version\": 5");
+  refused("\"version\": 7", "\"version\": 6");
   refused("\"workspaces\"", "\"workspace\"");
   refused("\"bytes\": ", "\"bytes\": -");
   refused("\"kernel\": \"convolution ", "\"kernel\": \"relu ");
@@ -486,6 +483,7 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
   refused("\"pass\": \"forward\"", "\"pass\": \"sideways\"");
   refused("\"cache\": \"cold\"", "\"cache\": 1");
   refused("\"near_bytes\": ", "\"near_bytes\": -");
+  refused("\"last_level_bytes\": ", "\"last_level_bytes\": -");
   refused("\"correction\"", "\"corrections\"");
   refused("_s_per_flop\": ", "_s_per_flop\": -");
   refused("_s_per_flop\": ", "_s_per_furlong\": ");

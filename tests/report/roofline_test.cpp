@@ -57,6 +57,11 @@ TEST(RooflineDocument, IsInconclusiveWhereNotAllWasJudged) {
   model::KernelJudgement some = judgement(0.05, 2e-3);
   some.not_judged = 2;
   EXPECT_EQ(exit_code(some, {}), ExitCode::inconclusive);
+  model::KernelJudgement untold = judgement(0.05, 2e-3);
+  untold.not_told = {{"native im2col", 3}};  // of which other times are judged
+  EXPECT_EQ(exit_code(untold, {}), ExitCode::ok);
+  untold.not_told["onednn direct"] = 1;
+  EXPECT_EQ(exit_code(untold, {}), ExitCode::inconclusive);
   model::KernelJudgement alone = judgement(0.05, 2e-3);
   alone.choice = {};
   EXPECT_EQ(exit_code(alone, {}), ExitCode::inconclusive);
@@ -87,6 +92,31 @@ TEST(RooflineDocument, SaysTheSameInWordsAndNumbers) {
 bool says(const Table& table, const std::string& words) {
   return std::ranges::any_of(
       table.notes, [&](const std::string& note) { return note.find(words) != std::string::npos; });
+}
+
+TEST(RooflineDocument, CountsWhatTheFitDoesNotTellByName) {
+  model::KernelJudgement found = judgement(0.05, 2e-3);
+  found.not_told = {{"native im2col", 3}};
+  const Document document = roofline_document(found, {}, {});
+  EXPECT_TRUE(says(document.tables.front(), "3 times of native im2col left out"));
+  const auto json = nlohmann::json::parse(document.json);
+  EXPECT_EQ(json.at("not_told").at("native im2col"), 3);
+  EXPECT_EQ(document.tables.size(), 3);
+  EXPECT_TRUE(json.at("algorithms_of_both_halves").empty());
+}
+
+TEST(RooflineDocument, TellsErrorsOverBothHalves) {
+  model::KernelJudgement found = judgement(0.05, 2e-3);
+  found.algorithms_of_both_halves = found.algorithms;
+  found.algorithms_of_both_halves.front().median = 0.0625;
+  const Document document = roofline_document(found, {}, {});
+  ASSERT_EQ(document.tables.size(), 4);
+  const Table& table = document.tables.back();
+  ASSERT_EQ(table.rows.size(), 2);
+  for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size());
+  EXPECT_EQ(table.rows[0][5].text, "6.2 %");
+  const auto json = nlohmann::json::parse(document.json);
+  EXPECT_EQ(json.at("algorithms_of_both_halves").at(0).at("median_abs"), 0.0625);
 }
 
 TEST(RooflineDocument, SetsWhatNoiseCostsBesideTheLossOfChoice) {

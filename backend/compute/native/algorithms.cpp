@@ -58,19 +58,21 @@ namespace {
 
 /// For F(4x4,3x3), whose filters take 36 matrices where those of F(2x2,3x3) take 16: on few tiles
 /// the time to transform and to read these outweighs that it multiplies 36 times for 16 outputs and
-/// not 64 times. How few is a guess from one count: on 16 tiles F(2x2,3x3) took 0.8 of its time,
-/// the geometric mean of 9 cases of AlexNet, all of them unstable
-/// (results/epyc-2vcpu/2026-11-22-conv-quick/conv-alexnet.jsonl); im2col, which the rule leaves
-/// out, was the fastest in three of them. The limit itself was not measured. A longer sweep of the
-/// networks' 3 x 3 layers on that machine, most of its rows unstable as well, had 0.91 on 16 tiles
-/// (12 cases), 0.94 on 32 to 64 (52), 1.05 on 128 (3) and 1.23 on 196 (15), with im2col behind
-/// F(4x4,3x3) in the mean of each: so F(2x2,3x3) may be the better by some hundredths up to about
-/// 64 tiles.
+/// not 64 times. How few: geometric means of the time of F(2x2,3x3) over that of F(4x4,3x3), of
+/// (cases), by pass, in conv-4, batches, crossover and vgg16 of results/epyc-2vcpu/2026-11-22-conv
+/// (most rows unstable):
+///   tiles             16        32        36        64        128       196
+///   forward           0.91 (6)  0.94 (3)  1.01 (3)  0.94 (14) 1.05 (3)  1.25 (5)
+///   backward_data     0.96 (3)  -         0.85 (3)  0.97 (13) -         1.23 (5)
+///   backward_filter   0.89 (3)  -         0.98 (3)  0.94 (13) -         1.22 (5)
+/// im2col, which the rule leaves out, is behind F(4x4,3x3) in the mean of each. All of that is of
+/// one thread of one machine; nothing was measured between 64 and 128 tiles, nor on several
+/// threads.
 bool has_few_tiles(const ConvolutionShape& shape) {
-  constexpr std::int64_t few = 25;
+  constexpr std::int64_t few = 64;
   constexpr std::int64_t m = 4;
   const auto along = [](std::int64_t outputs) { return (outputs + m - 1) / m; };
-  return shape.images * along(shape.out_height) * along(shape.out_width) < few;
+  return shape.images * along(shape.out_height) * along(shape.out_width) <= few;
 }
 
 }  // namespace

@@ -13,8 +13,8 @@ std::span<const ConvolutionAlgorithm* const> own_algorithms();
 std::span<const ConvolutionAlgorithm* const> all_algorithms();
 
 /// The algorithm that create() uses for a pass: Winograd F(4x4,3x3) for 3 x 3 filters on 16
-/// channels or more, or F(2x2,3x3) where that has fewer than 25 tiles, tiled FFT for filters of 7 x
-/// 7 and more on as many, else im2col. Where the choice refuses a shape, im2col. It is a rule of
+/// channels or more, or F(2x2,3x3) where that has 64 tiles or fewer, tiled FFT for filters of 7 x 7
+/// and more on as many, else im2col. Where the choice refuses a shape, im2col. It is a rule of
 /// thumb, the same for all passes, processors and numbers of threads; `dlscale choose` measures.
 const ConvolutionAlgorithm& usual_algorithm(const ConvolutionShape& shape);
 

@@ -156,61 +156,67 @@ class Forward final : public Im2colPass {
   }
 };
 
-/// dx = patches⁻¹(wᵀ · dy). Images are the unit of sharing: the patches of one overlap.
+/// dx = patches⁻¹(wᵀ · dy). The patches of an image overlap, but not those of its channels: threads
+/// share images, groups and ranges of channels.
 class BackwardData final : public Im2colPass {
  public:
   BackwardData(const ConvolutionShape& shape, int threads)
-      : Im2colPass(shape, threads), parts_(by_images()) {}
+      : Im2colPass(shape, threads),
+        parts_(lowering::image_parts(blocks())),
+        ranges_(lowering::channel_ranges(shape, std::ssize(parts_), threads)) {}
 
   void run(const float* dy, const float* w, float* dx, std::byte* scratch) override {
-    parallel_for(threads(), std::ssize(parts_), [&](std::int64_t i, int thread) {
-      const auto& part = parts_[static_cast<std::size_t>(i)];
-      if (!lies_in_image(part.front())) clear(dx, part.front());
-      for (const PixelBlock& block : part) {
-        for (std::int64_t group = 0; group < shape().groups; ++group) {
-          compute(dy, w, dx, block, group, memory(scratch, thread));
-        }
-      }
+    const std::int64_t of_part = shape().groups * ranges_.count();
+    parallel_for(threads(), std::ssize(parts_) * of_part, [&](std::int64_t i, int thread) {
+      const auto& part = parts_[static_cast<std::size_t>(i / of_part)];
+      const std::int64_t first = i % ranges_.count() * ranges_.size;
+      const Range range{i % of_part / ranges_.count(), first, ranges_.length(first)};
+      if (!lies_in_image(part.front())) clear(dx, part.front(), range);
+      for (const PixelBlock& block : part)
+        compute(dy, w, dx, block, range, memory(scratch, thread));
     });
   }
 
  private:
-  /// Neighbouring blocks of the same images.
-  [[nodiscard]] std::vector<std::span<const PixelBlock>> by_images() const {
-    std::vector<std::span<const PixelBlock>> parts;
-    for (auto first = blocks().begin(); first != blocks().end();) {
-      const auto last = std::find_if(first, blocks().end(), [&](const PixelBlock& block) {
-        return block.first_image != first->first_image;
-      });
-      parts.emplace_back(first, last);
-      first = last;
-    }
-    return parts;
+  /// Some input channels of a group, counted within it.
+  struct Range {
+    std::int64_t group;
+    std::int64_t first;
+    std::int64_t count;
+  };
+
+  [[nodiscard]] std::int64_t plane() const { return shape().height * shape().width; }
+  [[nodiscard]] std::int64_t range_at(std::int64_t image, const Range& range) const {
+    return input_at(image, range.group) + range.first * plane();
   }
 
-  void clear(float* dx, const PixelBlock& block) const {
-    const std::int64_t image = shape().channels * shape().height * shape().width;
-    std::fill(dx + block.first_image * image, dx + block.last_image * image, 0.0F);
+  void clear(float* dx, const PixelBlock& block, const Range& range) const {
+    for (std::int64_t n = block.first_image; n < block.last_image; ++n) {
+      std::fill_n(dx + range_at(n, range), range.count * plane(), 0.0F);
+    }
   }
 
   void compute(const float* dy, const float* w, float* dx, const PixelBlock& block,
-               std::int64_t group, const Memory& memory) const {
-    const Matrix weights{w + weights_at(group), patches().rows(), true};
-    const Matrix gradients = outputs_of(dy, block, group, memory);
+               const Range& range, const Memory& memory) const {
+    const std::int64_t taps = shape().kernel_h * shape().kernel_w;
+    const Patches mine(shape(), range.count);
+    const Matrix weights{w + weights_at(range.group) + range.first * taps, patches().rows(), true};
+    const Matrix gradients = outputs_of(dy, block, range.group, memory);
     const std::int64_t columns = block.columns(shape());
     if (lies_in_image(block)) {
-      return multiply(patches().rows(), columns, outputs(), weights, gradients,
-                      dx + input_at(block.first_image, group) + block.first_row * shape().width,
-                      shape().height * shape().width);
+      return multiply(mine.rows(), columns, outputs(), weights, gradients,
+                      dx + range_at(block.first_image, range) + block.first_row * shape().width,
+                      plane());
     }
-    multiply(patches().rows(), columns, outputs(), weights, gradients, memory.patches, columns);
+    multiply(mine.rows(), columns, outputs(), weights, gradients, memory.patches, columns);
     for (std::int64_t n = block.first_image; n < block.last_image; ++n) {
-      patches().scatter_add(memory.patches + (n - block.first_image) * columns / block.images(),
-                            columns, block.first_row, block.last_row, dx + input_at(n, group));
+      mine.scatter_add(memory.patches + (n - block.first_image) * columns / block.images(), columns,
+                       block.first_row, block.last_row, dx + range_at(n, range));
     }
   }
 
   std::vector<std::span<const PixelBlock>> parts_;  ///< of blocks()
+  lowering::Blocks ranges_;                         ///< of the channels of a group
 };
 
 /// dw = Σ over blocks of dy · patches(x)ᵀ, each range of blocks into a sum of its own.

@@ -1,7 +1,11 @@
 #include "backend/compute/native/winograd.hpp"
 
+#include <string>
+#include <utility>
+
 #include "backend/compute/native/winograd_passes.hpp"
 #include "core/error.hpp"
+#include "core/lowering/method.hpp"
 
 namespace dlscale::backend::native_device {
 
@@ -26,12 +30,14 @@ void check_shape(const ConvolutionShape& shape) {
   EXPECT(shape.outputs % shape.groups == 0);
 }
 
-using winograd::Schedule;
+using lowering::Method;
 
-template <int m, Schedule schedule>
-std::unique_ptr<ConvolutionPass> make(const ConvolutionShape& shape, Pass pass, int threads) {
+std::unique_ptr<ConvolutionPass> make(Method method, const ConvolutionShape& shape, Pass pass,
+                                      int threads) {
   check_shape(shape);
   EXPECT(threads >= 1);
+  const int m = lowering::winograd_outputs(method);
+  const winograd::Schedule schedule = lowering::winograd_schedule(method);
   switch (pass) {
     case Pass::forward:
       return winograd::make_forward(shape, m, schedule, threads);
@@ -45,28 +51,32 @@ std::unique_ptr<ConvolutionPass> make(const ConvolutionShape& shape, Pass pass, 
   throw Unsupported("a convolution has no pass " + std::string(pass_name(pass)));
 }
 
+ConvolutionAlgorithm algorithm(Method method, std::string doc) {
+  return {.name = std::string(lowering::method_name(method)),
+          .doc = std::move(doc),
+          .make = [method](const ConvolutionShape& shape, Pass pass,
+                           int threads) { return make(method, shape, pass, threads); },
+          .keeps_filters = true};
+}
+
 }  // namespace
 
-constexpr bool keeps_filters = true;
+const ConvolutionAlgorithm winograd_f2 =
+    algorithm(Method::winograd_f2, "Winograd F(2x2,3x3): 2.25 times fewer multiplications");
+const ConvolutionAlgorithm winograd_f4 =
+    algorithm(Method::winograd_f4, "Winograd F(4x4,3x3): 4 times fewer multiplications");
+const ConvolutionAlgorithm winograd_f6 =
+    algorithm(Method::winograd_f6,
+              "Winograd F(6x6,3x3): 5.06 times fewer multiplications, the least accurate");
 
-const ConvolutionAlgorithm winograd_f2{"winograd_f2",
-                                       "Winograd F(2x2,3x3): 2.25 times fewer multiplications",
-                                       make<2, Schedule::staged>, keeps_filters};
-const ConvolutionAlgorithm winograd_f4{"winograd_f4",
-                                       "Winograd F(4x4,3x3): 4 times fewer multiplications",
-                                       make<4, Schedule::staged>, keeps_filters};
-const ConvolutionAlgorithm winograd_f6{
-    "winograd_f6", "Winograd F(6x6,3x3): 5.06 times fewer multiplications, the least accurate",
-    make<6, Schedule::staged>, keeps_filters};
-
-const ConvolutionAlgorithm winograd_f2_fused{
-    "winograd_f2_fused", "winograd_f2, each block of tiles from inputs to outputs by one thread",
-    make<2, Schedule::fused>, keeps_filters};
-const ConvolutionAlgorithm winograd_f4_fused{
-    "winograd_f4_fused", "winograd_f4, each block of tiles from inputs to outputs by one thread",
-    make<4, Schedule::fused>, keeps_filters};
-const ConvolutionAlgorithm winograd_f6_fused{
-    "winograd_f6_fused", "winograd_f6, each block of tiles from inputs to outputs by one thread",
-    make<6, Schedule::fused>, keeps_filters};
+const ConvolutionAlgorithm winograd_f2_fused =
+    algorithm(Method::winograd_f2_fused,
+              "winograd_f2, each block of tiles from inputs to outputs by one thread");
+const ConvolutionAlgorithm winograd_f4_fused =
+    algorithm(Method::winograd_f4_fused,
+              "winograd_f4, each block of tiles from inputs to outputs by one thread");
+const ConvolutionAlgorithm winograd_f6_fused =
+    algorithm(Method::winograd_f6_fused,
+              "winograd_f6, each block of tiles from inputs to outputs by one thread");
 
 }  // namespace dlscale::backend::native_device

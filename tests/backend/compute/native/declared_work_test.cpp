@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "backend/compute/native/algorithms.hpp"
@@ -52,6 +53,26 @@ void for_each_pass(int threads, const Visit& visit) {
       }
     }
   }
+}
+
+TEST(DeclaredWork, IsOfEveryAlgorithmOfOurs) {
+  std::set<std::string> declared;
+  for (const lowering::Method method : lowering::all_methods()) {
+    const bool ours = method != lowering::Method::direct && !lowering::by_library(method);
+    if (ours) declared.emplace(lowering::method_name(method));
+  }
+  std::set<std::string> made;
+  for (const ConvolutionAlgorithm* algorithm : own_algorithms()) made.insert(algorithm->name);
+  EXPECT_EQ(declared, made);
+}
+
+TEST(DeclaredWork, IsToldFromWhatTheAlgorithmsSayOfThemselves) {
+  for_each_pass(1, [&](const ConvolutionShape& shape, Pass pass, const std::string& name,
+                       const ConvolutionPass* made) {
+    if (made == nullptr) return;
+    EXPECT_EQ(lowering::method_of(made->implementation()), lowering::parse_method(name))
+        << name << " " << pass_name(pass) << " " << describe(shape);
+  });
 }
 
 TEST(DeclaredWork, RefusesWhatTheAlgorithmsRefuse) {

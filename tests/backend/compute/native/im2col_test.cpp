@@ -31,7 +31,7 @@ TEST(Im2col, GivesTheAnswersOfPlainLoops) {
   for (const ConvolutionShape& shape : shapes()) {
     for (const Pass pass : passes) {
       const PassData data = pass_data(shape, pass);
-      for (const int threads : {1, 3}) {
+      for (const int threads : {1, 2, 3, 8}) {
         EXPECT_LE(error_of(*im2col.make(shape, pass, threads), data), 1e-5)
             << shape.images << " images, " << shape.channels << " channels, kernel "
             << shape.kernel_h << ", " << pass_name(pass) << ", " << threads << " threads";
@@ -77,6 +77,50 @@ TEST(Im2col, BoundsItsMemoryWhereOutputsAreMoreThanPatches) {
 TEST(Im2col, HoldsNothingOfSingleImagesThatAreTheirPatches) {
   const ConvolutionShape shape = shape_of(2, 64, 112, 112, 32, 1, 1, 1, 0);
   EXPECT_EQ(im2col.make(shape, Pass::forward, 1)->scratch_bytes(), 0U);
+}
+
+TEST(ChannelRanges, LeaveSeveralPartsForEachThread) {
+  const ConvolutionShape one = shape_of(1, 64, 56, 56, 64, 3, 3, 1, 1);
+  EXPECT_EQ(lowering::channel_ranges(one, 1, 1).count(), 1);
+  EXPECT_EQ(lowering::channel_ranges(one, 1, 2).count(), 8);
+  EXPECT_EQ(lowering::channel_ranges(one, 1, 2).size, 8);
+  EXPECT_EQ(lowering::channel_ranges(one, 1, 16).count(), 8) << "of 72 rows or more each";
+  EXPECT_EQ(lowering::channel_ranges(one, 3, 2).count(), 3);
+  EXPECT_EQ(lowering::channel_ranges(one, 8, 2).count(), 1) << "images enough";
+  EXPECT_EQ(lowering::channel_ranges(shape_of(1, 64, 56, 56, 64, 3, 3, 1, 1, 4), 1, 2).count(), 2)
+      << "each group has its own";
+  EXPECT_EQ(lowering::channel_ranges(shape_of(1, 3, 56, 56, 64, 3, 3, 1, 1), 1, 4).count(), 1);
+}
+
+TEST(ChannelRanges, HoldEveryChannelOnce) {
+  for (const std::int64_t channels : {1, 3, 7, 64, 96, 1000}) {
+    for (const int threads : {1, 2, 5, 64}) {
+      const auto ranges =
+          lowering::channel_ranges(shape_of(1, channels, 8, 8, 4, 3, 3, 1, 1), 1, threads);
+      std::int64_t held = 0;
+      for (std::int64_t first = 0; first < channels; first += ranges.size) {
+        EXPECT_GT(ranges.length(first), 0);
+        held += ranges.length(first);
+      }
+      EXPECT_EQ(held, channels);
+    }
+  }
+}
+
+TEST(ImageParts, AreTheBlocksOfTheSameImages) {
+  const ConvolutionShape shape = shape_of(3, 1, 8, 6, 1, 3, 3, 1, 1);
+  const auto parts_of = [&](std::int64_t columns) {
+    const auto blocks = lowering::cut_pixels(shape, columns);
+    std::vector<std::size_t> sizes;
+    for (const auto& part : lowering::image_parts(blocks)) {
+      for (const auto& block : part) EXPECT_EQ(block.first_image, part.front().first_image);
+      sizes.push_back(part.size());
+    }
+    return sizes;
+  };
+  EXPECT_EQ(parts_of(12), (std::vector<std::size_t>{4, 4, 4}));
+  EXPECT_EQ(parts_of(48), (std::vector<std::size_t>{1, 1, 1}));
+  EXPECT_EQ(parts_of(96), (std::vector<std::size_t>{1, 1}));
 }
 
 TEST(PixelBlocks, HoldEveryPixelOnce) {

@@ -29,11 +29,12 @@ TEST(NativeOperation, IsByTheAlgorithmForItsFilterItsChannelsAndItsTiles) {
                shape_of(images, channels, size, size, 64, kernel, kernel, stride, kernel / 2))
         .name;
   };
-  EXPECT_EQ(usual(4, 64, 13, 3, 1), "winograd_f4");
-  EXPECT_EQ(usual(1, 64, 13, 3, 1), "winograd_f2") << "16 tiles of 4 x 4";
-  EXPECT_EQ(usual(1, 64, 20, 3, 1), "winograd_f4") << "25";
-  EXPECT_EQ(usual(6, 64, 7, 3, 1), "winograd_f2");
-  EXPECT_EQ(usual(7, 64, 7, 3, 1), "winograd_f4");
+  EXPECT_EQ(usual(4, 64, 13, 3, 1), "winograd_f2") << "64 tiles of 4 x 4";
+  EXPECT_EQ(usual(5, 64, 13, 3, 1), "winograd_f4") << "80";
+  EXPECT_EQ(usual(1, 64, 32, 3, 1), "winograd_f2") << "64 of one image";
+  EXPECT_EQ(usual(1, 64, 33, 3, 1), "winograd_f4") << "81";
+  EXPECT_EQ(usual(16, 64, 7, 3, 1), "winograd_f2");
+  EXPECT_EQ(usual(17, 64, 7, 3, 1), "winograd_f4");
   EXPECT_EQ(usual(4, 8, 13, 3, 1), "im2col");
   EXPECT_EQ(usual(4, 64, 13, 3, 2), "im2col");
   EXPECT_EQ(usual(4, 64, 13, 5, 1), "im2col");
