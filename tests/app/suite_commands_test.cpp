@@ -35,6 +35,13 @@ class CommandLine {
     app_.callback([] { throw WasRead{}; });
   }
 
+  /// The only one: what it is told is forgotten when it reads the next command, and to make one
+  /// takes longer than to read.
+  static CommandLine& get() {
+    static CommandLine line;
+    return line;
+  }
+
   /// Throws CLI::ParseError.
   void read(std::vector<std::string> words) {
     std::ranges::reverse(words);  // as the library wants them
@@ -58,7 +65,7 @@ class CommandLine {
 
 /// What is wrong with the options, empty if nothing is.
 std::string complaint(const SuiteStep& step) {
-  CommandLine line;
+  CommandLine& line = CommandLine::get();
   try {
     line.read(step.words);
   } catch (const CLI::ParseError& error) {
@@ -79,7 +86,7 @@ std::string option_name(std::string_view axis) {
 /// training uses stands for them.
 bench::Context context_of(const bench::Benchmark& benchmark, const SuiteStep& step,
                           backend::Communicator& communicator) {
-  CommandLine line;
+  CommandLine& line = CommandLine::get();
   line.read(step.words);
   std::map<std::string, std::string> given;
   for (const bench::Axis& axis : benchmark.axes) {
@@ -138,7 +145,7 @@ TEST_P(ShippedSuite, NamesNetworksListsAndValuesThatThereAre) {
 
 /// The files that --ceilings of a benchmark names.
 std::vector<std::string> ceilings_of(const SuiteStep& step) {
-  CommandLine line;
+  CommandLine& line = CommandLine::get();
   line.read(step.words);
   const CLI::Option* option = line.benchmark().get_option_no_throw("--ceilings");
   return option == nullptr ? std::vector<std::string>() : option->results();

@@ -6,23 +6,18 @@
 #include <vector>
 
 #include "core/step.hpp"
-#include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/contention_costs.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/notes_of.hpp"
-#include "tests/model/synthetic.hpp"
+#include "tests/model/two_ranks.hpp"
 
 namespace dlscale::model {
 namespace {
 
 using namespace synthetic;
-
-using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
-
-constexpr int batch = 8;
 
 Estimate<double> around(double value) {
   return {value, 1 + 0.9 * (value - 1), 1 + 1.2 * (value - 1)};
@@ -39,21 +34,8 @@ ContentionFit contention(WorkKind work, double compute, double messages, int cor
   return fit;
 }
 
-class ContentionPredicted : public testing::Test {
+class ContentionPredicted : public TwoRanks {
  protected:
-  ContentionPredicted() {
-    machine_.cluster.host.cores = 64;
-    run_.network = "branched";
-    run_.ranks = 2;
-    run_.ranks_per_node = 2;
-    run_.batch = batch;
-    run_.cores_per_rank = 8;
-    run_.loader_threads = 4;
-  }
-  [[nodiscard]] Prediction one() const {
-    const int ranks[] = {run_.ranks};
-    return predict(network_, machine_, run_, ranks).front();
-  }
   /// All kinds of work alike.
   void measure(double compute, double messages, int cores = 8) {
     machine_.contention.clear();
@@ -70,10 +52,6 @@ class ContentionPredicted : public testing::Test {
   void expect_same_times(const Prediction& a, const Prediction& b, double relative) const {
     expect_equal(a.time, b.time, relative);
   }
-
-  Network network_ = branched();
-  Machine machine_ = calibrate(two_workers(), results(network_, batch));
-  TrainingRun run_;
 };
 
 constexpr const char* not_measured = "what computing and messages cost each other was not measured";

@@ -256,7 +256,7 @@ TEST(KernelFit, LeavesOutWaysWithTooFewShapes) {
   EXPECT_NE(models.find(way(lowering::Method::direct)), nullptr);
 }
 
-KernelModels fitted() {
+const KernelModels& fitted() {
   static const KernelModels models = [] {
     std::vector<std::string> skipped;
     return fit_kernels(samples(0.02, some_methods), skipped);
@@ -290,7 +290,7 @@ TEST(KernelTerms, CountTheResultsOfEachPass) {
 }
 
 TEST(KernelModel, SaysWhenItExtrapolates) {
-  const KernelModels models = fitted();
+  const KernelModels& models = fitted();
   const KernelModel& model = *models.find(way(lowering::Method::winograd_f4));
   EXPECT_FALSE(model.predict(make_case(model.way, key(128, 28, 128, 3), 8, 16)).extrapolated());
   const auto beyond = model.predict(make_case(model.way, key(2048, 28, 64, 3), 4, 16)).beyond;
@@ -298,7 +298,7 @@ TEST(KernelModel, SaysWhenItExtrapolates) {
 }
 
 TEST(KernelModel, SaysWhenFilterOrStrideAreNew) {
-  const KernelModels models = fitted();  // 3 x 3, stride 1
+  const KernelModels& models = fitted();  // 3 x 3, stride 1
   const KernelModel& im2col = *models.find(way(lowering::Method::im2col));
   const auto beyond = [&](const std::string& kernel) {
     return im2col.predict(make_case(im2col.way, kernel, 4, 16)).beyond;
@@ -311,7 +311,7 @@ TEST(KernelModel, SaysWhenFilterOrStrideAreNew) {
 }
 
 TEST(KernelModel, NeverGetsFasterWithMoreWork) {
-  const KernelModels models = fitted();
+  const KernelModels& models = fitted();
   for (const KernelModel& model : models.models) {
     for (const int c : {16, 64, 256}) {
       Seconds before;
@@ -327,7 +327,7 @@ TEST(KernelModel, NeverGetsFasterWithMoreWork) {
 }
 
 TEST(Choose, NamesTheFastestThatFitsTheWorkspace) {
-  const KernelModels models = fitted();
+  const KernelModels& models = fitted();
   const std::string kernel = key(128, 28, 128, 3);
   const auto free = choose(models, kernel, 4, Pass::forward, 1, "cold");
   ASSERT_EQ(free.size(), some_methods.size());
@@ -365,11 +365,9 @@ std::vector<KernelSample> pointwise_samples() {
 TEST(Choose, NamesNothingOfWhichAPartWasNeverMeasured) {
   // Direct convolutions of 1 x 1 filters run other kernels than those of 3 x 3: a fit to the latter
   // finds no time for them but the start, and they would always be the fastest.
-  auto all = samples(0.02, some_methods);
   const std::string pointwise = key(64, 28, 64, 1);
   const auto direct = way(lowering::Method::direct);
-  std::vector<std::string> skipped;
-  const KernelModels without = fit_kernels(all, skipped);
+  const KernelModels& without = fitted();
   EXPECT_FALSE(without.find(direct)->tells(make_case(direct, pointwise, 4, 16)));
   EXPECT_TRUE(without.find(direct)->tells(make_case(direct, key(64, 28, 64, 3), 4, 16)));
   const auto told = choose(without, pointwise, 4, Pass::forward, 1, "cold");
@@ -379,8 +377,10 @@ TEST(Choose, NamesNothingOfWhichAPartWasNeverMeasured) {
   const KernelModels read = kernel_models_from_json(kernel_models_json(without), "file");
   EXPECT_EQ(untold_ways(read, pointwise, 4, Pass::forward, 1, "cold"), std::vector<Way>{direct});
 
+  auto all = samples(0.02, some_methods);
   const auto more = pointwise_samples();
   all.insert(all.end(), more.begin(), more.end());
+  std::vector<std::string> skipped;
   const KernelModels with = fit_kernels(all, skipped);
   EXPECT_TRUE(
       names(choose(with, pointwise, 4, Pass::forward, 1, "cold"), lowering::Method::direct));

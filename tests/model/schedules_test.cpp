@@ -10,44 +10,21 @@
 #include "core/error.hpp"
 #include "core/merge.hpp"
 #include "core/network.hpp"
-#include "model/calibrate/calibrate.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/notes_of.hpp"
-#include "tests/model/synthetic.hpp"
+#include "tests/model/two_ranks.hpp"
 
 namespace dlscale::model {
 namespace {
 
 using namespace synthetic;
 
-using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
-
-constexpr int batch = 8;
-
-/// On cores enough for all threads, so that closed forms hold.
-class Schedules : public testing::Test {
+class Schedules : public TwoRanks {
  protected:
-  Schedules() {
-    machine_.cluster.host.cores = 64;
-    run_.network = "branched";
-    run_.ranks = 2;
-    run_.ranks_per_node = 2;
-    run_.batch = batch;
-    run_.cores_per_rank = 8;
-    run_.loader_threads = 4;
-  }
-  [[nodiscard]] Prediction one() const {
-    const int ranks[] = {run_.ranks};
-    return predict(network_, machine_, run_, ranks).front();
-  }
-  Prediction one(Schedule schedule) {
-    run_.schedule = schedule;
-    return one();
-  }
   [[nodiscard]] IterationPlan plan(Schedule schedule) {
     run_.schedule = schedule;
     return iteration_costs(network_, machine_, run_, notes_).plan({}, Bound::value);
@@ -66,9 +43,6 @@ class Schedules : public testing::Test {
     return Bytes(4 * static_cast<double>(network_.parameter_count()));
   }
 
-  Network network_ = branched();
-  Machine machine_ = calibrate(two_workers(), results(network_, batch));
-  TrainingRun run_;
   Notes notes_;
 };
 

@@ -6,21 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
 namespace {
 
 using Results = std::vector<ResultFile>;
-
-/// The text in a row under the first column of that heading.
-std::string cell(const Table& table, std::size_t row, const std::string& heading) {
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].heading == heading) return table.rows.at(row).at(i).text;
-  }
-  ADD_FAILURE() << "no column " << heading << " in " << table.title;
-  return "";
-}
 
 Measurement row(const std::string& layer, const std::string& backend, const std::string& algorithm,
                 double seconds, const std::string& pass = "forward") {

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "report/numbers.hpp"
 #include "report/sections.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -42,12 +43,6 @@ std::vector<ResultFile> results() {
   const auto fused = profile("bucketed", {all});
   for (Measurement& row : profile_rows(fused)) rows.push_back(std::move(row));
   return {samples::file("profile", std::move(rows))};
-}
-
-std::string cell(const Table& table, std::size_t row, const std::string& heading) {
-  const auto found = std::ranges::find(table.columns, heading, &Column::heading);
-  if (found == table.columns.end()) return "no column " + heading;
-  return table.rows.at(row).at(static_cast<std::size_t>(found - table.columns.begin())).text;
 }
 
 void expect_well_made(const Table& table) {

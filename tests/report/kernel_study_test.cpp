@@ -7,14 +7,11 @@
 #include <vector>
 
 #include "report/placed_table.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(KernelStudy, IsOfTheProcessorOnly) {
   ResultFile file = samples::algorithms();

@@ -8,6 +8,7 @@
 #include "report/page/svg_text.hpp"
 #include "report/process.hpp"
 #include "report/report.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -17,10 +18,6 @@ constexpr const char* svg =
     "<?xml version=\"1.0\"?>\n<!DOCTYPE svg PUBLIC \"x\" \"http://www.w3.org/x.dtd\">\n"
     "<svg xmlns=\"http://www.w3.org/2000/svg\"><metadata><a href=\"http://x\"/></metadata>"
     "<!-- note --><clipPath id=\"p1\"/><g clip-path=\"url(#p1)\"><use href=\"#p1\"/></g></svg>\n";
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(InlineSvg, DropsPrologMetadataAndComments) {
   const std::string text = inline_svg(svg, "a", "alt");

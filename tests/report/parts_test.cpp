@@ -12,23 +12,11 @@
 #include "report/measured_cases.hpp"
 #include "report/report.hpp"
 #include "report/summary.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-/// The text in a row under a heading.
-std::string cell(const Table& table, std::size_t row, const std::string& heading) {
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].heading == heading) return table.rows.at(row).at(i).text;
-  }
-  ADD_FAILURE() << "no column " << heading << " in " << table.title;
-  return "";
-}
 
 bool has_column(const Table& table, const std::string& heading) {
   for (const Column& column : table.columns) {

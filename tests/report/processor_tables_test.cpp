@@ -6,23 +6,11 @@
 #include <vector>
 
 #include "core/quantity_text.hpp"
+#include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
 namespace {
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-/// The text in a row under a heading.
-std::string cell(const Table& table, std::size_t row, const std::string& heading) {
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].heading == heading) return table.rows.at(row).at(i).text;
-  }
-  ADD_FAILURE() << "no column " << heading << " in " << table.title;
-  return "";
-}
 
 TEST(ProcessorTables, HaveLevelsArithmeticAndBandwidth) {
   const ReportInput input = samples::parts_input();

@@ -206,14 +206,22 @@ double tolerance(const Layer& layer, Pass pass, DType dtype, std::string_view im
   return adds_in_bf16 ? 5e-2 : 2e-2;
 }
 
-class Conformance : public testing::TestWithParam<Parameters> {
- protected:
-  static void SetUpTestSuite() { devices = std::make_unique<OpenedDevices>(); }
-  static void TearDownTestSuite() { devices.reset(); }
-  static std::unique_ptr<OpenedDevices> devices;
+/// What all tests share: of a convolution the reference takes longer than what is checked, so that
+/// it is asked once for all backends, algorithms and orders of activations.
+struct Shared {
+  OpenedDevices devices;
+  std::unique_ptr<ComputeDevice> reference = family<ComputeBackend>().find("reference")->open({});
+  ReferenceAnswers answers;
 };
 
-std::unique_ptr<OpenedDevices> Conformance::devices;
+class Conformance : public testing::TestWithParam<Parameters> {
+ protected:
+  static void SetUpTestSuite() { shared = std::make_unique<Shared>(); }
+  static void TearDownTestSuite() { shared.reset(); }
+  static std::unique_ptr<Shared> shared;
+};
+
+std::unique_ptr<Shared> Conformance::shared;
 
 OperationSpec spec_of(ComputeDevice& device, const Layer& layer, const Parameters& parameters) {
   const auto& [backend, layer_case, dtype, layout] = parameters;
@@ -225,17 +233,18 @@ OperationSpec spec_of(ComputeDevice& device, const Layer& layer, const Parameter
 
 TEST_P(Conformance, GivesTheAnswersOfReference) {
   const auto& [backend, layer_case, dtype, layout] = GetParam();
-  const auto& [device, reason] = devices->of(*backend);
+  const auto& [device, reason] = shared->devices.of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
-  const auto reference = family<ComputeBackend>().find("reference")->open({});
+  ComputeDevice& reference = *shared->reference;
   const Layer layer = layer_case.layer();
   const OperationSpec spec = spec_of(*device, layer, GetParam());
   const auto operation = device->create(spec);
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
     ASSERT_EQ(operation->has(pass),
-              reference->create(plain_spec(*reference, layer, 1, DType::f32))->has(pass));
+              reference.create(plain_spec(reference, layer, 1, DType::f32))->has(pass));
     if (!operation->has(pass)) continue;
-    const OperationCheck check = check_operation(*device, *reference, spec, pass, 1);
+    const OperationCheck check =
+        check_operation(*device, reference, spec, *operation, pass, 1, &shared->answers);
     EXPECT_LE(check.max_relative_error,
               tolerance(layer, pass, dtype, operation->implementation(pass)))
         << check.worst << " of " << pass_name(pass) << " by " << operation->implementation(pass)
@@ -246,9 +255,9 @@ TEST_P(Conformance, GivesTheAnswersOfReference) {
 /// Those that refuse this layer say why.
 TEST_P(Conformance, GivesThemByEveryAlgorithm) {
   const auto& [backend, layer_case, dtype, layout] = GetParam();
-  const auto& [device, reason] = devices->of(*backend);
+  const auto& [device, reason] = shared->devices.of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
-  const auto reference = family<ComputeBackend>().find("reference")->open({});
+  ComputeDevice& reference = *shared->reference;
   const Layer layer = layer_case.layer();
   const OperationSpec spec = spec_of(*device, layer, GetParam());
   for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
@@ -256,7 +265,7 @@ TEST_P(Conformance, GivesThemByEveryAlgorithm) {
       try {
         const auto operation = algorithm.create();
         const OperationCheck check =
-            check_operation(*device, *reference, spec, *operation, pass, 1);
+            check_operation(*device, reference, spec, *operation, pass, 1, &shared->answers);
         EXPECT_LE(check.max_relative_error,
                   tolerance(layer, pass, dtype, operation->implementation(pass)))
             << check.worst << " of " << pass_name(pass) << " by " << algorithm.name;

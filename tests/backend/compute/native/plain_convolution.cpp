@@ -19,23 +19,33 @@ std::vector<float> normal(std::int64_t elements, DType dtype, std::mt19937& rand
   return values;
 }
 
-/// Calls visit(place in x, place in w, place in y) for every product of the convolution.
+/// The products of one element of the filters with one row of the map: elements of x from `in` on,
+/// `stride` apart, and as many of y side by side from `out` on.
+struct Row {
+  std::int64_t in, weight, out, length;
+};
+
+/// Calls visit(row) for all products of the convolution, which are not taken one by one because
+/// that takes minutes.
 template <class Visit>
-void for_each_product(const ConvolutionShape& shape, const Visit& visit) {
+void for_each_row(const ConvolutionShape& shape, const Visit& visit) {
   const std::int64_t channels = shape.channels / shape.groups;
   const std::int64_t outputs = shape.outputs / shape.groups;
   const auto tap = [&](std::int64_t n, std::int64_t k, std::int64_t c, std::int64_t r,
                        std::int64_t s) {
     const std::int64_t in = n * shape.channels + k / outputs * channels + c;
     const std::int64_t weight = ((k * channels + c) * shape.kernel_h + r) * shape.kernel_w + s;
-    for (std::int64_t p = 0; p < shape.out_height; ++p) {
+    std::int64_t first = 0;  // the first q and the one behind the last that are inside of x
+    while (first < shape.out_width && first * shape.stride + s < shape.pad) ++first;
+    std::int64_t end = shape.out_width;
+    while (end > first && (end - 1) * shape.stride + s - shape.pad >= shape.width) --end;
+    for (std::int64_t p = 0; p < shape.out_height && first < end; ++p) {
       const std::int64_t h = p * shape.stride + r - shape.pad;
-      for (std::int64_t q = 0; q < shape.out_width; ++q) {
-        const std::int64_t w = q * shape.stride + s - shape.pad;
-        if (h < 0 || h >= shape.height || w < 0 || w >= shape.width) continue;
-        visit((in * shape.height + h) * shape.width + w, weight,
-              ((n * shape.outputs + k) * shape.out_height + p) * shape.out_width + q);
-      }
+      if (h < 0 || h >= shape.height) continue;
+      visit(Row{.in = (in * shape.height + h) * shape.width + first * shape.stride + s - shape.pad,
+                .weight = weight,
+                .out = ((n * shape.outputs + k) * shape.out_height + p) * shape.out_width + first,
+                .length = end - first});
     }
   };
   for (std::int64_t n = 0; n < shape.images; ++n) {
@@ -47,11 +57,6 @@ void for_each_product(const ConvolutionShape& shape, const Visit& visit) {
       }
     }
   }
-}
-
-double product(const std::vector<float>& a, std::int64_t i, const std::vector<float>& b,
-               std::int64_t j) {
-  return double{a[static_cast<std::size_t>(i)]} * double{b[static_cast<std::size_t>(j)]};
 }
 
 }  // namespace
@@ -86,13 +91,15 @@ PassData pass_data(const ConvolutionShape& shape, Pass pass, DType dtype) {
                             : pass == Pass::backward_data ? x
                                                           : w)
                                .size());
-  const auto add = [&](std::int64_t to, double value) {
-    sums[static_cast<std::size_t>(to)] += value;
-  };
-  for_each_product(shape, [&](std::int64_t in, std::int64_t weight, std::int64_t out) {
-    if (pass == Pass::forward) add(out, product(x, in, w, weight));
-    if (pass == Pass::backward_data) add(in, product(dy, out, w, weight));
-    if (pass == Pass::backward_filter) add(weight, product(x, in, dy, out));
+  for_each_row(shape, [&](const Row& row) {
+    for (std::int64_t i = 0; i < row.length; ++i) {
+      const auto in = static_cast<std::size_t>(row.in + i * shape.stride);
+      const auto out = static_cast<std::size_t>(row.out + i);
+      const auto weight = static_cast<std::size_t>(row.weight);
+      if (pass == Pass::forward) sums[out] += double{x[in]} * double{w[weight]};
+      if (pass == Pass::backward_data) sums[in] += double{dy[out]} * double{w[weight]};
+      if (pass == Pass::backward_filter) sums[weight] += double{x[in]} * double{dy[out]};
+    }
   });
   return {pass == Pass::backward_data ? dy : x, pass == Pass::backward_filter ? dy : w,
           std::move(sums)};

@@ -1,0 +1,26 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// Whether a text has that part.
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The text in a row under the first column of that heading; a failure of the test where there is
+/// none.
+inline std::string cell(const Table& table, std::size_t row, const std::string& heading) {
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].heading == heading) return table.rows.at(row).at(i).text;
+  }
+  ADD_FAILURE() << "no column " << heading << " in " << table.title;
+  return "";
+}
+
+}  // namespace dlscale::report
