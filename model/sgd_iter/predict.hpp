@@ -13,7 +13,8 @@
 namespace dlscale::model {
 
 /// The phases of one iteration. io, h2d, forward, backward, exposed_comm and update are disjoint
-/// and add up to total; hidden_comm and load run beside them, load on several threads.
+/// and add up to total; hidden_comm and load run beside them, load on several threads. Meetings of
+/// ranks before messages are part of exposed_comm and hidden_comm.
 struct IterationTime {
   Seconds io;   ///< waiting for input
   Seconds h2d;  ///< the copy; of one ahead, what the device waits for it
