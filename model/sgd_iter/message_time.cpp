@@ -205,8 +205,7 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
   if (over_ranks_ == nullptr) return std::nullopt;
   const auto prediction = predict_message(*over_ranks_, placement_, message);
   if (!prediction) return std::nullopt;
-  notes_->add(fmt::format("all-reduce on {} ranks {}", placement_.ranks,
-                          how_predicted(*prediction, *over_ranks_)),
+  notes_->add(fmt::format("all-reduce {}", how_predicted(*prediction, *over_ranks_)),
               fmt::format("{:.0f} B", message.si()));
   const auto& foresight = over_ranks_->foresight;
   if (prediction->ranks_extrapolated && foresight && foresight->is_poor()) {
@@ -286,10 +285,10 @@ Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
     best = time;
     chosen = name;
   }
-  notes_->add(fmt::format("all-reduce on {} ranks extrapolated from {} by the {} algorithm{}",
-                          placement_.ranks, fit_->ranks, chosen,
-                          crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
-              fmt::format("{:.0f} B", message.si()));
+  notes_->add(
+      fmt::format("all-reduce extrapolated from {} ranks by the {} algorithm{}", fit_->ranks,
+                  chosen, crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
+      fmt::format("{:.0f} B", message.si()));
   return best;
 }
 

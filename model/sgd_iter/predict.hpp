@@ -9,6 +9,7 @@
 #include "core/run.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/contention_costs.hpp"
+#include "model/sgd_iter/notes.hpp"
 
 namespace dlscale::model {
 
@@ -48,7 +49,7 @@ struct Prediction {
   std::vector<UsedContention> contention;
   /// Whether the threads of a rank may want more cores than it has, so that they slow each other.
   bool shares_cores = false;
-  std::vector<std::string> notes;  ///< what was interpolated, extrapolated or assumed, once each
+  std::vector<Note> notes;  ///< what was interpolated, extrapolated or assumed
 };
 
 /// What an iteration of these phases, predicted or measured, goes at the pace of: "compute",
