@@ -52,6 +52,7 @@ class Footnotes {
 
 std::vector<std::string> texts(const std::vector<model::Note>& notes) {
   std::vector<std::string> texts;
+  texts.reserve(notes.size());
   for (const model::Note& note : notes) texts.push_back(note.text());
   return texts;
 }

@@ -16,13 +16,7 @@ constexpr Bytes smallest_message = 4_B;
 /// Whose ranks spin.
 constexpr Schedule spinning = Schedule::sequential;
 
-/// The library's own, whatever is asked of messages.
 std::optional<Estimate<Seconds>> by_all_reduce(const Machine& machine, const Placement& placement) {
-  if (!machine.all_reduce_asked.empty()) {
-    Machine as_measured = machine;
-    as_measured.all_reduce_asked.clear();
-    return by_all_reduce(as_measured, placement);
-  }
   const std::string_view waiting = waiting_in(spinning);
   const bool measured = std::ranges::any_of(machine.collectives, [&](const CollectiveFit& fit) {
     return fit.collective == "all_reduce" && fit.waiting == waiting;
@@ -32,6 +26,14 @@ std::optional<Estimate<Seconds>> by_all_reduce(const Machine& machine, const Pla
   const MessageTimes times(machine, placement, spinning, same_as_for_messages);
   if (times.source(smallest_message) == TimeSource::data_sheet) return std::nullopt;
   return times.time(smallest_message);
+}
+
+/// The library's own, whatever is asked of messages.
+std::optional<Estimate<Seconds>> by_library(const Machine& machine, const Placement& placement) {
+  if (machine.all_reduce_asked.empty()) return by_all_reduce(machine, placement);
+  Machine as_measured = machine;
+  as_measured.all_reduce_asked.clear();
+  return by_all_reduce(as_measured, placement);
 }
 
 std::optional<Estimate<Seconds>> by_pair(const Machine& machine, const Placement& placement) {
@@ -45,7 +47,7 @@ std::optional<Estimate<Seconds>> by_pair(const Machine& machine, const Placement
 
 Estimate<Seconds> meeting_time(const Machine& machine, const Placement& placement, Notes& notes) {
   if (placement.ranks == 1 || !machine.fitted) return {};
-  if (const auto time = by_all_reduce(machine, placement)) {
+  if (const auto time = by_library(machine, placement)) {
     notes.add("ranks meet before messages: as long as an all-reduce of 4 B of ranks that spin");
     return *time;
   }

@@ -24,6 +24,7 @@ std::size_t Notes::add(const Note& note) {
 
 std::vector<std::string> Notes::text() const {
   std::vector<std::string> lines;
+  lines.reserve(notes_.size());
   for (const Note& note : notes_) lines.push_back(note.text());
   return lines;
 }
