@@ -2,11 +2,13 @@
 #include "model/sgd_iter/predict.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "app/document_output.hpp"
@@ -18,6 +20,7 @@
 #include "core/network.hpp"
 #include "core/schedule_settings.hpp"
 #include "model/machine.hpp"
+#include "model/sgd_iter/asked_all_reduce.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "report/layer_table.hpp"
 #include "report/prediction_table.hpp"
@@ -58,11 +61,17 @@ InputCopy input_copy(const PredictOptions& options, const Cluster& cluster) {
   return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
 }
 
-/// Where one is asked for, in place of the cluster's.
-void choose_all_reduce(const PredictOptions& options, Cluster& cluster) {
+/// Where one is asked for: in place of what was measured of a library. The rules of clusters are
+/// what data sheets are read by.
+void choose_all_reduce(const PredictOptions& options, model::Machine& machine) {
   if (options.all_reduce.empty()) return;
-  cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
-  if (cluster.all_reduce != AllReduceRule::nccl || cluster.nccl) return;
+  Cluster& cluster = machine.cluster;
+  const std::vector<std::string> rules{"ring", "hierarchical", "nccl"};
+  const bool is_rule = std::ranges::find(rules, options.all_reduce) != rules.end();
+  if (is_rule) cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
+  if (machine.fitted || !is_rule) machine.all_reduce_asked = options.all_reduce;
+  if (!is_rule) model::check_asked_all_reduce(options.all_reduce);
+  if (options.all_reduce != "nccl" || cluster.nccl) return;
   throw ConfigError(fmt::format(
       "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
       "it. "
@@ -105,7 +114,7 @@ ExitCode predict(const PredictOptions& options) {
   }
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
-  choose_all_reduce(options, machine.cluster);
+  choose_all_reduce(options, machine);
   options.inter_node.apply(machine.cluster);
   machine.inter_node_stated = options.inter_node.given();
   Run run = options.run;
@@ -195,8 +204,10 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_option(
       "--all-reduce", options->all_reduce,
-      "How gradients are added where that was not measured: ring, hierarchical, or nccl, "
-      "by NCCL's own cost model (default: what the cluster says, else ring)");
+      fmt::format("How gradients are added, by closed form, whatever was measured of the library: "
+                  "{}, or nccl, by NCCL's own cost model (default: as measured, else what the "
+                  "cluster says, else ring)",
+                  fmt::join(model::asked_all_reduces(), ", ")));
   verb.add_option("--fuse", options->fuse,
                   "relu: ReLUs are parts of the layers before them, where they can be, as with "
                   "bench e2e --fuse relu; best on a machine whose fused kernels were measured by "

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/bucket_limits.hpp"
 #include "core/error.hpp"
 
 namespace dlscale {
@@ -87,11 +88,8 @@ Bucket one_layer(const Layer& layer) {
   return {{layer.id}, layer.parameter_count()};
 }
 
-/// Closes a bucket once it holds its limit: 1 MiB for the first, 25 MiB for the others.
-/// [PyTorch reducer.hpp: kDefaultFirstBucketBytes, kDefaultBucketBytesCap]
+/// Closes a bucket once it holds its limit.
 std::vector<Bucket> fill_buckets(const std::vector<Bucket>& layers) {
-  constexpr Bytes first_limit = 1_MiB;
-  constexpr Bytes next_limit = 25_MiB;
   constexpr double gradient_bytes = 4;  // gradients are f32
   std::vector<Bucket> buckets;
   bool is_open = false;
@@ -100,7 +98,7 @@ std::vector<Bucket> fill_buckets(const std::vector<Bucket>& layers) {
     Bucket& bucket = buckets.back();
     bucket.layers.push_back(layer.layers.front());
     bucket.elements += layer.elements;
-    const Bytes limit = buckets.size() == 1 ? first_limit : next_limit;
+    const Bytes limit = buckets.size() == 1 ? first_bucket_limit : bucket_limit;
     is_open = Bytes(gradient_bytes * static_cast<double>(bucket.elements)) < limit;
   }
   return buckets;

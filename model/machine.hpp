@@ -104,6 +104,10 @@ struct Machine {
   /// cluster.inter_node was stated for one prediction: it counts, and what was measured across
   /// nodes does not. No part of the file.
   bool inter_node_stated = false;
+  /// How all-reduces are carried out in one prediction, whatever was measured of a library
+  /// (sgd_iter/asked_all_reduce.hpp), or "nccl": by its own cost model. Empty: as measured, or as
+  /// the cluster says. No part of the file.
+  std::string all_reduce_asked = {};
 };
 
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError

@@ -18,32 +18,44 @@ namespace {
 
 using model::Prediction;
 
-/// Numbers the notes of a table: equal notes get equal numbers.
+/// Numbers the notes of a table: notes that say the same get equal numbers, whatever their
+/// examples.
 class Footnotes {
  public:
-  std::string mark(const std::vector<std::string>& notes) {
+  /// Those of a row.
+  std::string mark(int ranks, const std::vector<model::Note>& notes) {
     std::vector<std::size_t> numbers;
-    numbers.reserve(notes.size());
-    for (const std::string& note : notes) numbers.push_back(number_of(note));
+    for (const model::Note& note : notes) {
+      numbers.push_back(notes_.add(note));
+      ranks_.resize(notes_.all().size());
+      ranks_[numbers.back()].push_back(ranks);
+      ++numbers.back();
+    }
+    std::ranges::sort(numbers);
     return fmt::format("{}", fmt::join(numbers, ","));
   }
-  [[nodiscard]] std::vector<std::string> lines() const {
+  /// One for each note, with the ranks of its rows unless they are all `rows`.
+  [[nodiscard]] std::vector<std::string> lines(std::size_t rows) const {
     std::vector<std::string> lines;
-    for (std::size_t i = 0; i < notes_.size(); ++i) {
-      lines.push_back(fmt::format("{}: {}", i + 1, notes_[i]));
+    for (std::size_t i = 0; i < ranks_.size(); ++i) {
+      const std::string of =
+          ranks_[i].size() == rows ? "" : fmt::format("ranks {}: ", fmt::join(ranks_[i], ", "));
+      lines.push_back(fmt::format("{}: {}{}", i + 1, of, notes_.all()[i].text()));
     }
     return lines;
   }
 
  private:
-  std::size_t number_of(const std::string& note) {
-    const auto found = std::ranges::find(notes_, note);
-    const auto index = static_cast<std::size_t>(found - notes_.begin());
-    if (found == notes_.end()) notes_.push_back(note);
-    return index + 1;
-  }
-  std::vector<std::string> notes_;
+  model::Notes notes_;
+  std::vector<std::vector<int>> ranks_;  ///< by note
 };
+
+std::vector<std::string> texts(const std::vector<model::Note>& notes) {
+  std::vector<std::string> texts;
+  texts.reserve(notes.size());
+  for (const model::Note& note : notes) texts.push_back(note.text());
+  return texts;
+}
 
 double closed_form_difference(const Prediction& prediction) {
   const Seconds total = prediction.time.total;
@@ -106,7 +118,7 @@ std::vector<Cell> row(const Prediction& prediction, Footnotes& footnotes) {
   cells.push_back({significant(prediction.speedup, 3)});
   cells.push_back({percent(prediction.efficiency)});
   cells.push_back({prediction.bound});
-  cells.push_back({footnotes.mark(prediction.notes)});
+  cells.push_back({footnotes.mark(prediction.run.ranks, prediction.notes)});
   return cells;
 }
 
@@ -118,7 +130,7 @@ Table table_of(std::span<const Prediction> predictions) {
   for (const Prediction& prediction : predictions) {
     table.rows.push_back(row(prediction, footnotes));
   }
-  table.notes = footnotes.lines();
+  table.notes = footnotes.lines(table.rows.size());
   for (std::string& note : closed_form_notes(predictions)) table.notes.push_back(std::move(note));
   table.notes.emplace_back(
       "comm is what the backward pass does not hide; speed-up is over 1 rank with the same batch "
@@ -194,7 +206,7 @@ std::vector<Cell> record(const Prediction& prediction) {
     cells.push_back({exact(value)});
   }
   cells.push_back({prediction.bound});
-  cells.push_back({fmt::format("{}", fmt::join(prediction.notes, "; "))});
+  cells.push_back({fmt::format("{}", fmt::join(texts(prediction.notes), "; "))});
   return cells;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/bucket_limits.hpp"
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
 
@@ -51,6 +52,8 @@ std::vector<ScheduleField> schedule_fields(const Run& run) {
   const ScheduleSettings& settings = run.settings;
   const bool horovod = run.schedule == Schedule::horovod;
   const bool priority = run.schedule == Schedule::priority;
+  const bool buckets =
+      run.schedule == Schedule::bucketed || run.schedule == Schedule::reduce_scatter_overlap;
   const auto number = [](bool has_effect, double value) {
     return has_effect ? exact(value) : std::string();
   };
@@ -58,7 +61,9 @@ std::vector<ScheduleField> schedule_fields(const Run& run) {
           {"fusion_threshold_bytes", number(horovod, settings.fusion_threshold.si())},
           {"partition_bytes", number(priority, settings.partition.si())},
           {"credit", number(priority, settings.credit)},
-          {"servers", number(by_server(run), server_count(run))}};
+          {"servers", number(by_server(run), server_count(run))},
+          {"first_bucket_bytes", number(buckets, first_bucket_limit.si())},
+          {"bucket_bytes", number(buckets, bucket_limit.si())}};
 }
 
 }  // namespace dlscale::report

@@ -18,7 +18,8 @@ struct ScheduleField {
 };
 
 /// "cycle_s" and "fusion_threshold_bytes" of horovod, "partition_bytes" and "credit" of priority,
-/// "servers" of a parameter server: always all of them, in this order.
+/// "servers" of a parameter server, "first_bucket_bytes" and "bucket_bytes", at which buckets are
+/// closed, of schedules with buckets: always all of them, in this order.
 std::vector<ScheduleField> schedule_fields(const Run& run);
 
 }  // namespace dlscale::report

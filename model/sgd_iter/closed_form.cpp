@@ -73,6 +73,14 @@ ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
     Seconds left = part.compute;
     while (left > Seconds() && !ready.empty()) {
       ContendedPart& first = ready.front();
+      if (first.meeting > Seconds()) {
+        const Seconds passed = std::min(first.meeting, left);
+        first.meeting -= passed;
+        left -= passed;
+        result.backward += passed;
+        result.hidden += passed;
+        continue;
+      }
       const auto [s_c, s_m] = part.contention.at(first.kind);
       const bool ends_first = first.message * s_m <= left * s_c;
       const Seconds computed = ends_first ? first.message * (s_m / s_c) : left;
@@ -83,9 +91,9 @@ ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
       if (ends_first) ready.pop_front();
     }
     result.backward += left;
-    if (part.message > Seconds()) ready.push_back(part);
+    if (part.meeting + part.message > Seconds()) ready.push_back(part);
   }
-  for (const ContendedPart& part : ready) result.exposed += part.message;
+  for (const ContendedPart& part : ready) result.exposed += part.meeting + part.message;
   return result;
 }
 
@@ -182,10 +190,10 @@ PackedBackward packed_recurrence(std::span<const Seconds> backward, std::span<co
         first == 0
             ? look_after_rest(last_look, ready.front(), packing.cycle)
             : look_at_or_after(ready[first], std::max(result.last_look + packing.cycle, done),
-                               std::max(packing.cycle, packing.vote));
+                               std::max(packing.cycle, packing.looking()));
     std::size_t end = first;
     while (end < ready.size() && ready[end] <= look) ++end;
-    done = serve(std::span(messages).subspan(first, end - first), packing, look + packing.vote,
+    done = serve(std::span(messages).subspan(first, end - first), packing, look + packing.looking(),
                  computed, result);
     result.last_look = look;
     first = end;

@@ -84,13 +84,14 @@ struct ContendedPart {
   Seconds message;                     ///< 0: none
   std::size_t kind = 0;                ///< of the message
   std::vector<Contention> contention;  ///< of the part, by kind of the message beside it
+  Seconds meeting = {};                ///< of ranks before the message, beside which nothing slows
 };
 
 /// Backward beside messages that contend with it.
 struct ContendedBackward {
   Seconds backward;  ///< of all parts: what they take
-  Seconds hidden;    ///< of messages: what they take beside them
-  Seconds exposed;   ///< of messages: what is left after the last part, with nothing beside it
+  Seconds hidden;    ///< of messages and meetings: what they take beside them
+  Seconds exposed;   ///< of these: what is left after the last part, with nothing beside it
 };
 
 /// (1.5)–(1.8) where part i goes at 1 / s_c while a message travels, and the message at 1 / s_m.
@@ -98,7 +99,8 @@ struct ContendedBackward {
 /// messages that are ready is piecewise linear: of part i, t is left, and of the first message, q;
 /// beside each other, whichever ends first,
 ///   x = min{ t, q s_m / s_c } of the part and x s_c / s_m of the message pass in x s_c
-/// and t alone in t once no message is left. [D, derived] Wrong where others take cores from both.
+/// and t alone in t once no message is left. While ranks meet before a message both clocks of that
+/// go at full speed. [D, derived] Wrong where others take cores from both.
 ContendedBackward contended_backward(std::span<const ContendedPart> parts);
 
 /// The same as a closed form where s_c and s_m are alike for all. By a clock that tells the work
@@ -122,10 +124,11 @@ struct PackedBackward {
 };
 
 /// MODEL 2.2 as a recurrence over looks, as Packing says. With r_i the time when gradient i is
-/// ready, i the first that has not been found, v the last look, s the earliest next one:
+/// ready, i the first that has not been found, v the last look, s the earliest next one, and
+/// looking = meeting + vote:
 ///   look at  w = v + max{ 1, ⌈(r_1 - v) / cycle⌉ } cycle  for the first gradient, then
-///            w = s + k max{ cycle, vote },  the least k ≥ 0 for which w ≥ r_i
-///   found are all j ≥ i with r_j ≤ w; their packs P_1, P_2, … finish at  w + vote + Σ T(P)
+///            w = s + k max{ cycle, looking },  the least k ≥ 0 for which w ≥ r_i
+///   found are all j ≥ i with r_j ≤ w; their packs P_1, P_2, … finish at  w + looking + Σ T(P)
 ///   s = max{ w + cycle, finish of the last pack }
 /// `backward` in order of execution and the size of the message each part makes ready, 0 for none;
 /// `last_look`, at most 0, and the results run from the start of backward. [D, derived: looks that

@@ -104,10 +104,10 @@ void Lookup::note_stand_in(const ContentionFit& fit, std::string_view collective
     return;
   }
   notes_->add(
-      fmt::format("contention of {} with {} on {} ranks meeting by sleep was not measured: "
+      fmt::format("contention of {} with {} of so many ranks meeting by sleep was not measured: "
                   "taken from {} with {} on {} ranks meeting by {}",
-                  collective, work_kind_name(work), place_.ranks, fit.collective,
-                  work_kind_name(fit.work), fit.ranks, fit.waiting));
+                  collective, work_kind_name(work), fit.collective, work_kind_name(fit.work),
+                  fit.ranks, fit.waiting));
 }
 
 /// Requires that some fit suits.

@@ -12,6 +12,7 @@
 #include "core/quantity_text.hpp"
 #include "core/step.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
+#include "model/sgd_iter/meeting_time.hpp"
 #include "model/sgd_iter/memory.hpp"
 #include "model/sgd_iter/message_plan.hpp"
 #include "model/topology/topology.hpp"
@@ -249,6 +250,8 @@ void Costs::add_steps(IterationCosts& costs) const {
     if (run_->schedule == Schedule::horovod) costs.packed = exchange.all_reduce();
     if (run_->schedule == Schedule::priority) {
       costs.choice = exchange.all_reduce()->time(vote_size);
+    } else {
+      costs.meeting = meeting_time(*machine_, place_, *notes_);
     }
     if (!updates_all_at_end(*run_)) {
       costs.update = by_server(*run_) ? update(exchange.most_owned()) : StepCost{};
@@ -396,6 +399,7 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
   result.h2d = chosen.of(h2d, Term::copy);
   result.update = chosen.of(update, Term::update);
   result.choice = chosen.of(choice, Term::communication);
+  result.meeting = chosen.of(meeting, Term::communication);
   add_forward(*this, chosen, result);
   for (std::size_t i = 0; i < backward.size(); ++i) {
     result.backward.push_back(backward_part(backward[i], message[i], chosen));
@@ -415,7 +419,8 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
                              time,
                              messages,
                              kind,
-                             kind(vote_size)};
+                             kind(vote_size),
+                             result.meeting};
   }
   return result;
 }

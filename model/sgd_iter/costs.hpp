@@ -47,7 +47,8 @@ struct IterationCosts {
   std::vector<std::optional<MessageCost>> message;  ///< after each part
   std::shared_ptr<const MessageTimes> packed;       ///< of the packs, where messages are packed
   ContentionCosts contention;
-  Estimate<Seconds> choice;                         ///< of the next piece of a message
+  Estimate<Seconds> choice;   ///< of the next piece of a message
+  Estimate<Seconds> meeting;  ///< of ranks before a message
   ScheduleSettings settings;
   StepCost update;  ///< at the end of the iteration
 

@@ -19,6 +19,15 @@ bool IterationPlan::gathers() const {
                              [](const BackwardPart& part) { return part.gather.has_value(); });
 }
 
+Seconds IterationPlan::meeting_before(std::size_t sent) const {
+  if (packing) return {};
+  return schedule != Schedule::sequential || sent == 0 ? meeting : Seconds();
+}
+
+Seconds IterationPlan::meeting_before_gather(std::size_t sent) const {
+  return !late.empty() || sent == 0 ? meeting : Seconds();
+}
+
 double IterationPlan::most_cores_wanted() const {
   const bool sequential = schedule == Schedule::sequential;
   const bool sends = sequential || (gathers() && late.empty());
@@ -90,7 +99,7 @@ class IterationGraph {
   Positions add_forward(Marks& marks, Positions at);
   Positions add_backward(Marks& marks, Positions at);
   Positions add_staging(Marks& marks, Positions at);
-  TaskId send(Seconds message, std::size_t part, TaskId after);
+  void send(Seconds message, std::size_t part, Marks& marks);
   void add_messages(Marks& marks);
   Positions add_gathers(Positions at);
   void add_late_gathers(Marks& marks);
@@ -228,32 +237,34 @@ Positions IterationGraph::add_forward(Marks& marks, Positions at) {
 
 /// Of pieces that wait, one of the part of backward that ran last is the most urgent, for its layer
 /// is needed first.
-TaskId IterationGraph::send(Seconds message, std::size_t part, TaskId after) {
+///
+/// Overlapped, each message leaves when its gradients are there; else one after the other, after
+/// all else.
+void IterationGraph::send(Seconds message, std::size_t part, Marks& marks) {
   const BackwardPart& what = plan_->backward[part];
   const bool overtakes = late() && !what.gather;
   const int rank = overtakes ? -static_cast<int>(part) : 0;
-  return graph_.add(Task{message,
-                         sequential() ? device_ : comm_,
-                         plan_->comm_cores,
-                         {after},
-                         rank,
-                         what.size,
-                         {},
-                         what.kind});
+  const TaskId last = marks.messages.empty() ? marks.staged : marks.messages.back();
+  const TaskId sent = graph_.add(Task{message,
+                                      sequential() ? device_ : comm_,
+                                      plan_->comm_cores,
+                                      {sequential() ? last : parts_[part]},
+                                      rank,
+                                      what.size,
+                                      {},
+                                      what.kind,
+                                      plan_->meeting_before(marks.messages.size())});
+  arrivals_[part].push_back(sent);
+  marks.messages.push_back(sent);
 }
 
-/// Overlapped, each message leaves when its gradients are there; else one after the other, after
-/// all else.
 void IterationGraph::add_messages(Marks& marks) {
   arrivals_.assign(parts_.size(), {});
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     const BackwardPart& part = plan_->backward[i];
     if (!part.message) continue;
-    const TaskId last = marks.messages.empty() ? marks.staged : marks.messages.back();
-    const TaskId after = sequential() ? last : parts_[i];
-    arrivals_[i].push_back(send(*part.message, i, after));
-    for (const Seconds piece : part.pieces) arrivals_[i].push_back(send(piece, i, after));
-    marks.messages.insert(marks.messages.end(), arrivals_[i].begin(), arrivals_[i].end());
+    send(*part.message, i, marks);
+    for (const Seconds piece : part.pieces) send(piece, i, marks);
   }
 }
 
@@ -261,8 +272,18 @@ void IterationGraph::add_messages(Marks& marks) {
 Positions IterationGraph::add_gathers(Positions at) {
   if (late() || !plan_->gathers()) return at;
   TaskId last = join({at.host, at.device});
+  std::size_t sent = 0;
   for (const BackwardPart& part : plan_->backward) {
-    if (part.gather) last = graph_.add(Task{*part.gather, device_, plan_->comm_cores, {last}});
+    if (!part.gather) continue;
+    last = graph_.add(Task{*part.gather,
+                           device_,
+                           plan_->comm_cores,
+                           {last},
+                           0,
+                           {},
+                           {},
+                           0,
+                           plan_->meeting_before_gather(sent++)});
   }
   return {last, last};
 }
@@ -273,8 +294,15 @@ void IterationGraph::add_late_gathers(Marks& marks) {
   for (std::size_t i = parts_.size(); i-- > 0;) {
     const BackwardPart& part = plan_->backward[i];
     if (!part.gather) continue;
-    arrivals_[i] = {graph_.add(
-        Task{*part.gather, comm_, plan_->comm_cores, {through}, 0, {}, {}, part.gather_kind})};
+    arrivals_[i] = {graph_.add(Task{*part.gather,
+                                    comm_,
+                                    plan_->comm_cores,
+                                    {through},
+                                    0,
+                                    {},
+                                    {},
+                                    part.gather_kind,
+                                    plan_->meeting_before_gather(i)})};
     marks.messages.push_back(arrivals_[i].front());
   }
 }

@@ -55,6 +55,9 @@ struct IterationPlan {
   std::optional<Packing> packing = {};  ///< of messages, instead of one after the other
   int window = 1;                       ///< pieces of messages under way at once, as in Resource
   Seconds choice = {};                  ///< of which piece is next, as in Resource
+  /// Of ranks before a message, as in Task: see meeting_before(). Of messages that are packed it is
+  /// in Packing; 0 where ranks choose the next piece instead.
+  Seconds meeting = {};
 
   /// Processor cores of the rank, and how many each kind of task keeps busy. On a GPU only the
   /// loader uses any.
@@ -73,6 +76,12 @@ struct IterationPlan {
   [[nodiscard]] bool overlaps() const;
   /// Whether some messages have a gather.
   [[nodiscard]] bool gathers() const;
+  /// What ranks take to meet before a message after backward of which so many were sent: where a
+  /// thread sends them beside computing, before each; else only before the first, for no rank
+  /// computes from there on.
+  [[nodiscard]] Seconds meeting_before(std::size_t sent) const;
+  /// The same for a gather.
+  [[nodiscard]] Seconds meeting_before_gather(std::size_t sent) const;
   /// Cores that all tasks that may run at once want together.
   [[nodiscard]] double most_cores_wanted() const;
 };
@@ -91,7 +100,8 @@ struct IterationPlan {
 /// Where no part of forward is late, gathers follow the update, in the order of the messages, and
 /// end the iteration. Where parts are late, the iteration ends without waiting for messages: each
 /// late part waits for its own, and gathers follow on the communication thread once all messages
-/// are through, the layer nearest the input first.
+/// are through, the layer nearest the input first. What ranks take to meet (IterationPlan::meeting)
+/// is part of the message after it.
 /// Messages on the communication thread and what the device does meanwhile slow each other down as
 /// `contention` says, from when the one begins to when the other ends: rates change at events, so
 /// that nothing is averaged but the kinds of work within one stretch (mean_contention()). Loader

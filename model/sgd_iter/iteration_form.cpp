@@ -16,7 +16,7 @@ struct CommTimes {
   Seconds all;
 };
 
-/// The parts of backward as lists.
+/// The parts of backward as lists, messages and gathers with the meetings before them.
 struct BackwardLists {
   std::vector<Seconds> compute;
   std::vector<Seconds> comm;
@@ -24,12 +24,14 @@ struct BackwardLists {
   Seconds backward;
   Seconds gathers;
   explicit BackwardLists(const IterationPlan& plan) {
+    std::size_t sent = 0;
+    std::size_t gathered = 0;
     for (const BackwardPart& part : plan.backward) {
       compute.push_back(part.compute.device);
-      comm.push_back(part.message.value_or(Seconds()));
+      comm.push_back(part.message ? plan.meeting_before(sent++) + *part.message : Seconds());
       sizes.push_back(part.message ? part.size : Bytes());
       backward += part.compute.device;
-      gathers += part.gather.value_or(Seconds());
+      if (part.gather) gathers += plan.meeting_before_gather(gathered++) + *part.gather;
     }
   }
 };
@@ -40,8 +42,10 @@ bool contends(const IterationPlan& plan) {
 
 std::vector<ContendedPart> contended_parts(const IterationPlan& plan) {
   std::vector<ContendedPart> parts;
+  std::size_t sent = 0;
   for (const BackwardPart& part : plan.backward) {
     parts.push_back({part.compute.device, part.message.value_or(Seconds()), part.kind, {}});
+    if (part.message) parts.back().meeting = plan.meeting_before(sent++);
     for (const ContentionByWork& by_work : plan.contention) {
       parts.back().contention.push_back(mean_contention(part.compute, by_work));
     }
@@ -204,8 +208,9 @@ std::optional<IterationTime> gathered_form(const IterationPlan& plan, std::strin
   Seconds updates;
   Seconds forward = plan.forward.device;
   for (const ForwardPart& part : plan.late) {
-    const Seconds gather = plan.backward.at(part.awaits).gather.value_or(Seconds());
-    parts.push_back({gather, part.update.device + part.compute.device});
+    const auto& gather = plan.backward.at(part.awaits).gather;
+    const Seconds arrives = gather ? plan.meeting_before_gather(parts.size()) + *gather : Seconds();
+    parts.push_back({arrives, part.update.device + part.compute.device});
     updates += part.update.device;
     forward += part.compute.device;
   }

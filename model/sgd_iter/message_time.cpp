@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "model/sgd_iter/asked_all_reduce.hpp"
 #include "model/sgd_iter/pair_time.hpp"
 #include "model/sgd_iter/waiting.hpp"
 
@@ -144,6 +145,15 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
                            Notes& notes)
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1) return;
+  if (machine.all_reduce_asked == "nccl") {
+    nccl_.emplace(machine.cluster.nccl.value(), placement);
+    return;
+  }
+  if (!machine.all_reduce_asked.empty()) {
+    asked_ = std::make_shared<const AskedAllReduce>(machine, placement, schedule,
+                                                    machine.all_reduce_asked, notes);
+    return;
+  }
   if (machine.fitted) {
     Fits fits = suitable(machine, schedule, notes);
     const bool by_other_link = crosses_stated_link(machine, placement);
@@ -188,6 +198,7 @@ void MessageTimes::find_fit(const Fits& fits) {
 
 Estimate<Seconds> MessageTimes::time(Bytes message) const {
   if (placement_.ranks == 1) return {};
+  if (asked_) return asked_->time(message);
   if (exact_) {
     if (!fit_->cost.covers(message)) {
       notes_->add("messages outside the sizes measured: the nearest segment was extended",
@@ -205,8 +216,7 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
   if (over_ranks_ == nullptr) return std::nullopt;
   const auto prediction = predict_message(*over_ranks_, placement_, message);
   if (!prediction) return std::nullopt;
-  notes_->add(fmt::format("all-reduce on {} ranks {}", placement_.ranks,
-                          how_predicted(*prediction, *over_ranks_)),
+  notes_->add(fmt::format("all-reduce {}", how_predicted(*prediction, *over_ranks_)),
               fmt::format("{:.0f} B", message.si()));
   const auto& foresight = over_ranks_->foresight;
   if (prediction->ranks_extrapolated && foresight && foresight->is_poor()) {
@@ -250,6 +260,7 @@ Seconds MessageTimes::by_nccl(Bytes message) const {
 
 TimeSource MessageTimes::source(Bytes message) const {
   EXPECT(placement_.ranks > 1);
+  if (asked_) return asked_->source(message);
   if (fit_ == nullptr && over_ranks_ == nullptr) {
     return pair_ == nullptr ? TimeSource::data_sheet : TimeSource::extrapolated;
   }
@@ -286,10 +297,10 @@ Estimate<Seconds> MessageTimes::extrapolate(Bytes message) const {
     best = time;
     chosen = name;
   }
-  notes_->add(fmt::format("all-reduce on {} ranks extrapolated from {} by the {} algorithm{}",
-                          placement_.ranks, fit_->ranks, chosen,
-                          crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
-              fmt::format("{:.0f} B", message.si()));
+  notes_->add(
+      fmt::format("all-reduce extrapolated from {} ranks by the {} algorithm{}", fit_->ranks,
+                  chosen, crosses_nominal_link_ ? " and the nominal link between nodes" : ""),
+      fmt::format("{:.0f} B", message.si()));
   return best;
 }
 

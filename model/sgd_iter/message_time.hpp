@@ -1,4 +1,5 @@
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -20,7 +21,10 @@ bool crosses_stated_link(const Machine& machine, const Placement& placement);
 /// Why it says nothing, as the rest of a sentence: "for the link between nodes is another …".
 std::string stated_link_text(const Machine& machine);
 
+class AskedAllReduce;
+
 /// How long an all-reduce takes on the ranks of a placement.
+///   asked for by name (Machine::all_reduce_asked): as asked.
 ///   fitted, measured on as many ranks: the fit.
 ///   fitted on several other numbers of ranks over the same kind of link: by the closed form fitted
 ///     to all of them (communication/algorithm_fit.hpp).
@@ -68,6 +72,7 @@ class MessageTimes {
   bool crosses_unmeasured_nodes_ = false;     ///< nodes were not part of the fit
   bool crosses_nominal_link_ = false;         ///< and the link between them is known
   std::optional<NcclModel> nccl_;  ///< where nothing was measured and the cluster says so
+  std::shared_ptr<const AskedAllReduce> asked_;
 };
 
 }  // namespace dlscale::model

@@ -6,30 +6,26 @@
 
 namespace dlscale::model {
 
-void Notes::add(const std::string& what, const std::string& example) {
-  auto kind = std::find_if(kinds_.begin(), kinds_.end(),
-                           [&](const Kind& known) { return known.what == what; });
-  if (kind == kinds_.end()) kind = kinds_.insert(kinds_.end(), Kind{what, {}});
-  auto& examples = kind->examples;
-  if (example.empty() || std::find(examples.begin(), examples.end(), example) != examples.end()) {
-    return;
+std::string Note::text() const {
+  if (examples.empty()) return what;
+  if (examples.size() == 1) return fmt::format("{} ({})", what, examples.front());
+  return fmt::format("{} ({} and {} more)", what, examples.front(), examples.size() - 1);
+}
+
+std::size_t Notes::add(const Note& note) {
+  auto known = std::ranges::find(notes_, note.what, &Note::what);
+  if (known == notes_.end()) known = notes_.insert(notes_.end(), Note{note.what, {}});
+  auto& examples = known->examples;
+  for (const std::string& example : note.examples) {
+    if (std::ranges::find(examples, example) == examples.end()) examples.push_back(example);
   }
-  examples.push_back(example);
+  return static_cast<std::size_t>(known - notes_.begin());
 }
 
 std::vector<std::string> Notes::text() const {
   std::vector<std::string> lines;
-  for (const Kind& kind : kinds_) {
-    const auto& examples = kind.examples;
-    if (examples.empty()) {
-      lines.push_back(kind.what);
-    } else if (examples.size() == 1) {
-      lines.push_back(fmt::format("{} ({})", kind.what, examples.front()));
-    } else {
-      lines.push_back(
-          fmt::format("{} ({} and {} more)", kind.what, examples.front(), examples.size() - 1));
-    }
-  }
+  lines.reserve(notes_.size());
+  for (const Note& note : notes_) lines.push_back(note.text());
   return lines;
 }
 

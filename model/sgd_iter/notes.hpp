@@ -1,25 +1,33 @@
 #pragma once
-#include <map>
+#include <cstddef>
 #include <string>
 #include <vector>
 
 namespace dlscale::model {
 
-/// What a prediction interpolated, extrapolated or assumed. Notes of one kind are told once, with
-/// their number and an example.
+/// "kernels at batch 16: interpolated", and the kernels' names: different ones, in order.
+struct Note {
+  std::string what;
+  std::vector<std::string> examples = {};
+  /// With the first example and how many more there are.
+  [[nodiscard]] std::string text() const;
+  bool operator==(const Note&) const = default;
+};
+
+/// What predictions interpolated, extrapolated or assumed. Notes that say the same of different
+/// examples are one. What changes with the number of ranks belongs to the examples, so that several
+/// predictions say it once.
 class Notes {
  public:
-  /// "kernels at batch 16: interpolated" for `what`, a kernel's name for `example`.
-  void add(const std::string& what, const std::string& example);
-  void add(const std::string& what) { add(what, ""); }
+  void add(const std::string& what, const std::string& example) { add(Note{what, {example}}); }
+  void add(const std::string& what) { add(Note{what, {}}); }
+  /// Its place among all().
+  std::size_t add(const Note& note);
+  [[nodiscard]] const std::vector<Note>& all() const { return notes_; }
   [[nodiscard]] std::vector<std::string> text() const;
 
  private:
-  struct Kind {
-    std::string what;
-    std::vector<std::string> examples;  // different ones
-  };
-  std::vector<Kind> kinds_;  // in the order of their first note
+  std::vector<Note> notes_;  // in the order of their first addition
 };
 
 }  // namespace dlscale::model

@@ -11,9 +11,10 @@ namespace dlscale::model {
 /// until the last is found it looks `cycle` after it looked last, or when it is done with what it
 /// found then, if that is later. Then it rests until the first of the next iteration is ready, for
 /// which it looks at the first whole number of cycles, 1 or more, after it looked last; or after
-/// time 0. Each look takes `vote`, whether anything waits or not. What waits when it begins is
-/// served after it in packs, as fuse() of core/merge.hpp says, in the order in which it became
-/// ready. Packs follow one another; all of a pack starts and finishes with it.
+/// time 0. Each look takes `meeting`, which keeps nothing busy, and then `vote`, whether anything
+/// waits or not. What waits when it begins is served after it in packs, as fuse() of core/merge.hpp
+/// says, in the order in which it became ready. Packs follow one another; all of a pack starts and
+/// finishes with it.
 struct Packing {
   Seconds cycle;  ///< ≥ 0
   Bytes threshold;
@@ -24,6 +25,9 @@ struct Packing {
   /// Of a pack and of a vote, as Task::kind; no function: all packs are of kind 0.
   std::function<std::size_t(Bytes)> kind = {};
   std::size_t vote_kind = 0;
+  Seconds meeting = {};  ///< ≥ 0
+
+  [[nodiscard]] Seconds looking() const { return meeting + vote; }
 };
 
 /// When it looks after a rest, for what is ready at `ready` ≥ `last`, the time of its last look.

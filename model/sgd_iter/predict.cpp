@@ -98,10 +98,11 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   note_launches(plan, prediction.time, notes);
   const int nodes = Placement{run.ranks, run.ranks_per_node}.nodes();
   if (nodes > machine.cluster.nodes) {
-    notes.add(fmt::format("{} nodes like the {} that cluster {} has", nodes, machine.cluster.nodes,
-                          machine.cluster.name));
+    notes.add(fmt::format("more nodes like the {} that cluster {} has", machine.cluster.nodes,
+                          machine.cluster.name),
+              fmt::format("{} nodes", nodes));
   }
-  prediction.notes = notes.text();
+  prediction.notes = notes.all();
   return prediction;
 }
 

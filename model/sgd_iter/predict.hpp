@@ -9,11 +9,13 @@
 #include "core/run.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/contention_costs.hpp"
+#include "model/sgd_iter/notes.hpp"
 
 namespace dlscale::model {
 
 /// The phases of one iteration. io, h2d, forward, backward, exposed_comm and update are disjoint
-/// and add up to total; hidden_comm and load run beside them, load on several threads.
+/// and add up to total; hidden_comm and load run beside them, load on several threads. Meetings of
+/// ranks before messages are part of exposed_comm and hidden_comm.
 struct IterationTime {
   Seconds io;   ///< waiting for input
   Seconds h2d;  ///< the copy; of one ahead, what the device waits for it
@@ -47,7 +49,7 @@ struct Prediction {
   std::vector<UsedContention> contention;
   /// Whether the threads of a rank may want more cores than it has, so that they slow each other.
   bool shares_cores = false;
-  std::vector<std::string> notes;  ///< what was interpolated, extrapolated or assumed, once each
+  std::vector<Note> notes;  ///< what was interpolated, extrapolated or assumed
 };
 
 /// What an iteration of these phases, predicted or measured, goes at the pace of: "compute",

@@ -19,6 +19,7 @@ void check_packing(const Resource& resource) {
   EXPECT(resource.servers == 1 && resource.window == 1 && resource.order == Order::ready);
   EXPECT(resource.choice == Seconds());
   EXPECT(packing.cycle >= Seconds() && packing.vote >= Seconds() && packing.cores >= 0);
+  EXPECT(packing.meeting >= Seconds());
   EXPECT(packing.time != nullptr);
 }
 
@@ -47,6 +48,11 @@ ResourceId TaskGraph::add(Resource resource) {
 TaskId TaskGraph::add(Task task) {
   EXPECT(task.work.si() >= 0 && std::isfinite(task.work.si()) && task.cores >= 0);
   EXPECT(!task.resource || task.resource->index() < resources_.size());
+  EXPECT(task.meeting == Seconds() || (task.meeting > Seconds() && task.resource.has_value()));
+  if (task.meeting > Seconds()) {
+    const Resource& resource = resources_[task.resource->index()];
+    EXPECT(resource.servers == 1 && !resource.packing);
+  }
   for (const TaskId before : task.after) EXPECT(before.index() < tasks_.size());
   tasks_.push_back(std::move(task));
   return TaskId(tasks_.size() - 1);
@@ -71,6 +77,9 @@ struct Packer {
   std::deque<std::vector<std::size_t>> packs;  ///< found at the last look, not served yet
 };
 
+/// Of a resource: a look, a vote or a choice, and a meeting.
+constexpr std::size_t events_each = 3;
+
 /// Tasks have the first numbers of what is under way, so that a look finds what became ready at the
 /// same time.
 class Simulator {
@@ -85,11 +94,12 @@ class Simulator {
   }
   /// The numbers of what is under way and no task.
   [[nodiscard]] std::size_t look_of(std::size_t resource) const {
-    return missing_.size() + 2 * resource;
+    return missing_.size() + events_each * resource;
   }
   [[nodiscard]] std::size_t vote_of(std::size_t resource) const { return look_of(resource) + 1; }
   /// Of one that does not pack, so that it has no votes.
   [[nodiscard]] std::size_t choice_of(std::size_t resource) const { return vote_of(resource); }
+  [[nodiscard]] std::size_t meeting_of(std::size_t resource) const { return look_of(resource) + 2; }
 
   void become_ready(std::size_t task);
   [[nodiscard]] double now() const { return progress_.now(); }
@@ -98,6 +108,7 @@ class Simulator {
   void begin_message(std::size_t event, double work, double cores, std::size_t resource,
                      std::size_t kind);
   void start(std::size_t task);
+  void work(std::size_t task);
   void finish(std::size_t event);
   void finish_task(std::size_t task);
   void end(std::size_t task);
@@ -112,6 +123,7 @@ class Simulator {
   void plan_look(std::size_t resource);
   [[nodiscard]] double next_look(const Packer& packer, const Packing& packing) const;
   void look(std::size_t resource);
+  void vote(std::size_t resource);
   void find_packs(std::size_t resource);
   void serve_pack(std::size_t resource);
 
@@ -122,6 +134,7 @@ class Simulator {
   std::vector<std::deque<std::size_t>> waiting_;      // ready tasks, by resource
   std::vector<std::deque<std::size_t>> chosen_;       // of them, to be served next, by resource
   std::vector<std::optional<std::size_t>> choosing_;  // what a choice is about, by resource
+  std::vector<std::size_t> meeting_;                  // for which ranks meet, by resource
   std::vector<Packer> packers_;                       // by resource
   std::vector<std::vector<std::size_t>> riders_;      // by task: the others of its pack
   std::size_t left_;                                  // unfinished tasks
@@ -135,6 +148,7 @@ Simulator::Simulator(const TaskGraph& graph)
       waiting_(graph.resources().size()),
       chosen_(graph.resources().size()),
       choosing_(graph.resources().size()),
+      meeting_(graph.resources().size()),
       packers_(graph.resources().size()),
       riders_(graph.tasks().size()),
       left_(graph.tasks().size()),
@@ -190,6 +204,14 @@ void Simulator::begin_message(std::size_t event, double work, double cores, std:
 void Simulator::start(std::size_t task) {
   timeline_.start[task] = Seconds(now());
   const Task& what = task_of(task);
+  if (what.meeting == Seconds()) return work(task);
+  const std::size_t resource = what.resource->index();
+  meeting_[resource] = task;
+  progress_.begin(meeting_of(resource), what.meeting.si(), 0);
+}
+
+void Simulator::work(std::size_t task) {
+  const Task& what = task_of(task);
   if (computes(task)) {
     return progress_.begin_computing(task, what.work.si(), what.cores, what.beside);
   }
@@ -199,9 +221,11 @@ void Simulator::start(std::size_t task) {
 
 void Simulator::finish(std::size_t event) {
   if (event < missing_.size()) return finish_task(event);
-  const std::size_t resource = (event - missing_.size()) / 2;
+  const std::size_t resource = (event - missing_.size()) / events_each;
+  const bool packs = resource_of(resource).packing.has_value();
   if (event == look_of(resource)) return look(resource);
-  if (!resource_of(resource).packing) return end_choice(resource);
+  if (event == meeting_of(resource)) return packs ? vote(resource) : work(meeting_[resource]);
+  if (!packs) return end_choice(resource);
   progress_.release(resource_of(resource).packing->cores);
   serve_pack(resource);
 }
@@ -290,7 +314,7 @@ double Simulator::next_look(const Packer& packer, const Packing& packing) const 
     return look_after_rest(Seconds(packer.last_look), Seconds(now()), packing.cycle).si();
   }
   const double next = std::max(packer.last_look + packing.cycle.si(), packer.free_from);
-  const double period = std::max(packing.cycle, packing.vote).si();
+  const double period = std::max(packing.cycle, packing.looking()).si();
   if (now() <= next || period == 0) return next;
   return next + std::ceil((now() - next) / period) * period;
 }
@@ -299,6 +323,12 @@ void Simulator::look(std::size_t resource) {
   const Packing& packing = *resource_of(resource).packing;
   packers_[resource].last_look = now();
   find_packs(resource);
+  if (packing.meeting == Seconds()) return vote(resource);
+  progress_.begin(meeting_of(resource), packing.meeting.si(), 0);
+}
+
+void Simulator::vote(std::size_t resource) {
+  const Packing& packing = *resource_of(resource).packing;
   if (packing.vote == Seconds()) return serve_pack(resource);
   begin_message(vote_of(resource), packing.vote.si(), packing.cores, resource, packing.vote_kind);
 }

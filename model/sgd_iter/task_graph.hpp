@@ -48,6 +48,9 @@ struct Task {
   /// Of computing, by kind of message; empty: messages do not concern it. See contend().
   std::vector<Contention> beside = {};
   std::size_t kind = 0;  ///< of a message that does not ride in a pack
+  /// ≥ 0: from when its resource, of one server that does not pack, begins to serve it until its
+  /// work begins. Meanwhile it keeps no cores busy and contends with nothing: its thread sleeps.
+  Seconds meeting = {};
 };
 
 /// The tasks of some iterations and what they run on (MODEL 1.2). All tasks share `cores` processor
@@ -83,7 +86,7 @@ class TaskGraph {
 
 /// When each task ran; time 0 is the start of the first.
 struct Timeline {
-  std::vector<Seconds> start;   ///< by task
+  std::vector<Seconds> start;   ///< by task, of its meeting if it has one
   std::vector<Seconds> finish;  ///< by task
   [[nodiscard]] Seconds started(TaskId task) const { return start[task.index()]; }
   [[nodiscard]] Seconds finished(TaskId task) const { return finish[task.index()]; }

@@ -95,7 +95,8 @@ Json prediction_fields(const model::Prediction& prediction) {
   json["efficiency"] = number(prediction.efficiency);
   json["bound"] = prediction.bound;
   json["contention"] = contention_fields(prediction.contention);
-  json["notes"] = prediction.notes;
+  json["notes"] = Json::array();
+  for (const model::Note& note : prediction.notes) json["notes"].push_back(note.text());
   return json;
 }
 

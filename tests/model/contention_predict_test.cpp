@@ -190,7 +190,7 @@ TEST_F(ContentionPredicted, IsNotTakenFromOtherLayoutsOrThreads) {
   const Prediction p = one();
   ASSERT_EQ(p.contention.size(), work_kinds);  // copies stand for all
   EXPECT_TRUE(mentions(p,
-                       "all_reduce with conv on 2 ranks meeting by sleep was not measured: "
+                       "all_reduce with conv of so many ranks meeting by sleep was not measured: "
                        "taken from all_reduce with memcpy"))
       << all(p.notes);
 }

@@ -9,12 +9,18 @@ namespace dlscale::model {
 
 inline bool mentions(const Prediction& prediction, const std::string& text) {
   return std::any_of(prediction.notes.begin(), prediction.notes.end(),
-                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+                     [&](const Note& note) { return note.text().find(text) != std::string::npos; });
 }
 
 inline std::string all(const std::vector<std::string>& notes) {
   std::string text;
   for (const std::string& note : notes) text += note + "\n";
+  return text;
+}
+
+inline std::string all(const std::vector<Note>& notes) {
+  std::string text;
+  for (const Note& note : notes) text += note.text() + "\n";
   return text;
 }
 

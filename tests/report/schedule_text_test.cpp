@@ -95,6 +95,10 @@ TEST(PredictionDocument, HasTheSettingsThatHaveAnEffect) {
   EXPECT_EQ(told(served(1), "servers").csv, "1");
   EXPECT_EQ(told(served(1), "synchronisation").json, "parameter_server");
   EXPECT_EQ(told(priority, "synchronisation").csv, "all_reduce");
+  for (const Schedule schedule : {Schedule::bucketed, Schedule::reduce_scatter_overlap}) {
+    EXPECT_EQ(told(run_under(schedule), "first_bucket_bytes").json, 1048576);
+    EXPECT_EQ(told(run_under(schedule), "bucket_bytes").csv, "26214400");
+  }
 }
 
 TEST(PredictionDocument, HasNothingForSettingsWithoutEffect) {

@@ -220,9 +220,32 @@ TEST(PredictionTable, HasNoIntervalWhereThereIsNone) {
 TEST(PredictionTable, TellsEachNoteOnceAndMarksTheRowsItIsAbout) {
   const Document document = prediction_document(samples::curve("alexnet"));
   const Table& table = document.tables.front();
-  EXPECT_EQ(std::ranges::count(table.notes, "1: all-reduce extrapolated from 2 ranks"), 1);
+  EXPECT_EQ(std::ranges::count(table.notes,
+                               "1: ranks 4, 8, 16, 32, 64: all-reduce extrapolated from 2 ranks"),
+            1);
   EXPECT_EQ(table.rows[0][column(table, "notes")].text, "");
   EXPECT_EQ(table.rows[2][column(table, "notes")].text, "1");
+}
+
+TEST(PredictionTable, TellsOnceWhatIsTrueOfSeveralRanksWhateverTheExamples) {
+  auto curve = samples::curve("alexnet");
+  for (auto& prediction : curve) {
+    prediction.notes.clear();
+    prediction.notes.push_back({"of all"});
+    const int ranks = prediction.run.ranks;
+    if (ranks == 8 || ranks == 16) prediction.notes.push_back({"of some", {std::to_string(ranks)}});
+  }
+  const Document document = prediction_document(curve);
+  const Table& table = document.tables.front();
+  EXPECT_EQ(std::ranges::count(table.notes, "1: of all"), 1);
+  EXPECT_EQ(std::ranges::count(table.notes, "2: ranks 8, 16: of some (8 and 1 more)"), 1);
+  EXPECT_EQ(table.rows[0][column(table, "notes")].text, "1");
+  EXPECT_EQ(table.rows[4][column(table, "notes")].text, "1,2");
+  // By itself a prediction says only what is true of it.
+  EXPECT_EQ(document.records.rows[4][column(document.records, "notes")].text,
+            "of all; of some (16)");
+  const Json json = Json::parse(document.json);
+  EXPECT_EQ(json.at("predictions").at(4).at("notes"), Json({"of all", "of some (16)"}));
 }
 
 TEST(PredictionTable, TellsHowFarTheClosedFormIsOffOrWhyThereIsNone) {

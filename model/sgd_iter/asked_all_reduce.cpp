@@ -1,0 +1,283 @@
+#include "model/sgd_iter/asked_all_reduce.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/collective/pipeline.hpp"
+#include "core/collective/selection/selection.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using collective::Algorithm;
+using collective::Collective;
+using collective::Link;
+
+constexpr std::string_view chain = "chain";
+constexpr std::string_view open_mpi = "open_mpi";
+constexpr std::string_view mpich = "mpich";
+constexpr std::string_view best_of_all = "best";
+constexpr Bytes element(4);
+
+/// Whether ranks alone carry it out.
+bool needs_ranks_alone(const Algorithm& algorithm) {
+  return !algorithm.traits.servers && !algorithm.traits.switches;
+}
+
+Link link_of(const LinkFit& fit, Seconds Estimate<Seconds>::*start,
+             SecondsPerByte Estimate<SecondsPerByte>::*per_byte, SecondsPerByte gamma) {
+  return {fit.alpha.*start, fit.beta.*per_byte, gamma};
+}
+
+/// Of what one rank sends at once, on average: B m / A.
+Bytes transfer_of(const Algorithm& algorithm, const collective::Settings& settings, Bytes m) {
+  const auto cost = [&](const Link& link) {
+    return algorithm.cost({link, link}, settings, Bytes(1)).si();
+  };
+  const double starts = cost({Seconds(1), {}, {}});
+  const double bytes = cost({{}, SecondsPerByte(1), {}});
+  return starts > 0 ? bytes / starts * m : m;
+}
+
+[[noreturn]] void refuse(std::string_view name, std::string_view why, std::string_view instead) {
+  throw ConfigError(
+      fmt::format("--all-reduce {} cannot be predicted here: {}. {}", name, why, instead));
+}
+
+}  // namespace
+
+std::vector<std::string> asked_all_reduces() {
+  std::vector<std::string> names;
+  for (const Algorithm* algorithm : collective::algorithms_of(Collective::all_reduce)) {
+    if (needs_ranks_alone(*algorithm)) names.emplace_back(algorithm->name);
+  }
+  for (const std::string_view name : {chain, open_mpi, mpich, best_of_all}) {
+    names.emplace_back(name);
+  }
+  return names;
+}
+
+void check_asked_all_reduce(std::string_view name) {
+  const Algorithm* algorithm = collective::find(Collective::all_reduce, name);
+  if (algorithm != nullptr && algorithm->traits.servers) {
+    refuse(name, "it needs servers beside the ranks",
+           "Ask for --synchronisation parameter_server.");
+  }
+  if (algorithm != nullptr && algorithm->traits.switches) {
+    refuse(name, "it needs switches that add, of which no machine or cluster tells anything",
+           "Ask for an algorithm of ranks alone.");
+  }
+  std::vector<std::string> known = asked_all_reduces();
+  if (std::ranges::find(known, name) != known.end()) return;
+  known.emplace_back("nccl");
+  throw ConfigError(
+      fmt::format("\"{}\" is no algorithm of all-reduce. {}", name, suggestion(name, known)));
+}
+
+AskedAllReduce::AskedAllReduce(const Machine& machine, const Placement& placement,
+                               Schedule schedule, std::string name, Notes& notes)
+    : machine_(&machine),
+      placement_(placement),
+      schedule_(schedule),
+      name_(std::move(name)),
+      notes_(&notes) {
+  EXPECT(placement.ranks >= 2);
+  check_asked_all_reduce(name_);
+  if (carried_out() == nullptr) static_cast<void>(answer(element));  // refuses what it would later
+}
+
+AskedAllReduce::Algorithms AskedAllReduce::algorithms(std::string_view name) const {
+  if (name != chain) return {collective::find(Collective::all_reduce, name)};
+  return {collective::find(Collective::reduce, chain),
+          collective::find(Collective::broadcast, chain)};
+}
+
+/// By who chooses by size.
+AskedAllReduce::Algorithms AskedAllReduce::chosen(Bytes m) const {
+  const int p = placement_.ranks;
+  const collective::Selection selection =
+      name_ == open_mpi ? collective::open_mpi_fixed(Collective::all_reduce, p, m)
+                        : collective::mpich(Collective::all_reduce, p, m, element);
+  if (selection.algorithm == nullptr) {
+    refuse(name_,
+           fmt::format("on {} ranks it takes {} for {}, of which no closed form is known", p,
+                       selection.name, to_text(m)),
+           "Ask for an algorithm by its name.");
+  }
+  return {selection.algorithm};
+}
+
+std::string AskedAllReduce::obstacle(const Algorithms& algorithms) const {
+  for (const Algorithm* algorithm : algorithms) {
+    const std::string_view why = collective::obstacle(*algorithm, settings(1));
+    if (!why.empty()) return fmt::format("on {} ranks it {}", placement_.ranks, why);
+  }
+  return "";
+}
+
+/// A fit to messages that were carried out by that algorithm.
+const AlgorithmFit* AskedAllReduce::carried_out() const {
+  for (const AlgorithmFit& fit : machine_->algorithms) {
+    if (fit.carrier.collective != "all_reduce" || fit.asked != name_) continue;
+    if (placement_.nodes() > 1 && machine_->inter_node_stated) continue;
+    if (predict_message(fit, placement_, Bytes(1e6))) return &fit;
+  }
+  return nullptr;
+}
+
+collective::Settings AskedAllReduce::settings(int segments) const {
+  return {.p = placement_.ranks, .ranks_on_node = placement_.ranks_on_node(), .segments = segments};
+}
+
+KnownLink AskedAllReduce::link(LinkKind kind, Bytes transfer, Bytes m) const {
+  if (auto link = known_link(*machine_, kind, schedule_, transfer, m)) return *link;
+  const bool inter = kind == LinkKind::inter;
+  refuse(name_,
+         fmt::format("machine {} knows no latency and bandwidth {}", machine_->cluster.name,
+                     inter ? "between nodes" : "within a node"),
+         inter ? "Measure it (dlscale bench comm --collectives sendrecv on ranks of two nodes) and "
+                 "calibrate, or state it (--inter-node-bandwidth 10Gb/s)."
+               : "Measure it (dlscale bench comm --collectives sendrecv on ranks of one node) and "
+                 "calibrate.");
+}
+
+/// Of an algorithm of one level: the slowest of the links that its messages cross, where several
+/// ranks of a node share its way out; with the β of that shared.
+KnownLink AskedAllReduce::flat_link(const Algorithm& algorithm, Bytes transfer, Bytes m) const {
+  if (placement_.nodes() == 1) return link(LinkKind::intra, transfer, m);
+  KnownLink slowest = link(LinkKind::inter, transfer, m);
+  const int on_node = placement_.ranks_on_node();
+  slowest.fit.beta = collective::flows(algorithm.outflow, on_node) * slowest.fit.beta;
+  if (on_node == 1) return slowest;
+  const auto inside = known_link(*machine_, LinkKind::intra, schedule_, transfer, m);
+  if (!inside) return slowest;
+  const bool starts_slower = inside->fit.alpha.value > slowest.fit.alpha.value;
+  const bool sends_slower = inside->fit.beta.value > slowest.fit.beta.value;
+  if (starts_slower) slowest.fit.alpha = inside->fit.alpha;
+  if (sends_slower) slowest.fit.beta = inside->fit.beta;
+  if (starts_slower || sends_slower) slowest.from += " or, where slower, " + inside->from;
+  return slowest;
+}
+
+/// By the links that the whole message would cross.
+int AskedAllReduce::best_segments(const Algorithm& algorithm, Bytes m) const {
+  if (!algorithm.traits.segments || m < element) return 1;
+  EXPECT(!algorithm.traits.two_levels);
+  Link usual = link_of(flat_link(algorithm, m, m).fit, &Estimate<Seconds>::value,
+                       &Estimate<SecondsPerByte>::value, adding().value);
+  if (algorithm.name != chain) {
+    return collective::best_segments(algorithm, {usual, usual}, settings(1), m, element);
+  }
+  if (algorithm.collective == Collective::broadcast) usual.gamma = {};
+  return collective::optimal_segments(usual, placement_.ranks, m, element);
+}
+
+Estimate<SecondsPerByte> AskedAllReduce::adding() const {
+  return machine_->reduction ? machine_->reduction->per_byte : Estimate<SecondsPerByte>{};
+}
+
+/// Those that an algorithm crosses.
+AskedAllReduce::Crossed AskedAllReduce::links(const Algorithm& algorithm,
+                                              const collective::Settings& here, Bytes m) const {
+  if (!algorithm.traits.two_levels) {
+    return {flat_link(algorithm, transfer_of(algorithm, here, m), m), {}};
+  }
+  Crossed crossed;
+  const int on_node = placement_.ranks_on_node();
+  if (on_node > 1) crossed.intra = link(LinkKind::intra, m, m);
+  if (placement_.nodes() == 1) return crossed;
+  crossed.inter = link(LinkKind::inter, m, m);
+  crossed.inter.fit.beta = collective::flows(algorithm.outflow, on_node) * crossed.inter.fit.beta;
+  return crossed;
+}
+
+/// After what the answer holds already.
+void AskedAllReduce::add(const Algorithm& algorithm, Bytes m, Answer& answer) const {
+  const int segments = name_ == open_mpi ? 1 : best_segments(algorithm, m);
+  const collective::Settings here = settings(segments);
+  const Crossed crossed = links(algorithm, here, m);
+  const Estimate<SecondsPerByte> gamma = adding();
+  const auto by = [&](auto start, auto per_byte) {
+    return algorithm.cost({link_of(crossed.inter.fit, start, per_byte, gamma.*per_byte),
+                           link_of(crossed.intra.fit, start, per_byte, gamma.*per_byte)},
+                          here, m);
+  };
+  using Start = Estimate<Seconds>;
+  using Slope = Estimate<SecondsPerByte>;
+  answer.time += {by(&Start::value, &Slope::value), by(&Start::low, &Slope::low),
+                  by(&Start::high, &Slope::high)};
+  const std::string in =
+      segments > 1 ? fmt::format(" in {} segments of {}", segments, to_text(m / segments)) : "";
+  if (in != answer.in) answer.in += answer.in.empty() ? in : " and then" + in;
+  for (const KnownLink* each : {&crossed.inter, &crossed.intra}) {
+    if (!each->from.empty() && std::ranges::find(answer.links, each->from) == answer.links.end()) {
+      answer.links.push_back(each->from);
+    }
+    answer.nominal |= each->nominal;
+  }
+}
+
+AskedAllReduce::Answer AskedAllReduce::by(const Algorithms& algorithms, Bytes m) const {
+  Answer answer;
+  answer.by = algorithms.front()->name;
+  for (const Algorithm* algorithm : algorithms) {
+    if (!algorithm->inexact.empty()) answer.by += fmt::format(" ({})", algorithm->inexact);
+    add(*algorithm, m, answer);
+  }
+  return answer;
+}
+
+/// Of those that can be set up here, and whose links are known.
+AskedAllReduce::Answer AskedAllReduce::best(Bytes m) const {
+  Answer best;
+  for (const std::string& name : asked_all_reduces()) {
+    if (name == open_mpi || name == mpich || name == best_of_all) continue;
+    const Algorithms candidates = algorithms(name);
+    if (!obstacle(candidates).empty()) continue;
+    const Answer one = by(candidates, m);
+    if (best.by.empty() || one.time.value < best.time.value) best = one;
+  }
+  EXPECT(!best.by.empty());
+  return best;
+}
+
+AskedAllReduce::Answer AskedAllReduce::answer(Bytes m) const {
+  if (name_ == best_of_all) return best(m);
+  const bool chooses = name_ == open_mpi || name_ == mpich;
+  const Algorithms all = chooses ? chosen(m) : algorithms(name_);
+  const std::string why = obstacle(all);
+  if (!why.empty()) refuse(name_, why, "Ask for another algorithm, or other numbers of ranks.");
+  return by(all, m);
+}
+
+Estimate<Seconds> AskedAllReduce::time(Bytes m) const {
+  const std::string size = fmt::format("{:.0f} B", m.si());
+  if (const AlgorithmFit* fit = carried_out()) {
+    if (const auto prediction = predict_message(*fit, placement_, m)) {
+      notes_->add(fmt::format("all-reduce by {}, as asked: {} from messages that it carried out",
+                              name_, prediction->basis()),
+                  size);
+      return prediction->time;
+    }
+  }
+  const Answer found = answer(m);
+  notes_->add(
+      fmt::format("all-reduce by {}, as asked and not measured: its closed form over {}; {}",
+                  found.by, fmt::join(found.links, " and "),
+                  machine_->reduction ? "with what adding takes" : "adding taken as nothing"),
+      size + found.in);
+  return found.time;
+}
+
+TimeSource AskedAllReduce::source(Bytes m) const {
+  if (carried_out() != nullptr) return TimeSource::extrapolated;
+  return answer(m).nominal ? TimeSource::data_sheet : TimeSource::extrapolated;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,81 @@
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/collective/algorithm.hpp"
+#include "core/run.hpp"
+#include "model/machine.hpp"
+#include "model/piecewise.hpp"
+#include "model/sgd_iter/known_links.hpp"
+#include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// The words of predict --all-reduce that AskedAllReduce knows: the all-reduces of core/collective
+/// that need ranks alone, "chain" (a reduce and a broadcast along a chain), and who chooses one by
+/// the size of a message: "open_mpi", "mpich", "best" (that of least time).
+std::vector<std::string> asked_all_reduces();
+/// Throws ConfigError for a word that is none of them.
+void check_asked_all_reduce(std::string_view name);
+
+/// All-reduces by an algorithm that somebody asks for, whatever a library was measured to do:
+///   carried out by it and fitted (bench comm --algorithm NAME): that fit and its closed form;
+///   else its closed form over known_link() within a node and between nodes, of β shared by as many
+///     ranks of a node as the algorithm lets send at once (Outflow), with γ of the machine, 0 if it
+///     knows none; of an algorithm of one level all messages over the slower of both. Where an
+///     algorithm cuts messages in segments, in as many as take least by the links that the whole
+///     message would cross; of a chain by (3.15). The notes tell them.
+/// Wrong where two messages of a round meet on a link that cannot carry both at its full rate.
+class AskedAllReduce {
+ public:
+  /// Throws ConfigError as check_asked_all_reduce() does, for an algorithm that cannot be set up on
+  /// the placement, and where the machine knows nothing of a link it needs. Requires ≥ 2 ranks.
+  /// `machine` and `notes` must outlive this.
+  AskedAllReduce(const Machine& machine, const Placement& placement, Schedule schedule,
+                 std::string name, Notes& notes);
+  [[nodiscard]] Estimate<Seconds> time(Bytes m) const;
+  [[nodiscard]] TimeSource source(Bytes m) const;
+
+ private:
+  /// One or two algorithms that follow one another.
+  using Algorithms = std::vector<const collective::Algorithm*>;
+  struct Crossed {
+    KnownLink inter;  ///< of an algorithm of one level: that of all its messages
+    KnownLink intra;
+  };
+  struct Answer {
+    Estimate<Seconds> time;
+    std::string by;  ///< "ring"
+    std::string in;  ///< " in 12 segments", where it cuts messages
+    std::vector<std::string> links;
+    bool nominal = false;
+  };
+
+  [[nodiscard]] Algorithms algorithms(std::string_view name) const;
+  [[nodiscard]] Algorithms chosen(Bytes m) const;
+  [[nodiscard]] std::string obstacle(const Algorithms& algorithms) const;
+  [[nodiscard]] const AlgorithmFit* carried_out() const;
+  [[nodiscard]] KnownLink link(LinkKind kind, Bytes transfer, Bytes m) const;
+  [[nodiscard]] collective::Settings settings(int segments) const;
+  [[nodiscard]] KnownLink flat_link(const collective::Algorithm& algorithm, Bytes transfer,
+                                    Bytes m) const;
+  [[nodiscard]] Estimate<SecondsPerByte> adding() const;
+  [[nodiscard]] int best_segments(const collective::Algorithm& algorithm, Bytes m) const;
+  [[nodiscard]] Crossed links(const collective::Algorithm& algorithm,
+                              const collective::Settings& here, Bytes m) const;
+  void add(const collective::Algorithm& algorithm, Bytes m, Answer& answer) const;
+  [[nodiscard]] Answer by(const Algorithms& algorithms, Bytes m) const;
+  [[nodiscard]] Answer best(Bytes m) const;
+  [[nodiscard]] Answer answer(Bytes m) const;
+
+  const Machine* machine_;
+  Placement placement_;
+  Schedule schedule_;
+  std::string name_;
+  Notes* notes_;
+};
+
+}  // namespace dlscale::model
