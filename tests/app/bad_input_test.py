@@ -4,7 +4,7 @@ import os
 import json
 import pathlib
 
-from program import BACKEND, MPIEXEC, ProgramTest, main, run, start
+from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run, start
 
 CLUSTER = (pathlib.Path(__file__).parents[2] / "configs" / "clusters" / "p40x16.yaml").read_text()
 
@@ -14,7 +14,7 @@ FORMATS = ["table", "markdown", "csv", "json"]
 class BadInput(ProgramTest):
     def conv(self, network, *more):
         backend = [] if "--backend" in more else ["--backend", BACKEND]
-        return run("bench", "conv", "--network", network, "--batch", 2, "--max-time", 0.02, *backend, *more)
+        return run("bench", "conv", "--network", network, "--batch", 2, *FEW, *backend, *more)
 
     def train(self, *more):
         return run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 3, *more)
@@ -257,7 +257,8 @@ class BadInput(ProgramTest):
 
     def test_numbers_of_samples_that_are_none(self):
         for option in ["--samples", "--warm-ups"]:
-            self.assert_refused(self.conv(self.network, option, "0"), 2, option, "above 0")
+            result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, option, "0")
+            self.assert_refused(result, 2, option, "above 0")
 
     def test_data_set_missing(self):
         self.assert_refused(self.train("--data", self.folder / "nowhere"), 2, "nowhere", "data make")
@@ -320,7 +321,7 @@ class BadInput(ProgramTest):
     def test_a_second_file_that_is_none(self):
         pipe, out = self.folder / "pipe", self.folder / "table"
         os.mkfifo(pipe)
-        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02]
+        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW]
         self.assert_refused(run(*conv, f"--benchmark_out={pipe}", timeout=60), 2, f"--benchmark_out={pipe} is a pipe")
         result = run(*conv, "--benchmark_out=/dev/stdout")  # a pipe, too, which the table goes to
         self.assert_refused(result, 2, "--benchmark_out=/dev/stdout is where standard output goes")
@@ -353,7 +354,7 @@ class BadInput(ProgramTest):
     def test_standard_output_that_takes_no_more(self):
         predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]
         many = ",".join(map(str, range(1, 200)))  # more than a buffer
-        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW,
                 "--benchmark_filter=conv1"]
         for words in (["info"], ["--help"], ["bench", "conv", "--help"], ["run", "quickstart", "--list"],
                       ["data", "info", self.make_data()], [*predict, 1], [*predict, many], conv, [*conv, "-o", "-"],

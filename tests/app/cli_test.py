@@ -5,7 +5,7 @@ import os
 import pathlib
 import subprocess
 
-from program import BACKEND, MPIEXEC, ProgramTest, main, run
+from program import BACKEND, FEW, MPIEXEC, SIX, ProgramTest, as_text, main, run
 
 
 P40_FLOPS = 11.76e12  # f32, configs/clusters/p40x16.yaml
@@ -104,7 +104,7 @@ class Cli(ProgramTest):
     def test_bench_conv_checks_and_measures_every_pass(self):
         out = self.folder / "conv.jsonl"
         result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--passes", "all",
-                     "--max-time", 0.02, "-o", out)
+                     *FEW, "-o", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         measured = [row for row in rows if "axes" in row]
@@ -123,8 +123,7 @@ class Cli(ProgramTest):
         self.assertEqual(len(row["series"]["time"]["samples"][0]), 7)
 
     def test_results_on_standard_output_are_nothing_but_json_lines(self):
-        result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
-                     "-o", "-")
+        result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW, "-o", "-")
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [json.loads(line) for line in result.stdout.splitlines()]
         self.assertEqual(rows[0]["schema"], "dlscale.result")
@@ -144,11 +143,11 @@ class Cli(ProgramTest):
 
     def test_bench_conv_tells_the_shares_of_peak_and_roofline(self):
         memory, gemm, peak, out = (self.folder / f"{name}.jsonl" for name in ("memory", "gemm", "peak", "conv"))
-        for name, more, path in (("memory", [], memory), ("gemm", ["--sizes", "512x512x512"], gemm),
-                                 ("peak", [], peak)):
-            result = run("bench", name, "--backend", BACKEND, "--max-time", 0.02, *more, "-o", path)
+        for name, more, path in (("memory", ["--operations", "copy,triad"], memory), ("gemm", ["--backend", BACKEND, "--sizes", "512x512x512"], gemm),
+                                 ("peak", ["--backend", BACKEND], peak)):
+            result = run("bench", name, *FEW, *more, "-o", path)
             self.assertEqual(result.returncode, 0, result.stderr)
-        words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+        words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW,
                  "--passes", "forward", "--cluster", "p40x16"]
         self.assertEqual(run(*words, "--ceilings", gemm, "-o", out).returncode, 2)
         for name, value in (("cpu", "a computer of long ago"), ("host_hash", "0123456789abcdef")):
@@ -172,7 +171,7 @@ class Cli(ProgramTest):
         for name, size in (("gemm", "64x64x64"), ("update", "1MiB")):
             other = self.folder / f"shares-{name}.jsonl"
             result = run("bench", name, "--backend", BACKEND, "--sizes", size, "--cache", "rotating,producer",
-                         "--max-time", 0.02, "--cluster", "p40x16", "--ceilings", memory, gemm, peak, "-o", other)
+                         *FEW, "--cluster", "p40x16", "--ceilings", memory, gemm, peak, "-o", other)
             self.assertEqual(result.returncode, 0, result.stderr)
             found = [json.loads(line) for line in other.read_text().splitlines()][1:-1]
             of = {row["axes"]["cache"]: row for row in found}
@@ -193,7 +192,7 @@ class Cli(ProgramTest):
         self.assertIn("algorithmic_work", conv)
 
     def test_a_table_of_one_row_says_what_it_is_of(self):
-        result = run("bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10", "--max-time", 0.02)
+        result = run("bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10", *FEW)
         self.assertEqual(result.returncode, 0, result.stderr)
         above, _, row = result.stdout.splitlines()[-3:]
         self.assertIn(f"in all rows: backend {BACKEND}, cache cold, dtype f32", above)
@@ -201,7 +200,7 @@ class Cli(ProgramTest):
 
     def test_bench_gemm_results_are_checked_and_compared(self):
         out = self.folder / "gemm.jsonl"
-        words = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10:nt,4x4x4:b3,8x8x8", "--max-time", 0.02]
+        words = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x9x10:nt,4x4x4:b3,8x8x8", *SIX]
         result = run(*words, "--benchmark_filter=gemm_m8_", "-o", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [row for row in map(json.loads, out.read_text().splitlines()) if "axes" in row]
@@ -213,7 +212,7 @@ class Cli(ProgramTest):
         self.assertIn("gemm m8 n9 k10", compared.stdout)
 
     def test_google_benchmark_flags_work(self):
-        words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02]
+        words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW]
         listed = run(*words, "--benchmark_list_tests")
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertGreater(len(listed.stdout.split()), 5)
@@ -288,8 +287,8 @@ class Cli(ProgramTest):
         self.assertEqual(other.returncode, 2, other.stderr)
         kept = kernels.read_text()
         few = self.folder / "few.jsonl"
-        measured = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time",
-                       0.02, "--algorithms", "all", "-o", few)
+        measured = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW,
+                       "--algorithms", "all", "-o", few)
         self.assertEqual(measured.returncode, 0, measured.stderr)
         for output in (kernels, self.folder / "new.json"):
             nothing = run("roofline", "fit", few, "-o", output)
@@ -322,10 +321,11 @@ class Cli(ProgramTest):
     def test_two_ranks_train_under_every_schedule(self):
         if not MPIEXEC:
             self.skipTest("this build has no MPI")
-        data = self.make_data()
-        for schedule in ["sequential", "wait_free", "bucketed", "merged_greedy", "merged", "horovod",
-                         "reduce_scatter_overlap", "priority"]:
-            (row,) = self.train(data, schedule + ".jsonl", 2, "--schedule", schedule, "--ranks", 2)
+        schedules = ["sequential", "wait_free", "bucketed", "merged_greedy", "merged", "horovod",
+                     "reduce_scatter_overlap", "priority"]
+        rows = self.train(self.make_data(), "e2e.jsonl", 2, "--schedule", ",".join(schedules), "--ranks", 2)
+        self.assertEqual(sorted(row["axes"]["schedule"] for row in rows), sorted(schedules))
+        for row in rows:
             self.assertEqual(row["axes"]["ranks"], "2")
             self.assertEqual(len(row["series"]["t_iter"]["samples"]), 2)
 
@@ -361,7 +361,7 @@ class Cli(ProgramTest):
         names = sorted({BACKEND, "reference"})
         out = self.folder / "both.jsonl"
         result = run("bench", "conv", "--backend", ",".join(names), "--network", self.network, "--batch", 2,
-                     "--max-time", 0.02, "--algorithms", "all", "-o", out)
+                     *FEW, "--algorithms", "all", "-o", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         rows = [json.loads(line) for line in out.read_text().splitlines()]
         cells = [row["axes"] for row in rows if "axes" in row]
@@ -370,15 +370,16 @@ class Cli(ProgramTest):
         self.assertIn("chosen", {axes["algorithm"] for axes in cells})
 
     def test_the_whole_path_from_measurement_to_report(self):
+        six = as_text(SIX)
         suite = self.folder / "suite.yaml"
         suite.write_text(f"""
 suite: tiny
 steps:
   - {{name: data, command: "data make --out {{data}} --pictures 24 --classes 4 --width 96 --height 72 --picture-size 6kB"}}
-  - {{name: conv, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 0.02 -o {{out}}/conv.jsonl"}}
-  - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB,256KiB,4MiB --max-time 0.02 -o {{out}}/update.jsonl"}}
-  - {{name: gemm, command: "bench gemm --backend {BACKEND} --sizes 8x8x8 --max-time 0.02 -o {{out}}/gemm.jsonl"}}
-  - {{name: memory, command: "bench memory --backend {BACKEND} --max-time 0.02 -o {{out}}/memory.jsonl"}}
+  - {{name: conv, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 {six} -o {{out}}/conv.jsonl"}}
+  - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB,256KiB,4MiB {six} -o {{out}}/update.jsonl"}}
+  - {{name: gemm, command: "bench gemm --backend {BACKEND} --sizes 8x8x8 {six} -o {{out}}/gemm.jsonl"}}
+  - {{name: memory, command: "bench memory --backend {BACKEND} {six} -o {{out}}/memory.jsonl"}}
   - {{name: io, command: "bench io --data {{data}} --height 32 --width 32 --max-time 0.1 -o {{out}}/io.jsonl"}}
   - {{name: calibrate, command: "calibrate {{out}} -o {{out}}/machine.json"}}
   - {{name: train, command: "bench e2e --backend {BACKEND} --network {self.network} --batch 4 --data {{data}} --iterations 6 -o {{out}}/e2e.jsonl"}}
@@ -442,7 +443,7 @@ steps:
         for backend in ["onednn", "reference"]:
             results.append(self.folder / (backend + ".jsonl"))
             measured = run("bench", "conv", "--network", self.network, "--batch", 2, "--backend",
-                           backend, "--max-time", 0.02, "-o", results[-1])
+                           backend, *SIX, "-o", results[-1])
             self.assertEqual(measured.returncode, 0, measured.stderr)
         machine = self.folder / "machine.json"
         self.assert_refused(run("calibrate", *results, "-o", machine), 2, "--backend")
@@ -457,7 +458,7 @@ steps:
         if not MPIEXEC:
             self.skipTest("this build has no MPI")
         out, machine = self.folder / "comm.jsonl", self.folder / "machine.json"
-        measured = run("bench", "comm", "--cache", "reused", "--sizes", "1KiB,4KiB,16KiB", "--max-time", 0.02, "-o", out, ranks=2)
+        measured = run("bench", "comm", "--cache", "reused", "--sizes", "1KiB,4KiB,16KiB", *SIX, "-o", out, ranks=2)
         self.assertEqual(measured.returncode, 0, measured.stderr)
         self.assert_refused(run("calibrate", out, "-o", machine), 2, "cache = cold", "reused", "--message-cache")
         result = run("calibrate", out, "-o", machine, "--message-cache", "reused")
@@ -466,7 +467,7 @@ steps:
 
     def test_a_result_compared_with_itself_is_not_regressed(self):
         out = self.folder / "conv.jsonl"
-        run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.05, "-o", out)
+        run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *SIX, "-o", out)
         result = run("compare", out, out, "--margin", 1.0, "--format", "json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(json.loads(result.stdout)["verdict"], "unchanged")

@@ -8,7 +8,7 @@ import shutil
 import signal
 import time
 
-from program import BACKEND, MPIEXEC, ProgramTest, main, run, start
+from program import BACKEND, FEW, LONG, MPIEXEC, ProgramTest, as_text, main, run, start
 
 
 def wait_until(condition, seconds=60):
@@ -58,8 +58,8 @@ def ranks_of(launcher):
 class Interruption(ProgramTest):
     def interrupt_conv(self, number):
         out = self.folder / "conv.jsonl"
-        process = start("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--max-time", 5,
-                        "--precision", 0.0001, "-o", out)
+        process = start("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4, *LONG,
+                        "-o", out)
         self.assertTrue(wait_until(lambda: len(measured(out)) >= 1), "nothing was measured")
         process.send_signal(number)
         _, err = process.communicate(timeout=20)
@@ -79,7 +79,7 @@ class Interruption(ProgramTest):
     def test_no_thread_that_computes_handles_signals(self):
         out = self.folder / "conv.jsonl"
         process = start("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--threads", 2,
-                        "--max-time", 5, "--precision", 0.0001, "-o", out)
+                        *LONG, "-o", out)
         self.assertTrue(wait_until(lambda: len(measured(out)) >= 1), "nothing was measured")
         tasks = pathlib.Path(f"/proc/{process.pid}/task")
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -96,7 +96,7 @@ class Interruption(ProgramTest):
 suite: two
 steps:
   - {{name: first, command: "data make --out {{data}} --pictures 4 --classes 2 --width 64 --height 64 --picture-size 4kB"}}
-  - {{name: second, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001 -o {{out}}/conv.jsonl"}}
+  - {{name: second, command: "bench conv --backend {BACKEND} --network {self.network} --batch 4 {as_text(LONG)} -o {{out}}/conv.jsonl"}}
 """)
         out = self.folder / "out"
         process = start("run", suite, "-o", out)
@@ -104,7 +104,7 @@ steps:
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=20)
         self.assertEqual(process.returncode, 130)
-        suite.write_text(suite.read_text().replace("--max-time 5 --precision 0.0001", "--max-time 0.02"))
+        suite.write_text(suite.read_text().replace(as_text(LONG), as_text(FEW)))
         result = run("run", suite, "-o", out)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("first", result.stderr)
@@ -113,7 +113,7 @@ steps:
         """A terminal signals the suite, its launcher and all else in the foreground."""
         if not MPIEXEC:
             self.skipTest("this build has no MPI")
-        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 {as_text(LONG)}"
         suite = self.write_suite(("a", f"ranks: 2, command: '{conv} --cores-per-rank 1 --ranks 2 -o {{out}}/a.jsonl'"))
         process = start("run", suite, "-o", self.folder / "out", start_new_session=True)
         self.assertTrue(wait_until(lambda: measured(self.folder / "out" / "a.jsonl")), "nothing was measured")
@@ -124,7 +124,7 @@ steps:
         self.assertEqual(self.steps_run(self.write_suite(("a", "command: info"))), ["a"])
 
     def test_a_killed_step_is_a_crash(self):
-        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 {as_text(LONG)}"
         for ranks in [0, 2] if MPIEXEC else [0]:
             out = self.folder / str(ranks)
             command = conv + (f" --cores-per-rank 1 --ranks {ranks}" if ranks else "") + " -o {out}/a.jsonl"
@@ -140,7 +140,7 @@ steps:
             self.assertIn('dlscale: step "a" ', err)
 
     def test_ctrl_c_twice_ends_a_suite_after_its_step(self):
-        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --max-time 5 --precision 0.0001"
+        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 {as_text(LONG)}"
         suite = self.write_suite(("a", f"command: '{conv} -o {{out}}/a.jsonl'"))
         process = start("run", suite, "-o", self.folder / "out")
         self.assertTrue(wait_until(lambda: measured(self.folder / "out" / "a.jsonl")), "nothing was measured")

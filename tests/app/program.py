@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,6 +12,20 @@ from tiny import SANITIZERS, TINY_NETWORK
 
 PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
 MPIEXEC = sys.argv[2] if len(sys.argv) > 2 else ""
+
+
+# Of each cell enough to see that it was measured, where nothing is about how long it took; the usual ones take a tenth of a
+# second each, however short the time allowed.
+FEW = ["--samples", 2, "--warm-ups", 1]
+# As many as an interval of the median takes.
+SIX = ["--samples", 6, "--warm-ups", 1]
+# A third of a second each, however narrow the interval: eleven cells of the tiny network last long enough to be interrupted.
+LONG = ["--max-time", 0.3, "--precision", 0.000001]
+
+
+def as_text(options):
+    """As a suite or a shell reads them."""
+    return " ".join(map(str, options))
 
 
 def environment():
@@ -53,7 +68,9 @@ BACKEND = compute_backend()
 
 
 class ProgramTest(unittest.TestCase):
-    """A test with a folder of its own, a tiny network and a way to make a tiny data set."""
+    """A test with a folder of its own, a tiny network and a way to have a tiny data set."""
+
+    data_sets = {}  # of all tests, by their number of pictures: each made once
 
     def setUp(self):
         self._folder = tempfile.TemporaryDirectory()
@@ -65,11 +82,14 @@ class ProgramTest(unittest.TestCase):
         self._folder.cleanup()
 
     def make_data(self, pictures=24):
-        data = self.folder / "data"
-        made = run("data", "make", "--out", data, "--pictures", pictures, "--classes", 4,
-                   "--width", 96, "--height", 72, "--picture-size", "6 kB")
-        self.assertEqual(made.returncode, 0, made.stderr)
-        return data
+        """A data set of its own, to do with as it likes."""
+        if pictures not in self.data_sets:
+            folder = tempfile.TemporaryDirectory()
+            made = run("data", "make", "--out", pathlib.Path(folder.name) / "data", "--pictures", pictures,
+                       "--classes", 4, "--width", 96, "--height", 72, "--picture-size", "6 kB")
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.data_sets[pictures] = folder
+        return shutil.copytree(pathlib.Path(self.data_sets[pictures].name) / "data", self.folder / "data")
 
     def write_network(self, name, old, new):
         text = TINY_NETWORK.replace(old, new)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-from program import BACKEND, MPIEXEC, ProgramTest, main, run
+from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run
 
 try:
     import jsonschema
@@ -59,7 +59,7 @@ class Schema(ProgramTest):
         jsonschema.Draft202012Validator.check_schema(SCHEMA)
 
     def test_holds_for_what_is_measured_now(self):
-        words = ["--backend", BACKEND, "--max-time", 0.02]
+        words = ["--backend", BACKEND, *FEW]
         for name, more in {"conv": ["--network", self.network, "--batch", 2, "--algorithms", "all"],
                            "gemm": ["--sizes", "8x8x8"], "update": ["--sizes", "16KiB"]}.items():
             out = self.folder / f"{name}.jsonl"
@@ -74,7 +74,7 @@ class Schema(ProgramTest):
         result = run("bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 3,
                      "--data", self.make_data(), "--profile", profile, ranks=2)
         self.assertEqual(result.returncode, 0, result.stderr)
-        result = run("bench", "comm", "--replay", profile, "--max-time", 0.02, "-o", out, ranks=2)
+        result = run("bench", "comm", "--replay", profile, *FEW, "-o", out, ranks=2)
         self.assertEqual(result.returncode, 0, result.stderr)
         for path in (profile, out):
             self.assertEqual(len(lines_of(path)), 4 if path is profile else 5)
@@ -100,7 +100,7 @@ class Schema(ProgramTest):
 
     def test_does_not_hold_for_what_is_no_result(self):
         out = self.folder / "conv.jsonl"
-        run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02, "-o", out)
+        run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW, "-o", out)
         header, row, *_ = lines_of(out)
         for damage in (lambda: header.update(version=2), lambda: header["environment"].pop("commit"),
                        lambda: row.update(status="fast"), lambda: row.update(status="wrong", reason="off"),
@@ -122,7 +122,7 @@ def lines_of_first(path):
 class GoogleBenchmark(ProgramTest):
     def bench(self, name, *more):
         out = self.folder / name
-        result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, "--max-time", 0.02,
+        result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW,
                      f"--benchmark_out={out}", *more)
         self.assertEqual(result.returncode, 0, result.stderr)
         return out

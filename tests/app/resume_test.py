@@ -7,7 +7,7 @@ import signal
 import time
 import unittest
 
-from program import BACKEND, MPIEXEC, PROGRAM, ProgramTest, main, run, start
+from program import BACKEND, FEW, LONG, MPIEXEC, PROGRAM, ProgramTest, as_text, main, run, start
 
 # The head of the note with the build id: the lengths of its owner's name and of itself, its type, its owner.
 BUILD_ID_NOTE = b"".join(number.to_bytes(4, "little") for number in (4, 20, 3)) + b"GNU\0"
@@ -40,7 +40,7 @@ class Resume(ProgramTest):
         self.words = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4]
 
     def conv(self, *more):
-        return run(*self.words, "--max-time", 0.02, "-o", self.out, *more)
+        return run(*self.words, *FEW, "-o", self.out, *more)
 
     def test_a_header_that_was_cut_short_is_in_nobody_s_way(self):
         self.assertEqual(self.conv("--benchmark_filter=forward").returncode, 0)
@@ -73,7 +73,7 @@ class Resume(ProgramTest):
         self.assertEqual(json.loads(self.out.read_text().splitlines()[-1]), {"end": {"measurements": len(after)}})
 
     def test_an_interrupted_sweep_goes_on(self):
-        more = ["--max-time", 1, "--precision", 0.000001, "-o", self.out]
+        more = [*LONG, "-o", self.out]
         process = start(*self.words, *more)
         end = time.monotonic() + 120
         while len(rows_of(self.out)) < 3 and time.monotonic() < end:
@@ -93,8 +93,8 @@ class Resume(ProgramTest):
     def test_results_of_other_options_are_not_gone_on_with(self):
         self.assertEqual(self.conv("--benchmark_filter=forward").returncode, 0)
         before = self.out.read_text()
-        refused = run(*self.words, "--max-time", 0.03, "-o", self.out, "--resume")
-        self.assert_refused(refused, 2, "max_time was 0.02 there and is 0.03 now", "--resume")
+        refused = self.conv("--max-time", 3, "--resume")
+        self.assert_refused(refused, 2, "max_time was 2 there and is 3 now", "--resume")
         self.assert_refused(self.conv("--check", "no", "--resume"), 2, "option check was yes there")
         self.assertEqual(self.out.read_text(), before)
 
@@ -111,7 +111,7 @@ class Resume(ProgramTest):
         self.assertEqual(self.out.read_text().split("\n", 1)[1], rest)
 
     def test_a_second_process_is_refused_and_nothing_is_lost(self):
-        more = ["--max-time", 1, "--precision", 0.000001, "--resume", "-o", self.out]
+        more = [*LONG, "--resume", "-o", self.out]
         first = start(*self.words, *more)
         end = time.monotonic() + 120
         while len(rows_of(self.out)) < 2 and time.monotonic() < end:
@@ -130,7 +130,7 @@ class Resume(ProgramTest):
         ceilings = [self.folder / f"{name}.jsonl" for name in ("memory", "gemm")]
         for path, more in zip(ceilings, (["--operations", "copy,triad"], ["--sizes", "64x64x64", "--backend", BACKEND]),
                               strict=True):
-            measured = run("bench", path.stem, *more, "--max-time", 0.02, "-o", path)
+            measured = run("bench", path.stem, *more, *FEW, "-o", path)
             self.assertEqual(measured.returncode, 0, measured.stderr)
         more = ["--ceilings", *ceilings, "--benchmark_filter=forward"]
         self.assertEqual(self.conv(*more).returncode, 0)
@@ -149,7 +149,7 @@ class Resume(ProgramTest):
 
     @unittest.skipUnless(MPIEXEC, "this build has no MPI")
     def test_ranks_go_on_together(self):
-        words = [*self.words, "--max-time", 0.02, "--ranks", 2, "-o", self.out]
+        words = [*self.words, *FEW, "--ranks", 2, "-o", self.out]
         first = run(*words, "--benchmark_filter=forward", ranks=2)
         self.assertEqual(first.returncode, 0, first.stderr)
         before = rows_of(self.out)
@@ -174,16 +174,19 @@ class Suite(ProgramTest):
     def setUp(self):
         super().setUp()
         self.suite = self.folder / "small.yaml"
-        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4"
-        self.suite.write_text(f"""
-suite: small
-steps:
-  - {{name: update, command: "bench update --backend {BACKEND} --sizes 16KiB --max-time 0.02 --resume -o {{out}}/update.jsonl"}}
-  - {{name: conv, command: "{conv} --max-time 1 --precision 0.000001 --resume -o {{out}}/conv.jsonl"}}
-""")
         self.out = self.folder / "out"
+        self.write_suite("update", "conv")
+
+    def write_suite(self, *steps, of_conv=FEW):
+        commands = {
+            "update": f"bench update --backend {BACKEND} --sizes 16KiB {as_text(FEW)}",
+            "conv": f"bench conv --backend {BACKEND} --network {self.network} --batch 4 {as_text(of_conv)}",
+        }
+        self.suite.write_text("suite: small\nsteps:\n" + "".join(
+            f'  - {{name: {name}, command: "{commands[name]} --resume -o {{out}}/{name}.jsonl"}}\n' for name in steps))
 
     def test_goes_on_within_the_step_that_was_interrupted(self):
+        self.write_suite("update", "conv", of_conv=LONG)
         process = start("bench", "conv", "--suite", self.suite, "-o", self.out)
         end = time.monotonic() + 120
         while len(rows_of(self.out / "conv.jsonl")) < 3 and time.monotonic() < end:
@@ -200,8 +203,7 @@ steps:
     def test_a_step_that_was_not_begun_measures_anew(self):
         self.out.mkdir()
         (self.out / "update.jsonl").write_text("")
-        suite = self.suite.read_text()
-        self.suite.write_text(suite.partition("  - {name: conv")[0])
+        self.write_suite("update")
         self.assertEqual(run("run", self.suite, "-o", self.out, "--workers", 1).returncode, 0)
         before = rows_of(self.out / "update.jsonl")
         again = run("run", self.suite, "-o", self.out, "--workers", 1, "--fresh")
@@ -212,8 +214,7 @@ steps:
 
     def test_fresh_does_every_step_again(self):
         words = ["bench", "conv", "--suite", self.suite, "-o", self.out]
-        suite = self.suite.read_text()
-        self.suite.write_text(suite.partition("  - {name: conv")[0])
+        self.write_suite("update")
         self.assertEqual(run(*words).returncode, 0)
         before = (self.out / "update.jsonl").read_text()
         self.assertEqual(run(*words).returncode, 0)
@@ -224,14 +225,7 @@ steps:
         self.assert_refused(run("bench", "conv", "--fresh"), 2, "--fresh has no effect without --suite")
 
     def test_a_wrong_answer_is_a_row_and_the_rest_is_measured(self):
-        conv = f"bench conv --backend {BACKEND} --network {self.network} --batch 4 --passes forward --max-time 0.02"
-        update = f"bench update --backend {BACKEND} --sizes 16KiB --max-time 0.02"
-        self.suite.write_text(f"""
-suite: small
-steps:
-  - {{name: conv, command: "{conv} --resume -o {{out}}/conv.jsonl"}}
-  - {{name: update, command: "{update} --resume -o {{out}}/update.jsonl"}}
-""")
+        self.write_suite("conv", "update", of_conv=["--passes", "forward", *FEW])
         words = ["bench", "conv", "--suite", self.suite, "-o", self.out]
         self.assertEqual(run(*words).returncode, 0)
         # As if conv1 had been wrong, and the suite stopped before the step was marked as done.

@@ -182,10 +182,7 @@ void expect_two_layers(const IterationPlan& plan, double backward, double expose
   EXPECT_NEAR(time.exposed_comm.si(), exposed, 1e-12);
   EXPECT_NEAR(time.hidden_comm.si(), hidden, 1e-12);
   EXPECT_NEAR(time.total.si(), 1.25 + backward + exposed, 1e-12);
-  std::string why;
-  const auto expected = closed_form(plan, why);
-  ASSERT_TRUE(expected) << why;
-  expect_equal(time, *expected);
+  expect_closed_form(plan);
 }
 
 TEST(TwoLayers, TakeWhatAHandComputes) {
@@ -257,12 +254,7 @@ TEST(Contention, SimulatedEqualsTheClosedForm) {
       plan.contention = random_contention(random, kinds);
       if (trial % 3 == 1) plan.input_copy = InputCopy::ahead;
       if (trial % 3 == 2) plan.load = Seconds();
-      std::string why;
-      const auto expected = closed_form(plan, why);
-      ASSERT_TRUE(expected) << why;
-      const IterationTime simulated = simulate_iteration(plan);
-      expect_equal(simulated, *expected, 1e-9);
-      expect_phases_add_up(simulated);
+      expect_closed_form(plan, 1e-9);
     }
   }
 }
@@ -344,16 +336,13 @@ TEST(Contention, HasNoClosedFormWherePacksOrTheNextForwardAreWaitedForAndSaysWhy
   plan.contention = {alike(2, 1.5)};
   plan.packing =
       Packing{Seconds(0.1), Bytes(1e9), Seconds(), 0, [](Bytes) { return Seconds(1); }, 2};
-  std::string why;
-  EXPECT_FALSE(closed_form(plan, why));
-  EXPECT_NE(why.find("slow one another down"), std::string::npos);
+  expect_no_closed_form(plan, "slow one another down");
   plan.packing.reset();
   plan.schedule = Schedule::reduce_scatter_overlap;
   plan.update = {};
   plan.backward[0].gather = plan.backward[1].gather = Seconds(1);
   plan.late = {{1, copying(0.1), convolution(1)}, {0, copying(0.1), convolution(1)}};
-  EXPECT_FALSE(closed_form(plan, why));
-  EXPECT_NE(why.find("slow one another down"), std::string::npos);
+  expect_no_closed_form(plan, "slow one another down");
 }
 
 TEST(Contention, SlowsTheNextForwardBesideGathers) {

@@ -1,6 +1,9 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/predict.hpp"
 
 namespace dlscale::model {
@@ -28,6 +31,23 @@ inline void expect_equal(const IterationTime& a, const IterationTime& b, double 
   EXPECT_NEAR(a.hidden_comm.si(), b.hidden_comm.si(), tolerance);
   EXPECT_NEAR(a.update.si(), b.update.si(), tolerance);
   EXPECT_NEAR(a.load.si(), b.load.si(), tolerance);
+}
+
+/// There is a closed form, and an iteration takes as long by it as by the simulation.
+inline void expect_closed_form(const IterationPlan& plan, double relative = 1e-12) {
+  std::string why;
+  const auto expected = closed_form(plan, why);
+  ASSERT_TRUE(expected) << why;
+  const IterationTime simulated = simulate_iteration(plan);
+  expect_equal(simulated, *expected, relative);
+  expect_phases_add_up(simulated);
+}
+
+/// There is none, for a reason that `part` is of.
+inline void expect_no_closed_form(const IterationPlan& plan, const std::string& part) {
+  std::string why;
+  EXPECT_FALSE(closed_form(plan, why));
+  EXPECT_NE(why.find(part), std::string::npos) << why;
 }
 
 }  // namespace dlscale::model

@@ -41,12 +41,7 @@ TEST(Iteration, SimulatedEqualsTheClosedForm) {
     for (int trial = 0; trial < 200; ++trial) {
       IterationPlan plan = random_plan(random, schedule);
       if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
-      std::string why;
-      const auto expected = closed_form(plan, why);
-      ASSERT_TRUE(expected) << why;
-      const IterationTime simulated = simulate_iteration(plan);
-      expect_equal(simulated, *expected, 1e-9);
-      expect_phases_add_up(simulated);
+      expect_closed_form(plan, 1e-9);
     }
   }
 }
@@ -58,10 +53,7 @@ TEST(Iteration, EqualsTheClosedFormOnCoresEnoughForAllThreads) {
     plan.loader_cores = plan.copy_cores = plan.comm_cores = 1;
     plan.compute_cores = 4;
     plan.cores = 5 + plan.loader_threads;
-    std::string why;
-    const auto expected = closed_form(plan, why);
-    ASSERT_TRUE(expected) << why;
-    expect_equal(simulate_iteration(plan), *expected, 1e-9);
+    expect_closed_form(plan, 1e-9);
   }
 }
 
@@ -94,9 +86,7 @@ TEST(OneCore, StretchesBackwardByTheMessagesBesideIt) {
 }
 
 TEST(OneCore, HasNoClosedFormAndSaysWhy) {
-  std::string why;
-  EXPECT_FALSE(closed_form(one_core(), why));
-  EXPECT_NE(why.find("share"), std::string::npos);
+  expect_no_closed_form(one_core(), "share");
 }
 
 TEST(OneCore, PaysForLoadingInFull) {

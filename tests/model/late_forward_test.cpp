@@ -123,12 +123,7 @@ TEST(Gathers, FollowTheUpdateWhereForwardDoesNotWaitForThem) {
         plan.update = Seconds(0.25);
         if (ahead) plan.input_copy = InputCopy::ahead;
         if (trial % 2 == 1) plan.load = Seconds(5);
-        std::string why;
-        const auto expected = closed_form(plan, why);
-        ASSERT_TRUE(expected) << why;
-        const IterationTime simulated = simulate_iteration(plan);
-        expect_equal(simulated, *expected);
-        expect_phases_add_up(simulated);
+        expect_closed_form(plan);
       }
     }
   }
@@ -207,9 +202,7 @@ TEST(Pieces, ShowTheChoiceOfTheNextWhereNothingElseTravels) {
 
 TEST(Pieces, HaveNoClosedFormAndSayWhy) {
   std::mt19937 random(36);
-  std::string why;
-  EXPECT_FALSE(closed_form(in_pieces(random_plan(random, Schedule::priority, 1)), why));
-  EXPECT_NE(why.find("(2.4)"), std::string::npos);
+  expect_no_closed_form(in_pieces(random_plan(random, Schedule::priority, 1)), "(2.4)");
 }
 
 TEST(LateForward, WaitsForNothingInTheFirstIterationOnly) {

@@ -76,10 +76,7 @@ TEST(PackedMessages, SimulatedEqualTheRecurrence) {
     if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
     plan.packing =
         packing_of(plan, 4 * setting(random), 20 * setting(random), 0.2 * setting(random));
-    std::string why;
-    const auto expected = closed_form(plan, why);
-    ASSERT_TRUE(expected) << why;
-    expect_equal(simulate_iteration(plan), *expected);
+    expect_closed_form(plan);
   }
 }
 
@@ -147,9 +144,7 @@ TEST(PackedMessages, HaveNoClosedFormWhereInputIsWaitedForAndSayWhy) {
   IterationPlan plan = random_plan(random);
   plan.packing = packing_of(plan, 1, 1, 0);
   plan.load = Seconds(1000);
-  std::string why;
-  EXPECT_FALSE(closed_form(plan, why));
-  EXPECT_NE(why.find("input"), std::string::npos);
+  expect_no_closed_form(plan, "input");
 }
 
 TEST(PackedMessages, AreNotSentByOneRankAlone) {

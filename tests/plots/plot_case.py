@@ -2,10 +2,13 @@
 
 import importlib.util
 import json
+import os
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
+import traceback
 import unittest
 import xml.etree.ElementTree
 
@@ -16,6 +19,37 @@ sys.path.insert(0, str(PLOTS))
 if importlib.util.find_spec("matplotlib") is None:  # before a test imports what needs it
     print("skipped: this Python has no matplotlib (apt install python3-matplotlib)")
     sys.exit(77)
+import matplotlib.pyplot  # noqa: E402, F401 (for all that is drawn)
+
+
+def run_copied(script, arguments):
+    """Runs a script in a copy of this process, which has matplotlib already.
+
+    Returns what subprocess.run() would.
+    """
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        sys.stdout.flush()
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                os.dup2(out.fileno(), 1)
+                os.dup2(err.fileno(), 2)
+                sys.argv = [str(script), *arguments]
+                runpy.run_path(str(script), run_name="__main__")
+                code = 0
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else int(end.code is not None)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)  # not by way of unittest
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        for stream in (out, err):
+            stream.seek(0)
+        return subprocess.CompletedProcess([script, *arguments], code, out.read(), err.read())
 
 
 def lines_of(benchmark, measurements):
@@ -45,13 +79,21 @@ class PlotCase(unittest.TestCase):
         return str(path)
 
     def run_plot(self, name, *arguments):
-        command = [sys.executable, str(PLOTS / f"{name}.py"), *arguments]
-        command += ["--output", str(self.where / name)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+        return run_copied(PLOTS / f"{name}.py", [*arguments, "--output", str(self.where / name)])
 
     def draw(self, name, *arguments):
         """Draws; returns all text in the SVG."""
-        finished = self.run_plot(name, *arguments)
+        return self.look_at(name, self.run_plot(name, *arguments))
+
+    def draw_by_itself(self, name, *arguments):
+        """As a shell has it drawn."""
+        command = [sys.executable, str(PLOTS / f"{name}.py"), *arguments]
+        command += ["--output", str(self.where / name)]
+        finished = subprocess.run(command, capture_output=True, text=True, check=False)
+        return self.look_at(name, finished)
+
+    def look_at(self, name, finished):
+        """All text in the SVG that was drawn."""
         self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertTrue((self.where / f"{name}.png").read_bytes().startswith(b"\x89PNG"))
         root = xml.etree.ElementTree.parse(self.where / f"{name}.svg").getroot()

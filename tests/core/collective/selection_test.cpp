@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <istream>
 #include <map>
@@ -85,17 +84,17 @@ std::vector<std::string> split(const std::string& line) {
 }
 
 TEST(OpenMpi, AgreesWithTheTableOfItsRules) {
-  const auto path = std::filesystem::path(DLSCALE_SHARED_DATA) / "data" / "ompi_tuned_fixed.csv";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not here";
   const std::map<std::string, Collective> theirs{{"allreduce", Collective::all_reduce},
                                                  {"reduce", Collective::reduce},
                                                  {"bcast", Collective::broadcast},
                                                  {"allgather", Collective::all_gather},
                                                  {"reduce_scatter", Collective::reduce_scatter},
                                                  {"alltoall", Collective::all_to_all}};
-  std::ifstream file(path);
+  std::ifstream file(DLSCALE_SOURCE_DIR "/tests/data/open_mpi_fixed.csv");
   std::string line;
-  ASSERT_TRUE(read_line(file, line));
+  do {
+    ASSERT_TRUE(read_line(file, line));
+  } while (line.starts_with('#'));
   ASSERT_EQ(line, "collective,p_min,p_max_excl,bytes_min,bytes_max_excl,alg_id,alg");
   int rows = 0;
   while (read_line(file, line)) {
