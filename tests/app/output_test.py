@@ -8,7 +8,12 @@ import tempfile
 import threading
 import unittest
 
-from program import ProgramTest, main, run
+from program import BACKEND, MPIEXEC, ProgramTest, main, run
+
+
+# Each rank is bound to a core of its own.
+CORES = len(os.sched_getaffinity(0))
+SEVERAL = unittest.skipUnless(MPIEXEC and CORES >= 2, "needs a launcher and two cores")
 
 
 def make_device(path, minor):
@@ -83,6 +88,71 @@ class MachineFile(ProgramTest):
         self.assert_refused(run(*predict, full), 2, full)
         for device in (null, full):
             self.assertTrue(device.is_char_device())
+
+
+class EarlierResults(ProgramTest):
+    """A run that measures nothing does not cost what an earlier one measured."""
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out.jsonl"
+        self.conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2,
+                     "--benchmark_filter=conv1", "--max-time", 0.02]
+        measured = run(*self.conv, "-o", self.out)
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        self.before = self.out.read_text()
+
+    def assert_kept(self, result, code, *fragments):
+        self.assert_refused(result, code, *fragments)
+        self.assertEqual(self.out.read_text(), self.before)
+        self.assertNotIn("are kept in", result.stderr)
+
+    def test_replaced_by_new_ones(self):
+        result = run(*self.conv, "-o", self.out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotEqual(self.out.read_text(), self.before)
+        self.assertEqual(len(self.out.read_text().splitlines()), len(self.before.splitlines()))
+
+    def test_kept_where_options_are_wrong(self):
+        conv = ["bench", "conv", "-o", self.out, "--network", self.network, "--backend", BACKEND]
+        for wrong in (["--dtype", "f8"], ["--benchmark_filter=("], ["--network", self.folder / "missing.yaml"],
+                      ["--backend", "none"], ["--ceilings", self.folder / "missing.jsonl"]):
+            with self.subTest(wrong=wrong):
+                kept = [word for i, word in enumerate(conv) if word != wrong[0] and (i == 0 or conv[i - 1] != wrong[0])]
+                self.assert_kept(run(*kept, *wrong), 2)
+        self.assert_kept(run(*conv, "--benchmark_filter=nothing"), 5, "leaves none")
+
+    def test_kept_where_nothing_can_be_measured(self):
+        result = run("bench", "comm", "--sizes", "4 KiB", "-o", self.out)  # mpirun was forgotten
+        self.assert_kept(result, 5, "nothing was measured", f"{self.out} is left as it was")
+        fresh = self.folder / "fresh.jsonl"
+        result = run("bench", "comm", "--sizes", "4 KiB", "-o", fresh)
+        self.assertEqual(result.returncode, 5)
+        self.assertNotIn("left as it was", result.stderr)
+        self.assertIn("unsupported", fresh.read_text())
+
+    def test_ceilings_are_not_the_output(self):
+        result = run(*self.conv, "-o", self.out, "--ceilings", self.out)
+        self.assert_kept(result, 2, "-o and --ceilings both name")
+        link = self.folder / "link.jsonl"
+        link.symlink_to(self.out)
+        self.assert_kept(run(*self.conv, "-o", self.out, "--ceilings", link), 2, "-o and --ceilings both name")
+
+    def test_a_refused_run_makes_no_file(self):
+        fresh = self.folder / "fresh.jsonl"
+        self.assert_refused(run("bench", "comm", "--sizes", "4 KiBB", "-o", fresh), 2, "4 KiBB")
+        self.assertFalse(fresh.exists())
+
+    @SEVERAL
+    def test_kept_by_several_ranks(self):
+        comm = ["bench", "comm", "--max-time", 0.02, "-o", self.out]
+        for wrong, code in ((["--algorithm", "foo"], 2), (["--benchmark_filter=zzz"], 5), (["--replay", self.network], 2)):
+            with self.subTest(wrong=wrong):
+                self.assert_kept(run(*comm, *wrong, ranks=2), code)
+        result = run(*comm, "--replay", self.out, ranks=2)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertIn("-o and --replay both name", result.stderr)
+        self.assertEqual(self.out.read_text(), self.before)
 
 
 if __name__ == "__main__":
