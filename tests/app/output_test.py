@@ -90,6 +90,52 @@ class MachineFile(ProgramTest):
             self.assertTrue(device.is_char_device())
 
 
+class NothingToFit(ProgramTest):
+    """calibrate says what it left out, and does not put a machine of nothing over a good one."""
+
+    def rows(self, name, **axes):
+        """Results of bench comm, of two sizes, by two ranks."""
+        taken = {"collective": "all_reduce", "ranks": "2", "ranks_on_node": "2", "waiting": "sleep", "cache": "cold",
+                 "dtype": "f32", "op": "sum", "mode": "blocking", "in_place": "yes", "algorithm": "library",
+                 "library": "Open MPI 4.1.4"} | axes
+        text = self.template().splitlines()[0] + "\n"
+        for size in (4096, 65536):
+            times = [[size * 1e-9 * (1 + i / 100) for i in range(10)]] * int(taken["ranks"])
+            text += json.dumps({"benchmark": "comm", "axes": taken | {"bytes": str(size)}, "status": "ok", "reason": "",
+                                "implementation": "", "warnings": [], "work": None,
+                                "max_relative_error": None,
+                                "series": {"time": {"unit": "s", "samples": times}}}) + "\n"
+        path = self.folder / name
+        path.write_text(text + json.dumps({"end": {"measurements": 2}}) + "\n")
+        return path
+
+    def template(self):
+        header = self.folder / "header.jsonl"
+        if not header.exists():
+            self.assertEqual(run("bench", "comm", "--sizes", "4 KiB", "-o", header).returncode, 5)
+        return header.read_text()
+
+    def test_refuses_a_machine_of_nothing(self):
+        good, machine = self.rows("good.jsonl"), self.folder / "machine.json"
+        result = run("calibrate", good, "-o", machine)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("left out", result.stdout)
+        before = machine.read_text()
+        for axes, why in [({"dtype": "f64"}, "2 rows of bench comm, dtype f64 (training has f32)"),
+                          ({"op": "max"}, "2 rows of bench comm, op max (training has sum)"),
+                          ({"mode": "nonblocking"}, "mode nonblocking (training has blocking)"),
+                          ({"ranks": "1", "ranks_on_node": "1"}, "1 rank, which sends nothing"),
+                          ({"message": "0"}, "messages of a replay")]:
+            with self.subTest(axes=axes):
+                result = run("calibrate", self.rows("bad.jsonl", **axes), "-o", machine)
+                self.assert_refused(result, 2, "none of the results can be used", why)
+                self.assertEqual(machine.read_text(), before)
+                both = run("calibrate", good, self.folder / "bad.jsonl", "-o", self.folder / "both.json")
+                self.assertEqual(both.returncode, 0, both.stderr)
+                self.assertIn("left out: ", both.stdout)
+                self.assertIn(why, both.stdout)
+
+
 class EarlierResults(ProgramTest):
     """A run that measures nothing does not cost what an earlier one measured."""
 
