@@ -201,5 +201,19 @@ class EarlierResults(ProgramTest):
         self.assertEqual(self.out.read_text(), self.before)
 
 
+@SEVERAL
+class Launched(ProgramTest):
+    """Several ranks by a launcher."""
+
+    def comm(self, *more):
+        return run("bench", "comm", "--sizes", "4KiB", "--max-time", 0.02, *more, ranks=2, timeout=60)
+
+    def test_one_rank_by_itself(self):
+        result = self.comm("--comm", "local")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--comm local is for one rank", result.stderr)
+        self.assertNotIn("Type:", result.stderr)
+
+
 if __name__ == "__main__":
     main()
