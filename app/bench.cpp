@@ -18,6 +18,7 @@
 #include "app/bench_suite.hpp"
 #include "app/positive.hpp"
 #include "app/row_shares.hpp"
+#include "app/said_once.hpp"
 #include "app/session.hpp"
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
@@ -241,9 +242,15 @@ void prepare_runner(BenchOptions& options, const bench::Context& context, const 
 
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
-  const std::optional<RowShares> shares = row_shares(options);
-  options.session.gradients = gradients(options);
-  Session session(options.session);
+  std::optional<RowShares> shares;
+  std::optional<Session> joined;
+  const std::optional<ExitCode> refused = refusal([&] {
+    shares = row_shares(options);
+    options.session.gradients = gradients(options);
+    joined.emplace(options.session);
+  });
+  if (refused) return *refused;
+  Session& session = *joined;
   backend::Communicator& communicator = session.communicator();
   const bool root = communicator.rank() == 0;
   bench::Context context{
@@ -413,10 +420,12 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     }
     set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
-    check_extras(options->runner.flags);
-    check_resume(*options);
-    check_output_apart(*options);
-    result = run_bench(*options);
+    const std::optional<ExitCode> refused = refusal([&] {
+      check_extras(options->runner.flags);
+      check_resume(*options);
+      check_output_apart(*options);
+    });
+    result = refused ? *refused : run_bench(*options);
   });
 }
 

@@ -61,7 +61,10 @@ class Runner {
 
   [[nodiscard]] int measured() const { return measured_; }
 
-  void throw_if_stopped() const { throw_if_ended(ending_, failure_); }
+  /// Collective. What all ranks say alike, one can say for all.
+  void throw_if_stopped() const {
+    together_on_input(sampler_.communicator(), [this] { throw_if_ended(ending_, failure_); });
+  }
 
  private:
   /// Again and again while the machine is not quiet, if that was asked for.

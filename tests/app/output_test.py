@@ -195,24 +195,67 @@ class EarlierResults(ProgramTest):
         for wrong, code in ((["--algorithm", "foo"], 2), (["--benchmark_filter=zzz"], 5), (["--replay", self.network], 2)):
             with self.subTest(wrong=wrong):
                 self.assert_kept(run(*comm, *wrong, ranks=2), code)
-        result = run(*comm, "--replay", self.out, ranks=2)
-        self.assertEqual(result.returncode, 2, result.stderr)
-        self.assertIn("-o and --replay both name", result.stderr)
-        self.assertEqual(self.out.read_text(), self.before)
+        self.assert_kept(run(*comm, "--replay", self.out, ranks=2), 2, "-o and --replay both name")
+
+    @SEVERAL
+    def test_kept_where_training_cannot_begin(self):
+        train = ["bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 2,
+                 "-o", self.out]
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        data = self.make_data()
+        for wrong in (["--data", self.folder / "none"], ["--data", data, "--profile", pipe],
+                      ["--data", data, "--profile", self.out],
+                      ["--data", data, "--synchronisation", "parameter_server", "--servers", 3]):
+            with self.subTest(wrong=wrong):
+                self.assert_kept(run(*train, *wrong, ranks=2), 2)
 
 
 @SEVERAL
-class Launched(ProgramTest):
-    """Several ranks by a launcher."""
+class SaidOnce(ProgramTest):
+    """What all ranks find alike, one says for all."""
 
     def comm(self, *more):
         return run("bench", "comm", "--sizes", "4KiB", "--max-time", 0.02, *more, ranks=2, timeout=60)
 
+    def test_options(self):
+        for wrong in (["--ranks", 3], ["--cores-per-rank", 4 * CORES], ["--patience", 0], ["--resume"], ["--frobnicate"],
+                      ["--benchmark_filter=("], ["--dtype", "f32", "--dtype", "f64"]):
+            with self.subTest(wrong=wrong):
+                self.assert_refused(self.comm(*wrong), 2)
+        self.assert_refused(self.comm("--benchmark_filter=zzz"), 5, "leaves none")
+
     def test_one_rank_by_itself(self):
         result = self.comm("--comm", "local")
-        self.assertEqual(result.returncode, 2)
-        self.assertIn("--comm local is for one rank", result.stderr)
+        self.assert_refused(result, 2, "--comm local is for one rank", "Leave --comm out")
         self.assertNotIn("Type:", result.stderr)
+
+    def test_places_that_cannot_be_written(self):
+        for place, why in ((self.network, "is not a result file"), (self.folder, "cannot be written")):
+            result = self.comm("-o", place)
+            self.assert_refused(result, 2, place, why)
+            self.assertNotIn("are kept in", result.stderr)
+        full = make_device(self.folder / "full", 7)
+        if full is not None:
+            self.assert_refused(self.comm("-o", full), 2, full)
+
+    def test_a_refused_resumption(self):
+        out = self.folder / "out.jsonl"
+        self.assertEqual(self.comm("-o", out).returncode, 0)
+        before = out.read_text()
+        result = self.comm("--dtype", "f64", "--resume", "-o", out)
+        self.assert_refused(result, 2, "cannot be resumed")
+        self.assertNotIn("are kept in", result.stderr)
+        self.assertEqual(out.read_text(), before)
+
+    def test_data_that_are_missing(self):
+        train = ["bench", "e2e", "--backend", BACKEND, "--network", self.network, "--data", self.folder / "none"]
+        self.assert_refused(run(*train, ranks=2, timeout=60), 2, self.folder / "none")
+
+    def test_a_rank_that_is_wrong_alone_says_so(self):
+        """Rank 0 has nothing to say for it, as where one is started with other options."""
+        result = run("bench", "comm", "--frobnicate", variables={"PMI_RANK": "1", "PMI_SIZE": "2"}, timeout=60)
+        self.assert_refused(result, 2, "--frobnicate")
 
 
 if __name__ == "__main__":
