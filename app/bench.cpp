@@ -18,6 +18,7 @@
 #include "app/bench_suite.hpp"
 #include "app/positive.hpp"
 #include "app/row_shares.hpp"
+#include "app/said_once.hpp"
 #include "app/session.hpp"
 #include "app/verb.hpp"
 #include "backend/compute/compute.hpp"
@@ -155,11 +156,13 @@ ExitCode agree(backend::Communicator& communicator, ExitCode code) {
   return static_cast<ExitCode>(value);
 }
 
-void explain(ExitCode code, const Tally& tally) {
+/// `left`: the file whose earlier results stand there as they were; empty if there is none.
+void explain(ExitCode code, const Tally& tally, const std::string& left) {
   if (code == ExitCode::nothing_measured) {
-    fmt::print(
-        stderr,
-        "dlscale: nothing was measured: no cell matches the options, or none is supported here.\n");
+    fmt::print(stderr,
+               "dlscale: nothing was measured: no cell matches the options, or none is supported "
+               "here.{}\n",
+               left.empty() ? "" : fmt::format(" {} is left as it was.", left));
   }
   if (code == ExitCode::wrong_result) {
     fmt::print(
@@ -193,11 +196,61 @@ ExitCode say_once(Session& session, const Error& error) {
   return error.code();
 }
 
+/// What a run measures must not cost what it reads, or writes elsewhere.
+void check_output_apart(const BenchOptions& options) {
+  std::vector<NamedFile> others;
+  for (const char* axis : {"replay", "profile"}) {
+    const auto named = options.values.find(axis);
+    if (named != options.values.end()) others.push_back({option_name(axis), named->second});
+  }
+  for (const std::string& file : options.shares.ceilings) others.push_back({"--ceilings", file});
+  refuse_as_output(options.output, others);
+}
+
+/// On the first rank.
+void look_at(const RowShares& shares, const BenchOptions& options) {
+  shares.expect_measured_here();
+  const std::string doubt = shares.doubt(options.session.gradients);
+  if (!doubt.empty()) fmt::print(stderr, "dlscale: {}\n", doubt);
+}
+
+/// What the runner calls on its way: the output, which the first rank has, is opened when nothing
+/// that was asked for is in the way of measuring.
+void prepare_runner(BenchOptions& options, const bench::Context& context, const Session& session,
+                    const std::optional<RowShares>& shares, std::optional<BenchOutput>& output,
+                    Tally& tally) {
+  if (options.output == "-" && !lists_only(options.runner.flags)) {
+    options.runner.display = bench::RunnerOptions::Display::standard_error;
+  }
+  options.runner.begin = [&] {
+    if (options.output.empty()) return;
+    bench::on_first_rank(*context.communicator, [&] {
+      output.emplace(options.output, header(options, context, session, shares),
+                     options.resume ? Resume::yes : Resume::no);
+      go_on_with(*output, options, tally);
+    });
+  };
+  options.runner.complete = [&](Measurement& row) {
+    if (shares) shares->add(row);
+    row = refuse_not_finite(std::move(row));  // to count and show what is written
+  };
+  if (!options.resume) return;
+  options.runner.is_done = [&](const bench::Cell& cell) {
+    return output && output->holds(std::string(options.benchmark->name), cell.axes);
+  };
+}
+
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
-  const std::optional<RowShares> shares = row_shares(options);
-  options.session.gradients = gradients(options);
-  Session session(options.session);
+  std::optional<RowShares> shares;
+  std::optional<Session> joined;
+  const std::optional<ExitCode> refused = refusal([&] {
+    shares = row_shares(options);
+    options.session.gradients = gradients(options);
+    joined.emplace(options.session);
+  });
+  if (refused) return *refused;
+  Session& session = *joined;
   backend::Communicator& communicator = session.communicator();
   const bool root = communicator.rank() == 0;
   bench::Context context{
@@ -205,32 +258,11 @@ ExitCode run_bench(BenchOptions options) {
   context.values["cores_per_rank"] = std::to_string(session.cores_per_rank());
   options.values = context.values;
 
-  const bool list = lists_only(options.runner.flags);
-  if (root && shares) {
-    shares->expect_measured_here();
-    const std::string doubt = shares->doubt(options.session.gradients);
-    if (!doubt.empty()) fmt::print(stderr, "dlscale: {}\n", doubt);
-  }
   std::optional<BenchOutput> output;
-  if (root && !options.output.empty() && !list) {
-    output.emplace(options.output, header(options, context, session, shares),
-                   options.resume ? Resume::yes : Resume::no);
-  }
-  if (output && options.output == "-") {
-    options.runner.display = bench::RunnerOptions::Display::standard_error;
-  }
   Tally tally;
-  options.runner.complete = [&](Measurement& row) {
-    if (shares) shares->add(row);
-    row = refuse_not_finite(std::move(row));  // to count and show what is written
-  };
-  if (options.resume) {
-    if (output) go_on_with(*output, options, tally);
-    options.runner.is_done = [&](const bench::Cell& cell) {
-      return output && output->holds(std::string(options.benchmark->name), cell.axes);
-    };
-  }
+  prepare_runner(options, context, session, shares, output, tally);
   try {
+    if (shares) bench::on_first_rank(communicator, [&] { look_at(*shares, options); });
     bench::run_benchmark(*options.benchmark, context, options.runner,
                          [&](const Measurement& measurement) {
                            tally.count(measurement);
@@ -241,9 +273,11 @@ ExitCode run_bench(BenchOptions options) {
   }
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
   if (output) output->finish();
+  const bool list = lists_only(options.runner.flags);
   const ExitCode code = agree(communicator, list ? ExitCode::ok : tally.exit_code());
   session.close();
-  if (root) explain(code, tally);
+  const bool left = output && output->left_earlier_results();
+  if (root) explain(code, tally, left ? options.output : "");
   return code;
 }
 
@@ -380,15 +414,18 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
                                {options->wait_quiet_s, options->shares.cluster}, options->output);
       return;
     }
-    check_extras(command->remaining());
     options->runner.flags = command->remaining();
     for (const bench::Axis& axis : options->benchmark->axes) {
       if (command->count(option_name(axis.name)) > 0) options->given.emplace(axis.name);
     }
-    check_resume(*options);
     set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
-    result = run_bench(*options);
+    const std::optional<ExitCode> refused = refusal([&] {
+      check_extras(options->runner.flags);
+      check_resume(*options);
+      check_output_apart(*options);
+    });
+    result = refused ? *refused : run_bench(*options);
   });
 }
 

@@ -1,12 +1,20 @@
 #include "app/bench_output.hpp"
 
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/result_resume.hpp"
+#include "core/locked_results.hpp"
+#include "core/result_json.hpp"
 
 namespace dlscale::app {
 namespace {
+
+namespace fs = std::filesystem;
 
 std::string key_of(const std::string& benchmark, const std::map<std::string, std::string>& axes) {
   Measurement named;
@@ -15,22 +23,64 @@ std::string key_of(const std::string& benchmark, const std::map<std::string, std
   return named.key();
 }
 
+/// A result, be it that the answer is wrong.
+bool tells_something(const Measurement& measurement) {
+  return !measurement.series.empty() || measurement.status == Status::wrong;
+}
+
+bool same_place(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  if (fs::exists(a, error) && fs::exists(b, error)) return fs::equivalent(a, b, error);
+  return fs::weakly_canonical(fs::absolute(a, error), error) ==
+         fs::weakly_canonical(fs::absolute(b, error), error);
+}
+
 }  // namespace
 
-BenchOutput::BenchOutput(const std::string& path, const ResultHeader& header, Resume resume) {
-  if (resume == Resume::no) {
-    writer_.emplace(path, header);
+BenchOutput::BenchOutput(const std::string& path, const ResultHeader& header, Resume resume)
+    : path_(path) {
+  if (resume == Resume::yes) {
+    point_ = find_resume_point(path, header);
+    kept_ = point_.measurements;
+    for (const Measurement& measurement : kept_) keys_.insert(measurement.key());
+    begin();
     return;
   }
-  ResumePoint point = find_resume_point(path, header);
-  writer_.emplace(path, point);
-  kept_ = std::move(point.measurements);
-  for (const Measurement& measurement : kept_) keys_.insert(measurement.key());
+  point_.opening = header_line(header);
+  point_.file = std::make_shared<LockedResults>(path);
+  if (!point_.file->is_regular() || fs::is_empty(path)) begin();
+}
+
+void BenchOutput::begin() {
+  writer_.emplace(path_, point_);
+  for (const Measurement& measurement : waiting_) writer_->write(measurement);
+  waiting_.clear();
+}
+
+void BenchOutput::write(const Measurement& measurement) {
+  if (!writer_ && !tells_something(measurement)) return waiting_.push_back(measurement);
+  if (!writer_) begin();
+  writer_->write(measurement);
+}
+
+void BenchOutput::finish() {
+  if (writer_) writer_->finish();
 }
 
 bool BenchOutput::holds(const std::string& benchmark,
                         const std::map<std::string, std::string>& axes) const {
   return keys_.contains(key_of(benchmark, axes));
+}
+
+void refuse_as_output(const std::string& output, std::span<const NamedFile> others) {
+  if (output.empty() || output == "-") return;
+  for (const NamedFile& other : others) {
+    if (other.path.empty() || !same_place(output, other.path)) continue;
+    throw ConfigError(
+        fmt::format("-o and {} both name {}, so that one would overwrite the other. Name another "
+                    "file with -o.",
+                    other.option, output));
+  }
 }
 
 }  // namespace dlscale::app

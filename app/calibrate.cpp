@@ -2,6 +2,7 @@
 #include "model/calibrate/calibrate.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -17,6 +18,7 @@
 #include "backend/host/host.hpp"
 #include "core/replaceable.hpp"
 #include "model/calibrate/contention.hpp"
+#include "model/calibrate/left_out.hpp"
 #include "model/machine.hpp"
 
 namespace dlscale::app {
@@ -52,6 +54,17 @@ void print_contention(std::FILE* to, const model::Machine& machine) {
   }
 }
 
+/// A machine of nothing is none, and must not take the place of one.
+void expect_something(const model::Machine& machine, const std::vector<std::string>& left) {
+  if (!model::is_empty(machine)) return;
+  const std::string why =
+      left.empty() ? "" : fmt::format(": left out are {}", fmt::join(left, "; "));
+  throw ConfigError(
+      fmt::format("none of the results can be used, so there is nothing to fit{}. Measure what "
+                  "training does, or choose other conditions (see --help).",
+                  why));
+}
+
 ExitCode calibrate(const CalibrateOptions& options) {
   const bool to_standard_output = options.output == "-";
   if (!to_standard_output) check_replaceable(options.output);
@@ -66,12 +79,18 @@ ExitCode calibrate(const CalibrateOptions& options) {
         "with -o.");
   }
   const model::Machine machine = model::calibrate(cluster, files, options.conditions);
+  std::vector<std::string> left;
+  for (const model::LeftOut& rows : model::left_out(files, machine, options.conditions)) {
+    left.push_back(model::to_text(rows));
+  }
+  expect_something(machine, left);
   save(options.output, machine);
   std::FILE* const told = to_standard_output ? stderr : stdout;
   fmt::print(told,
              "{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
              to_standard_output ? "machine" : options.output, machine.kernels.size(),
              machine.collectives.size(), machine.loaders.size(), files.size());
+  if (!left.empty()) fmt::print(told, "left out: {}\n", fmt::join(left, "; "));
   print_contention(told, machine);
   for (const std::string& note : model::contention_notes(files, options.conditions)) {
     fmt::print(told, "note: {}\n", note);

@@ -11,6 +11,7 @@
 
 #include "app/option_values.hpp"
 #include "app/output.hpp"
+#include "app/said_once.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
@@ -55,8 +56,8 @@ ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   }
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  fmt::print(stderr, "dlscale: {} See \"dlscale --help\" or \"dlscale VERB --help\".\n",
-             usage_sentence(*command, error));
+  app::say_for_all_ranks(fmt::format("{} See \"dlscale --help\" or \"dlscale VERB --help\".",
+                                     usage_sentence(*command, error)));
   return ExitCode::bad_input;
 }
 

@@ -1,14 +1,11 @@
 #include "app/output.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <memory>
 
 #include "core/error.hpp"
 #include "core/output_file.hpp"
@@ -18,14 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct CloseFile {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-[[noreturn]] void fail(const std::string& path) {
+[[noreturn]] void fail(const std::string& path, int error) {
   throw ConfigError(
       fmt::format("{} cannot be written ({}). Choose another place with -o, or free space there.",
-                  path, std::strerror(errno)));
+                  path, std::strerror(error)));
 }
 
 }  // namespace
@@ -47,19 +40,7 @@ void write_output(const std::string& path, std::string_view text) {
   if (const fs::path folder = fs::path(path).parent_path(); !folder.empty()) {
     fs::create_directories(folder, error);
   }
-  const bool device = fs::exists(path, error) && !fs::is_regular_file(path, error);
-  const std::string name = device ? path : path + ".part";
-  const int descriptor = open_output(name, O_TRUNC);
-  if (descriptor < 0) fail(path);
-  const std::unique_ptr<std::FILE, CloseFile> file(fdopen(descriptor, "w"));
-  if (!file) fail(path);
-  if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-      std::fflush(file.get()) != 0) {
-    if (!device) fs::remove(name, error);
-    errno = errno != 0 ? errno : ENOSPC;
-    fail(path);
-  }
-  if (!device && std::rename(name.c_str(), path.c_str()) != 0) fail(path);
+  if (const int problem = write_whole(path, text); problem != 0) fail(path, problem);
 }
 
 }  // namespace dlscale::app

@@ -5,7 +5,7 @@
 namespace dlscale::app {
 
 /// Writes `text` to the file, or to standard output if `path` is "-" or empty. A file appears whole
-/// or not at all (temporary name, then rename). Throws ConfigError when it cannot be written.
+/// or not at all, as write_whole() does it. Throws ConfigError when it cannot be written.
 void write_output(const std::string& path, std::string_view text);
 
 /// What to say when standard output takes no more.

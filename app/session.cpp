@@ -4,15 +4,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <span>
 #include <vector>
 
+#include "backend/comm/launch.hpp"
 #include "backend/comm/watchdog/roster.hpp"
 #include "backend/host/host.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::app {
 namespace {
+
+/// Those of a launcher do not meet by way of "local".
+void refuse_launcher() {
+  const auto launch = backend::detect_launch([](const char* name) { return std::getenv(name); });
+  if (!launch || launch->size <= 1) return;
+  throw ConfigError(
+      fmt::format("--comm local is for one rank by itself, but {} started {} ({}={}), and each "
+                  "would measure alone. Leave --comm out, or start one without the launcher.",
+                  launch->launcher, launch->size, launch->variable, launch->size));
+}
 
 /// The communicator that was named, or the best for what the launcher started. MPI is called after
 /// what it does with memory of GPUs, where there is any.
@@ -33,6 +45,7 @@ backend::Connection connect(const SessionOptions& options) {
                     "nccl.",
                     options.comm));
   }
+  if (options.comm == "local") refuse_launcher();
   backend::Connection connection{chosen->connect(), options.comm, ""};
   backend::check_world(*connection.communicator, options.ranks);
   if (options.comm == "mpi" && options.gradients == backend::DataPlace::device) {

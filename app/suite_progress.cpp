@@ -91,8 +91,9 @@ void SuiteProgress::mark(const SuiteStep& step, double seconds) const {
 }
 
 void SuiteProgress::remove_stale(const SuiteStep& step) const {
+  const bool measures = !step.words.empty() && step.words.front() == "bench";
   const bool resumes = std::ranges::find(step.words, "--resume") != step.words.end();
-  if (!resumes || begun(step)) return;
+  if (resumes ? begun(step) : !measures) return;
   for (const fs::path& output : outputs_of(step)) fs::remove_all(output);
 }
 

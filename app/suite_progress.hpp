@@ -24,7 +24,9 @@ class SuiteProgress {
   void keep_only(std::span<const SuiteStep> steps) const;
   void mark(const SuiteStep& step, double seconds) const;
   /// Removes what a step that resumes has written as another build, or as it was written before: it
-  /// could not go on with that. To be called before keep_only(), which forgets what was begun.
+  /// could not go on with that. Of one that measures without resuming, removes all it has written:
+  /// where it measures nothing it would leave that. To be called before keep_only(), which forgets
+  /// what was begun.
   void remove_stale(const SuiteStep& step) const;
   /// To be called before a step is carried out.
   void mark_begun(const SuiteStep& step) const;

@@ -122,6 +122,10 @@ struct RunnerOptions {
   /// The table (or what --benchmark_format asks for); where results go to standard output, the
   /// table must not.
   enum class Display { standard_output, standard_error } display = Display::standard_output;
+  /// Called on all ranks when all that was asked for is known to be right, and before `is_done`, if
+  /// cells are to be measured and not only listed: for what should not happen for a slip of the
+  /// pen. May be empty; collective.
+  std::function<void()> begin = {};
   /// Cells that need no measuring, since their results are there already: asked on rank 0, but set
   /// on all ranks or on none. May be empty. Google Benchmark does not see such cells.
   std::function<bool(const Cell&)> is_done = {};

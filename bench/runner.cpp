@@ -61,7 +61,10 @@ class Runner {
 
   [[nodiscard]] int measured() const { return measured_; }
 
-  void throw_if_stopped() const { throw_if_ended(ending_, failure_); }
+  /// Collective. What all ranks say alike, one can say for all.
+  void throw_if_stopped() const {
+    together_on_input(sampler_.communicator(), [this] { throw_if_ended(ending_, failure_); });
+  }
 
  private:
   /// Again and again while the machine is not quiet, if that was asked for.
@@ -133,15 +136,21 @@ std::size_t count_matches(Library& library, RunnerFlags flags) {
   reporter->SetErrorStream(&said);
   const std::size_t matches = benchmark::RunSpecifiedBenchmarks(reporter.get());
   if (matches == 0 && said.str().starts_with("Could not compile")) {
+    const std::string why = said.str();
     throw ConfigError(fmt::format("--benchmark_filter={} is not a regular expression: {}.",
-                                  flags.filter, said.str()));
+                                  flags.filter, why.substr(0, why.find_last_not_of(".\n") + 1)));
   }
   return matches;
 }
 
-/// Throws where the filter leaves nothing to measure, be it there already or not.
+/// Throws where there is nothing to measure, or the filter leaves nothing, be it there already or
+/// not.
 void expect_matches(std::string_view benchmark, std::span<const NamedCell> cells,
                     const RunnerFlags& flags) {
+  if (cells.empty()) {
+    throw Error(ExitCode::nothing_measured,
+                fmt::format("bench {} has no cell for these axes. Allow more values.", benchmark));
+  }
   Library library;
   for (const NamedCell& cell : cells) {
     benchmark::RegisterBenchmark(cell.name.c_str(), [](benchmark::State&) {})
@@ -235,25 +244,24 @@ void run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display w
 
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
                   const std::function<void(const Measurement&)>& sink) {
-  RunnerFlags flags = parse_runner_flags(options.flags);
-  check_criterion(options.criterion);
   const Rank rank = context.communicator->rank();
-  if (rank != 0) flags.out.clear();
+  RunnerFlags flags;
   std::vector<NamedCell> cells;
   std::string common;
   together_on_input(*context.communicator, [&] {
-    if (!flags.listing()) check_writable(flags.out);
+    flags = parse_runner_flags(options.flags);
+    check_criterion(options.criterion);
     expect_few_threads(context);
     std::vector<Cell> made = benchmark.cells(context);
     common = same_in_all(made);
     cells = name_cells(benchmark.name, std::move(made));
+    expect_matches(benchmark.name, cells, flags);
   });
-  if (cells.empty()) {
-    throw Error(
-        ExitCode::nothing_measured,
-        fmt::format("bench {} has no cell for these axes. Allow more values.", benchmark.name));
+  if (rank != 0) flags.out.clear();
+  if (!flags.listing()) {
+    on_first_rank(*context.communicator, [&] { check_writable(flags.out); });
+    if (options.begin) options.begin();
   }
-  expect_matches(benchmark.name, cells, flags);
   leave_out_done(cells, options.is_done, *context.communicator);
   if (cells.empty()) return 0;
   if (!flags.listing()) shuffle(cells, options.seed);

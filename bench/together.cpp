@@ -111,4 +111,17 @@ void together_on_input(backend::Communicator& communicator, const std::function<
   throw_if_ended(ending, mine);
 }
 
+void on_first_rank(backend::Communicator& communicator, const std::function<void()>& work) {
+  const std::exception_ptr mine = communicator.rank() == 0 ? failure_of(work) : nullptr;
+  if (communicator.size() == 1) {
+    if (mine) std::rethrow_exception(mine);
+    return;
+  }
+  std::int32_t exit_code = exit_code_of(mine);
+  Text text = text_of(mine);
+  communicator.broadcast(std::as_writable_bytes(std::span(&exit_code, 1)), 0);
+  communicator.broadcast(std::as_writable_bytes(std::span(text)), 0);
+  if (exit_code != 0) throw FoundByAll(static_cast<ExitCode>(exit_code), text.data());
+}
+
 }  // namespace dlscale::bench

@@ -33,13 +33,17 @@ void throw_if_ended(const Ending& ending, const std::exception_ptr& mine);
 /// on one. For what may fail between two collective calls: a file to read, memory, a library.
 void together(backend::Communicator& communicator, const std::function<void()>& work);
 
-/// What all of several ranks threw, in the same words: bad input that every rank was given. So one
-/// of them can say it for all.
+/// What all of several ranks threw, in the same words: bad input that every rank was given, or that
+/// rank 0 found for all. So one of them can say it for all.
 struct FoundByAll : Error {
   using Error::Error;
 };
 
 /// Collective: as together(), but throws FoundByAll where that is what happened.
 void together_on_input(backend::Communicator& communicator, const std::function<void()>& work);
+
+/// Collective: runs `work` on rank 0 alone. If it throws there, throws FoundByAll with its message
+/// on all ranks; with one rank, what it threw.
+void on_first_rank(backend::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace dlscale::bench

@@ -6,16 +6,101 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 
 namespace dlscale {
 namespace {
 
+namespace fs = std::filesystem;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return value_; }
+  /// 0 or errno: some file systems report a full disk only here.
+  [[nodiscard]] int close() { return ::close(std::exchange(value_, -1)) == 0 ? 0 : errno; }
+
+ private:
+  int value_;
+};
+
 bool is_standard_output(const struct stat& file) {
   struct stat output = {};
   return fstat(STDOUT_FILENO, &output) == 0 && output.st_dev == file.st_dev &&
          output.st_ino == file.st_ino;
+}
+
+/// 0 or errno.
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(descriptor, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
+
+/// To what is no file, or is one that has no name.
+int write_through(const fs::path& path, std::string_view content) {
+  Descriptor file(open_output(path, O_TRUNC));
+  if (file.get() < 0) return errno;
+  const int error = write_all(file.get(), content);
+  return error != 0 ? error : file.close();
+}
+
+/// What stands behind a link, and behind that one, be there a file already or not.
+fs::path behind_links(fs::path path) {
+  constexpr int most = 40;  // as many as Linux follows
+  std::error_code error;
+  for (int i = 0; i < most && fs::is_symlink(path, error); ++i) {
+    const fs::path next = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;  // the last of them alone if it is absolute
+  }
+  return path;
+}
+
+/// Unlike that of any other process, on this node or on another that shares the folder, and no
+/// longer than names may be.
+fs::path name_beside(const fs::path& file) {
+  constexpr std::size_t most = 200;
+  std::random_device random;
+  const std::string name = file.filename().string().substr(0, most);
+  return file.parent_path() / fmt::format(".{}.{}-{:08x}.partial", name, ::getpid(), random());
+}
+
+/// `there`: what is to be replaced; null where there is nothing.
+int replace(const fs::path& file, std::string_view content, const struct stat* there) {
+  const fs::path beside = name_beside(file);
+  Descriptor written(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (written.get() < 0) return errno;
+  int error = write_all(written.get(), content);
+  constexpr mode_t permissions = 07777;
+  if (error == 0 && there != nullptr && fchmod(written.get(), there->st_mode & permissions) != 0) {
+    error = errno;
+  }
+  if (const int at_end = written.close(); error == 0) error = at_end;
+  if (error == 0 && ::rename(beside.c_str(), file.c_str()) != 0) error = errno;
+  if (error != 0) ::unlink(beside.c_str());
+  return error;
+}
+
+bool is_file(const fs::path& path, const struct stat& file) {
+  struct stat found = {};
+  return ::stat(path.c_str(), &found) == 0 && found.st_dev == file.st_dev &&
+         found.st_ino == file.st_ino;
 }
 
 }  // namespace
@@ -32,6 +117,21 @@ int open_output(const std::filesystem::path& path, int flags) {
   // Writes do wait: for a reader that is slower, and for a terminal.
   if (descriptor >= 0) EXPECT(fcntl(descriptor, F_SETFL, 0) == 0);
   return descriptor;
+}
+
+int write_whole(const fs::path& path, std::string_view content) {
+  struct stat there = {};
+  const bool exists = stat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) return errno;
+  if (exists && is_standard_output(there)) {
+    if (std::fflush(stdout) != 0) return errno;
+    return write_all(STDOUT_FILENO, content);
+  }
+  const fs::path target = behind_links(path);
+  if (!exists) return replace(target, content, nullptr);
+  // Links of /proc lead to files by names that they may not have any more.
+  const bool has_name = S_ISREG(there.st_mode) && is_file(target, there);
+  return has_name ? replace(target, content, &there) : write_through(path, content);
 }
 
 void refuse_shared_output(const std::filesystem::path& path, std::string_view what) {

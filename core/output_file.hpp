@@ -9,6 +9,12 @@ namespace dlscale {
 /// reads, or a socket, throws ConfigError.
 int open_output(const std::filesystem::path& path, int flags);
 
+/// A file holds `content` whole, or still what it held before: it is written beside it, with the
+/// permissions that it had, and renamed. Links are followed. What is no file (a device, a pipe) is
+/// written as it is, and so is the file that standard output goes to, after what stands there.
+/// Makes no folder. Returns 0, or the reason as in errno. Throws ConfigError as open_output().
+[[nodiscard]] int write_whole(const std::filesystem::path& path, std::string_view content);
+
 /// For a file that is opened several times, first to see whether it can be. Throws ConfigError,
 /// beginning with `what` ("--benchmark_out=pipe"), for a pipe or a socket, whose reader would stop
 /// at the first end, and for the file that standard output goes to already, since each would

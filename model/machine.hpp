@@ -117,7 +117,7 @@ struct Machine {
 /// and "beside_closed_form", and "spread" of segments and ranges: files of earlier versions lack
 /// them.
 Machine load_machine(const std::filesystem::path& path);
-/// Writes beside `path` first, so that a full disk leaves an older file as it was.
+/// A full disk leaves an older file as it was: written by write_whole(). Throws ConfigError.
 void save_machine(const std::filesystem::path& path, const Machine& machine);
 /// The same as text. `where` names its origin in errors.
 std::string machine_json(const Machine& machine);

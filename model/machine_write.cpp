@@ -1,14 +1,12 @@
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
 
 #include "core/error.hpp"
+#include "core/output_file.hpp"
 #include "model/machine.hpp"
 
 namespace dlscale::model {
@@ -270,16 +268,6 @@ Json list(const std::vector<T>& values) {
   return result;
 }
 
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << '\n';
-  file.close();
-  if (!file) {
-    throw ConfigError(fmt::format("cannot write {}: {}. Choose another place with -o.",
-                                  path.string(), std::strerror(errno)));
-  }
-}
-
 }  // namespace
 
 namespace {
@@ -317,20 +305,9 @@ std::string machine_json(const Machine& machine) {
 }
 
 void save_machine(const std::filesystem::path& path, const Machine& machine) {
-  const std::string text = machine_json(machine);
-  std::filesystem::path beside = path;
-  beside += ".new";
-  std::error_code error;
-  try {
-    write(beside, text);
-  } catch (const ConfigError&) {
-    std::filesystem::remove(beside, error);
-    throw;
-  }
-  std::filesystem::rename(beside, path, error);
-  if (error) {
+  if (const int error = write_whole(path, machine_json(machine) + '\n'); error != 0) {
     throw ConfigError(fmt::format("cannot write {}: {}. Choose another place with -o.",
-                                  path.string(), error.message()));
+                                  path.string(), std::strerror(error)));
   }
 }
 

@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <random>
-#include <string>
+#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "core/error.hpp"
+#include "core/output_file.hpp"
 
 namespace dlscale::train {
 namespace {
@@ -26,8 +25,6 @@ class Descriptor {
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
   [[nodiscard]] int get() const { return value_; }
-  /// Some file systems report a full disk only here.
-  [[nodiscard]] int close() { return ::close(std::exchange(value_, -1)); }
 
  private:
   int value_;
@@ -44,31 +41,6 @@ class Descriptor {
                            : "Choose a folder that can be written";
   throw ConfigError(fmt::format("{} cannot be written: {}. {}.", path.string(),
                                 std::generic_category().message(error), advice));
-}
-
-/// What is left of a file that could not be written must not look like a file in the making.
-class Temporary {
- public:
-  explicit Temporary(std::filesystem::path path) : path_(std::move(path)) {}
-  ~Temporary() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  void rename_to(const std::filesystem::path& target) {
-    if (::rename(path_.c_str(), target.c_str()) != 0) fail_to_write(target, errno);
-    path_.clear();
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
-/// Unlike that of any other process, on this node or on another that shares the folder.
-std::string temporary_name(const std::filesystem::path& path) {
-  std::random_device device;
-  return fmt::format(".{}.{}-{:08x}.partial", path.filename().string(), ::getpid(), device());
 }
 
 }  // namespace
@@ -94,17 +66,8 @@ void read_file(const std::filesystem::path& path, std::vector<std::uint8_t>& byt
 }
 
 void write_file(const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
-  Temporary temporary(path.parent_path() / temporary_name(path));
-  Descriptor file(temporary.path(), O_WRONLY | O_CREAT | O_TRUNC);
-  if (file.get() < 0) fail_to_write(path, errno);
-  while (!bytes.empty()) {
-    const ssize_t put = ::write(file.get(), bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) fail_to_write(path, errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-  }
-  if (file.close() != 0) fail_to_write(path, errno);
-  temporary.rename_to(path);
+  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (const int error = write_whole(path, content); error != 0) fail_to_write(path, error);
 }
 
 }  // namespace dlscale::train

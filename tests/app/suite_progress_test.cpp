@@ -109,6 +109,29 @@ TEST_F(Progress, RemembersHowLongAStepTook) {
   EXPECT_NEAR(progress().seconds(step("one")), 12.34, 0.05);
 }
 
+TEST_F(Progress, RemovesWhatAStepThatMeasuresAnewWouldLeave) {
+  const fs::path measured = write("measured");
+  const fs::path fitted = write("fitted");
+  const SuiteStep training = step("train", {"bench", "e2e", "-o", measured.string()});
+  const SuiteStep fit = step("fit", {"calibrate", "-o", fitted.string()});
+  for (const SuiteStep& each : {training, fit}) {
+    progress().mark_begun(each);
+    progress().remove_stale(each);
+  }
+  EXPECT_FALSE(fs::exists(measured));
+  EXPECT_TRUE(fs::exists(fitted));
+}
+
+TEST_F(Progress, KeepsWhatAStepThatResumesHasBegun) {
+  const fs::path file = write("measured");
+  const SuiteStep resumes = step("one", {"bench", "conv", "--resume", "-o", file.string()});
+  progress().mark_begun(resumes);
+  progress().remove_stale(resumes);
+  EXPECT_TRUE(fs::exists(file));
+  progress("another build").remove_stale(resumes);
+  EXPECT_FALSE(fs::exists(file));
+}
+
 SuiteStep estimated(double seconds) {
   SuiteStep step;
   step.seconds = seconds;

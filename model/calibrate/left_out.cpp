@@ -1,0 +1,117 @@
+#include "model/calibrate/left_out.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "core/usable_rows.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// Empty where the row has no such axis.
+std::string axis(const Measurement& row, std::string_view name) {
+  const auto found = row.axes.find(std::string(name));
+  return found == row.axes.end() ? "" : found->second;
+}
+
+/// Why a row under another condition than the one chosen is left out; empty if it is not.
+std::string other_than(const Measurement& row, std::string_view name, const std::string& chosen,
+                       std::string_view by_whom) {
+  const std::string value = axis(row, name);
+  if (value.empty() || value == chosen) return "";
+  return fmt::format("{} {} ({} {})", name, value, by_whom, chosen);
+}
+
+std::string why_not_kernel(const Measurement& row, const Machine& machine,
+                           const CalibrateOptions& options) {
+  const std::string algorithm = axis(row, "algorithm");
+  if (!algorithm.empty() && algorithm != "chosen") {
+    return "algorithms named by --algorithms (training takes the one chosen)";
+  }
+  if (row.axes.contains("layout"))
+    return "layouts named by --layout (training takes the one chosen)";
+  if (!has_normal_values(row)) return fmt::format("values {}", axis(row, "values"));
+  if (std::string why = other_than(row, "backend", machine.measured_on.backend, "chosen:");
+      !why.empty()) {
+    return why;
+  }
+  return other_than(row, "cache", options.cache, "chosen:");
+}
+
+std::string why_not_memory(const Measurement& row, const Machine& machine) {
+  if (row.axes.contains("isa")) return "loops of --isa, which training does not run";
+  return other_than(row, "backend", machine.measured_on.backend, "chosen:");
+}
+
+std::string why_not_update(const Measurement& row, const Machine& machine) {
+  if (std::string why = other_than(row, "cache", "cold", "training has"); !why.empty()) return why;
+  return other_than(row, "backend", machine.measured_on.backend, "chosen:");
+}
+
+/// By the closed form of an algorithm of our own.
+bool is_fitted(const Machine& machine, const Measurement& row) {
+  return std::ranges::any_of(machine.algorithms, [&](const AlgorithmFit& fit) {
+    return fit.asked == axis(row, "algorithm") && fit.carrier.collective == axis(row, "collective");
+  });
+}
+
+std::string why_not_messages(const Measurement& row, const Machine& machine,
+                             const CalibrateOptions& options) {
+  if (row.axes.contains("message")) return "messages of a replay";
+  if (!row.axes.contains("bytes")) return "messages without a size";
+  if (axis(row, "ranks") == "1") return "1 rank, which sends nothing";
+  for (const auto& [name, in_training] : message_axes) {
+    if (name == "algorithm") continue;
+    std::string why = other_than(row, name, std::string(in_training), "training has");
+    if (!why.empty()) return why;
+  }
+  if (std::string why = other_than(row, "cache", options.message_cache, "chosen:"); !why.empty()) {
+    return why;
+  }
+  const std::string algorithm = axis(row, "algorithm");
+  if (algorithm.empty() || algorithm == "library" || is_fitted(machine, row)) return "";
+  return fmt::format("algorithm {}, of which no closed form was fitted", algorithm);
+}
+
+/// Empty if it was used, or gave way to better ones of its kind.
+std::string why_not(const Measurement& row, const Machine& machine,
+                    const CalibrateOptions& options) {
+  if (!is_timed(row)) return fmt::format("status {}", status_name(row.status));
+  if (row.benchmark == "conv") return why_not_kernel(row, machine, options);
+  if (row.benchmark == "update") return why_not_update(row, machine);
+  if (row.benchmark == "memory") return why_not_memory(row, machine);
+  if (row.benchmark == "comm") return why_not_messages(row, machine, options);
+  if (row.benchmark == "io") return other_than(row, "source", options.source, "chosen:");
+  return "";
+}
+
+}  // namespace
+
+std::vector<LeftOut> left_out(std::span<const ResultFile> results, const Machine& machine,
+                              const CalibrateOptions& options) {
+  std::map<std::string, std::size_t> reasons;
+  for (const ResultFile& file : results) {
+    for (const Measurement& row : file.measurements) {
+      const std::string why = why_not(row, machine, options);
+      if (!why.empty()) ++reasons[fmt::format("bench {}, {}", row.benchmark, why)];
+    }
+  }
+  std::vector<LeftOut> all;
+  for (const auto& [why, rows] : reasons) all.push_back({rows, why});
+  return all;
+}
+
+std::string to_text(const LeftOut& left) {
+  return fmt::format("{} {} of {}", left.rows, left.rows == 1 ? "row" : "rows", left.why);
+}
+
+bool is_empty(const Machine& machine) {
+  return machine.kernels.empty() && machine.collectives.empty() && machine.algorithms.empty() &&
+         machine.h2d.empty() && machine.update.empty() && machine.loaders.empty() &&
+         machine.memory_bandwidth.empty() && machine.contention.empty();
+}
+
+}  // namespace dlscale::model

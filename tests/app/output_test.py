@@ -1,0 +1,262 @@
+"""What the file of -o holds after a run: results, or what it held before."""
+
+import json
+import os
+import pathlib
+import stat
+import tempfile
+import threading
+import unittest
+
+from program import BACKEND, MPIEXEC, ProgramTest, main, run
+
+
+# Each rank is bound to a core of its own.
+CORES = len(os.sched_getaffinity(0))
+SEVERAL = unittest.skipUnless(MPIEXEC and CORES >= 2, "needs a launcher and two cores")
+
+
+def make_device(path, minor):
+    """A node of its own: nobody misses it if it is replaced. None where none can be made."""
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, minor))
+        os.close(os.open(path, os.O_WRONLY))
+    except OSError:
+        return None
+    return path
+
+
+class MachineFile(ProgramTest):
+    """calibrate writes a machine where -o says, whatever that is."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.TemporaryDirectory()
+        cls.results = pathlib.Path(cls.kept.name) / "memory.jsonl"
+        measured = run("bench", "memory", "--sizes", "1 MiB,2 MiB", "--max-time", 0.01, "-o", cls.results)
+        assert measured.returncode == 0, measured.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kept.cleanup()
+
+    def calibrate(self, output, *more):
+        return run("calibrate", self.results, "-o", output, *more, timeout=60)
+
+    def assert_is_machine(self, text):
+        self.assertEqual(json.loads(text)["schema"], "dlscale.machine")
+
+    def test_a_file_is_made_and_replaced(self):
+        for _ in range(2):
+            result = self.calibrate(self.folder / "machine.json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assert_is_machine((self.folder / "machine.json").read_text())
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["machine.json", "tiny.yaml"])
+
+    def test_a_link_leads_to_the_file(self):
+        target, link = self.folder / "target.json", self.folder / "machine.json"
+        link.symlink_to("target.json")
+        for _ in range(2):
+            self.assertEqual(self.calibrate(link).returncode, 0)
+            self.assertTrue(link.is_symlink())
+            self.assert_is_machine(target.read_text())
+            self.assertFalse(target.is_symlink())
+
+    def test_a_pipe_is_written_to(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        self.assert_refused(self.calibrate(pipe), 2, pipe, "no program reads")
+        got = []
+        reader = threading.Thread(target=lambda: got.append(pipe.read_text()), daemon=True)
+        reader.start()
+        result = self.calibrate(pipe)
+        while result.returncode == 2 and "no program reads" in result.stderr:  # the reader was slow
+            result = self.calibrate(pipe)
+        reader.join(60)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_is_machine(got[0])
+        self.assertTrue(pipe.is_fifo())
+
+    def test_a_device_is_written_to(self):
+        null, full = make_device(self.folder / "null", 3), make_device(self.folder / "full", 7)
+        if null is None or full is None:
+            self.skipTest("device nodes cannot be made or used here")
+        self.assertEqual(self.calibrate(null).returncode, 0)
+        self.assert_refused(self.calibrate(full), 2, full, "No space left on device")
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "-o"]
+        self.assertEqual(run(*predict, null).returncode, 0)
+        self.assert_refused(run(*predict, full), 2, full)
+        for device in (null, full):
+            self.assertTrue(device.is_char_device())
+
+
+class NothingToFit(ProgramTest):
+    """calibrate says what it left out, and does not put a machine of nothing over a good one."""
+
+    def rows(self, name, **axes):
+        """Results of bench comm, of two sizes, by two ranks."""
+        taken = {"collective": "all_reduce", "ranks": "2", "ranks_on_node": "2", "waiting": "sleep", "cache": "cold",
+                 "dtype": "f32", "op": "sum", "mode": "blocking", "in_place": "yes", "algorithm": "library",
+                 "library": "Open MPI 4.1.4"} | axes
+        text = self.template().splitlines()[0] + "\n"
+        for size in (4096, 65536):
+            times = [[size * 1e-9 * (1 + i / 100) for i in range(10)]] * int(taken["ranks"])
+            text += json.dumps({"benchmark": "comm", "axes": taken | {"bytes": str(size)}, "status": "ok", "reason": "",
+                                "implementation": "", "warnings": [], "work": None,
+                                "max_relative_error": None,
+                                "series": {"time": {"unit": "s", "samples": times}}}) + "\n"
+        path = self.folder / name
+        path.write_text(text + json.dumps({"end": {"measurements": 2}}) + "\n")
+        return path
+
+    def template(self):
+        header = self.folder / "header.jsonl"
+        if not header.exists():
+            self.assertEqual(run("bench", "comm", "--sizes", "4 KiB", "-o", header).returncode, 5)
+        return header.read_text()
+
+    def test_refuses_a_machine_of_nothing(self):
+        good, machine = self.rows("good.jsonl"), self.folder / "machine.json"
+        result = run("calibrate", good, "-o", machine)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotIn("left out", result.stdout)
+        before = machine.read_text()
+        for axes, why in [({"dtype": "f64"}, "2 rows of bench comm, dtype f64 (training has f32)"),
+                          ({"op": "max"}, "2 rows of bench comm, op max (training has sum)"),
+                          ({"mode": "nonblocking"}, "mode nonblocking (training has blocking)"),
+                          ({"ranks": "1", "ranks_on_node": "1"}, "1 rank, which sends nothing"),
+                          ({"message": "0"}, "messages of a replay")]:
+            with self.subTest(axes=axes):
+                result = run("calibrate", self.rows("bad.jsonl", **axes), "-o", machine)
+                self.assert_refused(result, 2, "none of the results can be used", why)
+                self.assertEqual(machine.read_text(), before)
+                both = run("calibrate", good, self.folder / "bad.jsonl", "-o", self.folder / "both.json")
+                self.assertEqual(both.returncode, 0, both.stderr)
+                self.assertIn("left out: ", both.stdout)
+                self.assertIn(why, both.stdout)
+
+
+class EarlierResults(ProgramTest):
+    """A run that measures nothing does not cost what an earlier one measured."""
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out.jsonl"
+        self.conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2,
+                     "--benchmark_filter=conv1", "--max-time", 0.02]
+        measured = run(*self.conv, "-o", self.out)
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        self.before = self.out.read_text()
+
+    def assert_kept(self, result, code, *fragments):
+        self.assert_refused(result, code, *fragments)
+        self.assertEqual(self.out.read_text(), self.before)
+        self.assertNotIn("are kept in", result.stderr)
+
+    def test_replaced_by_new_ones(self):
+        result = run(*self.conv, "-o", self.out)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertNotEqual(self.out.read_text(), self.before)
+        self.assertEqual(len(self.out.read_text().splitlines()), len(self.before.splitlines()))
+
+    def test_kept_where_options_are_wrong(self):
+        conv = ["bench", "conv", "-o", self.out, "--network", self.network, "--backend", BACKEND]
+        for wrong in (["--dtype", "f8"], ["--benchmark_filter=("], ["--network", self.folder / "missing.yaml"],
+                      ["--backend", "none"], ["--ceilings", self.folder / "missing.jsonl"]):
+            with self.subTest(wrong=wrong):
+                kept = [word for i, word in enumerate(conv) if word != wrong[0] and (i == 0 or conv[i - 1] != wrong[0])]
+                self.assert_kept(run(*kept, *wrong), 2)
+        self.assert_kept(run(*conv, "--benchmark_filter=nothing"), 5, "leaves none")
+
+    def test_kept_where_nothing_can_be_measured(self):
+        result = run("bench", "comm", "--sizes", "4 KiB", "-o", self.out)  # mpirun was forgotten
+        self.assert_kept(result, 5, "nothing was measured", f"{self.out} is left as it was")
+        fresh = self.folder / "fresh.jsonl"
+        result = run("bench", "comm", "--sizes", "4 KiB", "-o", fresh)
+        self.assertEqual(result.returncode, 5)
+        self.assertNotIn("left as it was", result.stderr)
+        self.assertIn("unsupported", fresh.read_text())
+
+    def test_ceilings_are_not_the_output(self):
+        result = run(*self.conv, "-o", self.out, "--ceilings", self.out)
+        self.assert_kept(result, 2, "-o and --ceilings both name")
+        link = self.folder / "link.jsonl"
+        link.symlink_to(self.out)
+        self.assert_kept(run(*self.conv, "-o", self.out, "--ceilings", link), 2, "-o and --ceilings both name")
+
+    def test_a_refused_run_makes_no_file(self):
+        fresh = self.folder / "fresh.jsonl"
+        self.assert_refused(run("bench", "comm", "--sizes", "4 KiBB", "-o", fresh), 2, "4 KiBB")
+        self.assertFalse(fresh.exists())
+
+    @SEVERAL
+    def test_kept_by_several_ranks(self):
+        comm = ["bench", "comm", "--max-time", 0.02, "-o", self.out]
+        for wrong, code in ((["--algorithm", "foo"], 2), (["--benchmark_filter=zzz"], 5), (["--replay", self.network], 2)):
+            with self.subTest(wrong=wrong):
+                self.assert_kept(run(*comm, *wrong, ranks=2), code)
+        self.assert_kept(run(*comm, "--replay", self.out, ranks=2), 2, "-o and --replay both name")
+
+    @SEVERAL
+    def test_kept_where_training_cannot_begin(self):
+        train = ["bench", "e2e", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--iterations", 2,
+                 "-o", self.out]
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        data = self.make_data()
+        for wrong in (["--data", self.folder / "none"], ["--data", data, "--profile", pipe],
+                      ["--data", data, "--profile", self.out],
+                      ["--data", data, "--synchronisation", "parameter_server", "--servers", 3]):
+            with self.subTest(wrong=wrong):
+                self.assert_kept(run(*train, *wrong, ranks=2), 2)
+
+
+@SEVERAL
+class SaidOnce(ProgramTest):
+    """What all ranks find alike, one says for all."""
+
+    def comm(self, *more):
+        return run("bench", "comm", "--sizes", "4KiB", "--max-time", 0.02, *more, ranks=2, timeout=60)
+
+    def test_options(self):
+        for wrong in (["--ranks", 3], ["--cores-per-rank", 4 * CORES], ["--patience", 0], ["--resume"], ["--frobnicate"],
+                      ["--benchmark_filter=("], ["--dtype", "f32", "--dtype", "f64"]):
+            with self.subTest(wrong=wrong):
+                self.assert_refused(self.comm(*wrong), 2)
+        self.assert_refused(self.comm("--benchmark_filter=zzz"), 5, "leaves none")
+
+    def test_one_rank_by_itself(self):
+        result = self.comm("--comm", "local")
+        self.assert_refused(result, 2, "--comm local is for one rank", "Leave --comm out")
+        self.assertNotIn("Type:", result.stderr)
+
+    def test_places_that_cannot_be_written(self):
+        for place, why in ((self.network, "is not a result file"), (self.folder, "cannot be written")):
+            result = self.comm("-o", place)
+            self.assert_refused(result, 2, place, why)
+            self.assertNotIn("are kept in", result.stderr)
+        full = make_device(self.folder / "full", 7)
+        if full is not None:
+            self.assert_refused(self.comm("-o", full), 2, full)
+
+    def test_a_refused_resumption(self):
+        out = self.folder / "out.jsonl"
+        self.assertEqual(self.comm("-o", out).returncode, 0)
+        before = out.read_text()
+        result = self.comm("--dtype", "f64", "--resume", "-o", out)
+        self.assert_refused(result, 2, "cannot be resumed")
+        self.assertNotIn("are kept in", result.stderr)
+        self.assertEqual(out.read_text(), before)
+
+    def test_data_that_are_missing(self):
+        train = ["bench", "e2e", "--backend", BACKEND, "--network", self.network, "--data", self.folder / "none"]
+        self.assert_refused(run(*train, ranks=2, timeout=60), 2, self.folder / "none")
+
+    def test_a_rank_that_is_wrong_alone_says_so(self):
+        """Rank 0 has nothing to say for it, as where one is started with other options."""
+        result = run("bench", "comm", "--frobnicate", variables={"PMI_RANK": "1", "PMI_SIZE": "2"}, timeout=60)
+        self.assert_refused(result, 2, "--frobnicate")
+
+
+if __name__ == "__main__":
+    main()
