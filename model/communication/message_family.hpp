@@ -43,7 +43,8 @@ struct MessageFamily {
 bool is_modelled(std::string_view name);
 
 /// The families of rows of "comm" that have times, of ≥ 2 ranks. Rows of other kinds are passed
-/// over. Throws ConfigError that names file and key for a row that cannot be read.
+/// over, as are those of a replay. Throws ConfigError that names file and key for a row that cannot
+/// be read, or is of a collective that nobody knows.
 std::vector<MessageFamily> message_families(const Group& rows, const std::string& measured_on);
 
 /// The same of whole result files; those of different processors, hosts or links
