@@ -36,13 +36,22 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-/// SIGINT, SIGTERM and SIGCHLD are blocked while this object lives, and taken off the queue one by
-/// one: none comes between a look and a wait, and none ends this process before its child knows.
+/// As nohup wants it.
+bool is_ignored(int signal) {
+  struct sigaction action = {};
+  EXPECT(sigaction(signal, nullptr, &action) == 0);
+  return action.sa_handler == SIG_IGN;
+}
+
+/// SIGINT, SIGTERM, SIGCHLD and, unless it is ignored, SIGHUP are blocked while this object lives,
+/// and taken off the queue one by one: none comes between a look and a wait, and none ends this
+/// process before its child knows.
 class SignalQueue {
  public:
   SignalQueue() {
     sigemptyset(&awaited_);
     for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&awaited_, signal);
+    if (!is_ignored(SIGHUP)) sigaddset(&awaited_, SIGHUP);
     EXPECT(pthread_sigmask(SIG_BLOCK, &awaited_, &before_) == 0);
   }
   ~SignalQueue() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

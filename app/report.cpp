@@ -119,10 +119,26 @@ bool are_of_one_machine(report::ReportInput& input) {
   }
 }
 
+/// Messages that bench comm measured have no table of their own: with training runs they are in the
+/// machine that predicts these.
+void tell_of_messages(report::ReportInput& input) {
+  if (!report::has_benchmark(input.results, {"comm"})) return;
+  constexpr const char* elsewhere =
+      "a report has no table of messages that bench comm measured. Judge them with dlscale "
+      "validate-comm";
+  if (report::has_benchmark(input.results, {"e2e"})) return;
+  if (!report::tells_of_parts(input.results)) {
+    throw ConfigError(fmt::format(
+        "{}, or name a profile of dlscale bench e2e --profile beside them.", elsewhere));
+  }
+  input.left_out.push_back(fmt::format("{}.", elsewhere));
+}
+
 /// Results without training runs can still tell of convolutions and the processor.
 report::ReportInput read_input(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(options.results);
+  tell_of_messages(input);
   input.trained =
       report::has_benchmark(input.results, {"e2e"}) || !report::tells_of_parts(input.results);
   if (input.trained) add_training(input, options);
@@ -177,9 +193,11 @@ ExitCode write_report(const ReportOptions& options) {
 
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
-  verb.add_option("results", options->results,
-                  "Result files and folders, of bench e2e and of what was measured; without e2e a "
-                  "page of convolutions by algorithms, caches, memory, arithmetic and messages")
+  verb.add_option(
+          "results", options->results,
+          "Result files and folders, of bench e2e and of what was measured; without e2e a "
+          "page of convolutions by algorithms, caches, memory, arithmetic and the messages of "
+          "training")
       ->required();
   verb.add_option("--machine", options->machine,
                   "Machine file (default: machine.json in a folder of results)");

@@ -1,14 +1,23 @@
 #include "app/result_files.hpp"
 
 #include <algorithm>
-#include <iterator>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
 
 namespace dlscale::app {
 
 std::vector<ResultFile> all_results(const std::vector<std::string>& paths) {
   std::vector<ResultFile> files;
-  for (const std::string& path : paths)
-    std::ranges::move(read_result_tree(path), std::back_inserter(files));
+  std::set<std::filesystem::path> taken;
+  for (const std::string& path : paths) {
+    for (ResultFile& file : read_result_tree(path)) {
+      std::error_code nameless;
+      const auto place = std::filesystem::canonical(file.path, nameless);
+      if (nameless || taken.insert(place).second) files.push_back(std::move(file));
+    }
+  }
   return files;
 }
 

@@ -12,7 +12,8 @@ namespace dlscale::app {
 std::vector<ResultFile> results_of(const std::vector<std::string>& paths,
                                    const std::vector<std::string_view>& benchmarks);
 
-/// All result files among `paths`.
+/// All result files among `paths`. One that is named twice, be it by a folder or a link, counts
+/// once.
 std::vector<ResultFile> all_results(const std::vector<std::string>& paths);
 
 }  // namespace dlscale::app

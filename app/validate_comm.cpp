@@ -1,5 +1,7 @@
 // dlscale validate-comm: models of messages, fitted to a part of bench comm and judged on the rest.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
+#include "model/calibrate/measured_on.hpp"
 #include "model/communication/message_judge.hpp"
 #include "report/message_table.hpp"
 
@@ -22,6 +25,16 @@ struct ValidateCommOptions {
   DocumentOutput output;
 };
 
+/// What was measured here must be of one machine, by the rules of calibrate. Curves of others that
+/// a script imported, whose environment nobody captured, are of many: each is judged by itself.
+void expect_one_place(const std::vector<ResultFile>& files) {
+  std::vector<ResultFile> measured;
+  std::ranges::copy_if(files, std::back_inserter(measured), [](const ResultFile& file) {
+    return !file.header.environment.kernel.empty();
+  });
+  static_cast<void>(model::measured_on(measured, ""));
+}
+
 ExitCode validate_comm(const ValidateCommOptions& options) {
   const std::vector<ResultFile> files = results_of(options.results, {"comm"});
   if (files.empty()) {
@@ -29,6 +42,7 @@ ExitCode validate_comm(const ValidateCommOptions& options) {
         "There are no results of bench comm. Measure first: mpirun -n 2 dlscale bench comm -o "
         "comm-2.jsonl.");
   }
+  expect_one_place(files);
   const model::MessageJudgement judgement =
       model::judge_messages(model::message_families(files), options.most_ranks);
   options.output.write(report::message_document(judgement, options.limits));

@@ -196,7 +196,7 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
     state.counters[name] = benchmark::Counter(value);
   };
   set(samples, static_cast<double>(time.n));
-  set(half_width, relative_half_width(time));
+  if (time.n > 1) set(half_width, relative_half_width(time));  // one sample has no interval
   if (measurement.work && measurement.work->flops > Flops(0)) {
     set(flop_rate, measurement.work->flops.si() / time.median);
   }

@@ -94,6 +94,7 @@ class Rounds {
       exit_code = std::max(exit_code, theirs.back());
     }
     if (exit_code > 0) throw_if_ended(bench::agree(*communicator_, failure_), failure_);
+    if (signal_ != 0) follow_signal(signal_);
   }
 
   int agree(int round) {

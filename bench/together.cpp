@@ -87,7 +87,10 @@ Ending agree(backend::Communicator& communicator, const std::exception_ptr& mine
 
 void throw_if_ended(const Ending& ending, const std::exception_ptr& mine) {
   if (mine) std::rethrow_exception(mine);
-  if (ending.signal != 0) throw Interrupted(ending.signal);
+  if (ending.signal != 0) {
+    follow_signal(ending.signal);  // of another rank: this one stops because of it, not of an error
+    throw Interrupted(ending.signal);
+  }
   const auto code = static_cast<ExitCode>(ending.exit_code);
   if (code == ExitCode::ok) return;
   if (code == ExitCode::not_built) throw Unsupported(ending.cause);

@@ -45,6 +45,8 @@ struct CommunicationProfile {
   std::map<std::string, std::string> axes = {};  ///< of the run, those of its row of "e2e"
   std::string library = {};                      ///< what carried the messages, in its own words
   std::string interruption = {};                 ///< why the run ended early; empty if it did not
+  /// What is doubtful about the file it was read from, in words; empty if nothing is.
+  std::string doubt = {};
   /// Whether roots and messages under way are told: files of earlier versions do not have them.
   bool tells_order = true;
   /// By iteration that was measured, in the order in which they began: all of its messages, at

@@ -4,12 +4,14 @@
 #include <cmath>
 #include <compare>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/communication_profile.hpp"
 #include "core/error.hpp"
+#include "core/run.hpp"
 
 namespace dlscale {
 namespace {
@@ -218,6 +220,11 @@ RowSamples read_row(const Measurement& row, std::size_t place) {
   return read;
 }
 
+bool is_trained_in(std::string_view dtype) {
+  constexpr std::array all{DType::f32, DType::tf32, DType::bf16, DType::f16};
+  return std::ranges::any_of(all, [&](DType each) { return dtype_name(each) == dtype; });
+}
+
 /// A run of which not all rows were read yet.
 struct PartialRun {
   std::map<std::size_t, std::map<std::size_t, ProfiledMessage>> iterations;  ///< messages by place
@@ -259,7 +266,22 @@ struct PartialRun {
     }
   }
 
+  /// What the axes of the run say of its ranks, and of what it computed in, where they do.
+  void expect_samples_of(const Axes& axes) const {
+    const auto told = axes.find("ranks");
+    if (told != axes.end() && told->second != std::to_string(ranks)) {
+      throw Problem{fmt::format("the axis \"ranks\" is \"{}\", and its samples are of {}",
+                                told->second, ranks)};
+    }
+    const auto dtype = axes.find("dtype");
+    if (dtype != axes.end() && !is_trained_in(dtype->second)) {
+      throw Problem{fmt::format("the axis \"dtype\" is \"{}\", in which no training computes",
+                                dtype->second)};
+    }
+  }
+
   [[nodiscard]] CommunicationProfile finish(const Axes& axes) && {
+    expect_samples_of(axes);
     CommunicationProfile profile{.axes = axes, .library = library, .interruption = interruption};
     profile.tells_order = tells_order;
     for (auto& [number, messages] : iterations) {
@@ -295,6 +317,11 @@ std::vector<CommunicationProfile> read_rows(const ResultFile& file) {
   return profiles;
 }
 
+std::string doubt_of(const ResultFile& file) {
+  if (file.complete) return {};
+  return fmt::format("{} ends early, so that messages may be missing", file.path.string());
+}
+
 }  // namespace
 
 std::vector<Measurement> profile_rows(const CommunicationProfile& profile) {
@@ -312,7 +339,9 @@ std::vector<CommunicationProfile> read_profiles(const ResultFile& file) {
         file.path.string(), file.header.benchmark));
   }
   try {
-    return read_rows(file);
+    std::vector<CommunicationProfile> profiles = read_rows(file);
+    for (CommunicationProfile& profile : profiles) profile.doubt = doubt_of(file);
+    return profiles;
   } catch (const Problem& problem) {
     throw ConfigError(
         fmt::format("{}: {}, so it does not tell what a training sent. Write it anew with dlscale "

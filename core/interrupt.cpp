@@ -10,6 +10,7 @@ namespace {
 
 // A signal handler can reach nothing but a global.
 std::atomic<int> caught_signal{0};
+std::atomic<int> followed_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 }  // namespace
@@ -27,9 +28,23 @@ void install_signal_handlers() {
   for (const int signal : {SIGINT, SIGTERM}) {
     EXPECT(sigaction(signal, &action, nullptr) == 0);
   }
+  struct sigaction before = {};
+  EXPECT(sigaction(SIGHUP, nullptr, &before) == 0);
+  const bool ignored = before.sa_handler == SIG_IGN;  // as nohup wants it
+  if (!ignored) EXPECT(sigaction(SIGHUP, &action, nullptr) == 0);
 }
 
+void follow_signal(int signal) {
+  if (own_signal() == 0) followed_signal.store(signal, std::memory_order_relaxed);
+}
+
+/// What is followed was first: a launcher signals the others once one has left.
 int pending_signal() {
+  const int followed = followed_signal.load(std::memory_order_relaxed);
+  return followed != 0 ? followed : own_signal();
+}
+
+int own_signal() {
   return caught_signal.load(std::memory_order_relaxed);
 }
 

@@ -136,11 +136,23 @@ Status parse_status(const std::string& word) {
   throw ConfigError(fmt::format("\"{}\" is not a status", word));
 }
 
+/// Between what no clock tells apart from nothing, and more than thirty years: beyond, products and
+/// ratios of times are no numbers any more.
+bool is_time(double seconds) {
+  const double size = std::abs(seconds);
+  return size == 0 || (size >= 1e-100 && size <= 1e9);
+}
+
 Series parse_series(const json& value) {
   auto samples = value.at("samples").get<std::vector<std::vector<double>>>();
+  const bool has_times = value.at("unit") == "s";
   for (const auto& rank : samples) {
     if (rank.size() != samples.front().size()) {
       throw ConfigError("the ranks have different numbers of samples");
+    }
+    const auto none = std::ranges::find_if_not(rank, is_time);
+    if (has_times && none != rank.end()) {
+      throw ConfigError(fmt::format("a sample is {} s, which no clock measures", *none));
     }
   }
   return make_series(value.at("unit"), std::move(samples));  // the summary follows from the samples

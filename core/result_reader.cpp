@@ -23,7 +23,10 @@ struct Line {
 
 std::vector<Line> read_lines(const fs::path& path) {
   std::ifstream stream(path, std::ios::binary);
-  if (!stream || fs::is_directory(path)) {
+  // A device may give bytes for ever, and no line.
+  const fs::file_status status = fs::status(path);
+  const bool device = fs::is_character_file(status) || fs::is_block_file(status);
+  if (!stream || fs::is_directory(status) || device) {
     throw ConfigError(
         fmt::format("{} cannot be read. Check that it is a result file (*.jsonl).", path.string()));
   }

@@ -23,7 +23,7 @@ void wait_for_signals(const std::stop_token& stop) {
 SignalThread::SignalThread() : thread_(wait_for_signals) {
   sigset_t handled;
   sigemptyset(&handled);
-  for (const int signal : {SIGINT, SIGTERM}) sigaddset(&handled, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&handled, signal);
   EXPECT(pthread_sigmask(SIG_BLOCK, &handled, &before_) == 0);
 }
 

@@ -99,6 +99,17 @@ std::string fused_text(const Sent& sent) {
   return untold > 0 ? "" : counted_text(sent.each(fused));
 }
 
+/// Why sums over its messages may be less than a training sends, or of fewer iterations.
+std::vector<std::string> doubts_of(const CommunicationProfile& profile) {
+  std::vector<std::string> doubts;
+  const std::string run = fmt::format("{}, {}", axis_or_empty(profile.axes, "network"),
+                                      axis_or_empty(profile.axes, "schedule"));
+  for (const std::string& doubt : {profile.doubt, profile.interruption}) {
+    if (!doubt.empty()) doubts.push_back(fmt::format("{}: {}", run, doubt));
+  }
+  return doubts;
+}
+
 Table runs_table(const Profiles& profiles) {
   Table table;
   table.title = "What ranks send each other in an iteration";
@@ -125,6 +136,13 @@ Table runs_table(const Profiles& profiles) {
     row.push_back({time > Seconds(0) ? significant((bytes / time).si() * 1e-6, 4) : ""});
   }
   table.notes = {time_note, fused_note};
+  for (const CommunicationProfile& each : profiles) {
+    for (std::string& doubt : doubts_of(each)) {
+      if (std::ranges::find(table.notes, doubt) == table.notes.end()) {
+        table.notes.push_back(std::move(doubt));
+      }
+    }
+  }
   return table;
 }
 
@@ -204,6 +222,9 @@ Table side_by_side(const Axes& setting, const std::vector<Sent>& schedules) {
   table.notes = {
       "calls: of an iteration; ms a call: the median; share: of the time of all messages",
       range_note};
+  for (const Sent& sent : schedules) {
+    std::ranges::move(doubts_of(*sent.profile), std::back_inserter(table.notes));
+  }
   return table;
 }
 
@@ -246,7 +267,7 @@ Table run_table(const Sent& sent, const std::vector<std::string>& names) {
   table.notes = {fmt::format("calls, MB and ms: of an iteration, the mean of {}",
                              counted(std::ssize(sent.profile->iterations), "iteration")),
                  range_note, fused_note};
-  if (!sent.profile->interruption.empty()) table.notes.push_back(sent.profile->interruption);
+  std::ranges::move(doubts_of(*sent.profile), std::back_inserter(table.notes));
   return table;
 }
 

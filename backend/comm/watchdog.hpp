@@ -30,7 +30,8 @@ struct WatchdogOptions {
 ///
 /// A signal that the launcher sends on behalf of a dead rank is reported as that death, not as a
 /// user's interrupt. After a user's signal a rank that is caught in a collective, where it cannot
-/// look at pending_signal(), is ended with 130 or 143 once `grace` is over.
+/// look at pending_signal(), is ended with 130 or 143 once `grace` is over. A signal to one rank
+/// ends all of them so; rank 0 prints which it was.
 ///
 /// MPICH's mpiexec kills all ranks outright when one dies, so that the sentence may come too late;
 /// with its option -disable-auto-cleanup the watchdog has the word.

@@ -63,6 +63,30 @@ Words positive_numbers(const Context& context, std::string_view axis) {
   return numbers;
 }
 
+/// The networks are those whose gradients are sent.
+void expect_use_of_networks(const Context& context, const Choices& chosen) {
+  const bool sends_gradients = std::ranges::find(chosen.sizes, "gradients") != chosen.sizes.end();
+  if (sends_gradients || !context.given.contains("networks")) return;
+  throw ConfigError(
+      "--networks has no effect: --sizes does not ask for the gradients of networks. Leave it out, "
+      "or add gradients to --sizes.");
+}
+
+/// Above it, laying out what is sent takes longer than to send it.
+constexpr int most_segments = 1 << 16;
+
+Words segment_counts(const Context& context) {
+  Words numbers = positive_numbers(context, "segments");
+  for (const std::string& number : numbers) {
+    if (std::stoi(number) <= most_segments) continue;
+    throw ConfigError(fmt::format(
+        "--segments is {}: to lay out so many takes longer than to send them, and none is smaller "
+        "than an element. Write {} or less.",
+        number, most_segments));
+  }
+  return numbers;
+}
+
 /// All that can be asked for.
 Words known_algorithms(const Words& collectives) {
   Words known{"library", "all"};
@@ -212,13 +236,14 @@ Choices read_choices(const Context& context) {
                  .modes = choices(context, "mode", names_of(backend::modes)),
                  .placements = choices(context, "in_place", {"yes", "no"}),
                  .algorithms = context.list("algorithm"),
-                 .segments = positive_numbers(context, "segments"),
+                 .segments = segment_counts(context),
                  .servers = server_counts(context),
                  .waitings = choices(context, "waiting", {"spin", "sleep"}),
                  .caches = choices(context, "cache", {"cold", "hot", "reused"}),
                  .besides = read_besides(context)};
   refuse_idle_options(context, chosen.collectives);
   refuse_idle_work(context, chosen);
+  expect_use_of_networks(context, chosen);
   expect_algorithms(chosen);
   if (context.given.contains("segments")) expect_use_of_segments(chosen);
   if (context.given.contains("servers")) expect_use_of_servers(chosen);

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -27,10 +28,28 @@ TestNumbers numbers_for(Collective collective, const Message& message, int ranks
                                       : TestNumbers(message.type);
 }
 
+/// As many as a message asks for, but no more than there are elements in the longest of the parts
+/// of which the algorithm cuts each into segments.
+int segments_for(const collective::Algorithm& algorithm, const collective::Settings& asked,
+                 const Message& message) {
+  if (!algorithm.traits.segments) return asked.segments;
+  collective::Settings whole = asked;
+  whole.segments = 1;
+  const auto parts = static_cast<std::size_t>(algorithm.schedule(whole).chunks);
+  const std::size_t elements = message.bytes / size_of(message.type);
+  const std::size_t most = std::max<std::size_t>(1, (elements + parts - 1) / parts);
+  return static_cast<int>(std::min(static_cast<std::size_t>(asked.segments), most));
+}
+
+struct Prescribed {
+  collective::Schedule schedule;
+  int segments = 1;
+};
+
 /// That of the algorithm that a message names, with its servers on ranks; none for the library's
 /// own.
-std::optional<collective::Schedule> schedule_for(Collective collective, const Message& message,
-                                                 const Communicator& ranks) {
+std::optional<Prescribed> prescribed_for(Collective collective, const Message& message,
+                                         const Communicator& ranks) {
   if (message.algorithm == "library") return std::nullopt;
   const collective::Algorithm* algorithm = collective::find(collective, message.algorithm);
   EXPECT(algorithm != nullptr);
@@ -40,17 +59,19 @@ std::optional<collective::Schedule> schedule_for(Collective collective, const Me
                     "ranks adds here. Use another --algorithm.",
                     message.algorithm));
   }
-  const collective::Settings settings{.p = ranks.size(),
-                                      .root = message.root,
-                                      .ranks_on_node = ranks.node_size(),
-                                      .segments = message.segments,
-                                      .servers = message.servers};
+  collective::Settings settings{.p = ranks.size(),
+                                .root = message.root,
+                                .ranks_on_node = ranks.node_size(),
+                                .segments = message.segments,
+                                .servers = message.servers};
   const std::string_view obstacle = collective::obstacle(*algorithm, settings);
   if (!obstacle.empty()) {
     throw Unsupported(fmt::format("{} {}. Use another --algorithm.", message.algorithm, obstacle));
   }
+  settings.segments = segments_for(*algorithm, settings, message);
   collective::Schedule schedule = algorithm->schedule(settings);
-  return schedule.helpers == 0 ? schedule : collective::colocated(schedule);
+  if (schedule.helpers > 0) schedule = collective::colocated(schedule);
+  return Prescribed{std::move(schedule), settings.segments};
 }
 
 class CollectiveTraffic : public Traffic {
@@ -62,7 +83,7 @@ class CollectiveTraffic : public Traffic {
         message_(message),
         sides_(backend::sides(collective, message.bytes, ranks.size())),
         numbers_(numbers_for(collective, message, ranks.size())),
-        schedule_(schedule_for(collective, message, ranks)) {}
+        prescribed_(prescribed_for(collective, message, ranks)) {}
 
   [[nodiscard]] std::size_t memory() const override {
     return one_block() ? std::max(sides_.from, sides_.to) : whole_lines(sides_.from) + sides_.to;
@@ -77,8 +98,8 @@ class CollectiveTraffic : public Traffic {
   void use(std::span<std::byte> memory) override {
     if (memory.data() == used_) return;
     prepared_.reset();
-    prepared_ = schedule_ ? runner_.prepare(*schedule_, call(memory), message_.mode)
-                          : ranks_->prepare(call(memory), message_.mode);
+    prepared_ = prescribed_ ? runner_.prepare(prescribed_->schedule, call(memory), message_.mode)
+                            : ranks_->prepare(call(memory), message_.mode);
     used_ = memory.data();
   }
 
@@ -109,23 +130,26 @@ class CollectiveTraffic : public Traffic {
   }
 
   [[nodiscard]] std::optional<Work> algorithmic_work() const override {
-    if (!schedule_) return std::nullopt;
-    return backend::busiest_rank(*schedule_, *bytes_moved(), size_of(message_.type));
+    if (!prescribed_) return std::nullopt;
+    return backend::busiest_rank(prescribed_->schedule, *bytes_moved(), size_of(message_.type));
   }
 
   /// Slots of its own, and as much for what arrives.
   [[nodiscard]] std::size_t memory_beside() const override {
-    if (!schedule_) return 0;
-    const std::size_t slots =
-        static_cast<std::size_t>(schedule_->chunks) + static_cast<std::size_t>(schedule_->scratch);
-    return 2 *
-           (message_.bytes / static_cast<std::size_t>(schedule_->chunks) + size_of(message_.type)) *
-           slots;
+    if (!prescribed_) return 0;
+    const auto chunks = static_cast<std::size_t>(prescribed_->schedule.chunks);
+    const std::size_t slots = chunks + static_cast<std::size_t>(prescribed_->schedule.scratch);
+    return 2 * (message_.bytes / chunks + size_of(message_.type)) * slots;
   }
 
   [[nodiscard]] std::string implementation() const override {
-    if (!schedule_) return ranks_->library();
-    return fmt::format("{} by dlscale over {}", message_.algorithm, ranks_->library());
+    if (!prescribed_) return ranks_->library();
+    const std::string text =
+        fmt::format("{} by dlscale over {}", message_.algorithm, ranks_->library());
+    const int segments = prescribed_->segments;
+    if (segments == message_.segments) return text;
+    return fmt::format("{}, in {} segment{} of one element", text, segments,
+                       segments == 1 ? "" : "s");
   }
 
  private:
@@ -182,7 +206,7 @@ class CollectiveTraffic : public Traffic {
   Message message_;
   backend::Sides sides_;
   TestNumbers numbers_;
-  std::optional<collective::Schedule> schedule_;
+  std::optional<Prescribed> prescribed_;  ///< none: as the library does it
   const std::byte* used_ = nullptr;
   std::unique_ptr<backend::PreparedCollective> prepared_;
 };

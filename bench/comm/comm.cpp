@@ -235,7 +235,11 @@ extern const Benchmark comm{
              "of the collectives: library (whatever the library does), one of those that dlscale "
              "info lists, carried out over the library's messages, or all",
              "library"},
-            {"segments", "parts in which a pipelined algorithm sends a message", "8"},
+            {"segments",
+             "parts in which a pipelined algorithm sends a message, up to 65536; no more than "
+             "leave "
+             "an element in each",
+             "8"},
             {"servers",
              "of parameter_server: how many share a message, on ranks from 0 on; all: one on each",
              "1"},

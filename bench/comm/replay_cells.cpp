@@ -93,6 +93,24 @@ Words order_warnings(const CommunicationProfile& profile) {
       "them as the training did, write it anew with dlscale bench e2e --profile FILE."};
 }
 
+/// What says of a training that was stopped that it was.
+Words interruption_warnings(const CommunicationProfile& profile) {
+  if (profile.interruption.empty()) return {};
+  return {
+      fmt::format("the training that the profile is of was interrupted ({}): {} of its "
+                  "iterations are replayed",
+                  profile.interruption, profile.iterations.size())};
+}
+
+/// Throws ConfigError that names the file of the profile.
+std::shared_ptr<Replay> replay_of(ReplayPlan plan, int ranks, const std::string& path) {
+  try {
+    return std::make_shared<Replay>(std::move(plan), ranks);
+  } catch (const ConfigError& error) {
+    throw ConfigError(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
 /// Those of these ranks, then those of the run, but for what the messages do not share with it.
 Axes run_axes(const CommunicationProfile& profile, const Axes& common, const Context& context) {
   Axes axes = common;
@@ -104,8 +122,7 @@ Axes run_axes(const CommunicationProfile& profile, const Axes& common, const Con
   return axes;
 }
 
-void add_cells(std::vector<Cell>& cells, ReplayPlan plan, const Axes& axes, int ranks) {
-  const auto replay = std::make_shared<Replay>(std::move(plan), ranks);
+void add_cells(std::vector<Cell>& cells, const std::shared_ptr<Replay>& replay, const Axes& axes) {
   const auto add = [&](Axes more, const std::optional<ReplayedMessage>& what) {
     more.insert(axes.begin(), axes.end());
     cells.push_back({std::move(more), [replay, what](const Sampler& sampler) {
@@ -140,11 +157,14 @@ std::vector<Cell> replay_cells(const Context& context, const Axes& common,
         .waiting = axes.at("waiting") == "spin" ? backend::Waiting::spin : backend::Waiting::sleep,
         .meets_each = axis_or(profile.axes, "schedule", "") != "sequential",
         .warnings = warnings};
-    for (const Words& doubts : {ranks_warnings(profile, common), order_warnings(profile)}) {
+    for (const Words& doubts : {ranks_warnings(profile, common), order_warnings(profile),
+                                interruption_warnings(profile)}) {
       plan.warnings.insert(plan.warnings.end(), doubts.begin(), doubts.end());
     }
     plan.profile = std::move(profile);
-    add_cells(cells, std::move(plan), axes, context.communicator->size());
+    add_cells(cells,
+              replay_of(std::move(plan), context.communicator->size(), context.value("replay")),
+              axes);
   }
   return cells;
 }

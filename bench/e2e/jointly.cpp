@@ -24,6 +24,7 @@ JointEnd run_jointly(backend::Communicator& communicator, const std::function<vo
   const auto& [signal, wrong, exit_code] = signs;
   communicator.all_reduce(std::span<double>(signs), backend::Reduction::max);
   if (exit_code > 0) throw_if_ended(agree(communicator, failure), failure);
+  if (signal > 0) follow_signal(static_cast<int>(signal));
   if (wrong > 0 && communicator.size() > 1) reason = agree(communicator, wrong_answer).cause;
   return {.signal = static_cast<int>(signal),
           .answer = wrong > 0 ? JointEnd::Answer::wrong : JointEnd::Answer::right,

@@ -6,6 +6,7 @@
 #include <array>
 #include <tuple>
 
+#include "core/bandwidths.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
@@ -38,11 +39,24 @@ Axes family_axes(const Measurement& row) {
   return axes;
 }
 
+/// Those of a replay follow each other, so that they are no messages of a kind.
 bool is_usable(const Measurement& row) {
+  if (row.axes.contains("message")) return false;
   const auto collective = row.axes.find("collective");
   return row.benchmark == "comm" && is_timed(row) && collective != row.axes.end() &&
          is_modelled(collective->second) && row.axes.contains("bytes") &&
          value_or(row.axes, "ranks", "") != "1";
+}
+
+/// Throws ConfigError for a row of messages that nobody sends. A barrier moves none.
+void expect_known(const Sourced& row) {
+  const std::string name = value_or(row.measurement->axes, "collective", "barrier");
+  const bool counts = row.measurement->benchmark == "comm" && is_timed(*row.measurement);
+  if (!counts || name == "barrier" || bus_factor(name, 2)) return;
+  throw ConfigError(fmt::format(
+      "{}: {} has collective = \"{}\", which is none that dlscale measures. Measure again, or "
+      "remove the row.",
+      row.file, row.measurement->key(), name));
 }
 
 std::optional<Half> stated_half(const Sourced& row) {
@@ -146,6 +160,7 @@ std::string MessageFamily::name() const {
 std::vector<MessageFamily> message_families(const Group& rows, const MessageOrigin& origin) {
   std::map<Axes, Group> groups;
   for (const Sourced& row : rows) {
+    expect_known(row);
     if (is_usable(*row.measurement)) groups[family_axes(*row.measurement)].push_back(row);
   }
   std::vector<MessageFamily> families;

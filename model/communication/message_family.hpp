@@ -56,7 +56,8 @@ bool chooses_by_defaults(const Environment& environment);
 bool is_modelled(std::string_view name);
 
 /// The families of rows of "comm" that have times, of ≥ 2 ranks. Rows of other kinds are passed
-/// over. Throws ConfigError that names file and key for a row that cannot be read.
+/// over, as are those of a replay. Throws ConfigError that names file and key for a row that cannot
+/// be read, or is of a collective that nobody knows.
 std::vector<MessageFamily> message_families(const Group& rows, const MessageOrigin& origin);
 
 /// The same of whole result files; those of different processors, hosts or links

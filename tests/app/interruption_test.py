@@ -76,13 +76,18 @@ class Interruption(ProgramTest):
         self.assertEqual(code, 143, err)
         self.assertGreaterEqual(len(rows), 1)
 
+    def test_a_terminal_that_is_closed_keeps_partial_results(self):
+        code, err, rows = self.interrupt_conv(signal.SIGHUP)
+        self.assertEqual(code, 143, err)
+        self.assertGreaterEqual(len(rows), 1)
+
     def test_no_thread_that_computes_handles_signals(self):
         out = self.folder / "conv.jsonl"
         process = start("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--threads", 2,
                         *LONG, "-o", out)
         self.assertTrue(wait_until(lambda: len(measured(out)) >= 1), "nothing was measured")
         tasks = pathlib.Path(f"/proc/{process.pid}/task")
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             open_to_it = [thread.name for thread in tasks.iterdir() if handles(thread, number)]
             self.assertEqual(len(open_to_it), 1, open_to_it)
             self.assertNotIn(str(process.pid), open_to_it)

@@ -270,6 +270,31 @@ TEST(CommunicationProfile, IsRefusedWithSeriesOfOtherShapes) {
                    "of the benchmark \"comm\""));
 }
 
+TEST(CommunicationProfile, IsRefusedWhereItsAxesTellOfAnotherRun) {
+  const auto with = [](const std::string& axis, const std::string& value) {
+    return complaint_after([&](auto& rows) {
+      for (Measurement& row : rows) row.axes[axis] = value;
+    });
+  };
+  for (const char* ranks : {"0", "1", "5", "x", ""}) {
+    EXPECT_TRUE(says(with("ranks", ranks), "and its samples are of 2")) << ranks;
+  }
+  EXPECT_TRUE(says(with("dtype", "f64"), "in which no training computes"));
+  for (const char* dtype : {"f32", "tf32", "bf16"}) {
+    CommunicationProfile made = profile();
+    made.axes["ranks"] = "2";
+    made.axes["dtype"] = dtype;
+    EXPECT_EQ(read_profiles(file_of(profile_rows(made))).size(), 1U) << dtype;
+  }
+}
+
+TEST(CommunicationProfile, TellsWhereItsFileEndsEarly) {
+  ResultFile file = file_of(profile_rows(profile()));
+  EXPECT_EQ(read_profiles(file).front().doubt, "");
+  file.complete = false;
+  EXPECT_TRUE(says(read_profiles(file).front().doubt, "some/profile.jsonl ends early"));
+}
+
 TEST(CommunicationProfile, IsNotReadFromResultsOfOtherBenchmarks) {
   ResultFile file = file_of({});
   file.header.benchmark = "conv";

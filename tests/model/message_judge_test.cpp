@@ -167,6 +167,35 @@ TEST(MessageFamilies, KeepApartWhatDiffersInMoreThanSizeAndRanks) {
                                           "broadcast, sleep"}));
 }
 
+TEST(MessageFamilies, HaveNoMessagesOfAReplay) {
+  Measurement replayed = message_row("all_reduce", 2, 2, 64, 1e-6);
+  replayed.axes["message"] = "0";
+  Measurement whole = replayed;
+  whole.axes["message"] = "all";
+  whole.axes.erase("collective");
+  const Measurement alone = message_row("all_reduce", 2, 2, 128, 1e-6);
+  const auto families = message_families(std::vector{file("comm.jsonl", {replayed, whole, alone})});
+  ASSERT_EQ(families.size(), 1U);
+  EXPECT_EQ(families.front().samples.size(), 1U);
+}
+
+TEST(MessageFamilies, RefuseMessagesThatNobodySends) {
+  const auto complaint = [](const Measurement& row) -> std::string {
+    try {
+      static_cast<void>(message_families(std::vector{file("comm.jsonl", {row})}));
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "nothing was thrown";
+  };
+  const std::string gossip = complaint(message_row("gossip", 2, 2, 64, 1e-6));
+  EXPECT_NE(gossip.find("comm.jsonl: "), std::string::npos) << gossip;
+  EXPECT_NE(gossip.find("collective = \"gossip\", which is none"), std::string::npos) << gossip;
+  for (const char* known : {"pairs", "bandwidth", "bidirectional", "barrier", "sendrecv"}) {
+    EXPECT_EQ(complaint(message_row(known, 2, 2, 64, 1e-6)), "nothing was thrown") << known;
+  }
+}
+
 TEST(MessageFamilies, KeepLinksApartButNotNumbersOfHosts) {
   ResultFile slow = file("slow.jsonl", {message_row("all_reduce", 2, 1, 64, 1e-6)});
   ResultFile fast = file("fast.jsonl", {message_row("all_reduce", 2, 1, 64, 1e-6)});

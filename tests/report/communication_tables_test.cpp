@@ -131,6 +131,24 @@ TEST(CommunicationTables, AreASectionOfAPageOfNothingElse) {
   for (const Page& page : markdown(input, {})) EXPECT_FALSE(page.text.empty());
 }
 
+bool notes(const Table& table, const std::string& text) {
+  return std::ranges::any_of(
+      table.notes, [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+TEST(CommunicationTables, SayWhereAProfileIsNotWhole) {
+  std::vector<ResultFile> whole = results();
+  ASSERT_TRUE(whole.front().complete);
+  std::vector<ResultFile> torn = whole;
+  torn.front().complete = false;
+  for (const auto tables : {communication_summary, communication_details}) {
+    ASSERT_EQ(tables(torn).size(), 2U);
+    for (const Table& table : tables(torn)) EXPECT_TRUE(notes(table, "ends early")) << table.title;
+    for (const Table& table : tables(whole)) EXPECT_FALSE(notes(table, "ends early"));
+  }
+  EXPECT_TRUE(notes(communication_summary(torn).front(), "alexnet, wait_free: "));
+}
+
 TEST(CommunicationTables, RefuseADamagedProfile) {
   std::vector<ResultFile> damaged = results();
   damaged.front().measurements.erase(damaged.front().measurements.begin());

@@ -131,6 +131,36 @@ class KilledRank(FaultTest):
         self.kill(1, self.bench_e2e())
 
 
+@needs_open_mpi
+class InterruptedRank(FaultTest):
+    """By a signal of its own, not by one that the launcher got."""
+
+    def interrupt(self, rank, number, words):
+        self.out.unlink(missing_ok=True)
+        process = start(*words, ranks=2)
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_until(lambda: has_rows(self.out) or process.poll() is not None, seconds=60))
+        victim = ranks_below(process.pid)[rank]
+        os.kill(victim, number)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130 if number == signal.SIGINT else 143, err)
+        self.assertEqual(err.count(" on node "), 1, err)
+        self.assertIn(f"rank {rank} (process {victim} on node {socket.gethostname()}) was interrupted", err)
+        self.assertNotIn("because of the error", err)
+        self.assertGreaterEqual(len(rows_of(self.out)), 1)
+
+    def test_among_messages(self):
+        for rank, number in ((0, signal.SIGTERM), (1, signal.SIGTERM), (0, signal.SIGINT), (1, signal.SIGINT),
+                             (1, signal.SIGHUP)):
+            with self.subTest(rank=rank, number=number):
+                self.interrupt(rank, number, self.bench_comm())
+
+    def test_in_training(self):
+        for rank, number in ((0, signal.SIGINT), (1, signal.SIGTERM)):
+            with self.subTest(rank=rank, number=number):
+                self.interrupt(rank, number, self.bench_e2e())
+
+
 # Ends a job on hosts as soon as something is measured: cuts off a host, and says what became of it.
 CUT_OFF = """
 echo 3 > /proc/sys/net/ipv4/tcp_retries2  # mpirun waits 3 s for a host that does not answer, not 25

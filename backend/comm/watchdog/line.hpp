@@ -35,6 +35,7 @@ class Descriptor {
 /// What is said of a rank.
 enum class Fate : std::uint32_t {
   well,
+  signalled,    ///< a signal came there; it will leave
   done,         ///< left in good order
   interrupted,  ///< leaves because of a signal
   failed,       ///< leaves because of an error that it printed
@@ -48,6 +49,7 @@ struct News {
   std::uint64_t token = 0;  ///< of the job; strangers do not know it
   Rank rank = 0;
   Fate fate = Fate::well;
+  std::int64_t signal = 0;  ///< of Fate::signalled and interrupted
 };
 
 /// A connection between two watchdogs. Never blocks.

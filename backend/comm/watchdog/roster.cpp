@@ -8,6 +8,7 @@
 #include <span>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace dlscale::backend {
 namespace {
@@ -42,6 +43,13 @@ Roster exchange_cards(Communicator& communicator) {
 std::string describe(const Roster& roster, Rank rank) {
   const Card& card = roster.at(static_cast<std::size_t>(rank));
   return fmt::format("rank {} (process {} on node {})", rank, card.process, card.host.data());
+}
+
+std::string interruption_notice(const Roster& roster, const std::set<Rank>& interrupted) {
+  std::vector<std::string> ranks;
+  for (const Rank rank : interrupted) ranks.push_back(describe(roster, rank));
+  return fmt::format("dlscale: {} {} interrupted; all ranks stop.", fmt::join(ranks, ", "),
+                     ranks.size() == 1 ? "was" : "were");
 }
 
 std::string notice(const Roster& roster, Rank rank, Fate fate, Seconds patience,

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ Roster exchange_cards(Communicator& communicator);
 
 /// "rank 3 (process 4711 on node n2)"
 std::string describe(const Roster& roster, Rank rank);
+
+/// "dlscale: rank 3 (process 4711 on node n2) was interrupted; all ranks stop."
+std::string interruption_notice(const Roster& roster, const std::set<Rank>& interrupted);
 
 /// The sentences about a rank that died, was silent for `patience`, or failed.
 std::string notice(const Roster& roster, Rank rank, Fate fate, Seconds patience,

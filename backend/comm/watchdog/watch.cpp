@@ -14,11 +14,16 @@
 namespace dlscale::backend {
 namespace {
 
-/// Between two looks at the signals.
+/// Between two looks at the signals, before and after one came.
 constexpr Seconds look_again{0.1};
+constexpr Seconds look_soon{0.02};
 /// News of a death may come this much later than the signal that the launcher sends because of it:
 /// on one node it comes before, from another node it has to travel.
 constexpr Seconds news_travel{0.3};
+
+/// Within it a user's signal reaches all ranks that it is meant for. A launcher that signals the
+/// others because one has left does so later: who leaves waits for news_travel before.
+constexpr Seconds signal_travel{0.2};
 
 template <class TimePoint>
 bool passed(TimePoint since, Seconds time) {
@@ -72,6 +77,7 @@ void Watch::run() {
     std::erase_if(peers_, [](const Watched& watched) { return watched.peer.line.ended(); });
     beat();
     look_at_signals();
+    if (signalled_at_ && passed(*signalled_at_, signal_travel)) report_interruption();
     follow();
     depart();
   }
@@ -84,8 +90,9 @@ void Watch::wait_for_events() {
   }
   // While it departs the thread looks at the clock only.
   if (!leaving_at_) events.push_back({wake_.get(), POLLIN, 0});
-  const double longest = std::min(look_again.si(), setting_.options.heartbeat.si());
-  ::poll(events.data(), events.size(), static_cast<int>(longest * 1e3));
+  const Seconds longest = signalled_at_ ? look_soon : look_again;
+  const double timeout = std::min(longest.si(), setting_.options.heartbeat.si());
+  ::poll(events.data(), events.size(), static_cast<int>(timeout * 1e3));
 }
 
 void Watch::listen_to(Watched& watched) {
@@ -103,6 +110,8 @@ void Watch::listen_to(Watched& watched) {
 void Watch::hear(Watched& watched, const News& news) {
   watched.heard = Clock::now();
   if (news.fate == Fate::well) return;
+  if (news.fate == Fate::signalled) return note_signal(news.rank, static_cast<int>(news.signal));
+  if (news.fate == Fate::interrupted) loss_signal_ = static_cast<int>(news.signal);
   if (news.rank == watched.peer.rank) watched.fate = news.fate;
   if (news.fate != Fate::done) learn(news.rank, news.fate);
 }
@@ -118,37 +127,51 @@ void Watch::beat() {
 }
 
 /// The first that goes wrong is the cause; what follows it are consequences: a failure or an
-/// interrupt may be one of a death whose news took longer. A death well after a signal is one of
-/// the signal: the launcher then kills for good.
+/// interrupt may be one of a death whose news took longer. A death or failure well after a signal
+/// is one of the signal: the launcher then kills for good, and ranks miss those that have left.
 void Watch::learn(Rank rank, Fate fate) {
   if (leaving_ == Fate::done) return;
   const bool death = fate == Fate::died || fate == Fate::silent;
   if (loss_ != Fate::well && (!death || passed(lost_at_, news_travel))) return;
-  if (death && signal_at_ && passed(*signal_at_, news_travel)) return;
+  if (fate != Fate::interrupted && signal_at_ && passed(*signal_at_, news_travel)) return;
   lost_ = rank;
   loss_ = fate;
   lost_at_ = Clock::now();
-  if (is_hub()) tell_all({setting_.token, rank, fate});
+  if (is_hub()) tell_all({setting_.token, rank, fate, loss_signal_});
   if (!death) return;
   report();
   end_process(static_cast<int>(ExitCode::wrong_result));
 }
 
+/// A signal to one rank is one to all: none can go on without it.
+void Watch::note_signal(Rank rank, int signal) {
+  const bool caused = loss_ != Fate::well && loss_ != Fate::interrupted;
+  if (caused || signalled_.contains(rank)) return;
+  signalled_.insert(rank);
+  if (!signalled_at_) signalled_at_ = Clock::now();
+  if (rank != setting_.me) follow_signal(signal);
+  if (is_hub() || rank == setting_.me) tell_all({setting_.token, rank, Fate::signalled, signal});
+}
+
 void Watch::look_at_signals() {
+  const int own = own_signal();
+  const bool comes_of_others = signalled_at_ && passed(*signalled_at_, signal_travel);
+  if (own != 0 && !comes_of_others) note_signal(setting_.me, own);
   const int signal = pending_signal();
   if (signal == 0) return;
   if (!signal_at_) signal_at_ = Clock::now();
   const bool caused_by_failure = loss_ == Fate::failed;
   if (caused_by_failure || leaving_at_ || !passed(*signal_at_, setting_.options.grace)) return;
-  tell_all({setting_.token, setting_.me, Fate::interrupted});
-  end_process(128 + signal);
+  tell_all(own_news(Fate::interrupted));
+  report_interruption();
+  end_process(static_cast<int>(Interrupted(signal).code()));
 }
 
 /// Another rank left before its time: this one does as it did, by itself if it can.
 void Watch::follow() {
   if (leaving_at_) return;
   if (loss_ == Fate::interrupted && passed(lost_at_, news_travel) && pending_signal() == 0) {
-    ::kill(::getpid(), SIGTERM);
+    follow_signal(loss_signal_);
   }
   if (loss_ == Fate::failed && passed(lost_at_, setting_.options.grace)) {
     report();
@@ -162,14 +185,15 @@ void Watch::depart() {
   if (!leaving_at_) {
     leaving_at_ = Clock::now();
     // Rank 0 keeps passing on news for a while, so it says good-bye last.
-    if (!is_hub() || fate == Fate::done) tell_all({setting_.token, setting_.me, fate});
+    if (!is_hub() || fate == Fate::done) tell_all(own_news(fate));
   }
   if (fate != Fate::done && !passed(*leaving_at_, news_travel)) return;
   if (fate == Fate::interrupted && loss_ == Fate::failed) {
+    if (is_hub()) tell_all(own_news(fate));
     report();
     end_process(static_cast<int>(ExitCode::wrong_result));
   }
-  if (is_hub() && fate != Fate::done) tell_all({setting_.token, setting_.me, fate});
+  if (is_hub() && fate != Fate::done) tell_all(own_news(fate));
   over_ = true;
 }
 
@@ -177,6 +201,20 @@ void Watch::tell_all(const News& news) const {
   for (const Watched& watched : peers_) {
     if (watched.peer.rank != news.rank) watched.peer.line.send(news);
   }
+}
+
+News Watch::own_news(Fate fate) const {
+  return {setting_.token, setting_.me, fate, pending_signal()};
+}
+
+/// Once, and before a rank has left, for a launcher may then end this one. Rank 0 speaks for all;
+/// where a signal came to every rank, there is nobody to name.
+void Watch::report_interruption() {
+  if (reported_ || !is_hub() || (loss_ != Fate::well && loss_ != Fate::interrupted)) return;
+  if (signalled_.empty() || signalled_.size() == setting_.roster.size()) return;
+  reported_ = true;
+  const std::string text = interruption_notice(setting_.roster, signalled_) + '\n';
+  (void)!::write(STDERR_FILENO, text.data(), text.size());
 }
 
 /// Rank 0 speaks for all. If it is the one that is lost, one rank on each node does.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -54,11 +55,14 @@ class Watch {
   void beat();
   void learn(Rank rank, Fate fate);
   void look_at_signals();
+  void note_signal(Rank rank, int signal);
   void follow();
   void depart();
   void tell_all(const News& news) const;
   [[nodiscard]] bool is_hub() const { return setting_.me == 0; }
   void report();
+  void report_interruption();
+  [[nodiscard]] News own_news(Fate fate) const;
   [[noreturn]] void end_process(int code) const;
 
   Setting setting_;
@@ -71,7 +75,11 @@ class Watch {
   Rank lost_ = 0;
   Fate loss_ = Fate::well;  ///< of rank lost_, the first that went wrong
   Clock::time_point lost_at_;
+  int loss_signal_ = 0;  ///< why, of Fate::interrupted
   std::optional<Clock::time_point> signal_at_;
+  std::set<Rank> signalled_;  ///< those that a signal reached, not because others left
+  std::optional<Clock::time_point> signalled_at_;  ///< when the first of them was known
+  bool reported_ = false;                          ///< whom a signal reached
   std::optional<Clock::time_point> leaving_at_;
   Clock::time_point last_beat_;
   ReporterClaim claim_;

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "core/collective/algorithm.hpp"
 #include "core/collective/rounds.hpp"
 
@@ -11,9 +13,9 @@ Schedule schedule(const Settings& settings) {
   const Group ring = everyone(p);
   Rounds rounds;
   for (int segment = 0; segment < k; ++segment) {
-    rounds = in_turn(rounds, backwards(ring_all_gather(ring, {segment, k, 1})));
+    rounds = in_turn(std::move(rounds), backwards(ring_all_gather(ring, {segment, k, 1})));
   }
-  return {p, p * k, in_turn(rounds, ring_all_gather(ring, {0, k, k}))};
+  return {p, p * k, in_turn(std::move(rounds), ring_all_gather(ring, {0, k, k}))};
 }
 
 /// T = (k + 1)(p-1) α + 2 (p-1)/p m β + (p-1)/p m γ with k segments   [Open MPI,

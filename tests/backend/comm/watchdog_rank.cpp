@@ -17,7 +17,9 @@ namespace {
 
 struct Task {
   std::string folder;  ///< each rank writes its process number to <folder>/<rank>
-  std::string work;  ///< "loop" looks at signals, "stuck" waits for ever, "throw" fails at the end
+  /// "loop" looks at signals, "joint" does so on all ranks at once, "stuck" waits for ever, "throw"
+  /// fails at the end
+  std::string work;
   WatchdogOptions options;
 };
 
@@ -42,6 +44,15 @@ void add_once(Communicator& communicator) {
   if (values.back() != static_cast<float>(communicator.size())) throw WrongResult("wrong sum");
 }
 
+/// All at once, as benchmarks do.
+void throw_if_any_is_interrupted(Communicator& communicator) {
+  std::vector<float> signal(1, static_cast<float>(pending_signal()));
+  communicator.all_reduce(std::span(signal), Reduction::max);
+  if (signal.front() == 0) return;
+  follow_signal(static_cast<int>(signal.front()));
+  throw Interrupted(static_cast<int>(signal.front()));
+}
+
 /// True on all ranks once the test has written <folder>/stop.
 bool told_to_stop(Communicator& communicator, const std::string& folder) {
   std::byte stop{std::filesystem::exists(folder + "/stop")};
@@ -56,6 +67,7 @@ void work(Communicator& communicator, const Task& task) {
     // In a collective that the last rank never enters, where no signal is looked at.
     if (task.work == "stuck" && last) sleep(60);
     if (task.work == "loop") throw_if_interrupted();
+    if (task.work == "joint") throw_if_any_is_interrupted(communicator);
   }
   if (task.work == "throw" && last) throw ConfigError("thrown by the last rank");
   communicator.barrier();

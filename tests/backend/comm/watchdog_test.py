@@ -159,15 +159,20 @@ class WatchdogTest(unittest.TestCase):
                 self.assertNotEqual(code, 0, text)
             self.assertLess(elapsed, LIMIT, text)
 
-    def test_one_interrupted_rank_takes_the_others_along(self):
-        for work in ("loop", "stuck"):
+    def test_one_interrupted_rank_is_named_and_takes_the_others_along(self):
+        for work, rank, number in (("loop", 0, signal.SIGTERM), ("stuck", 0, signal.SIGINT),
+                                   ("loop", 1, signal.SIGINT), ("stuck", 1, signal.SIGTERM),
+                                   ("joint", 0, signal.SIGTERM), ("joint", 1, signal.SIGINT)):
             job = self.start(work, launcher_cleans=False)
             pids = job.pids()
-            os.kill(pids[0], signal.SIGTERM)
+            os.kill(pids[rank], number)
             _, text, elapsed = job.finish()
             self.assertNotIn("died", text)
+            self.assertNotIn("because of the error", text)
+            self.assertEqual(len(re.findall(" on node ", text)), 1, text)
+            self.assertRegex(text, rf"rank {rank} \(process {pids[rank]} on node \S+\) was interrupted")
             self.assertLess(elapsed, LIMIT, text)
-            self.assertEqual(job.codes(), [143, 143, 143], text)
+            self.assertEqual(job.codes(), [128 + number] * 3, (work, rank, text))
 
     def test_a_rank_that_throws_takes_the_others_along(self):
         for cleans in (True, False):

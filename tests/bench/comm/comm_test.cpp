@@ -232,6 +232,37 @@ TEST(BenchComm, KnowsWhatParameterServersSend) {
   });
 }
 
+/// Where more segments are asked for than there are elements.
+TEST(BenchComm, CutsNoElementIntoSegments) {
+  for (const int size : {2, 3}) {
+    backend::run_on_threads(size, [](Communicator& ranks) {
+      Values values = by_all_algorithms;
+      values["collectives"] = "all_reduce,reduce,broadcast";
+      values["segments"] = "8,65536";
+      std::map<std::string, std::map<std::string, double>> sent;  // by algorithm and segments
+      for_each_measurement(ranks, values, [&](const Cell& cell, const Measurement& measurement) {
+        expect_carried_out(cell, measurement);
+        const std::string segments = axis_of(cell, "segments");
+        const std::string& algorithm = cell.axes.at("algorithm");
+        if (segments.empty() || !is_timed(measurement)) return;
+        if (segments == "65536") {
+          EXPECT_THAT(measurement.implementation, HasSubstr(" of one element"));
+        } else if (cell.axes.at("bytes") != "24") {
+          EXPECT_THAT(measurement.implementation, Not(HasSubstr(" of one element")));
+        }
+        if (algorithm == "segmented_ring") {
+          sent[cell.axes.at("dtype") + cell.axes.at("bytes")][segments] =
+              measurement.algorithmic_work->bytes.si();
+        }
+      });
+      EXPECT_EQ(sent.size(), 4U);
+      for (const auto& [message, bytes] : sent) {
+        EXPECT_NEAR(bytes.at("8"), bytes.at("65536"), 1e-6 * bytes.at("8")) << message;
+      }
+    });
+  }
+}
+
 const Values without_blocking = {{"collectives", by_all_algorithms.at("collectives")},
                                  {"sizes", "4KiB"},
                                  {"algorithm", "all"},
@@ -446,10 +477,17 @@ TEST(BenchComm, RefusesOptionsWithoutEffect) {
     EXPECT_EQ(complaint("broadcast,reduce", {{"op", "max"}, {"sizes", "4B"}}), "");
     EXPECT_THAT(complaint("sendrecv", {{"algorithm", "ring"}}),
                 HasSubstr("--algorithm has no effect"));
+    EXPECT_THAT(complaint("all_reduce", {{"networks", "alexnet"}, {"sizes", "4KiB"}}),
+                HasSubstr("--networks has no effect: --sizes does not ask for the gradients"));
+    EXPECT_EQ(complaint("all_reduce", {{"networks", "alexnet"}, {"sizes", "4KiB,gradients"}}), "");
     EXPECT_THAT(complaint("all_reduce", {{"algorithm", "rnig"}}),
                 HasSubstr("Did you mean \"ring\"?"));
     EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"segments", "4"}}),
                 HasSubstr("--segments has no effect"));
+    EXPECT_THAT(complaint("all_reduce", {{"algorithm", "segmented_ring"}, {"segments", "65537"}}),
+                HasSubstr("--segments is 65537: to lay out so many takes longer"));
+    EXPECT_EQ(complaint("all_reduce", {{"algorithm", "segmented_ring"}, {"segments", "65536"}}),
+              "");
     EXPECT_THAT(complaint("all_reduce", {{"algorithm", "ring"}, {"servers", "2"}}),
                 HasSubstr("--servers has no effect"));
     EXPECT_EQ(complaint("all_reduce", {{"algorithm", "all"}, {"servers", "2"}}), "");

@@ -23,6 +23,7 @@ namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
+using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -174,6 +175,17 @@ TEST_F(ReplayTest, TakesOtherRanksThanWereRecordedAndSaysSo) {
       }
     });
   }
+}
+
+TEST_F(ReplayTest, OfATrainingThatWasInterruptedSaysSo) {
+  CommunicationProfile cut = profile();
+  cut.interruption = "stopped by signal 2 after 2 of 5 iterations";
+  write(cut);
+  backend::run_on_threads(2, [this](Communicator& ranks) {
+    for (const auto& [name, row] : rows(ranks)) {
+      EXPECT_THAT(row.warnings, Contains(HasSubstr("after 2 of 5 iterations): 2 of its"))) << name;
+    }
+  });
 }
 
 TEST_F(ReplayTest, IsCarriedOutByTheRanksOfALauncher) {
@@ -376,6 +388,7 @@ TEST_F(ReplayTest, RefusesOptionsWithoutEffect) {
 
 TEST_F(ReplayTest, RefusesWhatIsNoWholeProfile) {
   EXPECT_THAT(refused({{"replay", "/no/such/file"}}), HasSubstr("cannot be read"));
+  EXPECT_THAT(refused({{"replay", "/dev/zero"}}), HasSubstr("cannot be read"));
   write(profile(), false);
   EXPECT_THAT(refused({}), HasSubstr("ends early"));
   const auto refused_with = [this](const std::function<void(ProfiledMessage&)>& change) {
@@ -385,9 +398,9 @@ TEST_F(ReplayTest, RefusesWhatIsNoWholeProfile) {
     return refused({});
   };
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.collective = "all_to_none"; }),
-              HasSubstr("\"all_to_none\", which dlscale does not know"));
+              AllOf(HasSubstr("\"all_to_none\", which dlscale does not know"), HasSubstr(path())));
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.bytes = 4095; }),
-              HasSubstr("4095 B, which is no whole number of f32"));
+              AllOf(HasSubstr("4095 B, which is no whole number of f32"), HasSubstr(path())));
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.time[1] = Seconds(-1); }),
               HasSubstr("a sample of \"time\" is -1"));
   EXPECT_THAT(refused_with([](ProfiledMessage& m) { m.posted[0] = Seconds(1e9); }),

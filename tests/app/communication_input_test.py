@@ -1,0 +1,121 @@
+"""Results of messages that say what cannot be, or are not all there: what calibrate, validate-comm and report make of them."""
+
+import json
+import pathlib
+
+from program import ProgramTest, main, run
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MESSAGES = SOURCE / "results/epyc-2vcpu/2026-11-20-6538966/validation/parts/comm-1.jsonl"
+HOSTS = SOURCE / "results/epyc-2vcpu/2026-11-22-hosts-comm/send"
+
+
+class CommunicationInput(ProgramTest):
+    def edited(self, change, name="edited.jsonl"):
+        """A copy of results in which `change` was made to a copy of the header and of each row."""
+        lines = [json.loads(line) for line in MESSAGES.read_text().splitlines()]
+        for line in lines:
+            change(line)
+        path = self.folder / name
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    def with_time(self, seconds):
+        """The place of the time is line 2: the first row."""
+        state = {"done": False}
+
+        def change(line):
+            if "axes" in line and not state["done"]:
+                line["series"]["time"]["samples"][0][0] = seconds
+                state["done"] = True
+
+        return self.edited(change)
+
+    def calibrate(self, *results):
+        return run("calibrate", *results, "-o", self.folder / "machine.json")
+
+    def test_times_that_no_clock_measures_are_refused_with_their_line(self):
+        for seconds in (1e300, 1e-320, -1e300):
+            path = self.with_time(seconds)
+            for result in (self.calibrate(path), run("validate-comm", path)):
+                self.assert_refused(result, 2, f"{path}:2: ", "which no clock measures")
+
+    def test_a_collective_that_nobody_knows_is_refused(self):
+        def change(line):
+            if "axes" in line:
+                line["axes"]["collective"] = "gossip"
+
+        path = self.edited(change)
+        for result in (self.calibrate(path), run("validate-comm", path)):
+            self.assert_refused(result, 2, path, 'collective = "gossip"')
+
+    def test_a_file_that_is_named_twice_counts_once(self):
+        once = run("validate-comm", MESSAGES, "--format", "json")
+        link = self.folder / "link.jsonl"
+        link.symlink_to(MESSAGES)
+        twice = run("validate-comm", MESSAGES, link, MESSAGES, "--format", "json")
+        self.assertEqual(twice.stdout, once.stdout, twice.stderr)
+        self.assertNotEqual(once.stdout, "")
+
+    def test_what_calibrate_does_not_mix_is_not_judged_together(self):
+        def change(line):
+            if "environment" in line:
+                line["environment"]["cpu"] = "another"
+
+        other = self.edited(change)
+        for result in (self.calibrate(MESSAGES, other), run("validate-comm", MESSAGES, other)):
+            self.assert_refused(result, 2, "the processor", 'with "another": no machine is both')
+        links = [HOSTS / "comm-1g-2.jsonl", HOSTS / "comm-10g-2.jsonl"]
+        for result in (self.calibrate(*links), run("validate-comm", *links)):
+            self.assert_refused(result, 2, "the links between hosts", "no machine is both")
+
+    def test_messages_of_a_replay_are_not_judged(self):
+        def change(line):
+            if "axes" in line:
+                line["axes"]["message"] = "0"
+
+        result = run("validate-comm", self.edited(change))
+        self.assert_refused(result, 2, "no messages among the results can be judged")
+
+    def test_a_report_says_that_it_has_no_table_of_measured_messages(self):
+        result = run("report", MESSAGES, "-o", self.folder / "page")
+        self.assert_refused(result, 2, "no table of messages that bench comm measured", "validate-comm")
+        self.assertFalse((self.folder / "page").exists())
+
+    def test_a_profile_that_ends_early_is_reported_as_such(self):
+        run_axes = {"network": "made", "schedule": "merged", "batch": "4", "ranks": "2"}
+        header = json.loads(MESSAGES.read_text().splitlines()[0]) | {"benchmark": "profile"}
+        path = self.folder / "torn.jsonl"
+        path.write_text(json.dumps(header) + "\n" + self.row(0, run_axes) + "\n" + self.row(1, run_axes)[:200])
+        page = self.folder / "page"
+        result = run("report", path, "-o", page)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn(f"made, merged: {path} ends early, so that messages may be missing", result.stdout)
+        self.assertIn("made, merged: ", (page / "README.md").read_text())
+
+    def test_one_sample_has_no_interval(self):
+        words = ["bench", "memory", "--operations", "copy", "--sizes", "64KiB", "--warm-ups", 1]
+        for samples, interval in ((1, " -"), (3, " %")):
+            result = run(*words, "--samples", samples)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            lines = result.stdout.splitlines()
+            heading = next(number for number, line in enumerate(lines) if "±" in line)
+            end = lines[heading].index("±") + 1
+            self.assertTrue(lines[heading + 1][:end].endswith(interval), result.stdout)
+
+    @staticmethod
+    def row(place, axes):
+        def series(unit, value):
+            summary = {"median": value, "mad": 0, "ci95_low": value, "ci95_high": value, "min": value, "max": value, "n": 1}
+            return {"unit": unit, "samples": [[value], [value]], "summary": summary}
+
+        return json.dumps({
+            "benchmark": "profile", "status": "ok", "reason": "", "work": None, "implementation": "a library",
+            "axes": axes | {"message": str(place), "collective": "all_reduce", "bytes": "4096"},
+            "series": {"iteration": series("1", 0), "posted": series("s", 1e-3), "wait": series("s", 0),
+                       "time": series("s", 1e-3)},
+            "max_relative_error": None, "warnings": []})
+
+
+if __name__ == "__main__":
+    main()
