@@ -239,26 +239,16 @@ TEST(BenchComm, CutsNoElementIntoSegments) {
       Values values = by_all_algorithms;
       values["collectives"] = "all_reduce,reduce,broadcast";
       values["segments"] = "8,65536";
-      std::map<std::string, std::map<std::string, double>> sent;  // by algorithm and segments
       for_each_measurement(ranks, values, [&](const Cell& cell, const Measurement& measurement) {
         expect_carried_out(cell, measurement);
         const std::string segments = axis_of(cell, "segments");
-        const std::string& algorithm = cell.axes.at("algorithm");
         if (segments.empty() || !is_timed(measurement)) return;
         if (segments == "65536") {
           EXPECT_THAT(measurement.implementation, HasSubstr(" of one element"));
         } else if (cell.axes.at("bytes") != "24") {
           EXPECT_THAT(measurement.implementation, Not(HasSubstr(" of one element")));
         }
-        if (algorithm == "segmented_ring") {
-          sent[cell.axes.at("dtype") + cell.axes.at("bytes")][segments] =
-              measurement.algorithmic_work->bytes.si();
-        }
       });
-      EXPECT_EQ(sent.size(), 4U);
-      for (const auto& [message, bytes] : sent) {
-        EXPECT_NEAR(bytes.at("8"), bytes.at("65536"), 1e-6 * bytes.at("8")) << message;
-      }
     });
   }
 }
