@@ -237,6 +237,6 @@ ExitCode run_suite(const SuiteRun& options) {
 }
 
 extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",
-                           declare};
+                           declare, Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app
