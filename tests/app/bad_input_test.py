@@ -317,6 +317,14 @@ class BadInput(ProgramTest):
         with open(reader) as content:
             self.assertIn('"dlscale.result', content.read())
 
+    def test_a_second_file_on_a_full_disk(self):
+        out = self.folder / "gemm.jsonl"
+        for form in ["json", "csv", "console"]:
+            words = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", "--samples", 6, "-o", out]
+            result = run(*words, "--benchmark_out=/dev/full", f"--benchmark_out_format={form}")
+            self.assert_refused(result, 2, "--benchmark_out=/dev/full cannot be written to its end")
+            self.assertIn('"time"', out.read_text())
+
     def test_a_second_file_that_is_none(self):
         pipe, out = self.folder / "pipe", self.folder / "table"
         os.mkfifo(pipe)
