@@ -146,6 +146,28 @@ Series parse_series(const json& value) {
   return make_series(value.at("unit"), std::move(samples));  // the summary follows from the samples
 }
 
+/// Nothing that was measured lasts longer (300 years) or, but for what took no time at all, less
+/// (light does not cross the nucleus of an atom in it): beyond, rates and ratios of times are not
+/// finite.
+constexpr double longest_s = 1e10;
+constexpr double shortest_s = 1e-23;
+
+/// "time" is how long a cell took; other durations may be differences.
+void check_durations(const std::string& name, const Series& series) {
+  if (series.unit != "s") return;
+  for (const auto& rank : series.samples) {
+    for (const double sample : rank) {
+      const double magnitude = std::abs(sample);
+      const bool negative = sample < 0 && name == "time";
+      if (!negative && (magnitude == 0 || (magnitude >= shortest_s && magnitude <= longest_s))) {
+        continue;
+      }
+      throw ConfigError(
+          fmt::format("series \"{}\" has {} s, which is no time that anything took", name, sample));
+    }
+  }
+}
+
 std::optional<Work> parse_work(const json& value) {
   if (value.is_null() || value.at("flops").is_null() || value.at("bytes").is_null()) return {};
   return Work{Flops(value.at("flops").get<double>()), Bytes(value.at("bytes").get<double>())};
@@ -260,7 +282,7 @@ Measurement parse_measurement(std::string_view line) {
     measurement.status = parse_status(value.at("status"));
     measurement.reason = value.at("reason");
     for (const auto& [name, series] : value.at("series").items()) {
-      measurement.series.emplace(name, parse_series(series));
+      check_durations(name, measurement.series.emplace(name, parse_series(series)).first->second);
     }
     measurement.work = parse_work(value.at("work"));
     measurement.implementation = value.at("implementation");
