@@ -44,9 +44,9 @@ class PlotCase(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def run_plot(self, name, *arguments):
+    def run_plot(self, name, *arguments, output=None):
         command = [sys.executable, str(PLOTS / f"{name}.py"), *arguments]
-        command += ["--output", str(self.where / name)]
+        command += ["--output", str(self.where / (output or name))]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     def draw(self, name, *arguments):
