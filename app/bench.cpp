@@ -439,6 +439,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb bench_verb{"bench", "Measure the parts of a training step, or training itself",
-                             declare};
+                             declare, Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

@@ -69,7 +69,8 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
           "get, and -o, here a folder: the measurements that configs/suites/{}_SUITE.yaml lists, "
           "gone on with where they stopped",
           benchmark));
-  command.add_flag("--fresh", suite.fresh, "Of --suite: do every step again");
+  command.add_flag("--fresh", suite.fresh,
+                   "Of --suite: do every step again, and discard what was measured before");
 }
 
 bool names_suite(const CLI::App& command) {

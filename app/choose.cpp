@@ -15,6 +15,7 @@
 #include "app/document_output.hpp"
 #include "app/positive.hpp"
 #include "app/verb.hpp"
+#include "core/input_file.hpp"
 #include "core/quantity_text.hpp"
 #include "core/step.hpp"
 #include "model/roofline/kernel_model.hpp"
@@ -35,11 +36,8 @@ struct ChooseOptions {
 };
 
 model::KernelModels load_models(const std::string& path) {
-  std::ifstream file(path);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw ConfigError(fmt::format(
-        "{} cannot be read. Write it first: dlscale roofline fit RESULTS -o {}.", path, path));
-  }
+  std::ifstream file =
+      open_input(path, fmt::format("Write it first: dlscale roofline fit RESULTS -o {}.", path));
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   return model::kernel_models_from_json(text, path);
 }

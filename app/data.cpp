@@ -74,6 +74,7 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb data_verb{"data", "Make or check a data set", declare};
+extern const Verb data_verb{"data", "Make or check a data set", declare,
+                            Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -68,7 +69,11 @@ ExitCode run(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
   auto result = ExitCode::ok;
   for (const app::Verb* verb : family<app::Verb>().members) {
-    verb->declare(*app.add_subcommand(std::string(verb->name), std::string(verb->doc)), result);
+    CLI::App* command = app.add_subcommand(std::string(verb->name), std::string(verb->doc));
+    verb->declare(*command, result);
+    if (verb->signals == app::Verb::Signals::are_remembered) {
+      command->preparse_callback([](std::size_t) { install_signal_handlers(); });
+    }
   }
   app::refuse_empty_values(app);
   try {
@@ -87,12 +92,20 @@ ExitCode check_output(ExitCode code) {
   return code;
 }
 
+/// For places that nobody looked at before they were used.
+std::string path_sentence(const std::filesystem::filesystem_error& error) {
+  return fmt::format(
+      "{} cannot be used ({}). Check the path, and what you may read and write there.",
+      error.path1().string(), error.code().message());
+}
+
 ExitCode run_and_tell(int argc, char** argv) {
   try {
-    install_signal_handlers();
     return check_output(run(argc, argv));
   } catch (const Error& error) {
     return fail(error.code(), error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    return fail(ExitCode::bad_input, path_sentence(error).c_str());
   } catch (const std::bad_alloc&) {
     return fail(ExitCode::wrong_result, app::out_of_memory);
   } catch (const std::length_error&) {

@@ -44,7 +44,10 @@ struct ReportOptions {
 fs::path machine_file(const ReportOptions& options) {
   if (!options.machine.empty()) return options.machine;
   for (const std::string& path : options.results) {
-    if (fs::exists(fs::path(path) / "machine.json")) return fs::path(path) / "machine.json";
+    std::error_code error;  // what cannot be looked at holds none
+    if (fs::exists(fs::path(path) / "machine.json", error)) {
+      return fs::path(path) / "machine.json";
+    }
   }
   throw ConfigError(
       "There is no machine.json beside the results. Name the file of dlscale calibrate with "

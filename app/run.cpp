@@ -10,12 +10,14 @@
 #include <iterator>
 #include <memory>
 #include <span>
+#include <system_error>
 
 #include "app/child_process.hpp"
 #include "app/positive.hpp"
 #include "app/run_suite.hpp"
 #include "app/suite.hpp"
 #include "app/suite_findings.hpp"
+#include "app/suite_outputs.hpp"
 #include "app/suite_progress.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/launch.hpp"
@@ -155,9 +157,9 @@ void carry_out_what_is_left(const std::vector<SuiteStep>& steps, const SuiteProg
     const SuiteStep& step = steps[i];
     if (!progress.done(step)) {
       const Begun begun = progress.begun(step) ? Begun::yes : Begun::no;
-      progress.remove_stale(step);
       if (!step.always) progress.keep_only(std::span(steps).first(i));
       line.announce(step);
+      if (begun == Begun::no) empty_outputs(step);
       progress.mark_begun(step);
       progress.mark(step, carry_out(step, begun));
     }
@@ -176,7 +178,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_option("--cores", options->cores, "Cores of a worker (default: an even share)")
       ->check(positive());
-  verb.add_flag("--fresh", options->fresh, "Do every step again");
+  verb.add_flag("--fresh", options->fresh,
+                "Do every step again, and discard what was measured before");
   verb.add_flag("--list", options->list, "Print the commands and stop");
   verb.add_option(
           "--wait-quiet", options->options.wait_quiet_s,
@@ -191,6 +194,15 @@ void declare(CLI::App& verb, ExitCode& result) {
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
       "same command goes on.");
   verb.callback([options, &result] { result = run_suite(*options); });
+}
+
+void refuse_no_folder(const std::string& out) {
+  std::error_code error;
+  const fs::file_status status = fs::status(out, error);
+  if (fs::is_directory(status) || status.type() == fs::file_type::not_found) return;
+  throw ConfigError(
+      fmt::format("{} {}, and the results of a suite need a folder. Name one with -o.", out,
+                  error ? "cannot be used (" + error.message() + ")" : std::string("is a file")));
 }
 
 void refuse_launcher() {
@@ -216,13 +228,15 @@ ExitCode run_suite(const SuiteRun& options) {
       fmt::print("{}: dlscale {}\n", step.name, fmt::join(step.words, " "));
     return ExitCode::ok;
   }
+  refuse_no_folder(options.out);
   const SuiteProgress progress(options.out, build_text());
-  if (options.fresh) progress.forget();
+  protect_outputs(suite.steps, progress, options.fresh ? Fresh::yes : Fresh::no);
+  if (options.fresh) progress.give_up(suite.steps);
   carry_out_what_is_left(suite.steps, progress);
   return conclude(wrong_rows(suite.steps));
 }
 
 extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",
-                           declare};
+                           declare, Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

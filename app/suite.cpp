@@ -118,10 +118,25 @@ std::vector<std::string> read_command(const ConfigMap& map, const Values& values
   return words;
 }
 
+/// With {out} as it stands in the suite, also where the data set lies in that folder: what a step
+/// does is the same by whatever name the folder is called.
+Values without_folder(Values values) {
+  const auto out = values.find("out");
+  if (out == values.end()) return values;
+  const auto data = values.find("data");
+  const std::string placeholder = "{out}";
+  if (data != values.end() && data->second == out->second + "/data") {
+    data->second = placeholder + "/data";
+  }
+  out->second = placeholder;
+  return values;
+}
+
 SuiteStep make_step(const ConfigMap& map, const Values& values) {
   SuiteStep step;
   step.name = fill_in(map.text("name"), values, map.where("name"));
   step.words = read_command(map, values);
+  step.placed_words = read_command(map, without_folder(values));
   if (map.has("doc")) step.doc = fill_in(map.text("doc"), values, map.where("doc"));
   if (map.has("ranks")) step.ranks = read_ranks(map, values);
   step.seconds = map.number_or("seconds", 10, {0, 1e9});

@@ -12,6 +12,7 @@ struct SuiteStep {
   std::string name;
   std::string doc;
   std::vector<std::string> words;         ///< of the command, without "dlscale"
+  std::vector<std::string> placed_words;  ///< the same with {out} in place of the output folder
   int ranks = 0;                          ///< 0: no launcher; ≥ 1: ranks of this step
   double seconds = 0;                     ///< estimate on two cores, for the time left
   bool accept_failed_validation = false;  ///< exit codes 1 and 3 are findings, no failures

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "core/measurement.hpp"
 
@@ -22,7 +23,8 @@ std::vector<ResultFile> finished_results(const SuiteStep& step) {
   std::vector<ResultFile> finished;
   if (step.words.front() != "bench") return finished;
   for (const fs::path& output : outputs_of(step)) {
-    if (!fs::is_regular_file(output)) continue;
+    std::error_code error;
+    if (!fs::is_regular_file(output, error)) continue;
     ResultFile file = read_results(output);
     if (file.complete) finished.push_back(std::move(file));
   }

@@ -27,7 +27,9 @@ void add(Suite& suite, std::string_view option, const std::string& value, const 
     const Benchmark* benchmark = benchmark_of(step);
     if (benchmark == nullptr || !has(*benchmark)) continue;
     if (std::ranges::find(step.words, option) != step.words.end()) continue;
-    step.words.insert(step.words.end(), {std::string(option), value});
+    for (auto* words : {&step.words, &step.placed_words}) {
+      words->insert(words->end(), {std::string(option), value});
+    }
     any = true;
   }
   if (any) return;

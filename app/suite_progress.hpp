@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/suite.hpp"
@@ -9,7 +10,8 @@
 namespace dlscale::app {
 
 /// Which steps of a suite are done, kept as one small file a step below <out>/.done, so that an
-/// interrupted suite goes on where it stopped.
+/// interrupted suite goes on where it stopped, also where the folder is called by another name.
+/// Other files that lie there stay as they are.
 class SuiteProgress {
  public:
   /// `build` says which program measures, in one line.
@@ -20,23 +22,26 @@ class SuiteProgress {
   /// Seconds that the step took when it was done; 0 if it was not.
   [[nodiscard]] double seconds(const SuiteStep& step) const;
   /// To be called when a step turns out not to be done, with the steps before it: any other step
-  /// may have read what this one writes anew, and counts as not done from now on.
+  /// may have read what this one writes anew, and counts as not done from now on. What was given up
+  /// stays so.
   void keep_only(std::span<const SuiteStep> steps) const;
   void mark(const SuiteStep& step, double seconds) const;
-  /// Removes what a step that resumes has written as another build, or as it was written before: it
-  /// could not go on with that. Of one that measures without resuming, removes all it has written:
-  /// where it measures nothing it would leave that. To be called before keep_only(), which forgets
-  /// what was begun.
-  void remove_stale(const SuiteStep& step) const;
+  /// All that the steps have written is to be discarded, whatever wrote it; also where that is
+  /// interrupted and gone on with.
+  void give_up(std::span<const SuiteStep> steps) const;
+  /// give_up() said so of the step as it is now written, to this build, and it was not begun since.
+  [[nodiscard]] bool given_up(const SuiteStep& step) const;
+  /// A clause on why the mark of the step does not hold for it as it is now written and for this
+  /// build; empty if it does.
+  [[nodiscard]] std::string difference(const SuiteStep& step) const;
   /// To be called before a step is carried out.
   void mark_begun(const SuiteStep& step) const;
   /// The step was begun as it is now written, by this build, and not carried out to its end.
   [[nodiscard]] bool begun(const SuiteStep& step) const;
-  void forget() const;
 
  private:
   [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;
-  void write_mark(const SuiteStep& step, const std::string& state) const;
+  void write_mark(const SuiteStep& step, std::string_view state) const;
   /// What the mark says of the step as it is now written, by this build; empty without one.
   [[nodiscard]] std::string state(const SuiteStep& step) const;
   std::filesystem::path folder_;

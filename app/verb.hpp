@@ -16,6 +16,10 @@ struct Verb {
   std::string_view name;
   std::string_view doc;
   void (*declare)(CLI::App& command, ExitCode& result);
+  /// What SIGINT and SIGTERM do: end the process at once, for verbs that only compute and write at
+  /// their end; or be remembered by those that look for them (core/interrupt.hpp), since what they
+  /// have done so far is kept.
+  enum class Signals { end_at_once, are_remembered } signals = Signals::end_at_once;
 };
 
 }  // namespace dlscale::app

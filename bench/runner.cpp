@@ -229,15 +229,32 @@ void leave_out_done(std::vector<NamedCell>& cells, const std::function<bool(cons
   cells = std::move(left);
 }
 
-void run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where,
-                   const std::string& common, Benchmark::Rows rows) {
+/// Whether all of --benchmark_out arrived, if it was asked for.
+enum class Written { whole, in_part };
+
+Written run_reporting(const RunnerFlags& flags, Rank rank, RunnerOptions::Display where,
+                      const std::string& common, Benchmark::Rows rows) {
   const auto display =
       rank == 0 ? make_reporter(flags.format, common, rows) : make_silent_reporter();
   if (rank == 0 && where == RunnerOptions::Display::standard_error) {
     display->SetOutputStream(&std::cerr);
   }
-  const auto file = flags.out.empty() ? nullptr : make_reporter(flags.out_format, {}, rows);
+  bool lost = false;
+  const auto file = flags.out.empty() ? nullptr : make_file_reporter(flags.out_format, rows, lost);
   benchmark::RunSpecifiedBenchmarks(display.get(), file.get());
+  return lost ? Written::in_part : Written::whole;
+}
+
+/// Throws on all ranks what only rank 0 knows, which writes the file.
+void expect_written(const std::string& out, Written written, backend::Communicator& communicator) {
+  together(communicator, [&] {
+    if (written == Written::whole) return;
+    throw ConfigError(
+        fmt::format("--benchmark_out={} cannot be written to its end, so it does not hold all that "
+                    "was measured (is the disk full?). Free space, or name another file; "
+                    "measurements of -o are kept.",
+                    out));
+  });
 }
 
 }  // namespace
@@ -285,8 +302,9 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
   if (matches == 0) return 0;  // those it leaves were measured before
   progress.expect(matches * static_cast<std::size_t>(flags.repetitions));
   library.set(flags);
-  run_reporting(flags, rank, options.display, common, benchmark.rows);
+  const Written written = run_reporting(flags, rank, options.display, common, benchmark.rows);
   runner.throw_if_stopped();
+  expect_written(flags.out, written, *context.communicator);
   return runner.measured();
 }
 

@@ -245,6 +245,30 @@ std::string remark(const Measurement& measurement) {
                                     : fmt::format(" (interrupted: {})", measurement.reason);
 }
 
+/// The library opens the file and does not look whether what it writes arrives.
+class WatchedFile : public benchmark::BenchmarkReporter {
+ public:
+  WatchedFile(std::unique_ptr<benchmark::BenchmarkReporter> writer, bool& lost)
+      : writer_(std::move(writer)), lost_(&lost) {}
+  bool ReportContext(const Context& context) override {  // NOLINT(readability-identifier-naming)
+    writer_->SetOutputStream(&GetOutputStream());
+    writer_->SetErrorStream(&GetErrorStream());
+    return writer_->ReportContext(context);
+  }
+  void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
+    writer_->ReportRuns(runs);
+  }
+  void Finalize() override {  // NOLINT(readability-identifier-naming)
+    writer_->Finalize();
+    GetOutputStream().flush();
+    *lost_ = !GetOutputStream().good();
+  }
+
+ private:
+  std::unique_ptr<benchmark::BenchmarkReporter> writer_;
+  bool* lost_;
+};
+
 }  // namespace
 
 void fill(benchmark::State& state, const Measurement& measurement) {
@@ -277,6 +301,11 @@ std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(std::string_view for
   }
   EXPECT(format == "console");
   return std::make_unique<Table>(std::move(common), rows);
+}
+
+std::unique_ptr<benchmark::BenchmarkReporter> make_file_reporter(std::string_view format,
+                                                                 Benchmark::Rows rows, bool& lost) {
+  return std::make_unique<WatchedFile>(make_reporter(format, {}, rows), lost);
 }
 
 std::unique_ptr<benchmark::BenchmarkReporter> make_silent_reporter() {

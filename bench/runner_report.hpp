@@ -23,6 +23,11 @@ void leave_out(benchmark::State& state);
 std::unique_ptr<benchmark::BenchmarkReporter> make_reporter(
     std::string_view format, std::string common = {}, Benchmark::Rows rows = Benchmark::Rows::any);
 
+/// As make_reporter(), for a file: once the library has ended it, `lost` tells whether a part of
+/// what was to be written there did not arrive. `lost` outlives the reporter.
+std::unique_ptr<benchmark::BenchmarkReporter> make_file_reporter(std::string_view format,
+                                                                 Benchmark::Rows rows, bool& lost);
+
 /// Says nothing: for the ranks other than 0.
 std::unique_ptr<benchmark::BenchmarkReporter> make_silent_reporter();
 

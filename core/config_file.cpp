@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -44,11 +45,7 @@ bool parse_all(const std::string& text, Number& value) {
 
 YAML::Node parse_file(const std::filesystem::path& file) {
   try {
-    std::ifstream stream(file);
-    if (!stream || std::filesystem::is_directory(file)) {
-      throw ConfigError(
-          fmt::format("{} cannot be read. Check that it is a file you may read.", file.string()));
-    }
+    std::ifstream stream = open_input(file, "Check that it is a file you may read.");
     return YAML::Load(stream);
   } catch (const YAML::Exception& error) {
     throw ConfigError(fmt::format("{}:{}: this is not YAML ({}). Check indentation and brackets.",

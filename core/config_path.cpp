@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <system_error>
 
 #include "core/error.hpp"
 #include "core/suggest.hpp"
@@ -43,13 +44,15 @@ fs::path config_root() {
 
 fs::path find_config(std::string_view group, std::string_view name) {
   if (is_path(name)) {
-    if (fs::is_regular_file(name)) return name;
+    std::error_code error;  // a name that is too long, say, is that of no file
+    if (fs::is_regular_file(name, error)) return name;
     throw ConfigError(
         fmt::format("{} is not a file. Write the path of a YAML file, or a name from configs/{}.",
                     name, group));
   }
   fs::path path = config_root() / group / fmt::format("{}.yaml", name);
-  if (!name.empty() && fs::is_regular_file(path)) return path;
+  std::error_code error;
+  if (!name.empty() && fs::is_regular_file(path, error)) return path;
   const std::vector<std::string> names = nearest_first(name, config_names(group));
   throw ConfigError(
       fmt::format("{} has no \"{}\". There is: {}.", (config_root() / group).string(), name,

@@ -145,17 +145,23 @@ bool is_time(double seconds) {
 
 Series parse_series(const json& value) {
   auto samples = value.at("samples").get<std::vector<std::vector<double>>>();
-  const bool has_times = value.at("unit") == "s";
   for (const auto& rank : samples) {
     if (rank.size() != samples.front().size()) {
       throw ConfigError("the ranks have different numbers of samples");
     }
-    const auto none = std::ranges::find_if_not(rank, is_time);
-    if (has_times && none != rank.end()) {
-      throw ConfigError(fmt::format("a sample is {} s, which no clock measures", *none));
-    }
   }
   return make_series(value.at("unit"), std::move(samples));  // the summary follows from the samples
+}
+
+/// "time" is how long a cell took; other durations may be differences, which may be negative.
+void check_durations(const std::string& name, const Series& series) {
+  if (series.unit != "s") return;
+  for (const auto& rank : series.samples) {
+    const auto none = std::ranges::find_if(
+        rank, [&](double sample) { return !is_time(sample) || (sample < 0 && name == "time"); });
+    if (none == rank.end()) continue;
+    throw ConfigError(fmt::format("series \"{}\" has {} s, which no clock measures", name, *none));
+  }
 }
 
 std::optional<Work> parse_work(const json& value) {
@@ -272,7 +278,7 @@ Measurement parse_measurement(std::string_view line) {
     measurement.status = parse_status(value.at("status"));
     measurement.reason = value.at("reason");
     for (const auto& [name, series] : value.at("series").items()) {
-      measurement.series.emplace(name, parse_series(series));
+      check_durations(name, measurement.series.emplace(name, parse_series(series)).first->second);
     }
     measurement.work = parse_work(value.at("work"));
     measurement.implementation = value.at("implementation");

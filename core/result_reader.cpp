@@ -4,10 +4,12 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 #include "core/measurement.hpp"
 #include "core/result_json.hpp"
 
@@ -22,14 +24,7 @@ struct Line {
 };
 
 std::vector<Line> read_lines(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  // A device may give bytes for ever, and no line.
-  const fs::file_status status = fs::status(path);
-  const bool device = fs::is_character_file(status) || fs::is_block_file(status);
-  if (!stream || fs::is_directory(status) || device) {
-    throw ConfigError(
-        fmt::format("{} cannot be read. Check that it is a result file (*.jsonl).", path.string()));
-  }
+  std::ifstream stream = open_input(path, "Check that it is a result file (*.jsonl).");
   std::vector<Line> lines;
   for (std::string text; std::getline(stream, text);) {
     lines.push_back({std::move(text), !stream.eof()});
@@ -66,6 +61,29 @@ void read_line(ResultFile& file, const std::string& text) {
   file.complete = true;
 }
 
+[[noreturn]] void refuse_folder(const fs::path& path, const std::error_code& error) {
+  throw ConfigError(fmt::format(
+      "the folder {} cannot be searched for result files ({}). Name the files, or another folder.",
+      path.string(), error.message()));
+}
+
+/// Of the result files in a folder and those below it. What is called *.jsonl and cannot be looked
+/// at, such as a link to itself, is among them, so that reading it tells.
+std::vector<fs::path> result_paths(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().extension() != ".jsonl") continue;
+    std::error_code unknown;
+    if (entry->is_regular_file(unknown) || unknown == std::errc::too_many_symbolic_link_levels) {
+      paths.push_back(entry->path());
+    }
+  }
+  if (error) refuse_folder(folder, error);
+  return paths;
+}
+
 }  // namespace
 
 ResultFile read_results(const fs::path& path) {
@@ -89,13 +107,9 @@ ResultFile read_results(const fs::path& path) {
 }
 
 std::vector<ResultFile> read_result_tree(const fs::path& path) {
-  if (!fs::is_directory(path)) return {read_results(path)};
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::recursive_directory_iterator(path)) {
-    if (entry.is_regular_file() && entry.path().extension() == ".jsonl") {
-      paths.push_back(entry.path());
-    }
-  }
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {read_results(path)};
+  std::vector<fs::path> paths = result_paths(path);
   std::sort(paths.begin(), paths.end());
   std::vector<ResultFile> files;
   std::transform(paths.begin(), paths.end(), std::back_inserter(files), read_results);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/input_file.hpp"
 #include "core/json_problem.hpp"
 #include "model/machine.hpp"
 #include "model/machine_value.hpp"
@@ -457,11 +458,7 @@ Machine machine_from_json(std::string_view text, std::string_view where) {
 }
 
 Machine load_machine(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) {
-    throw ConfigError(
-        fmt::format("cannot read machine {}. Make one with dlscale calibrate.", path.string()));
-  }
+  std::ifstream file = open_input(path, "Make a machine with dlscale calibrate.");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   return machine_from_json(text, path.string());
 }

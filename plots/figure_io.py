@@ -38,43 +38,80 @@ GREY = "#6b7480"  # what is told or ideal, beside what was measured
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
 
 
+SHORTEST_S, LONGEST_S = 1e-23, 1e10  # as dlscale reads result files
+
+
 class BadInputError(Exception):
     """A file that cannot be drawn; the message says what to do."""
+
+
+def read_text(path):
+    """Of a regular file: of a pipe the end might be waited for without end."""
+    if pathlib.Path(path).exists() and not pathlib.Path(path).is_file():
+        raise BadInputError(f"{path} is no file. Name one that dlscale wrote.")
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise BadInputError(f"{path} cannot be read: {error}.") from error
+
+
+def check_version(path, document):
+    if document.get("version") != 1:
+        raise BadInputError(f"{path} has version {document.get('version')}, this script reads 1.")
 
 
 def read_json(path, schema):
     """The JSON object in a file, after a look at its schema and version."""
     try:
-        document = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInputError(f"{path} cannot be read: {error}.") from error
+        document = json.loads(read_text(path))
+    except ValueError:
+        document = None
     if not isinstance(document, dict) or document.get("schema") != schema:
         raise BadInputError(f'{path} is no "{schema}". Write it with dlscale --format json.')
-    if document.get("version") != 1:
-        raise BadInputError(f"{path} has version {document.get('version')}, this script reads 1.")
+    check_version(path, document)
     return document
 
 
 def read_measurements(path):
     """The measurements of a result file (JSON Lines); a truncated last line is left out."""
+    lines = read_text(path).splitlines()
+    if not lines:
+        raise BadInputError(f"{path} is empty. Name a result file of dlscale bench.")
     try:
-        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
         header = json.loads(lines[0])
-    except (OSError, ValueError, IndexError) as error:
-        raise BadInputError(f"{path} cannot be read as a result file: {error}.") from error
+    except ValueError:
+        header = None
     if not isinstance(header, dict) or header.get("schema") != "dlscale.result":
         raise BadInputError(f"{path} is no result file of dlscale bench.")
+    check_version(path, header)
     measurements = []
     for number, line in enumerate(lines[1:], start=2):
         try:
-            record = json.loads(line)
+            record = json.loads(line, parse_constant=refuse_constant)
+            check_times(record)
         except ValueError as error:
-            if number == len(lines):
+            if number == len(lines) and isinstance(error, json.JSONDecodeError):
                 break
             raise BadInputError(f"{path}, line {number}: {error}.") from error
         if "end" not in record:
             measurements.append(record)
     return measurements
+
+
+def refuse_constant(word):
+    """JSON has no NaN and no infinity, though Python reads them."""
+    raise ValueError(f"{word} is no number")
+
+
+def check_times(record):
+    """Of a row of a result file: its times are such that something may take."""
+    time = record.get("series", {}).get("time") if isinstance(record, dict) else None
+    if time is None or time.get("unit") != "s":
+        return
+    summary = time.get("summary", {})
+    for name in ("median", "ci95_low", "ci95_high"):
+        if name in summary and not SHORTEST_S <= summary[name] <= LONGEST_S:
+            raise ValueError(f"a time is {summary[name]:g} s, which nothing took")
 
 
 def label(text):
@@ -137,9 +174,29 @@ def parser_of(doc):
     return parser
 
 
+# What matplotlib writes into its files.
+OWN_MARKS = {".svg": b'<g id="figure_1">', ".png": b"Matplotlib version"}
+
+
+def refuse_foreign(stem):
+    """A file that is there may be replaced only by its own kind: OUTPUT may be a slip of the pen."""
+    for suffix, mark in OWN_MARKS.items():
+        path = stem.with_name(stem.name + suffix)
+        if not path.exists():
+            continue
+        if not path.is_file() or (path.stat().st_size > 0 and mark not in path.read_bytes()):
+            raise BadInputError(
+                f"{path} is there and is no figure of such a script, so it is not overwritten. "
+                "Choose another name, or remove it if nobody needs it."
+            )
+
+
 def save(figure, stem):
     """Writes the figure as SVG and PNG, both on white: pages show them on dark grounds, too."""
+    if stem.suffix in (".svg", ".png"):
+        stem = stem.with_suffix("")
     stem.parent.mkdir(parents=True, exist_ok=True)
+    refuse_foreign(stem)
     figure.savefig(
         stem.with_name(stem.name + ".svg"),
         bbox_inches="tight",

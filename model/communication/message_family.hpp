@@ -58,11 +58,7 @@ bool is_modelled(std::string_view name);
 /// The families of rows of "comm" that have times, of ≥ 2 ranks. Rows of other kinds are passed
 /// over, as are those of a replay. Throws ConfigError that names file and key for a row that cannot
 /// be read, or is of a collective that nobody knows.
-<<<<<<< ours
 std::vector<MessageFamily> message_families(const Group& rows, const MessageOrigin& origin);
-=======
-std::vector<MessageFamily> message_families(const Group& rows, const std::string& measured_on);
->>>>>>> theirs
 
 /// The same of whole result files; those of different processors, hosts or links
 /// (DLSCALE_CLUSTER in their environment) are different families.

@@ -81,6 +81,22 @@ class Interruption(ProgramTest):
         self.assertEqual(code, 143, err)
         self.assertGreaterEqual(len(rows), 1)
 
+    def test_verbs_that_only_compute_end_at_once(self):
+        """A shell gives 128 + the signal; here it is the signal, negative."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # It waits for ever: for room in the pipe that nobody reads.
+            process = start("predict", "--network", "resnet50", "--cluster", "h200x8", "--layers", "--format", "json",
+                            "--ranks", ",".join(map(str, range(1, 60))))
+            self.assertTrue(wait_until(lambda: self.is_asleep(process.pid)), "it did not fill the pipe")
+            process.send_signal(number)
+            process.communicate(timeout=20)
+            self.assertEqual(process.returncode, -number)
+
+    @staticmethod
+    def is_asleep(pid):
+        """In a write to a pipe that is full."""
+        return "pipe" in pathlib.Path(f"/proc/{pid}/wchan").read_text()
+
     def test_no_thread_that_computes_handles_signals(self):
         out = self.folder / "conv.jsonl"
         process = start("bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 4, "--threads", 2,

@@ -1,6 +1,7 @@
 """Going on where a sweep stopped: bench --resume, and bench conv --suite."""
 
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -243,19 +244,91 @@ class Suite(ProgramTest):
             self.assertTrue(rows_of(self.out / "update.jsonl"))
         self.assertEqual(run(*words, "--fresh").returncode, 0)
 
-    def test_results_of_another_build_are_measured_anew_not_gone_on_with(self):
-        self.assertEqual(run("run", self.suite, "-o", self.out, "--workers", 1).returncode, 0)
-        stale = self.out / "update.jsonl"
-        head, rest = stale.read_text().split("\n", 1)
+    def short_suite(self):
+        """The words of a suite of one quick step, which was carried out; and its result file."""
+        self.suite.write_text(self.suite.read_text().partition("  - {name: conv")[0])
+        words = ["bench", "conv", "--suite", self.suite, "-o"]
+        first = run(*words, self.out)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        return words, self.out / "update.jsonl"
+
+    def test_results_of_another_build_are_kept_until_told_otherwise(self):
+        words, results = self.short_suite()
+        head, rest = results.read_text().split("\n", 1)
         header = json.loads(head)
-        mark = (self.out / ".done" / "update").read_text()
-        self.assertIn(f"build {header['run']['build']}", mark.splitlines()[1])
+        mark = self.out / ".done" / "update"
+        written = mark.read_text()
+        self.assertIn(f"build {header['run']['build']}", written.splitlines()[1])
         header["environment"]["commit"] = "of somebody else"
-        stale.write_text(json.dumps(header) + "\n" + rest)
-        shutil.rmtree(self.out / ".done")
-        again = run("run", self.suite, "-o", self.out, "--workers", 1)
+        results.write_text(json.dumps(header) + "\n" + rest)
+        for change, why in [(lambda: mark.write_text(written.replace("build ", "build x")), "another build"),
+                            (lambda: mark.write_text(written.replace("16KiB", "32KiB")), "with other options"),
+                            (lambda: shutil.rmtree(mark.parent), "nothing tells that")]:
+            change()
+            refused = run(*words, self.out)
+            self.assert_refused(refused, 2, results, why, "--fresh")
+            self.assertIn("of somebody else", results.read_text())
+        again = run(*words, self.out, "--fresh")
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertNotIn("of somebody else", stale.read_text())
+        self.assertNotIn("of somebody else", results.read_text())
+
+    def test_the_folder_may_be_called_by_another_name(self):
+        words, results = self.short_suite()
+        before = results.read_text()
+        copied = self.folder / "copied"
+        shutil.copytree(self.out, copied)
+        for name in [f"{self.out}/", f"{self.folder}/./out", copied, os.path.relpath(self.out)]:
+            again = run(*words, name)
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertEqual((pathlib.Path(name) / "update.jsonl").read_text(), before)
+
+    def test_what_is_no_result_of_the_suite_is_kept(self):
+        _, results = self.short_suite()
+        shutil.rmtree(self.out)
+        words = ["run", self.suite, "--workers", 1, "-o", self.out]
+        self.out.mkdir()
+        for fresh in [[], ["--fresh"]]:
+            results.write_text("precious notes")
+            self.assert_refused(run(*words, *fresh), 2, results, "is not a result file")
+            self.assertEqual(results.read_text(), "precious notes")
+            results.unlink()
+            (results / "deep").mkdir(parents=True)
+            (results / "deep" / "note").write_text("precious notes")
+            self.assert_refused(run(*words, *fresh), 2, results, "is a folder")
+            self.assertTrue((results / "deep" / "note").exists())
+            shutil.rmtree(results)
+        note = self.out / ".done" / "archive" / "note"
+        note.parent.mkdir(parents=True)
+        note.write_text("precious notes")
+        (self.out / ".done" / "list").write_text("todo")
+        for fresh in [[], ["--fresh"]]:
+            self.assertEqual(run(*words, *fresh).returncode, 0)
+            self.assertTrue(note.exists() and (self.out / ".done" / "list").exists())
+
+    def test_results_after_a_step_that_is_done_again_are_kept_until_told_otherwise(self):
+        update = f"bench update --backend {BACKEND} --max-time 0.02"
+        self.suite.write_text(f"""
+suite: small
+steps:
+  - {{name: first, command: "{update} --sizes 16KiB -o {{out}}/first.jsonl"}}
+  - {{name: second, command: "{update} --sizes 32KiB -o {{out}}/second.jsonl"}}
+""")
+        words = ["bench", "conv", "--suite", self.suite, "-o", self.out]
+        self.assertEqual(run(*words).returncode, 0)
+        before = (self.out / "second.jsonl").read_text()
+        (self.out / "first.jsonl").unlink()
+        self.assert_refused(run(*words), 2, "second.jsonl", 'step "first" before it is to be done again', "--fresh")
+        self.assertEqual((self.out / "second.jsonl").read_text(), before)
+        (self.out / "second.jsonl").unlink()
+        self.assertEqual(run(*words).returncode, 0)
+
+    def test_a_suite_needs_a_folder(self):
+        for name, text in [("file", "notes"), ("long" * 100, None)]:
+            if text:
+                (self.folder / name).write_text(text)
+            self.assert_refused(run("bench", "conv", "--suite", self.suite, "-o", self.folder / name), 2, "need a folder")
+        (self.folder / "loop").symlink_to("loop")
+        self.assert_refused(run("run", self.suite, "-o", self.folder / "loop", "--workers", 1), 2, "need a folder")
 
     def test_is_refused_under_a_launcher(self):
         world = {"OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0"}

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/error.hpp"
+
 namespace dlscale::app {
 namespace {
 
@@ -26,6 +28,7 @@ class Progress : public ::testing::Test {
   static SuiteStep step(const std::string& name, std::vector<std::string> words = {"info"}) {
     SuiteStep result;
     result.name = name;
+    result.placed_words = words;
     result.words = std::move(words);
     return result;
   }
@@ -41,8 +44,53 @@ TEST_F(Progress, AStepIsDoneOnlyForTheCommandThatWasRun) {
   progress().mark(step("net/one"), 1.0);
   EXPECT_TRUE(progress().done(step("net/one")));
   EXPECT_FALSE(progress().done(step("net/one", {"info", "--more"})));
-  progress().forget();
-  EXPECT_FALSE(progress().done(step("net/one")));
+}
+
+TEST_F(Progress, AStepIsTheSameByWhateverNameItsFolderIsCalled) {
+  SuiteStep one = step("one", {"info", "here/x"});
+  one.placed_words = {"info", "{out}/x"};
+  progress().mark(one, 1.0);
+  one.words = {"info", "./here/x"};
+  EXPECT_TRUE(progress().done(one));
+}
+
+TEST_F(Progress, WhatIsGivenUpIsNotDoneUntilItWasBegunAnew) {
+  const std::vector<SuiteStep> steps{step("one"), step("two")};
+  for (const SuiteStep& each : steps) progress().mark(each, 1.0);
+  progress().give_up(steps);
+  EXPECT_FALSE(progress().done(steps[0]));
+  EXPECT_FALSE(progress().begun(steps[0]));
+  EXPECT_EQ(progress().seconds(steps[0]), 0);
+  progress().keep_only({});
+  EXPECT_TRUE(progress().given_up(steps[1]));
+  EXPECT_FALSE(progress("another build").given_up(steps[1]));
+  EXPECT_FALSE(progress().given_up(step("two", {"info", "--more"})));
+  progress().mark_begun(steps[1]);
+  EXPECT_FALSE(progress().given_up(steps[1]));
+  EXPECT_TRUE(progress().begun(steps[1]));
+}
+
+TEST_F(Progress, SaysWhyAMarkDoesNotHold) {
+  EXPECT_NE(progress().difference(step("one")).find("nothing tells"), std::string::npos);
+  progress().mark(step("one"), 1.0);
+  EXPECT_EQ(progress().difference(step("one")), "");
+  EXPECT_NE(progress("another").difference(step("one")).find("another build"), std::string::npos);
+  EXPECT_NE(progress().difference(step("one", {"info", "--more"})).find("other options"),
+            std::string::npos);
+}
+
+TEST_F(Progress, LeavesFilesAloneThatAreNoMarks) {
+  progress().mark(step("one"), 1.0);
+  const fs::path note = write(".done/note");
+  fs::create_directories(folder_ / ".done" / "deep");
+  const fs::path deep = write(".done/deep/note");
+  progress().keep_only({});
+  EXPECT_FALSE(fs::exists(folder_ / ".done" / "one"));
+  EXPECT_TRUE(fs::exists(note));
+  EXPECT_TRUE(fs::exists(deep));
+  EXPECT_THROW(progress().mark_begun(step("note")), ConfigError);
+  EXPECT_THROW(progress().mark_begun(step("deep")), ConfigError);
+  EXPECT_TRUE(fs::exists(note));
 }
 
 TEST_F(Progress, AStepThatWasBegunCanBeGoneOnWith) {
@@ -107,29 +155,6 @@ TEST_F(Progress, RemembersHowLongAStepTook) {
   EXPECT_EQ(progress().seconds(step("one")), 0);
   progress().mark(step("one"), 12.34);
   EXPECT_NEAR(progress().seconds(step("one")), 12.34, 0.05);
-}
-
-TEST_F(Progress, RemovesWhatAStepThatMeasuresAnewWouldLeave) {
-  const fs::path measured = write("measured");
-  const fs::path fitted = write("fitted");
-  const SuiteStep training = step("train", {"bench", "e2e", "-o", measured.string()});
-  const SuiteStep fit = step("fit", {"calibrate", "-o", fitted.string()});
-  for (const SuiteStep& each : {training, fit}) {
-    progress().mark_begun(each);
-    progress().remove_stale(each);
-  }
-  EXPECT_FALSE(fs::exists(measured));
-  EXPECT_TRUE(fs::exists(fitted));
-}
-
-TEST_F(Progress, KeepsWhatAStepThatResumesHasBegun) {
-  const fs::path file = write("measured");
-  const SuiteStep resumes = step("one", {"bench", "conv", "--resume", "-o", file.string()});
-  progress().mark_begun(resumes);
-  progress().remove_stale(resumes);
-  EXPECT_TRUE(fs::exists(file));
-  progress("another build").remove_stale(resumes);
-  EXPECT_FALSE(fs::exists(file));
 }
 
 SuiteStep estimated(double seconds) {

@@ -49,6 +49,24 @@ class SuiteFile : public ::testing::Test {
   fs::path folder_;
 };
 
+TEST_F(SuiteFile, KnowsItsCommandsWithoutTheNameOfTheFolder) {
+  const fs::path path = folder_ / "suite.yaml";
+  std::ofstream(path) << "suite: test\nsteps:\n"
+                         "  - {name: a, command: 'data make --out {data}'}\n"
+                         "  - {name: b, command: 'bench gemm --list here -o {out}/b.jsonl'}\n";
+  const auto steps = [&path](const std::string& out, const std::string& data) {
+    return load_suite(path.string(), {{"out", out}, {"data", data}}).steps;
+  };
+  using Words = std::vector<std::string>;
+  const std::vector<SuiteStep> inside = steps("here", "here/data");
+  EXPECT_EQ(inside[0].words, (Words{"data", "make", "--out", "here/data"}));
+  EXPECT_EQ(inside[0].placed_words, (Words{"data", "make", "--out", "{out}/data"}));
+  EXPECT_EQ(inside[1].words, (Words{"bench", "gemm", "--list", "here", "-o", "here/b.jsonl"}));
+  EXPECT_EQ(inside[1].placed_words,
+            (Words{"bench", "gemm", "--list", "here", "-o", "{out}/b.jsonl"}));
+  EXPECT_EQ(steps("here", "there")[0].placed_words, (Words{"data", "make", "--out", "there"}));
+}
+
 TEST_F(SuiteFile, MakesOneStepOfEachCombination) {
   const Suite suite = load(
       "  - name: t-{network}-{ranks}\n"

@@ -157,7 +157,7 @@ Measurement random_measurement(std::mt19937_64& random) {
   for (auto& rank : samples) {
     for (std::size_t i = 0; i < count; ++i) rank.push_back(random_finite(random) / 4);
   }
-  result.series[random_text(random)] = make_series("1", samples);  // of times no clock measures all
+  result.series[random_text(random)] = make_series("1", samples);  // durations have a range
   if (random() % 2 == 0) result.work = Work{Flops(1.0 / 3), Bytes(random_finite(random) / 4)};
   if (random() % 2 == 0) result.max_relative_error = random_finite(random);
   return result;
@@ -306,6 +306,26 @@ TEST(ResultFile, DamageIsNamedWithFileAndLine) {
                   ":5: there is more after the line that ends the file");
   expect_contains(error_after("[[1.5,3.0],[4.5,1.5]]", "[[1.5],[4.5,1.5]]"),
                   "different numbers of samples");
+}
+
+TEST(ResultFile, DurationsThatNothingTookAreRefused) {
+  const auto read = [](const std::string& name, double seconds) {
+    Measurement row = measurement();
+    row.series.clear();
+    row.series[name] = make_series("s", {{1e-3, seconds}});
+    (void)parse_measurement(measurement_line(row));
+  };
+  const auto error_of = [&read](const std::string& name, double seconds) {
+    return config_error([&] { read(name, seconds); });
+  };
+  for (const double seconds : {-1.0, 5e-324, 1e308}) {
+    expect_contains(error_of("time", seconds), "series \"time\" has ");
+  }
+  for (const double seconds : {5e-324, -1e308}) {
+    expect_contains(error_of("start_skew", seconds), "series \"start_skew\" has ");
+  }
+  EXPECT_NO_THROW(read("time", 1e-12));
+  EXPECT_NO_THROW(read("start_skew", -1e-6)) << "a difference";
 }
 
 TEST(ResultFile, OtherSchemaAndVersionAreRefused) {

@@ -78,8 +78,8 @@ class PlotCase(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return str(path)
 
-    def run_plot(self, name, *arguments):
-        return run_copied(PLOTS / f"{name}.py", [*arguments, "--output", str(self.where / name)])
+    def run_plot(self, name, *arguments, output=None):
+        return run_copied(PLOTS / f"{name}.py", [*map(str, arguments), "--output", str(self.where / (output or name))])
 
     def draw(self, name, *arguments):
         """Draws; returns all text in the SVG."""

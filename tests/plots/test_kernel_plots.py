@@ -188,6 +188,11 @@ class CrossoverTest(plot_case.PlotCase):
         self.assert_refused(self.run_plot("crossover", path, "--only", "hot"), "cache=cold")
         self.assert_refused(self.run_plot("crossover", self.write_rows()), "no convolution")
 
+    def test_times_that_nothing_took_are_refused(self):
+        for seconds in [-1.0, 5e-324, 1e308, float("nan"), float("inf")]:
+            path = self.write_rows(*conv_rows(), conv("conv1", FFT, seconds))
+            self.assert_refused(self.run_plot("crossover", path), f"line {len(conv_rows()) + 2}: ")
+
     def test_every_algorithm_looks_different(self):
         others = [("cuda", f"plan_{index}") for index in range(30)]
         styles = algorithms.styles([*algorithms.KNOWN, *others]).values()

@@ -4,6 +4,8 @@
 Usage: test_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
 """
 
+import os
+
 import plot_case
 
 PHASES = ["t_io", "t_h2d", "t_f", "t_b", "t_comm_exposed", "t_u", "t_other"]
@@ -222,6 +224,35 @@ class PlotsTest(plot_case.PlotCase):
     def test_a_validation_without_runs_is_refused(self):
         path = self.write("empty.json", sample_validation([]))
         self.assert_refused(self.run_plot("phases", path), "no run")
+
+    def test_results_that_are_none_are_refused(self):
+        path = self.write("empty.jsonl", "")
+        self.assert_refused(self.run_plot("allreduce", path), "is empty")
+        path = self.write("newer.jsonl", sample_results().replace('"version": 1', '"version": 2', 1))
+        self.assert_refused(self.run_plot("allreduce", path), "version 2", "reads 1")
+        path = self.write("lines.json", sample_results())
+        self.assert_refused(self.run_plot("phases", path), 'no "dlscale.validation"')
+        pipe = self.where / "pipe"
+        os.mkfifo(pipe)
+        self.assert_refused(self.run_plot("allreduce", pipe), "is no file")
+
+    def test_a_file_that_is_no_figure_is_not_overwritten(self):
+        path = self.write("validation.json", sample_validation(["alexnet"]))
+        for suffix in ["svg", "png"]:
+            foreign = self.where / f"phases.{suffix}"
+            before = foreign.read_bytes() if foreign.exists() else b""
+            foreign.write_text("precious notes")
+            self.assert_refused(self.run_plot("phases", path), str(foreign), "not overwritten")
+            self.assertEqual(foreign.read_text(), "precious notes")
+            foreign.write_bytes(before)
+        self.draw("phases", path)
+        self.draw("phases", path)
+
+    def test_the_name_may_have_the_ending_of_a_figure(self):
+        path = self.write("validation.json", sample_validation(["alexnet"]))
+        finished = self.run_plot("phases", path, output="named.svg")
+        self.assertEqual(finished.returncode, 0, finished.stderr)
+        self.assertTrue((self.where / "named.svg").exists() and (self.where / "named.png").exists())
 
     def test_a_broken_line_inside_results_is_refused(self):
         text = sample_results().replace('"status": "ok"', '"status": ', 1)

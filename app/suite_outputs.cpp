@@ -1,0 +1,106 @@
+#include "app/suite_outputs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/locked_results.hpp"
+#include "core/measurement.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Measurements that would be discarded.
+struct LostFile {
+  fs::path path;
+  std::size_t measurements = 0;
+  std::string reason;
+};
+
+/// Others derive from measurements, and look after what they overwrite themselves.
+bool measures(const SuiteStep& step) {
+  return !step.always && step.words.front() == "bench";
+}
+
+bool resumes(const SuiteStep& step) {
+  return std::ranges::find(step.words, "--resume") != step.words.end();
+}
+
+/// Whether a result file with some content is there. Throws for what must not be written over.
+bool holds_results(const SuiteStep& step, const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return false;
+  if (status.type() == fs::file_type::none) {
+    throw ConfigError(fmt::format("{} cannot be looked at ({}). Choose another folder with -o.",
+                                  path.string(), error.message()));
+  }
+  if (fs::is_directory(status)) {
+    throw ConfigError(
+        fmt::format("{} is a folder, and step \"{}\" of the suite writes a file of that name. "
+                    "Choose another folder with -o, or move it away.",
+                    path.string(), step.name));
+  }
+  if (!fs::is_regular_file(status) || fs::is_empty(path, error)) return false;
+  const LockedResults checked(path);
+  return true;
+}
+
+/// What of the step's results could not be measured on with: all that is there of a step that
+/// resumes, and files that were finished of one that does not.
+std::size_t measurements_to_lose(const SuiteStep& step, const fs::path& path) {
+  const ResultFile file = read_results(path);
+  return file.complete || resumes(step) ? file.measurements.size() : 0;
+}
+
+[[noreturn]] void refuse_loss(const std::vector<LostFile>& lost) {
+  std::size_t measurements = 0;
+  for (const LostFile& file : lost) measurements += file.measurements;
+  const std::string more = lost.size() == 1 ? "" : fmt::format(" and {} more", lost.size() - 1);
+  throw ConfigError(
+      fmt::format("the suite would measure anew what is there ({}{}, {} measurements), since {}. "
+                  "Name another folder with -o, or give --fresh to discard them.",
+                  lost.front().path.string(), more, measurements, lost.front().reason));
+}
+
+}  // namespace
+
+void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& progress, Fresh fresh) {
+  std::vector<LostFile> lost;
+  const SuiteStep* redone = nullptr;  // the first step that is not done: those after it follow
+  for (const SuiteStep& step : steps) {
+    if (step.always || (fresh == Fresh::no && redone == nullptr && progress.done(step))) continue;
+    const bool goes_on = redone == nullptr && progress.begun(step);
+    if (measures(step)) {
+      for (const fs::path& path : outputs_of(step)) {
+        if (!holds_results(step, path) || fresh == Fresh::yes) continue;
+        if (goes_on || progress.given_up(step)) continue;
+        const std::size_t measurements = measurements_to_lose(step, path);
+        if (measurements == 0) continue;
+        const std::string other = progress.difference(step);
+        lost.push_back({path, measurements,
+                        other.empty() && redone != nullptr
+                            ? fmt::format("step \"{}\" before it is to be done again", redone->name)
+                            : other});
+      }
+    }
+    if (redone == nullptr) redone = &step;
+  }
+  if (!lost.empty()) refuse_loss(lost);
+}
+
+void empty_outputs(const SuiteStep& step) {
+  if (!measures(step) || !resumes(step)) return;
+  for (const fs::path& path : outputs_of(step)) {
+    if (holds_results(step, path)) LockedResults(path).keep(0);
+  }
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,148 @@
+#include "app/suite_outputs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/measurement.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+enum class End { there, missing };
+enum class Resumes { no, yes };
+
+class Outputs : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() /
+              (std::string("dlscale_outputs_") +
+               ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] fs::path file(const std::string& name) const { return folder_ / (name + ".jsonl"); }
+
+  /// A step that writes <name>.jsonl.
+  [[nodiscard]] SuiteStep step(const std::string& name, Resumes resumes = Resumes::yes) const {
+    SuiteStep made;
+    made.name = name;
+    made.words = {"bench", "conv", "-o", file(name).string()};
+    if (resumes == Resumes::yes) made.words.emplace_back("--resume");
+    made.placed_words = made.words;
+    return made;
+  }
+
+  /// As if the step had measured one row.
+  void measure(const std::string& name, End end = End::there) const {
+    ResultHeader header;
+    header.benchmark = "conv";
+    ResultWriter writer(file(name), header);
+    Measurement row;
+    row.benchmark = "conv";
+    row.series["time"] = make_series("s", {{1e-3}});
+    writer.write(row);
+    if (end == End::there) writer.finish();
+  }
+
+  [[nodiscard]] SuiteProgress progress() const { return {folder_, "this build"}; }
+
+  /// What is said where the steps are refused; empty where they are not.
+  [[nodiscard]] std::string refusal(const std::vector<SuiteStep>& steps,
+                                    Fresh fresh = Fresh::no) const {
+    try {
+      protect_outputs(steps, progress(), fresh);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Outputs, ThatAreNotThereAreNotInTheWay) {
+  EXPECT_EQ(refusal({step("one"), step("two")}), "");
+  std::ofstream(file("one")).flush();
+  EXPECT_EQ(refusal({step("one")}), "") << "an empty file";
+}
+
+TEST_F(Outputs, OfNobodyKnowsWhomAreKept) {
+  measure("one");
+  measure("two");
+  EXPECT_THAT(refusal({step("one"), step("two")}),
+              AllOf(HasSubstr("one.jsonl and 1 more, 2 measurements"), HasSubstr("nothing tells"),
+                    HasSubstr("--fresh")));
+  EXPECT_EQ(refusal({step("one"), step("two")}, Fresh::yes), "");
+}
+
+TEST_F(Outputs, OfTheStepThatWasInterruptedAreGoneOnWith) {
+  measure("one");
+  progress().mark(step("one"), 1.0);
+  measure("two", End::missing);
+  EXPECT_NE(refusal({step("one"), step("two")}), "");
+  progress().mark_begun(step("two"));
+  EXPECT_EQ(refusal({step("one"), step("two")}), "");
+}
+
+TEST_F(Outputs, OfAStepThatDoesNotResumeAreLostAnywayIfItDidNotFinish) {
+  measure("one", End::missing);
+  EXPECT_EQ(refusal({step("one", Resumes::no)}), "");
+  measure("one");
+  EXPECT_NE(refusal({step("one", Resumes::no)}), "");
+}
+
+TEST_F(Outputs, AfterAStepThatIsDoneAgainAreKept) {
+  measure("two");
+  progress().mark(step("two"), 1.0);
+  EXPECT_THAT(refusal({step("one"), step("two")}), HasSubstr("step \"one\" before it"));
+  measure("one");
+  progress().mark(step("one"), 1.0);
+  EXPECT_EQ(refusal({step("one"), step("two")}), "");
+}
+
+TEST_F(Outputs, ThatWereGivenUpMayGo) {
+  const std::vector<SuiteStep> steps{step("one"), step("two")};
+  measure("one");
+  measure("two");
+  progress().give_up(steps);
+  EXPECT_EQ(refusal(steps), "");
+  progress().mark(step("one"), 1.0);
+  EXPECT_EQ(refusal(steps), "") << "as when the suite was interrupted after its first step";
+}
+
+TEST_F(Outputs, DoNotReplaceWhatIsNotTheirs) {
+  std::ofstream(file("one")) << "precious notes\n";
+  fs::create_directories(file("two") / "deep");
+  for (const Fresh fresh : {Fresh::no, Fresh::yes}) {
+    EXPECT_THAT(refusal({step("one")}, fresh), HasSubstr("is not a result file"));
+    EXPECT_THAT(refusal({step("two")}, fresh), HasSubstr("is a folder"));
+  }
+  EXPECT_THROW(empty_outputs(step("one")), ConfigError);
+  EXPECT_THROW(empty_outputs(step("two")), ConfigError);
+  EXPECT_EQ(fs::file_size(file("one")), 15U);
+  EXPECT_TRUE(fs::exists(file("two") / "deep"));
+}
+
+TEST_F(Outputs, AreEmptiedWhereAStepThatResumesBeginsAnew) {
+  measure("one");
+  measure("two");
+  empty_outputs(step("one"));
+  empty_outputs(step("two", Resumes::no));
+  EXPECT_TRUE(fs::is_empty(file("one")));
+  EXPECT_FALSE(fs::is_empty(file("two"))) << "its command writes it anew";
+}
+
+}  // namespace
+}  // namespace dlscale::app
