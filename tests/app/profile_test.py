@@ -86,7 +86,8 @@ class Profile(ProgramTest):
         self.assert_not_resumed(out, "cannot be resumed: the content of --replay was")
         self.assertEqual(rows_of(out), rows)
         self.profile.unlink()
-        self.assert_not_resumed(out, "and is nothing now")
+        self.assert_not_resumed(out, f"{self.profile} cannot be read")
+        self.assertEqual(rows_of(out), rows)
 
     def test_of_parts_that_travel_at_once_is_sent_again_as_such(self):
         self.assertEqual(self.train("--schedule", "priority", "--partition", "512 B", "--credit", 3).returncode, 0)

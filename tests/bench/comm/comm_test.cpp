@@ -232,7 +232,6 @@ TEST(BenchComm, KnowsWhatParameterServersSend) {
   });
 }
 
-/// Where more segments are asked for than there are elements.
 TEST(BenchComm, CutsNoElementIntoSegments) {
   for (const int size : {2, 3}) {
     backend::run_on_threads(size, [](Communicator& ranks) {
