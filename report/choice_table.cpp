@@ -129,7 +129,8 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
                    {"predicted ms"}};
   for (const LayerChoice& choice : choices) table.rows.push_back(cells_of(choice));
   table.notes = {
-      "the interval is that of measured over predicted at shapes left out of a fit",
+      "the interval is that of measured over predicted at shapes left out of a fit, widened with "
+      "the distance from the sizes fitted",
       "layers that run the same kernel are named by the first of them",
       "workspace: what our own code declares, and what was measured of others'; with ≤ "
       "the largest share of the tensors' bytes that was measured of the algorithm, which "
