@@ -118,7 +118,8 @@ void declare(CLI::App& verb, ExitCode& result) {
                   "Most memory an algorithm may take beside the tensors, such as \"64 MiB\"");
   options->output.declare(verb);
   verb.footer(
-      "Exit code 3: of no convolution it is known that an algorithm fits into --workspace.\n"
+      "Exit code 2: no algorithm fits into --workspace; 3: of no convolution it is known that one "
+      "does.\n"
       "Example: dlscale choose --network vgg16 --batch 8 --kernels kernels.json --workspace \"64 "
       "MiB\"");
   verb.callback([options, &result] { result = choose(*options); });

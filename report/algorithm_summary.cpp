@@ -207,9 +207,8 @@ Table fastest_table(const Axes& condition, const std::map<Case, Rows>& cases) {
     cells.push_back({layer.second});
     table.rows.push_back(std::move(cells));
   }
-  table.notes = {
-      "behind the name: the time of the second over that of the fastest; tie: the 95 % interval of "
-      "another overlaps that of the fastest"};
+  table.notes = {"behind the name: the time of the second over that of the fastest; " +
+                 std::string(tie_note)};
   return table;
 }
 
@@ -227,6 +226,7 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
   std::map<std::string, long long> wins;
   long long all = 0;
   long long ties = 0;
+  long long unknown = 0;
   long long incomplete = 0;
   bool with_kept_filters = false;
   const std::vector<Found> cases = found_cases(results);
@@ -239,7 +239,11 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
     }
     ++all;
     incomplete += not_measured_at(found, rivals).empty() ? 0 : 1;
-    ++(leading.size() == 1 ? wins[algorithm_of(*leading.front())] : ties);
+    if (leading.size() == 1) {
+      ++wins[algorithm_of(*leading.front())];
+    } else {
+      ++(tie_text(found.rows) == " (tie)" ? ties : unknown);
+    }
   }
   std::vector<std::pair<long long, std::string>> ordered;
   ordered.reserve(wins.size());
@@ -251,6 +255,10 @@ std::string fastest_sentence(std::span<const ResultFile> results) {
     parts.push_back(fmt::format("{} at {}", algorithm, times));
   }
   if (ties > 0) parts.push_back(fmt::format("a tie at {} (95 % intervals overlap)", ties));
+  if (unknown > 0) {
+    parts.push_back(
+        fmt::format("not known at {} (no 95 % interval of fewer than 6 samples)", unknown));
+  }
   return fmt::format(
       "The fastest algorithm of {}: {}.{}",
       counted(all, "measured case") + " (layer, pass and batch)",
@@ -282,7 +290,9 @@ Table algorithms_table(std::span<const ResultFile> results, const KernelStudy& s
       "interrupted; not measured: nothing was found of it there, though it was measured elsewhere "
       "under the same condition but for network and batch",
       "fastest: ahead of all others by more than the 95 % intervals; tied: its interval overlaps "
-      "that of the fastest, or another's overlaps its own where it is that",
+      "that of the fastest, or another's overlaps its own where it is that, or one of them has "
+      "none, "
+      "for which it takes 6 samples",
       std::string(speed_note)};
   if (kept) table.notes.emplace_back(kept_filters_note);
   return table;

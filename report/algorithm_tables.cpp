@@ -33,6 +33,16 @@ Cell time_cell(const ByAlgorithm& all, const std::string& algorithm) {
           refused ? Tone::plain : Tone::bad};
 }
 
+constexpr const char* executed_note =
+    "executed counts the operations of the algorithm; of a direct convolution those on pixels of "
+    "the image, not on its padding";
+
+std::string executed_text(const Measurement& measurement, const KernelStudy& study) {
+  const std::optional<Work> work = study.executed(measurement);
+  if (!is_timed(measurement) || !work || !(work->flops > Flops{})) return "";
+  return giga(work->flops / time_of(measurement));
+}
+
 std::vector<Cell> overview_cells(const Case& what, const Rows& measured,
                                  const std::set<std::string>& algorithms,
                                  const KernelStudy& study) {
@@ -50,7 +60,7 @@ std::vector<Cell> overview_cells(const Case& what, const Rows& measured,
         {alone ? "alone"
                : significant(time_of(*ranked[1]) / time_of(best), 3) + tie_text(measured)});
     cells.push_back({giga(rates(best).flops)});
-    cells.push_back({giga(rates(best).algorithmic)});
+    cells.push_back({executed_text(best, study)});
     cells.push_back({percent_or_empty(study.share(best))});
   }
   for (const std::string& algorithm : algorithms) cells.push_back(time_cell(all, algorithm));
@@ -73,8 +83,7 @@ Table overview(const Axes& condition, const std::map<Case, Rows>& cases, const K
   for (const auto& [what, measured] : cases) {
     table.rows.push_back(overview_cells(what, measured, algorithms, study));
   }
-  table.notes = {std::string(speed_note), "executed counts the operations of the algorithm",
-                 "tie: the 95 % interval of another overlaps that of the fastest",
+  table.notes = {std::string(speed_note), executed_note, std::string(tie_note),
                  "– : not offered for this shape; the tables by layer say why"};
   if (kept) table.notes.emplace_back(kept_filters_note);
   return table;
@@ -91,13 +100,12 @@ std::string if_there(const std::optional<Value>& value, Text text) {
   return value ? text(*value) : "";
 }
 
-std::string interval_text(const Measurement& measurement) {
-  if (!is_timed(measurement)) return "";
-  return "±" + percent(relative_half_width(measurement.at("time").summary));
+std::string time_interval(const Measurement& measurement) {
+  return is_timed(measurement) ? interval_text(measurement.at("time").summary) : "";
 }
 
-std::string intensity_text(const Measurement& measurement) {
-  return if_there(measurement.algorithmic_work, [](const Work& work) {
+std::string intensity_text(const Measurement& measurement, const KernelStudy& study) {
+  return if_there(study.executed(measurement), [](const Work& work) {
     return work.bytes.si() > 0 ? significant((work.flops / work.bytes).si(), 3) : "";
   });
 }
@@ -133,10 +141,10 @@ std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
     fields.push_back({{heading}, std::move(text)});
   };
   add("ms", [](const Measurement& m) { return is_timed(m) ? milliseconds(time_of(m)) : ""; });
-  add("95 %", interval_text);
+  add("95 %", time_interval);
   add("effective GFLOP/s", [](const Measurement& m) { return giga(rates(m).flops); });
-  add("executed GFLOP/s", [](const Measurement& m) { return giga(rates(m).algorithmic); });
-  add("executed FLOP/B", intensity_text);
+  add("executed GFLOP/s", [&study](const Measurement& m) { return executed_text(m, study); });
+  add("executed FLOP/B", [&study](const Measurement& m) { return intensity_text(m, study); });
   add("of roofline", [&study](const Measurement& m) { return percent_or_empty(study.share(m)); });
   add("workspace", [](const Measurement& m) {
     return if_there(m.workspace, [](Bytes bytes) { return to_text(bytes); });

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 
@@ -128,7 +129,8 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
                    {"predicted ms"}};
   for (const LayerChoice& choice : choices) table.rows.push_back(cells_of(choice));
   table.notes = {
-      "the interval is that of measured over predicted at shapes left out of a fit",
+      "the interval is that of measured over predicted at shapes left out of a fit, widened with "
+      "the distance from the sizes fitted",
       "layers that run the same kernel are named by the first of them",
       "workspace: what our own code declares, and what was measured of others'; with ≤ "
       "the largest share of the tensors' bytes that was measured of the algorithm, which "
@@ -191,8 +193,14 @@ std::string lead_of(const std::string& network, int batch, std::optional<Bytes> 
   }
   return fmt::format(
       "The fastest algorithms{} take {} for {} of the {} distinct convolution passes of {} at "
-      "batch {}. For {} of them no algorithm is known that fits.",
-      limit_text(limit), to_text(total(choices)), all - none, all, network, batch, none);
+      "batch {}. For {} of them {}.",
+      limit_text(limit), to_text(total(choices)), all - none, all, network, batch, none,
+      limit ? "no algorithm is known that fits" : "no model tells a time");
+}
+
+/// Rounded up to what parse_quantity() reads as no less.
+std::string enough_text(Bytes size) {
+  return fmt::format("{:.0f} KiB", std::ceil(size.si() / 1024));
 }
 
 }  // namespace
@@ -219,8 +227,8 @@ std::string nothing_fits(const std::string& network, int batch, Bytes limit,
       "into {} of workspace, so that there is nothing to choose: {} at {}, {}, needs least, {}{}. "
       "Give more with --workspace, or leave it out.",
       choices.size(), network, batch, to_text(limit), least_of(*where)->way.algorithm(),
-      where->layer, pass_name(where->pass), to_text(least),
-      known == choices.size() ? fmt::format(", and with {} every pass has one", to_text(most))
+      where->layer, pass_name(where->pass), enough_text(least),
+      known == choices.size() ? fmt::format(", and with {} every pass has one", enough_text(most))
                               : "");
 }
 

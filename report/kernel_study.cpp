@@ -94,6 +94,10 @@ KernelStudy::KernelStudy(std::span<const ResultFile> results) {
   try {
     processor_of(results);
     samples_ = model::kernel_samples(results, not_modelled_);
+    for (const model::KernelSample& sample : samples_) {
+      if (on_device(sample) || sample.what.way.method != lowering::Method::direct) continue;
+      executed_[key_of(sample.what)] = {sample.what.work.flops(), sample.what.work.bytes()};
+    }
     judge(results);
     find_roofline(results);
   } catch (const ConfigError& error) {
@@ -157,6 +161,12 @@ std::optional<double> KernelStudy::share(const Measurement& measurement) const {
   const auto bound = bounds_.find(*key);
   if (bound == bounds_.end()) return std::nullopt;
   return bound->second / Seconds(time->second.summary.median);
+}
+
+std::optional<Work> KernelStudy::executed(const Measurement& measurement) const {
+  const auto key = key_of(measurement);
+  const auto found = key ? executed_.find(*key) : executed_.end();
+  return found == executed_.end() ? measurement.algorithmic_work : found->second;
 }
 
 }  // namespace dlscale::report

@@ -45,6 +45,9 @@ class KernelStudy {
   /// The share of the measured roofline that a measured convolution reached; nothing where that is
   /// not known.
   [[nodiscard]] std::optional<double> share(const Measurement& measurement) const;
+  /// Operations and bytes of the algorithm, as its row says; but of a direct convolution on the
+  /// processor as this version counts them: rows of earlier ones count taps on the padding.
+  [[nodiscard]] std::optional<Work> executed(const Measurement& measurement) const;
 
   /// Models fitted to one half of the shapes, judged on the other.
   [[nodiscard]] const std::optional<model::KernelJudgement>& judgement() const {
@@ -63,6 +66,7 @@ class KernelStudy {
   void judge(std::span<const ResultFile> results);
   void find_roofline(std::span<const ResultFile> results);
   void place_all();
+  std::map<std::vector<std::string>, Work> executed_;  ///< of direct ones
   std::vector<model::KernelSample> samples_;
   std::optional<model::HierarchicalRoofline> roofline_;
   std::vector<model::PlacedKernel> placed_;

@@ -13,6 +13,7 @@
 #include "core/usable_rows.hpp"
 #include "report/kernel_study.hpp"
 #include "report/numbers.hpp"
+#include "report/rates.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -32,12 +33,13 @@ struct Interval {
   double high = 0;
 };
 
-/// Of all measurements with times by that algorithm.
+/// Of all measurements with times by that algorithm; all times where one has no interval.
 Interval interval_of(const Rows& rows, const std::string& algorithm) {
   Interval interval;
   for (const Measurement* row : rows) {
     if (!is_timed(*row) || algorithm_of(*row) != algorithm) continue;
     const Summary& summary = row->at("time").summary;
+    if (!has_interval(summary)) return {0, std::numeric_limits<double>::infinity()};
     interval.low = std::min(interval.low, summary.ci95_low);
     interval.high = std::max(interval.high, summary.ci95_high);
   }
@@ -166,6 +168,13 @@ Rows ranking(const ByAlgorithm& all) {
   return timed;
 }
 
+bool has_intervals(const Rows& rows, const Measurement& by) {
+  return std::ranges::all_of(rows, [&by](const Measurement* row) {
+    const bool other = !is_timed(*row) || algorithm_of(*row) != algorithm_of(by);
+    return other || has_interval(row->at("time").summary);
+  });
+}
+
 bool tie(const Rows& rows, const Measurement& one, const Measurement& other) {
   const Interval first = interval_of(rows, algorithm_of(one));
   const Interval second = interval_of(rows, algorithm_of(other));
@@ -181,7 +190,10 @@ Rows leaders(const Rows& rows) {
 }
 
 std::string tie_text(const Rows& rows) {
-  return leaders(rows).size() > 1 ? " (tie)" : "";
+  const Rows leading = leaders(rows);
+  if (leading.size() < 2) return "";
+  const auto known = [&rows](const Measurement* row) { return has_intervals(rows, *row); };
+  return std::ranges::all_of(leading, known) ? " (tie)" : " (not known)";
 }
 
 bool ran_with_kept_filters(const ByAlgorithm& all) {

@@ -73,6 +73,10 @@ const Measurement* timed_by(const ByAlgorithm& all, const std::string& algorithm
 inline constexpr std::string_view speed_note =
     "effective counts the operations of a direct convolution; of roofline: the least time that the "
     "measured ceilings allow the algorithm, over the time measured";
+/// Under tables with tie_text().
+inline constexpr std::string_view tie_note =
+    "tie: the 95 % interval of another overlaps that of the fastest; not known: one of them has no "
+    "interval, for which it takes 6 samples";
 /// Under tables with times that keeps_filters().
 inline constexpr std::string_view kept_filters_note =
     "kept_filters: by filters transformed before, as inference can and training cannot; not among "
@@ -81,14 +85,19 @@ inline constexpr std::string_view kept_filters_note =
 /// Those with a time that training can reach, the fastest first.
 Rows ranking(const ByAlgorithm& all);
 
+/// Whether all measurements of an algorithm among the rows of a case have a 95 % interval: the
+/// times of has_interval().
+bool has_intervals(const Rows& rows, const Measurement& by);
+
 /// Whether the 95 % intervals of what two algorithms took overlap, so that neither is known to be
-/// the faster; of repeated measurements from the least to the greatest. `rows`: all of the case,
-/// with times by both.
+/// the faster; of repeated measurements from the least to the greatest. What has none may be
+/// anywhere. `rows`: all of the case, with times by both.
 bool tie(const Rows& rows, const Measurement& one, const Measurement& other);
 
 /// Those of ranking() that may be the fastest: the first, and all that tie() with it.
 Rows leaders(const Rows& rows);
-/// " (tie)" if there are several of them, else nothing.
+/// " (tie)" if there are several of them, " (not known)" if one of those has no interval, else
+/// nothing.
 std::string tie_text(const Rows& rows);
 
 /// Whether some algorithm with filters that were kept has a time.

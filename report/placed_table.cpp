@@ -30,8 +30,8 @@ Table ceilings_table(const HierarchicalRoofline& roofline) {
                           {significant((roofline.peak() / level.bandwidth).si(), 3)}});
   }
   table.notes = {
-      "peak: the highest rate of operations really executed among the results given; the last "
-      "level holds all that is larger",
+      "peak: the highest rate of operations of bench peak and bench gemm (without bench peak: of "
+      "the convolutions, too); the last level holds all that is larger",
       "of a level: the median over its working sets of the fastest kind of pass"};
   if (roofline.levels().back().name != model::memory_name) {
     table.notes.push_back(fmt::format(
@@ -99,7 +99,8 @@ Table kernels_table(const HierarchicalRoofline& roofline, std::span<const Placed
     table.rows.push_back(std::move(cells));
   }
   table.notes = {
-      "effective counts the operations of a direct convolution, executed those of the algorithm",
+      "effective counts the operations of a direct convolution, taps on the padding included; "
+      "executed those of the algorithm, of a direct one without them",
       "of roofline: the least time that the ceilings allow the algorithm's stages one after the "
       "other (time-based roofline), over the time measured; if stages overlapped: the same of the "
       "hierarchical roofline, where the slowest level or the arithmetic of all stages bounds",

@@ -142,7 +142,7 @@ Table peaks_table(std::span<const ResultFile> results) {
                           {axis_or_empty(*row, "threads")},
                           {axis_or_empty(*row, "ranks_on_node")},
                           {significant(1e-9 * rate->si(), 4)},
-                          {"±" + percent(relative_half_width(main_series(*row)->second.summary))}});
+                          {interval_text(main_series(*row)->second.summary)}});
   }
   return table;
 }

@@ -1,6 +1,8 @@
 #include "report/rates.hpp"
 
 #include "core/bandwidths.hpp"
+#include "core/statistics.hpp"
+#include "report/numbers.hpp"
 
 namespace dlscale::report {
 
@@ -34,6 +36,14 @@ const std::pair<const std::string, Series>* main_series(const Measurement& measu
     if (found != measurement.series.end()) return &*found;
   }
   return measurement.series.empty() ? nullptr : &*measurement.series.begin();
+}
+
+bool has_interval(const Summary& summary) {
+  return summary.n >= 6;
+}
+
+std::string interval_text(const Summary& summary) {
+  return has_interval(summary) ? "±" + percent(relative_half_width(summary)) : "-";
 }
 
 }  // namespace dlscale::report

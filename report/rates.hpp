@@ -23,4 +23,9 @@ Rates rates(const Measurement& measurement);
 /// nullptr if it has none.
 const std::pair<const std::string, Series>* main_series(const Measurement& measurement);
 
+/// Whether there are samples enough for a 95 % interval of the median: 6 (core/statistics.hpp).
+bool has_interval(const Summary& summary);
+/// "±1.5 %"; "-" without an interval.
+std::string interval_text(const Summary& summary);
+
 }  // namespace dlscale::report

@@ -59,10 +59,10 @@ std::string summary_text(const Measurement& measurement, const std::string& name
   return significant(series.summary.median, 4);
 }
 
-std::string interval_text(const Measurement& measurement) {
+std::string main_interval(const Measurement& measurement) {
   const auto* main = main_series(measurement);
   if (main == nullptr || !(main->second.summary.median > 0)) return "";
-  return fmt::format("±{}", percent(relative_half_width(main->second.summary)));
+  return interval_text(main->second.summary);
 }
 
 std::string error_text(const Measurement& measurement) {
@@ -104,7 +104,7 @@ void append_series(std::vector<Field>& fields, const Measurements& measurements)
     Field& field = fields.emplace_back();
     field.column.heading = name;
     field.text = [name = name](const Measurement& each) { return summary_text(each, name); };
-    if (place == 0) fields.push_back({{"95 %"}, interval_text});
+    if (place == 0) fields.push_back({{"95 %"}, main_interval});
   }
 }
 

@@ -75,7 +75,7 @@ std::string refusal(Method method, const ConvolutionShape& shape, Pass pass,
 /// Operations and bytes of `method` in f32, stage by stage. `shape` is one that it offers: see
 /// refusal(). Additions and multiplications by other constants than ±1 are operations.
 ///
-///   direct    F of MODEL 4.1, bytes of 4.2; also of an implicit GEMM
+///   direct    F of MODEL 4.1 less taps on padding, bytes of 4.2; also of an implicit GEMM
 ///   im2col    F of 4.1; the matrix of patches is written and read: 2 · C R S · N P Q more
 ///             elements, but for 1 × 1 filters whose patches are the image
 ///   winograd  α² products of K × C by C × tiles, tiles = N ⌈P/m⌉ ⌈Q/m⌉, α = m + 2; transforms of

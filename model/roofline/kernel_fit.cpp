@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "model/roofline/beyond_fits.hpp"
 #include "model/roofline/fold_fits.hpp"
 
 namespace dlscale::model {
@@ -31,19 +32,6 @@ void set_interval(std::vector<double> ratios, KernelModel& model) {
   const auto high = static_cast<std::size_t>(rank) - 1;
   model.ratio_high = std::max(1.0, ratios[high]);
   model.ratio_low = std::min(1.0, ratios[ratios.size() - 1 - high]);
-}
-
-void set_ranges(const SamplePointers& samples, KernelModel& model) {
-  model.least = model.greatest = sizes_of(samples.front()->what);
-  for (const KernelSample* sample : samples) {
-    const CaseSizes sizes = sizes_of(sample->what);
-    for (std::size_t i = 0; i < sizes.values.size(); ++i) {
-      double& least = model.least.values.at(i);
-      double& greatest = model.greatest.values.at(i);
-      least = std::min(least, sizes.values.at(i));
-      greatest = std::max(greatest, sizes.values.at(i));
-    }
-  }
 }
 
 MeasuredWorkspaces workspaces_of(const SamplePointers& samples) {
@@ -93,6 +81,31 @@ std::vector<double> ratios_for(const Way& way, const Ratios& ratios) {
   return result;
 }
 
+/// Ways of one backend under one condition.
+bool are_of_one_backend(const Way& a, const Way& b) {
+  return a.backend == b.backend && a.threads == b.threads && a.cache == b.cache;
+}
+
+/// Sets the widening of all models, which have their ratios; one each of `fitted`.
+void set_widening(std::span<const FittedWay> fitted, std::vector<KernelModel>& models) {
+  std::vector<std::vector<double>> excesses(models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const LogInterval interval{std::log(models[i].ratio_low), std::log(models[i].ratio_high)};
+    for (const BeyondSample& sample : predicted_beyond(fitted[i])) {
+      excesses[i].push_back(excess_per_octave(sample, interval));
+    }
+  }
+  for (KernelModel& model : models) {
+    std::vector<double> all;
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      if (are_of_one_backend(models[i].way, model.way)) {
+        std::ranges::copy(excesses[i], std::back_inserter(all));
+      }
+    }
+    model.widening = widening_of(std::move(all));
+  }
+}
+
 KernelModel make_model(const FittedWay& fitted, const Roofline& naive) {
   const SamplePointers& samples = fitted.evidence.own;
   KernelModel model;
@@ -101,7 +114,9 @@ KernelModel make_model(const FittedWay& fitted, const Roofline& naive) {
   model.parameters = fitted.whole.parameters;
   model.caches = fitted.whole.caches;
   model.seen = fitted.whole.seen;
-  set_ranges(samples, model);
+  const SizeRange range = range_of(samples);
+  model.least = range.least;
+  model.greatest = range.greatest;
   model.naive = naive;
   model.kernels = static_cast<int>(kernels_of(samples).size());
   model.samples = static_cast<int>(samples.size());
@@ -145,6 +160,7 @@ KernelModels fit_kernels(std::span<const KernelSample> samples, std::vector<std:
     ratios[fitted[i].way] = validation.ratios[i];
   }
   for (KernelModel& model : models.models) set_interval(ratios_for(model.way, ratios), model);
+  set_widening(fitted, models.models);
   return models;
 }
 

@@ -26,6 +26,17 @@ CaseSizes sizes_of(const KernelCase& what) {
            static_cast<double>(shape.stride)}};
 }
 
+double octaves_beyond(const CaseSizes& sizes, const CaseSizes& least, const CaseSizes& greatest) {
+  double octaves = 0;
+  for (std::size_t i = 0; i < sizes.values.size(); ++i) {
+    const double size = std::max(1.0, sizes.values.at(i));
+    const double below = std::log2(std::max(1.0, least.values.at(i)) / size);
+    const double above = std::log2(size / std::max(1.0, greatest.values.at(i)));
+    octaves = std::max({octaves, below, above});
+  }
+  return octaves;
+}
+
 bool KernelModel::tells(const KernelCase& what) const {
   return (occurring(terms_of(what, caches)) & ~seen).none();
 }
@@ -34,7 +45,11 @@ KernelPrediction KernelModel::predict(const KernelCase& what) const {
   const KernelTerms terms = terms_of(what, caches);
   const double factor = std::exp(correction.at(log_sizes(what)));
   const Seconds time = factor * time_of(terms, parameters);
-  KernelPrediction prediction{{time, ratio_low * time, ratio_high * time},
+  const CaseSizes sizes = sizes_of(what);
+  constexpr double most = 300;  // keeps the ends finite
+  const double widened =
+      std::exp(std::min(most, widening * octaves_beyond(sizes, least, greatest)));
+  KernelPrediction prediction{{time, (ratio_low / widened) * time, (ratio_high * widened) * time},
                               {},
                               naive.time({what.work.flops(), what.work.bytes()})};
   prediction.correction = factor;
@@ -44,7 +59,6 @@ KernelPrediction KernelModel::predict(const KernelCase& what) const {
                                  Seconds(factor * dot(terms.stages[i].compute, parameters)),
                                  Seconds(factor * dot(terms.stages[i].memory, parameters))});
   }
-  const CaseSizes sizes = sizes_of(what);
   for (std::size_t i = 0; i < sizes.values.size(); ++i) {
     const double size = sizes.values.at(i);
     if (size >= least.values.at(i) && size <= greatest.values.at(i)) continue;

@@ -22,6 +22,8 @@ struct CaseSizes {
   std::array<double, names.size()> values{};
 };
 CaseSizes sizes_of(const KernelCase& what);
+/// How far the size that is farthest beyond a range is from its end, in powers of 2; 0: all inside.
+double octaves_beyond(const CaseSizes& sizes, const CaseSizes& least, const CaseSizes& greatest);
 
 /// How long a stage takes by either side of its roofline, of which the greater counts.
 struct StageTime {
@@ -68,10 +70,14 @@ struct KernelModel {
   CaseSizes least, greatest;  ///< of what it was fitted to
   double ratio_low = 1;       ///< measured / predicted of shapes left out of a fit: its 2.5 %
   double ratio_high = 1;      ///< and 97.5 % quantiles, so that 95 % of new ones lie between
-  Roofline naive{};           ///< highest rates that any way reached, by its algorithm's work
-  int vector_floats = 16;     ///< of the processor that ran it: WorkSetting::vector_floats
-  int kernels = 0;            ///< fitted to so many shapes
-  int samples = 0;            ///< and times: shapes by batches
+  /// Beyond the range by d octaves (octaves_beyond()) both ends are e^(widening d) farther: so that
+  /// 95 % of samples lay between that were left out as the smallest or the largest third, an octave
+  /// or more beyond the others (beyond_fits.hpp).
+  double widening = 0;
+  Roofline naive{};        ///< highest rates that any way reached, by its algorithm's work
+  int vector_floats = 16;  ///< of the processor that ran it: WorkSetting::vector_floats
+  int kernels = 0;         ///< fitted to so many shapes
+  int samples = 0;         ///< and times: shapes by batches
   /// Of what was measured; empty where declares_workspace().
   MeasuredWorkspaces workspaces;
   /// Whether all terms of the case were seen. Of a fit to 3 × 3 filters, 1 × 1 are not, for which
@@ -108,7 +114,7 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
 std::vector<Way> untold_ways(const KernelModels& models, const std::string& kernel, int batch,
                              Pass pass, int threads, const std::string& cache);
 
-/// JSON {"schema": "dlscale.kernels", "version": 7, …}, SI, unit in the key.
+/// JSON {"schema": "dlscale.kernels", "version": 8, …}, SI, unit in the key.
 std::string kernel_models_json(const KernelModels& models);
 /// Throws ConfigError that names `where` and what is wrong there.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);

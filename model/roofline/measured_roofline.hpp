@@ -16,14 +16,13 @@ inline constexpr std::string_view last_level_cache_fact = "last_level_cache";
 /// The ceilings that `threads` threads of a rank alone on the processor reached in f32: the levels
 /// of bench memory (copy, scale, add, triad; memory behind the caches if a file says how large the
 /// last one is, or swept to four times it: levels_of()), and as peak the highest rate of operations
-/// executed, of bench peak, of bench gemm or of the algorithms among `samples`. Below it stand the
-/// ceilings of bench peak for other instruction sets, and that of the products and convolutions.
-/// Where bench peak swept intensities, each counts for both, as in the Empirical Roofline Toolkit:
-/// the peak is the highest rate of operations at any intensity, and a level's bandwidth may be that
-/// of passes in place, the highest at each size.   [MODEL 5, ERT]
-/// Throws ConfigError that says what to measure where one is missing.
-/// In another precision: its arithmetic, the same bandwidths; `samples`, which are of f32, say
-/// nothing of it.
+/// of bench peak and bench gemm; without bench peak the algorithms among `samples` count, too.
+/// Below stand the ceilings of other instruction sets, and of products and convolutions, up to the
+/// peak. Where bench peak swept intensities, each counts for both, as in the Empirical Roofline
+/// Toolkit: the peak is the highest rate of operations at any intensity, and a level's bandwidth
+/// may be that of passes in place, the highest at each size.   [MODEL 5, ERT] Throws ConfigError
+/// that says what to measure where one is missing. In another precision: its arithmetic, the same
+/// bandwidths; `samples`, which are of f32, say nothing of it.
 HierarchicalRoofline measured_roofline(std::span<const ResultFile> results,
                                        std::span<const KernelSample> samples, int threads,
                                        DType dtype = DType::f32);

@@ -474,7 +474,8 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
     }
   };
   refused("dlscale.kernels", "dlscale.machine");
-  refused("\"version\": 7", "\"version\": 6");
+  refused("\"version\": 8", "\"version\": 7");
+  refused("\"widening_per_octave\": ", "\"widening_per_octave\": -1");
   refused("\"workspaces\"", "\"workspace\"");
   refused("\"bytes\": ", "\"bytes\": -");
   refused("\"kernel\": \"convolution ", "\"kernel\": \"relu ");

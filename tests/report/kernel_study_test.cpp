@@ -30,6 +30,23 @@ TEST(KernelStudy, IsOfTheProcessorOnly) {
   EXPECT_TRUE(contains(KernelStudy(alone).obstacle(), "on the processor"));
 }
 
+TEST(KernelStudy, CountsNoTapsOnThePaddingThatOlderRowsCount) {
+  ResultFile file = samples::algorithms();
+  Measurement direct = samples::algorithm(
+      {.backend = "onednn", .algorithm = "direct", .implementation = "jit:avx512_core"});
+  direct.axes["kernel"] = "convolution c64 h7 w7 k64 r11 s11 stride1 pad5 groups1";
+  direct.algorithmic_work = Work{Flops(2.0 * 4 * 64 * 64 * 77 * 77), Bytes(1e6)};
+  file.measurements.push_back(direct);
+  const std::vector files{file, samples::memory()};
+  const KernelStudy study(files);
+  const auto executed = study.executed(direct);
+  ASSERT_TRUE(executed.has_value());
+  EXPECT_DOUBLE_EQ(executed->flops.si(), 2.0 * 4 * 64 * 64 * 47 * 47);
+  const Measurement& winograd = file.measurements[2];
+  ASSERT_TRUE(study.executed(winograd).has_value());
+  EXPECT_EQ(study.executed(winograd)->flops, winograd.algorithmic_work->flops);
+}
+
 TEST(KernelStudy, GivesNoShareBehindAProducer) {
   ResultFile file = samples::algorithms();
   Measurement warm = file.measurements.front();

@@ -10,6 +10,7 @@
 #include "report/algorithm_tables.hpp"
 #include "report/figures.hpp"
 #include "report/measured_cases.hpp"
+#include "report/rates.hpp"
 #include "report/report.hpp"
 #include "report/summary.hpp"
 #include "tests/report/look_at.hpp"
@@ -105,12 +106,29 @@ TEST(AlgorithmsTable, ExpectsNoKeptFiltersEverywhere) {
   EXPECT_EQ(cell(table, 3, "not measured at"), "–");
 }
 
-/// One row an algorithm, each with five samples from `low` to `high`.
+/// One row an algorithm, each with six samples from `low` to `high`.
 Measurement spread(const std::string& algorithm, double low, double high) {
   Measurement row = samples::algorithm({.algorithm = algorithm});
-  const double step = (high - low) / 4;
-  row.series["time"] = make_series("s", {{low, low + step, low + 2 * step, low + 3 * step, high}});
+  const double step = (high - low) / 5;
+  row.series["time"] =
+      make_series("s", {{low, low + step, low + 2 * step, low + 3 * step, low + 4 * step, high}});
   return row;
+}
+
+TEST(Leaders, AreNotToldFromSamplesTooFewForAnInterval) {
+  const Measurement a = samples::algorithm({.algorithm = "im2col", .seconds = 1});
+  Measurement b = samples::algorithm({.algorithm = "fft", .seconds = 2});
+  b.series["time"] = make_series("s", {std::vector<double>(5, 2.0)});
+  EXPECT_EQ(leaders({&a, &b}).size(), 2);
+  EXPECT_EQ(tie_text({&a, &b}), " (not known)");
+  Measurement sole = a;
+  sole.series["time"] = make_series("s", {{1.0}});
+  const Measurement known = samples::algorithm({.algorithm = "fft", .seconds = 2});
+  EXPECT_EQ(interval_text(sole.at("time").summary), "-");
+  ResultFile file = samples::algorithms();
+  file.measurements = {sole, known};
+  EXPECT_TRUE(contains(fastest_sentence(std::vector{file}),
+                       ": not known at 1 (no 95 % interval of fewer than 6 samples)."));
 }
 
 TEST(Leaders, AreThoseWhoseIntervalsOverlapTheFastest) {
