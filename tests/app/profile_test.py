@@ -167,10 +167,10 @@ class Profile(ProgramTest):
                 (whole[:100], "holds no results"), ("".join(lines[:-2]) + lines[-2][:-20], "ends early"),
                 ("".join(lines[:-1]), "ends early"),
                 ("".join(lines[:1] + lines[2:]), "counts"),
-                (whole.replace(json.dumps(time), "-1.0", 1), "is -1"),
+                (whole.replace(json.dumps(time), "-1.0", 1), "has -1 s"),
                 (whole.replace(json.dumps(time), "NaN", 1), "profile.jsonl:2"),
                 (whole.replace(json.dumps(time), "1e999", 1), "profile.jsonl:2"),
-                (whole.replace(json.dumps(time), "1e99", 1), "not from 0 to 3600"),
+                (whole.replace(json.dumps(time), "1e7", 1), "not from 0 to 3600"),
                 (whole.replace('"bytes":"', '"bytes":"-', 1), "no whole number from 1"),
                 (whole.replace('"bytes":"', '"bytes":"99999999999999999999', 1), "no whole number from 1"),
                 (whole.replace('"collective":"all_reduce"', '"collective":"all"'), "does not know")):

@@ -89,7 +89,8 @@ class ProgramTest(unittest.TestCase):
                        "--classes", 4, "--width", 96, "--height", 72, "--picture-size", "6 kB")
             self.assertEqual(made.returncode, 0, made.stderr)
             self.data_sets[pictures] = folder
-        return shutil.copytree(pathlib.Path(self.data_sets[pictures].name) / "data", self.folder / "data")
+        return shutil.copytree(pathlib.Path(self.data_sets[pictures].name) / "data", self.folder / "data",
+                               dirs_exist_ok=True)
 
     def write_network(self, name, old, new):
         text = TINY_NETWORK.replace(old, new)

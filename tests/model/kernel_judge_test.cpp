@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/convolution_shape.hpp"
 #include "model/roofline/kernel_fit.hpp"
 #include "model/roofline/split.hpp"
 
@@ -18,7 +19,7 @@ KernelSample sample(int channels, int size, int filter) {
                           " stride1 pad" + text(filter / 2) + " groups1";
   const KernelCase what =
       make_case({.backend = "native", .method = lowering::Method::direct}, key, 4, 16);
-  return {what, what.work.flops() / FlopsPerSecond(5e10), {}};
+  return {what, direct_flops(what.shape) / FlopsPerSecond(5e10), {}};
 }
 
 std::vector<KernelSample> of_three_by_three() {

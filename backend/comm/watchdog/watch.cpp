@@ -89,8 +89,8 @@ void Watch::wait_for_events() {
     events.push_back({watched.peer.line.descriptor(), POLLIN, 0});
   }
   // While it departs the thread looks at the clock only.
-  if (!leaving_at_) events.push_back({wake_.get(), POLLIN, 0});
-  const Seconds longest = signalled_at_ ? look_soon : look_again;
+  if (!asked_to_leave_at_) events.push_back({wake_.get(), POLLIN, 0});
+  const Seconds longest = signalled_at_ || asked_to_leave_at_ ? look_soon : look_again;
   const double timeout = std::min(longest.si(), setting_.options.heartbeat.si());
   ::poll(events.data(), events.size(), static_cast<int>(timeout * 1e3));
 }
@@ -182,6 +182,9 @@ void Watch::follow() {
 void Watch::depart() {
   const Fate fate = leaving_;
   if (fate == Fate::well) return;
+  if (!asked_to_leave_at_) asked_to_leave_at_ = Clock::now();
+  // Who was interrupted is told first: the news of that may come after those of the interruption.
+  if (is_hub() && pending_signal() != 0 && !passed(*asked_to_leave_at_, signal_travel)) return;
   if (!leaving_at_) {
     leaving_at_ = Clock::now();
     // Rank 0 keeps passing on news for a while, so it says good-bye last.

@@ -80,6 +80,7 @@ class Watch {
   std::set<Rank> signalled_;  ///< those that a signal reached, not because others left
   std::optional<Clock::time_point> signalled_at_;  ///< when the first of them was known
   bool reported_ = false;                          ///< whom a signal reached
+  std::optional<Clock::time_point> asked_to_leave_at_;
   std::optional<Clock::time_point> leaving_at_;
   Clock::time_point last_beat_;
   ReporterClaim claim_;
