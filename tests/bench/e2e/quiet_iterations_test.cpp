@@ -5,23 +5,10 @@
 #include <vector>
 
 #include "bench/e2e/quiet_iterations.hpp"
+#include "tests/bench/engine/scripted_work.hpp"
 
 namespace dlscale::bench {
 namespace {
-
-/// Fixed work that takes these times, one after the other, the last of them for ever.
-class Script {
- public:
-  explicit Script(std::vector<double> milliseconds) : left_(std::move(milliseconds)) {}
-  Seconds operator()() {
-    const Seconds time(1e-3 * left_.front());
-    if (left_.size() > 1) left_.erase(left_.begin());
-    return time;
-  }
-
- private:
-  std::vector<double> left_;
-};
 
 class Iterations : public testing::Test {
  protected:
@@ -35,7 +22,7 @@ Measurement timed_row() {
 }
 
 TEST_F(Iterations, CountWhereTheMachineWasQuietBeforeAndAfter) {
-  QuietIterations iterations(*alone_, Seconds(60), Script({1.0, 1.05, 1.4, 1.0, 1.02}));
+  QuietIterations iterations(*alone_, Seconds(60), ScriptedWork({1.0, 1.05, 1.4, 1.0, 1.02}));
   for (int look = 0; look < 5; ++look) iterations.look();
   EXPECT_EQ(iterations.counted(), (std::vector<bool>{true, false, false, true}));
   EXPECT_FALSE(iterations.are_enough(3));
@@ -48,7 +35,7 @@ TEST_F(Iterations, CountWhereTheMachineWasQuietBeforeAndAfter) {
 }
 
 TEST_F(Iterations, NoLongerCountOnceTheMachineIsSeenToBeFaster) {
-  QuietIterations iterations(*alone_, Seconds(60), Script({1.4, 1.4, 1.4, 1.0, 1.0}));
+  QuietIterations iterations(*alone_, Seconds(60), ScriptedWork({1.4, 1.4, 1.4, 1.0, 1.0}));
   for (int look = 0; look < 3; ++look) iterations.look();
   EXPECT_TRUE(iterations.are_enough(2));
   for (int look = 0; look < 2; ++look) iterations.look();
@@ -57,7 +44,7 @@ TEST_F(Iterations, NoLongerCountOnceTheMachineIsSeenToBeFaster) {
 }
 
 TEST_F(Iterations, AreEnoughWhenPatienceEndsAndTheRowSaysSo) {
-  QuietIterations iterations(*alone_, Seconds(1e-3), Script({1.0, 1.4}));
+  QuietIterations iterations(*alone_, Seconds(1e-3), ScriptedWork({1.0, 1.4}));
   iterations.look();
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   iterations.look();
@@ -74,8 +61,9 @@ TEST_F(Iterations, AreEnoughWhenPatienceEndsAndTheRowSaysSo) {
 TEST_F(Iterations, AreThoseOfTheSlowestRank) {
   auto group = backend::local_group(2);
   const auto run = [&](std::size_t rank) {
-    QuietIterations iterations(*group[rank], Seconds(60),
-                               Script(rank == 0 ? std::vector{1.0} : std::vector{2.0, 2.0, 3.0}));
+    QuietIterations iterations(
+        *group[rank], Seconds(60),
+        ScriptedWork(rank == 0 ? std::vector{1.0} : std::vector{2.0, 2.0, 3.0}));
     for (int look = 0; look < 3; ++look) iterations.look();
     EXPECT_EQ(iterations.counted(), (std::vector<bool>{true, false}));
     EXPECT_TRUE(iterations.are_enough(1));

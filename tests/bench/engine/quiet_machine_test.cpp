@@ -8,23 +8,10 @@
 
 #include "bench/quiet_machine.hpp"
 #include "bench/speed_witness.hpp"
+#include "tests/bench/engine/scripted_work.hpp"
 
 namespace dlscale::bench {
 namespace {
-
-/// Fixed work that takes these times, one after the other, the last of them for ever.
-class Script {
- public:
-  explicit Script(std::vector<double> milliseconds) : left_(std::move(milliseconds)) {}
-  Seconds operator()() {
-    const Seconds time(1e-3 * left_.front());
-    if (left_.size() > 1) left_.erase(left_.begin());
-    return time;
-  }
-
- private:
-  std::vector<double> left_;
-};
 
 Measurement timed_row() {
   Measurement row;
@@ -38,7 +25,7 @@ class Quiet : public testing::Test {
 };
 
 TEST_F(Quiet, MachineIsMeasuredAtOnceAndTold) {
-  QuietMachine machine(*alone_, Seconds(60), Script({1.0, 1.05, 1.02}));
+  QuietMachine machine(*alone_, Seconds(60), ScriptedWork({1.0, 1.05, 1.02}));
   machine.wait();
   EXPECT_FALSE(machine.disturbed());
   Measurement row = timed_row();
@@ -50,7 +37,7 @@ TEST_F(Quiet, MachineIsMeasuredAtOnceAndTold) {
 }
 
 TEST_F(Quiet, MachineIsWaitedFor) {
-  QuietMachine machine(*alone_, Seconds(60), Script({1.0, 1.4, 1.4, 1.01, 1.0}));
+  QuietMachine machine(*alone_, Seconds(60), ScriptedWork({1.0, 1.4, 1.4, 1.01, 1.0}));
   machine.wait();
   EXPECT_FALSE(machine.disturbed());
   Measurement row = timed_row();
@@ -60,7 +47,7 @@ TEST_F(Quiet, MachineIsWaitedFor) {
 }
 
 TEST_F(Quiet, MachineThatGotSlowerMeanwhileIsMeasuredAgain) {
-  QuietMachine machine(*alone_, Seconds(60), Script({1.0, 1.0, 1.4, 1.0, 1.0}));
+  QuietMachine machine(*alone_, Seconds(60), ScriptedWork({1.0, 1.0, 1.4, 1.0, 1.0}));
   machine.wait();
   EXPECT_TRUE(machine.disturbed());
   machine.wait();
@@ -81,7 +68,7 @@ TEST_F(Quiet, MeasurementsThatSlowTheMachineDownEndWithPatience) {
 }
 
 TEST_F(Quiet, PatienceEndsAndTheRowSaysSo) {
-  QuietMachine machine(*alone_, Seconds(0.1), Script({1.0, 1.4}));
+  QuietMachine machine(*alone_, Seconds(0.1), ScriptedWork({1.0, 1.4}));
   machine.wait();
   EXPECT_FALSE(machine.disturbed());  // slow, but there is no patience left
   Measurement row = timed_row();
@@ -96,7 +83,7 @@ TEST_F(Quiet, MachineIsTheSlowestRank) {
   auto group = backend::local_group(2);
   const auto run = [&](int rank) {
     QuietMachine machine(*group[rank], Seconds(0.1),
-                         Script(rank == 0 ? std::vector{1.0} : std::vector{2.0, 3.0}));
+                         ScriptedWork(rank == 0 ? std::vector{1.0} : std::vector{2.0, 3.0}));
     machine.wait();
     EXPECT_FALSE(machine.disturbed());
     Measurement row = timed_row();
