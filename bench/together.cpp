@@ -42,6 +42,18 @@ Text text_of(const std::exception_ptr& failure) {
   return text;
 }
 
+/// Of what has a sentence of its own; of others, such as memory that ran out, the program has it.
+Text sentence_of(const std::exception_ptr& failure) {
+  if (!failure) return {};
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error&) {
+    return text_of(failure);
+  } catch (...) {
+    return {};
+  }
+}
+
 /// Null where it did not fail.
 std::exception_ptr failure_of(const std::function<void()>& work) {
   try {
@@ -106,7 +118,7 @@ void together_on_input(backend::Communicator& communicator, const std::function<
   const std::exception_ptr mine = failure_of(work);
   const Ending ending = agree(communicator, mine);
   if (ending.exit_code != 0 && communicator.size() > 1) {
-    const std::vector<Text> all = all_gather(communicator, text_of(mine));
+    const std::vector<Text> all = all_gather(communicator, sentence_of(mine));
     const bool alike = std::ranges::all_of(
         all, [&](const Text& text) { return text[0] != 0 && text == all.front(); });
     if (alike) throw FoundByAll(static_cast<ExitCode>(ending.exit_code), all.front().data());

@@ -1,0 +1,52 @@
+// What several ranks throw together, and which of it one can say for all.
+#include <gtest/gtest.h>
+
+#include <exception>
+#include <functional>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "bench/together.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::bench {
+namespace {
+
+/// By rank, what two ranks throw that do `work` of a rank together.
+std::vector<std::exception_ptr> thrown(const std::function<void(int)>& work) {
+  auto group = backend::local_group(2);
+  std::vector<std::exception_ptr> errors(group.size());
+  std::vector<std::jthread> threads;
+  for (std::size_t rank = 0; rank < group.size(); ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        together_on_input(*group[rank], [&] { work(static_cast<int>(rank)); });
+      } catch (...) {
+        errors[rank] = std::current_exception();
+      }
+    });
+  }
+  threads.clear();
+  return errors;
+}
+
+TEST(Together, WhatAllFindWrongIsSaidForAll) {
+  for (const auto& error : thrown([](int) { throw ConfigError("wrong"); })) {
+    EXPECT_THROW(std::rethrow_exception(error), FoundByAll);
+  }
+}
+
+TEST(Together, WhatDiffersIsEachRanksOwn) {
+  const auto errors = thrown([](int rank) { throw ConfigError(rank == 0 ? "wrong" : "bad"); });
+  for (const auto& error : errors) EXPECT_THROW(std::rethrow_exception(error), ConfigError);
+}
+
+TEST(Together, MemoryThatRanOutEverywhereStaysThat) {
+  for (const auto& error : thrown([](int) { throw std::bad_alloc(); })) {
+    EXPECT_THROW(std::rethrow_exception(error), std::bad_alloc);
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::bench
