@@ -80,7 +80,7 @@ ExitCode calibrate(const CalibrateOptions& options) {
   }
   const model::Machine machine = model::calibrate(cluster, files, options.conditions);
   std::vector<std::string> left;
-  for (const model::LeftOut& rows : model::left_out(files, machine, options.conditions)) {
+  for (const model::LeftOutRows& rows : model::left_out(files, machine, options.conditions)) {
     left.push_back(model::to_text(rows));
   }
   expect_something(machine, left);

@@ -54,40 +54,51 @@ std::string sentence(const KernelJudgement& judgement, const RooflineLimits& lim
   return text;
 }
 
+/// What both tables of errors begin with.
+std::vector<Column> error_columns() {
+  return {{"algorithm", Align::left},
+          {"threads"},
+          {"shapes"},
+          {"times"},
+          {"bias"},
+          {"median"},
+          {"90 % within"}};
+}
+
+std::vector<Cell> error_cells(const AlgorithmErrors& errors) {
+  return {{errors.algorithm},
+          {errors.threads > 0 ? std::to_string(errors.threads) : "–"},
+          {std::to_string(errors.kernels)},
+          {std::to_string(errors.samples)},
+          {signed_percent(errors.bias)},
+          {percent(errors.median)},
+          {percent(errors.p90)}};
+}
+
 Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_out,
                    const RooflineLimits& limits) {
   Table table;
   table.title = "Error of predicted kernel times at shapes that were not fitted";
-  table.columns = {{"algorithm", Align::left},
-                   {"threads"},
-                   {"shapes"},
-                   {"times"},
-                   {"bias"},
-                   {"median"},
-                   {"90 % within"},
-                   {"in interval"},
-                   {"extrapolated"},
-                   {"naive median"},
-                   {"naive 90 %"},
-                   {"repeats differ"},
-                   {"verdict", Align::left}};
+  table.columns = error_columns();
+  table.columns.insert(table.columns.end(), {{"in interval"},
+                                             {"extrapolated"},
+                                             {"naive median"},
+                                             {"naive 90 %"},
+                                             {"repeats differ"},
+                                             {"verdict", Align::left}});
   for (const AlgorithmErrors& errors : judgement.algorithms) {
     const bool is_sum = &errors == &judgement.algorithms.back();
     const bool passed = passes(errors, limits);
-    table.rows.push_back(
-        {{errors.algorithm},
-         {errors.threads > 0 ? std::to_string(errors.threads) : "–"},
-         {std::to_string(errors.kernels)},
-         {std::to_string(errors.samples)},
-         {signed_percent(errors.bias)},
-         {percent(errors.median)},
-         {percent(errors.p90)},
-         {percent(errors.within)},
+    std::vector<Cell> row = error_cells(errors);
+    row.insert(
+        row.end(),
+        {{percent(errors.within)},
          {std::to_string(errors.extrapolated)},
          {percent(errors.naive_median)},
          {percent(errors.naive_p90)},
          {errors.repeats ? percent(*errors.repeats) : "–"},
          is_sum ? Cell{"–"} : Cell{passed ? "kept" : "missed", passed ? Tone::good : Tone::bad}});
+    table.rows.push_back(std::move(row));
   }
   table.notes = {
       "bias: median of (predicted − measured) / measured; median, 90 %: of its absolute value",
@@ -123,22 +134,8 @@ Table errors_table(const KernelJudgement& judgement, const model::LeftOut& left_
 Table both_halves_table(const std::vector<AlgorithmErrors>& algorithms) {
   Table table;
   table.title = "The same over both halves, each predicted by a fit to the other";
-  table.columns = {{"algorithm", Align::left},
-                   {"threads"},
-                   {"shapes"},
-                   {"times"},
-                   {"bias"},
-                   {"median"},
-                   {"90 % within"}};
-  for (const AlgorithmErrors& errors : algorithms) {
-    table.rows.push_back({{errors.algorithm},
-                          {errors.threads > 0 ? std::to_string(errors.threads) : "–"},
-                          {std::to_string(errors.kernels)},
-                          {std::to_string(errors.samples)},
-                          {signed_percent(errors.bias)},
-                          {percent(errors.median)},
-                          {percent(errors.p90)}});
-  }
+  table.columns = error_columns();
+  for (const AlgorithmErrors& errors : algorithms) table.rows.push_back(error_cells(errors));
   table.notes = {"no limit is held to these: they show what the split's luck is worth"};
   return table;
 }

@@ -90,8 +90,8 @@ std::string why_not(const Measurement& row, const Machine& machine,
 
 }  // namespace
 
-std::vector<LeftOut> left_out(std::span<const ResultFile> results, const Machine& machine,
-                              const CalibrateOptions& options) {
+std::vector<LeftOutRows> left_out(std::span<const ResultFile> results, const Machine& machine,
+                                  const CalibrateOptions& options) {
   std::map<std::string, std::size_t> reasons;
   for (const ResultFile& file : results) {
     for (const Measurement& row : file.measurements) {
@@ -99,12 +99,12 @@ std::vector<LeftOut> left_out(std::span<const ResultFile> results, const Machine
       if (!why.empty()) ++reasons[fmt::format("bench {}, {}", row.benchmark, why)];
     }
   }
-  std::vector<LeftOut> all;
+  std::vector<LeftOutRows> all;
   for (const auto& [why, rows] : reasons) all.push_back({rows, why});
   return all;
 }
 
-std::string to_text(const LeftOut& left) {
+std::string to_text(const LeftOutRows& left) {
   return fmt::format("{} {} of {}", left.rows, left.rows == 1 ? "row" : "rows", left.why);
 }
 

@@ -326,33 +326,6 @@ class BadInput(ProgramTest):
             self.assert_refused(result, 2, "--benchmark_out=/dev/full cannot be written to its end")
             self.assertIn('"time"', out.read_text())
 
-    def test_inputs_that_are_no_files(self):
-        pipe, loop = self.folder / "pipe", self.folder / "loop"
-        os.mkfifo(pipe)
-        loop.symlink_to("loop")
-        gemm = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", "--ceilings"]
-        choose = ["choose", "--network", "alexnet", "--kernels"]
-        predict = ["predict", "--network", "alexnet", "--ranks", "1", "--machine"]
-        for words in [["roofline", "show"], ["roofline", "validate"], ["report"], choose, gemm, predict]:
-            for path in [pipe, loop, self.folder / ("long" * 100)]:
-                self.assert_refused(run(*words, path, timeout=60), 2, f"{path} cannot be read (")
-        self.assert_refused(run("compare", pipe, pipe, timeout=60), 2, f"{pipe} cannot be read (it is a pipe")
-        for name in ["loop.yaml", "long" * 100 + ".yaml"]:
-            path = self.folder / name
-            if "long" not in name:
-                path.symlink_to(name)
-            self.assert_refused(self.conv(path), 2, f"{path} is not a file")
-
-    def test_a_folder_with_links_to_themselves(self):
-        folder = self.folder / "results"
-        folder.mkdir()
-        (folder / "other.yaml").symlink_to("other.yaml")
-        gemm = ["bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", "--samples", 6, "-o", folder / "gemm.jsonl"]
-        self.assertEqual(run(*gemm).returncode, 0)
-        self.assertEqual(run("compare", folder, folder, timeout=60).returncode, 0)
-        (folder / "loop.jsonl").symlink_to("loop.jsonl")
-        self.assert_refused(run("compare", folder, folder), 2, "loop.jsonl cannot be read (")
-
     def test_a_second_file_that_is_none(self):
         pipe, out = self.folder / "pipe", self.folder / "table"
         os.mkfifo(pipe)

@@ -25,7 +25,7 @@ std::string why(const std::string& benchmark, const Axes& axes, Status status = 
   ring.asked = "ring";
   ring.carrier.collective = "all_reduce";
   machine.algorithms.push_back(ring);
-  const std::vector<LeftOut> left = left_out(std::vector{file}, machine, {});
+  const std::vector<LeftOutRows> left = left_out(std::vector{file}, machine, {});
   if (left.empty()) return "";
   EXPECT_EQ(left.size(), 1U);
   return to_text(left.front());
@@ -87,7 +87,7 @@ TEST(LeftOut, RowsAreCountedByReason) {
   row.axes = {{"source", "storage"}};
   ResultFile file;
   file.measurements = {row, row};
-  const std::vector<LeftOut> left = left_out(std::vector{file, file}, Machine(), {});
+  const std::vector<LeftOutRows> left = left_out(std::vector{file, file}, Machine(), {});
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(to_text(left.front()), "4 rows of bench io, source storage (chosen: page_cache)");
 }

@@ -13,16 +13,13 @@
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
 #include "tests/model/notes_of.hpp"
-#include "tests/model/synthetic.hpp"
+#include "tests/model/two_ranks.hpp"
 
 namespace dlscale::model {
 namespace {
 
 using namespace synthetic;
 
-using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
-
-constexpr int batch = 8;
 constexpr const char* not_measured = "ranks meet before messages, which is taken as nothing";
 
 Segment line(double from, double to, double start, double per_byte) {
@@ -47,28 +44,13 @@ CollectiveFit fit(const std::string& collective, const std::string& waiting, dou
   return one;
 }
 
-/// On cores enough for all threads, so that closed forms hold. Messages are measured of ranks that
-/// met asleep.
-class MeetingsPredicted : public testing::Test {
+/// Messages are measured of ranks that met asleep.
+class MeetingsPredicted : public TwoRanks {
  protected:
-  MeetingsPredicted() {
-    machine_.cluster.host.cores = 64;
-    machine_.collectives = {fit("all_reduce", "sleep", 0)};
-    run_.network = "branched";
-    run_.ranks = 2;
-    run_.ranks_per_node = 2;
-    run_.batch = batch;
-    run_.cores_per_rank = 8;
-    run_.loader_threads = 4;
-  }
+  MeetingsPredicted() { machine_.collectives = {fit("all_reduce", "sleep", 0)}; }
   void measure_spinning(double smallest) {
     machine_.collectives.resize(1);
     machine_.collectives.push_back(fit("all_reduce", "spin", smallest));
-  }
-  Prediction one(Schedule schedule) {
-    run_.schedule = schedule;
-    const int ranks[] = {run_.ranks};
-    return predict(network_, machine_, run_, ranks).front();
   }
   IterationPlan plan(Schedule schedule) {
     run_.schedule = schedule;
@@ -78,9 +60,6 @@ class MeetingsPredicted : public testing::Test {
     return meeting_time(machine_, {ranks, ranks}, notes_).value.si();
   }
 
-  Network network_ = branched();
-  Machine machine_ = calibrate(two_workers(), results(network_, batch));
-  TrainingRun run_;
   Notes notes_;
 };
 
