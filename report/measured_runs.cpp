@@ -135,6 +135,14 @@ Seconds joined_median(const Repeats& repeats, std::string_view series) {
   return Seconds(median(medians));
 }
 
+/// 0 where a repeat lacks the series.
+Seconds median_if_recorded(const Repeats& repeats, std::string_view series) {
+  const bool recorded = std::ranges::all_of(repeats, [&](const Measurement* repeat) {
+    return repeat->series.contains(std::string(series));
+  });
+  return recorded ? joined_median(repeats, series) : Seconds{};
+}
+
 MeasuredRun join_repeats(const Repeats& repeats, const std::string& links) {
   const Measurement& first = *repeats.front();
   MeasuredRun joined;
@@ -148,8 +156,8 @@ MeasuredRun join_repeats(const Repeats& repeats, const std::string& links) {
   for (const Phase& phase : iteration_phases) {
     joined.phases.emplace(phase.series, joined_median(repeats, phase.series));
   }
-  const auto has_load = [](const Measurement* repeat) { return repeat->series.contains("t_load"); };
-  if (std::ranges::all_of(repeats, has_load)) joined.load = joined_median(repeats, "t_load");
+  joined.load = median_if_recorded(repeats, "t_load");
+  joined.hidden_comm = median_if_recorded(repeats, "t_comm_hidden");
   return joined;
 }
 

@@ -24,7 +24,8 @@ struct MeasuredRun {
   /// By phase: median over repeats of the median over iterations, on the rank that the iteration
   /// waited for, which is the one that waited least for gradients itself.
   std::map<std::string, Seconds, std::less<>> phases;
-  Seconds load;  ///< likewise, of IterationTime::load; 0 where it was not recorded
+  Seconds load;         ///< likewise, of IterationTime::load; 0 where it was not recorded
+  Seconds hidden_comm;  ///< likewise, of IterationTime::hidden_comm
 };
 
 struct MeasuredRuns {

@@ -83,6 +83,7 @@ model::IterationTime measured_time(const MeasuredRun& measured) {
   }
   time.total = median_time(measured.t_iter);
   time.load = measured.load;
+  time.hidden_comm = measured.hidden_comm;
   return time;
 }
 

@@ -230,7 +230,8 @@ Table runs_table(const Validation& validation) {
   table.notes = {
       "error = (predicted − measured) / measured; blame = the phase that adds most to it",
       "the interval is that of the machine's fitted parameters, not of the model",
-      "bound by: the work whose pace it goes at, predicted / measured where these differ"};
+      "bound by: the work whose pace it goes at, messages under way while it computes counted, predicted / "
+      "measured where these differ"};
   return table;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -26,8 +27,10 @@ namespace {
 
 /// Widest interval of a rate that still tells something.
 constexpr double widest = 0.5;
-/// Samples of a row, and sizes on either side of where two ranges part.
+/// Samples of a row.
 constexpr std::size_t fewest = 3;
+/// Of the speed alone: rates that may differ by less are not told apart.
+constexpr double negligible = 0.01;
 
 /// Speeds beside each other, over those alone.
 struct Rates {
@@ -145,45 +148,62 @@ Estimate<double> slowdown(const Estimate<double>& rate) {
   return {slowdown(rate.value), slowdown(rate.high), slowdown(rate.low)};
 }
 
-/// Sizes of one protocol of messages alone, up to the next.
+/// Sizes that tell the same, up to the next.
 struct Stretch {
   Bytes from;
   Sizes sizes;
 };
 
-bool are_apart(const Sizes& a, const Sizes& b) {
-  if (a.size() < fewest || b.size() < fewest) return false;
+/// Of two stretches: whether either rate of the one is none that the other may have.
+bool are_apart(const Stretch& a, const Stretch& b) {
   const auto differ = [&](Estimate<double> Rates::*which) {
-    const Estimate<double> of_a = over(a, which);
-    const Estimate<double> of_b = over(b, which);
-    return of_a.high < of_b.low || of_b.high < of_a.low;
+    const Estimate<double> of_a = over(a.sizes, which);
+    const Estimate<double> of_b = over(b.sizes, which);
+    return std::max(of_a.low, of_b.low) - std::min(of_a.high, of_b.high) > negligible;
   };
   return differ(&Rates::compute) || differ(&Rates::messages);
 }
 
+/// How far the rates of two stretches are from each other.
+double distance(const Stretch& a, const Stretch& b) {
+  const auto difference = [&](Estimate<double> Rates::*which) {
+    return std::abs(over(a.sizes, which).value - over(b.sizes, which).value);
+  };
+  return std::max(difference(&Rates::compute), difference(&Rates::messages));
+}
+
+/// Where what was measured at `below` ends and what was at `above` begins: where messages alone
+/// change their protocol between the two, else half way on the scale of their ratio.
+Bytes parting(Bytes below, Bytes above, const std::vector<Bytes>& bounds) {
+  const auto bound = std::ranges::find_if(
+      bounds, [&](Bytes between) { return below < between && between <= above; });
+  return bound != bounds.end() ? *bound : Bytes(std::sqrt(below.si() * above.si()));
+}
+
+/// One for each size.
 std::vector<Stretch> cut(const Sizes& sizes, const std::vector<Bytes>& bounds) {
   std::vector<Stretch> stretches;
-  stretches.push_back({sizes.front().size, {}});
-  auto bound = bounds.begin();
-  for (const SizedRates& one : sizes) {
-    for (; bound != bounds.end() && *bound <= one.size; ++bound) {
-      if (stretches.back().sizes.empty()) continue;  // none of this protocol
-      stretches.push_back({*bound, {}});
-    }
-    stretches.back().sizes.push_back(one);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Bytes from = i == 0 ? sizes[i].size : parting(sizes[i - 1].size, sizes[i].size, bounds);
+    stretches.push_back({from, {sizes[i]}});
   }
   return stretches;
 }
 
-/// Joins neighbours until all that are left are apart.
+/// Joins the neighbours that are nearest to each other until all that are left are apart.
 void join(std::vector<Stretch>& stretches) {
-  const auto alike = [](const Stretch& a, const Stretch& b) {
-    return !are_apart(a.sizes, b.sizes);
-  };
-  for (auto first = std::ranges::adjacent_find(stretches, alike); first != stretches.end();
-       first = std::ranges::adjacent_find(stretches, alike)) {
-    const auto second = std::next(first);
-    first->sizes.insert(first->sizes.end(), second->sizes.begin(), second->sizes.end());
+  for (;;) {
+    auto nearest = stretches.end();
+    for (auto first = stretches.begin(); std::next(first) != stretches.end(); ++first) {
+      if (are_apart(*first, *std::next(first))) continue;
+      if (nearest == stretches.end() ||
+          distance(*first, *std::next(first)) < distance(*nearest, *std::next(nearest))) {
+        nearest = first;
+      }
+    }
+    if (nearest == stretches.end()) return;
+    const auto second = std::next(nearest);
+    nearest->sizes.insert(nearest->sizes.end(), second->sizes.begin(), second->sizes.end());
     stretches.erase(second);
   }
 }

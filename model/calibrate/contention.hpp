@@ -27,8 +27,9 @@ namespace dlscale::model {
 /// The rate of a size is the median of its samples (of several rows, of their medians); one whose
 /// 95 % interval is wider than a half is left out, for the messages are too short beside the work
 /// to tell. That of a range is the median over its sizes, with its interval, which of fewer than
-/// six sizes is the hull of theirs. Ranges are those of the protocols of messages alone (`alone`),
-/// as far as the intervals of neighbours, of three sizes each, do not overlap; else one.
+/// six sizes is the hull of theirs. A range for each size, joined to the neighbour that is nearest
+/// in its rates as long as the intervals of both rates overlap; two that are left meet where
+/// messages alone change their protocol (`alone`), else half way on a logarithmic scale.
 ///
 /// Of the compute backend and cache that `options` choose, and of messages as training sends them;
 /// others are passed over. Throws ConfigError that names file and key for a row that cannot be

@@ -112,12 +112,12 @@ std::string_view bound_by(const IterationTime& time, bool shares_cores) {
   const bool waits = time.io > 0.01 * time.total;
   const Seconds compute = time.forward + time.backward;
   if (waits && (!shares_cores || time.io > compute || time.load > compute)) return "input";
-  const std::array<std::pair<Seconds, std::string_view>, 4> phases{
+  const std::array<std::pair<Seconds, std::string_view>, 4> work{
       {{compute, computing_bound},
-       {time.exposed_comm, "communication"},
+       {time.exposed_comm + time.hidden_comm, "communication"},
        {time.update, "update"},
        {time.h2d, "host-to-device copy"}}};
-  return std::ranges::max_element(phases, {}, &std::pair<Seconds, std::string_view>::first)->second;
+  return std::ranges::max_element(work, {}, &std::pair<Seconds, std::string_view>::first)->second;
 }
 
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,

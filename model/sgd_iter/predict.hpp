@@ -56,7 +56,8 @@ struct Prediction {
 /// "input", "communication", "update" or "host-to-device copy". One that waits for input for more
 /// than 1 % of its time goes at the pace of input, whatever the rest takes, unless loading and
 /// computing take the same cores (`shares_cores`): then the greater work counts. Else the longest
-/// of what the device does or waits for.
+/// of what is done; of communication that is all of it, hidden too: of an iteration that overlaps
+/// computing and messages completely, the longer one sets the pace.
 std::string_view bound_by(const IterationTime& time, bool shares_cores);
 
 /// One prediction for each number of ranks, of as_run() of the network. Pure: reads no file, no

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -33,29 +35,42 @@ struct Times {
   double late = 0;
 };
 
-Series series(const char* unit, double value) {
-  return make_series(unit, {std::vector<double>(samples, value), std::vector<double>(samples, 0)});
+/// On two ranks, the second of which waits for the first.
+Series series(std::vector<double> seconds) {
+  std::vector<double> of_other(seconds.size(), 0);
+  return make_series("s", {std::move(seconds), std::move(of_other)});
 }
 
-/// By the definition of the slow-downs: both go at full speed but while the other is there, too.
-Measurement beside_row(Axes axes, const Times& times, const Truth& truth) {
+/// A sample for each slow-down, by their definition: both go at full speed but while the other is
+/// there, too.
+Measurement sampled_row(Axes axes, const Times& times, const std::vector<Truth>& truths) {
   const auto [work, message, late] = times;
-  double computed = late + std::min((work - late) * truth.compute, message * truth.messages);
-  double sent = computed - late;
-  const double of_work = late + sent / truth.compute;
-  const double of_message = sent / truth.messages;
-  computed += work - of_work;
-  sent += message - of_message;
+  std::map<std::string, std::vector<double>> seconds;
+  for (const Truth& truth : truths) {
+    double computed = late + std::min((work - late) * truth.compute, message * truth.messages);
+    double sent = computed - late;
+    const double of_work = late + sent / truth.compute;
+    const double of_message = sent / truth.messages;
+    computed += work - of_work;
+    sent += message - of_message;
+    seconds["compute_alone"].push_back(work);
+    seconds["messages_alone"].push_back(message);
+    seconds["compute_beside"].push_back(computed);
+    seconds["time"].push_back(sent);
+    seconds["together"].push_back(std::max(computed, late + sent));
+  }
   Measurement row;
   row.benchmark = "comm";
   row.axes = std::move(axes);
-  row.series["compute_alone"] = series("s", work);
-  row.series["messages_alone"] = series("s", message);
-  row.series["compute_beside"] = series("s", computed);
-  row.series["time"] = series("s", sent);
-  row.series["together"] = series("s", std::max(computed, late + sent));
+  for (auto& [name, of_one] : seconds) {
+    row.series[name] = series(std::move(of_one));
+  }
   row.implementation = "synthetic";
   return row;
+}
+
+Measurement beside_row(Axes axes, const Times& times, const Truth& truth) {
+  return sampled_row(std::move(axes), times, std::vector<Truth>(samples, truth));
 }
 
 Axes beside_axes(const std::string& work, double bytes) {
@@ -163,7 +178,7 @@ TEST(ContentionFit, SaysNothingOfMessagesAlone) {
   EXPECT_FALSE(expected.contains("contention"));
 }
 
-TEST(ContentionFit, PartsSizesByProtocolOnlyWhereTheyDiffer) {
+TEST(ContentionFit, PartsSizesOnlyWhereTheyDifferAndThereByProtocol) {
   std::vector<Measurement> rows = sweep("conv", {3, 2}, 1024, 90000);
   for (Measurement& row : sweep("conv", {1.5, 1.2}, 131072)) rows.push_back(std::move(row));
   const Machine machine = fitted(rows);
@@ -177,20 +192,41 @@ TEST(ContentionFit, PartsSizesByProtocolOnlyWhereTheyDiffer) {
   expect_factors(fit.range(Bytes(4)), {3, 2});
   expect_factors(fit.range(Bytes(1e6)), {1.5, 1.2});
   expect_factors(fit.range(Bytes(1e12)), {1.5, 1.2});
-  // Two sizes are too few to be a range of their own.
-  std::vector<Measurement> few = sweep("conv", {3, 2}, 1024, 4000);
-  for (Measurement& row : sweep("conv", {1.5, 1.2}, 131072)) few.push_back(std::move(row));
-  EXPECT_EQ(fitted(few).contention.front().ranges.size(), 1U);
 }
 
-TEST(ContentionFit, HasTheIntervalOfItsSizes) {
+TEST(ContentionFit, PartsSizesOfOneProtocolHalfWay) {
+  const Times times;
+  const ContentionFit fit =
+      fitted({beside_row(beside_axes("conv", 1e6), times, Truth{4, 2}),
+              beside_row(beside_axes("conv", 4e6), times, Truth{4, 1.1})})
+          .contention.front();
+  ASSERT_EQ(fit.ranges.size(), 2U);
+  EXPECT_NEAR(fit.ranges[0].to.si(), 2e6, 1);
+  EXPECT_EQ(fit.ranges[1].from, fit.ranges[0].to);
+  expect_factors(fit.ranges[0], {4, 2});
+  expect_factors(fit.ranges[1], {4, 1.1});
+  EXPECT_EQ(fit.ranges[0].points, 1);
+}
+
+/// Slow-downs of work of nine samples, sorted as they may be.
+std::vector<Truth> spread(int low, int middle, int high) {
+  std::vector<Truth> truths(static_cast<std::size_t>(low), Truth{1.2, 1.5});
+  truths.insert(truths.end(), static_cast<std::size_t>(middle), Truth{1.5, 1.5});
+  truths.insert(truths.end(), static_cast<std::size_t>(high), Truth{2.0, 1.5});
+  return truths;
+}
+
+TEST(ContentionFit, HasTheIntervalOfSizesThatMayTellTheSame) {
   std::vector<Measurement> rows;
   double bytes = 1e6;
-  for (const double compute : {1.2, 1.5, 2.0}) {
-    rows.push_back(beside_row(beside_axes("conv", bytes), {1, 1, 0}, {compute, 1.5}));
+  for (const auto& truths : {spread(5, 0, 4), spread(2, 5, 2), spread(4, 0, 5)}) {
+    rows.push_back(sampled_row(beside_axes("conv", bytes), Times{}, truths));
     bytes *= 2;
   }
-  const ContentionRange range = fitted(rows).contention.front().ranges.front();
+  const ContentionFit fit = fitted(rows).contention.front();
+  ASSERT_EQ(fit.ranges.size(), 1U);
+  const ContentionRange& range = fit.ranges.front();
+  EXPECT_EQ(range.points, 3);
   EXPECT_NEAR(range.compute.low, 1.2, 1e-9);
   EXPECT_NEAR(range.compute.value, 1.5, 1e-9);
   EXPECT_NEAR(range.compute.high, 2.0, 1e-9);
@@ -226,14 +262,14 @@ TEST(ContentionFit, LeavesOutMessagesTooShortBesideTheWorkToTell) {
 
 TEST(ContentionFit, BoundsWhatStandsStill) {
   Measurement row = beside_row(beside_axes("conv", 1e6), {1, 1, 0}, {1, 1});
-  row.series["compute_beside"] = series("s", 3);  // 1 s more than the messages took
-  row.series["together"] = series("s", 3);
+  row.series["compute_beside"] = series(std::vector<double>(samples, 3));  // 1 s more than the messages took
+  row.series["together"] = series(std::vector<double>(samples, 3));
   const ContentionRange range = fitted({row}).contention.front().ranges.front();
   EXPECT_EQ(range.compute.value, most_slowdown);
   EXPECT_EQ(range.messages.value, 1);
   // And what is quicker beside each other is not slowed down.
-  row.series["compute_beside"] = series("s", 0.9);
-  row.series["together"] = series("s", 1);
+  row.series["compute_beside"] = series(std::vector<double>(samples, 0.9));
+  row.series["together"] = series(std::vector<double>(samples, 1));
   EXPECT_EQ(fitted({row}).contention.front().ranges.front().compute.value, 1);
 }
 

@@ -464,6 +464,11 @@ TEST(BoundBy, IsTheLongestUnlessInputIsWaitedFor) {
   time.exposed_comm = Seconds(4);
   time.total = Seconds(10);
   EXPECT_EQ(bound_by(time, false), "compute");
+  time.hidden_comm = Seconds(0.5);
+  EXPECT_EQ(bound_by(time, false), "compute");
+  time.hidden_comm = Seconds(1.5);  // messages are under way for longer than it computes
+  EXPECT_EQ(bound_by(time, false), "communication");
+  time.hidden_comm = Seconds();
   time.exposed_comm = Seconds(6);
   EXPECT_EQ(bound_by(time, false), "communication");
   time.io = Seconds(0.05);  // less than 1 %
