@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -38,7 +39,7 @@ constexpr Bytes gradients(102228128);
 constexpr double v100 = 64 / 0.195;
 
 std::string grouped(double value) {
-  const auto whole = static_cast<long>(value + 0.5);
+  const long whole = std::lround(value);
   return whole < 1000 ? fmt::format("{}", whole)
                       : fmt::format("{},{:03}", whole / 1000, whole % 1000);
 }

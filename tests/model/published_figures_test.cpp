@@ -40,9 +40,9 @@ constexpr PublishedLine lines[] = {
 
 TEST(PublishedLines, SaveAStartUpWhereMessagesMerge) {
   for (const auto& [id, workers, link, cost] : lines) {
-    const Bytes M1 = 3_MiB;
-    const Bytes M2 = 200_KiB;
-    const Seconds saved = cost(M1) + cost(M2) - cost(M1 + M2);  // (2.2)
+    const Bytes one = 3_MiB;
+    const Bytes other = 200_KiB;
+    const Seconds saved = cost(one) + cost(other) - cost(one + other);  // (2.2)
     EXPECT_NEAR(saved.si(), cost.a.si(), 1e-15) << id;
   }
 }
