@@ -114,7 +114,16 @@ ContendedBackward contended_closed_form(std::span<const Seconds> backward,
   return {alone + (s_c - 1) * beside, s_c * beside, X / rho};
 }
 
+namespace {
+
+bool is_positive(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+}  // namespace
+
 double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration) {
+  EXPECT(workers >= 1 && is_positive(iteration.si()));
   return workers * (iteration_of_one(one) / iteration);
 }
 
@@ -125,22 +134,27 @@ double speedup_last_message_exposed(int workers, const IterationParts& one, Seco
 
 double speedup_overlapped(int workers, const IterationParts& one, Seconds shared_io,
                           Seconds backward_with_comm) {
+  EXPECT(workers >= 1);
   const Seconds alone = iteration_wait_free(one, Seconds());
   const Seconds together =
       std::max(shared_io + one.h2d, one.forward + backward_with_comm + one.update);
+  EXPECT(is_positive(together.si()));
   return workers * (alone / together);
 }
 
 double scaling_efficiency(double speedup, int workers) {
+  EXPECT(workers >= 1);
   return speedup / workers;
 }
 
 double throughput(int workers, int batch, Seconds iteration) {
+  EXPECT(workers >= 1 && batch >= 1 && is_positive(iteration.si()));
   return workers * static_cast<double>(batch) / iteration.si();
 }
 
 Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_link,
                              Seconds startup) {
+  EXPECT(workers >= 1 && is_positive(slowest_link.si()));
   const double P = workers;
   return startup + 2 * (P - 1) / P * message / slowest_link;
 }

@@ -155,6 +155,9 @@ Seconds gathered_forward(std::span<const GatheredPart> parts, Seconds first_gath
 /// overlap with.
 Seconds least_iteration(Seconds compute, Seconds messages);
 
+// From here on, workers and batches below 1, and iterations and bandwidths that are not above 0 and
+// finite, are the caller's bug (EXPECT).
+
 /// (1.10) S = N_g (t_io,1 + t_gpu) / t_iter(N_g): weak scaling over one worker that overlaps
 /// nothing.
 double speedup_over_naive(int workers, const IterationParts& one, Seconds iteration);

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace dlscale::model {
@@ -84,6 +86,34 @@ TEST(Speedup, FallsWithSharedStorageAndExposedMessages) {
 TEST(Speedup, GivesEfficiencyAndThroughput) {
   EXPECT_DOUBLE_EQ(scaling_efficiency(6, 8), 0.75);
   EXPECT_DOUBLE_EQ(throughput(4, 32, Seconds(0.5)), 256);
+}
+
+TEST(Speedup, OfNobodyOrInNoTimeIsACallersMistake) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_THROW((void)speedup_over_naive(0, parts, Seconds(1)), std::logic_error);
+  EXPECT_THROW((void)speedup_over_naive(2, parts, Seconds()), std::logic_error);
+  EXPECT_THROW((void)speedup_overlapped(0, parts, parts.io, parts.backward), std::logic_error);
+  EXPECT_THROW((void)speedup_overlapped(2, {}, {}, {}), std::logic_error);
+  EXPECT_THROW((void)scaling_efficiency(1, 0), std::logic_error);
+  EXPECT_THROW((void)throughput(1, 0, Seconds(1)), std::logic_error);
+  EXPECT_THROW((void)throughput(1, 1, Seconds(infinity)), std::logic_error);
+  for (const double bandwidth : {0.0, -1.0, infinity}) {
+    EXPECT_THROW((void)ring_over_bottleneck(2, 1_MiB, BytesPerSecond(bandwidth), {}),
+                 std::logic_error);
+  }
+  EXPECT_THROW((void)ring_over_bottleneck(0, 1_MiB, 1.0_GBps, {}), std::logic_error);
+}
+
+TEST(RingOverBottleneck, CostsNothingAloneAndTendsToTwoMessages) {
+  EXPECT_EQ(ring_over_bottleneck(1, 1_MiB, 1.0_GBps, {}), Seconds());
+  Seconds last;
+  for (int workers = 2; workers < 1'000'000; workers *= 3) {
+    const Seconds time = ring_over_bottleneck(workers, Bytes(1e9), 1.0_GBps, {});
+    EXPECT_GT(time, last);
+    EXPECT_LT(time, Seconds(2));
+    last = time;
+  }
+  EXPECT_NEAR(last.si(), 2, 1e-4);
 }
 
 /// Measured throughput of BSP ResNet-50, batch 64, 4 GPUs a node, gradients 102,228,128 B.

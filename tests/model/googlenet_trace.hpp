@@ -1,4 +1,8 @@
 #pragma once
+#include <vector>
+
+#include "core/merge.hpp"
+#include "core/units.hpp"
 
 namespace dlscale::model {
 
@@ -24,5 +28,36 @@ inline constexpr TracedLayer googlenet_k80[] = {
     {76928, 3101.5},    {8256, 2643.9},     {221376, 7513.63}, {32896, 4242.4},   {32896, 4329.54},
     {6208, 2047.23},    {12864, 1119.52},   {3136, 1952.83},   {110720, 6052.77}, {18560, 3080.61},
     {12352, 2641.02},   {110784, 21038.8},  {4160, 3825.38},   {9472, 15143.7}};
+
+/// The all-reduce of their simulations on n nodes of `parameters` floats. [the same file]
+inline Seconds googlenet_all_reduce(int n, double parameters) {
+  const double bandwidth = 9.0 * (1 << 30) / 8;
+  const double bytes = 4 * parameters;
+  return Seconds(2 * n * 45.25e-6 + 2.0 * (n - 1) / n * bytes * 1.2 / bandwidth +
+                 1.0 * (n - 1) / n * bytes * 160 / 6.4e10);
+}
+
+/// The same as a + b M.
+inline LinearCost googlenet_cost(int n) {
+  const double a = 2 * n * 45.25e-6;
+  return {Seconds(a), SecondsPerByte((googlenet_all_reduce(n, 1).si() - a) / 4)};
+}
+
+/// What each layer adds to backward.
+inline std::vector<Seconds> googlenet_backward() {
+  std::vector<Seconds> result;
+  for (const TracedLayer& layer : googlenet_k80) result.emplace_back(layer.backward_us * 1e-6);
+  return result;
+}
+
+inline std::vector<ReadyGradient> googlenet_gradients() {
+  std::vector<ReadyGradient> result;
+  Seconds computed;
+  for (const TracedLayer& layer : googlenet_k80) {
+    computed += Seconds(layer.backward_us * 1e-6);
+    result.push_back({computed, Bytes(4 * layer.parameters)});
+  }
+  return result;
+}
 
 }  // namespace dlscale::model

@@ -12,20 +12,6 @@
 namespace dlscale::model {
 namespace {
 
-/// The authors' all-reduce on n nodes of `parameters` floats. [shyhuai/B-Caffe scripts/gmwfbp.py]
-Seconds authors_all_reduce(int n, double parameters) {
-  const double bandwidth = 9.0 * (1 << 30) / 8;
-  const double bytes = 4 * parameters;
-  return Seconds(2 * n * 45.25e-6 + 2.0 * (n - 1) / n * bytes * 1.2 / bandwidth +
-                 1.0 * (n - 1) / n * bytes * 160 / 6.4e10);
-}
-
-/// The same as a + b M.
-LinearCost authors_cost(int n) {
-  const double a = 2 * n * 45.25e-6;
-  return {Seconds(a), SecondsPerByte((authors_all_reduce(n, 1).si() - a) / 4)};
-}
-
 /// Finish of backward and communication in ms, computed from this trace and that cost (MODEL 2.1):
 /// of a message a layer, of one message, of those merged by the published rule and by (2.3), and
 /// how many these are.
@@ -48,18 +34,10 @@ constexpr Golden goldens[] = {{"C033", 2, 205.600, 325.575, 205.600, 33, 205.600
 
 class GoogLeNetTrace : public testing::Test {
  protected:
-  GoogLeNetTrace() {
-    Seconds computed;
-    for (const TracedLayer& layer : googlenet_k80) {
-      backward_.emplace_back(layer.backward_us * 1e-6);
-      computed += backward_.back();
-      gradients_.push_back({computed, Bytes(4 * layer.parameters)});
-    }
-  }
   [[nodiscard]] static std::vector<Seconds> comm(int nodes) {
     std::vector<Seconds> result;
     for (const TracedLayer& layer : googlenet_k80) {
-      result.push_back(authors_all_reduce(nodes, layer.parameters));
+      result.push_back(googlenet_all_reduce(nodes, layer.parameters));
     }
     return result;
   }
@@ -86,8 +64,9 @@ class GoogLeNetTrace : public testing::Test {
     const IterationTime time = simulate_iteration(plan);
     EXPECT_NEAR((time.backward + time.exposed_comm).si(), form, 1e-12 * form) << id;
   }
-  std::vector<Seconds> backward_;         ///< in order of execution: last layer first
-  std::vector<ReadyGradient> gradients_;  ///< likewise
+  /// In order of execution: last layer first.
+  std::vector<Seconds> backward_ = googlenet_backward();
+  std::vector<ReadyGradient> gradients_ = googlenet_gradients();
 };
 
 TEST_F(GoogLeNetTrace, HasTheParametersThatItsAuthorsCount) {
@@ -99,7 +78,7 @@ TEST_F(GoogLeNetTrace, HasTheParametersThatItsAuthorsCount) {
 
 TEST_F(GoogLeNetTrace, GivesTheGoldenFinishOfMergedMessages) {
   for (const Golden& golden : goldens) {
-    const LinearCost cost = authors_cost(golden.nodes);
+    const LinearCost cost = googlenet_cost(golden.nodes);
     const Groups greedy = merge_greedily(gradients_, cost);
     EXPECT_EQ(greedy.size(), golden.greedy_groups) << golden.id;
     expect_finish(greedy, cost, golden.greedy, golden.id);
@@ -136,7 +115,7 @@ TEST_F(GoogLeNetTrace, GivesTheSameFinishInTheTaskGraph) {
 TEST_F(GoogLeNetTrace, GivesTheGoldenFinishOfASingleMessage) {
   const Seconds backward = std::accumulate(backward_.begin(), backward_.end(), Seconds());
   for (const Golden& golden : goldens) {
-    const Seconds message = authors_all_reduce(golden.nodes, 13379136);
+    const Seconds message = googlenet_all_reduce(golden.nodes, 13379136);
     EXPECT_NEAR((backward + message).si() * 1e3, golden.single_message, 1e-3) << golden.id;
   }
 }
