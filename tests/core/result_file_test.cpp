@@ -375,7 +375,7 @@ TEST(ResultFile, TreeIsReadInTheOrderOfItsPaths) {
 TEST(ResultWriter, FullDiskIsAConfigErrorThatNamesThePath) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   const std::string error = config_error([] { ResultWriter("/dev/full", header()); });
-  expect_contains(error, "/dev/full cannot be written (No space left on device)");
+  expect_contains(error, "/dev/full cannot be written (No space left on device). Free");
   expect_contains(error, "Free some space");
 }
 
