@@ -8,6 +8,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/option_values.hpp"
@@ -40,13 +41,24 @@ std::string ask_for_subcommand(const CLI::App& command) {
   return fmt::format("A {} is missing. Allowed: {}.", what, fmt::join(names, ", "));
 }
 
+/// Words for what the library of options says of values that are no number of the kind wanted; the
+/// checks of options have refused words and numbers that are not positive.
+std::string in_our_words(const std::string& problem) {
+  constexpr std::string_view conversion = "Could not convert: ";
+  if (!problem.starts_with(conversion)) return fmt::format("{}.", problem);
+  return fmt::format(
+      "{} is no number that this option takes. Write a whole one in digits, such as 1000000, of at "
+      "most 2147483647.",
+      problem.substr(conversion.size()));
+}
+
 /// The sentence for a usage error. `command` is the verb, or kind of a verb, that it is of.
 std::string usage_sentence(const CLI::App& command, const CLI::ParseError& error) {
   const bool lacks_subcommand =
       command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
   if (lacks_subcommand) return ask_for_subcommand(command);
   const std::string twice = app::given_twice(command);
-  return twice.empty() ? fmt::format("{}.", error.what()) : twice;
+  return twice.empty() ? in_our_words(error.what()) : twice;
 }
 
 /// Help goes to standard output; a usage error is one sentence and the way to more.

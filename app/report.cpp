@@ -12,6 +12,7 @@
 #include <istream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -40,8 +41,8 @@ struct ReportOptions {
   InterNodeOptions inter_node;
 };
 
-/// The machine file named, or the one that lies in a folder of results.
-fs::path machine_file(const ReportOptions& options) {
+/// The machine file named, or the one that lies in a folder of results; none: there is none.
+std::optional<fs::path> machine_file(const ReportOptions& options) {
   if (!options.machine.empty()) return options.machine;
   for (const std::string& path : options.results) {
     std::error_code error;  // what cannot be looked at holds none
@@ -49,9 +50,24 @@ fs::path machine_file(const ReportOptions& options) {
       return fs::path(path) / "machine.json";
     }
   }
-  throw ConfigError(
-      "There is no machine.json beside the results. Name the file of dlscale calibrate with "
-      "--machine.");
+  return std::nullopt;
+}
+
+ConfigError no_machine(const report::ReportInput& input) {
+  if (input.results.empty()) {
+    return ConfigError(
+        "There is no result file to report on in what was named. Measure first, such as with "
+        "dlscale bench conv --suite quick -o FOLDER, or name its folder.");
+  }
+  if (report::has_benchmark(input.results, {"e2e"})) {
+    return ConfigError(
+        "There is no machine.json beside the results. Name the file of dlscale calibrate with "
+        "--machine.");
+  }
+  return ConfigError(
+      "There is no machine.json beside the results, and nothing among them of which a page without "
+      "one tells (convolutions by algorithm, caches, memory, arithmetic, messages of training). "
+      "Name the file of dlscale calibrate with --machine, or more results.");
 }
 
 bool is_page(std::istream& content) {
@@ -98,7 +114,9 @@ void refuse_foreign_files(const fs::path& folder) {
 }
 
 void add_training(report::ReportInput& input, const ReportOptions& options) {
-  input.machine = model::load_machine(machine_file(options));
+  const std::optional<fs::path> machine = machine_file(options);
+  if (!machine) throw no_machine(input);
+  input.machine = model::load_machine(*machine);
   options.inter_node.apply(input.machine.cluster);
   input.limits = options.limits;
   input.validation = report::validate(input.machine, results_of(options.results, {"e2e"}));
@@ -137,13 +155,19 @@ void tell_of_messages(report::ReportInput& input) {
   input.left_out.push_back(fmt::format("{}.", elsewhere));
 }
 
+/// Whether a page without predictions of training tells of the results. Bandwidths of memory belong
+/// to a machine, where there is one.
+bool are_of_parts(const report::ReportInput& input, const ReportOptions& options) {
+  return report::tells_of_parts(input.results) ||
+         (report::has_benchmark(input.results, {"memory"}) && !machine_file(options));
+}
+
 /// Results without training runs can still tell of convolutions and the processor.
 report::ReportInput read_input(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(options.results);
   tell_of_messages(input);
-  input.trained =
-      report::has_benchmark(input.results, {"e2e"}) || !report::tells_of_parts(input.results);
+  input.trained = report::has_benchmark(input.results, {"e2e"}) || !are_of_parts(input, options);
   if (input.trained) add_training(input, options);
   if (are_of_one_machine(input) && report::compares_algorithms(input.results)) {
     input.kernels = std::make_shared<report::KernelStudy>(input.results);

@@ -135,10 +135,13 @@ std::size_t count_matches(Library& library, RunnerFlags flags) {
   const auto reporter = make_silent_reporter();
   reporter->SetErrorStream(&said);
   const std::size_t matches = benchmark::RunSpecifiedBenchmarks(reporter.get());
+  // What the library adds names other mistakes than were made.
   if (matches == 0 && said.str().starts_with("Could not compile")) {
-    const std::string why = said.str();
-    throw ConfigError(fmt::format("--benchmark_filter={} is not a regular expression: {}.",
-                                  flags.filter, why.substr(0, why.find_last_not_of(".\n") + 1)));
+    throw ConfigError(
+        fmt::format("--benchmark_filter={} is not a regular expression, so that no cell can be "
+                    "chosen by it. Write a backslash before each of ( ) [ ] {{ }} * + ? | ^ $ . "
+                    "that stands for itself, and \".*\" for anything.",
+                    flags.filter));
   }
   return matches;
 }

@@ -17,6 +17,7 @@
 #include "core/quantity_text.hpp"
 #include "core/statistics.hpp"
 #include "core/units.hpp"
+#include "core/usable_rows.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -25,6 +26,8 @@ using Run = benchmark::BenchmarkReporter::Run;
 using Runs = std::vector<Run>;
 
 constexpr std::string_view left_out = "not measured: the run stopped before";
+constexpr std::string_view no_time =
+    "no time: it is about several sizes, which its row of the results has (-o)";
 
 constexpr const char* samples = "samples";
 constexpr const char* half_width = "relative_half_width";
@@ -99,11 +102,9 @@ class Silent : public benchmark::BenchmarkReporter {
   std::ostream nowhere_;
 };
 
-std::string counter(const Run& run, const std::string& name, std::string_view format,
-                    double scale) {
-  const auto found = run.counters.find(name);
-  if (found == run.counters.end()) return "-";
-  return fmt::format(fmt::runtime(format), found->second.value * scale);
+/// A row that is right, though no single time is what it tells.
+bool lacks_time(const Run& run) {
+  return run.error_occurred && run.error_message == no_time;
 }
 
 /// The name without "/iterations:1/manual_time", which Google Benchmark adds to all of ours.
@@ -113,11 +114,15 @@ std::string short_name(const Run& run) {
 }
 
 std::string time_text(const Run& run) {
+  if (lacks_time(run)) return "-";
   if (run.run_type == Run::RT_Aggregate && run.aggregate_unit == benchmark::kPercentage) {
     return fmt::format("{:.2f} %", 100 * run.real_accumulated_time);
   }
   return to_text(Seconds(run.GetAdjustedRealTime() / GetTimeUnitMultiplier(run.time_unit)));
 }
+
+constexpr std::string_view tenths = "{:.1f}";
+constexpr std::string_view percent = "{:.1f} %";
 
 /// A number of a row in the table.
 struct Column {
@@ -128,13 +133,23 @@ struct Column {
   int width;
 };
 
-constexpr Column interval_column{"±", half_width, "{:.1f} %", 100, 7};
+/// "-" where the run has no such number. What is too small for its format is written with two
+/// digits, and what is too large without a fraction.
+std::string value_text(const Run& run, const Column& column) {
+  const auto found = run.counters.find(column.counter);
+  if (found == run.counters.end()) return "-";
+  const double value = found->second.value * column.scale;
+  if (column.format == tenths && value > 0 && value < 0.05) return fmt::format("{:.2g}", value);
+  if (column.format == percent && value >= 999.95) return fmt::format("{:.0f} %", value);
+  return fmt::format(fmt::runtime(column.format), value);
+}
+
+constexpr Column interval_column{"±", half_width, percent, 100, 7};
 constexpr Column error_column{"error", error, "{:.0e}", 1, 8};
 /// Rates of what was asked for, and executed by the algorithm; error against reference.
-constexpr std::array compute_columns{interval_column,
-                                     Column{"GFLOP/s", flop_rate, "{:.1f}", 1e-9, 9},
-                                     Column{"executed", executed_rate, "{:.1f}", 1e-9, 9},
-                                     Column{"GB/s", byte_rate, "{:.1f}", 1e-9, 8}, error_column};
+constexpr std::array compute_columns{interval_column, Column{"GFLOP/s", flop_rate, tenths, 1e-9, 9},
+                                     Column{"executed", executed_rate, tenths, 1e-9, 9},
+                                     Column{"GB/s", byte_rate, tenths, 1e-9, 8}, error_column};
 /// As core/bandwidths.hpp defines them.
 constexpr std::array message_columns{interval_column,
                                      Column{"algbw GB/s", message_rate, "{:.3f}", 1e-9, 11},
@@ -167,7 +182,8 @@ class Table : public benchmark::BenchmarkReporter {
   }
   void ReportRuns(const Runs& runs) override {  // NOLINT(readability-identifier-naming)
     for (const Run& run : cleaned(runs)) {
-      GetOutputStream() << (run.error_occurred ? failure(run) : row(run)) << std::flush;
+      const bool failed = run.error_occurred && !lacks_time(run);
+      GetOutputStream() << (failed ? failure(run) : row(run)) << std::flush;
     }
   }
 
@@ -179,8 +195,7 @@ class Table : public benchmark::BenchmarkReporter {
     const bool spread = run.run_type == Run::RT_Aggregate;
     std::string text = fmt::format("{:<{}} {:>10}", short_name(run), width_, time_text(run));
     for (const Column& column : columns_) {
-      const std::string value =
-          spread ? "-" : counter(run, column.counter, column.format, column.scale);
+      const std::string value = spread ? "-" : value_text(run, column);
       text += fmt::format(" {:>{}}", value, column.width);
     }
     return text + "  " + run.report_label + "\n";
@@ -225,14 +240,12 @@ void set_counters(benchmark::State& state, const Measurement& measurement, const
   }
 }
 
-/// What the time of a cell is: "time", of a training run "t_iter", else its first duration.
+/// What the time of a cell is: "time", of a training run "t_iter". Null where it has neither: of
+/// other durations, such as the latencies of a sweep, no one is that of the cell.
 const Series* duration(const Measurement& measurement) {
   for (const char* name : {"time", "t_iter"}) {
     const auto found = measurement.series.find(name);
     if (found != measurement.series.end()) return &found->second;
-  }
-  for (const auto& [name, series] : measurement.series) {
-    if (series.unit == "s") return &series;
   }
   return nullptr;
 }
@@ -273,6 +286,11 @@ class WatchedFile : public benchmark::BenchmarkReporter {
 
 void fill(benchmark::State& state, const Measurement& measurement) {
   const Series* time = duration(measurement);
+  if (time == nullptr && is_timed(measurement)) {
+    state.SkipWithError(std::string(no_time).c_str());
+    state.SetLabel(measurement.implementation + remark(measurement));
+    return;
+  }
   if (measurement.status == Status::wrong || time == nullptr) {
     state.SkipWithError(
         fmt::format("{}: {}", status_name(measurement.status), measurement.reason).c_str());

@@ -164,6 +164,16 @@ void check_durations(const std::string& name, const Series& series) {
   }
 }
 
+/// A cell and an iteration take some time, on the slowest rank at least; others may have nothing to
+/// do meanwhile. Rates and ratios of these times are taken.
+void check_passing(const std::string& name, const Series& series) {
+  if (series.unit != "s" || (name != "time" && name != "t_iter")) return;
+  if (series.summary.n == 0) throw ConfigError(fmt::format("series \"{}\" has no samples", name));
+  if (series.summary.min > 0) return;
+  throw ConfigError(fmt::format("series \"{}\" has {} s on the slowest rank, which nothing takes",
+                                name, series.summary.min));
+}
+
 std::optional<Work> parse_work(const json& value) {
   if (value.is_null() || value.at("flops").is_null() || value.at("bytes").is_null()) return {};
   return Work{Flops(value.at("flops").get<double>()), Bytes(value.at("bytes").get<double>())};
@@ -278,7 +288,9 @@ Measurement parse_measurement(std::string_view line) {
     measurement.status = parse_status(value.at("status"));
     measurement.reason = value.at("reason");
     for (const auto& [name, series] : value.at("series").items()) {
-      check_durations(name, measurement.series.emplace(name, parse_series(series)).first->second);
+      const Series& read = measurement.series.emplace(name, parse_series(series)).first->second;
+      check_durations(name, read);
+      check_passing(name, read);
     }
     measurement.work = parse_work(value.at("work"));
     measurement.implementation = value.at("implementation");

@@ -35,8 +35,7 @@ std::string name_in_message(const std::string& name) {
 /// message.
 Facts facts_of(const ResultHeader& header) {
   const Environment& where = header.environment;
-  Facts facts{{"the benchmark", header.benchmark},
-              {"the host", where.host_hash},
+  Facts facts{{"the host", where.host_hash},
               {"the processor", where.cpu},
               {"the number of cores", std::to_string(where.cores)},
               {"the cores it may use", where.affinity},
@@ -75,7 +74,17 @@ void expect_known_build(const fs::path& path, const ResultHeader& here) {
       path.string()));
 }
 
+void expect_same_benchmark(const fs::path& path, const ResultHeader& there,
+                           const ResultHeader& here) {
+  if (there.benchmark == here.benchmark) return;
+  throw ConfigError(
+      fmt::format("{} cannot be resumed: it has results of bench {}, not of bench {}. Name another "
+                  "file with -o, or leave out --resume to replace it.",
+                  path.string(), there.benchmark, here.benchmark));
+}
+
 void expect_same_run(const fs::path& path, const ResultHeader& there, const ResultHeader& here) {
+  expect_same_benchmark(path, there, here);
   expect_known_build(path, here);
   const Facts old_facts = facts_of(there);
   const Facts new_facts = facts_of(here);

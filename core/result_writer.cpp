@@ -49,10 +49,11 @@ struct ResultWriter::Impl {
     if (file->is_regular() && ftruncate(file->descriptor(), kept) != 0) {
       // The reader drops the half-written line.
     }
-    throw ConfigError(fmt::format(
-        "{} cannot be written ({}); the {} measurements before are kept. Free some space or choose "
-        "another place with -o.",
-        path.string(), std::strerror(error), measurements));
+    const std::string before =
+        measurements == 0 ? "" : fmt::format("; the {} measurements before are kept", measurements);
+    throw ConfigError(
+        fmt::format("{} cannot be written ({}){}. Free some space or choose another place with -o.",
+                    path.string(), std::strerror(error), before));
   }
 };
 

@@ -7,9 +7,8 @@ Example: plots/allreduce.py --machine machine.json results/comm.jsonl -o allredu
 
 import statistics
 
-import matplotlib.pyplot as plt
-
 import figure_io
+from figure_io import plt
 
 TRAINING = {"dtype": "f32", "op": "sum", "mode": "blocking", "in_place": "yes", "algorithm": "library"}  # or unsaid
 

@@ -6,11 +6,10 @@ operations of the direct convolution, whatever ran: a higher line is a shorter t
 Example: plots/batch_speed.py conv.jsonl --pass forward -o batch_speed
 """
 
-import matplotlib.pyplot as plt
-
 import algorithms
 import convolutions
 import figure_io
+from figure_io import plt
 
 
 def batches_by_kernel(study, of):

@@ -10,11 +10,10 @@ Example: plots/crossover.py conv.jsonl -o crossover
 import dataclasses
 import math
 
-import matplotlib.pyplot as plt
-
 import algorithms
 import convolutions
 import figure_io
+from figure_io import plt
 
 CELL = (0.72, 0.56)  # inches
 ABSENT = {"facecolor": "#f4f6f8", "edgecolor": "#d5dae0", "linewidth": 0.5}

@@ -5,8 +5,18 @@ import json
 import pathlib
 import sys
 
-import matplotlib
-import matplotlib.ticker
+try:
+    import matplotlib
+    import matplotlib.pyplot as plt  # noqa: F401 (the scripts take it from here)
+    import matplotlib.ticker
+except ImportError as problem:
+    print(
+        f"{pathlib.Path(sys.argv[0]).name}: {sys.executable} cannot use matplotlib ({problem}), "
+        "so nothing is drawn. Install it (apt install python3-matplotlib), or run the script by a "
+        "Python that has it.",
+        file=sys.stderr,
+    )
+    sys.exit(2)
 
 matplotlib.use("Agg")
 matplotlib.rcParams.update(
@@ -38,7 +48,7 @@ GREY = "#6b7480"  # what is told or ideal, beside what was measured
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00"]
 
 
-SHORTEST_S, LONGEST_S = 1e-23, 1e10  # as dlscale reads result files
+SHORTEST_S, LONGEST_S = 1e-100, 1e9  # as dlscale reads result files
 
 
 class BadInputError(Exception):

@@ -9,9 +9,8 @@ Example: plots/latency.py latency.jsonl -o latency
 
 import dataclasses
 
-import matplotlib.pyplot as plt
-
 import figure_io
+from figure_io import plt
 
 UNITS = {"s": ("ns", 1e9), "cycles": ("cycles", 1.0)}
 

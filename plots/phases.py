@@ -5,9 +5,8 @@ Reads the JSON of "dlscale validate --format json".
 Example: plots/phases.py validation.json -o phases
 """
 
-import matplotlib.pyplot as plt
-
 import figure_io
+from figure_io import plt
 
 BAR = 0.36
 ORDER = ["sequential", "wait_free", "bucketed", "merged_greedy", "merged", "horovod"]

@@ -11,11 +11,10 @@ Example: plots/roofline.py roofline.json peak.jsonl --network vgg16 -o roofline
 
 import dataclasses
 
-import matplotlib.pyplot as plt
-
 import algorithms
 import convolutions
 import figure_io
+from figure_io import plt
 
 INTENSITIES = {
     "algorithm": (

@@ -6,9 +6,8 @@ Reads the JSON of "dlscale predict --format json" and, for the measured points, 
 Example: plots/speedup.py predictions.json --validation validation.json -o speedup
 """
 
-import matplotlib.pyplot as plt
-
 import figure_io
+from figure_io import plt
 
 MARKERS = {"sequential": "s", "wait_free": "o", "bucketed": "^"}
 

@@ -130,7 +130,8 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
   for (const LayerChoice& choice : choices) table.rows.push_back(cells_of(choice));
   table.notes = {
       "the interval is that of measured over predicted at shapes left out of a fit, widened with "
-      "the distance from the sizes fitted",
+      "the distance from the sizes fitted; where there is less to do than at any shape fitted, no "
+      "measurement tells what a call alone costs, and the interval goes up to the fastest of them",
       "layers that run the same kernel are named by the first of them",
       "workspace: what our own code declares, and what was measured of others'; with ≤ "
       "the largest share of the tensors' bytes that was measured of the algorithm, which "

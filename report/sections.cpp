@@ -258,7 +258,8 @@ std::vector<Section> report_sections(const ReportInput& input, const Figures& fi
     sections.push_back(ratio_section(input));
     sections.push_back(model_section(input));
   }
-  if (input.kernels || has_benchmark(input.results, {"latency", "peak"})) {
+  const bool memory_alone = !input.trained && has_benchmark(input.results, {"memory"});
+  if (input.kernels || memory_alone || has_benchmark(input.results, {"latency", "peak"})) {
     sections.push_back(processor_section(input));
   }
   sections.push_back(left_out_section(input));

@@ -21,6 +21,9 @@ struct HostChaseSpec {
 /// after each sample), and "cycles" of an access by that clock.
 Measurement measure_host_chase(const HostChaseSpec& spec, const Sampler& sampler);
 
+/// Strides in the smallest working set of measure_host_levels(), where they are more than 4 KiB.
+inline constexpr std::size_t fewest_places_of_levels = 16;
+
 /// Chases over working sets of 4 KiB to four times the last-level cache (256 MiB where the system
 /// does not tell it; at most an eighth of the memory, shared by the ranks of a node), sixteen sizes
 /// to a doubling where a level ends, else four. Series: "working_set" (B) and "latency" (s, the

@@ -105,7 +105,8 @@ void add_cycles(Measurement& measurement) {
 }
 
 Measurement measure(HostSweep& sweep, std::size_t stride, PageSize pages) {
-  const std::size_t first = std::max(smallest_set, 16 * stride) / stride * stride;
+  const std::size_t first =
+      std::max(smallest_set, fewest_places_of_levels * stride) / stride * stride;
   const std::size_t last = std::max(first, largest_set(sweep.communicator()));
   SizeSweep done;
   visit(sweep, sweep_sizes(first, last, stride), stride, pages, done);

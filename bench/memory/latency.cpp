@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,6 +14,7 @@
 #include "bench/combinations.hpp"
 #include "bench/memory/axes_of_operations.hpp"
 #include "bench/memory/host_latency.hpp"
+#include "bench/memory/host_sweep.hpp"
 #include "bench/memory/named.hpp"
 #include "bench/memory/room.hpp"
 #include "bench/memory/size_axis.hpp"
@@ -33,6 +36,7 @@ struct Selection {
   std::vector<std::size_t> chase_bytes;
   std::vector<std::size_t> strides;
   std::vector<PageSize> pages;
+  std::size_t largest_set = 0;  ///< of levels
 };
 
 /// Collects cells with the axes that all have.
@@ -75,8 +79,21 @@ void add_chases(Cells& cells, const std::string& operation, const Selection& sel
   }
 }
 
+/// The sizes begin at 16 strides, and a level takes several: a doubling of sizes at least.
+void expect_sizes_of_levels(std::size_t stride, std::size_t largest) {
+  const std::size_t longest = std::bit_floor(largest / (2 * fewest_places_of_levels));
+  if (stride <= longest) return;
+  const auto text = [](std::size_t bytes) { return to_text(Bytes(static_cast<double>(bytes))); };
+  throw ConfigError(
+      fmt::format("--strides has {}, and levels begins with a working set of {} strides and ends "
+                  "at {}, so that too few sizes are left to tell levels apart. Choose strides up "
+                  "to {}.",
+                  text(stride), fewest_places_of_levels, text(largest), text(longest)));
+}
+
 void add_levels(Cells& cells, const std::string& operation, const Selection& selection) {
   for (const auto& [pages, stride] : combinations(selection.pages, selection.strides)) {
+    expect_sizes_of_levels(stride, selection.largest_set);
     cells.add(operation, pages, {{"stride", std::to_string(stride)}},
               [stride = stride, pages = pages](const Sampler& sampler) {
                 return measure_host_levels(stride, pages, sampler);
@@ -104,7 +121,8 @@ std::vector<Cell> make_cells(Context& context) {
   Selection selection{
       .chase_bytes = sizes_of(context, "chase_sizes", {.unit = 64, .beyond = beyond}),
       .strides = sizes_of(context, "strides", {.unit = 8, .beyond = beyond}),
-      .pages = {}};
+      .pages = {},
+      .largest_set = largest_set(*context.communicator)};
   for (const std::string& name : context.list("pages")) {
     selection.pages.push_back(value_of<PageSize>(name, page_sizes, "--pages"));
   }

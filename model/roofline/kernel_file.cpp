@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::string_view schema = "dlscale.kernels";
-constexpr int version = 8;
+constexpr int version = 9;
 
 double finite(double value) {
   EXPECT(std::isfinite(value));
@@ -73,6 +73,7 @@ Json to_json(const KernelModel& model) {
           {"ratio_low", finite(model.ratio_low)},
           {"ratio_high", finite(model.ratio_high)},
           {"widening_per_octave", finite(model.widening)},
+          {"fastest_s", finite(model.fastest.si())},
           {"naive_flops_per_s", finite(model.naive.peak.si())},
           {"naive_bytes_per_s", finite(model.naive.bandwidth.si())},
           {"vector_floats", model.vector_floats},
@@ -169,6 +170,7 @@ KernelModel parse_model(const Json& json) {
   model.ratio_low = number(json, "ratio_low", 0);
   model.ratio_high = number(json, "ratio_high", 1);
   model.widening = number(json, "widening_per_octave", 0);
+  model.fastest = Seconds(number(json, "fastest_s", 0));
   if (model.ratio_low > 1) throw ConfigError("ratio_low is greater than 1");
   model.naive = {FlopsPerSecond(number(json, "naive_flops_per_s", 1)),
                  BytesPerSecond(number(json, "naive_bytes_per_s", 1))};

@@ -44,6 +44,13 @@ MeasuredWorkspaces workspaces_of(const SamplePointers& samples) {
   return workspaces;
 }
 
+/// The upper end of the interval of the fastest sample. Requires one.
+Seconds fastest_of(const SamplePointers& samples) {
+  return (*std::ranges::min_element(samples, {},
+                                    [](const KernelSample* sample) { return sample->time; }))
+      ->high;
+}
+
 /// The highest rates reached by any way with as many threads on a processor, or on a GPU.
 Roofline highest_rates(std::span<const KernelSample> samples, const Way& as) {
   Roofline roofline;
@@ -117,6 +124,7 @@ KernelModel make_model(const FittedWay& fitted, const Roofline& naive) {
   const SizeRange range = range_of(samples);
   model.least = range.least;
   model.greatest = range.greatest;
+  model.fastest = fastest_of(samples);
   model.naive = naive;
   model.kernels = static_cast<int>(kernels_of(samples).size());
   model.samples = static_cast<int>(samples.size());

@@ -37,6 +37,37 @@ double octaves_beyond(const CaseSizes& sizes, const CaseSizes& least, const Case
   return octaves;
 }
 
+double octaves_below(const CaseSizes& sizes, const CaseSizes& least) {
+  double octaves = 0;
+  for (const std::size_t i : {CaseSizes::flops, CaseSizes::bytes}) {
+    const double size = std::max(1.0, sizes.values.at(i));
+    octaves = std::max(octaves, std::log2(std::max(1.0, least.values.at(i)) / size));
+  }
+  return octaves;
+}
+
+namespace {
+
+/// The 95 % interval of a case that takes `time`, of which `start` is what a run costs before it
+/// does anything.
+Estimate<Seconds> with_interval(const KernelModel& model, const CaseSizes& sizes, Seconds time,
+                                Seconds start) {
+  constexpr double most = 300;  // keeps the ends finite
+  const double octaves = octaves_beyond(sizes, model.least, model.greatest);
+  const double widened = std::exp(std::min(most, model.widening * octaves));
+  Estimate<Seconds> estimate{time, (model.ratio_low / widened) * time,
+                             (model.ratio_high * widened) * time};
+  const double below = octaves_below(sizes, model.least);
+  if (below > 0) {
+    const Seconds least = std::max(Seconds(), time - (1 - std::exp2(-below)) * start);
+    estimate.low = (model.ratio_low / widened) * least;
+    estimate.high = std::max(estimate.high, model.fastest);
+  }
+  return estimate;
+}
+
+}  // namespace
+
 bool KernelModel::tells(const KernelCase& what) const {
   return (occurring(terms_of(what, caches)) & ~seen).none();
 }
@@ -45,11 +76,9 @@ KernelPrediction KernelModel::predict(const KernelCase& what) const {
   const KernelTerms terms = terms_of(what, caches);
   const double factor = std::exp(correction.at(log_sizes(what)));
   const Seconds time = factor * time_of(terms, parameters);
+  const Seconds start(factor * parameters.at(static_cast<std::size_t>(Term::start)));
   const CaseSizes sizes = sizes_of(what);
-  constexpr double most = 300;  // keeps the ends finite
-  const double widened =
-      std::exp(std::min(most, widening * octaves_beyond(sizes, least, greatest)));
-  KernelPrediction prediction{{time, (ratio_low / widened) * time, (ratio_high * widened) * time},
+  KernelPrediction prediction{with_interval(*this, sizes, time, start),
                               {},
                               naive.time({what.work.flops(), what.work.bytes()})};
   prediction.correction = factor;

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,11 +20,15 @@ namespace dlscale::model {
 struct CaseSizes {
   static constexpr std::array<std::string_view, 7> names{"flops", "bytes",  "m",     "n",
                                                          "k",     "filter", "stride"};
+  static constexpr std::size_t flops = 0, bytes = 1;  ///< places of these two
   std::array<double, names.size()> values{};
 };
 CaseSizes sizes_of(const KernelCase& what);
 /// How far the size that is farthest beyond a range is from its end, in powers of 2; 0: all inside.
 double octaves_beyond(const CaseSizes& sizes, const CaseSizes& least, const CaseSizes& greatest);
+/// How far operations or bytes, whichever are farther, are below the least, in powers of 2; 0: none
+/// is. A case with fewer than any that was fitted may take little more than its start.
+double octaves_below(const CaseSizes& sizes, const CaseSizes& least);
 
 /// How long a stage takes by either side of its roofline, of which the greater counts.
 struct StageTime {
@@ -74,6 +79,12 @@ struct KernelModel {
   /// 95 % of samples lay between that were left out as the smallest or the largest third, an octave
   /// or more beyond the others (beyond_fits.hpp).
   double widening = 0;
+  /// The upper end of the interval of the fastest sample. What a run costs before it does anything
+  /// is not told apart by samples: all of the fastest may be such a start, or none of it, what the
+  /// fit calls so growing with the work. So d octaves below the range (octaves_below()) the
+  /// interval reaches up to the fastest sample at least, and its lower end counts 2^-d of the
+  /// fitted start.
+  Seconds fastest = {};
   Roofline naive{};        ///< highest rates that any way reached, by its algorithm's work
   int vector_floats = 16;  ///< of the processor that ran it: WorkSetting::vector_floats
   int kernels = 0;         ///< fitted to so many shapes
@@ -114,7 +125,7 @@ std::vector<Candidate> choose(const KernelModels& models, const std::string& ker
 std::vector<Way> untold_ways(const KernelModels& models, const std::string& kernel, int batch,
                              Pass pass, int threads, const std::string& cache);
 
-/// JSON {"schema": "dlscale.kernels", "version": 8, …}, SI, unit in the key.
+/// JSON {"schema": "dlscale.kernels", "version": 9, …}, SI, unit in the key.
 std::string kernel_models_json(const KernelModels& models);
 /// Throws ConfigError that names `where` and what is wrong there.
 KernelModels kernel_models_from_json(std::string_view text, std::string_view where);

@@ -260,6 +260,16 @@ class BadInput(ProgramTest):
             result = run("bench", "conv", "--backend", BACKEND, "--network", self.network, option, "0")
             self.assert_refused(result, 2, option, "above 0")
 
+    def test_counts_that_no_whole_number_holds_or_is_written_so(self):
+        for wrong in ["1e9", "99999999999", "2.5"]:
+            for words in (["bench", "gemm", "--samples"], ["choose", "--network", "alexnet", "--kernels", "k", "--batch"]):
+                self.assert_refused(run(*words, wrong), 2, f"{words[-1]} = {wrong} is no number", "in digits")
+
+    def test_a_filter_that_is_no_regular_expression(self):
+        for wrong in ["(", "*"]:
+            self.assert_refused(self.conv(self.network, "--benchmark_filter=" + wrong), 2,
+                                f"--benchmark_filter={wrong} is not a regular expression", "backslash")
+
     def test_data_set_missing(self):
         self.assert_refused(self.train("--data", self.folder / "nowhere"), 2, "nowhere", "data make")
 

@@ -8,7 +8,7 @@ import tempfile
 import threading
 import unittest
 
-from program import BACKEND, MPIEXEC, ProgramTest, main, run
+from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run
 
 
 # Each rank is bound to a core of its own.
@@ -212,6 +212,35 @@ class EarlierResults(ProgramTest):
 
 
 @SEVERAL
+class Report(ProgramTest):
+    """Of results without training and without a machine."""
+
+    def report(self, *results):
+        return run("report", *results, "-o", self.folder / "report")
+
+    def test_memory_alone_has_a_page(self):
+        out = self.folder / "memory.jsonl"
+        measured = run("bench", "memory", "--operations", "copy", "--sizes", "4 KiB,8 KiB", *FEW, "-o", out)
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        made = self.report(out)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        page = (self.folder / "report/README.md").read_text()
+        self.assertIn("## Caches, memory and arithmetic", page)
+        self.assertRegex(page, r"\| copy +\| as compiled")
+
+    def test_nothing_has_none(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        products = self.folder / "gemm.jsonl"
+        measured = run("bench", "gemm", "--backend", BACKEND, "--sizes", "8x8x8", *FEW, "-o", products)
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        for results, said in ((empty, "no result file"), (products, "nothing among them")):
+            refused = self.report(results)
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+            self.assertIn(said, refused.stderr)
+            self.assertFalse((self.folder / "report").exists())
+
+
 class SaidOnce(ProgramTest):
     """What all ranks find alike, one says for all."""
 

@@ -1,10 +1,11 @@
-"""What others read of our results: the JSON schema of result files, and Google Benchmark's own comparison."""
+"""What others read of our results: the JSON schema of result files, Google Benchmark's own comparison, and our figures."""
 
 import copy
 import json
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -159,6 +160,27 @@ class GoogleBenchmark(ProgramTest):
         self.assertEqual(compared.returncode, 0, compared.stderr)
         for name in ("conv1/forward", "conv1/backward_filter", "OVERALL_GEOMEAN"):
             self.assertIn(name, compared.stdout)
+
+
+@unittest.skipIf(BACKEND != "onednn", "the backend native needs oneDNN")
+class Figures(ProgramTest):
+    def test_have_a_word_for_every_algorithm(self):
+        sys.path.insert(0, str(SOURCE / "plots"))
+        self.addCleanup(sys.path.remove, str(SOURCE / "plots"))
+        import algorithms  # that of the figures, which needs no more than Python
+
+        listed = run("bench", "conv", "--network", self.network, "--backend", "onednn,native", "--algorithms", "all",
+                     "--benchmark_list_tests")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        offered = set(re.findall(r"/algorithm:(\w+)/backend:(\w+)", listed.stdout))
+        names = {name for name, _ in offered} - {"chosen"}
+        self.assertGreater(len(names), 10)
+        for name in names:
+            known = [word for word in algorithms.WORDS if name == word or name.startswith(word + "_")]
+            self.assertTrue(known, f"WORDS of plots/algorithms.py lack {name}")
+        for backend, name in algorithms.KNOWN:
+            if backend == "native":
+                self.assertIn((name, backend), offered, "KNOWN of plots/algorithms.py has what the program has not")
 
 
 if __name__ == "__main__":

@@ -324,8 +324,23 @@ TEST(ResultFile, DurationsThatNothingTookAreRefused) {
   for (const double seconds : {5e-324, -1e308}) {
     expect_contains(error_of("start_skew", seconds), "series \"start_skew\" has ");
   }
+  for (const char* name : {"time", "t_iter"}) {
+    expect_contains(error_of(name, 0), "has 0 s on the slowest rank");
+  }
   EXPECT_NO_THROW(read("time", 1e-12));
   EXPECT_NO_THROW(read("start_skew", -1e-6)) << "a difference";
+  EXPECT_NO_THROW(read("t_h2d", 0)) << "on a host there is no copy";
+}
+
+TEST(ResultFile, RanksMayHaveNothingToDoWhileOthersMeasure) {
+  const auto read = [](std::vector<std::vector<double>> samples) {
+    Measurement row = measurement();
+    row.series["time"] = make_series("s", std::move(samples));
+    (void)parse_measurement(measurement_line(row));
+  };
+  EXPECT_NO_THROW(read({{1e-3, 2e-3}, {0, 0}}));
+  expect_contains(config_error([&] { read({{1e-3, 0}, {0, 0}}); }), "slowest rank");
+  expect_contains(config_error([&] { read({{}, {}}); }), "no samples");
 }
 
 TEST(ResultFile, OtherSchemaAndVersionAreRefused) {
@@ -360,7 +375,7 @@ TEST(ResultFile, TreeIsReadInTheOrderOfItsPaths) {
 TEST(ResultWriter, FullDiskIsAConfigErrorThatNamesThePath) {
   if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   const std::string error = config_error([] { ResultWriter("/dev/full", header()); });
-  expect_contains(error, "/dev/full cannot be written (No space left on device)");
+  expect_contains(error, "/dev/full cannot be written (No space left on device). Free");
   expect_contains(error, "Free some space");
 }
 

@@ -204,7 +204,11 @@ TEST_F(ResultResume, RefusesResultsOfAnotherRun) {
                   "the version of oneDNN was nothing there and is 9.9 now");
   expect_contains(refusal_of([](auto& h) { h.environment.variables["OMP_NUM_THREADS"] = "64"; }),
                   "variable OMP_NUM_THREADS");
-  expect_contains(refusal_of([](auto& h) { h.benchmark = "gemm"; }), "--resume");
+  const std::string other = refusal_of([](auto& h) {
+    h.benchmark = "gemm";
+    h.run = {{"batch", "8"}, {"build", "ab12"}};
+  });
+  expect_contains(other, "it has results of bench conv, not of bench gemm");
 }
 
 /// Two of them, of one commit, would look the same.

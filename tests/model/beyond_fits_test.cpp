@@ -91,6 +91,66 @@ TEST(KernelModel, WidensItsIntervalWithTheDistance) {
   EXPECT_GT(width(1024, 28), 1.05 * width(512, 28));
 }
 
+TEST(OctavesBelow, AreThoseOfOperationsOrBytes) {
+  CaseSizes least;
+  least.values.fill(64);
+  CaseSizes sizes = least;
+  EXPECT_DOUBLE_EQ(octaves_below(sizes, least), 0);
+  sizes.values.back() = 1;
+  EXPECT_DOUBLE_EQ(octaves_below(sizes, least), 0) << "a stride";
+  sizes.values.at(CaseSizes::flops) = 16;
+  sizes.values.at(CaseSizes::bytes) = 32;
+  EXPECT_DOUBLE_EQ(octaves_below(sizes, least), 2);
+  sizes.values.at(CaseSizes::bytes) = 1024;
+  EXPECT_DOUBLE_EQ(octaves_below(sizes, least), 2);
+}
+
+/// 100 GFLOP/s, and so much before that.
+std::vector<KernelSample> started_samples(double start) {
+  return samples(lowering::Method::direct, {64, 96, 128},
+                 [start](const KernelCase& what) { return start + what.work.flops().si() / 1e11; });
+}
+
+/// Whether the interval that a fit to larger shapes has for images of one pixel holds the start,
+/// which is nearly all that they take.
+bool holds_the_start(const KernelModel& model, double start) {
+  const Estimate<Seconds> time = model.predict(case_of(lowering::Method::direct, 1, 1)).time;
+  return time.low <= Seconds(start) && Seconds(start) <= time.high;
+}
+
+TEST(KernelModel, HoldsTheCostOfACallWhateverTheFitMadeOfIt) {
+  const double start = 2e-5;
+  const std::vector<KernelSample> all = started_samples(start);
+  KernelModel model = fit(all).models.front();
+  const auto fastest = std::ranges::min_element(all, {}, &KernelSample::time);
+  EXPECT_EQ(model.fastest, fastest->time);
+  // What least squares may as well end with: nothing to start, or all of the fastest sample.
+  model.ratio_low = model.ratio_high = 1;
+  model.widening = 0;
+  double& fitted = model.parameters.at(static_cast<std::size_t>(Term::start));
+  fitted = 0;
+  EXPECT_TRUE(holds_the_start(model, start));
+  fitted = fastest->time.si();
+  EXPECT_TRUE(holds_the_start(model, start));
+  model.fastest = Seconds();
+  fitted = 0;
+  EXPECT_FALSE(holds_the_start(model, start)) << "the fastest sample was not needed";
+}
+
+TEST(KernelModel, AsksAboutTheStartOnlyWhereThereIsLessToDo) {
+  KernelModel model = fit(started_samples(2e-5)).models.front();
+  const auto of = [&model](int c, int hw) {
+    return model.predict(case_of(lowering::Method::direct, c, hw)).time;
+  };
+  const Estimate<Seconds> inside = of(96, 28);
+  const Estimate<Seconds> above = of(512, 56);
+  model.fastest = Seconds(1);
+  EXPECT_EQ(of(96, 28).low, inside.low);
+  EXPECT_EQ(of(96, 28).high, inside.high);
+  EXPECT_EQ(of(512, 56).high, above.high);
+  EXPECT_EQ(of(8, 7).high, Seconds(1));
+}
+
 TEST(KernelModel, CoversWhatLiesBeyondItsRange) {
   const KernelModels models =
       fit(samples(lowering::Method::direct, {64, 96, 128, 192, 256}, drifting));

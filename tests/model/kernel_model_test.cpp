@@ -474,8 +474,9 @@ TEST(KernelFile, RefusesWhatItCannotTrust) {
     }
   };
   refused("dlscale.kernels", "dlscale.machine");
-  refused("\"version\": 8", "\"version\": 7");
+  refused("\"version\": 9", "\"version\": 8");
   refused("\"widening_per_octave\": ", "\"widening_per_octave\": -1");
+  refused("\"fastest_s\": ", "\"fastest_s\": -");
   refused("\"workspaces\"", "\"workspace\"");
   refused("\"bytes\": ", "\"bytes\": -");
   refused("\"kernel\": \"convolution ", "\"kernel\": \"relu ");

@@ -4,8 +4,6 @@
 Usage: test_kernel_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
 """
 
-import subprocess
-
 import plot_case  # isort: skip (says where the scripts are)
 import algorithms
 import convolutions
@@ -437,54 +435,6 @@ class RooflineTest(plot_case.PlotCase):
         del old["kernels"][0]["effective_intensity_flops_per_byte"]
         refused = self.run_plot("roofline", self.write("o.json", old), "--intensity", "effective")
         self.assert_refused(refused, "effective_intensity_flops_per_byte")
-
-
-class PicturesTest(plot_case.PlotCase):
-    """scripts/pictures, which draws those of the README."""
-
-    def pictures(self, *words):
-        command = [plot_case.PLOTS.parent / "scripts/pictures", *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    def results(self):
-        rows = [*conv_rows(1), *conv_rows(4)]
-        self.write("conv.jsonl", plot_case.lines_of("conv", rows))
-        self.write("latency.jsonl", plot_case.lines_of("latency", [levels_row("small")]))
-        (self.where / "report").mkdir(exist_ok=True)
-        self.write("report/roofline.json", roofline_document())
-        return self.where
-
-    def test_all_are_drawn_from_a_folder(self):
-        out = self.where / "img"
-        finished = self.pictures(self.results(), "--network", "net", "--to", out)
-        self.assertEqual(finished.returncode, 0, finished.stderr)
-        names = sorted(path.name for path in out.iterdir())
-        wanted = ["batch_speed.svg", "crossover.svg", "latency.svg", "roofline.svg"]
-        self.assertEqual(names, wanted)
-
-    def test_a_map_of_its_own_is_taken_where_there_is_one(self):
-        alone = [row for row in conv_rows(2) if row["axes"]["layer"] == "conv3"]
-        self.write("crossover.jsonl", plot_case.lines_of("conv", alone))
-        self.pictures(self.results(), "--network", "net", "--to", self.where / "img")
-        text = (self.where / "img/crossover.svg").read_text()
-        self.assertIn("batch 2", text)
-        self.assertIn("5 × 5, stride 2", text)
-        self.assertNotIn("3 × 3", text)
-
-    def test_what_is_missing_is_said_and_the_rest_drawn(self):
-        folder = self.results()
-        (folder / "report/roofline.json").unlink()
-        finished = self.pictures(folder, "--to", self.where / "img")
-        self.assertEqual(finished.returncode, 1)
-        self.assertIn("dlscale report", finished.stderr)
-        self.assertEqual(len(list((self.where / "img").iterdir())), 3)
-
-    def test_no_results_are_refused(self):
-        empty = self.where / "empty"
-        empty.mkdir(exist_ok=True)
-        self.assert_refused(self.pictures(empty), "no result file")
-        self.assert_refused(self.pictures(self.where / "nowhere"), "name a folder")
-        self.assert_refused(self.pictures("--too"), "unknown option")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,8 @@ Usage: test_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked
 """
 
 import os
+import subprocess
+import sys
 
 import plot_case
 
@@ -253,6 +255,20 @@ class PlotsTest(plot_case.PlotCase):
         finished = self.run_plot("phases", path, output="named.svg")
         self.assertEqual(finished.returncode, 0, finished.stderr)
         self.assertTrue((self.where / "named.svg").exists() and (self.where / "named.png").exists())
+
+    def test_a_python_without_matplotlib_is_told_apart_from_bad_input(self):
+        hidden = self.where / "hidden/matplotlib.py"
+        hidden.parent.mkdir(exist_ok=True)
+        hidden.write_text('raise ModuleNotFoundError("No module named \'matplotlib\'")\n')
+        for script in sorted(plot_case.PLOTS.glob("*.py")):
+            if "figure_io.run(main)" not in script.read_text():
+                continue  # what the figures share
+            finished = subprocess.run(
+                [sys.executable, script, "any.json", "-o", "any"],
+                env={**os.environ, "PYTHONPATH": str(hidden.parent)},
+                capture_output=True, text=True, check=False,
+            )
+            self.assert_refused(finished, script.name, "No module named 'matplotlib'", "apt install")
 
     def test_a_broken_line_inside_results_is_refused(self):
         text = sample_results().replace('"status": "ok"', '"status": ', 1)

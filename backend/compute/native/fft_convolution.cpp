@@ -36,9 +36,10 @@ std::unique_ptr<ConvolutionPass> make_whole(const Way& way, const ConvolutionSha
   require_offered(shape, pass);
   const std::int64_t L = lowering::points_for_whole(shape);
   if (L > spectral::max_transform_points) {
-    refuse(shape,
-           "an image that needs " + std::to_string(L) + " points each way: fft has at most " +
-               std::to_string(spectral::max_transform_points) + "; fft_tiled has no such limit");
+    refuse(shape, "an image that needs " + std::to_string(L) +
+                      " points each way: fft has at most " +
+                      std::to_string(spectral::max_transform_points) +
+                      "; fft_tiled takes images of any size, by tiles of 32 x 32");
   }
   return spectral::make_spectral_convolution(way.name, make_problem(shape, pass, L, Tiling::whole),
                                              way.library->make(L), threads);

@@ -181,7 +181,7 @@ TEST_F(E2e, TrainsTheSameWithFusedRelus) {
   EXPECT_EQ(fused.at("loss").samples, apart.at("loss").samples);
   EXPECT_EQ(fused.network, apart.network);  // as it was read
   EXPECT_LT(fused.work->bytes, apart.work->bytes);
-  EXPECT_EQ(refused({{"fuse", "all"}}).substr(0, 13), "fuse is \"all\"");
+  EXPECT_EQ(refused({{"fuse", "all"}}).substr(0, 15), "--fuse is \"all\"");
 }
 
 TEST_F(E2e, TellsFusedRunsApart) {

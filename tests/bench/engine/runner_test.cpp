@@ -80,6 +80,30 @@ std::vector<Cell> interrupted_cells(Context&) {
   return cells;
 }
 
+/// A row about sizes and their latencies, of which none is its time.
+std::vector<Cell> timeless_cells(Context&) {
+  std::vector<Cell> cells{fake_cell(2)};
+  cells.front().measure = [](const Sampler&) {
+    Measurement measurement;
+    measurement.implementation = "fake:sweep";
+    measurement.series["latency"] = make_series("s", {{1e-9, 2e-9, 3e-9}});
+    return measurement;
+  };
+  return cells;
+}
+
+/// 2 kFLOP and 1 kB in about a millisecond, but twice a second.
+std::vector<Cell> uneven_cells(Context&) {
+  std::vector<Cell> cells{fake_cell(2)};
+  cells.front().measure = [](const Sampler&) {
+    Measurement measurement;
+    measurement.work = Work{Flops(2e3), Bytes(1e3)};
+    measurement.series["time"] = make_series("s", {{1e-3, 1e-3, 1, 1e-3, 1, 1e-3}});
+    return measurement;
+  };
+  return cells;
+}
+
 std::vector<Cell> throwing_cells(Context&) {
   std::vector<Cell> cells{fake_cell(1)};
   cells.front().measure = [](const Sampler&) -> Measurement { throw LibraryError("broken"); };
@@ -281,6 +305,25 @@ TEST_F(RunnerTest, MarksATimeOfWhichNotAllSamplesWereTaken) {
       outcome.out.find("fake:loops (interrupted: stopped by signal 2 after 3 of 8 iterations)"),
       std::string::npos)
       << outcome.out;
+}
+
+TEST_F(RunnerTest, HasNoTimeWhereARowIsOfSizes) {
+  const Outcome outcome = run(timeless_cells, {});
+  EXPECT_EQ(outcome.measured, 1);
+  const Outcome as_json = run(timeless_cells, {"--benchmark_format=json"});
+  if (!is_rank_0()) return;
+  EXPECT_EQ(outcome.out.find(" ns"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find(" -  fake:sweep\n"), std::string::npos) << outcome.out;
+  const json row = json::parse(as_json.out).at("benchmarks").at(0);
+  EXPECT_TRUE(row.value("error_occurred", false)) << "or tools would compare a time of nothing";
+  EXPECT_TRUE(row.at("error_message").get<std::string>().starts_with("no time")) << row;
+}
+
+TEST_F(RunnerTest, WritesSmallRatesAndWideIntervalsWithinTheirColumns) {
+  const Outcome outcome = run(uneven_cells, {});
+  if (!is_rank_0()) return;
+  const std::string row = outcome.out.substr(outcome.out.find('\n') + 1);
+  EXPECT_NE(row.find(" 49950 %     0.002         -    0.001 "), std::string::npos) << outcome.out;
 }
 
 TEST_F(RunnerTest, WritesJsonThatGoogleBenchmarksCompareReads) {

@@ -64,6 +64,9 @@ TEST(BenchLatency, RefusesWhatItCannotMeasure) {
   EXPECT_TRUE(contains(refusal({{"chase_sizes", "100 B"}}), "64 bytes"));
   EXPECT_TRUE(contains(refusal({{"chase_sizes", "64 B"}}), "two strides"));
   EXPECT_TRUE(contains(refusal({{"chase_sizes", "9000 GiB"}}), "memory"));
+  const std::string far = refusal({{"operations", "levels"}, {"strides", "64 B,9000 GiB"}});
+  EXPECT_TRUE(contains(far, "--strides has 8.79 TiB")) << far;
+  EXPECT_TRUE(contains(far, "Choose strides up to ")) << far;
 }
 
 TEST(BenchLatency, KeepsTheCyclesAndTheClockOfEverySample) {

@@ -54,8 +54,10 @@ SpectralShape whole_shape(const ConvolutionProblem& problem, Pass pass) {
   const std::int64_t L = lowering::points_for_whole_on_device(shape_of(problem));
   if (L <= lowering::max_transform_points) return make_shape(problem, pass, L, Tiling::whole);
   throw Unsupported(fmt::format(
-      "{}: images that need {} points each way: fft has at most {}; fft_tiled has no such limit.",
-      problem.what, L, lowering::max_transform_points));
+      "{}: images that need {} points each way: fft has at most {}; fft_tiled takes images of any "
+      "size, by tiles of {} x {}.",
+      problem.what, L, lowering::max_transform_points, lowering::tile_points.back(),
+      lowering::tile_points.back()));
 }
 
 SpectralShape tiled_shape(const ConvolutionProblem& problem, Pass pass) {
