@@ -120,7 +120,15 @@ class NothingToFit(ProgramTest):
         result = run("calibrate", good, "-o", machine)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("left out", result.stdout)
+        self.assertIn(f"{machine}: 1 all_reduce fit, ", result.stdout)
+        self.assertIn(", from 1 result file\n", result.stdout)
         before = machine.read_text()
+        other = self.folder / "training.jsonl"
+        header = json.loads(self.template().splitlines()[0]) | {"benchmark": "e2e"}
+        other.write_text(json.dumps(header) + "\n" + json.dumps({"end": {"measurements": 0}}) + "\n")
+        result = run("calibrate", good, other, "-o", machine)
+        self.assertIn("left out: 1 file of e2e, on which predictions are judged\n", result.stdout, result.stderr)
+        self.assertEqual(machine.read_text(), before)
         for axes, why in [({"dtype": "f64"}, "2 rows of bench comm, dtype f64 (training has f32)"),
                           ({"op": "max"}, "2 rows of bench comm, op max (training has sum)"),
                           ({"mode": "nonblocking"}, "mode nonblocking (training has blocking)"),
