@@ -212,11 +212,17 @@ class EarlierResults(ProgramTest):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         data = self.make_data()
+        trace = self.out.with_name("out-rank1.json")
+        trace.symlink_to(self.out)
         for wrong in (["--data", self.folder / "none"], ["--data", data, "--profile", pipe],
-                      ["--data", data, "--profile", self.out],
                       ["--data", data, "--synchronisation", "parameter_server", "--servers", 3]):
             with self.subTest(wrong=wrong):
                 self.assert_kept(run(*train, *wrong, ranks=2), 2)
+        for option, value in (("--profile", self.out), ("--trace", self.folder / "out")):
+            result = run(*train, "--data", data, option, value, ranks=2)
+            self.assert_kept(result, 2, f"-o and {option} both name {self.out}")
+        result = run(*train, "--data", data, "--trace", self.folder / "out", "--profile", trace, ranks=2)
+        self.assert_kept(result, 2, f"--profile and --trace both name {trace}")
 
 
 @SEVERAL
