@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,8 +23,10 @@
 #include "app/said_once.hpp"
 #include "app/session.hpp"
 #include "app/verb.hpp"
+#include "backend/comm/launch.hpp"
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
+#include "bench/e2e/trace_path.hpp"
 #include "bench/together.hpp"
 #include "core/build_id.hpp"
 #include "core/fnv1a.hpp"
@@ -176,8 +180,9 @@ void explain(ExitCode code, const Tally& tally, const std::string& left) {
 void go_on_with(const BenchOutput& output, const BenchOptions& options, Tally& tally) {
   if (output.kept().empty()) return;
   for (const Measurement& measurement : output.kept()) tally.count(measurement);
-  fmt::print(stderr, "dlscale: going on with {}: {} measurements are there already\n",
-             options.output, output.kept().size());
+  fmt::print(stderr, "dlscale: going on with {}: {} there already\n", options.output,
+             output.kept().size() == 1 ? "1 measurement is"
+                                       : fmt::format("{} measurements are", output.kept().size()));
 }
 
 std::optional<RowShares> row_shares(BenchOptions& options) {
@@ -196,15 +201,35 @@ ExitCode say_once(Session& session, const Error& error) {
   return error.code();
 }
 
+/// The value of an axis, if the benchmark has it; empty where it was not named.
+std::string value_or_empty(const BenchOptions& options, const std::string& axis) {
+  const auto named = options.values.find(axis);
+  return named == options.values.end() ? "" : named->second;
+}
+
+/// Those that the ranks will write; the launcher tells how many there are.
+std::vector<NamedFile> trace_files(const BenchOptions& options) {
+  const std::string trace = value_or_empty(options, "trace");
+  if (trace.empty()) return {};
+  const auto launch = backend::detect_launch([](const char* name) { return std::getenv(name); });
+  const int ranks = std::max({1, options.session.ranks, launch ? launch->size : 1});
+  std::vector<NamedFile> files;
+  files.reserve(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    files.push_back({"--trace", bench::trace_path(trace, rank).string()});
+  }
+  return files;
+}
+
 /// What a run measures must not cost what it reads, or writes elsewhere.
 void check_output_apart(const BenchOptions& options) {
-  std::vector<NamedFile> others;
-  for (const char* axis : {"replay", "profile"}) {
-    const auto named = options.values.find(axis);
-    if (named != options.values.end()) others.push_back({option_name(axis), named->second});
-  }
+  std::vector<NamedFile> others = trace_files(options);
+  const NamedFile profile{"--profile", value_or_empty(options, "profile")};
+  refuse_as_output(profile, others);
+  others.push_back(profile);
+  others.push_back({"--replay", value_or_empty(options, "replay")});
   for (const std::string& file : options.shares.ceilings) others.push_back({"--ceilings", file});
-  refuse_as_output(options.output, others);
+  refuse_as_output({"-o", options.output}, others);
 }
 
 /// On the first rank.

@@ -72,14 +72,14 @@ bool BenchOutput::holds(const std::string& benchmark,
   return keys_.contains(key_of(benchmark, axes));
 }
 
-void refuse_as_output(const std::string& output, std::span<const NamedFile> others) {
-  if (output.empty() || output == "-") return;
+void refuse_as_output(const NamedFile& output, std::span<const NamedFile> others) {
+  if (output.path.empty() || output.path == "-") return;
   for (const NamedFile& other : others) {
-    if (other.path.empty() || !same_place(output, other.path)) continue;
+    if (other.path.empty() || !same_place(output.path, other.path)) continue;
     throw ConfigError(
-        fmt::format("-o and {} both name {}, so that one would overwrite the other. Name another "
-                    "file with -o.",
-                    other.option, output));
+        fmt::format("{0} and {1} both name {2}, so that one would overwrite the other. Name "
+                    "another file with {0}.",
+                    output.option, other.option, output.path));
   }
 }
 

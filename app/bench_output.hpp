@@ -49,6 +49,6 @@ struct NamedFile {
   std::string path;    ///< empty: none
 };
 /// Throws ConfigError if `output` is one of them: what it holds, or is to hold, would be lost.
-void refuse_as_output(const std::string& output, std::span<const NamedFile> others);
+void refuse_as_output(const NamedFile& output, std::span<const NamedFile> others);
 
 }  // namespace dlscale::app

@@ -5,9 +5,14 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/inter_node_options.hpp"
@@ -18,11 +23,15 @@
 #include "backend/host/host.hpp"
 #include "core/replaceable.hpp"
 #include "model/calibrate/contention.hpp"
+#include "model/calibrate/fitted.hpp"
 #include "model/calibrate/left_out.hpp"
 #include "model/machine.hpp"
+#include "report/numbers.hpp"
 
 namespace dlscale::app {
 namespace {
+
+using report::counted;
 
 struct CalibrateOptions {
   std::vector<std::string> results;
@@ -54,6 +63,27 @@ void print_contention(std::FILE* to, const model::Machine& machine) {
   }
 }
 
+/// Of those the files that a machine is not fitted to: taken out, and how many there are, in words.
+std::vector<std::string> take_out_others(std::vector<ResultFile>& files) {
+  static constexpr std::array<std::string_view, 5> fitted{"conv", "update", "memory", "io", "comm"};
+  static constexpr std::array<std::string_view, 2> judged_on{"e2e", "overhead"};
+  std::map<std::string, int> others;
+  std::erase_if(files, [&others](const ResultFile& file) {
+    const std::string& benchmark = file.header.benchmark;
+    if (std::ranges::find(fitted, benchmark) != fitted.end()) return false;
+    ++others[benchmark];
+    return true;
+  });
+  std::vector<std::string> left;
+  for (const auto& [benchmark, count] : others) {
+    const bool judged = std::ranges::find(judged_on, benchmark) != judged_on.end();
+    left.push_back(fmt::format(
+        "{} of {}, {}", counted(count, "file"), benchmark,
+        judged ? "on which predictions are judged" : "of which a machine holds nothing"));
+  }
+  return left;
+}
+
 /// A machine of nothing is none, and must not take the place of one.
 void expect_something(const model::Machine& machine, const std::vector<std::string>& left) {
   if (!model::is_empty(machine)) return;
@@ -71,25 +101,22 @@ ExitCode calibrate(const CalibrateOptions& options) {
   Cluster cluster = options.cluster == "local" ? backend::detect_local_cluster(options.workers)
                                                : load_cluster(options.cluster);
   options.inter_node.apply(cluster);
-  const std::vector<ResultFile> files =
-      results_of(options.results, {"conv", "update", "memory", "io", "comm"});
+  std::vector<ResultFile> files = all_results(options.results);
+  std::vector<std::string> left = take_out_others(files);
   if (files.empty()) {
     throw ConfigError(
         "There are no results of bench conv, update, memory, io or comm to fit. Run those first, "
         "with -o.");
   }
   const model::Machine machine = model::calibrate(cluster, files, options.conditions);
-  std::vector<std::string> left;
   for (const model::LeftOutRows& rows : model::left_out(files, machine, options.conditions)) {
     left.push_back(model::to_text(rows));
   }
   expect_something(machine, left);
   save(options.output, machine);
   std::FILE* const told = to_standard_output ? stderr : stdout;
-  fmt::print(told,
-             "{}: {} kernel times, {} collective fits, {} loader fits, from {} result files\n",
-             to_standard_output ? "machine" : options.output, machine.kernels.size(),
-             machine.collectives.size(), machine.loaders.size(), files.size());
+  fmt::print(told, "{}: {}, from {}\n", to_standard_output ? "machine" : options.output,
+             model::fitted_text(machine), counted(std::ssize(files), "result file"));
   if (!left.empty()) fmt::print(told, "left out: {}\n", fmt::join(left, "; "));
   print_contention(told, machine);
   for (const std::string& note : model::contention_notes(files, options.conditions)) {
@@ -125,7 +152,7 @@ void declare(CLI::App& verb, ExitCode& result) {
                   "The hardware measured: local (detected), a name in configs/clusters, or a file")
       ->capture_default_str();
   verb.add_option("--workers", options->workers, "Workers on this machine, with --cluster local")
-      ->check(positive())
+      ->check(positive_count())
       ->capture_default_str();
   verb.add_option("-o,--output", options->output, "Machine file to write, or - for standard output")
       ->required();

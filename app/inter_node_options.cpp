@@ -6,6 +6,11 @@
 #include "core/quantity_text.hpp"
 
 namespace dlscale::app {
+namespace {
+
+constexpr BytesPerSecond least_bandwidth(1);
+
+}  // namespace
 
 void InterNodeOptions::declare(CLI::App& command) {
   command.add_option("--inter-node-bandwidth", bandwidth, "Of the link of a node, such as 10Gb/s");
@@ -22,10 +27,10 @@ void InterNodeOptions::apply(Cluster& cluster) const {
   link.name = "link between nodes, as stated";
   link.bandwidth = parse_quantity<BytesPerSecond>(bandwidth, "--inter-node-bandwidth");
   if (!latency.empty()) link.latency = parse_quantity<Seconds>(latency, "--inter-node-latency");
-  if (link.bandwidth <= BytesPerSecond() || link.latency < Seconds()) {
+  if (link.bandwidth < least_bandwidth || link.latency < Seconds()) {
     throw ConfigError(
-        "--inter-node-bandwidth must be above 0 and --inter-node-latency not below it (no link is "
-        "like that). Write, for example, 10Gb/s and 50us.");
+        "--inter-node-bandwidth must be 1 B/s or more and --inter-node-latency not below 0 (no "
+        "link is like that). Write, for example, 10Gb/s and 50us.");
   }
   link.source = "stated on the command line, not measured";
   if (!cluster.nccl) return;

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <set>
+
+#include "core/error.hpp"
 
 namespace dlscale::app {
 
@@ -18,6 +21,15 @@ void refuse_empty_values(CLI::App& command) {
   }
   for (CLI::App* below : command.get_subcommands([](CLI::App*) { return true; })) {
     refuse_empty_values(*below);
+  }
+}
+
+void refuse_repeated(std::string_view option, std::span<const int> numbers) {
+  std::set<int> met;
+  for (const int number : numbers) {
+    if (met.insert(number).second) continue;
+    throw ConfigError(
+        fmt::format("{} names {} twice (both would say the same). Name it once.", option, number));
   }
 }
 

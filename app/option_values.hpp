@@ -1,5 +1,7 @@
 #pragma once
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -11,6 +13,9 @@ namespace dlscale::app {
 /// `-o "$FOLDER"` has it where the variable is not set: nothing would be written, no limit would
 /// hold. To be called when all options are declared.
 void refuse_empty_values(CLI::App& command);
+
+/// Throws ConfigError where a list that an option was given names a number twice.
+void refuse_repeated(std::string_view option, std::span<const int> numbers);
 
 /// A sentence on an option of the command that takes one value and was given several times; empty
 /// where there is none.

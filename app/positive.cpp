@@ -6,17 +6,35 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace dlscale::app {
 
+namespace {
+
+/// Empty for a finite number above zero.
+std::string why_not_positive(const std::string& text) {
+  double value = 0;
+  const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
+  if (number && value > 0) return {};
+  return number ? fmt::format("{} is no number above 0. Write a larger one", text)
+                : fmt::format("{} is no finite number above 0. Write such as 1", text);
+}
+
+}  // namespace
+
 CLI::Validator positive() {
+  return {why_not_positive, "POSITIVE"};
+}
+
+CLI::Validator positive_count() {
   const auto check = [](const std::string& text) -> std::string {
-    double value = 0;
-    const bool number = CLI::detail::lexical_cast(text, value) && std::isfinite(value);
-    if (number && value > 0) return {};
-    return number ? fmt::format("{} is no number above 0. Write a larger one", text)
-                  : fmt::format("{} is no finite number above 0. Write such as 1", text);
+    int value = 0;
+    std::string problem = why_not_positive(text);
+    if (!problem.empty() || CLI::detail::lexical_cast(text, value)) return problem;
+    return fmt::format("{} is no whole number up to {}. Write such as 2", text,
+                       std::numeric_limits<int>::max());
   };
   return {check, "POSITIVE"};
 }

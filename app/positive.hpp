@@ -10,6 +10,9 @@ namespace dlscale::app {
 /// zero, in words ("--batch: -3 is no number above 0. …").
 CLI::Validator positive();
 
+/// The same for what is counted by an `int`: refuses fractions and what is too large for it, too.
+CLI::Validator positive_count();
+
 /// A check for seeds, which are unsigned: the conversion alone would take -1 for 2^64 - 1, and for
 /// a number that is too large the largest there is.
 CLI::Validator seed();

@@ -13,6 +13,7 @@
 
 #include "app/document_output.hpp"
 #include "app/inter_node_options.hpp"
+#include "app/option_values.hpp"
 #include "app/positive.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
@@ -112,6 +113,7 @@ ExitCode predict(const PredictOptions& options) {
         "Give the hardware once: --cluster NAME for a data-sheet prediction, or --machine FILE for "
         "a fitted one.");
   }
+  refuse_repeated("--ranks", options.ranks);
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
   choose_all_reduce(options, machine);
@@ -170,7 +172,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--ranks", options->ranks, "Numbers of workers: 1,2,4")
       ->delimiter(',')
       ->required()
-      ->check(positive());
+      ->check(positive_count());
   verb.add_option("--batch", options->run.batch, "Images per rank and iteration")
       ->capture_default_str();
   verb.add_option("--dtype", options->dtype, "f32, tf32, bf16 or f16")->capture_default_str();
@@ -188,7 +190,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--loader-threads", options->run.loader_threads,
                   "Threads that read and decode, per rank (default: on GPUs an even share of the "
                   "node's cores, else 1)")
-      ->check(positive());
+      ->check(positive_count());
   verb.add_option("--prefetch", options->run.prefetch, "Batches decoded ahead")
       ->capture_default_str();
   verb.add_option("--input-copy", options->input_copy,

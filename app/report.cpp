@@ -1,6 +1,6 @@
 // dlscale report: one page that says how fast, what bounds it, and how far the predictions were
-// off; of results without training runs, which convolution is fastest and what the processor can
-// do.
+// off; of results without training runs, which convolution is fastest, what the processor can do
+// and what messages take.
 #include "report/report.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +18,7 @@
 
 #include "app/document_output.hpp"
 #include "app/inter_node_options.hpp"
+#include "app/option_values.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
 #include "app/result_files.hpp"
@@ -78,7 +79,8 @@ bool is_page(std::istream& content) {
   const auto has_title = [](std::string_view text, const std::string& before) {
     return text.starts_with(before + "dlscale: training on ") ||
            text.starts_with(before + "dlscale: measured on ") ||
-           text.starts_with(report::layer_page_title);
+           text.starts_with(report::layer_page_title) ||
+           text.starts_with(report::message_page_title);
   };
   return has_title(start, "# ") ||
          (title != std::string::npos && has_title(start.substr(title), "<title>"));
@@ -140,21 +142,6 @@ bool are_of_one_machine(report::ReportInput& input) {
   }
 }
 
-/// Messages that bench comm measured have no table of their own: with training runs they are in the
-/// machine that predicts these.
-void tell_of_messages(report::ReportInput& input) {
-  if (!report::has_benchmark(input.results, {"comm"})) return;
-  constexpr const char* elsewhere =
-      "a report has no table of messages that bench comm measured. Judge them with dlscale "
-      "validate-comm";
-  if (report::has_benchmark(input.results, {"e2e"})) return;
-  if (!report::tells_of_parts(input.results)) {
-    throw ConfigError(fmt::format(
-        "{}, or name a profile of dlscale bench e2e --profile beside them.", elsewhere));
-  }
-  input.left_out.push_back(fmt::format("{}.", elsewhere));
-}
-
 /// Whether a page without predictions of training tells of the results. Bandwidths of memory belong
 /// to a machine, where there is one.
 bool are_of_parts(const report::ReportInput& input, const ReportOptions& options) {
@@ -162,11 +149,11 @@ bool are_of_parts(const report::ReportInput& input, const ReportOptions& options
          (report::has_benchmark(input.results, {"memory"}) && !machine_file(options));
 }
 
-/// Results without training runs can still tell of convolutions and the processor.
+/// Results without training runs can still tell of convolutions, the processor and messages; with
+/// training runs messages are in the machine that predicts these.
 report::ReportInput read_input(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(options.results);
-  tell_of_messages(input);
   input.trained = report::has_benchmark(input.results, {"e2e"}) || !are_of_parts(input, options);
   if (input.trained) add_training(input, options);
   if (are_of_one_machine(input) && report::compares_algorithms(input.results)) {
@@ -180,10 +167,11 @@ bool is_page_file(const fs::path& path) {
   return is_page(content);
 }
 
-/// Pages by layer of an earlier report that this one does not have.
-void remove_old_pages(const fs::path& folder, const std::vector<report::Page>& pages) {
-  if (!fs::is_directory(folder / "layers")) return;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder / "layers")) {
+/// Pages in a folder of an earlier report that this one does not have.
+void remove_old_pages(const fs::path& folder, const char* below,
+                      const std::vector<report::Page>& pages) {
+  if (!fs::is_directory(folder / below)) return;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder / below)) {
     const auto is_it = [&entry, &folder](const report::Page& page) {
       return folder / page.file == entry.path();
     };
@@ -196,12 +184,13 @@ void write_pages(const fs::path& folder, const std::vector<report::Page>& pages)
   for (const report::Page& page : pages) {
     refuse_foreign_file(folder / page.file, "a page of dlscale report", is_page);
   }
-  remove_old_pages(folder, pages);
+  for (const char* below : {"layers", "messages"}) remove_old_pages(folder, below, pages);
   for (const report::Page& page : pages) write_output((folder / page.file).string(), page.text);
 }
 
 ExitCode write_report(const ReportOptions& options) {
   const fs::path out(options.out);
+  refuse_repeated("--ranks", options.ranks);
   refuse_foreign_files(out);
   refuse_foreign_figures(out);
   const report::ReportInput input = read_input(options);
@@ -223,8 +212,8 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option(
           "results", options->results,
           "Result files and folders, of bench e2e and of what was measured; without e2e a "
-          "page of convolutions by algorithms, caches, memory, arithmetic and the messages of "
-          "training")
+          "page of convolutions by algorithms, caches, memory, arithmetic and messages, those "
+          "of training and those of bench comm")
       ->required();
   verb.add_option("--machine", options->machine,
                   "Machine file (default: machine.json in a folder of results)");
@@ -233,7 +222,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_option("--ranks", options->ranks, "Numbers of workers of the speed-up curve")
       ->delimiter(',')
-      ->check(positive())
+      ->check(positive_count())
       ->capture_default_str();
   options->inter_node.declare(verb);
   verb.footer(

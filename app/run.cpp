@@ -25,23 +25,33 @@
 #include "core/build_id.hpp"
 #include "core/build_info.hpp"
 #include "core/interrupt.hpp"
+#include "report/numbers.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
+using report::counted;
 using Clock = std::chrono::steady_clock;
+
+/// As a shell reads it.
+std::string command_text(const SuiteStep& step) {
+  std::string words;
+  for (const std::string& word : step.words) words += word + '\0';
+  return "dlscale " + backend::shell_text(words);
+}
 
 /// A worker is an even share of this machine; one of its cores is left to the loader and
 /// communication threads if it has more than one.
 std::map<std::string, std::string> placeholders(const SuiteRun& options) {
   const int usable = static_cast<int>(backend::usable_cores().size());
   const int cores = options.cores > 0 ? options.cores : usable / options.workers;
-  if (cores * options.workers > usable || cores < 1) {
+  if (cores < 1 || cores > usable / options.workers) {
     throw ConfigError(
-        fmt::format("{} workers of {} core(s) need more than the {} core(s) this process may use. "
-                    "Lower --workers or --cores.",
-                    options.workers, std::max(cores, 1), usable));
+        fmt::format("{} of {} would need more than the {} that this process may use. Lower "
+                    "--workers or --cores.",
+                    counted(options.workers, "worker"), counted(std::max(cores, 1), "core"),
+                    counted(usable, "core")));
   }
   return {{"out", options.out},
           {"data", options.data.empty() ? options.out + "/data" : options.data},
@@ -131,9 +141,9 @@ void check_exit(const SuiteStep& step, const ChildExit& exit) {
     throw Interrupted(exit.code - 128);
   }
   if (told_by_rows(step, code)) return;
-  throw Error(code, fmt::format("step \"{}\" {}. Its command was: dlscale {}. Mend it and run the "
-                                "suite again: it goes on with this step.",
-                                step.name, describe(exit), fmt::join(step.words, " ")));
+  throw Error(code, fmt::format("step \"{}\" {}. Its command was: {}. Mend it and run the suite "
+                                "again: it goes on with this step.",
+                                step.name, describe(exit), command_text(step)));
 }
 
 /// The program that measures, as the marks of steps that are done name it.
@@ -174,10 +184,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("-o,--output", options->out, "Folder for results")->capture_default_str();
   verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)");
   verb.add_option("--workers", options->workers, "Workers that share this machine")
-      ->check(positive())
+      ->check(positive_count())
       ->capture_default_str();
   verb.add_option("--cores", options->cores, "Cores of a worker (default: an even share)")
-      ->check(positive());
+      ->check(positive_count());
   verb.add_flag("--fresh", options->fresh,
                 "Do every step again, and discard what was measured before");
   verb.add_flag("--list", options->list, "Print the commands and stop");
@@ -224,8 +234,7 @@ ExitCode run_suite(const SuiteRun& options) {
   Suite suite = load_suite(options.suite, placeholders(options));
   add_options(options.options, suite);
   if (options.list) {
-    for (const SuiteStep& step : suite.steps)
-      fmt::print("{}: dlscale {}\n", step.name, fmt::join(step.words, " "));
+    for (const SuiteStep& step : suite.steps) fmt::print("{}: {}\n", step.name, command_text(step));
     return ExitCode::ok;
   }
   refuse_no_folder(options.out);

@@ -27,6 +27,42 @@ constexpr IntegerRange count_range{1, 1'000'000};
   throw ConfigError(fmt::format("{}: {}", where, problem));
 }
 
+constexpr std::string_view white_space = " \t\n\v\f\r";
+
+/// What hides white space from split(): no argument of a program holds a zero.
+constexpr char hidden = '\0';
+
+/// For values from outside, such as the name of a folder: their white space does not end the word
+/// they are filled into.
+std::string hide_spaces(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const std::size_t which = white_space.find(c);
+    if (which == std::string_view::npos) {
+      result += c;
+    } else {
+      result += {hidden, static_cast<char>('0' + which)};
+    }
+  }
+  return result;
+}
+
+/// What hide_spaces() was given.
+std::string show_spaces(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool hides = text[i] == hidden && i + 1 < text.size();
+    const std::size_t which = hides ? static_cast<std::size_t>(text[i + 1] - '0') : 0;
+    if (!hides || which >= white_space.size()) {
+      result += text[i];
+    } else {
+      result += white_space[which];
+      ++i;
+    }
+  }
+  return result;
+}
+
 std::string fill_in(const std::string& text, const Values& values, const std::string& where) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -48,7 +84,7 @@ std::string fill_in(const std::string& text, const Values& values, const std::st
 std::vector<std::string> split(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(word);
+  for (std::string word; stream >> word;) words.push_back(show_spaces(word));
   return words;
 }
 
@@ -92,7 +128,7 @@ std::vector<Values> combinations(const ConfigMap& step, const Values& base) {
 
 /// Of a step that says so; the text may hold placeholders.
 int read_ranks(const ConfigMap& map, const Values& values) {
-  const std::string text = fill_in(map.text("ranks"), values, map.where("ranks"));
+  const std::string text = show_spaces(fill_in(map.text("ranks"), values, map.where("ranks")));
   int ranks = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ranks);
   const bool whole = error == std::errc() && end == text.data() + text.size();
@@ -134,10 +170,10 @@ Values without_folder(Values values) {
 
 SuiteStep make_step(const ConfigMap& map, const Values& values) {
   SuiteStep step;
-  step.name = fill_in(map.text("name"), values, map.where("name"));
+  step.name = show_spaces(fill_in(map.text("name"), values, map.where("name")));
   step.words = read_command(map, values);
   step.placed_words = read_command(map, without_folder(values));
-  if (map.has("doc")) step.doc = fill_in(map.text("doc"), values, map.where("doc"));
+  if (map.has("doc")) step.doc = show_spaces(fill_in(map.text("doc"), values, map.where("doc")));
   if (map.has("ranks")) step.ranks = read_ranks(map, values);
   step.seconds = map.number_or("seconds", 10, {0, 1e9});
   step.accept_failed_validation = map.flag_or("accept_failed_validation", false);
@@ -215,7 +251,9 @@ Suite load_suite(std::string_view name, const Values& values) {
   Suite suite;
   suite.name = map.text("suite");
   suite.doc = map.text_or("doc", "");
-  add_steps(map, values, suite);
+  Values whole;
+  for (const auto& [key, value] : values) whole[key] = hide_spaces(value);
+  add_steps(map, whole, suite);
   if (suite.steps.empty()) map.refuse("steps", "empty", "Write a list of steps.");
   check_names(suite, path.string());
   return suite;

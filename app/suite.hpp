@@ -30,11 +30,12 @@ struct Suite {
 };
 
 /// Reads a suite and fills in {placeholders}: those of `values` and those of a step's own `for`
-/// table, whose combinations become one step each. A step with `steps` of its own is a group, which
-/// is done as a whole for each combination. Throws ConfigError naming file and place: unknown and
-/// missing keys, placeholders that stand for nothing, values out of range, a command that starts
-/// with no verb of the program, two steps of one name; or fewer "workers" among the `values` than
-/// the suite's `least_workers`.
+/// table, whose combinations become one step each. White space parts the words of a command, but
+/// not that of `values`: a folder's name stays whole. A step with `steps` of its own is a group,
+/// which is done as a whole for each combination. Throws ConfigError naming file and place: unknown
+/// and missing keys, placeholders that stand for nothing, values out of range, a command that
+/// starts with no verb of the program, two steps of one name; or fewer "workers" among the `values`
+/// than the suite's `least_workers`.
 Suite load_suite(std::string_view name, const std::map<std::string, std::string>& values);
 
 }  // namespace dlscale::app

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/locked_results.hpp"
 #include "core/measurement.hpp"
+#include "report/numbers.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -60,14 +61,24 @@ std::size_t measurements_to_lose(const SuiteStep& step, const fs::path& path) {
   return file.complete || resumes(step) ? file.measurements.size() : 0;
 }
 
-[[noreturn]] void refuse_loss(const std::vector<LostFile>& lost) {
+/// `done`: steps that would stay as they are.
+[[noreturn]] void refuse_loss(const std::vector<LostFile>& lost, int done) {
   std::size_t measurements = 0;
   for (const LostFile& file : lost) measurements += file.measurements;
   const std::string more = lost.size() == 1 ? "" : fmt::format(" and {} more", lost.size() - 1);
+  const std::string stays =
+      report::counted(done, "step") + " done before " + (done == 1 ? "stays" : "stay");
+  const std::string choice =
+      done == 0
+          ? "or give --fresh to discard them"
+          : fmt::format("or move {} away to measure only that anew ({}); --fresh discards all",
+                        lost.size() == 1 ? "this file" : "these files", stays);
   throw ConfigError(
-      fmt::format("the suite would measure anew what is there ({}{}, {} measurements), since {}. "
-                  "Name another folder with -o, or give --fresh to discard them.",
-                  lost.front().path.string(), more, measurements, lost.front().reason));
+      fmt::format("the suite would measure anew what is there ({}{}, {}), since {}. Name another "
+                  "folder with -o, {}.",
+                  lost.front().path.string(), more,
+                  report::counted(static_cast<long long>(measurements), "measurement"),
+                  lost.front().reason, choice));
 }
 
 }  // namespace
@@ -75,8 +86,13 @@ std::size_t measurements_to_lose(const SuiteStep& step, const fs::path& path) {
 void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& progress, Fresh fresh) {
   std::vector<LostFile> lost;
   const SuiteStep* redone = nullptr;  // the first step that is not done: those after it follow
+  int done = 0;
   for (const SuiteStep& step : steps) {
-    if (step.always || (fresh == Fresh::no && redone == nullptr && progress.done(step))) continue;
+    if (step.always) continue;
+    if (fresh == Fresh::no && redone == nullptr && progress.done(step)) {
+      ++done;
+      continue;
+    }
     const bool goes_on = redone == nullptr && progress.begun(step);
     if (measures(step)) {
       for (const fs::path& path : outputs_of(step)) {
@@ -93,7 +109,7 @@ void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& prog
     }
     if (redone == nullptr) redone = &step;
   }
-  if (!lost.empty()) refuse_loss(lost);
+  if (!lost.empty()) refuse_loss(lost, done);
 }
 
 void empty_outputs(const SuiteStep& step) {

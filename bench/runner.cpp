@@ -162,9 +162,9 @@ void expect_matches(std::string_view benchmark, std::span<const NamedCell> cells
   }
   if (count_matches(library, flags) > 0) return;
   throw Error(ExitCode::nothing_measured,
-              fmt::format("--benchmark_filter={} leaves none of the {} cells of bench {}. "
-                          "--benchmark_list_tests prints their names.",
-                          flags.filter, cells.size(), benchmark));
+              fmt::format("--benchmark_filter={} leaves none of the cells of bench {} ({} without "
+                          "it). --benchmark_list_tests prints their names.",
+                          flags.filter, benchmark, cells.size()));
 }
 
 /// An earlier --benchmark_out: JSON opens with its context, CSV with the date and the program that

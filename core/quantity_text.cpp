@@ -99,9 +99,14 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
   return fmt::format("\"{}\" is no unit of {}", unit, wanted.what);
 }
 
-/// The number as typed where advice may repeat it: no data of 0 bytes are ever meant.
+/// The number as typed where advice may repeat it: no data of 0 bytes are ever meant, and none that
+/// nothing could count.
 std::string_view advised(std::string_view number, double value, const Dimension& wanted) {
-  const bool sensible = value > 0 || (value == 0 && wanted.zero == Dimension::Zero::is_sensible);
+  const auto countable = [&](std::string_view unit) {
+    return value * find_unit(wanted, unit)->si < wanted.below;
+  };
+  const bool sensible = (value > 0 && std::ranges::all_of(wanted.examples, countable)) ||
+                        (value == 0 && wanted.zero == Dimension::Zero::is_sensible);
   return sensible ? number : "25";
 }
 

@@ -14,6 +14,7 @@
 #include "core/error.hpp"
 #include "report/axes.hpp"
 #include "report/json/json.hpp"
+#include "report/measured_messages.hpp"
 #include "report/numbers.hpp"
 #include "report/page/svg_text.hpp"
 #include "report/placed_table.hpp"
@@ -127,6 +128,17 @@ Plot results_plot(const ReportInput& input, std::string_view benchmark, Figure f
   return plot;
 }
 
+/// The same without a machine.
+Plot measured_allreduce_plot(const ReportInput& input) {
+  return results_plot(
+      input, "comm",
+      {"allreduce", "Time of an all-reduce as training sends it: median and quartiles",
+       "Time of an all-reduce against the size of the message, both axes logarithmic, a mark a "
+       "size "
+       "and number of ranks. The tables of messages have the numbers.",
+       "", ""});
+}
+
 Plot crossover_plot(const ReportInput& input) {
   return results_plot(
       input, "conv",
@@ -209,6 +221,9 @@ std::vector<Plot> wanted_plots(const ReportInput& input, const fs::path& folder)
     plots.push_back(crossover_plot(input));
     if (input.kernels->roofline()) plots.push_back(roofline_plot(input, folder));
     if (has_two_batches(input)) plots.push_back(batch_plot(input));
+  }
+  if (!input.trained && has_all_reduce_curve(input.results)) {
+    plots.push_back(measured_allreduce_plot(input));
   }
   if (has_sweep_of_latencies(input)) plots.push_back(latency_plot(input));
   return plots;

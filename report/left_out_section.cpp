@@ -10,6 +10,7 @@
 #include "report/axes.hpp"
 #include "report/kernel_study.hpp"
 #include "report/measured_cases.hpp"
+#include "report/message_rows.hpp"
 #include "report/numbers.hpp"
 #include "report/processor_tables.hpp"
 #include "report/sections.hpp"
@@ -29,7 +30,7 @@ void for_each_measurement(const ReportInput& input, Visit visit) {
 /// By what a page without training runs does not show: "conv, other layers". What it shows has
 /// none.
 std::string not_shown(const Measurement& each) {
-  if (each.benchmark == profile_benchmark) return "";
+  if (each.benchmark == profile_benchmark || is_of_messages(each)) return "";
   if (each.benchmark != "conv") return is_of_processor(each) ? "" : each.benchmark;
   if (!axis_or_empty(each, "kernel").starts_with("convolution ")) return "conv, other layers";
   return names_algorithm(each) ? "" : "conv, what training runs by itself";

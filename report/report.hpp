@@ -21,7 +21,7 @@ bool has_benchmark(std::span<const ResultFile> results,
                    std::initializer_list<std::string_view> benchmarks);
 
 /// Whether results tell something without a training run and a machine: convolutions by algorithms,
-/// what a processor can do, or what ranks sent each other in training.
+/// what a processor can do, or what ranks send each other, in training or measured by itself.
 bool tells_of_parts(std::span<const ResultFile> results);
 
 /// Everything the report tells of.
@@ -49,10 +49,13 @@ struct Page {
 };
 
 /// The same in Markdown, README.md first; figures are links to `Figure::file`. Tables by layer are
-/// pages of their own in layers/, which the first links, each small enough for a code host to show.
+/// pages of their own in layers/, and many of messages in messages/, which the first links, each
+/// small enough for a code host to show.
 std::vector<Page> markdown(const ReportInput& input, const Figures& figures);
 
 /// How the first line of a page in layers/ begins.
 inline constexpr std::string_view layer_page_title = "# dlscale: tables by layer of ";
+/// That of one in messages/.
+inline constexpr std::string_view message_page_title = "# dlscale: messages of ";
 
 }  // namespace dlscale::report

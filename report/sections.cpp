@@ -226,7 +226,7 @@ bool has_benchmark(std::span<const ResultFile> results,
 
 bool tells_of_parts(std::span<const ResultFile> results) {
   return compares_algorithms(results) ||
-         has_benchmark(results, {"latency", "peak", profile_benchmark});
+         has_benchmark(results, {"latency", "peak", "comm", profile_benchmark});
 }
 
 Section processor_section(const ReportInput& input) {
@@ -249,6 +249,9 @@ std::vector<Section> report_sections(const ReportInput& input, const Figures& fi
   if (input.trained) {
     sections = {verdict_section(input), validation_section(input), speedup_section(input),
                 bounds_section(input), machine_section(input.machine)};
+  }
+  if (!input.trained && has_benchmark(input.results, {"comm"})) {
+    sections.push_back(messages_section(input));
   }
   if (has_benchmark(input.results, {profile_benchmark})) {
     sections.push_back(communication_section(input));

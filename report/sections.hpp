@@ -26,8 +26,10 @@ struct Folded {
 /// Tables too long for a page that people read through: folded in HTML; beside Markdown in pages of
 /// their own, which it links.
 struct Appendix {
+  enum class Of { layers, messages };
   std::string name;  ///< what they are of; names the pages, too
   std::vector<Table> tables;
+  Of of = Of::layers;
 };
 using Block = std::variant<Paragraph, Items, Table, Folded, Appendix, FigureSlot>;
 
@@ -54,6 +56,7 @@ Section convolution_section(const ReportInput& input);  ///< requires input.kern
 Section ratio_section(const ReportInput& input);        ///< likewise
 Section model_section(const ReportInput& input);        ///< likewise
 Section processor_section(const ReportInput& input);
+Section messages_section(const ReportInput& input);
 Section communication_section(const ReportInput& input);
 Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);

@@ -12,6 +12,7 @@
 #include "report/algorithm_summary.hpp"
 #include "report/communication_tables.hpp"
 #include "report/json/json.hpp"
+#include "report/measured_messages.hpp"
 #include "report/numbers.hpp"
 #include "report/processor_tables.hpp"
 #include "report/result_records.hpp"
@@ -228,6 +229,7 @@ Document parts_document(const ReportInput& input) {
                   [](const Table& table) { return table.rows.empty() && table.notes.empty(); });
   }
   for (Table& table : processor_tables(input.results)) document.tables.push_back(std::move(table));
+  std::ranges::move(message_summary(input.results), std::back_inserter(document.tables));
   std::ranges::move(communication_summary(input.results), std::back_inserter(document.tables));
   document.records = result_records(input.results);
   document.json = results_json(input.results);

@@ -15,8 +15,8 @@ Table worker_table(const model::Machine& machine);
 /// Predicted speed-ups, a row a network and a column a number of ranks.
 Table speedups_table(const ReportInput& input);
 
-/// A report without training runs on the screen: the fastest algorithm of each layer, and what the
-/// processor can do. Records and JSON are those of the results.
+/// A report without training runs on the screen: the fastest algorithm of each layer, what the
+/// processor can do, and what messages take. Records and JSON are those of the results.
 Document parts_document(const ReportInput& input);
 
 /// The report on one screen: the verdict, what a worker reaches, predicted speed-ups, and

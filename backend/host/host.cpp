@@ -71,11 +71,9 @@ const Topology& machine() {
 
 ConfigError too_few_cores(int share, int cores_per_rank, std::size_t usable) {
   return ConfigError(fmt::format(
-      "share {} of this node needs cores {} to {} of those that may be used, but there {} {}{}. "
-      "Use "
-      "fewer ranks on this node, or fewer cores a rank.",
-      share, share * cores_per_rank, (share + 1) * cores_per_rank - 1, usable == 1 ? "is" : "are",
-      usable,
+      "the ranks of this node need {} cores or more, {} each, and may use {}{}. Use fewer ranks on "
+      "this node, or fewer cores a rank; scripts/cluster makes hosts that share cores on purpose.",
+      (share + 1) * cores_per_rank, cores_per_rank, usable,
       bound_by_launcher() ? " (the launcher bound this rank: mpirun --bind-to none lifts that)"
                           : ""));
 }

@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,6 +47,16 @@ struct Surroundings {
   std::shared_ptr<Workbench> workbench;       ///< for what is computed beside messages, else null
 };
 
+/// At once, and not only in the rows: threads by themselves are more than the cores of a rank.
+void warn_of_threads(const Communicator& ranks, int threads) {
+  if (ranks.rank() != 0 || static_cast<std::size_t>(threads) <= backend::usable_cores().size()) {
+    return;
+  }
+  for (const std::string& warning : backend::host_warnings(threads, ranks.node_size())) {
+    fmt::print(stderr, "dlscale: {}\n", warning);
+  }
+}
+
 /// Throws ConfigError for a device with memory of its own: messages here are of the host's.
 std::shared_ptr<Workbench> open_workbench(const Context& context) {
   const std::string& name = context.value("backend");
@@ -55,8 +67,11 @@ std::shared_ptr<Workbench> open_workbench(const Context& context) {
         "say little about training there. Use a backend of the processor with --beside.",
         name));
   }
-  return std::make_shared<Workbench>(open_device(name, threads, context.communicator->gpu()),
-                                     open_device("reference", 1), threads);
+  auto workbench =
+      std::make_shared<Workbench>(open_device(name, threads, context.communicator->gpu()),
+                                  open_device("reference", 1), threads);
+  warn_of_threads(*context.communicator, threads);
+  return workbench;
 }
 
 Surroundings look_around(const Context& context, const Choices& chosen) {
@@ -136,7 +151,6 @@ Cell make_empty_cell(const Communicator& alone, const std::string& collective) {
   Cell cell;
   cell.axes = common_axes(alone);
   cell.axes["collective"] = collective;
-  cell.axes.emplace("bytes", "0");
   cell.measure = [collective](const Sampler&) { return nothing_to_send(collective); };
   return cell;
 }

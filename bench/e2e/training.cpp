@@ -14,6 +14,7 @@
 #include "bench/e2e/quiet_iterations.hpp"
 #include "bench/e2e/replicas.hpp"
 #include "bench/e2e/slow_rank.hpp"
+#include "bench/e2e/trace_path.hpp"
 #include "bench/e2e/training_watch.hpp"
 #include "bench/host_doubts.hpp"
 #include "bench/sampler_warnings.hpp"
@@ -87,10 +88,6 @@ std::optional<Bytes> memory_per_rank(Communicator& communicator) {
   return share == std::numeric_limits<double>::max() ? std::nullopt : std::optional(Bytes(share));
 }
 
-std::filesystem::path trace_path(const TrainingSettings& settings, Rank rank) {
-  return fmt::format("{}-rank{}.json", settings.trace.string(), rank);
-}
-
 /// Where the loader puts batches for a device with memory of its own: the copy there is fastest,
 /// and runs beside what it computes, from memory the device gives.
 std::function<backend::Buffer(std::size_t)> batch_memory(backend::ComputeDevice& device) {
@@ -124,7 +121,7 @@ struct Worker {
     program.initialise(settings.seed);
     // A file that cannot be written is better found before the training than after it.
     if (!settings.trace.empty()) {
-      train::write_trace(trace_path(settings, communicator.rank()), communicator.rank(), {});
+      train::write_trace(trace_path(settings.trace, communicator.rank()), communicator.rank(), {});
     }
   }
 
@@ -357,7 +354,7 @@ void write_traces(Measurement& measurement, Communicator& communicator,
   if (settings.trace.empty()) return;
   std::string problem;
   try {
-    train::write_trace(trace_path(settings, communicator.rank()), communicator.rank(),
+    train::write_trace(trace_path(settings.trace, communicator.rank()), communicator.rank(),
                        outcome.spans);
   } catch (const ConfigError& error) {
     problem = error.what();

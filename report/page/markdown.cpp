@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cctype>
 #include <iterator>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -58,14 +59,17 @@ std::string file_name(const std::string& name) {
 }
 
 std::vector<Page> appendix_pages(const Appendix& appendix) {
+  const bool of_layers = appendix.of == Appendix::Of::layers;
+  const std::string_view folder = of_layers ? "layers" : "messages";
+  const std::string_view title = of_layers ? layer_page_title : message_page_title;
   const std::vector<std::string> texts = packed(appendix.tables);
   std::vector<Page> pages;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::string number = texts.size() == 1 ? "" : fmt::format("-{}", i + 1);
     const std::string part =
         texts.size() == 1 ? "" : fmt::format(" ({} of {})", i + 1, texts.size());
-    pages.push_back({fmt::format("layers/{}{}.md", file_name(appendix.name), number),
-                     fmt::format("{}{}{}\n\n[The report](../README.md)\n{}", layer_page_title,
+    pages.push_back({fmt::format("{}/{}{}.md", folder, file_name(appendix.name), number),
+                     fmt::format("{}{}{}\n\n[The report](../README.md)\n{}", title,
                                  escape_markdown(appendix.name), part, texts[i])});
   }
   return pages;

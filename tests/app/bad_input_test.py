@@ -49,7 +49,7 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(network), 2, "both", "8 × 8 × 8", "8 × 16 × 16")
 
     def test_a_link_slower_than_nothing(self):
-        for words in (["-10 GB/s", "5 us"], ["0 GB/s", "5 us"], ["10 GB/s", "-5 us"]):
+        for words in (["-10 GB/s", "5 us"], ["0 GB/s", "5 us"], ["1e-30 Gb/s", "5 us"], ["10 GB/s", "-5 us"]):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "2",
                          "--inter-node-bandwidth=" + words[0], "--inter-node-latency=" + words[1])
             self.assert_refused(result, 2, "--inter-node-bandwidth", "10Gb/s")
@@ -61,6 +61,13 @@ class BadInput(ProgramTest):
         for words in (["--ranks", "0"], ["--ranks", "1,-2"], ["--ranks", "1", "--loader-threads", "0"]):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", *words)
             self.assert_refused(result, 2, words[-2], "is no number above 0")
+        for number in ("2147483648", "1.5"):
+            result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", f"1,{number}")
+            self.assert_refused(result, 2, f"--ranks: {number} is no whole number up to 2147483647")
+
+    def test_a_number_of_ranks_named_twice(self):
+        result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,1")
+        self.assert_refused(result, 2, "--ranks names 1 twice")
 
     def test_a_seed_below_zero_or_beyond_what_it_can_hold(self):
         for seed in ["-1", "-0", "1.5", "99999999999999999999"]:

@@ -77,21 +77,34 @@ class CommunicationInput(ProgramTest):
         result = run("validate-comm", self.edited(change))
         self.assert_refused(result, 2, "no messages among the results can be judged")
 
-    def test_a_report_says_that_it_has_no_table_of_measured_messages(self):
-        result = run("report", MESSAGES, "-o", self.folder / "page")
-        self.assert_refused(result, 2, "no table of messages that bench comm measured", "validate-comm")
-        self.assertFalse((self.folder / "page").exists())
+    def test_a_report_has_tables_of_measured_messages(self):
+        page = self.folder / "page"
+        result = run("report", MESSAGES, "-o", page)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for part in ("Messages between ranks", "largest busbw GB/s", "all_reduce"):
+            self.assertIn(part, result.stdout)
+        text = (page / "README.md").read_text()
+        for part in ("Messages between ranks", "busbw GB/s", "all_reduce"):
+            self.assertIn(part, text.replace("\\_", "_"))
+        self.assertNotIn("no table here", text)
+        self.assertTrue((page / "index.html").exists())
 
-    def test_a_profile_that_ends_early_is_reported_as_such(self):
+    def torn_profile(self):
+        """A profile that ends within its second row."""
         run_axes = {"network": "made", "schedule": "merged", "batch": "4", "ranks": "2"}
         header = json.loads(MESSAGES.read_text().splitlines()[0]) | {"benchmark": "profile"}
         path = self.folder / "torn.jsonl"
         path.write_text(json.dumps(header) + "\n" + self.row(0, run_axes) + "\n" + self.row(1, run_axes)[:200])
+        return path
+
+    def test_a_profile_that_ends_early_is_reported_as_such(self):
+        path = self.torn_profile()
         page = self.folder / "page"
-        result = run("report", path, "-o", page)
+        result = run("report", path, MESSAGES, "-o", page)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn(f"made, merged: {path} ends early, so that messages may be missing", result.stdout)
         self.assertIn("made, merged: ", (page / "README.md").read_text())
+        self.assertIn("Messages between ranks", result.stdout)  # of bench comm, beside the profile
 
     def test_one_sample_has_no_interval(self):
         words = ["bench", "memory", "--operations", "copy", "--sizes", "64KiB", "--warm-ups", 1]

@@ -190,8 +190,8 @@ steps:
             "  - {name: %s, %s}\n" % pair for pair in pairs))
         return path
 
-    def steps_run(self, suite, code=0):
-        result = run("run", suite, "-o", self.folder / "out")
+    def steps_run(self, suite, code=0, out="out"):
+        result = run("run", suite, "-o", self.folder / out)
         self.assertEqual(result.returncode, code, result.stderr)
         return re.findall(r"^\[ *\d+/\d+\] (\w+):", result.stderr, re.MULTILINE)
 
@@ -200,6 +200,14 @@ steps:
         self.assertEqual(self.steps_run(self.write_suite("a", "b", "c")), [])
         changed = self.write_suite("a", ("b", "command: info"), "c")
         self.assertEqual(self.steps_run(changed), ["b", "c"])
+
+    def test_the_folder_may_have_spaces_in_its_name(self):
+        suite = self.write_suite("a", ("b", "ranks: 2, command: 'data info {out}/a'") if MPIEXEC else "b")
+        self.assertEqual(self.steps_run(suite, out="my  results"), ["a", "b"])
+        self.assertTrue(any((self.folder / "my  results" / "a").iterdir()))
+        self.assertEqual(self.steps_run(suite, out="my  results"), [])
+        listed = run("run", suite, "-o", self.folder / "my  results", "--list")
+        self.assertIn(f"--out '{self.folder}/my  results/a'", listed.stdout)
 
     def test_an_interruption_does_not_bring_stale_steps_back(self):
         self.steps_run(self.write_suite("a", "b", "c"))

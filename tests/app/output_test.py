@@ -120,7 +120,15 @@ class NothingToFit(ProgramTest):
         result = run("calibrate", good, "-o", machine)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("left out", result.stdout)
+        self.assertIn(f"{machine}: 1 all_reduce fit, ", result.stdout)
+        self.assertIn(", from 1 result file\n", result.stdout)
         before = machine.read_text()
+        other = self.folder / "training.jsonl"
+        header = json.loads(self.template().splitlines()[0]) | {"benchmark": "e2e"}
+        other.write_text(json.dumps(header) + "\n" + json.dumps({"end": {"measurements": 0}}) + "\n")
+        result = run("calibrate", good, other, "-o", machine)
+        self.assertIn("left out: 1 file of e2e, on which predictions are judged\n", result.stdout, result.stderr)
+        self.assertEqual(machine.read_text(), before)
         for axes, why in [({"dtype": "f64"}, "2 rows of bench comm, dtype f64 (training has f32)"),
                           ({"op": "max"}, "2 rows of bench comm, op max (training has sum)"),
                           ({"mode": "nonblocking"}, "mode nonblocking (training has blocking)"),
@@ -204,11 +212,17 @@ class EarlierResults(ProgramTest):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         data = self.make_data()
+        trace = self.out.with_name("out-rank1.json")
+        trace.symlink_to(self.out)
         for wrong in (["--data", self.folder / "none"], ["--data", data, "--profile", pipe],
-                      ["--data", data, "--profile", self.out],
                       ["--data", data, "--synchronisation", "parameter_server", "--servers", 3]):
             with self.subTest(wrong=wrong):
                 self.assert_kept(run(*train, *wrong, ranks=2), 2)
+        for option, value in (("--profile", self.out), ("--trace", self.folder / "out")):
+            result = run(*train, "--data", data, option, value, ranks=2)
+            self.assert_kept(result, 2, f"-o and {option} both name {self.out}")
+        result = run(*train, "--data", data, "--trace", self.folder / "out", "--profile", trace, ranks=2)
+        self.assert_kept(result, 2, f"--profile and --trace both name {trace}")
 
 
 @SEVERAL

@@ -112,6 +112,22 @@ TEST_F(Outputs, AfterAStepThatIsDoneAgainAreKept) {
   EXPECT_EQ(refusal({step("one"), step("two")}), "");
 }
 
+TEST_F(Outputs, AreNotAllLostWhereStepsBeforeThemAreDone) {
+  const std::vector<SuiteStep> steps{step("one"), step("two"), step("three")};
+  for (const char* name : {"one", "two", "three"}) measure(name);
+  progress().mark(steps[0], 1.0);
+  progress().mark(steps[2], 1.0);
+  EXPECT_THAT(refusal(steps),
+              AllOf(HasSubstr("two.jsonl and 1 more, 2 measurements"),
+                    HasSubstr("move these files away to measure only that anew (1 step done before "
+                              "stays); --fresh discards all.")));
+  fs::remove(file("two"));
+  fs::remove(file("three"));
+  EXPECT_EQ(refusal(steps), "");
+  fs::remove_all(folder_ / ".done");
+  EXPECT_THAT(refusal(steps), HasSubstr("or give --fresh to discard them."));
+}
+
 TEST_F(Outputs, ThatWereGivenUpMayGo) {
   const std::vector<SuiteStep> steps{step("one"), step("two")};
   measure("one");

@@ -67,6 +67,22 @@ TEST_F(SuiteFile, KnowsItsCommandsWithoutTheNameOfTheFolder) {
   EXPECT_EQ(steps("here", "there")[0].placed_words, (Words{"data", "make", "--out", "there"}));
 }
 
+TEST_F(SuiteFile, KeepsNamesOfFoldersWhole) {
+  const fs::path path = folder_ / "suite.yaml";
+  std::ofstream(path) << "suite: test\nsteps:\n"
+                         "  - name: '{place}'\n"
+                         "    doc: into {out}\n"
+                         "    command: data make --out {place}/a {options} --seed 1\n"
+                         "    for: {place: ['{out}/in'], options: [{options: --pictures 4}]}\n";
+  const std::map<std::string, std::string> values{{"out", "my  old\tresults"}};
+  const SuiteStep step = load_suite(path.string(), values).steps.at(0);
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(step.words, (Words{"data", "make", "--out", "my  old\tresults/in/a", "--pictures", "4",
+                               "--seed", "1"}));
+  EXPECT_EQ(step.name, "my  old\tresults/in");
+  EXPECT_EQ(step.doc, "into my  old\tresults");
+}
+
 TEST_F(SuiteFile, MakesOneStepOfEachCombination) {
   const Suite suite = load(
       "  - name: t-{network}-{ranks}\n"

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "model/calibrate/fitted.hpp"
+
 namespace dlscale::model {
 namespace {
 
@@ -97,6 +99,28 @@ TEST(LeftOut, AMachineOfNothingIsEmpty) {
   EXPECT_TRUE(is_empty(machine));
   machine.loaders.emplace_back();
   EXPECT_FALSE(is_empty(machine));
+}
+
+TEST(Fitted, NamesAllThatAMachineHas) {
+  Machine machine;
+  EXPECT_EQ(fitted_text(machine), "nothing");
+  machine.kernels.resize(3);
+  EXPECT_EQ(fitted_text(machine), "3 kernel times");
+  machine.kernels.front().give.emplace();
+  machine.update.resize(2);
+  machine.h2d.resize(1);
+  machine.memory_bandwidth["copy"];
+  machine.loaders.resize(1);
+  for (const char* collective : {"sendrecv", "all_reduce", "sendrecv"}) {
+    machine.collectives.emplace_back().collective = collective;
+  }
+  machine.algorithms.resize(2);
+  machine.reduction.emplace();
+  machine.contention.resize(1);
+  EXPECT_EQ(fitted_text(machine),
+            "3 kernel times (1 with what launching takes), 2 update fits, 1 copy fit, 1 memory "
+            "bandwidth, 1 loader fit, 1 all_reduce fit, 2 sendrecv fits, 2 closed forms of "
+            "messages, the time to add a byte, 1 contention fit");
 }
 
 }  // namespace

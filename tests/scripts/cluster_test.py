@@ -293,7 +293,7 @@ class Mpirun(ClusterTest):
         program = [BUILD / "dlscale", "bench", "comm", "--sizes", "4B"]
         result = cluster(*hosts, command=[MPIEXEC, "-n", "4", *program], environment=SANITIZERS)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("share 1 of this node needs cores 1 to 1", result.stderr)
+        self.assertIn("the ranks of this node need 2 cores or more, 1 each, and may use 1.", result.stderr)
 
     def test_two_clusters_at_once(self):
         commands = [["mpirun", "-n", "2", "sh", "-c", "sleep 0.3; hostname"]] * 2

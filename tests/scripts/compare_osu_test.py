@@ -197,7 +197,7 @@ class CompareOsu(unittest.TestCase):
     def test_absent_programs_are_named_with_what_builds_them(self):
         result = self.compare(self.dlscale(1), osu="elsewhere")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("there is no osu_allreduce below", result.stderr)
+        self.assertIn("there is no osu_allreduce where they are installed below", result.stderr)
         self.assertIn("./configure CC=mpicc", result.stderr)
         self.assertIn("\nmake install", result.stderr)
         self.assertEqual(result.stdout, "")
@@ -217,9 +217,31 @@ class CompareOsu(unittest.TestCase):
 
     def test_sizes_that_are_none_are_refused(self):
         for text in ("4", "8:4", "1:8", "4:1000000000", "a:b"):
-            result = self.compare(self.dlscale(1), "--sizes", text)
-            self.assertEqual(result.returncode, 2, text)
-            self.assertIn("is not LEAST:LARGEST", result.stderr)
+            self.assert_refused(self.compare(self.dlscale(1), "--sizes", text), "is not LEAST:LARGEST")
+        self.assert_refused(self.compare(self.dlscale(1), "--sizes", "5:7"), "no power of two")
+
+    def assert_refused(self, result, part):
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertTrue(result.stderr.startswith("compare_osu: "), result.stderr)
+        self.assertIn(part, result.stderr)
+
+    def test_bad_options_are_one_sentence(self):
+        (self.folder / "file").write_text("")
+        for wrong, part in ((("--rounds", "0"), "--rounds: 0 is no whole number from 1 up"), (("--ranks", "two"), "two is no"),
+                            (("--patience", "-1"), "-1 is no number from 0 up"), (("--quiet", "nan"), "nan is no number"),
+                            (("--mpirun-options", "'"), "no list of options"), (("--benchmarks", "gather"), "--benchmarks"),
+                            (("--frobnicate",), "--frobnicate"), (("--out", self.folder / "file" / "x"), "cannot be made")):
+            self.assert_refused(self.compare(self.dlscale(1), *wrong), part)
+
+    def test_programs_are_looked_for_where_they_are_installed(self):
+        for folder in ("libexec/osu-micro-benchmarks/mpi/pt2pt", "c/mpi/pt2pt/standard", "bin"):
+            there = self.write(f"{folder}/prefix/{folder}/osu_latency", "")
+            self.assertEqual(compare_osu.find_programs(self.folder / folder / "prefix", [LATENCY]), {"osu_latency": there})
+        self.write("deep/somewhere/else/osu_latency", "")
+        with self.assertRaisesRegex(compare_osu.Refused, "there is no osu_latency where they are installed below"):
+            compare_osu.find_programs(self.folder / "deep", [LATENCY])
 
 
 if __name__ == "__main__":

@@ -96,7 +96,8 @@ class FaultTest(ProgramTest):
         before = rows_of(self.out)
         result = run(*words, "--resume", ranks=ranks)
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertIn(f"{len(before)} measurements are there already", result.stderr)
+        told = "1 measurement is" if len(before) == 1 else f"{len(before)} measurements are"
+        self.assertIn(f"{told} there already", result.stderr)
         after = rows_of(self.out)
         self.assertEqual(after[: len(before)], before)
         self.assertEqual(len(after), 4)

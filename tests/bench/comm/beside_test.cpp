@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/compute/check.hpp"
+#include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/comm/overlap.hpp"
 #include "core/error.hpp"
@@ -138,6 +139,25 @@ TEST(BesideMessages, IsMeasuredForEveryCollective) {
     backend::run_on_threads(
         size, [](Communicator& ranks) { expect_all_rows(ranks, beside_all(), 4 * 3); });
   }
+}
+
+TEST(BesideMessages, SayAtOnceThatThreadsShareCores) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  if (quickest_backend() == "reference") GTEST_SKIP() << "it computes on one thread";
+  const std::string crowded = std::to_string(backend::usable_cores().size() + 1);
+  testing::internal::CaptureStderr();
+  backend::run_on_threads(2, [&crowded](Communicator& ranks) {
+    Context context = make_context(*family<Benchmark>().find("comm"),
+                                   {{"sizes", "4KiB"},
+                                    {"beside", "gemm"},
+                                    {"backend", quickest_backend()},
+                                    {"threads", crowded}},
+                                   ranks);
+    EXPECT_EQ(family<Benchmark>().find("comm")->cells(context).size(), 1U);
+  });
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(said, HasSubstr(crowded + " cores are to be busy"));
+  EXPECT_EQ(said.find("are to be busy"), said.rfind("are to be busy")) << said;
 }
 
 TEST(BesideMessages, IsMeasuredBetweenTheRanksOfALauncher) {

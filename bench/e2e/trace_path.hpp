@@ -1,0 +1,14 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "core/ids.hpp"
+
+namespace dlscale::bench {
+
+/// Where bench e2e --trace TRACE writes what a rank did: TRACE-rank0.json and so on.
+inline std::filesystem::path trace_path(const std::filesystem::path& trace, Rank rank) {
+  return trace.string() + "-rank" + std::to_string(rank) + ".json";
+}
+
+}  // namespace dlscale::bench
