@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
 
+#include "app/info_sheets.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
@@ -84,7 +86,22 @@ void print_plan_cache() {
                     : "not kept (DLSCALE_PLAN_CACHE names a folder to keep them in)");
 }
 
-ExitCode info() {
+struct InfoOptions {
+  bool devices = false;
+  bool links = false;
+  bool frameworks = false;
+};
+
+/// The tables that were asked for; false if none was.
+bool print_sheets(const InfoOptions& options) {
+  if (options.devices) print_devices();
+  if (options.links) print_links();
+  if (options.frameworks) print_frameworks();
+  return options.devices || options.links || options.frameworks;
+}
+
+ExitCode info(const InfoOptions& options) {
+  if (print_sheets(options)) return ExitCode::ok;
   const Environment environment = capture_environment();
   fmt::print("dlscale {} (commit {}{}), {}, {}\n", DLSCALE_VERSION, environment.commit,
              environment.dirty ? ", with local changes" : "", environment.compiler,
@@ -96,15 +113,20 @@ ExitCode info() {
   print_family<backend::CommBackend>("communicators");
   print_family<bench::Benchmark>("benchmarks");
   print_collectives();
-  for (const char* group : {"networks", "clusters", "suites"}) {
+  for (const char* group : {"networks", "clusters", "suites", "devices", "links", "frameworks"}) {
     fmt::print("{}\n  {}\n", group, fmt::join(config_names(group), "  "));
   }
   return ExitCode::ok;
 }
 
 void declare(CLI::App& verb, ExitCode& result) {
-  verb.footer("Example: dlscale info");
-  verb.callback([&result] { result = info(); });
+  auto options = std::make_shared<InfoOptions>();
+  verb.add_flag("--devices", options->devices, "The data sheets of GPUs in configs/devices, only");
+  verb.add_flag("--links", options->links, "The kinds of links in configs/links, only");
+  verb.add_flag("--frameworks", options->frameworks,
+                "What is known of frameworks, in configs/frameworks, only");
+  verb.footer("Example: dlscale info\n         dlscale info --devices");
+  verb.callback([options, &result] { result = info(*options); });
 }
 
 }  // namespace

@@ -34,8 +34,18 @@ class Cli(ProgramTest):
         result = run("info")
         self.assertEqual(result.returncode, 0)
         for word in ["reference", "onednn", "local", "mpi", "double_binary_tree", "all_to_all", "resnet50", "p40x16",
-                     "quickstart"]:
+                     "quickstart", "v100_sxm2_16gb", "pcie3x16", "horovod_0.19"]:
             self.assertIn(word, result.stdout)
+
+    def test_info_prints_data_sheets_links_and_frameworks(self):
+        for option, words in [("--devices", ["a100_sxm4_80gb", "2039", "312", "in part"]),
+                              ("--links", ["ethernet-tcp", "94.1 %", "NDR 4x 50.0 GB/s"]),
+                              ("--frameworks", ["horovod_0.19", "64.0 MiB, cycle 5.000 ms", "(not checked)"])]:
+            result = run("info", option)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for word in words:
+                self.assertIn(word, result.stdout)
+            self.assertNotIn("compute backends", result.stdout)
 
     def test_predict_prints_the_phases_in_every_format(self):
         words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,4,8,16"]

@@ -1,0 +1,41 @@
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config_file.hpp"
+#include "core/error.hpp"
+
+namespace dlscale {
+
+/// Where figures of a configuration file are from.
+struct DataSource {
+  std::vector<std::string> of;  ///< the keys of the file it is for
+  std::string title;            ///< of a document; or repository, file and version
+  std::string url;              ///< where it, or what others tell of it, was read; may be empty
+  bool checked = false;         ///< the figures were compared with the text at `url`
+};
+
+/// Reads the key `sources`, a list of {of, title, url, checked}; `of` names keys among `stated`, or
+/// is the word all. Throws ConfigError naming a key among `stated` that has no source, an `of` that
+/// is none of them, and what is checked without a place where it was.
+std::vector<DataSource> read_sources(const ConfigMap& map,
+                                     std::span<const std::string_view> stated);
+
+/// Those of `keys` that are in the file.
+std::vector<std::string_view> stated_keys(const ConfigMap& map,
+                                          std::span<const std::string_view> keys);
+
+/// The value that the word of a key means. A word that `parse` refuses is refused with its place.
+template <class Enum>
+Enum read_word(const ConfigMap& map, std::string_view key, Enum (*parse)(std::string_view)) {
+  const std::string word = map.text(key);
+  try {
+    return parse(word);
+  } catch (const ConfigError& error) {
+    throw ConfigError(map.where(key) + ": " + error.what());
+  }
+}
+
+}  // namespace dlscale

@@ -1,0 +1,238 @@
+#include "core/device_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/config_path.hpp"
+#include "core/link_kind.hpp"
+#include "tests/core/mutated.hpp"
+#include "tests/core/support.hpp"
+
+namespace dlscale {
+namespace {
+
+using test::expect_contains;
+
+constexpr std::string_view small_sheet = R"(device: small
+name: NVIDIA Tesla Small 16 GB
+aliases: [Small-16GB, "the small one"]
+architecture: volta
+chip: GX1
+launched: 2018
+memory: 16 GB
+memory_bandwidth: 900 GB/s
+multiprocessors: 80
+cores: 5120
+boost_clock: 1530 MHz
+peak: {f64: 7.8 TFLOP/s, f32: 15.7 TFLOP/s, f16: 125 TFLOP/s}
+host_link: pcie3x16
+nvlink: {generation: 2, links: 6, bandwidth: 150 GB/s}
+sources:
+  - {of: [memory, peak], title: its data sheet, url: "https://example.org/sheet", checked: true}
+  - of: [launched, memory_bandwidth, multiprocessors, cores, boost_clock, host_link, nvlink]
+    title: another
+)";
+
+DeviceSheet load_text(std::string_view text) {
+  return test::load_text(text, [](const std::string& file) { return load_device_sheet(file); });
+}
+
+std::string error_after(std::string_view from, std::string_view to) {
+  return test::error_after(small_sheet, from, to,
+                           [](const std::string& file) { return load_device_sheet(file); });
+}
+
+/// The most multiply-adds of 16 bits with sums in f32, times two, that tensor cores of one
+/// multiprocessor finish a clock, by chip. [NVIDIA's architecture white papers: 8 tensor cores of
+/// 64 multiply-adds in Volta and Turing, 4 of 256 in GA100, 4 of 128 in GA10x and AD10x, 4 of 512
+/// in GH100, 4 of 1024 in Blackwell]
+const std::map<std::string, double> dense_operations_a_clock{
+    {"GV100", 1024}, {"TU102", 1024}, {"TU104", 1024}, {"GA100", 2048}, {"GA102", 1024},
+    {"AD102", 1024}, {"AD104", 1024}, {"GH100", 4096}, {"GB100", 8192}};
+
+/// The largest of them at the clock of plain cores: with sparsity it would be twice that.
+double dense_peak(const DeviceSheet& sheet) {
+  const double operations = dense_operations_a_clock.at(sheet.chip);
+  return operations * sheet.multiprocessors * sheet.boost_clock.si();
+}
+
+TEST(ConfiguredDevices, AllLoadAndAreCalledLikeTheirFiles) {
+  const std::vector<std::string> names = config_names("devices");
+  EXPECT_GE(names.size(), 38U);
+  for (const std::string& name : names) EXPECT_EQ(load_device_sheet(name).id, name);
+}
+
+TEST(ConfiguredDevices, AnswerToOneNameEach) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  EXPECT_EQ(catalogue.at("V100-SXM2-16GB").id, "v100_sxm2_16gb");
+  EXPECT_EQ(catalogue.at("nvidia tesla v100 sxm2 16gb").id, "v100_sxm2_16gb");
+  EXPECT_EQ(catalogue.at("K80 (one of two dies)").id, "k80");
+  EXPECT_EQ(catalogue.at("GeForce RTX 2080Ti").id, "rtx_2080_ti");
+  EXPECT_NE(catalogue.at("TitanX").id, catalogue.at("TitanX Pascal").id);
+}
+
+TEST(ConfiguredDevices, StateDensePeaks) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  int with_tensor_cores = 0;
+  for (const DeviceSheet& sheet : catalogue.sheets()) {
+    if (!dense_operations_a_clock.contains(sheet.chip)) {
+      EXPECT_FALSE(sheet.peak.contains(SheetFormat::bf16)) << sheet.id;
+      continue;
+    }
+    ++with_tensor_cores;
+    const double half = sheet.peak.at(SheetFormat::f16).si();
+    // At least 0.45: boards for games add in f32 at half the rate, and some clocks are lower.
+    EXPECT_LE(half, 1.02 * dense_peak(sheet)) << sheet.id;
+    EXPECT_GE(half, 0.45 * dense_peak(sheet)) << sheet.id;
+    if (sheet.peak.contains(SheetFormat::tf32)) {
+      EXPECT_NEAR(sheet.peak.at(SheetFormat::tf32).si() / half, 0.5, 0.02) << sheet.id;
+    }
+    if (sheet.peak.contains(SheetFormat::f8)) {
+      EXPECT_NEAR(sheet.peak.at(SheetFormat::f8).si() / half, 2, 0.02) << sheet.id;
+    }
+  }
+  EXPECT_GE(with_tensor_cores, 24);
+}
+
+TEST(ConfiguredDevices, AreWithinWhatPhysicsAllows) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  for (const DeviceSheet& sheet : catalogue.sheets()) {
+    const LinkKind host = load_link_kind(sheet.host_link);
+    EXPECT_LT(host.bandwidth(), sheet.memory_bandwidth) << sheet.id;
+    // Reading all of its memory once takes about a hundredth of a second, or some.
+    const double sweep = (sheet.memory / sheet.memory_bandwidth).si();
+    EXPECT_GT(sweep, 0.008) << sheet.id;
+    EXPECT_LT(sweep, 0.1) << sheet.id;
+    if (sheet.nvlink) {
+      EXPECT_GT(sheet.nvlink->bandwidth, host.bandwidth()) << sheet.id;
+      EXPECT_LT(sheet.nvlink->bandwidth, sheet.memory_bandwidth) << sheet.id;
+    }
+    EXPECT_GE(sheet.launched, 2006) << sheet.id;
+  }
+}
+
+TEST(ConfiguredDevices, HaveTheBandwidthOfTheirLinks) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  const std::map<std::string, std::string> kinds{
+      {"P100-SXM2-16GB", "nvlink1"}, {"V100-SXM2-32GB", "nvlink2"}, {"V100-SXM3-32GB", "nvswitch2"},
+      {"A100-SXM4-80GB", "nvlink3"}, {"H100-SXM5-80GB", "nvlink4"}, {"GB200", "nvlink5"}};
+  for (const auto& [gpu, kind] : kinds) {
+    const DeviceSheet& sheet = catalogue.at(gpu);
+    ASSERT_TRUE(sheet.nvlink) << gpu;
+    const LinkKind link = load_link_kind(kind);
+    EXPECT_DOUBLE_EQ(sheet.nvlink->bandwidth.si(), link.bandwidth().si()) << gpu;
+    EXPECT_EQ(sheet.nvlink->links, link.channels) << gpu;
+  }
+}
+
+TEST(ConfiguredDevices, AgreeWithTheClusters) {
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  for (const auto& [name, gpu] : std::map<std::string, std::string>{
+           {"p40x16", "p40"}, {"dgx1", "v100_sxm2_16gb"}, {"h200x8", "h200_sxm"}}) {
+    const Device of_cluster = load_cluster(name).device;
+    const Device of_sheet = nominal_device(catalogue.at(gpu), of_cluster.launch);
+    EXPECT_EQ(of_sheet.memory, of_cluster.memory) << name;
+    EXPECT_EQ(of_sheet.launch, of_cluster.launch) << name;
+    ASSERT_EQ(of_sheet.peak.size(), of_cluster.peak.size()) << name;
+    for (const auto& [dtype, peak] : of_cluster.peak) {
+      EXPECT_NEAR(of_sheet.peak.at(dtype) / peak, 1, 0.01) << name << ' ' << dtype_name(dtype);
+    }
+  }
+}
+
+/// The names of GPUs in a file of cases: what follows each "gpu":.
+std::set<std::string> gpus_in(const std::string& text) {
+  constexpr std::string_view key = R"("gpu":")";
+  std::set<std::string> names;
+  for (auto at = text.find(key); at != std::string::npos; at = text.find(key, at)) {
+    at += key.size();
+    names.insert(text.substr(at, text.find('"', at) - at));
+  }
+  return names;
+}
+
+TEST(ConfiguredDevices, KnowTheGpusOfPublishedCases) {
+  const std::filesystem::path file =
+      std::filesystem::path(DLSCALE_SHARED_DATA) / "validation" / "open.jsonl";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not here";
+  const DeviceCatalogue catalogue = DeviceCatalogue::load();
+  const std::set<std::string> names = gpus_in(test::read_file(file));
+  EXPECT_GE(names.size(), 15U);
+  for (const std::string& name : names) EXPECT_NE(catalogue.find(name), nullptr) << name;
+}
+
+TEST(DeviceFile, ReadsUnitsIntoSi) {
+  const DeviceSheet sheet = load_text(small_sheet);
+  EXPECT_EQ(sheet.memory, Bytes(16e9));
+  EXPECT_DOUBLE_EQ(sheet.boost_clock.si(), 1.53e9);
+  EXPECT_DOUBLE_EQ(sheet.peak.at(SheetFormat::f16).si(), 125e12);
+  ASSERT_TRUE(sheet.nvlink);
+  EXPECT_EQ(sheet.nvlink->links, 6);
+  ASSERT_EQ(sheet.sources.size(), 2U);
+  EXPECT_TRUE(sheet.sources[0].checked);
+  EXPECT_FALSE(sheet.sources[1].checked);
+}
+
+TEST(DeviceFile, ContradictingFiguresAreRefused) {
+  expect_contains(error_after("f32: 15.7", "f32: 31.4"), "/peak/f32 is \"31.4 TFLOP/s\" (but");
+  expect_contains(error_after("f32: 15.7", "f32: 31.4"), "make 15.7 TFLOP/s");
+  expect_contains(error_after("f16: 125", "f16: 12.5"), "/peak/f16");
+  expect_contains(error_after("f64: 7.8", "f64: 78"), "/peak/f64");
+  expect_contains(error_after("f16: 125 TFLOP/s", "f16: 125 TFLOP/s, f8: 62 TFLOP/s"), "sparsity");
+  expect_contains(error_after("cores: 5120", "cores: 5121"), "/cores is \"5121\" (no multiple");
+  expect_contains(error_after("bandwidth: 150 GB/s", "bandwidth: 300 GB/s"),
+                  "/nvlink/bandwidth is \"300 GB/s\" (more than");
+  expect_contains(error_after("bandwidth: 150 GB/s", "bandwidth: 300 GB/s"), "one direction");
+}
+
+TEST(DeviceFile, WrongValuesAreRefusedByName) {
+  expect_contains(error_after("1530 MHz", "1530"), "/boost_clock is \"1530\" (no clock");
+  expect_contains(error_after("1530 MHz", "1530 GHz"), "/boost_clock");
+  expect_contains(error_after("1530 MHz", "nan MHz"), "/boost_clock");
+  expect_contains(error_after("pcie3x16", "pci3x16"), "Did you mean \"pcie3x16\"?");
+  expect_contains(error_after("memory: 16 GB", "memory: 16 TB"), "/memory is \"16 TB\" (out of");
+  expect_contains(error_after("launched: 2018", "launched: 18"), "/launched");
+  expect_contains(error_after("memory: 16 GB", "memroy: 16 GB"), "Did you mean \"memory\"?");
+  expect_contains(error_after("f32: 15.7 TFLOP/s, ", ""), "/peak/f32 is missing");
+  expect_contains(error_after("the small one", "-"), "/aliases");
+}
+
+TEST(DeviceFile, EveryFigureNeedsASource) {
+  expect_contains(error_after("[memory, peak]", "[memory]"), "/peak has no source");
+  expect_contains(error_after("[memory, peak]", "[memory, peaks]"), "Did you mean \"peak\"?");
+  expect_contains(error_after(", url: \"https://example.org/sheet\"", ""),
+                  "/sources/0/checked is \"true\" (without");
+  expect_contains(error_after("https://example.org/sheet", "example.org"), "/sources/0/url");
+  EXPECT_EQ(load_text(test::replaced(small_sheet, "[memory, peak]", "all")).sources[0].of.size(),
+            9U);
+}
+
+TEST(DeviceCatalogue, UnknownNameSuggestsTheNearest) {
+  const DeviceCatalogue catalogue({load_text(small_sheet)});
+  EXPECT_EQ(catalogue.find("V100"), nullptr);
+  expect_contains(test::config_error([&] { (void)catalogue.at("Small-16G"); }),
+                  "Did you mean \"Small-16GB\"?");
+}
+
+TEST(DeviceCatalogue, TwoSheetsOfOneNameAreRefused) {
+  DeviceSheet other = load_text(small_sheet);
+  other.id = "other";
+  other.name = "Other";
+  const std::string error = test::config_error([&] {
+    (void)DeviceCatalogue({load_text(small_sheet), other});
+  });
+  expect_contains(error, "small and other both answer to \"Small-16GB\"");
+}
+
+TEST(DeviceFile, DamagedTextIsReadOrRefused) {
+  test::expect_no_crash(small_sheet,
+                        [](const std::string& file) { return load_device_sheet(file); });
+}
+
+}  // namespace
+}  // namespace dlscale

@@ -1,0 +1,153 @@
+#include "core/framework_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "core/config_path.hpp"
+#include "tests/core/mutated.hpp"
+#include "tests/core/support.hpp"
+
+namespace dlscale {
+namespace {
+
+using test::expect_contains;
+
+constexpr std::string_view small_framework = R"(framework: small
+name: Small
+versions: "1.0"
+match: [small 1, little]
+input_copy: pinned
+gradients: all_reduce
+in_node: nccl
+between_nodes: unknown
+schedule: bucketed
+first_bucket: 1 MiB
+bucket: 25 MiB
+groups: none
+fusion_threshold: none
+fusion_cycle: none
+partition: none
+credit: none
+update_on: worker
+negotiation: unknown
+sources: [{of: all, title: its source}]
+)";
+
+FrameworkProfile load(const std::string& file) {
+  return load_framework(file);
+}
+
+std::string error_after(std::string_view from, std::string_view to) {
+  return test::error_after(small_framework, from, to, load);
+}
+
+TEST(ConfiguredFrameworks, AllLoadAndAreCalledLikeTheirFiles) {
+  const std::vector<FrameworkProfile> profiles = load_frameworks();
+  const std::vector<std::string> names = config_names("frameworks");
+  EXPECT_GE(names.size(), 20U);
+  ASSERT_EQ(profiles.size(), names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) EXPECT_EQ(profiles[i].id, names[i]);
+}
+
+TEST(ConfiguredFrameworks, HaveTheSizesThatTheirScheduleIsAbout) {
+  for (const FrameworkProfile& profile : load_frameworks()) {
+    EXPECT_TRUE(profile.gradients.is_stated() || profile.id == "bytescheduler") << profile.id;
+    if (!profile.schedule.is_stated()) continue;
+    const Schedule schedule = profile.schedule.value();
+    EXPECT_EQ(schedule == Schedule::horovod, profile.fusion_cycle.is_stated()) << profile.id;
+    EXPECT_EQ(schedule == Schedule::priority, profile.partition.is_stated()) << profile.id;
+    if (schedule == Schedule::bucketed) {
+      EXPECT_TRUE(profile.bucket.is_stated() || profile.groups.is_stated()) << profile.id;
+    }
+  }
+}
+
+TEST(ConfiguredFrameworks, KnowWhenHorovodChangedItsDefaults) {
+  const FrameworkProfile before = load_framework("horovod_0.19");
+  EXPECT_EQ(before.fusion_threshold.value(), 64_MiB);
+  EXPECT_EQ(before.fusion_cycle.value(), 5.0_ms);
+  const FrameworkProfile since = load_framework("horovod_0.21");
+  // The defaults of our own schedule are those of Horovod today.
+  EXPECT_EQ(since.fusion_threshold.value(), ScheduleSettings{}.fusion_threshold);
+  EXPECT_EQ(since.fusion_cycle.value(), ScheduleSettings{}.cycle);
+  EXPECT_EQ(load_framework("byteps_0.2").partition.value(), ScheduleSettings{}.partition);
+}
+
+TEST(ConfiguredFrameworks, AreFoundByWhatCasesCallThem) {
+  const std::vector<FrameworkProfile> profiles = load_frameworks();
+  const std::map<std::string, std::string> expected{
+      {"PyTorch 1.4 + Horovod 0.19", "horovod_0.19"},
+      {"PyTorch + Horovod (MG-WFBP)", "mg_wfbp"},
+      {"NVCaffe 0.16 (B-Caffe)", "b_caffe"},
+      {"TensorFlow 1.1-1.2 tf_cnn_benchmarks: parameter_server/cpu",
+       "tf_cnn_benchmarks_parameter_server_cpu"},
+      {"TensorFlow 1.1-1.2 tf_cnn_benchmarks: replicated (with NCCL)",
+       "tf_cnn_benchmarks_replicated_nccl"},
+      {"TensorFlow 1.1-1.2 tf_cnn_benchmarks: replicated (without NCCL)/gpu",
+       "tf_cnn_benchmarks_replicated"},
+      {"TensorFlow 1.1-1.2 tf_cnn_benchmarks: distributed_replicated, cross_replica_sync",
+       "tf_cnn_benchmarks_distributed_replicated"},
+      {"MindSpore: batch size=128", "mindspore_1.1"},
+      {"TensorFlow2: batch size = 64 & with xla", "tensorflow_2_mirrored"}};
+  for (const auto& [text, id] : expected) {
+    const FrameworkProfile* found = find_framework(profiles, text);
+    ASSERT_NE(found, nullptr) << text;
+    EXPECT_EQ(found->id, id) << text;
+  }
+  EXPECT_EQ(find_framework(profiles, "PyTorch (NGC) resnet50"), nullptr);
+}
+
+TEST(Frameworks, OfTwoMatchesTheLongerOneIsMeant) {
+  const FrameworkProfile small = test::load_text(small_framework, load);
+  FrameworkProfile longer = small;
+  longer.id = "longer";
+  longer.match = {"small 1.5"};
+  std::vector<FrameworkProfile> profiles{small, longer};
+  EXPECT_EQ(find_framework(profiles, "SMALL 1.5")->id, "longer");
+  EXPECT_EQ(find_framework(profiles, "Small 1.0")->id, "small");
+  profiles[1].match = {"small 1"};
+  EXPECT_EQ(find_framework(profiles, "small 1"), nullptr);
+}
+
+TEST(FrameworkFile, TellsNothingFromNone) {
+  const FrameworkProfile profile = test::load_text(small_framework, load);
+  EXPECT_TRUE(profile.between_nodes.is_unknown());
+  EXPECT_TRUE(profile.groups.is_none());
+  EXPECT_FALSE(profile.groups.is_stated());
+  EXPECT_EQ(profile.bucket.value(), 25_MiB);
+  EXPECT_THROW((void)profile.credit.value(), std::logic_error);
+  EXPECT_EQ(to_text(profile.input_copy), "pinned");
+  EXPECT_EQ(to_text(profile.schedule), "bucketed");
+  EXPECT_EQ(to_text(profile.negotiation), "unknown");
+}
+
+TEST(FrameworkFile, WrongValuesAreRefusedByName) {
+  expect_contains(error_after("input_copy: pinned", "input_copy: pined"),
+                  "/input_copy: \"pined\" is not");
+  expect_contains(error_after("input_copy: pinned", "input_copy: pined"), "mean \"pinned\"?");
+  expect_contains(error_after("bucket: 25 MiB", "bucket: 25"), "Or write unknown, or none");
+  expect_contains(error_after("first_bucket: 1 MiB", "first_bucket: 30 MiB"), "more than bucket");
+  expect_contains(error_after("\nbucket: 25 MiB", "\nbucket: none"), "/first_bucket");
+  expect_contains(error_after("groups: none", "groups: 0"), "/groups is \"0\" (out of range)");
+  expect_contains(error_after("schedule: bucketed", "schedule: bucket"), "/schedule: ");
+  expect_contains(error_after("credit: none\n", ""), "/credit is missing");
+  expect_contains(error_after("credit: none", "credits: none"), "Did you mean \"credit\"?");
+  expect_contains(error_after("credit: none", "credit: 4 MB"), "/credit is \"4 MB\" (of parts");
+  expect_contains(error_after("[small 1, little]", "[sm]"), "/match");
+}
+
+TEST(FrameworkFile, WhatIsKnownNeedsASource) {
+  expect_contains(error_after("of: all", "of: [bucket]"), "has no source");
+  expect_contains(error_after("of: all", "of: [negotiation]"), "\"negotiation\" (no figure");
+}
+
+TEST(FrameworkFile, DamagedTextIsReadOrRefused) {
+  test::expect_no_crash(small_framework, load);
+}
+
+}  // namespace
+}  // namespace dlscale
