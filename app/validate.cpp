@@ -11,6 +11,7 @@
 #include "app/document_output.hpp"
 #include "app/positive.hpp"
 #include "app/result_files.hpp"
+#include "app/validate_cases.hpp"
 #include "app/verb.hpp"
 #include "model/machine.hpp"
 #include "report/validation_table.hpp"
@@ -22,10 +23,14 @@ struct ValidateOptions {
   std::vector<std::string> results;
   std::string machine;
   report::Limits limits;
+  CaseOptions cases;
   DocumentOutput output;
 };
 
 ExitCode validate(const ValidateOptions& options) {
+  if (options.cases.are_given()) return options.cases.validate(options.output);
+  if (options.results.empty()) throw CLI::RequiredError("results");
+  if (options.machine.empty()) throw CLI::RequiredError("--machine");
   const model::Machine machine = model::load_machine(options.machine);
   const std::vector<ResultFile> files = results_of(options.results, {"e2e"});
   const report::Validation validation = report::validate(machine, files);
@@ -45,8 +50,8 @@ CLI::Validator correlation() {
 
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ValidateOptions>();
-  verb.add_option("results", options->results, "Result files or folders of bench e2e")->required();
-  verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate")->required();
+  verb.add_option("results", options->results, "Result files or folders of bench e2e");
+  verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate");
   verb.add_option("--limit-one-rank", options->limits.one_rank,
                   "Largest median error of the iteration at 1 rank that passes")
       ->check(positive())
@@ -58,10 +63,14 @@ void declare(CLI::App& verb, ExitCode& result) {
                   "Least rank correlation of the measured and the predicted order of the schedules "
                   "of a training that passes, -1 to 1 (default: none, as that of few is coarse)")
       ->check(correlation());
+  options->cases.declare(
+      verb, {"results", "--machine", "--limit-one-rank", "--limit-more-ranks", "--limit-order"});
   options->output.declare(verb);
   verb.footer(
       "Example: dlscale validate results/local/quickstart --machine "
       "results/local/quickstart/machine.json\n"
+      "Or predictions of what others measured and published, beside naive ones: dlscale validate "
+      "--cases cases.jsonl --predictions predictions.jsonl --by run.overlap\n"
       "Exit code 1: a limit is missed; the table names the phase to blame. Exit code 3: none is "
       "missed, but measurements are wrong, interrupted or lost, so that not all was judged, or "
       "there "

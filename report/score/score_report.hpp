@@ -1,0 +1,88 @@
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/cases/case_file.hpp"
+#include "core/cases/prediction.hpp"
+#include "core/error.hpp"
+#include "report/score/judged_case.hpp"
+#include "report/score/score.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// What one predictor says of the cases of a file.
+struct NamedPredictions {
+  std::string name;  ///< "bsp_ring"
+  std::string doc;   ///< what it does, in words
+  std::vector<cases::CasePrediction> predictions = {};
+};
+
+/// Predictions beside what was measured, and how good they are.
+struct ScoredPredictions {
+  std::string name;
+  std::string doc;
+  std::vector<JudgedCase> judged = {};
+  GroupedScore score = {};
+};
+
+/// Predictions of a case file scored, with the baselines beside them.
+struct ScoreReport {
+  std::filesystem::path cases = {};
+  CaseChoice choice = {};
+  bool of_curves = false;
+  ScoredPredictions predictions = {};
+  std::vector<ScoredPredictions> baselines = {};  ///< those that cover a case of the file at least
+  std::size_t not_measured = 0;                   ///< cases that can be predicted only
+  std::vector<std::string> unknown = {};          ///< ids of predictions of no case of the file
+  /// Ids of cases with a number that has no prediction, in the order of the file.
+  [[nodiscard]] std::vector<std::string> missing() const;
+};
+
+/// Throws ConfigError as judge_cases() does.
+ScoreReport score_report(const cases::CaseFile& file, const NamedPredictions& predictions,
+                         std::span<const NamedPredictions> baselines, const CaseChoice& choice);
+
+/// What the overall score must keep to pass; fractions.
+struct ScoreLimits {
+  std::optional<double> median = {};                       ///< most of the absolute error
+  std::optional<double> mean = {};                         ///< most of the absolute error
+  std::optional<double> bias = {};                         ///< most of its absolute value
+  std::optional<std::pair<double, double>> coverage = {};  ///< least and most
+};
+
+/// A limit that was set, and what stands against it.
+struct JudgedLimit {
+  std::string name;  ///< "median"
+  double value = 0;
+  double least = 0;
+  double most = 0;
+  [[nodiscard]] bool is_kept() const { return value >= least && value <= most; }
+};
+std::vector<JudgedLimit> judged_limits(const Score& overall, const ScoreLimits& limits);
+
+/// regression: a limit is missed; ok otherwise.
+ExitCode exit_code(const ScoreReport& report, const ScoreLimits& limits);
+
+/// The ten numbers with the largest errors, the largest first.
+struct WorstItem {
+  const JudgedCase* judged;
+  const JudgedItem* item;
+};
+std::vector<WorstItem> worst_items(const std::vector<JudgedCase>& judged);
+
+/// The largest of the terms; nothing where there are none.
+const cases::PredictedTerm* largest_term(const JudgedCase& judged);
+
+/// Scores by group and overall, beside those of the baselines, and the worst cases.
+Document score_document(const ScoreReport& report, const ScoreLimits& limits);
+
+/// {"schema": "dlscale.score", "version": 1, …}
+std::string score_json(const ScoreReport& report, const ScoreLimits& limits);
+
+}  // namespace dlscale::report

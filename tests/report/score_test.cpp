@@ -1,0 +1,263 @@
+#include "report/score/score.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/cases/case_file.hpp"
+#include "report/score/score_report.hpp"
+#include "tests/core/case_lines.hpp"
+#include "tests/core/support.hpp"
+#include "tests/report/look_at.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using cases::CasePrediction;
+using cases::CaseUnit;
+using cases::PredictedValue;
+using test::config_error;
+using test::expect_contains;
+using test::replaced;
+using test::TemporaryFolder;
+
+JudgedCase one(const std::string& group, JudgedItem item) {
+  JudgedCase judged;
+  judged.id = group + "/x";
+  judged.group = group;
+  judged.items = {item};
+  return judged;
+}
+
+/// Of 100 measured each, with errors in per cent.
+std::vector<JudgedCase> with_errors(const std::string& group, const std::vector<double>& errors) {
+  std::vector<JudgedCase> judged;
+  judged.reserve(errors.size());
+  for (const double error : errors) judged.push_back(one(group, {100, 100 + error, {}, {}, {}}));
+  return judged;
+}
+
+TEST(Score, SummarisesErrors) {
+  const auto judged = with_errors("a", {-10, 1, 2, 3, -4, 5, 6, 7, 8, 9});
+  const Score found = score(judged).groups.at("a");
+  EXPECT_EQ(found.items, 10U);
+  EXPECT_EQ(found.missing, 0U);
+  EXPECT_NEAR(found.mean, 0.055, 1e-12);
+  EXPECT_NEAR(found.median, 0.055, 1e-12);  // the mean of 5 and 6 %
+  EXPECT_NEAR(found.bias, 0.027, 1e-12);
+  EXPECT_NEAR(found.p90, 0.09, 1e-12);
+  EXPECT_NEAR(found.max, 0.10, 1e-12);
+  EXPECT_EQ(found.coverage, 0);
+  EXPECT_FALSE(found.width);
+  EXPECT_FALSE(found.rank_correlation);  // all measured are equal
+}
+
+TEST(Score, TheMedianOfAnOddNumberIsTheMiddleOne) {
+  EXPECT_NEAR(score(with_errors("a", {1, 30, -2})).groups.at("a").median, 0.02, 1e-12);
+}
+
+TEST(Score, AMissingPredictionIsOffByAllOfIt) {
+  const std::vector<JudgedCase> judged{one("a", {100, {}, {}, {}, {}}),
+                                       one("a", {100, 100, 90, 110, {}})};
+  const Score found = score(judged).groups.at("a");
+  EXPECT_EQ(found.missing, 1U);
+  EXPECT_DOUBLE_EQ(found.mean, 0.5);
+  EXPECT_DOUBLE_EQ(found.bias, -0.5);
+  EXPECT_DOUBLE_EQ(found.coverage, 0.5);
+  EXPECT_DOUBLE_EQ(found.width.value(), 0.2);  // of those that have one
+}
+
+TEST(Score, CoverageTakesTheEndsIn) {
+  const std::vector<JudgedCase> judged{
+      one("a", {100, 100, 100, 110, {}}), one("a", {100, 90, 80, 100, {}}),
+      one("a", {100, 90, 80, 99, {}}), one("a", {100, 110, 101, 120, {}})};
+  EXPECT_DOUBLE_EQ(score(judged).groups.at("a").coverage, 0.5);
+}
+
+TEST(Score, GroupsWeighTheSameOverall) {
+  std::vector<JudgedCase> judged = with_errors("many", {10, 10, 10, 10, 10, 10, 10, 10});
+  judged.push_back(one("one", {100, 150, {}, {}, {}}));
+  const GroupedScore found = score(judged);
+  EXPECT_NEAR(found.overall.mean, 0.3, 1e-12);
+  EXPECT_NEAR(found.overall.bias, 0.3, 1e-12);
+  EXPECT_NEAR(found.overall.median, 0.1, 1e-12);  // half of the weight is reached there
+  EXPECT_NEAR(found.overall.p90, 0.5, 1e-12);
+  EXPECT_EQ(found.overall.items, 9U);
+}
+
+TEST(Score, RankCorrelationSharesRanksOfEqualValues) {
+  const auto correlation = [](const std::vector<double>& measured,
+                              const std::vector<double>& predicted) {
+    std::vector<JudgedCase> judged;
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      judged.push_back(one("a", {measured[i], predicted[i], {}, {}, {}}));
+    }
+    return score(judged).groups.at("a").rank_correlation;
+  };
+  EXPECT_DOUBLE_EQ(correlation({1, 2, 3}, {10, 20, 3000}).value(), 1);
+  EXPECT_DOUBLE_EQ(correlation({1, 2, 3}, {3, 2, 1}).value(), -1);
+  // Ranks 1, 2, 3 and 1.5, 1.5, 3: 1.5 / sqrt(2 · 1.5).
+  EXPECT_DOUBLE_EQ(correlation({1, 2, 3}, {5, 5, 7}).value(), 1.5 / std::sqrt(3.0));
+  EXPECT_FALSE(correlation({1, 2}, {1, 2}));
+  EXPECT_FALSE(correlation({1, 2, 3}, {4, 4, 4}));
+}
+
+TEST(Score, TheOverallRankCorrelationIsTheMeanOfTheGroups) {
+  std::vector<JudgedCase> judged;
+  for (const double value : {1.0, 2.0, 3.0}) {
+    judged.push_back(one("up", {value, value, {}, {}, {}}));
+    judged.push_back(one("down", {value, 4 - value, {}, {}, {}}));
+  }
+  judged.push_back(one("few", {1, 1, {}, {}, {}}));
+  EXPECT_NEAR(score(judged).overall.rank_correlation.value(), 0, 1e-12);
+}
+
+cases::CaseFile file_of(std::string_view text) {
+  const TemporaryFolder folder;
+  return cases::read_cases(folder.write("cases.jsonl", text));
+}
+
+CasePrediction predicted(const std::string& id, CaseUnit unit, const PredictedValue& value) {
+  CasePrediction prediction;
+  prediction.id = id;
+  prediction.unit = unit;
+  prediction.values = {value};
+  return prediction;
+}
+
+TEST(JudgedItems, AreInTheUnitOfWhatWasMeasured) {
+  const cases::CaseFile file = file_of(test::training_line);
+  const cases::Measured& measured = *file.outcomes.at(0).measured;
+  const auto item = [&](CaseUnit unit, const PredictedValue& value) {
+    const CasePrediction prediction = predicted("made/a-8gpu", unit, value);
+    return judged_items(file.trainings[0], measured, &prediction).at(0);
+  };
+  const JudgedItem same = item(CaseUnit::samples_per_s, {1000, 900, 1100});
+  EXPECT_EQ(same.predicted, 1000);
+  EXPECT_EQ(same.low, 900);
+  EXPECT_NEAR(same.error(), -0.5 / 1000.5, 1e-12);
+  const JudgedItem other = item(CaseUnit::iteration_s, {0.256, 0.2, 0.32});
+  EXPECT_DOUBLE_EQ(other.predicted.value(), 1000);
+  EXPECT_DOUBLE_EQ(other.low.value(), 800);
+  EXPECT_DOUBLE_EQ(other.high.value(), 1280);
+  EXPECT_FALSE(item(CaseUnit::iteration_s, {0.256, 0.0, 0.32}).has_interval());
+  EXPECT_TRUE(item(CaseUnit::samples_per_s, {1000, 0.0, 1100}).is_covered());
+  EXPECT_FALSE(item(CaseUnit::time_s, {1000, {}, {}}).predicted);
+  EXPECT_EQ(judged_items(file.trainings[0], measured, nullptr).at(0).error(), -1);
+}
+
+TEST(JudgedItems, OfACurveAreOneForEachSize) {
+  const cases::CaseFile file = file_of(test::curve_line);
+  const cases::Measured& measured = *file.outcomes.at(0).measured;
+  CasePrediction prediction = predicted("rings/a-r4", CaseUnit::time_s, {2e-5, {}, {}});
+  EXPECT_FALSE(judged_items(file.curves[0], measured, &prediction).at(0).predicted);  // one of two
+  prediction.values.emplace_back();
+  const auto items = judged_items(file.curves[0], measured, &prediction);
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[0].bytes, Bytes(10000));
+  EXPECT_DOUBLE_EQ(items[0].error(), 0);
+  EXPECT_FALSE(items[1].predicted);
+}
+
+class ScoreReportOfTwo : public testing::Test {
+ protected:
+  [[nodiscard]] ScoreReport report(const CaseChoice& choice) const {
+    const NamedPredictions own{
+        "own",
+        "made up",
+        {predicted("made/a-8gpu", CaseUnit::samples_per_s, {1000, 900, 1100}),
+         predicted("made/z", CaseUnit::samples_per_s, {1, {}, {}})}};
+    const NamedPredictions naive{"naive",
+                                 "made up",
+                                 {predicted("made/a-8gpu", CaseUnit::samples_per_s, {2001, {}, {}}),
+                                  predicted("made/b-8gpu", CaseUnit::samples_per_s, {1, {}, {}})}};
+    const NamedPredictions silent{"silent", "", {cases::not_covered("made/a-8gpu", "why not")}};
+    return score_report(file_, own, std::vector{naive, silent}, choice);
+  }
+
+  cases::CaseFile file_ = file_of(
+      std::string(test::training_line) + "\n" +
+      replaced(replaced(test::training_line, "/a-", "/b-"), R"("quality":"A")",
+               R"("quality":"C")") +
+      "\n" +
+      replaced(replaced(test::training_line, "/a-", "/c-"), R"("measured")", R"("not yet")"));
+};
+
+TEST_F(ScoreReportOfTwo, TellsWhatIsMissingUnknownAndNotMeasured) {
+  const ScoreReport found = report({});
+  EXPECT_EQ(found.predictions.score.overall.items, 2U);
+  EXPECT_EQ(found.predictions.score.overall.missing, 1U);
+  EXPECT_EQ(found.missing(), std::vector<std::string>{"made/b-8gpu"});
+  EXPECT_EQ(found.unknown, std::vector<std::string>{"made/z"});
+  EXPECT_EQ(found.not_measured, 1U);
+  ASSERT_EQ(found.baselines.size(), 1U);  // what covers no case is left out
+  EXPECT_EQ(found.baselines[0].name, "naive");
+}
+
+TEST_F(ScoreReportOfTwo, KeepsTheQualitiesChosen) {
+  EXPECT_EQ(report({"set", "AB"}).predictions.score.overall.items, 1U);
+  EXPECT_EQ(report({"quality", ""}).predictions.score.groups.size(), 2U);
+  expect_contains(config_error([&] { (void)report({"set", "B"}); }), "is of quality B");
+}
+
+TEST_F(ScoreReportOfTwo, RefusesAFieldThatNoCaseHas) {
+  expect_contains(config_error([&] {
+                    (void)report({"run.overlp", ""});
+                  }),
+                  "Did you mean \"run.overlap\"?");
+}
+
+TEST_F(ScoreReportOfTwo, HoldsTheOverallScoreToLimits) {
+  const ScoreReport found = report({"set", "A"});
+  EXPECT_EQ(exit_code(found, {}), ExitCode::ok);
+  EXPECT_EQ(exit_code(found, {.median = 0.001, .mean = 0.001, .bias = 0.001}), ExitCode::ok);
+  EXPECT_EQ(exit_code(found, {.median = 0.0001}), ExitCode::regression);
+  EXPECT_EQ(exit_code(found, {.mean = 0.0001}), ExitCode::regression);
+  EXPECT_EQ(exit_code(found, {.bias = 0.0001}), ExitCode::regression);
+  EXPECT_EQ(exit_code(found, {.coverage = {{0.85, 0.95}}}), ExitCode::regression);  // covers all
+  EXPECT_EQ(exit_code(found, {.coverage = {{0.85, 1}}}), ExitCode::ok);
+}
+
+TEST_F(ScoreReportOfTwo, TablesNameTheBetterPredictor) {
+  const Document document = score_document(report({"set", "A"}), {.median = 0.0001});
+  expect_contains(document.lead, "limit 0.0 %: missed");
+  expect_contains(document.lead, "The best baseline, naive, has 100.0 %");
+  ASSERT_EQ(document.tables.size(), 4U);
+  EXPECT_EQ(cell(document.tables[0], 0, "n"), "1");
+  EXPECT_EQ(cell(document.tables[1], 0, "least median"), "own");
+  EXPECT_EQ(cell(document.tables[2], 1, "predictor"), "naive");
+  EXPECT_EQ(cell(document.tables[3], 0, "case"), "made/a-8gpu");
+  for (const Table& table : document.tables) {
+    for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
+  }
+  for (const auto& row : document.records.rows) {
+    EXPECT_EQ(row.size(), document.records.columns.size());
+  }
+}
+
+TEST_F(ScoreReportOfTwo, JsonHasEveryNumber) {
+  const auto json = nlohmann::json::parse(score_json(report({}), {.mean = 0.1}));
+  EXPECT_EQ(json.at("schema"), "dlscale.score");
+  EXPECT_EQ(json.at("verdict"), "failed");
+  EXPECT_EQ(json.at("limits").at(0).at("limit"), "mean");
+  EXPECT_EQ(json.at("predictions").at("groups").at("made").at("n"), 2);
+  EXPECT_DOUBLE_EQ(json.at("predictions").at("overall").at("coverage").get<double>(), 0.5);
+  EXPECT_EQ(json.at("baselines").at(0).at("name"), "naive");
+  EXPECT_EQ(json.at("worst").at(0).at("id"), "made/b-8gpu");
+  EXPECT_TRUE(json.at("worst").at(0).at("predicted").is_null());
+  EXPECT_EQ(json.at("missing").at(0), "made/b-8gpu");
+}
+
+TEST(ScoreReport, ThereIsNothingToScoreWithoutMeasuredValues) {
+  const cases::CaseFile file = file_of(replaced(test::training_line, R"("measured")", R"("told")"));
+  const std::string message = config_error([&] {
+    (void)score_report(file, {"own", "", {cases::not_covered("made/a-8gpu", "no")}}, {}, {});
+  });
+  expect_contains(message, "there is nothing to score");
+}
+
+}  // namespace
+}  // namespace dlscale::report
