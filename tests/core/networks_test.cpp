@@ -11,25 +11,12 @@
 #include "core/config_path.hpp"
 #include "core/network.hpp"
 #include "core/step.hpp"
+#include "tests/core/csv_fields.hpp"
 
 namespace dlscale {
 namespace {
 
 using Row = std::map<std::string, std::string>;
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      fields.emplace_back();
-    else if (c != '\r')
-      fields.back() += c;
-  }
-  return fields;
-}
 
 std::vector<Row> read_table(const std::filesystem::path& path) {
   std::ifstream stream(path);
@@ -37,10 +24,10 @@ std::vector<Row> read_table(const std::filesystem::path& path) {
   do {
     std::getline(stream, line);
   } while (line.starts_with('#'));  // where it is from
-  const std::vector<std::string> names = split(line);
+  const std::vector<std::string> names = csv_fields(line);
   std::vector<Row> rows;
   while (std::getline(stream, line)) {
-    const std::vector<std::string> fields = split(line);
+    const std::vector<std::string> fields = csv_fields(line);
     Row row;
     for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields.at(i);
     rows.push_back(row);

@@ -8,24 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/core/csv_fields.hpp"
 #include "tests/model/checks_table.hpp"
 
 namespace dlscale::model {
 namespace {
-
-std::vector<std::string> split(const std::string& line) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (const char c : line) {
-    if (c == '"')
-      quoted = !quoted;
-    else if (c == ',' && !quoted)
-      fields.emplace_back();
-    else if (c != '\r')
-      fields.back() += c;
-  }
-  return fields;
-}
 
 TEST(Checks, AreHeldByTheTestsThatTheyName) {
   std::map<std::string, std::string> files;
@@ -62,7 +49,7 @@ TEST(Checks, AreAllThatThePublishedTableHas) {
   const std::set<std::string> sections{"1", "2", "3", "3.9", "3.10", "9", "10", "11"};
   std::size_t rows = 0;
   for (std::string line; std::getline(file, line);) {
-    const std::vector<std::string> fields = split(line);
+    const std::vector<std::string> fields = csv_fields(line);
     ASSERT_GE(fields.size(), 8U) << line;
     if (!sections.contains(fields[1])) continue;
     ++rows;
