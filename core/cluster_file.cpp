@@ -79,16 +79,6 @@ Storage read_storage(const ConfigMap& map) {
   return storage;
 }
 
-/// A word that `parse` knows; else refuses it with what `parse` says.
-template <class Enum>
-Enum read_word(const ConfigMap& map, std::string_view key, Enum (*parse)(std::string_view)) {
-  try {
-    return parse(map.text(key));
-  } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}: {}", map.where(key), error.what()));
-  }
-}
-
 /// Far beyond what a GPU or an adapter moves on either side: a slip of the pen is outside.
 BytesPerSecond read_wire(const ConfigMap& map, std::string_view key) {
   const auto rate = map.quantity<BytesPerSecond>(key);

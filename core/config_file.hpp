@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/error.hpp"
 #include "core/quantity_text.hpp"
 
 namespace dlscale {
@@ -77,5 +78,16 @@ class ConfigMap {
   explicit ConfigMap(std::shared_ptr<Contents> contents);
   std::shared_ptr<Contents> contents_;
 };
+
+/// The value that the word of a key means. A word that `parse` refuses is refused with its place.
+template <class Enum>
+Enum read_word(const ConfigMap& map, std::string_view key, Enum (*parse)(std::string_view)) {
+  const std::string word = map.text(key);
+  try {
+    return parse(word);
+  } catch (const ConfigError& error) {
+    throw ConfigError(map.where(key) + ": " + error.what());
+  }
+}
 
 }  // namespace dlscale

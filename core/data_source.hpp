@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/config_file.hpp"
-#include "core/error.hpp"
 
 namespace dlscale {
 
@@ -26,16 +25,5 @@ std::vector<DataSource> read_sources(const ConfigMap& map,
 /// Those of `keys` that are in the file.
 std::vector<std::string_view> stated_keys(const ConfigMap& map,
                                           std::span<const std::string_view> keys);
-
-/// The value that the word of a key means. A word that `parse` refuses is refused with its place.
-template <class Enum>
-Enum read_word(const ConfigMap& map, std::string_view key, Enum (*parse)(std::string_view)) {
-  const std::string word = map.text(key);
-  try {
-    return parse(word);
-  } catch (const ConfigError& error) {
-    throw ConfigError(map.where(key) + ": " + error.what());
-  }
-}
 
 }  // namespace dlscale

@@ -376,22 +376,6 @@ class BadInput(ProgramTest):
         result = run("bench", "io", "--data", self.make_data(), "--loader-threads", 100000)
         self.assert_refused(result, 2, "100000 threads on", "Give --loader-threads at most")
 
-    def test_standard_output_that_takes_no_more(self):
-        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]
-        many = ",".join(map(str, range(1, 200)))  # more than a buffer
-        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW,
-                "--benchmark_filter=conv1"]
-        for words in (["info"], ["--help"], ["bench", "conv", "--help"], ["run", "quickstart", "--list"],
-                      ["data", "info", self.make_data()], [*predict, 1], [*predict, many], conv, [*conv, "-o", "-"],
-                      [*conv, "--benchmark_list_tests"]):
-            with open("/dev/full", "w") as full:
-                process = start(*words, stdout=full)
-                _, err = process.communicate(timeout=300)
-            self.assertEqual(process.returncode, 2, words)
-            sentences = [line for line in err.splitlines() if line.startswith("dlscale: ")]
-            self.assertEqual(len(sentences), 1, err)
-            self.assertRegex(sentences[0], "standard output cannot be written|results cannot be written|- cannot")
-
     def test_a_file_of_another_kind_is_not_overwritten(self):
         thesis = self.folder / "thesis.md"
         text = "# Thesis\n\n| ranks | io ms |\n\nJSON starts with {\"schema\": \"dlscale.prediction\"\n"

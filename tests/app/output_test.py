@@ -1,4 +1,4 @@
-"""What the file of -o holds after a run: results, or what it held before."""
+"""What the file of -o holds after a run: results, or what it held before; and standard output that takes no more."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import tempfile
 import threading
 import unittest
 
-from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run
+from program import BACKEND, FEW, MPIEXEC, ProgramTest, main, run, start
 
 
 # Each rank is bound to a core of its own.
@@ -299,6 +299,26 @@ class SaidOnce(ProgramTest):
         """Rank 0 has nothing to say for it, as where one is started with other options."""
         result = run("bench", "comm", "--frobnicate", variables={"PMI_RANK": "1", "PMI_SIZE": "2"}, timeout=60)
         self.assert_refused(result, 2, "--frobnicate")
+
+
+class StandardOutput(ProgramTest):
+    """What is printed and takes no more."""
+
+    def test_it_takes_no_more(self):
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks"]
+        many = ",".join(map(str, range(1, 200)))  # more than a buffer
+        conv = ["bench", "conv", "--backend", BACKEND, "--network", self.network, "--batch", 2, *FEW,
+                "--benchmark_filter=conv1"]
+        for words in (["info"], ["--help"], ["bench", "conv", "--help"], ["run", "quickstart", "--list"],
+                      ["data", "info", self.make_data()], [*predict, 1], [*predict, many], conv, [*conv, "-o", "-"],
+                      [*conv, "--benchmark_list_tests"]):
+            with open("/dev/full", "w") as full:
+                process = start(*words, stdout=full)
+                _, err = process.communicate(timeout=300)
+            self.assertEqual(process.returncode, 2, words)
+            sentences = [line for line in err.splitlines() if line.startswith("dlscale: ")]
+            self.assertEqual(len(sentences), 1, err)
+            self.assertRegex(sentences[0], "standard output cannot be written|results cannot be written|- cannot")
 
 
 if __name__ == "__main__":
