@@ -12,6 +12,7 @@
 
 #include "core/error.hpp"
 #include "core/input_file.hpp"
+#include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -33,7 +34,8 @@ std::string_view type_word(const YAML::Node& node) {
 }
 
 std::string shown(const YAML::Node& node) {
-  return node.IsScalar() ? fmt::format("\"{}\"", node.Scalar()) : std::string(type_word(node));
+  return node.IsScalar() ? fmt::format("\"{}\"", shown_text(node.Scalar()))
+                         : std::string(type_word(node));
 }
 
 template <class Number>
@@ -49,7 +51,7 @@ YAML::Node parse_file(const std::filesystem::path& file) {
     return YAML::Load(stream);
   } catch (const YAML::Exception& error) {
     throw ConfigError(fmt::format("{}:{}: this is not YAML ({}). Check indentation and brackets.",
-                                  file.string(), error.mark.line + 1, error.msg));
+                                  file.string(), error.mark.line + 1, shown_text(error.msg)));
   }
 }
 
@@ -72,8 +74,8 @@ struct ConfigMap::Contents {
   }
 
   [[nodiscard]] std::string where(std::string_view key) const {
-    if (!title.empty()) return fmt::format("{}: {}: {}", file, title, key);
-    return fmt::format("{}: {}/{}", file, path, key);
+    if (!title.empty()) return fmt::format("{}: {}: {}", file, shown_text(title), shown_text(key));
+    return fmt::format("{}: {}/{}", file, shown_text(path), shown_text(key));
   }
 
   void refuse_repeated_keys() const {
@@ -251,7 +253,8 @@ void ConfigMap::set_title(std::string_view title) {
 }
 
 std::string ConfigMap::where() const {
-  if (!contents_->title.empty()) return fmt::format("{}: {}", contents_->file, contents_->title);
+  if (!contents_->title.empty())
+    return fmt::format("{}: {}", contents_->file, shown_text(contents_->title));
   if (contents_->path.empty()) return contents_->file;
   return fmt::format("{}: {}", contents_->file, contents_->path);
 }

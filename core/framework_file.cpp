@@ -8,6 +8,7 @@
 #include <initializer_list>
 
 #include "core/config_path.hpp"
+#include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -50,8 +51,8 @@ Enum value_of(std::string_view name, const std::array<Word<Enum>, N>& words) {
   }
   names.emplace_back(unknown_word);
   names.emplace_back(none_word);
-  throw ConfigError(
-      fmt::format("\"{}\" is not among the words for it. {}", name, suggestion(name, names)));
+  throw ConfigError(fmt::format("\"{}\" is not among the words for it. {}", shown_text(name),
+                                suggestion(name, names)));
 }
 
 template <class Enum, std::size_t N>

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "core/error.hpp"
+#include "core/shown_text.hpp"
 
 namespace dlscale {
 namespace {
@@ -54,18 +55,24 @@ struct Dimension {
   std::span<const Unit> units;
   std::array<std::string_view, 2> examples;
   enum class Zero { is_nothing, is_sensible } zero = Zero::is_nothing;
+  /// Of all but zero: beyond these a number is a slip of the pen, and what is computed from it may
+  /// not be finite.
+  double least = 0;
   double below = std::numeric_limits<double>::infinity();
 };
 
 /// What is counted in bytes must fit into whole numbers of 64 bits with a sign.
 constexpr double most_bytes = 0x1p63;
 
-constexpr Dimension time_dimension{
-    "a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible};
-constexpr Dimension size_dimension{
-    "an amount of data", size_units, {"MB", "MiB"}, Dimension::Zero::is_nothing, most_bytes};
-constexpr Dimension bandwidth_dimension{"a bandwidth", bandwidth_units, {"GB/s", "Gb/s"}};
-constexpr Dimension speed_dimension{"a computing speed", speed_units, {"TFLOP/s", "GFLOP/s"}};
+constexpr Dimension time_dimension{"a time", time_units, {"ms", "us"}, Dimension::Zero::is_sensible,
+                                   1e-15,    1e12};
+constexpr Dimension size_dimension{"an amount of data",         size_units, {"MB", "MiB"},
+                                   Dimension::Zero::is_nothing, 1e-3,       most_bytes};
+constexpr Dimension bandwidth_dimension{
+    "a bandwidth", bandwidth_units, {"GB/s", "Gb/s"}, Dimension::Zero::is_nothing, 1e-3, 1e18};
+constexpr Dimension speed_dimension{
+    "a computing speed",         speed_units, {"TFLOP/s", "GFLOP/s"},
+    Dimension::Zero::is_nothing, 1e-3,        1e31};
 constexpr std::array all_dimensions{time_dimension, size_dimension, bandwidth_dimension,
                                     speed_dimension};
 
@@ -85,8 +92,8 @@ std::string_view trimmed(std::string_view text) {
 [[noreturn]] void refuse(std::string_view text, std::string_view where, std::string_view why,
                          std::string_view number, const Dimension& wanted) {
   throw ConfigError(fmt::format("{} is {} ({}). Write \"{} {}\" or \"{} {}\".", where,
-                                text.empty() ? "empty" : text, why, number, wanted.examples[0],
-                                number, wanted.examples[1]));
+                                text.empty() ? "empty" : shown_text(text), why, number,
+                                wanted.examples[0], number, wanted.examples[1]));
 }
 
 std::string why_not(std::string_view unit, const Dimension& wanted) {
@@ -96,7 +103,7 @@ std::string why_not(std::string_view unit, const Dimension& wanted) {
       return fmt::format("{}, but {} is wanted", other.what, wanted.what);
     }
   }
-  return fmt::format("\"{}\" is no unit of {}", unit, wanted.what);
+  return fmt::format("\"{}\" is no unit of {}", shown_text(unit), wanted.what);
 }
 
 /// The number as typed where advice may repeat it: no data of 0 bytes are ever meant, and none that
@@ -126,6 +133,7 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
   if (!std::isfinite(si) || std::abs(si) >= wanted.below) {
     refuse(text, where, "too large", "25", wanted);
   }
+  if (si != 0 && std::abs(si) < wanted.least) refuse(text, where, "too small", "25", wanted);
   return si;
 }
 

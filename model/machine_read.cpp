@@ -34,9 +34,11 @@ Device read_device(const Value& value) {
   if (kind != "cpu" && kind != "gpu") object.fail("/kind is neither \"cpu\" nor \"gpu\"");
   device.kind = kind == "cpu" ? DeviceKind::cpu : DeviceKind::gpu;
   for (const auto& [dtype, rate] : object.take("peak_flops_per_s").members()) {
-    device.peak[parse_dtype(dtype)] = FlopsPerSecond(rate.number());
+    const double peak = rate.rate();
+    if (peak == 0) rate.fail("is 0, which no device has");
+    device.peak[parse_dtype(dtype)] = FlopsPerSecond(peak);
   }
-  device.memory_bandwidth = BytesPerSecond(object.take("memory_bandwidth_bytes_per_s").number());
+  device.memory_bandwidth = BytesPerSecond(object.take("memory_bandwidth_bytes_per_s").rate());
   device.memory = Bytes(object.take("memory_bytes").number());
   device.launch = Seconds(object.take("launch_s").number());
   device.source = object.take("source").text();
@@ -49,7 +51,7 @@ LinkSpec read_link(const Value& value) {
   LinkSpec link;
   link.name = object.take("name").text();
   link.latency = Seconds(object.take("latency_s").number());
-  link.bandwidth = BytesPerSecond(object.take("bandwidth_bytes_per_s").number());
+  link.bandwidth = BytesPerSecond(object.take("bandwidth_bytes_per_s").rate());
   link.source = object.take("source").text();
   object.done();
   return link;
@@ -68,7 +70,7 @@ Host read_host(const Value& value) {
 Storage read_storage(const Value& value) {
   Object object(value);
   Storage storage;
-  storage.read_bandwidth = BytesPerSecond(object.take("read_bandwidth_bytes_per_s").number());
+  storage.read_bandwidth = BytesPerSecond(object.take("read_bandwidth_bytes_per_s").rate());
   storage.shared_by_nodes = object.take("shared_by_nodes").boolean();
   storage.source = object.take("source").text();
   object.done();
@@ -81,9 +83,9 @@ NcclFacts read_nccl(const Value& value) {
   facts.gpu = read_word(object.take("gpu"), parse_nccl_gpu);
   facts.fabric = read_word(object.take("fabric"), parse_nccl_fabric);
   facts.processor = read_word(object.take("processor"), parse_nccl_processor);
-  facts.gpu_bandwidth = BytesPerSecond(object.take("gpu_bandwidth_bytes_per_s").number());
+  facts.gpu_bandwidth = BytesPerSecond(object.take("gpu_bandwidth_bytes_per_s").rate());
   facts.adapters = object.take("adapters").integer(1);
-  facts.adapter_bandwidth = BytesPerSecond(object.take("adapter_bandwidth_bytes_per_s").number());
+  facts.adapter_bandwidth = BytesPerSecond(object.take("adapter_bandwidth_bytes_per_s").rate());
   facts.source = object.take("source").text();
   object.done();
   return facts;

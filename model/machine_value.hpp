@@ -40,11 +40,17 @@ class Value {
     if (value < least || value > 1e9) fail(fmt::format("is {}, out of [{}, 1e9]", value, least));
     return static_cast<int>(value);
   }
-  /// Finite and ≥ 0: no quantity of a machine is negative.
+  /// In [0, 1e31]: no quantity of a machine is negative, and what is computed of it is finite.
   [[nodiscard]] double number() const {
     if (!json_->is_number()) fail("is no number");
     const double value = json_->get<double>();
-    if (!std::isfinite(value) || value < 0) fail(fmt::format("is {}, out of range", value));
+    if (!(value >= 0 && value <= 1e31)) fail(fmt::format("is {}, out of [0, 1e31]", value));
+    return value;
+  }
+  /// Of bytes or operations a second, by which amounts are divided: 0, not known, or ≥ 1e-3.
+  [[nodiscard]] double rate() const {
+    const double value = number();
+    if (value > 0 && value < 1e-3) fail(fmt::format("is {}, too small", value));
     return value;
   }
   /// Finite.

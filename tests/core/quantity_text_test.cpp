@@ -85,6 +85,17 @@ TEST(QuantityText, DataAreFewerThanAWholeNumberCanCount) {
   EXPECT_EQ(parsed<FlopsPerSecond>("9e18 TFLOP/s"), 9e30);
 }
 
+TEST(QuantityText, SlipsOfThePenAreRefused) {
+  EXPECT_EQ(parsed<Seconds>("0 s"), 0);
+  EXPECT_EQ(parsed<BytesPerSecond>("0.001 B/s"), 1e-3);
+  expect_contains(refusal<Seconds>("1e-308 us"), "too small");
+  expect_contains(refusal<Seconds>("1e12 s"), "too large");
+  expect_contains(refusal<Bytes>("1e-9 B"), "too small");
+  expect_contains(refusal<BytesPerSecond>("1e-308 GB/s"), "too small");
+  expect_contains(refusal<BytesPerSecond>("1e9 GB/s"), "too large");
+  expect_contains(refusal<FlopsPerSecond>("1e-9 FLOP/s"), "too small");
+}
+
 TEST(QuantityText, RoundingUpCarriesIntoTheNextPrefix) {
   EXPECT_EQ(to_text(Seconds(0.99999e-3)), "1.000 ms");
   EXPECT_EQ(to_text(Seconds(9.99996e-3)), "10.00 ms");

@@ -1,0 +1,184 @@
+#include "tests/fuzz/targets.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <utility>
+
+#include "core/cases/case_file.hpp"
+#include "core/cases/prediction_file.hpp"
+#include "core/cluster.hpp"
+#include "core/device_file.hpp"
+#include "core/framework_file.hpp"
+#include "core/link_kind.hpp"
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "model/baselines/baselines.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "tests/core/case_lines.hpp"
+
+namespace dlscale::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The files of configs/<folder>, the smallest first.
+std::vector<std::string> configs(std::string_view folder) {
+  std::vector<std::string> texts;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(DLSCALE_SOURCE_DIR) / "configs" / folder)) {
+    texts.push_back(read(entry.path()));
+  }
+  std::ranges::sort(texts, {},
+                    [](const std::string& text) { return std::pair(text.size(), text); });
+  return texts;
+}
+
+void expect_time(std::string_view what, Seconds time) {
+  if (std::isfinite(time.si()) && time.si() >= 0) return;
+  throw std::logic_error(fmt::format("{} is {} s", what, time.si()));
+}
+
+void expect_rate(std::string_view what, double rate) {
+  if (std::isfinite(rate) && rate > 0) return;
+  throw std::logic_error(fmt::format("{} is {}", what, rate));
+}
+
+void expect_predictable(const Network& network, const Cluster& cluster, int batch) {
+  const model::Machine machine = model::nominal_machine(cluster);
+  Run run;
+  run.network = network.name();
+  run.cluster = cluster.name;
+  run.batch = batch;
+  run.ranks_per_node = cluster.devices_per_node;
+  const std::array ranks{1, 2, 7, std::max(1, cluster.workers())};
+  for (const Schedule schedule :
+       {Schedule::sequential, Schedule::merged, Schedule::horovod, Schedule::priority}) {
+    run.schedule = schedule;
+    for (const int count : ranks) {
+      run.ranks = count;
+      check(run);
+      for (const model::Prediction& said :
+           model::predict(network, machine, run, std::span(&count, 1))) {
+        expect_time("the iteration", said.time.total);
+        expect_time("exposed communication", said.time.exposed_comm);
+        expect_time("hidden communication", said.time.hidden_comm);
+        expect_rate("images per second", said.images_per_s);
+        expect_rate("the speed-up", said.speedup);
+      }
+    }
+  }
+}
+
+void use_network(const fs::path& file) {
+  static const Cluster cluster = load_cluster("k80x16_10gbe");
+  expect_predictable(load_network(file.string()), cluster, 4);
+}
+
+void use_cluster(const fs::path& file) {
+  static const Network network = load_network("alexnet");
+  expect_predictable(network, load_cluster(file.string()), 4);
+}
+
+void use_device(const fs::path& file) {
+  const Device device = nominal_device(load_device_sheet(file.string()), Seconds(5e-6));
+  expect_rate("memory bandwidth", device.memory_bandwidth.si());
+}
+
+void use_link(const fs::path& file) {
+  const LinkKind kind = load_link_kind(file.string());
+  if (kind.reach == LinkReach::intra_node) expect_rate("bandwidth", kind.bandwidth().si());
+}
+
+void use_framework(const fs::path& file) {
+  (void)to_text(load_framework(file.string()).schedule);
+}
+
+void use_machine(const fs::path& file) {
+  static const Network network = load_network("alexnet");
+  const model::Machine machine = model::load_machine(file);
+  Run run;
+  run.network = network.name();
+  run.cluster = machine.cluster.name;
+  const std::array ranks{1, 4};
+  for (const model::Prediction& said : model::predict(network, machine, run, ranks)) {
+    expect_time("the iteration", said.time.total);
+  }
+}
+
+/// That of a data sheet, whose file holds everything that one must.
+std::vector<std::string> machine_seeds() {
+  std::vector<std::string> texts;
+  for (const char* cluster : {"k80x16_10gbe", "p40x16"}) {
+    texts.push_back(model::machine_json(model::nominal_machine(load_cluster(cluster))));
+  }
+  return texts;
+}
+
+void expect_predictions(std::span<const cases::CasePrediction> predictions) {
+  for (const cases::CasePrediction& prediction : predictions) {
+    for (const auto& value : prediction.values) {
+      if (!value) continue;
+      expect_rate("a predicted number", value->value);
+      if (value->low && !(*value->low <= *value->high)) throw std::logic_error("an empty interval");
+    }
+    for (const cases::PredictedTerm& term : prediction.terms) expect_time(term.name, term.time);
+  }
+  (void)cases::prediction_lines(predictions);
+}
+
+void use_cases(const fs::path& file) {
+  const cases::CaseFile read = cases::read_cases(file);
+  for (const auto& baseline : model::training_baselines()) {
+    expect_predictions(model::predict(baseline, read.trainings));
+  }
+  for (const auto& baseline : model::curve_baselines()) {
+    expect_predictions(model::predict(baseline, read.curves));
+  }
+}
+
+void use_predictions(const fs::path& file) {
+  expect_predictions(cases::read_predictions(file));
+}
+
+std::vector<std::string> prediction_seeds() {
+  return {R"({"id":"made/a","samples_per_s":900.5,"low":800,"high":1000,"status":"ok",)"
+          R"("terms":[{"name":"forward","time_s":0.1,"basis":"measured"}]})"
+          "\n"
+          R"({"id":"made/b","status":"not_covered","reason":"fsdp"})"
+          "\n"};
+}
+
+const std::array all_targets{
+    Target{"cases", ".jsonl",
+           [] {
+             return std::vector{std::string(test::training_line), std::string(test::curve_line)};
+           },
+           use_cases},
+    Target{"predictions", ".jsonl", prediction_seeds, use_predictions},
+    Target{"network", ".yaml", [] { return configs("networks"); }, use_network},
+    Target{"cluster", ".yaml", [] { return configs("clusters"); }, use_cluster},
+    Target{"device", ".yaml", [] { return configs("devices"); }, use_device},
+    Target{"link", ".yaml", [] { return configs("links"); }, use_link},
+    Target{"framework", ".yaml", [] { return configs("frameworks"); }, use_framework},
+    Target{"machine", ".json", machine_seeds, use_machine},
+};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return all_targets;
+}
+
+}  // namespace dlscale::fuzz
