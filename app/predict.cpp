@@ -16,6 +16,7 @@
 #include "app/inter_node_options.hpp"
 #include "app/option_values.hpp"
 #include "app/positive.hpp"
+#include "app/trace_option.hpp"
 #include "app/training_time_options.hpp"
 #include "app/verb.hpp"
 #include "app/what_if_options.hpp"
@@ -51,6 +52,7 @@ struct PredictOptions {
   WhatIfOptions what_if;
   ExplainOptions explain;
   TrainingTimeOptions training;
+  TraceOption trace;
   DocumentOutput output;
 };
 
@@ -164,6 +166,7 @@ ExitCode predict(const PredictOptions& options) {
     check(of_so_many);
   }
   options.what_if.check(run);
+  options.trace.write(network, machine, run, options.ranks);
   options.output.write(answer(options, network, machine, run, assumed));
   return ExitCode::ok;
 }
@@ -248,6 +251,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   options->what_if.declare(verb);
   options->explain.declare(verb);
   options->training.declare(verb);
+  options->trace.declare(verb);
   options->output.declare(verb);
   verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
   verb.callback([options, &result] { result = predict(*options); });

@@ -1,5 +1,6 @@
-"""predict with other hardware, its explanation and the time to train, as a shell sees them."""
+"""predict with other hardware, its explanation, its time line and the time to train, as a shell sees them."""
 
+import collections
 import json
 
 from program import ProgramTest, main, run
@@ -61,6 +62,29 @@ class WhatIf(ProgramTest):
             self.assertIn("bandwidth", result.stdout)
         self.assertIn("bounds alexnet on 16 ranks", run(*WORDS, "--explain").stdout)
         self.assert_refused(run(*WORDS, "--explain", "--layers"), 2, "--explain", "--layers")
+
+    def test_a_time_line_adds_up_to_the_prediction(self):
+        path = self.folder / "trace.json"
+        now = self.iteration("--trace", path)
+        events = json.loads(path.read_text())["traceEvents"]
+        rows = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        until = collections.defaultdict(float)
+        for event in events:
+            if event["ph"] == "X":
+                self.assertGreaterEqual(event["ts"], until[event["tid"]] - 1e-6)
+                until[event["tid"]] = event["ts"] + event["dur"]
+        shown = [event["dur"] * 1e-6 for event in events if event["ph"] == "X" and rows[event["tid"]] == "iterations"]
+        self.assertEqual(len(shown), 3)
+        self.assertAlmostEqual(sum(shown) / 3, now, delta=1e-8)
+        names = {event["name"] for event in events}
+        self.assertLessEqual({"conv1", "fc6", "update"}, names)
+        self.iteration("--trace", path)  # may be written again
+        other = self.folder / "mine.txt"
+        other.write_text("mine")
+        self.assert_refused(run(*WORDS, "--trace", other), 2, "mine.txt")
+        self.assertEqual(other.read_text(), "mine")
+        self.assert_refused(run(*WORDS, "--trace", "-"), 2, "--trace")
+        self.assert_refused(run(*WORDS, "--trace", "/proc/none/trace.json"), 2, "/proc/none")
 
     def test_the_time_to_train(self):
         [training] = self.answer("--epochs", "90", "--samples", "1281167")["trainings"]

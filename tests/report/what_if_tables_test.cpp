@@ -1,11 +1,14 @@
-// Tables of explanations and of times to train.
+// Tables of explanations and of times to train, and time lines.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "report/explanation_table.hpp"
+#include "report/prediction_trace.hpp"
 #include "report/training_time_table.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
@@ -93,6 +96,38 @@ TEST(TrainingTimeTables, SayWhereEpochsAreExtrapolated) {
   expect_sound(document);
   EXPECT_TRUE(contains(cell(document.tables.at(0), 0, "epochs"), "*"));
   EXPECT_TRUE(contains(document.tables.at(0).notes.at(1), "extrapolated"));
+}
+
+TEST(PredictionTraces, AreJsonWithARowForWhatWorksBesideOthers) {
+  model::IterationTrace trace;
+  trace.run.network = "alex\"net\xff";
+  trace.iterations = {Seconds(0.003)};
+  // Thirds of a nanosecond: rounding must not let neighbours overlap.
+  for (int i = 0; i < 30; ++i) {
+    trace.spans.push_back({model::TraceRow::device,
+                           "conv",
+                           "forward",
+                           Seconds(i * 1e-9 / 3 * 100),
+                           Seconds(1e-9 / 3 * 100),
+                           {}});
+  }
+  trace.spans.push_back({model::TraceRow::communication, "fc", "message", Seconds(0.001),
+                         Seconds(0.002), Bytes(4096)});
+  const model::IterationTrace all[] = {trace, trace};
+  const Json json = Json::parse(prediction_trace(all));
+  std::map<std::pair<int, int>, double> until;
+  std::size_t spans = 0;
+  for (const Json& event : json.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    ++spans;
+    double& end = until[{event.at("pid").get<int>(), event.at("tid").get<int>()}];
+    EXPECT_GE(event.at("ts").get<double>(), end - 1e-9);
+    end = event.at("ts").get<double>() + event.at("dur").get<double>();
+    const bool is_message = event.at("name") == "fc";
+    EXPECT_EQ(event.at("args").contains("bytes"), is_message);
+  }
+  EXPECT_EQ(spans, 2 * trace.spans.size());
+  EXPECT_EQ(until.size(), 4U);
 }
 
 }  // namespace
