@@ -12,10 +12,14 @@
 #include <vector>
 
 #include "app/document_output.hpp"
+#include "app/explain_options.hpp"
 #include "app/inter_node_options.hpp"
 #include "app/option_values.hpp"
 #include "app/positive.hpp"
+#include "app/trace_option.hpp"
+#include "app/training_time_options.hpp"
 #include "app/verb.hpp"
+#include "app/what_if_options.hpp"
 #include "core/cluster.hpp"
 #include "core/fuse.hpp"
 #include "core/network.hpp"
@@ -45,6 +49,10 @@ struct PredictOptions {
   std::string fuse = "none";
   bool layers = false;
   InterNodeOptions inter_node;
+  WhatIfOptions what_if;
+  ExplainOptions explain;
+  TrainingTimeOptions training;
+  TraceOption trace;
   DocumentOutput output;
 };
 
@@ -98,13 +106,31 @@ model::Machine choose_machine(const PredictOptions& options) {
 }
 
 report::Document layer_document(const Network& network, const model::Machine& machine, Run run,
-                                const std::vector<int>& ranks) {
+                                const std::vector<int>& ranks,
+                                const std::vector<std::string>& assumed) {
   std::vector<model::LayerTimes> times;
   for (const int count : ranks) {
     run.ranks = count;
     times.push_back(model::layer_times(network, machine, run));
+    auto& notes = times.back().notes;
+    notes.insert(notes.end(), assumed.begin(), assumed.end());
   }
   return report::layer_document(as_run(network, run), times);
+}
+
+/// `assumed`: what other hardware was asked about.
+report::Document answer(const PredictOptions& options, const Network& network,
+                        const model::Machine& machine, const Run& run,
+                        const std::vector<std::string>& assumed) {
+  if (options.layers) return layer_document(network, machine, run, options.ranks, assumed);
+  if (options.explain.asked) {
+    return ExplainOptions::document(network, machine, run, options.ranks, assumed);
+  }
+  auto predictions = model::predict(network, machine, run, options.ranks);
+  for (model::Prediction& prediction : predictions) add_notes(assumed, prediction);
+  return options.training.asked()
+             ? report::training_time_document(predictions, options.training.goal())
+             : report::prediction_document(predictions);
 }
 
 ExitCode predict(const PredictOptions& options) {
@@ -119,10 +145,13 @@ ExitCode predict(const PredictOptions& options) {
   choose_all_reduce(options, machine);
   options.inter_node.apply(machine.cluster);
   machine.inter_node_stated = options.inter_node.given();
+  const DType dtype = parse_dtype(options.dtype);
+  const std::vector<std::string> assumed = options.what_if.apply(machine, dtype);
+  options.training.check();
   Run run = options.run;
   run.network = network.name();
   run.cluster = machine.cluster.name;
-  run.dtype = parse_dtype(options.dtype);
+  run.dtype = dtype;
   run.schedule = parse_schedule(options.schedule);
   apply(options.exchange, std::span(&run.schedule, 1), run);
   run.ranks_per_node = machine.cluster.devices_per_node;
@@ -136,9 +165,9 @@ ExitCode predict(const PredictOptions& options) {
     of_so_many.ranks = ranks;
     check(of_so_many);
   }
-  options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
-                                      : report::prediction_document(
-                                            model::predict(network, machine, run, options.ranks)));
+  options.what_if.check(run);
+  options.trace.write(network, machine, run, options.ranks);
+  options.output.write(answer(options, network, machine, run, assumed));
   return ExitCode::ok;
 }
 
@@ -219,6 +248,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);
+  options->what_if.declare(verb);
+  options->explain.declare(verb);
+  options->training.declare(verb);
+  options->trace.declare(verb);
   options->output.declare(verb);
   verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
   verb.callback([options, &result] { result = predict(*options); });

@@ -2,22 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
-#include <numeric>
 #include <string_view>
 
 #include "core/error.hpp"
 #include "core/output_file.hpp"
 #include "core/replaceable.hpp"
+#include "core/trace_event.hpp"
 #include "train/trainer.hpp"
 
 namespace dlscale::train {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view lane_name(Span::Lane lane) {
   constexpr std::array<std::string_view, 4> names{"compute", "communication", "loader", "phases"};
@@ -54,33 +50,9 @@ class Rows {
   std::map<Span::Lane, std::vector<double>> lanes_;
 };
 
-double microseconds(Seconds time) {
-  return std::round(time.si() * 1e9) / 1e3;
-}
-
-Json event(Rank rank, std::size_t row, const Span& span) {
-  Json args = {{"pass", span.what}};
-  if (span.bytes > 0) args["bytes"] = span.bytes;
-  return {{"name", span.name},
-          {"cat", lane_name(span.lane)},
-          {"ph", "X"},
-          {"ts", microseconds(span.start)},
-          {"dur", microseconds(span.duration)},
-          {"pid", rank},
-          {"tid", row},
-          {"args", args}};
-}
-
-Json metadata(Rank rank, std::string_view what, std::size_t row, const std::string& name) {
-  return {{"name", what}, {"ph", "M"}, {"pid", rank}, {"tid", row}, {"args", {{"name", name}}}};
-}
-
-constexpr std::string_view opening = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-
-bool is_trace(std::istream& content) {
-  std::string start(opening.size(), ' ');
-  content.read(start.data(), static_cast<std::streamsize>(start.size()));
-  return content && start == opening;
+std::string line_of(Rank rank, std::size_t row, const Span& span) {
+  return trace_line({span.name, std::string(lane_name(span.lane)), span.what, span.start,
+                     span.duration, span.bytes, rank, row});
 }
 
 std::vector<Span> by_start(std::vector<Span> spans) {
@@ -94,15 +66,15 @@ void write_trace(const std::filesystem::path& path, Rank rank, const std::vector
   refuse_shared_output(path, fmt::format("the trace {}", path.string()));
   refuse_foreign_file(path, "a trace of dlscale", is_trace);
   std::ofstream file(path);
-  file << opening;
+  file << trace_opening;
   Rows rows;
   for (const Span& span : by_start(spans)) {
-    file << event(rank, rows.assign(span), span).dump() << ",\n";
+    file << line_of(rank, rows.assign(span), span) << ",\n";
   }
   rows.for_each([&](std::size_t row, const std::string& name) {
-    file << metadata(rank, "thread_name", row, name).dump() << ",\n";
+    file << trace_name_line(rank, "thread_name", row, name) << ",\n";
   });
-  file << metadata(rank, "process_name", 0, fmt::format("rank {}", rank)).dump() << "\n]}\n";
+  file << trace_name_line(rank, "process_name", 0, fmt::format("rank {}", rank)) << trace_closing;
   file.close();
   if (!file) {
     throw ConfigError(fmt::format(

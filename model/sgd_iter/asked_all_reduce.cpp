@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "core/suggest.hpp"
+#include "model/topology/in_network.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -46,8 +47,9 @@ Bytes transfer_of(const Algorithm& algorithm, const collective::Settings& settin
 }
 
 [[noreturn]] void refuse(std::string_view name, std::string_view why, std::string_view instead) {
-  throw ConfigError(
-      fmt::format("--all-reduce {} cannot be predicted here: {}. {}", name, why, instead));
+  const std::string asked =
+      name == adding_switches ? "--sharp" : fmt::format("--all-reduce {}", name);
+  throw ConfigError(fmt::format("{} cannot be predicted here: {}. {}", asked, why, instead));
 }
 
 }  // namespace
@@ -73,6 +75,7 @@ void check_asked_all_reduce(std::string_view name) {
     refuse(name, "it needs switches that add, of which no machine or cluster tells anything",
            "Ask for an algorithm of ranks alone.");
   }
+  if (name == adding_switches) return;
   std::vector<std::string> known = asked_all_reduces();
   if (std::ranges::find(known, name) != known.end()) return;
   known.emplace_back("nccl");
@@ -247,7 +250,35 @@ AskedAllReduce::Answer AskedAllReduce::best(Bytes m) const {
   return best;
 }
 
+/// The ranks of a node share its link, which all of the message crosses.
+AskedAllReduce::Answer AskedAllReduce::by_switches(Bytes m) const {
+  const AddingSwitches switches;
+  const int on_node = placement_.ranks_on_node();
+  const KnownLink inter = link(LinkKind::inter, m, m);
+  const KnownLink intra = on_node > 1 ? link(LinkKind::intra, m / on_node, m) : KnownLink{};
+  const Estimate<SecondsPerByte> gamma = adding();
+  const auto by = [&](auto start, auto per_byte) {
+    return in_network_all_reduce(switches,
+                                 {link_of(inter.fit, start, per_byte, gamma.*per_byte),
+                                  link_of(intra.fit, start, per_byte, gamma.*per_byte)},
+                                 placement_, m);
+  };
+  using Start = Estimate<Seconds>;
+  using Slope = Estimate<SecondsPerByte>;
+  Answer answer;
+  answer.time = {by(&Start::value, &Slope::value), by(&Start::low, &Slope::low),
+                 by(&Start::high, &Slope::high)};
+  answer.by = fmt::format("switches that add (SHARP; levels of them: {})",
+                          levels_of(switches, placement_.nodes()));
+  for (const KnownLink* each : {&inter, &intra}) {
+    if (!each->from.empty()) answer.links.push_back(each->from);
+    answer.nominal |= each->nominal;
+  }
+  return answer;
+}
+
 AskedAllReduce::Answer AskedAllReduce::answer(Bytes m) const {
+  if (name_ == adding_switches) return by_switches(m);
   if (name_ == best_of_all) return best(m);
   const bool chooses = name_ == open_mpi || name_ == mpich;
   const Algorithms all = chooses ? chosen(m) : algorithms(name_);

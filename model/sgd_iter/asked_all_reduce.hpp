@@ -18,6 +18,9 @@ namespace dlscale::model {
 /// that need ranks alone, "chain" (a reduce and a broadcast along a chain), and who chooses one by
 /// the size of a message: "open_mpi", "mpich", "best" (that of least time).
 std::vector<std::string> asked_all_reduces();
+/// What predict --sharp asks for: switches that add (topology/in_network.hpp). On one node, which
+/// has none, all-reduces are as if nothing was asked for.
+inline constexpr std::string_view adding_switches = "sharp";
 /// Throws ConfigError for a word that is none of them.
 void check_asked_all_reduce(std::string_view name);
 
@@ -28,6 +31,7 @@ void check_asked_all_reduce(std::string_view name);
 ///     knows none; of an algorithm of one level all messages over the slower of both. Where an
 ///     algorithm cuts messages in segments, in as many as take least by the links that the whole
 ///     message would cross; of a chain by (3.15). The notes tell them.
+/// adding_switches: in_network_all_reduce() over the same links; only over several nodes.
 /// Wrong where two messages of a round meet on a link that cannot carry both at its full rate.
 class AskedAllReduce {
  public:
@@ -69,6 +73,7 @@ class AskedAllReduce {
   void add(const collective::Algorithm& algorithm, Bytes m, Answer& answer) const;
   [[nodiscard]] Answer by(const Algorithms& algorithms, Bytes m) const;
   [[nodiscard]] Answer best(Bytes m) const;
+  [[nodiscard]] Answer by_switches(Bytes m) const;
   [[nodiscard]] Answer answer(Bytes m) const;
 
   const Machine* machine_;

@@ -245,6 +245,7 @@ void Costs::add_steps(IterationCosts& costs) const {
     for (const Bucket& bucket : exchange.messages()) {
       advance_to(std::max(done, ready_after(*network_, steps, bucket) + 1));
       costs.message.back() = exchange.cost(bucket);
+      costs.message.back()->layers = bucket.layers;
       parts.push_back(costs.message.size() - 1);
     }
     if (run_->schedule == Schedule::horovod) costs.packed = exchange.all_reduce();

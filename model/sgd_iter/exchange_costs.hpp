@@ -28,6 +28,7 @@ struct MessageCost {
   std::vector<Estimate<Seconds>> pieces = {};  ///< priority: of the other parts
   /// reduce_scatter_overlap: the all-gather; parameter_server: the broadcast from its owner.
   std::optional<Estimate<Seconds>> gather = {};
+  std::vector<LayerId> layers = {};  ///< whose gradients they are
   [[nodiscard]] Estimate<Seconds> total() const;
 };
 

@@ -149,7 +149,8 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
     nccl_.emplace(machine.cluster.nccl.value(), placement);
     return;
   }
-  if (!machine.all_reduce_asked.empty()) {
+  const bool lacks_switches = machine.all_reduce_asked == adding_switches && placement.nodes() == 1;
+  if (!machine.all_reduce_asked.empty() && !lacks_switches) {
     asked_ = std::make_shared<const AskedAllReduce>(machine, placement, schedule,
                                                     machine.all_reduce_asked, notes);
     return;

@@ -1,0 +1,34 @@
+#include "app/explain_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "model/what_if/explain.hpp"
+#include "report/explanation_table.hpp"
+
+namespace dlscale::app {
+
+void ExplainOptions::declare(CLI::App& command) {
+  command
+      .add_flag("--explain", asked,
+                "Which part of the iteration bounds it, how it follows each input, and other ways "
+                "to run with what they gain, instead of phases")
+      ->excludes(command.get_option("--layers"));
+}
+
+report::Document ExplainOptions::document(const Network& network, const model::Machine& machine,
+                                          Run run, const std::vector<int>& ranks,
+                                          const std::vector<std::string>& assumed) {
+  std::vector<model::Explanation> explanations;
+  for (const int count : ranks) {
+    run.ranks = count;
+    explanations.push_back(model::explain(network, machine, run));
+    add_notes(assumed, explanations.back().prediction);
+  }
+  return report::explanation_document(explanations);
+}
+
+void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction) {
+  for (const std::string& note : notes) prediction.notes.push_back({note, {}});
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,32 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "report/table.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace dlscale::app {
+
+/// --explain of predict: why an iteration takes so long and what would help, in place of phases.
+struct ExplainOptions {
+  bool asked = false;
+  /// After --layers, which cannot be had at once.
+  void declare(CLI::App& command);
+  /// An explanation for each number of ranks. `assumed` are further notes of each.
+  [[nodiscard]] static report::Document document(const Network& network,
+                                                 const model::Machine& machine, Run run,
+                                                 const std::vector<int>& ranks,
+                                                 const std::vector<std::string>& assumed);
+};
+
+/// After those that the prediction has.
+void add_notes(const std::vector<std::string>& notes, model::Prediction& prediction);
+
+}  // namespace dlscale::app

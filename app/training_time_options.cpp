@@ -1,0 +1,102 @@
+#include "app/training_time_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale::app {
+namespace {
+
+constexpr std::string_view resnet50 = "resnet50";
+
+model::Convergence convergence_of(const std::string& name) {
+  if (name == resnet50) return model::resnet50_imagenet;
+  const std::vector<std::string> known{std::string(resnet50)};
+  throw ConfigError(fmt::format(
+      "--target {}: how many epochs it takes by batch is not known. {} Or state them: --epochs 90.",
+      name, suggestion(name, known)));
+}
+
+/// Of an option that may be left out.
+Seconds time_of(const std::string& text, std::string_view option) {
+  if (text.empty()) return {};
+  const auto time = parse_quantity<Seconds>(text, option);
+  if (time >= Seconds() && time <= Seconds(1e12)) return time;
+  throw ConfigError(fmt::format("{} is {}, which is no time from 0 to 1e12 s. Write such as 90 s.",
+                                option, text));
+}
+
+/// Above 0 and up to `most`, so that what follows from it stays finite.
+CLI::Validator up_to(double most) {
+  const auto check = [most](const std::string& text) -> std::string {
+    double value = 0;
+    const bool number = CLI::detail::lexical_cast(text, value);
+    if (number && value > 0 && value <= most) return {};
+    return fmt::format("{} is no number above 0 and up to {:g}. Write such as 1", text, most);
+  };
+  return {check, "NUMBER"};
+}
+
+}  // namespace
+
+void TrainingTimeOptions::declare(CLI::App& command) {
+  CLI::Option* by_epochs =
+      command
+          .add_option("--epochs", epochs, "The time to train for so many epochs, instead of phases")
+          ->check(up_to(1e9));
+  CLI::Option* by_target =
+      command
+          .add_option("--target", target,
+                      "The same for the epochs that training to a target takes with the global "
+                      "batch: resnet50 (ImageNet, 75.9 % top 1)")
+          ->excludes(by_epochs);
+  for (const char* other : {"--layers", "--explain"}) {
+    by_epochs->excludes(command.get_option(other));
+    by_target->excludes(command.get_option(other));
+  }
+  command.add_option("--samples", samples, "Images of an epoch (default: ImageNet's)")
+      ->check(up_to(1e15));
+  command.add_option("--evaluation", evaluation, "Of one evaluation, such as \"30 s\"");
+  command
+      .add_option("--evaluations-per-epoch", evaluations_per_epoch,
+                  "How many evaluations an epoch has (default: 1)")
+      ->check(up_to(1e9));
+  command.add_option("--start", start, "Before the first iteration, such as \"120 s\"");
+}
+
+void TrainingTimeOptions::check() const {
+  if (asked()) return;
+  const auto refuse = [](std::string_view option) {
+    throw ConfigError(
+        fmt::format("{} is about the time to train, which needs the epochs. Give --epochs 90, or "
+                    "--target resnet50.",
+                    option));
+  };
+  if (samples) refuse("--samples");
+  if (!evaluation.empty()) refuse("--evaluation");
+  if (evaluations_per_epoch) refuse("--evaluations-per-epoch");
+  if (!start.empty()) refuse("--start");
+}
+
+report::TrainingGoal TrainingTimeOptions::goal() const {
+  EXPECT(asked());
+  report::TrainingGoal goal;
+  goal.epochs = epochs;
+  if (!target.empty()) {
+    goal.target = convergence_of(target);
+    goal.target_name = target;
+  }
+  goal.samples = samples.value_or(goal.samples);
+  goal.evaluation = time_of(evaluation, "--evaluation");
+  goal.evaluations_per_epoch = evaluations_per_epoch.value_or(goal.evaluations_per_epoch);
+  goal.start = time_of(start, "--start");
+  return goal;
+}
+
+}  // namespace dlscale::app

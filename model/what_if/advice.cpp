@@ -1,0 +1,157 @@
+#include "model/what_if/advice.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "core/quantity_text.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// Collects changes of one choice each.
+class Changes {
+ public:
+  Changes(const Machine& machine, const Run& run) : machine_(&machine), run_(&run) {}
+  std::vector<Change> find();
+
+ private:
+  template <class Edit>
+  void add(std::string option, const Edit& edit) {
+    Change change{std::move(option), *run_, machine_->all_reduce_asked,
+                  machine_->cluster.all_reduce};
+    edit(change);
+    changes_.push_back(std::move(change));
+  }
+  [[nodiscard]] bool on_gpu() const { return machine_->cluster.device.kind == DeviceKind::gpu; }
+  void add_schedules();
+  void add_settings();
+  void add_all_reduces();
+  void add_input();
+  void add_compute();
+  void add_batches();
+
+  const Machine* machine_;
+  const Run* run_;
+  std::vector<Change> changes_;
+};
+
+void Changes::add_schedules() {
+  const bool by_server = run_->synchronisation == Synchronisation::parameter_server;
+  for (const Schedule schedule : all_schedules) {
+    if (schedule == run_->schedule || (by_server && !goes_with_server(schedule))) continue;
+    add(fmt::format("--schedule {}", schedule_name(schedule)),
+        [&](Change& change) { change.run.schedule = schedule; });
+  }
+  if (by_server) {
+    add("--synchronisation all_reduce", [](Change& change) {
+      change.run.synchronisation = Synchronisation::all_reduce;
+      change.run.settings.servers = 0;
+    });
+  }
+}
+
+/// Half and twice of what tunes the schedule.
+void Changes::add_settings() {
+  const ScheduleSettings& now = run_->settings;
+  for (const double factor : {0.5, 2.0}) {
+    if (run_->schedule == Schedule::horovod) {
+      const Bytes threshold = factor * now.fusion_threshold;
+      add(fmt::format("--fusion-threshold \"{}\"", to_text(threshold)),
+          [&](Change& change) { change.run.settings.fusion_threshold = threshold; });
+      const Seconds cycle = factor * now.cycle;
+      add(fmt::format("--cycle \"{}\"", to_text(cycle)),
+          [&](Change& change) { change.run.settings.cycle = cycle; });
+    }
+    if (run_->schedule != Schedule::priority) continue;
+    const Bytes partition = factor * now.partition;
+    if (partition < 4_B) continue;
+    add(fmt::format("--partition \"{}\"", to_text(partition)),
+        [&](Change& change) { change.run.settings.partition = partition; });
+  }
+}
+
+/// Rules of the cluster are what data sheets are read by; where a library was measured, other
+/// algorithms are asked for by name.
+void Changes::add_all_reduces() {
+  if (run_->synchronisation != Synchronisation::all_reduce) return;
+  const Cluster& cluster = machine_->cluster;
+  const Placement place{run_->ranks, run_->ranks_per_node};
+  if (machine_->all_reduce_asked.empty() && !machine_->fitted) {
+    for (const AllReduceRule rule :
+         {AllReduceRule::ring, AllReduceRule::hierarchical, AllReduceRule::nccl}) {
+      const bool known = rule != AllReduceRule::nccl || cluster.nccl.has_value();
+      if (rule == cluster.all_reduce || !known || (place.nodes() == 1 && !cluster.nccl)) continue;
+      add(fmt::format("--all-reduce {}", all_reduce_rule_name(rule)),
+          [&](Change& change) { change.all_reduce = rule; });
+    }
+  }
+  if (machine_->all_reduce_asked.empty() && machine_->fitted) {
+    add("--all-reduce best", [](Change& change) { change.all_reduce_asked = "best"; });
+  }
+  if (machine_->all_reduce_asked != "sharp" && place.nodes() > 1) {
+    add("--sharp", [](Change& change) { change.all_reduce_asked = "sharp"; });
+  }
+}
+
+void Changes::add_input() {
+  if (run_->loader_threads <= std::numeric_limits<int>::max() / 2) {
+    const int threads = 2 * run_->loader_threads;
+    add(fmt::format("--loader-threads {}", threads),
+        [&](Change& change) { change.run.loader_threads = threads; });
+  }
+  if (!on_gpu()) return;
+  if (run_->input_copy != InputCopy::ahead) {
+    add("--input-copy ahead", [](Change& change) { change.run.input_copy = InputCopy::ahead; });
+  }
+  if (run_->normalisation != Normalisation::device) {
+    add("--normalise device",
+        [](Change& change) { change.run.normalisation = Normalisation::device; });
+  }
+}
+
+void Changes::add_compute() {
+  if (!run_->fuse_relu) {
+    add("--fuse relu", [](Change& change) { change.run.fuse_relu = true; });
+  }
+  if (on_gpu() && run_->launch != Launch::graph && !overlaps_next_forward(run_->schedule)) {
+    add("--launch graph", [](Change& change) { change.run.launch = Launch::graph; });
+  }
+  for (const DType dtype : all_dtypes) {
+    if (dtype == run_->dtype || !machine_->cluster.device.peak.contains(dtype)) continue;
+    add(fmt::format("--dtype {}", dtype_name(dtype)),
+        [&](Change& change) { change.run.dtype = dtype; });
+  }
+}
+
+void Changes::add_batches() {
+  if (run_->batch % 2 == 0) {
+    add(fmt::format("--batch {}", run_->batch / 2),
+        [&](Change& change) { change.run.batch = run_->batch / 2; });
+  }
+  if (run_->batch > std::numeric_limits<int>::max() / 2) return;
+  add(fmt::format("--batch {}", 2 * run_->batch),
+      [&](Change& change) { change.run.batch = 2 * run_->batch; });
+}
+
+std::vector<Change> Changes::find() {
+  if (run_->ranks > 1) {
+    add_schedules();
+    add_settings();
+    add_all_reduces();
+  }
+  add_input();
+  add_compute();
+  add_batches();
+  return std::move(changes_);
+}
+
+}  // namespace
+
+std::vector<Change> changes_of(const Machine& machine, const Run& run) {
+  return Changes(machine, run).find();
+}
+
+}  // namespace dlscale::model

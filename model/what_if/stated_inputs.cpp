@@ -1,0 +1,303 @@
+#include "model/what_if/stated_inputs.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <set>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "core/suggest.hpp"
+#include "model/what_if/faster.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr std::string_view peak_key = "device.peak.";
+constexpr std::string_view stated_source = "stated on the command line, not measured";
+
+/// A figure of a cluster that can be stated.
+struct Key {
+  std::string name;
+  std::optional<Hardware> what;  ///< absent of cores, which nothing is scaled by
+  std::optional<DType> dtype = std::nullopt;
+};
+
+std::vector<Key> all_keys() {
+  std::vector<Key> keys;
+  for (const Hardware what : all_hardware) {
+    if (what == Hardware::peak) {
+      for (const DType dtype : all_dtypes) {
+        keys.push_back({fmt::format("{}{}", peak_key, dtype_name(dtype)), what, dtype});
+      }
+    } else {
+      keys.push_back({std::string(hardware_name(what)), what});
+    }
+  }
+  keys.push_back({"host.cores", std::nullopt});
+  return keys;
+}
+
+/// Whether less is faster.
+bool is_time(Hardware what) {
+  return what == Hardware::launch || what == Hardware::decode ||
+         what == Hardware::host_device_latency || what == Hardware::intra_node_latency ||
+         what == Hardware::inter_node_latency;
+}
+
+bool is_between_nodes(Hardware what) {
+  return what == Hardware::inter_node_bandwidth || what == Hardware::inter_node_latency;
+}
+
+/// The link that a figure is of; nullptr of others.
+LinkSpec* link_of(Cluster& cluster, Hardware what) {
+  switch (what) {
+    case Hardware::host_device_bandwidth:
+    case Hardware::host_device_latency:
+      return &cluster.host_device;
+    case Hardware::intra_node_bandwidth:
+    case Hardware::intra_node_latency:
+      return &cluster.intra_node;
+    case Hardware::inter_node_bandwidth:
+    case Hardware::inter_node_latency:
+      return &cluster.inter_node;
+    case Hardware::peak:
+    case Hardware::memory_bandwidth:
+    case Hardware::launch:
+    case Hardware::decode:
+    case Hardware::storage_bandwidth:
+      return nullptr;
+  }
+  fail_expectation("what is a Hardware");
+}
+
+/// In SI; 0: not known.
+double now(Cluster& cluster, const Key& key) {
+  const Hardware what = *key.what;
+  if (const LinkSpec* link = link_of(cluster, what)) {
+    return is_time(what) ? link->latency.si() : link->bandwidth.si();
+  }
+  if (what == Hardware::peak) {
+    const auto peak = cluster.device.peak.find(*key.dtype);
+    return peak == cluster.device.peak.end() ? 0 : peak->second.si();
+  }
+  if (what == Hardware::memory_bandwidth) return cluster.device.memory_bandwidth.si();
+  if (what == Hardware::launch) return cluster.device.launch.si();
+  if (what == Hardware::decode) return cluster.host.decode.si();
+  return cluster.storage.read_bandwidth.si();
+}
+
+void state(Cluster& cluster, const Key& key, double si) {
+  const Hardware what = *key.what;
+  if (LinkSpec* link = link_of(cluster, what)) {
+    if (is_time(what)) {
+      link->latency = Seconds(si);
+    } else {
+      link->bandwidth = BytesPerSecond(si);
+    }
+    link->source = stated_source;
+  } else if (what == Hardware::peak) {
+    cluster.device.peak[*key.dtype] = FlopsPerSecond(si);
+  } else if (what == Hardware::memory_bandwidth) {
+    cluster.device.memory_bandwidth = BytesPerSecond(si);
+  } else if (what == Hardware::launch) {
+    cluster.device.launch = Seconds(si);
+  } else if (what == Hardware::decode) {
+    cluster.host.decode = Seconds(si);
+    cluster.host.source = stated_source;
+  } else {
+    cluster.storage.read_bandwidth = BytesPerSecond(si);
+  }
+}
+
+/// The value in SI: a rate of 1 a second or more, a time of 0 or more.
+double parse_value(const Key& key, const StatedInput& input) {
+  const std::string where = fmt::format("--set {}", input.key);
+  const Hardware what = *key.what;
+  double value = 0;
+  if (is_time(what)) {
+    value = parse_quantity<Seconds>(input.value, where).si();
+  } else if (what == Hardware::peak) {
+    value = parse_quantity<FlopsPerSecond>(input.value, where).si();
+  } else {
+    value = parse_quantity<BytesPerSecond>(input.value, where).si();
+  }
+  constexpr double most = 1e30;
+  const double least = is_time(what) ? 0 : 1;
+  if (value >= least && value <= most) return value;
+  throw ConfigError(
+      fmt::format("{} is {}, which no hardware has. Write {}.", where, input.value,
+                  is_time(what) ? "a time of 0 or more, such as 5 us" : "a larger rate"));
+}
+
+int parse_cores(const StatedInput& input) {
+  int cores = 0;
+  const char* end = input.value.data() + input.value.size();
+  const auto [rest, error] = std::from_chars(input.value.data(), end, cores);
+  if (error == std::errc() && rest == end && cores >= 1) return cores;
+  throw ConfigError(
+      fmt::format("--set {} is {}, which is no whole number of cores from 1 to {}. Write such as "
+                  "16.",
+                  input.key, input.value, std::numeric_limits<int>::max()));
+}
+
+std::string text_of(const Key& key, double si) {
+  const Hardware what = *key.what;
+  if (is_time(what)) return to_text(Seconds(si));
+  return what == Hardware::peak ? to_text(FlopsPerSecond(si)) : to_text(BytesPerSecond(si));
+}
+
+/// NCCL's model has latencies of its own, and bandwidths for which a cluster's stand.
+void tell_nccl(Cluster& cluster, const Key& key, double before, double after) {
+  if (!cluster.nccl) return;
+  const Hardware what = *key.what;
+  const bool latency = what == Hardware::intra_node_latency || what == Hardware::inter_node_latency;
+  if (latency && cluster.all_reduce == AllReduceRule::nccl) {
+    throw ConfigError(
+        fmt::format("--set {} has no part in NCCL's cost model, which has latencies of its own. "
+                    "Leave it out, or ask for --all-reduce ring or hierarchical.",
+                    key.name));
+  }
+  if (what == Hardware::inter_node_bandwidth) {
+    cluster.nccl->adapter_bandwidth = BytesPerSecond(after) / cluster.nccl->adapters;
+  }
+  if (what == Hardware::intra_node_bandwidth && before > 0) {
+    cluster.nccl->gpu_bandwidth = after / before * cluster.nccl->gpu_bandwidth;
+  }
+}
+
+Machine on_data_sheet(const Machine& machine, const Key& key, double value) {
+  Cluster cluster = machine.cluster;
+  const double before = now(cluster, key);
+  state(cluster, key, value);
+  tell_nccl(cluster, key, before, value);
+  Machine stated = nominal_machine(cluster);
+  stated.inter_node_stated = machine.inter_node_stated || is_between_nodes(*key.what);
+  stated.all_reduce_asked = machine.all_reduce_asked;
+  return stated;
+}
+
+Machine on_other_link(Machine machine, const Key& key, double value) {
+  state(machine.cluster, key, value);
+  tell_nccl(machine.cluster, key, 0, value);
+  machine.inter_node_stated = true;
+  return machine;
+}
+
+Machine loading(Machine machine, const Key& key, double value) {
+  state(machine.cluster, key, value);
+  for (LoaderFit& loader : machine.loaders) {
+    loader.decode = Estimate<Seconds>::exact(Seconds(value));
+    loader.augment = {};
+  }
+  return machine;
+}
+
+Machine scaled(Machine machine, const Key& key, double value) {
+  const double before = now(machine.cluster, key);
+  if (before <= 0) {
+    throw ConfigError(fmt::format(
+        "--set {} changes nothing: machine {} was fitted to measurements, and its cluster states "
+        "no such figure that they could be scaled from. Calibrate with --cluster and a "
+        "description that states it, or predict from data sheets with --cluster.",
+        key.name, machine.cluster.name));
+  }
+  const double factor = is_time(*key.what) ? before / value : value / before;
+  machine = faster(std::move(machine), *key.what, factor, key.dtype);
+  state(machine.cluster, key, value);
+  return machine;
+}
+
+/// On a fitted machine a fit may be what counts, and not the cluster's figure.
+Machine on_fitted(Machine machine, const Key& key, double value) {
+  const Hardware what = *key.what;
+  if (is_between_nodes(what)) return on_other_link(std::move(machine), key, value);
+  if (what == Hardware::decode) return loading(std::move(machine), key, value);
+  if (what == Hardware::storage_bandwidth) {
+    if (!machine.cluster.storage.shared_by_nodes) {
+      throw ConfigError(fmt::format(
+          "--set {} changes nothing: the loading that machine {} was fitted to includes the "
+          "storage of its node. Leave it out, or predict from data sheets with --cluster.",
+          key.name, machine.cluster.name));
+    }
+    state(machine.cluster, key, value);
+    return machine;
+  }
+  return scaled(std::move(machine), key, value);
+}
+
+const Key& find_key(const std::vector<Key>& keys, const StatedInput& input) {
+  std::vector<std::string> names;
+  for (const Key& key : keys) {
+    if (key.name == input.key) return key;
+    names.push_back(key.name);
+  }
+  throw ConfigError(fmt::format("--set {}={}: nothing of a machine is called \"{}\". {}", input.key,
+                                input.value, input.key, suggestion(input.key, names)));
+}
+
+void check_link(const Machine& machine) {
+  const LinkSpec& link = machine.cluster.inter_node;
+  if (!machine.inter_node_stated || link.bandwidth.si() > 0) return;
+  throw ConfigError(
+      fmt::format("--set inter_node.latency needs --set inter_node.bandwidth beside it: a link has "
+                  "both, and {} states no bandwidth between nodes.",
+                  machine.cluster.name));
+}
+
+}  // namespace
+
+StatedInput parse_stated_input(std::string_view text) {
+  const auto trimmed = [](std::string_view part) {
+    const auto first = part.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return std::string();
+    return std::string(part.substr(first, part.find_last_not_of(" \t") - first + 1));
+  };
+  const auto equals = text.find('=');
+  if (equals != std::string_view::npos) {
+    StatedInput input{trimmed(text.substr(0, equals)), trimmed(text.substr(equals + 1))};
+    if (!input.key.empty() && !input.value.empty()) return input;
+  }
+  throw ConfigError(
+      fmt::format("--set {} names no figure and its value. Write such as "
+                  "--set inter_node.bandwidth=200Gb/s.",
+                  text));
+}
+
+std::vector<std::string> stated_input_keys() {
+  std::vector<std::string> names;
+  for (const Key& key : all_keys()) names.push_back(key.name);
+  return names;
+}
+
+Machine with_stated_inputs(Machine machine, std::span<const StatedInput> inputs,
+                           std::vector<std::string>& notes) {
+  const std::vector<Key> keys = all_keys();
+  std::set<std::string> met;
+  for (const StatedInput& input : inputs) {
+    const Key& key = find_key(keys, input);
+    if (!met.insert(key.name).second) {
+      throw ConfigError(fmt::format("--set names {} twice. Name it once.", key.name));
+    }
+    if (!key.what) {
+      machine.cluster.host.cores = parse_cores(input);
+      notes.push_back(fmt::format("stated, not measured: {} {}", key.name, input.value));
+      continue;
+    }
+    const double value = parse_value(key, input);
+    const double before = now(machine.cluster, key);
+    const std::string was =
+        before > 0 ? fmt::format(" in place of {}", text_of(key, before)) : std::string();
+    machine = machine.fitted ? on_fitted(std::move(machine), key, value)
+                             : on_data_sheet(machine, key, value);
+    notes.push_back(
+        fmt::format("stated, not measured: {} {}{}", key.name, text_of(key, value), was));
+  }
+  check_link(machine);
+  return machine;
+}
+
+}  // namespace dlscale::model

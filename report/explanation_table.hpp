@@ -1,0 +1,15 @@
+#pragma once
+#include <span>
+
+#include "model/what_if/explain.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// Explanations of predictions, three tables for each: what each part of the iteration takes and
+/// what the iteration would be without it; how it follows each input, what changes it most first;
+/// other ways to run, most images a second first. Led by a sentence on what bounds the last of them
+/// and what helps most. Schema "dlscale.explanation". Requires ≥ 1.
+Document explanation_document(std::span<const model::Explanation> explanations);
+
+}  // namespace dlscale::report

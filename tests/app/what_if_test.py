@@ -1,0 +1,106 @@
+"""predict with other hardware, its explanation, its time line and the time to train, as a shell sees them."""
+
+import collections
+import json
+
+from program import ProgramTest, main, run
+
+WORDS = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "16"]
+
+
+class WhatIf(ProgramTest):
+    def answer(self, *more):
+        result = run(*WORDS, *more, "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def iteration(self, *more):
+        [prediction] = self.answer(*more)["predictions"]
+        return prediction["time"]["t_iter_s"]
+
+    def test_other_hardware_changes_the_prediction_and_says_so(self):
+        now = self.iteration()
+        for more in (["--set", "inter_node.bandwidth=400Gb/s"], ["--set", "device.peak.f32=30 TFLOP/s"],
+                     ["--device", "h200"], ["--sharp"]):
+            [prediction] = self.answer(*more)["predictions"]
+            self.assertLess(prediction["time"]["t_iter_s"], now, more)
+            self.assertTrue(any("stated" in note or "in place of" in note or "switches" in note for note in prediction["notes"]),
+                            prediction["notes"])
+        both = self.iteration("--set", "inter_node.bandwidth=400Gb/s", "--set", "host.decode=1ms")
+        self.assertLess(both, now)
+        self.assertEqual(self.iteration("--set", "inter_node.bandwidth=400Gb/s"),
+                         self.iteration("--inter-node-bandwidth", "400Gb/s"))
+
+    def test_other_hardware_that_is_none(self):
+        for value, *expected in (
+            ("inter_node.bandwith=1GB/s", "inter_node.bandwidth"),
+            ("inter_node.bandwidth", "--set", "="),
+            ("inter_node.bandwidth=", "--set"),
+            ("inter_node.bandwidth=1", "--set inter_node.bandwidth"),
+            ("inter_node.bandwidth=nanGB/s", "--set inter_node.bandwidth"),
+            ("inter_node.latency=-1us", "--set inter_node.latency"),
+            ("device.peak.f32=0 FLOP/s", "--set device.peak.f32"),
+            ("host.cores=99999999999999", "--set host.cores"),
+        ):
+            self.assert_refused(run(*WORDS, "--set", value), 2, *expected)
+        self.assert_refused(run(*WORDS, "--set", "host.cores=2", "--set", "host.cores=3"), 2, "twice")
+        self.assert_refused(run(*WORDS, "--set", "inter_node.latency=1us", "--inter-node-bandwidth", "1GB/s"), 2, "same link")
+        self.assert_refused(run(*WORDS, "--device", "h20"), 2, "h20")
+        self.assert_refused(run(*WORDS, "--sharp", "--all-reduce", "ring"), 2, "--all-reduce", "--sharp")
+        self.assert_refused(run(*WORDS, "--sharp", "--schedule", "reduce_scatter_overlap"), 2, "--sharp")
+
+    def test_an_explanation_in_every_format(self):
+        answer = self.answer("--explain")
+        self.assertEqual(answer["schema"], "dlscale.explanation")
+        [explanation] = answer["explanations"]
+        self.assertEqual(explanation["prediction"]["time"]["t_iter_s"], self.iteration())
+        gains = {one["change"]: one["images_per_s"] for one in explanation["advice"]}
+        self.assertAlmostEqual(gains["--sharp"], self.answer("--sharp")["predictions"][0]["images_per_s"], delta=1e-6)
+        for name in ("table", "markdown", "csv"):
+            result = run(*WORDS, "--explain", "--format", name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn("bandwidth", result.stdout)
+        self.assertIn("bounds alexnet on 16 ranks", run(*WORDS, "--explain").stdout)
+        self.assert_refused(run(*WORDS, "--explain", "--layers"), 2, "--explain", "--layers")
+
+    def test_a_time_line_adds_up_to_the_prediction(self):
+        path = self.folder / "trace.json"
+        now = self.iteration("--trace", path)
+        events = json.loads(path.read_text())["traceEvents"]
+        rows = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+        until = collections.defaultdict(float)
+        for event in events:
+            if event["ph"] == "X":
+                self.assertGreaterEqual(event["ts"], until[event["tid"]] - 1e-6)
+                until[event["tid"]] = event["ts"] + event["dur"]
+        shown = [event["dur"] * 1e-6 for event in events if event["ph"] == "X" and rows[event["tid"]] == "iterations"]
+        self.assertEqual(len(shown), 3)
+        self.assertAlmostEqual(sum(shown) / 3, now, delta=1e-8)
+        names = {event["name"] for event in events}
+        self.assertLessEqual({"conv1", "fc6", "update"}, names)
+        self.iteration("--trace", path)  # may be written again
+        other = self.folder / "mine.txt"
+        other.write_text("mine")
+        self.assert_refused(run(*WORDS, "--trace", other), 2, "mine.txt")
+        self.assertEqual(other.read_text(), "mine")
+        self.assert_refused(run(*WORDS, "--trace", "-"), 2, "--trace")
+        self.assert_refused(run(*WORDS, "--trace", "/proc/none/trace.json"), 2, "/proc/none")
+
+    def test_the_time_to_train(self):
+        [training] = self.answer("--epochs", "90", "--samples", "1281167")["trainings"]
+        rate = training["prediction"]["images_per_s"]
+        self.assertAlmostEqual(training["training_s"], 90 * 1281167 / rate, delta=1e-6 * training["training_s"])
+        [to_target] = self.answer("--target", "resnet50")["trainings"]
+        self.assertGreater(to_target["epochs"], 34)
+        self.assertFalse(to_target["epochs_covered"])  # a global batch of 512
+        self.assertIn("hours", run(*WORDS, "--epochs", 1).stdout)
+        for words in (["--epochs", "0"], ["--epochs", "-1"], ["--epochs", "nan"], ["--epochs", "1e300"],
+                      ["--epochs", "1", "--samples", "0"], ["--epochs", "1", "--evaluation", "3"],
+                      ["--epochs", "1", "--start=-3 s"], ["--target", "bert"], ["--samples", "5"],
+                      ["--epochs", "1", "--target", "resnet50"], ["--epochs", "1", "--explain"]):
+            option = [word for word in words if word.startswith("--")][-1]
+            self.assert_refused(run(*WORDS, *words), 2, option.split("=")[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+// Explanations and time lines of predicted iterations.
+#include "model/what_if/explain.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "model/calibrate/calibrate.hpp"
+#include "model/sgd_iter/memory.hpp"
+#include "model/what_if/faster.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
+
+TrainingRun on_p40s(int ranks) {
+  TrainingRun run;
+  run.network = "alexnet";
+  run.cluster = "p40x16";
+  run.ranks = ranks;
+  run.ranks_per_node = 4;
+  run.batch = 32;
+  run.loader_threads = 6;
+  run.input_copy = InputCopy::ahead;
+  run.normalisation = Normalisation::device;
+  return run;
+}
+
+class Explained : public testing::Test {
+ protected:
+  [[nodiscard]] Prediction predicted(const Machine& machine, const TrainingRun& run) const {
+    const int ranks[] = {run.ranks};
+    return predict(network_, machine, run, ranks).front();
+  }
+  [[nodiscard]] double total(const Machine& machine, const TrainingRun& run) const {
+    return predicted(machine, run).time.total.si();
+  }
+  static const PartOfIteration* part(const Explanation& explanation, const std::string& name) {
+    const auto found = std::ranges::find(explanation.parts, name, &PartOfIteration::name);
+    return found == explanation.parts.end() ? nullptr : &*found;
+  }
+  static const Sensitivity* input(const Explanation& explanation, const std::string& name) {
+    const auto found = std::ranges::find(explanation.inputs, name, &Sensitivity::input);
+    return found == explanation.inputs.end() ? nullptr : &*found;
+  }
+  static const Advice* advice(const Explanation& explanation, const std::string& change) {
+    const auto found = std::ranges::find(explanation.advice, change, &Advice::change);
+    return found == explanation.advice.end() ? nullptr : &*found;
+  }
+
+  Network network_ = load_network("alexnet");
+  Machine machine_ = nominal_machine(load_cluster("p40x16"));
+};
+
+TEST_F(Explained, PartsSayWhatTheIterationWouldBeWithoutThem) {
+  const TrainingRun run = on_p40s(16);
+  const Explanation explanation = explain(network_, machine_, run);
+  const double now = explanation.prediction.time.total.si();
+  for (const PartOfIteration& one : explanation.parts) {
+    EXPECT_LE(one.without.si(), now * (1 + 1e-12)) << one.name;
+    EXPECT_GT(one.busy.si(), 0) << one.name;
+  }
+  Machine wires = machine_;
+  for (LinkSpec* link : {&wires.cluster.intra_node, &wires.cluster.inter_node}) {
+    link->latency = {};
+    link->bandwidth = BytesPerSecond(1e30);
+  }
+  ASSERT_NE(part(explanation, "communication"), nullptr);
+  EXPECT_NEAR(part(explanation, "communication")->without.si(), total(wires, run), 1e-9 * now);
+}
+
+TEST_F(Explained, InputsAreThoseOfPredictionsWithThemChanged) {
+  const TrainingRun run = on_p40s(16);
+  const Explanation explanation = explain(network_, machine_, run);
+  const double now = explanation.prediction.time.total.si();
+  for (const Hardware what :
+       {Hardware::peak, Hardware::memory_bandwidth, Hardware::inter_node_bandwidth}) {
+    const Sensitivity* one = input(explanation, std::string(hardware_name(what)));
+    ASSERT_NE(one, nullptr);
+    EXPECT_NEAR(one->better.si(), total(faster(machine_, what, 1.1), run), 1e-12 * now);
+    EXPECT_NEAR(one->worse.si(), total(faster(machine_, what, 1 / 1.1), run), 1e-12 * now);
+    EXPECT_LT(one->better, one->worse);
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(explanation.inputs, {}, &Sensitivity::better));
+  // Messages bound it, so wires count for more than arithmetic.
+  ASSERT_EQ(explanation.prediction.bound, "communication");
+  EXPECT_LT(input(explanation, "inter_node.bandwidth")->better,
+            input(explanation, "device.peak")->better);
+}
+
+TEST_F(Explained, AdviceIsThatOfPredictionsOfTheChangedRun) {
+  TrainingRun run = on_p40s(16);
+  const Explanation explanation = explain(network_, machine_, run);
+  run.schedule = Schedule::sequential;
+  ASSERT_NE(advice(explanation, "--schedule sequential"), nullptr);
+  const Prediction sequential = predicted(machine_, run);
+  EXPECT_NEAR(advice(explanation, "--schedule sequential")->images_per_s, sequential.images_per_s,
+              1e-9 * sequential.images_per_s);
+  ASSERT_NE(advice(explanation, "--sharp"), nullptr);
+  EXPECT_GT(advice(explanation, "--sharp")->images_per_s, explanation.prediction.images_per_s);
+  EXPECT_EQ(advice(explanation, "--schedule wait_free"), nullptr);
+  for (std::size_t i = 1; i < explanation.advice.size(); ++i) {
+    const Advice& before = explanation.advice[i - 1];
+    const Advice& after = explanation.advice[i];
+    EXPECT_TRUE(!after.why_not.empty() || before.images_per_s >= after.images_per_s);
+  }
+}
+
+TEST_F(Explained, AdviceThatCannotBeFollowedSaysWhy) {
+  const TrainingRun run = on_p40s(1);
+  machine_.cluster.device.memory =
+      1.2 * memory_need(network_, DeviceKind::gpu, run).least();  // not of twice the batch
+  const Explanation explanation = explain(network_, machine_, run);
+  ASSERT_NE(advice(explanation, "--batch 64"), nullptr);
+  EXPECT_NE(advice(explanation, "--batch 64")->why_not, "");
+  EXPECT_NE(explanation.advice.front().change, "--batch 64");
+  EXPECT_EQ(part(explanation, "communication"), nullptr);
+  EXPECT_EQ(input(explanation, "inter_node.bandwidth"), nullptr);
+}
+
+TEST_F(Explained, FittedMachinesAreToo) {
+  const Network network = synthetic::branched();
+  const Machine machine = calibrate(synthetic::two_workers(), synthetic::results(network, 8));
+  TrainingRun run;
+  run.network = "branched";
+  run.ranks = run.ranks_per_node = 2;
+  for (const Schedule schedule : {Schedule::wait_free, Schedule::horovod, Schedule::priority}) {
+    run.schedule = schedule;
+    const Explanation explanation = explain(network, machine, run);
+    const Seconds now = explanation.prediction.time.total;
+    ASSERT_NE(input(explanation, "device as a whole"), nullptr);
+    EXPECT_LT(input(explanation, "device as a whole")->better, now) << schedule_name(schedule);
+    ASSERT_NE(part(explanation, "communication"), nullptr) << schedule_name(schedule);
+    EXPECT_LT(part(explanation, "communication")->without, now) << schedule_name(schedule);
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model
