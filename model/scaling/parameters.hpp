@@ -1,0 +1,59 @@
+#pragma once
+#include <array>
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+namespace dlscale::model::scaling {
+
+/// A constant of the model of scaling: what stands for it where nothing was fitted, and how sure
+/// that is.
+struct ParameterKind {
+  std::string_view name;  ///< "interference"
+  std::string_view doc;
+  std::string_view unit;  ///< "s", "1"
+  double median;          ///< > 0: of the prior, log-normal
+  double spread;          ///< > 0: standard deviation of its logarithm
+};
+
+/// Which is which, in the order of parameter_kinds().
+enum class Parameter : std::size_t {
+  pcie_efficiency,    // e_pcie
+  pcie_growth,        // g_pcie
+  nvlink_efficiency,  // e_nv
+  tcp_efficiency,
+  rdma_efficiency,
+  server_efficiency,  // e_ps
+  negotiation,        // a_msg
+  rdma_latency,
+  tcp_latency,
+  local_latency,     // a_loc
+  interference,      // interf
+  jitter,            // sigma
+  jitter_decline,    // s_gen
+  jitter_of_nodes,   // j_abs
+  uneven_jitter,     // h_var
+  launch,            // kappa
+  launch_of_graphs,  // r_new
+  eager_launch,      // k_eager
+  update_passes,     // upd
+  copy_passes,       // c_cp
+  no_overlap_share,  // w_none
+  scheduling,        // d_sched
+};
+inline constexpr std::size_t parameter_count = 22;
+
+/// All, in the order of the enumeration.
+std::span<const ParameterKind, parameter_count> parameter_kinds();
+
+/// Values of all parameters, each > 0.
+struct Parameters {
+  std::array<double, parameter_count> values = {};
+  [[nodiscard]] double operator[](Parameter parameter) const {
+    return values[static_cast<std::size_t>(parameter)];
+  }
+  static Parameters prior();  ///< medians
+  bool operator==(const Parameters&) const = default;
+};
+
+}  // namespace dlscale::model::scaling
