@@ -15,6 +15,7 @@
 #include "app/inter_node_options.hpp"
 #include "app/option_values.hpp"
 #include "app/positive.hpp"
+#include "app/straggler_options.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
 #include "core/fuse.hpp"
@@ -45,6 +46,7 @@ struct PredictOptions {
   std::string fuse = "none";
   bool layers = false;
   InterNodeOptions inter_node;
+  StragglerOptions stragglers;
   DocumentOutput output;
 };
 
@@ -114,6 +116,7 @@ ExitCode predict(const PredictOptions& options) {
         "a fitted one.");
   }
   refuse_repeated("--ranks", options.ranks);
+  if (options.layers) options.stragglers.refuse_beside("--layers");
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
   choose_all_reduce(options, machine);
@@ -136,9 +139,10 @@ ExitCode predict(const PredictOptions& options) {
     of_so_many.ranks = ranks;
     check(of_so_many);
   }
-  options.output.write(options.layers ? layer_document(network, machine, run, options.ranks)
-                                      : report::prediction_document(
-                                            model::predict(network, machine, run, options.ranks)));
+  options.output.write(
+      options.layers ? layer_document(network, machine, run, options.ranks)
+                     : report::prediction_document(model::predict(
+                           network, machine, run, options.ranks, options.stragglers.spread())));
   return ExitCode::ok;
 }
 
@@ -219,6 +223,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);
+  options->stragglers.declare(verb);
   options->output.declare(verb);
   verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
   verb.callback([options, &result] { result = predict(*options); });
