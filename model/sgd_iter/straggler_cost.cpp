@@ -97,7 +97,7 @@ void add_stragglers(const IterationPlan& plan, const RankSpread& spread, Predict
                   "from iteration to iteration; what waiting for the slowest adds, by the graph of "
                   "all ranks, is part of comm",
                   100 * spread.deviation, shape_text(spread.shape)),
-      fmt::format("{} on {} ranks ({} by order statistics of all computing at once)",
+      fmt::format("{} on {} ranks, by order statistics of all computing at once {}",
                   to_text(cost.drawn), run.ranks, to_text(cost.expected)));
 }
 
