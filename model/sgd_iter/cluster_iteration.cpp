@@ -25,8 +25,9 @@ int simulated(const IterationPlan& plan, const CountedIterations& counted) {
 
 /// Where a task of the graph of one rank is in the graph of all.
 struct Copies {
-  TaskId first;   ///< of rank 0, that of rank 1 follows and so on; of a collective its start
-  TaskId finish;  ///< of a collective
+  TaskId first;          ///< of rank 0; of a collective its start
+  std::size_t next = 0;  ///< from the copy of a rank to that of the next
+  TaskId finish = {};    ///< of a collective
 };
 
 /// Turns the graph of one rank into that of all.
@@ -45,9 +46,12 @@ class Unfolding {
   [[nodiscard]] bool is_collective(std::size_t task) const {
     return folded_->part_of(TaskId(task)) == Part::collective;
   }
+  /// Of a collective: whether ranks keep cores of theirs busy with it, which they share.
+  [[nodiscard]] bool has_members(const Task& task) const { return shares_cores_ && task.cores > 0; }
   [[nodiscard]] TaskId copy(std::size_t task, Rank rank) const {
     if (is_collective(task)) return copies_[task].finish;
-    return TaskId(copies_[task].first.index() + static_cast<std::size_t>(rank));
+    return TaskId(copies_[task].first.index() +
+                  static_cast<std::size_t>(rank) * copies_[task].next);
   }
   [[nodiscard]] ServerId server_of(ResourceId resource, Rank rank) const {
     const std::size_t each = folded_->graph().resources().size();
@@ -57,8 +61,9 @@ class Unfolding {
     return PoolId(first_cores_.index() + static_cast<std::size_t>(rank));
   }
   void add_resources();
-  void add_of_each_rank(std::size_t task, std::size_t iteration);
-  [[nodiscard]] ClusterTask of_rank(std::size_t task, std::size_t iteration, Rank rank) const;
+  void make_room();
+  void add_of_each_rank(std::size_t begin, std::size_t end);
+  [[nodiscard]] ClusterTask of_rank(std::size_t task, Rank rank) const;
   void add_collective(std::size_t task);
   void add_members(const Task& task);
 
@@ -67,9 +72,10 @@ class Unfolding {
   const ComputeFactors* factors_;
   bool shares_cores_;
   ClusterGraph graph_;
-  PoolId first_cores_;          ///< by rank; only where cores are shared
-  PoolId first_storage_;        ///< by node
-  std::vector<Copies> copies_;  ///< by task of the graph of one rank
+  PoolId first_cores_;                     ///< by rank; only where cores are shared
+  PoolId first_storage_;                   ///< by node
+  std::vector<Copies> copies_;             ///< by task of the graph of one rank
+  std::vector<std::size_t> iteration_of_;  ///< likewise
   std::optional<TaskId> last_collective_;
   std::vector<TaskId> after_;
 };
@@ -81,19 +87,35 @@ Unfolding::Unfolding(const IterationGraph& folded, const Placement& placement,
       factors_(&factors),
       shares_cores_(shares_cores(folded.plan())) {
   add_resources();
-  const auto ranks = static_cast<std::size_t>(placement.ranks);
+  make_room();
   const std::size_t tasks = folded.graph().tasks().size();
-  copies_.reserve(tasks);
-  graph_.reserve(tasks * ranks, 2 * tasks * ranks);
-  std::size_t iteration = 0;
-  for (std::size_t task = 0; task < tasks; ++task) {
-    while (task >= folded.ends()[iteration]) ++iteration;
-    if (is_collective(task)) {
-      add_collective(task);
+  for (std::size_t task = 0; task < tasks;) {
+    std::size_t end = task;
+    while (end < tasks && !is_collective(end)) ++end;
+    if (end > task) {
+      add_of_each_rank(task, end);
+      task = end;
     } else {
-      add_of_each_rank(task, iteration);
+      add_collective(task++);
     }
   }
+}
+
+/// Exactly as much as is needed, or a little more.
+void Unfolding::make_room() {
+  const auto ranks = static_cast<std::size_t>(placement_.ranks);
+  std::size_t tasks = 0;
+  std::size_t edges = 0;
+  std::size_t iteration = 0;
+  for (std::size_t task = 0; task < folded_->graph().tasks().size(); ++task) {
+    while (task >= folded_->ends()[iteration]) ++iteration;
+    iteration_of_.push_back(iteration);
+    const bool members = is_collective(task) && has_members(task_of(task));
+    tasks += is_collective(task) && !members ? 1 : ranks + 2;
+    edges += task_of(task).after.size() * ranks + (members ? 2 * ranks : 1);
+  }
+  copies_.reserve(folded_->graph().tasks().size());
+  graph_.reserve(tasks, edges);
 }
 
 void Unfolding::add_resources() {
@@ -113,7 +135,7 @@ void Unfolding::add_resources() {
   }
 }
 
-ClusterTask Unfolding::of_rank(std::size_t task, std::size_t iteration, Rank rank) const {
+ClusterTask Unfolding::of_rank(std::size_t task, Rank rank) const {
   const Task& one = task_of(task);
   ClusterTask copy;
   copy.work = one.work;
@@ -124,7 +146,7 @@ ClusterTask Unfolding::of_rank(std::size_t task, std::size_t iteration, Rank ran
     copy.demand = one.cores;
   }
   const Part part = folded_->part_of(TaskId(task));
-  if (part == Part::computing) copy.work = factors_->at(rank, iteration) * one.work;
+  if (part == Part::computing) copy.work = factors_->at(rank, iteration_of_[task]) * one.work;
   if (part == Part::storage) {
     const auto node = static_cast<std::size_t>(placement_.node(rank));
     copy.work = one.work / placement_.ranks_on_node();
@@ -134,12 +156,18 @@ ClusterTask Unfolding::of_rank(std::size_t task, std::size_t iteration, Rank ran
   return copy;
 }
 
-void Unfolding::add_of_each_rank(std::size_t task, std::size_t iteration) {
+/// Tasks that follow one another without a collective between them: all of a rank, then all of the
+/// next, so that what a rank runs lies side by side in memory.
+void Unfolding::add_of_each_rank(std::size_t begin, std::size_t end) {
+  for (std::size_t task = begin; task < end; ++task) {
+    copies_.push_back({TaskId(graph_.tasks() + task - begin), end - begin});
+  }
   for (Rank rank = 0; rank < placement_.ranks; ++rank) {
-    after_.clear();
-    for (const TaskId before : task_of(task).after) after_.push_back(copy(before.index(), rank));
-    const TaskId added = graph_.add(of_rank(task, iteration, rank), after_);
-    if (rank == 0) copies_.push_back({added, added});
+    for (std::size_t task = begin; task < end; ++task) {
+      after_.clear();
+      for (const TaskId before : task_of(task).after) after_.push_back(copy(before.index(), rank));
+      graph_.add(of_rank(task, rank), after_);
+    }
   }
 }
 
@@ -153,11 +181,11 @@ void Unfolding::add_collective(std::size_t task) {
     for (Rank rank = 0; rank < ranks; ++rank) after_.push_back(copy(before.index(), rank));
   }
   if (last_collective_) after_.push_back(*last_collective_);
-  if (shares_cores_ && one.cores > 0) {
+  if (has_members(one)) {
     add_members(one);
   } else {
     const TaskId added = graph_.add(ClusterTask{one.work, one.meeting}, after_);
-    copies_.push_back({added, added});
+    copies_.push_back({added, 0, added});
   }
   last_collective_ = copies_.back().finish;
 }
@@ -173,7 +201,7 @@ void Unfolding::add_members(const Task& task) {
     member.demand = task.cores;
     after_.push_back(graph_.add(member, std::span(&start, 1)));
   }
-  copies_.push_back({start, graph_.add(ClusterTask{}, after_)});
+  copies_.push_back({start, 0, graph_.add(ClusterTask{}, after_)});
 }
 
 void Unfolding::read(const Timeline& all, Rank rank, Timeline& own) const {

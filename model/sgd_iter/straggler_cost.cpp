@@ -67,8 +67,9 @@ StragglerCost straggler_cost(IterationPlan plan, const Placement& placement,
   plan.contention.clear();
   const CountedIterations counted = counted_for(placement.ranks);
   check_unfolded(plan, placement, counted);
-  const auto drawn = static_cast<std::size_t>(counted.left_out + counted.counted);
-  const ComputeFactors factors = drawn_factors(spread, placement.ranks, drawn, seed);
+  const int drawn = counted.left_out + counted.counted;
+  const ComputeFactors factors =
+      drawn_factors(spread, placement.ranks, static_cast<std::size_t>(drawn), seed);
   const Seconds uneven = simulate_cluster(plan, placement, factors, counted).total;
   const Seconds alone = computing(plan);
   StragglerCost cost;

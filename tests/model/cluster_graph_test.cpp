@@ -170,7 +170,8 @@ class HierarchicalAllReduce {
 
  private:
   [[nodiscard]] std::size_t rank(int node, int local) const {
-    return static_cast<std::size_t>(node * g_ + local);
+    const int index = node * g_ + local;
+    return static_cast<std::size_t>(index);
   }
   /// Each rank sends to the next of its node, over a link of its own.
   Tasks within(const Tasks& ready) {

@@ -163,6 +163,7 @@ TEST(ClusterIteration, NeverBeatsItsSlowestRankNorEqualOnes) {
     IterationPlan plan = random_plan(random, Schedule::wait_free);
     plan.storage = Seconds();
     std::vector<double> by_rank;
+    by_rank.reserve(6);
     for (int rank = 0; rank < 6; ++rank) {
       by_rank.push_back(1 + 0.01 * static_cast<double>(random() % 50));
     }
