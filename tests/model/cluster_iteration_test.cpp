@@ -177,6 +177,16 @@ TEST(ClusterIteration, NeverBeatsItsSlowestRankNorEqualOnes) {
   }
 }
 
+TEST(ClusterIteration, TakesNothingWhereThereIsNothingToDo) {
+  IterationPlan plan;
+  EXPECT_EQ(simulate_cluster(plan, {3, 2}, ComputeFactors(), {}).total, Seconds());
+  plan.backward = {{Seconds(), Seconds()}};
+  EXPECT_EQ(simulate_cluster(plan, {3, 2}, ComputeFactors(), {}).total, Seconds());
+  const StragglerCost cost = straggler_cost(plan, {3, 2}, {SpreadShape::exponential, 1, 1});
+  EXPECT_EQ(cost.drawn, Seconds());
+  EXPECT_EQ(cost.expected, Seconds());
+}
+
 /// Three ranks on nodes of two: that by itself reads in half the time, and waits for the others at
 /// the message instead.
 TEST(ClusterIteration, SharesThePathToStorageInANode) {
