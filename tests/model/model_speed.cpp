@@ -87,7 +87,7 @@ void closed(benchmark::State& state) {
 }
 BENCHMARK(closed)->Arg(1024)->Unit(benchmark::kMillisecond);
 
-/// Three iterations, of which two count: with draws, graph and means.
+/// Four iterations, of which two count: with draws, graph and means.
 void unfolded_with_stragglers(benchmark::State& state) {
   const int ranks = static_cast<int>(state.range(0));
   const IterationPlan plan = plan_of(ranks);
