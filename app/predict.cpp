@@ -16,6 +16,7 @@
 #include "app/inter_node_options.hpp"
 #include "app/option_values.hpp"
 #include "app/positive.hpp"
+#include "app/straggler_options.hpp"
 #include "app/trace_option.hpp"
 #include "app/training_time_options.hpp"
 #include "app/verb.hpp"
@@ -53,6 +54,7 @@ struct PredictOptions {
   ExplainOptions explain;
   TrainingTimeOptions training;
   TraceOption trace;
+  StragglerOptions stragglers;
   DocumentOutput output;
 };
 
@@ -126,7 +128,8 @@ report::Document answer(const PredictOptions& options, const Network& network,
   if (options.explain.asked) {
     return ExplainOptions::document(network, machine, run, options.ranks, assumed);
   }
-  auto predictions = model::predict(network, machine, run, options.ranks);
+  auto predictions =
+      model::predict(network, machine, run, options.ranks, options.stragglers.spread());
   for (model::Prediction& prediction : predictions) add_notes(assumed, prediction);
   return options.training.asked()
              ? report::training_time_document(predictions, options.training.goal())
@@ -140,6 +143,9 @@ ExitCode predict(const PredictOptions& options) {
         "a fitted one.");
   }
   refuse_repeated("--ranks", options.ranks);
+  if (options.layers) options.stragglers.refuse_beside("--layers");
+  if (options.explain.asked) options.stragglers.refuse_beside("--explain");
+  if (options.trace.asked()) options.stragglers.refuse_beside("--trace");
   const Network network = load_network(options.network);
   model::Machine machine = choose_machine(options);
   choose_all_reduce(options, machine);
@@ -252,6 +258,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   options->explain.declare(verb);
   options->training.declare(verb);
   options->trace.declare(verb);
+  options->stragglers.declare(verb);
   options->output.declare(verb);
   verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
   verb.callback([options, &result] { result = predict(*options); });

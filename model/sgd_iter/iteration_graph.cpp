@@ -11,6 +11,16 @@ std::size_t queue_length(const IterationPlan& plan) {
   return static_cast<std::size_t>(std::min(plan.prefetch, 4));
 }
 
+namespace {
+
+/// Whether some messages may travel before others that became ready earlier.
+bool overtakes(const IterationPlan& plan) {
+  const auto urgent = [](const BackwardPart& part) { return part.message && !part.gather; };
+  return !plan.late.empty() && std::ranges::any_of(plan.backward, urgent);
+}
+
+}  // namespace
+
 IterationGraph::IterationGraph(const IterationPlan& plan)
     : plan_(&plan),
       graph_(plan.cores),
@@ -19,8 +29,8 @@ IterationGraph::IterationGraph(const IterationPlan& plan)
       device_(graph_.add(Resource{"device", 1})),
       copy_engine_(graph_.add(Resource{"copy engine", 1})),
       comm_(graph_.add(Resource{"communication thread", 1,
-                                plan.packing ? Order::ready : Order::urgent, plan.packing,
-                                plan.window, plan.choice})) {
+                                overtakes(plan) && !plan.packing ? Order::urgent : Order::ready,
+                                plan.packing, plan.window, plan.choice})) {
   if (!plan.contention.empty() && plan.overlaps()) graph_.contend(device_, comm_);
 }
 
@@ -141,8 +151,8 @@ IterationGraph::Positions IterationGraph::add_forward(IterationMarks& marks, Pos
 /// all else.
 void IterationGraph::send(Seconds message, std::size_t part, IterationMarks& marks) {
   const BackwardPart& what = plan_->backward[part];
-  const bool overtakes = late() && !what.gather;
-  const int rank = overtakes ? -static_cast<int>(part) : 0;
+  const bool urgent = late() && !what.gather;
+  const int rank = urgent ? -static_cast<int>(part) : 0;
   const TaskId last = marks.messages.empty() ? marks.staged : marks.messages.back();
   const TaskId sent = add(Task{message,
                                sequential() ? device_ : comm_,

@@ -14,6 +14,7 @@
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/straggler_cost.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -77,7 +78,8 @@ std::string what_bounds(const Prediction& prediction, const IterationPlan& plan)
                                                              : std::string(bound);
 }
 
-Prediction predict_one(const Network& network, const Machine& machine, const Run& run) {
+Prediction predict_one(const Network& network, const Machine& machine, const Run& run,
+                       const RankSpread& spread) {
   Notes notes;
   if (!machine.fitted) {
     notes.add(
@@ -92,6 +94,7 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   prediction.time = simulate_iteration(plan);
   prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
   if (machine.fitted) add_interval(costs, prediction);
+  add_stragglers(given_at_once(plan), spread, prediction, notes);
   prediction.images_per_s = throughput(run.ranks, run.batch, prediction.time.total);
   prediction.shares_cores = plan.most_cores_wanted() > plan.cores;
   prediction.bound = what_bounds(prediction, plan);
@@ -122,6 +125,11 @@ std::string_view bound_by(const IterationTime& time, bool shares_cores) {
 
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks) {
+  return predict(network, machine, run, ranks, RankSpread{});
+}
+
+std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
+                                std::span<const int> ranks, const RankSpread& spread) {
   const auto with_ranks = [&](int count, int servers) {
     Run one = run;
     one.ranks = count;
@@ -131,10 +139,11 @@ std::vector<Prediction> predict(const Network& network, const Machine& machine, 
   };
   const Network running = as_run(network, run);
   const int any = 0;  // one rank exchanges nothing
-  const double alone = predict_one(running, machine, with_ranks(1, any)).images_per_s;
+  const double alone = predict_one(running, machine, with_ranks(1, any), spread).images_per_s;
   std::vector<Prediction> predictions;
   for (const int count : ranks) {
-    Prediction prediction = predict_one(running, machine, with_ranks(count, run.settings.servers));
+    Prediction prediction =
+        predict_one(running, machine, with_ranks(count, run.settings.servers), spread);
     prediction.speedup = prediction.images_per_s / alone;
     prediction.efficiency = scaling_efficiency(prediction.speedup, count);
     predictions.push_back(std::move(prediction));

@@ -13,6 +13,8 @@
 
 namespace dlscale::model {
 
+struct RankSpread;
+
 /// The phases of one iteration. io, h2d, forward, backward, exposed_comm and update are disjoint
 /// and add up to total; hidden_comm and load run beside them, load on several threads. Meetings of
 /// ranks before messages are part of exposed_comm and hidden_comm.
@@ -65,5 +67,8 @@ std::string_view bound_by(const IterationTime& time, bool shares_cores);
 /// benchmark to run, and if its memory cannot hold the run (memory.hpp).
 std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
                                 std::span<const int> ranks);
+/// The same of ranks whose computing varies: see add_stragglers().
+std::vector<Prediction> predict(const Network& network, const Machine& machine, const Run& run,
+                                std::span<const int> ranks, const RankSpread& spread);
 
 }  // namespace dlscale::model

@@ -101,6 +101,7 @@ class Simulator {
   [[nodiscard]] std::size_t choice_of(std::size_t resource) const { return vote_of(resource); }
   [[nodiscard]] std::size_t meeting_of(std::size_t resource) const { return look_of(resource) + 2; }
 
+  void list_successors();
   void become_ready(std::size_t task);
   [[nodiscard]] double now() const { return progress_.now(); }
   [[nodiscard]] bool computes(std::size_t task) const;
@@ -128,39 +129,57 @@ class Simulator {
   void serve_pack(std::size_t resource);
 
   const TaskGraph* graph_;
-  std::vector<std::size_t> missing_;  // unfinished predecessors
-  std::vector<std::vector<std::size_t>> successors_;
+  std::vector<std::size_t> missing_;     // unfinished predecessors
+  std::vector<std::size_t> successors_;  // of all tasks, one after the other
+  std::vector<std::size_t> successor_ends_;
   std::vector<int> free_;                             // servers, by resource
   std::vector<std::deque<std::size_t>> waiting_;      // ready tasks, by resource
   std::vector<std::deque<std::size_t>> chosen_;       // of them, to be served next, by resource
   std::vector<std::optional<std::size_t>> choosing_;  // what a choice is about, by resource
   std::vector<std::size_t> meeting_;                  // for which ranks meet, by resource
   std::vector<Packer> packers_;                       // by resource
-  std::vector<std::vector<std::size_t>> riders_;      // by task: the others of its pack
-  std::size_t left_;                                  // unfinished tasks
+  std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack, if any pack
+  std::size_t left_;                              // unfinished tasks
   Progress progress_;
   Timeline timeline_;
 };
 
 Simulator::Simulator(const TaskGraph& graph)
     : graph_(&graph),
-      successors_(graph.tasks().size()),
+      missing_(graph.tasks().size()),
       waiting_(graph.resources().size()),
       chosen_(graph.resources().size()),
       choosing_(graph.resources().size()),
       meeting_(graph.resources().size()),
       packers_(graph.resources().size()),
-      riders_(graph.tasks().size()),
       left_(graph.tasks().size()),
       progress_(graph.cores()) {
   for (const Resource& resource : graph.resources()) free_.push_back(resource.servers);
-  for (std::size_t task = 0; task < graph.tasks().size(); ++task) {
-    const auto& after = graph.tasks()[task].after;
-    missing_.push_back(after.size());
-    for (const TaskId before : after) successors_[before.index()].push_back(task);
-  }
+  list_successors();
+  const auto packs = [](const Resource& resource) { return resource.packing.has_value(); };
+  if (std::ranges::any_of(graph.resources(), packs)) riders_.resize(graph.tasks().size());
   timeline_.start.resize(graph.tasks().size());
   timeline_.finish.resize(graph.tasks().size());
+}
+
+/// Counts those of each, then puts them in place.
+void Simulator::list_successors() {
+  const std::vector<Task>& tasks = graph_->tasks();
+  successor_ends_.resize(tasks.size() + 1);
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    missing_[task] = tasks[task].after.size();
+    for (const TaskId before : tasks[task].after) ++successor_ends_[before.index() + 1];
+  }
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    successor_ends_[task + 1] += successor_ends_[task];
+  }
+  successors_.resize(successor_ends_.back());
+  // Each entry moves on from where the list of its task begins to where it ends.
+  for (std::size_t task = 0; task < tasks.size(); ++task) {
+    for (const TaskId before : tasks[task].after) {
+      successors_[successor_ends_[before.index()]++] = task;
+    }
+  }
 }
 
 void Simulator::become_ready(std::size_t task) {
@@ -234,14 +253,16 @@ void Simulator::finish_task(std::size_t task) {
   progress_.release(task_of(task).cores);
   if (task_of(task).resource) serve_next(task_of(task).resource->index());
   end(task);
+  if (riders_.empty()) return;
   for (const std::size_t rider : riders_[task]) end(rider);
 }
 
 void Simulator::end(std::size_t task) {
   timeline_.finish[task] = Seconds(now());
   --left_;
-  for (const std::size_t successor : successors_[task]) {
-    if (--missing_[successor] == 0) become_ready(successor);
+  const std::size_t begin = task == 0 ? 0 : successor_ends_[task - 1];
+  for (std::size_t i = begin; i < successor_ends_[task]; ++i) {
+    if (--missing_[successors_[i]] == 0) become_ready(successors_[i]);
   }
 }
 

@@ -65,6 +65,19 @@ class BadInput(ProgramTest):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", f"1,{number}")
             self.assert_refused(result, 2, f"--ranks: {number} is no whole number up to 2147483647")
 
+    def test_a_spread_that_is_none(self):
+        predict = ["predict", "--network", "alexnet", "--cluster", "p40x16"]
+        for words in (["5"], ["-5%"], ["x%"], ["nan%"], ["5%%"], ["11%", "--straggler-shape=normal"], ["101%", "--straggler-shape=exponential"]):
+            result = run(*predict, "--ranks", 2, "--stragglers=" + words[0], *words[1:])
+            self.assert_refused(result, 2, f"--stragglers: {words[0]} is no standard deviation", "5%")
+        self.assert_refused(run(*predict, "--ranks", 2, "--straggler-shape", "normal"), 2, "needs --stragglers")
+        self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--straggler-shape=flat"), 2, "flat", "exponential")
+        self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--layers"), 2, "--stragglers", "--layers")
+        for schedule in ("horovod", "priority"):
+            result = run(*predict, "--ranks", 2, "--stragglers=5%", "--schedule", schedule)
+            self.assert_refused(result, 2, "Stragglers", "wait_free")
+        self.assert_refused(run(*predict, "--ranks", 1000000, "--stragglers=5%"), 2, "1000000 ranks", "fewer ranks")
+
     def test_a_number_of_ranks_named_twice(self):
         result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,2,1")
         self.assert_refused(result, 2, "--ranks names 1 twice")

@@ -67,7 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Published{"vgg19", "vgg19_E", 143667240, 19632062464, 16},
                     Published{"googlenet", "googlenet_v1", 13378280, 1591044096, 59},
                     Published{"resnet50", "resnet50_v1", 25557032, 3857973248, 53},
-                    Published{"resnet50_v1.5", "resnet50_v1.5", 25557032, 4089184256, 53}));
+                    Published{"resnet50_v1.5", "resnet50_v1.5", 25557032, 4089184256, 53},
+                    Published{"resnet152", "resnet152_v1", 60192808, 11282415616, 155}));
 
 TEST_P(PublishedNetwork, HasItsPublishedTotals) {
   const Network network = load_network(GetParam().network);

@@ -1,0 +1,91 @@
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/ids.hpp"
+#include "core/units.hpp"
+#include "model/sgd_iter/fair_links.hpp"
+#include "model/sgd_iter/task_graph.hpp"
+
+namespace dlscale::model {
+
+/// Serves tasks one at a time, or some at a time, in the order in which they become ready: a
+/// compute stream, a copy engine, decode threads.
+using ServerId = Id<struct ServerTag>;
+/// Shared by what runs on it at once: cores, the storage path of a node.
+using PoolId = Id<struct PoolTag>;
+
+/// A piece of work of one rank, or of several together. It starts when all that it comes after has
+/// finished and its server is free; without one, at once.
+struct ClusterTask {
+  Seconds work = {};   ///< its time with the pool to itself, ≥ 0
+  Seconds delay = {};  ///< ≥ 0: from its start until its work begins; on the server, not the pool
+  std::optional<ServerId> server = {};
+  std::optional<PoolId> pool = {};
+  double demand = 0;  ///< of the pool, ≥ 0, in the units of its capacity
+};
+
+/// The tasks of all ranks of a cluster and what they run on: for many ranks what TaskGraph is for
+/// one that stands for all. Beside it, because here
+///   - every rank has cores, and every node a storage path and links, of its own, where all tasks
+///     of a TaskGraph share one set of cores;
+///   - a million tasks have to fit and to run within a second: arrays of plain numbers, about 80 B
+///   a
+///     task with its times and 8 B for each that it comes after, where a task of a TaskGraph has
+///     lists of its own.
+/// It does not pack messages, choose among them, or have them slow computing down.
+class ClusterGraph {
+ public:
+  ServerId add_server(int servers = 1);
+  /// While what runs on it asks for more than `capacity` > 0, all of it slows down in proportion,
+  /// to capacity / Σ demand: as processor cores do (Progress), or, of equal demands of the whole
+  /// capacity, as flows that share one path.
+  PoolId add_pool(double capacity);
+  LinkId add_link(BytesPerSecond capacity) { return links_.add(capacity); }
+  /// `after` names tasks added before, so a graph has no cycle; naming one twice does no harm.
+  TaskId add(const ClusterTask& task, std::span<const TaskId> after);
+  /// Bytes ≥ 0 over links that other flows share (FairLinks); the latency is a task before it.
+  TaskId add_flow(Bytes size, std::span<const LinkId> path, std::span<const TaskId> after);
+
+  /// Room for as many of all tasks together.
+  void reserve(std::size_t tasks, std::size_t edges);
+  [[nodiscard]] std::size_t tasks() const { return entries_.size(); }
+  [[nodiscard]] std::size_t edges() const { return after_.size(); }
+
+ private:
+  friend class ClusterSimulator;
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  struct Entry {
+    double work = 0;  ///< seconds; of a flow bytes
+    double delay = 0;
+    double demand = 0;
+    std::uint32_t server = none;
+    std::uint32_t pool = none;  ///< of a flow its number
+    bool flows = false;
+  };
+  struct Path {
+    std::size_t begin;
+    std::size_t end;
+  };
+
+  TaskId add_entry(const Entry& entry, std::span<const TaskId> after);
+
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> after_;     ///< of all tasks, one after the other
+  std::vector<std::size_t> after_ends_;  ///< by task, in after_
+  std::vector<int> servers_;             ///< how many at a time, by server
+  std::vector<double> pools_;            ///< capacities
+  FairLinks links_;
+  std::vector<Path> paths_;  ///< of flows, in path_links_
+  std::vector<LinkId> path_links_;
+};
+
+/// Runs the graph by events, in O((tasks + edges) log tasks) but for what FairLinks says of flows.
+/// Equal graphs give equal timelines.
+Timeline simulate(const ClusterGraph& graph);
+
+}  // namespace dlscale::model

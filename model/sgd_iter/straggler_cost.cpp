@@ -1,0 +1,108 @@
+#include "model/sgd_iter/straggler_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "model/sgd_iter/cluster_iteration.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// About 100 B each: 1.6 GB.
+constexpr double most_tasks = 16e6;
+constexpr std::uint64_t seed = 1;
+
+/// The slowest of few ranks varies more from iteration to iteration than that of many.
+CountedIterations counted_for(int ranks) {
+  constexpr int draws = 4096;
+  return {8, std::clamp(draws / ranks, 4, draws)};
+}
+
+Seconds computing(const IterationPlan& plan) {
+  Seconds sum = plan.forward.device + plan.update.device;
+  for (const ForwardPart& part : plan.late) sum += part.update.device + part.compute.device;
+  for (const BackwardPart& part : plan.backward) sum += part.compute.device;
+  return sum;
+}
+
+std::string_view shape_text(SpreadShape shape) {
+  switch (shape) {
+    case SpreadShape::normal:
+      return "normal";
+    case SpreadShape::log_normal:
+      return "log-normal";
+    case SpreadShape::exponential:
+      return "exponential";
+  }
+  fail_expectation("a shape of the enumeration");
+}
+
+void check_unfolded(const IterationPlan& plan, const Placement& placement,
+                    const CountedIterations& counted) {
+  const std::string why = why_not_unfolded(plan);
+  if (!why.empty()) {
+    throw ConfigError(
+        fmt::format("Stragglers cannot be predicted with this schedule: {}, which the graph of all "
+                    "ranks leaves out. Ask for another schedule, such as wait_free.",
+                    why));
+  }
+  const double tasks = unfolded_tasks(plan, placement, counted);
+  if (tasks <= most_tasks) return;
+  throw ConfigError(
+      fmt::format("Stragglers of {} ranks need a graph of about {:.0f} million tasks, more than "
+                  "the {:.0f} million that fit in 1.6 GB. Ask for fewer ranks, or for a schedule "
+                  "of fewer messages, such as bucketed.",
+                  placement.ranks, tasks / 1e6, most_tasks / 1e6));
+}
+
+}  // namespace
+
+StragglerCost straggler_cost(IterationPlan plan, const Placement& placement,
+                             const RankSpread& spread) {
+  plan.contention.clear();
+  const CountedIterations counted = counted_for(placement.ranks);
+  check_unfolded(plan, placement, counted);
+  const int drawn = counted.left_out + counted.counted;
+  const ComputeFactors factors =
+      drawn_factors(spread, placement.ranks, static_cast<std::size_t>(drawn), seed);
+  const Seconds uneven = simulate_cluster(plan, placement, factors, counted).total;
+  // A full node of equal ranks stands for all, over as many iterations.
+  const Placement node{placement.ranks_on_node(), placement.ranks_per_node};
+  const Seconds even = simulate_cluster(plan, node, ComputeFactors(), counted).total;
+  const Seconds alone = computing(plan);
+  StragglerCost cost;
+  cost.drawn = std::max(Seconds(), uneven - even);
+  if (alone > Seconds()) {
+    const Spread of_all{spread.shape, alone, spread.deviation * alone};
+    const auto units = independent_units(placement.ranks, spread.together);
+    cost.expected = expected_slowest(of_all, units) - alone;
+  }
+  return cost;
+}
+
+void add_stragglers(const IterationPlan& plan, const RankSpread& spread, Prediction& prediction,
+                    Notes& notes) {
+  const Run& run = prediction.run;
+  if (run.ranks == 1 || spread.deviation == 0) return;
+  const StragglerCost cost = straggler_cost(plan, {run.ranks, run.ranks_per_node}, spread);
+  prediction.time.exposed_comm += cost.drawn;
+  prediction.time.total += cost.drawn;
+  if (prediction.low) *prediction.low += cost.drawn;
+  if (prediction.high) *prediction.high += cost.drawn;
+  prediction.closed_form.reset();
+  prediction.closed_form_absent = "ranks wait for the slowest of them, which was drawn";
+  notes.add(
+      fmt::format("stragglers: computing varies by {:g} % ({}, as stated) from rank to rank and "
+                  "from iteration to iteration; what waiting for the slowest adds, by the graph of "
+                  "all ranks, is part of comm",
+                  100 * spread.deviation, shape_text(spread.shape)),
+      fmt::format("{} on {} ranks, by order statistics of all computing at once {}",
+                  to_text(cost.drawn), run.ranks, to_text(cost.expected)));
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,327 @@
+#include "model/sgd_iter/cluster_iteration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/network.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/input_pipeline.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/straggler_cost.hpp"
+#include "tests/model/expect_iteration.hpp"
+#include "tests/model/notes_of.hpp"
+#include "tests/model/random_plan.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr Placement two_nodes{7, 4};  // the second is not full
+
+void expect_as_folded(const IterationPlan& plan, const CountedIterations& counted) {
+  const IterationTime folded = simulate_iteration(plan);
+  const ClusterIteration all = simulate_cluster(plan, two_nodes, ComputeFactors(), counted);
+  EXPECT_NEAR(all.total.si(), folded.total.si(), 1e-9 * folded.total.si());
+  ASSERT_EQ(all.ranks.size(), 7U);
+  // Those of the fuller node: the others share its storage with fewer.
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    expect_equal(all.ranks[rank], folded, 1e-9);
+    EXPECT_NEAR(all.waiting[rank].si(), 0, 1e-9 * folded.total.si());
+  }
+  for (const IterationTime& time : all.ranks) expect_phases_add_up(time);
+}
+
+TEST(ClusterIteration, OfEqualRanksIsThatOfOneForAll) {
+  std::mt19937 random(41);
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+    for (int trial = 0; trial < 40; ++trial) {
+      IterationPlan plan = random_plan(random, schedule);
+      if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
+      SCOPED_TRACE(trial);
+      expect_as_folded(plan, {24, 1});
+    }
+  }
+}
+
+TEST(ClusterIteration, OfEqualRanksIsThatOfOneWithGathersBesideTheNextForward) {
+  std::mt19937 random(42);
+  for (int trial = 0; trial < 40; ++trial) {
+    IterationPlan plan = random_gathered_plan(random);
+    if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
+    SCOPED_TRACE(trial);
+    expect_as_folded(plan, {24, 1});
+  }
+}
+
+TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhereThreadsShareCores) {
+  std::mt19937 random(43);
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+    for (int trial = 0; trial < 20; ++trial) {
+      IterationPlan plan = random_plan(random, schedule);
+      plan.storage = plan.load = Seconds();
+      plan.compute_cores = plan.copy_cores = plan.comm_cores = 1;
+      plan.cores = 1.5;
+      SCOPED_TRACE(trial);
+      expect_as_folded(plan, {24, 1});
+    }
+  }
+}
+
+/// Loader threads beside all that come to a cycle of iterations, whose mean both take.
+TEST(ClusterIteration, PaysForLoadingOnOneCoreInFull) {
+  IterationPlan plan;
+  plan.cores = plan.loader_cores = plan.compute_cores = plan.comm_cores = 1;
+  plan.load = Seconds(0.9);
+  plan.forward = Seconds(1);
+  plan.backward = {{Seconds(1), Seconds(0.4)}, {Seconds(2), Seconds(0.6)}};
+  const ClusterIteration all = simulate_cluster(plan, two_nodes, ComputeFactors(), {16, 16});
+  EXPECT_NEAR(all.total.si(), 5.9, 1e-6);
+}
+
+/// Forward 0.4 s, backward 0.6 s, a message of 0.25 s after it; the update takes no time.
+IterationPlan one_message() {
+  IterationPlan plan;
+  plan.forward = Seconds(0.4);
+  plan.backward = {{Seconds(0.6), Seconds(0.25)}};
+  return plan;
+}
+
+TEST(ClusterIteration, WaitsForOneThatIsAlwaysSlow) {
+  const ComputeFactors factors({1, 1, 1.5, 1});
+  const ClusterIteration all = simulate_cluster(one_message(), {4, 2}, factors, {2, 3});
+  EXPECT_NEAR(all.total.si(), 1.75, 1e-12);
+  EXPECT_NEAR(all.waiting[0].si(), 0.5, 1e-12);
+  EXPECT_NEAR(all.waiting[2].si(), 0, 1e-12);
+  EXPECT_NEAR(all.ranks[2].forward.si(), 0.6, 1e-12);
+  EXPECT_NEAR(all.ranks[2].exposed_comm.si(), 0.25, 1e-12);
+  EXPECT_NEAR(all.ranks[0].exposed_comm.si(), 0.75, 1e-12);
+}
+
+/// A slow rank delays every message by what its backward has fallen behind, and the last by most:
+/// (1.9) of its own times.
+TEST(ClusterIteration, WithOneSlowRankIsTheClosedFormOfThatRank) {
+  std::mt19937 random(44);
+  for (int trial = 0; trial < 30; ++trial) {
+    IterationPlan plan = random_plan(random, Schedule::wait_free);
+    plan.load = plan.storage = Seconds();
+    const ClusterIteration all =
+        simulate_cluster(plan, {5, 2}, ComputeFactors({1, 0.8, 1, 2, 1.5}), {4, 1});
+    plan.forward = 2 * plan.forward.device;
+    plan.update = 2 * plan.update.device;
+    for (BackwardPart& part : plan.backward) part.compute = 2 * part.compute.device;
+    std::string why;
+    const auto expected = closed_form(plan, why);
+    ASSERT_TRUE(expected) << why;
+    // The others wait for it, and it for nobody.
+    expect_equal(all.ranks[3], *expected, 1e-9);
+  }
+}
+
+TEST(ClusterIteration, OfOneRankWaitsForNobody) {
+  const RankSpread spread{SpreadShape::normal, 0.1, 1};
+  const ComputeFactors factors = drawn_factors(spread, 1, 40, 5);
+  const ClusterIteration one = simulate_cluster(one_message(), {1, 1}, factors, {1, 39});
+  double sum = 0;
+  for (std::size_t k = 1; k < 40; ++k) sum += factors.at(0, k);
+  EXPECT_NEAR(one.total.si(), sum / 39 + 0.25, 1e-9);
+  EXPECT_EQ(one.waiting.front().si(), 0);
+}
+
+/// The slowest of N sets the pace of a step with one message. `deviation` of the slowest is that of
+/// one drawn step, so that the mean of 200 is off by less than 0.3 of it in all but 2e-5 of cases.
+void expect_order_statistics(const RankSpread& spread, int ranks, double deviation_of_slowest) {
+  constexpr int iterations = 200;
+  const ComputeFactors factors = drawn_factors(spread, ranks, iterations + 1, 3);
+  const Seconds total = simulate_cluster(one_message(), {ranks, 4}, factors, {1, iterations}).total;
+  const auto units = independent_units(ranks, spread.together);
+  const Spread of_all{spread.shape, Seconds(1), Seconds(spread.deviation)};
+  const Seconds expected = expected_slowest(of_all, units) + Seconds(0.25);
+  EXPECT_NEAR(total.si(), expected.si(), 0.3 * deviation_of_slowest);
+  const Seconds at_most = slowest_at_most(Seconds(1), Seconds(spread.deviation), units);
+  EXPECT_LE(total.si(), at_most.si() + 0.25 + 0.3 * deviation_of_slowest);
+}
+
+TEST(ClusterIteration, WithSpreadIsWhatOrderStatisticsExpect) {
+  // σ of the largest: of 64 normal numbers 0.44 of one's, of 64 exponential ones at most
+  // π/√6 = 1.28; of the log-normal, e^(s z - s²/2), about s times the mean of the largest.
+  expect_order_statistics({SpreadShape::normal, 0.05, 1}, 64, 0.44 * 0.05);
+  expect_order_statistics({SpreadShape::exponential, 0.3, 1}, 64, 1.28 * 0.3);
+  expect_order_statistics({SpreadShape::log_normal, 0.3, 1}, 64, 0.3);
+  expect_order_statistics({SpreadShape::normal, 0.05, 1}, 2, 0.83 * 0.05);
+  // Nodes of four are slow together: 16 units of 64 ranks.
+  expect_order_statistics({SpreadShape::normal, 0.05, 4}, 64, 0.55 * 0.05);
+}
+
+TEST(ClusterIteration, NeverBeatsItsSlowestRankNorEqualOnes) {
+  std::mt19937 random(45);
+  for (int trial = 0; trial < 30; ++trial) {
+    IterationPlan plan = random_plan(random, Schedule::wait_free);
+    plan.storage = Seconds();
+    std::vector<double> by_rank;
+    by_rank.reserve(6);
+    for (int rank = 0; rank < 6; ++rank) {
+      by_rank.push_back(1 + 0.01 * static_cast<double>(random() % 50));
+    }
+    const auto total = [&](const ComputeFactors& factors) {
+      return simulate_cluster(plan, {6, 3}, factors, {24, 1}).total.si();
+    };
+    const double uneven = total(ComputeFactors(by_rank));
+    const double slowest = total(ComputeFactors({std::ranges::max(by_rank)}));
+    EXPECT_GE(uneven, total(ComputeFactors()) * (1 - 1e-9));
+    EXPECT_NEAR(uneven, slowest, 1e-9 * slowest);
+  }
+}
+
+TEST(ClusterIteration, TakesNothingWhereThereIsNothingToDo) {
+  IterationPlan plan;
+  EXPECT_EQ(simulate_cluster(plan, {3, 2}, ComputeFactors(), {}).total, Seconds());
+  plan.backward = {{Seconds(), Seconds()}};
+  EXPECT_EQ(simulate_cluster(plan, {3, 2}, ComputeFactors(), {}).total, Seconds());
+  const StragglerCost cost = straggler_cost(plan, {3, 2}, {SpreadShape::exponential, 1, 1});
+  EXPECT_EQ(cost.drawn, Seconds());
+  EXPECT_EQ(cost.expected, Seconds());
+}
+
+/// Three ranks on nodes of two: that by itself reads in half the time, and waits for the others at
+/// the message instead.
+TEST(ClusterIteration, SharesThePathToStorageInANode) {
+  IterationPlan plan = one_message();
+  plan.storage = Seconds(3);
+  const ClusterIteration all = simulate_cluster(plan, {3, 2}, ComputeFactors(), {8, 1});
+  EXPECT_NEAR(all.total.si(), 3, 1e-9);
+  EXPECT_NEAR(all.ranks[0].io.si(), 3 - 1.25, 1e-9);
+  EXPECT_NEAR(all.ranks[1].io.si(), 3 - 1.25, 1e-9);
+  EXPECT_NEAR(all.ranks[2].io.si(), 0, 1e-9);
+  EXPECT_NEAR(all.waiting[2].si(), 3 - 1.25, 1e-9);
+  EXPECT_NEAR(all.ranks[2].exposed_comm.si(), 3 - 1, 1e-9);
+}
+
+/// (9.1), (9.6): stages of a node that four workers share, read ahead, and copies beside computing.
+TEST(ClusterIteration, GoesAtThePaceOfTheSlowestStageOfInput) {
+  std::mt19937 random(46);
+  std::uniform_real_distribution<double> factor(0.2, 1.8);
+  for (int trial = 0; trial < 40; ++trial) {
+    const SampleCost sample{Bytes(1e5 * factor(random)), Seconds(4e-3 * factor(random)), Seconds(),
+                            Bytes(1e5 * factor(random))};
+    const InputNode node{4, BytesPerSecond(4e8 * factor(random)), 16, BytesPerSecond(1e8), {}};
+    const InputTimes times = input_times(sample, node, 1000);
+    IterationPlan plan = one_message();
+    plan.loader_threads = 4;
+    plan.input_copy = InputCopy::ahead;
+    plan.storage = times.read;
+    plan.load = times.decode;
+    plan.h2d = times.copy;
+    const Seconds input = std::max(input_period(times, InputThreads::of_a_stage), times.copy);
+    const Seconds expected(std::max(1.25, input.si()));
+    const ClusterIteration all = simulate_cluster(plan, {8, 4}, ComputeFactors(), {24, 1});
+    EXPECT_NEAR(all.total.si(), expected.si(), 1e-9);
+    EXPECT_NEAR(simulate_iteration(plan).total.si(), expected.si(), 1e-9);
+    EXPECT_NEAR(input_stall(input, Seconds(1.25)).si(), expected.si() - 1.25, 1e-9);
+  }
+}
+
+TEST(ComputeFactors, HaveTheMeanAndDeviationTheyAreDrawnWith) {
+  for (const RankSpread& spread :
+       {RankSpread{SpreadShape::normal, 0.1, 1}, RankSpread{SpreadShape::log_normal, 0.3, 1},
+        RankSpread{SpreadShape::exponential, 0.5, 1}}) {
+    const std::size_t n = 40'000;
+    const ComputeFactors factors = drawn_factors(spread, 100, n / 100, 7);
+    const double mean = factors.mean(100, n / 100);
+    double square = 0;
+    for (std::size_t k = 0; k < n / 100; ++k) {
+      for (Rank rank = 0; rank < 100; ++rank) {
+        EXPECT_GT(factors.at(rank, k), 0);
+        square += std::pow(factors.at(rank, k) - mean, 2);
+      }
+    }
+    // 4 standard errors of the mean, σ/√n; of σ by far less than 5 %.
+    EXPECT_NEAR(mean, 1, 4 * spread.deviation / 200);
+    EXPECT_NEAR(std::sqrt(square / n), spread.deviation, 0.05 * spread.deviation);
+  }
+}
+
+TEST(ComputeFactors, AreTheSameForTheSameSeedAndRepeat) {
+  const RankSpread spread{SpreadShape::log_normal, 0.2, 2};
+  const ComputeFactors a = drawn_factors(spread, 3, 2, 11);
+  const ComputeFactors b = drawn_factors(spread, 3, 2, 11);
+  const ComputeFactors other = drawn_factors(spread, 3, 2, 12);
+  EXPECT_EQ(a.at(2, 1), b.at(2, 1));
+  EXPECT_NE(a.at(2, 1), other.at(2, 1));
+  EXPECT_EQ(a.at(0, 0), a.at(1, 0));  // slow together
+  EXPECT_NE(a.at(0, 0), a.at(2, 0));
+  EXPECT_EQ(a.at(0, 0), a.at(0, 2));  // from the start again
+  EXPECT_THROW(drawn_factors({SpreadShape::normal, 0.2, 1}, 1, 1, 1), std::logic_error);
+  EXPECT_THROW(drawn_factors({SpreadShape::exponential, 1.1, 1}, 1, 1, 1), std::logic_error);
+  EXPECT_THROW(drawn_factors({SpreadShape::log_normal, NAN, 1}, 1, 1, 1), std::logic_error);
+  EXPECT_THROW(ComputeFactors({1, 0}), std::logic_error);
+  EXPECT_THROW(ComputeFactors{std::vector<double>{}}, std::logic_error);
+}
+
+TEST(StragglerCost, IsThatOfOrderStatisticsWhereRanksMeetOnce) {
+  for (const int ranks : {2, 16, 128}) {
+    const StragglerCost cost =
+        straggler_cost(one_message(), {ranks, 4}, {SpreadShape::normal, 0.05, 1});
+    EXPECT_NEAR(cost.drawn.si(), cost.expected.si(), 0.12 * cost.expected.si()) << ranks;
+  }
+}
+
+TEST(StragglerCost, IsNothingWhereInputSetsThePace) {
+  IterationPlan plan = one_message();
+  plan.load = Seconds(10);
+  const StragglerCost cost = straggler_cost(plan, {16, 4}, {SpreadShape::normal, 0.05, 1});
+  EXPECT_NEAR(cost.drawn.si(), 0, 1e-3);  // of 256 iterations only the ends of two vary
+  EXPECT_GT(cost.expected.si(), 0.05);
+}
+
+/// Penalties of single messages do not add up (10.6).
+TEST(StragglerCost, OfManyMessagesIsNoMoreThanOfOne) {
+  IterationPlan plan = one_message();
+  plan.backward.assign(30, {Seconds(0.02), Seconds(0.005)});
+  const StragglerCost cost = straggler_cost(plan, {64, 8}, {SpreadShape::normal, 0.05, 1});
+  EXPECT_NEAR(cost.drawn.si(), cost.expected.si(), 0.12 * cost.expected.si());
+}
+
+TEST(StragglerCost, RefusesWhatTheGraphOfAllRanksLeavesOutAndTooManyRanks) {
+  IterationPlan plan = one_message();
+  EXPECT_THROW((void)straggler_cost(plan, {100'000'000, 8}, {SpreadShape::normal, 0.05, 1}),
+               ConfigError);
+  plan.choice = Seconds(0.1);
+  EXPECT_THROW((void)straggler_cost(plan, {2, 1}, {SpreadShape::normal, 0.05, 1}), ConfigError);
+  EXPECT_THROW((void)simulate_cluster(plan, {2, 1}, ComputeFactors(), {}), std::logic_error);
+  plan.choice = Seconds();
+  EXPECT_THROW((void)simulate_cluster(plan, {0, 1}, ComputeFactors(), {}), std::logic_error);
+}
+
+TEST(Prediction, AddsWhatRanksWaitForStragglers) {
+  const Network network = load_network("alexnet");
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  dlscale::Run run;
+  run.network = "alexnet";
+  run.cluster = "p40x16";
+  run.ranks_per_node = 4;
+  run.batch = 32;
+  run.loader_threads = 6;
+  const int ranks[] = {1, 8};
+  const auto even = predict(network, machine, run, ranks);
+  const auto uneven = predict(network, machine, run, ranks, {SpreadShape::normal, 0.05, 1});
+  EXPECT_EQ(uneven[0].time.total, even[0].time.total);
+  EXPECT_TRUE(uneven[0].closed_form);
+  EXPECT_EQ(uneven[0].notes, even[0].notes);
+  const Seconds added = uneven[1].time.total - even[1].time.total;
+  const Seconds computing = even[1].time.forward + even[1].time.backward + even[1].time.update;
+  EXPECT_GT(added, Seconds());
+  EXPECT_LE(added, 1.1 * 0.05 * expected_normal_maximum(8) * computing);
+  EXPECT_FALSE(uneven[1].closed_form);
+  EXPECT_TRUE(mentions(uneven[1], "computing varies by 5 % (normal, as stated)"));
+  EXPECT_TRUE(mentions(uneven[1], "on 8 ranks"));
+  expect_phases_add_up(uneven[1].time);
+  EXPECT_NEAR(uneven[1].images_per_s, 8 * 32 / uneven[1].time.total.si(), 1e-6);
+}
+
+}  // namespace
+}  // namespace dlscale::model
