@@ -1,7 +1,9 @@
 #include "app/inter_node_options.hpp"
 
 #include <CLI/CLI.hpp>
+#include <string_view>
 
+#include "app/number_sweep.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 
@@ -10,11 +12,38 @@ namespace {
 
 constexpr BytesPerSecond least_bandwidth(1);
 
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> items;
+  std::size_t from = 0;
+  for (std::size_t comma = 0; comma != std::string::npos; from = comma + 1) {
+    comma = list.find(',', from);
+    items.push_back(list.substr(from, comma - from));
+  }
+  return items;
+}
+
+/// An option that was not given stays so.
+template <class Q>
+std::vector<std::string> values(std::string_view option, const std::string& list) {
+  if (list.empty()) return {""};
+  return swept_quantities<Q>(option, split(list));
+}
+
 }  // namespace
 
 void InterNodeOptions::declare(CLI::App& command) {
-  command.add_option("--inter-node-bandwidth", bandwidth, "Of the link of a node, such as 10Gb/s");
-  command.add_option("--inter-node-latency", latency, "Of that link, such as 50us");
+  command.add_option("--inter-node-bandwidth,--bandwidth", bandwidth,
+                     "Of the link of a node, such as 10Gb/s");
+  command.add_option("--inter-node-latency,--latency", latency, "Of that link, such as 50us");
+}
+
+std::vector<InterNodeOptions> InterNodeOptions::each() const {
+  std::vector<InterNodeOptions> all;
+  const auto latencies = values<Seconds>("--inter-node-latency", latency);
+  for (const std::string& rate : values<BytesPerSecond>("--inter-node-bandwidth", bandwidth)) {
+    for (const std::string& start : latencies) all.push_back({rate, start});
+  }
+  return all;
 }
 
 void InterNodeOptions::apply(Cluster& cluster) const {

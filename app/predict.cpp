@@ -2,54 +2,41 @@
 #include "model/sgd_iter/predict.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <array>
 #include <memory>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/document_output.hpp"
 #include "app/explain_options.hpp"
-#include "app/inter_node_options.hpp"
-#include "app/option_values.hpp"
-#include "app/positive.hpp"
+#include "app/number_sweep.hpp"
+#include "app/predict_sweep.hpp"
 #include "app/straggler_options.hpp"
 #include "app/trace_option.hpp"
+#include "app/training_options.hpp"
 #include "app/training_time_options.hpp"
 #include "app/verb.hpp"
 #include "app/what_if_options.hpp"
-#include "core/cluster.hpp"
 #include "core/fuse.hpp"
 #include "core/network.hpp"
-#include "core/schedule_settings.hpp"
 #include "model/machine.hpp"
-#include "model/sgd_iter/asked_all_reduce.hpp"
 #include "model/sgd_iter/layer_times.hpp"
 #include "report/layer_table.hpp"
 #include "report/prediction_table.hpp"
+#include "report/sweep_table.hpp"
+#include "report/training_time_table.hpp"
 
 namespace dlscale::app {
 namespace {
 
-struct PredictOptions {
-  std::string network;
-  std::string cluster;
-  std::string machine;
-  std::vector<int> ranks;
-  Run run;
-  std::string dtype = "f32";
-  std::string schedule = "wait_free";
-  ScheduleOptions exchange;
-  std::string input_copy;
-  std::string normalise;
-  std::string launch = "eager";
-  std::string all_reduce;
-  std::string fuse = "none";
+struct PredictOptions : TrainingOptions {
+  std::vector<std::string> ranks;
+  std::vector<std::string> batches{"32"};
+  std::vector<std::string> schedules{"wait_free"};
   bool layers = false;
-  InterNodeOptions inter_node;
   WhatIfOptions what_if;
   ExplainOptions explain;
   TrainingTimeOptions training;
@@ -57,55 +44,6 @@ struct PredictOptions {
   StragglerOptions stragglers;
   DocumentOutput output;
 };
-
-/// Where none are asked for: on GPUs every core of the rank's share of the host reads pictures, on
-/// processors one thread beside compute.
-int loader_threads(const PredictOptions& options, const Cluster& cluster) {
-  if (options.run.loader_threads > 0) return options.run.loader_threads;
-  if (cluster.device.kind == DeviceKind::cpu) return 1;
-  return std::max(1, cluster.host.cores / cluster.devices_per_node);
-}
-
-/// Where none is asked for: as the engine does it.
-InputCopy input_copy(const PredictOptions& options, const Cluster& cluster) {
-  if (!options.input_copy.empty()) return parse_input_copy(options.input_copy);
-  return cluster.device.kind == DeviceKind::gpu ? InputCopy::ahead : InputCopy::on_path;
-}
-
-/// Where one is asked for: in place of what was measured of a library. The rules of clusters are
-/// what data sheets are read by.
-void choose_all_reduce(const PredictOptions& options, model::Machine& machine) {
-  if (options.all_reduce.empty()) return;
-  Cluster& cluster = machine.cluster;
-  const std::vector<std::string> rules{"ring", "hierarchical", "nccl"};
-  const bool is_rule = std::ranges::find(rules, options.all_reduce) != rules.end();
-  if (is_rule) cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
-  if (machine.fitted || !is_rule) machine.all_reduce_asked = options.all_reduce;
-  if (!is_rule) model::check_asked_all_reduce(options.all_reduce);
-  if (options.all_reduce != "nccl" || cluster.nccl) return;
-  throw ConfigError(fmt::format(
-      "--all-reduce nccl needs to know what NCCL's cost model does, and cluster {} does not say "
-      "it. "
-      "Add the key nccl to the cluster (docs/CONFIG.md), or ask for ring or hierarchical.",
-      cluster.name));
-}
-
-/// Likewise.
-Normalisation normalisation(const PredictOptions& options, const Cluster& cluster) {
-  if (!options.normalise.empty()) return parse_normalisation(options.normalise);
-  return cluster.device.kind == DeviceKind::gpu ? Normalisation::device : Normalisation::host;
-}
-
-model::Machine choose_machine(const PredictOptions& options) {
-  if (!options.machine.empty()) return model::load_machine(options.machine);
-  if (options.cluster == "local") {
-    throw ConfigError(
-        "--cluster local has no data sheet to predict from. Measure it (dlscale run quickstart) "
-        "and give the fitted "
-        "description with --machine.");
-  }
-  return model::nominal_machine(load_cluster(options.cluster));
-}
 
 report::Document layer_document(const Network& network, const model::Machine& machine, Run run,
                                 const std::vector<int>& ranks,
@@ -123,144 +61,104 @@ report::Document layer_document(const Network& network, const model::Machine& ma
 /// `assumed`: what other hardware was asked about.
 report::Document answer(const PredictOptions& options, const Network& network,
                         const model::Machine& machine, const Run& run,
-                        const std::vector<std::string>& assumed) {
-  if (options.layers) return layer_document(network, machine, run, options.ranks, assumed);
+                        const std::vector<int>& ranks, const std::vector<std::string>& assumed) {
+  if (options.layers) return layer_document(network, machine, run, ranks, assumed);
   if (options.explain.asked) {
-    return ExplainOptions::document(network, machine, run, options.ranks, assumed);
+    return ExplainOptions::document(network, machine, run, ranks, assumed);
   }
-  auto predictions =
-      model::predict(network, machine, run, options.ranks, options.stragglers.spread());
+  auto predictions = model::predict(network, machine, run, ranks, options.stragglers.spread());
   for (model::Prediction& prediction : predictions) add_notes(assumed, prediction);
   return options.training.asked()
              ? report::training_time_document(predictions, options.training.goal())
              : report::prediction_document(predictions);
 }
 
-ExitCode predict(const PredictOptions& options) {
-  if (options.machine.empty() == options.cluster.empty()) {
+SweptAxes find_axes(const PredictOptions& options) {
+  return {swept_counts("--ranks", options.ranks), swept_counts("--batch", options.batches),
+          parse_schedules("--schedule", options.schedules), options.inter_node.each()};
+}
+
+/// What tells of one batch, schedule and link, or of ranks that are alike.
+void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes) {
+  const std::array<std::pair<const char*, bool>, 4> details{
+      {{"--layers", options.layers},
+       {"--explain", options.explain.asked},
+       {"--trace", options.trace.asked()},
+       {"--epochs or --target", options.training.asked()}}};
+  for (const auto& [name, asked] : details) {
+    if (!asked || !axes.beyond_ranks()) continue;
     throw ConfigError(
-        "Give the hardware once: --cluster NAME for a data-sheet prediction, or --machine FILE for "
-        "a fitted one.");
+        fmt::format("{} tells of one batch, schedule and link, and several are asked for. Name one "
+                    "of each, or leave {} out.",
+                    name, name));
   }
-  refuse_repeated("--ranks", options.ranks);
   if (options.layers) options.stragglers.refuse_beside("--layers");
   if (options.explain.asked) options.stragglers.refuse_beside("--explain");
   if (options.trace.asked()) options.stragglers.refuse_beside("--trace");
-  const Network network = load_network(options.network);
-  model::Machine machine = choose_machine(options);
-  choose_all_reduce(options, machine);
-  options.inter_node.apply(machine.cluster);
-  machine.inter_node_stated = options.inter_node.given();
-  const DType dtype = parse_dtype(options.dtype);
-  const std::vector<std::string> assumed = options.what_if.apply(machine, dtype);
+}
+
+ExitCode predict(const PredictOptions& options) {
+  options.check_hardware();
+  const SweptAxes axes = find_axes(options);
+  refuse_contradictions(options, axes);
   options.training.check();
-  Run run = options.run;
-  run.network = network.name();
-  run.cluster = machine.cluster.name;
-  run.dtype = dtype;
-  run.schedule = parse_schedule(options.schedule);
-  apply(options.exchange, std::span(&run.schedule, 1), run);
-  run.ranks_per_node = machine.cluster.devices_per_node;
-  run.loader_threads = loader_threads(options, machine.cluster);
-  run.input_copy = input_copy(options, machine.cluster);
-  run.normalisation = normalisation(options, machine.cluster);
-  run.launch = parse_launch(options.launch);
-  run.fuse_relu = parse_fusion(options.fuse);
-  for (const int ranks : options.ranks) {
+  const Network network = load_network(options.network);
+  if (axes.beyond_ranks()) {
+    options.output.write(report::sweep_document(
+        predict_sweep(options, options.what_if, options.stragglers.spread(), network, axes)));
+    return ExitCode::ok;
+  }
+  model::Machine machine = options.find_machine(axes.links.front());
+  const std::vector<std::string> assumed =
+      options.what_if.apply(machine, parse_dtype(options.dtype));
+  Run run = options.find_run(network.name(), machine, axes.schedules);
+  run.batch = axes.batches.front();
+  for (const int ranks : axes.ranks) {
     Run of_so_many = run;
     of_so_many.ranks = ranks;
     check(of_so_many);
   }
   options.what_if.check(run);
-  options.trace.write(network, machine, run, options.ranks);
-  options.output.write(answer(options, network, machine, run, assumed));
+  options.trace.write(network, machine, run, axes.ranks);
+  options.output.write(answer(options, network, machine, run, axes.ranks, assumed));
   return ExitCode::ok;
-}
-
-/// What schedules can be tuned by.
-void declare_exchange(CLI::App& verb, ScheduleOptions& options) {
-  verb.add_option(
-      "--synchronisation", options.synchronisation,
-      "all_reduce (default), or parameter_server: each rank updates the parameters that "
-      "it owns (with sequential, wait_free, bucketed)");
-  verb.add_option("--cycle", options.cycle,
-                  "horovod: from one wake-up of its thread to the next (default: \"1 ms\")");
-  verb.add_option("--fusion-threshold", options.fusion_threshold,
-                  "horovod: the most that is packed into one message (default: \"128 MiB\")");
-  verb.add_option("--partition", options.partition,
-                  "priority: the most of a part of a gradient (default: \"4096000 B\")");
-  verb.add_option("--credit", options.credit, "priority: parts under way at once (default: 4)");
-  verb.add_option("--servers", options.servers,
-                  "parameter_server: ranks that own parameters (default: all)");
 }
 
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
-  options->run.batch = 32;
-  options->run.loader_threads = 0;
-  verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
-      ->required();
-  verb.add_option("--cluster", options->cluster,
-                  "A name in configs/clusters, or a YAML file: data-sheet prediction");
-  verb.add_option("--machine", options->machine,
-                  "A machine file of dlscale calibrate: fitted prediction");
-  verb.add_option("--ranks", options->ranks, "Numbers of workers: 1,2,4")
+  options->declare_hardware(verb);
+  verb.add_option("--ranks", options->ranks,
+                  "Numbers of workers: 1,2,4, or a sweep: 1..1024:x2 (times 2), 1..64:+8 (plus 8)")
       ->delimiter(',')
       ->required()
-      ->check(positive_count());
-  verb.add_option("--batch", options->run.batch, "Images per rank and iteration")
+      ->check(count_sweep());
+  verb.add_option("--batch", options->batches,
+                  "Images per rank and iteration; several, or a sweep, as with --ranks")
+      ->delimiter(',')
+      ->check(count_sweep())
       ->capture_default_str();
-  verb.add_option("--dtype", options->dtype, "f32, tf32, bf16 or f16")->capture_default_str();
-  verb.add_option("--schedule", options->schedule,
+  verb.add_option("--schedule", options->schedules,
                   "When gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
-                  "horovod, reduce_scatter_overlap or priority")
+                  "horovod, reduce_scatter_overlap or priority; several with commas")
+      ->delimiter(',')
       ->capture_default_str();
-  declare_exchange(verb, options->exchange);
-  verb.add_option("--threads", options->run.compute_threads,
-                  "Compute threads per rank (CPU devices)")
-      ->capture_default_str();
-  verb.add_option("--cores-per-rank", options->run.cores_per_rank,
-                  "Cores the threads of a rank share (CPU devices)")
-      ->capture_default_str();
-  verb.add_option("--loader-threads", options->run.loader_threads,
-                  "Threads that read and decode, per rank (default: on GPUs an even share of the "
-                  "node's cores, else 1)")
-      ->check(positive_count());
-  verb.add_option("--prefetch", options->run.prefetch, "Batches decoded ahead")
-      ->capture_default_str();
-  verb.add_option("--input-copy", options->input_copy,
-                  "When batches reach the device: on_path, or ahead, while it computes the "
-                  "iteration before (default: on GPUs ahead, as training does, else on_path)");
-  verb.add_option(
-      "--normalise", options->normalise,
-      "Where pictures are normalised: host, so that f32 travels to the device, or "
-      "device, so that bytes do (default: on GPUs device, as training does, else host)");
-  verb.add_option(
-          "--launch", options->launch,
-          "How GPUs are given their work: eager, every kernel anew, or graph, recorded once")
-      ->capture_default_str();
-  verb.add_option(
-      "--all-reduce", options->all_reduce,
-      fmt::format("How gradients are added, by closed form, whatever was measured of the library: "
-                  "{}, or nccl, by NCCL's own cost model (default: as measured, else what the "
-                  "cluster says, else ring)",
-                  fmt::join(model::asked_all_reduces(), ", ")));
-  verb.add_option("--fuse", options->fuse,
-                  "relu: ReLUs are parts of the layers before them, where they can be, as with "
-                  "bench e2e --fuse relu; best on a machine whose fused kernels were measured by "
-                  "bench conv "
-                  "--fuse relu; or none")
-      ->capture_default_str();
+  declare_synchronisation(verb, options->exchange);
+  declare_settings(verb, options->exchange);
+  options->declare_training(verb);
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
-  options->inter_node.declare(verb);
   options->what_if.declare(verb);
   options->explain.declare(verb);
   options->training.declare(verb);
   options->trace.declare(verb);
   options->stragglers.declare(verb);
   options->output.declare(verb);
-  verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
+  verb.footer(
+      "Several batches, schedules or links between nodes (--bandwidth 10Gb/s,25Gb/s or "
+      "1Gb/s..64Gb/s:x2) make a row each, and the best are marked.\n"
+      "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"
+      "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1..64:x2 --batch 32,64 "
+      "--schedule wait_free,merged");
   verb.callback([options, &result] { result = predict(*options); });
 }
 

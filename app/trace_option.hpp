@@ -16,6 +16,7 @@ namespace dlscale::app {
 struct TraceOption {
   std::string path;
   void declare(CLI::App& command);
+  [[nodiscard]] bool asked() const { return !path.empty(); }
   /// Writes it, if it was asked for: whole, or not at all. Throws ConfigError, as for a file that
   /// holds anything but a trace.
   void write(const Network& network, const model::Machine& machine, Run run,

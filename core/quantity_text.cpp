@@ -21,8 +21,9 @@ struct Unit {
 };
 
 constexpr double kibi = 1024.0;
-constexpr std::array time_units{Unit{"s", 1}, Unit{"ms", 1e-3}, Unit{"us", 1e-6}, Unit{"µs", 1e-6},
-                                Unit{"ns", 1e-9}};
+constexpr std::array time_units{Unit{"s", 1},     Unit{"ms", 1e-3}, Unit{"us", 1e-6},
+                                Unit{"µs", 1e-6}, Unit{"ns", 1e-9}, Unit{"min", 60},
+                                Unit{"h", 3600},  Unit{"d", 86400}};
 constexpr std::array size_units{Unit{"B", 1},
                                 Unit{"kB", 1e3},
                                 Unit{"MB", 1e6},

@@ -210,7 +210,10 @@ std::vector<Cell> record(const Prediction& prediction) {
   return cells;
 }
 
-Table records(std::span<const Prediction> predictions) {
+}  // namespace
+
+Table prediction_records(std::span<const Prediction> predictions) {
+  EXPECT(!predictions.empty());
   Table table;
   for (const std::string& key : record_keys(predictions.front().run)) {
     table.columns.push_back({key});
@@ -218,8 +221,6 @@ Table records(std::span<const Prediction> predictions) {
   for (const Prediction& prediction : predictions) table.rows.push_back(record(prediction));
   return table;
 }
-
-}  // namespace
 
 std::string interval_text(const Prediction& prediction) {
   if (!prediction.low || !prediction.high) return "–";
@@ -251,7 +252,8 @@ std::vector<Table> prediction_tables(std::span<const Prediction> predictions) {
 
 Document prediction_document(std::span<const Prediction> predictions) {
   EXPECT(!predictions.empty());
-  return {"", prediction_tables(predictions), records(predictions), prediction_json(predictions)};
+  return {"", prediction_tables(predictions), prediction_records(predictions),
+          prediction_json(predictions)};
 }
 
 }  // namespace dlscale::report

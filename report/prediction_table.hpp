@@ -15,6 +15,9 @@ Document prediction_document(std::span<const model::Prediction> predictions);
 /// The tables of that document.
 std::vector<Table> prediction_tables(std::span<const model::Prediction> predictions);
 
+/// For programs: a row a prediction. Requires ≥ 1.
+Table prediction_records(std::span<const model::Prediction> predictions);
+
 /// "89.1 – 92.3" in ms, or "–" for data sheets, which state no interval.
 std::string interval_text(const model::Prediction& prediction);
 

@@ -104,7 +104,6 @@ class Costs {
                                 Bytes size, std::string_view what) const;
   [[nodiscard]] Estimate<Seconds> picture() const;
   [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
-  [[nodiscard]] Seconds storage() const;
   [[nodiscard]] Bytes batch_size() const;
   void add_cores(IterationPlan& plan) const;
   [[nodiscard]] StepCost update(Bytes parameters) const;
@@ -180,16 +179,6 @@ Estimate<Seconds> Costs::picture() const {
                   input.height, input.width, fit.height, fit.width));
   sum += pixels / (fit.height * static_cast<double>(fit.width)) * fit.augment;
   return sum;
-}
-
-/// (9.2), (9.6): a batch for every rank that shares the storage. What was measured on one node
-/// includes its storage; a server that several nodes share is not in it.
-Seconds Costs::storage() const {
-  const Storage& storage = machine_->cluster.storage;
-  const bool served = storage.shared_by_nodes && place_.nodes() > 1;
-  if (storage.read_bandwidth.si() <= 0 || (machine_->fitted && !served)) return {};
-  const int sharers = storage.shared_by_nodes ? place_.ranks : place_.ranks_on_node();
-  return static_cast<double>(sharers) * run_->batch * picture_size / storage.read_bandwidth;
 }
 
 /// What of a batch travels to the device: f32, or bytes that the device makes f32 of.
@@ -313,7 +302,7 @@ IterationCosts Costs::find() {
   costs.shape.schedule = run_->schedule;
   if (run_->schedule == Schedule::priority) costs.shape.window = run_->settings.credit;
   costs.shape.input_copy = run_->input_copy;
-  costs.shape.storage = storage();
+  costs.shape.storage = storage_time(*machine_, place_, run_->batch);
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
   const Conditions here(run_->dtype, run_->compute_threads, place_.ranks_on_node());
@@ -424,6 +413,14 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
                              result.meeting};
   }
   return result;
+}
+
+Seconds storage_time(const Machine& machine, const Placement& placement, int batch) {
+  const Storage& storage = machine.cluster.storage;
+  const bool served = storage.shared_by_nodes && placement.nodes() > 1;
+  if (storage.read_bandwidth.si() <= 0 || (machine.fitted && !served)) return {};
+  const int sharers = storage.shared_by_nodes ? placement.ranks : placement.ranks_on_node();
+  return static_cast<double>(sharers) * batch * picture_size / storage.read_bandwidth;
 }
 
 void check_device(const Cluster& cluster, const Run& run) {

@@ -11,6 +11,7 @@
 #include "model/sgd_iter/exchange_costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/notes.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 
@@ -56,6 +57,11 @@ struct IterationCosts {
   /// were found with must outlive a plan that packs.
   [[nodiscard]] IterationPlan plan(std::optional<Term> moved, Bound bound) const;
 };
+
+/// (9.2), (9.6): until storage has delivered a batch to every rank that shares it. What was
+/// measured on one node includes its storage; a server that several nodes share is not in it. 0
+/// where the cluster does not say how fast it is.
+Seconds storage_time(const Machine& machine, const Placement& placement, int batch);
 
 /// Throws ConfigError if the device of the cluster cannot copy, normalise, or be given kernels, as
 /// the run asks for.

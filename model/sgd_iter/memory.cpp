@@ -44,12 +44,6 @@ double travelling(const Network& network, DeviceKind device, const Run& run) {
   return bytes * static_cast<double>(network.input().elements());
 }
 
-Bytes memory_of_rank(const Cluster& cluster, const Run& run) {
-  if (cluster.device.kind == DeviceKind::gpu) return cluster.device.memory;
-  const int sharers = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
-  return static_cast<double>(cluster.devices_per_node) / sharers * cluster.device.memory;
-}
-
 std::string gigabytes(Bytes size) {
   return fmt::format("{:.4g} GB", size.si() / 1e9);
 }
@@ -83,6 +77,12 @@ int largest_batch(const Network& network, DeviceKind device, const Run& run, Byt
   if (memory <= fixed) return 0;
   const double images = std::floor((memory - fixed) / (need.total() - fixed));
   return static_cast<int>(std::min<double>(images, std::numeric_limits<int>::max()));
+}
+
+Bytes memory_of_rank(const Cluster& cluster, const Run& run) {
+  if (cluster.device.kind == DeviceKind::gpu) return cluster.device.memory;
+  const int sharers = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
+  return static_cast<double>(cluster.devices_per_node) / sharers * cluster.device.memory;
 }
 
 void check_memory(const Network& network, const Cluster& cluster, const Run& run, Notes& notes) {

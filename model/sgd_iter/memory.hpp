@@ -36,6 +36,10 @@ MemoryNeed memory_need(const Network& network, DeviceKind device, const Run& run
 /// The most images per rank whose total() is within `memory`; 0 if there are none.
 int largest_batch(const Network& network, DeviceKind device, const Run& run, Bytes memory);
 
+/// What the cluster states for each rank; of processors a share, for ranks of a node share it. 0
+/// where it states none.
+Bytes memory_of_rank(const Cluster& cluster, const Run& run);
+
 /// Throws ConfigError if least() is more than the memory that the cluster states for each rank (on
 /// processors, ranks of a node share it), and notes it if total() is. Clusters and machines that
 /// state none pass.

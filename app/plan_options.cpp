@@ -1,0 +1,193 @@
+#include "app/plan_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <span>
+
+#include "app/number_sweep.hpp"
+#include "app/positive.hpp"
+#include "app/training_options.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "core/suggest.hpp"
+#include "model/sgd_iter/time_to_train.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// The one training whose epochs by batch are known (model/sgd_iter/time_to_train.hpp).
+constexpr std::string_view known_target = "imagenet-75.9";
+constexpr std::string_view known_network = "resnet50";
+
+std::vector<int> ascending(std::vector<int> numbers) {
+  std::ranges::sort(numbers);
+  return numbers;
+}
+
+std::vector<int> find_ranks(const PlanOptions& options, int workers) {
+  if (!options.ranks.empty() && !options.max_ranks.empty()) {
+    throw ConfigError("Give the ranks once: --ranks LIST, or --max-ranks N for all up to N.");
+  }
+  if (!options.ranks.empty()) return ascending(swept_counts("--ranks", options.ranks));
+  int most = workers;
+  if (!options.max_ranks.empty()) {
+    most = swept_counts("--max-ranks", std::span(&options.max_ranks, 1)).back();
+  }
+  const std::string all = fmt::format("1..{}", most);
+  return swept_counts("--max-ranks", std::span(&all, 1));
+}
+
+/// Sizes of buckets are of `bucketed` alone.
+std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
+  std::vector<model::Exchange> exchanges;
+  bool bucketed = false;
+  for (const Schedule schedule : parse_schedules("--schedules", options.schedules)) {
+    bucketed |= schedule == Schedule::bucketed;
+    if (schedule != Schedule::bucketed || options.buckets.empty()) {
+      exchanges.push_back({schedule});
+      continue;
+    }
+    for (const std::string& text : swept_quantities<Bytes>("--buckets", options.buckets)) {
+      const Bytes size = parse_quantity<Bytes>(text, "--buckets");
+      if (size < Bytes(4)) {
+        throw ConfigError(fmt::format(
+            "--buckets has {} (a bucket holds at least one gradient of 4 B). Write such as 25MiB.",
+            text));
+      }
+      exchanges.push_back({schedule, size});
+    }
+  }
+  if (!options.buckets.empty() && !bucketed) {
+    throw ConfigError(
+        "--buckets changes nothing here: it is a setting of --schedules bucketed. Ask for that, or "
+        "leave it out.");
+  }
+  return exchanges;
+}
+
+model::TrainingLength known_length(const PlanOptions& options, const std::string& network) {
+  const std::vector<std::string> known{std::string(known_target)};
+  if (options.target != known_target) {
+    throw ConfigError(fmt::format("--target {} is no training whose epochs by batch are known. {}",
+                                  options.target, suggestion(options.target, known)));
+  }
+  if (!network.starts_with(known_network)) {
+    throw ConfigError(fmt::format(
+        "--target {} is known for {} alone, and this is {}. Say how long training takes with "
+        "--epochs and --samples.",
+        known_target, known_network, network));
+  }
+  return {model::resnet50_imagenet.least_epochs, model::imagenet_images,
+          model::resnet50_imagenet.critical_batch};
+}
+
+model::TrainingLength find_length(const PlanOptions& options, const std::string& network) {
+  const bool told = options.epochs > 0;
+  if (told == !options.target.empty()) {
+    throw ConfigError(
+        fmt::format("a plan needs to know how long training goes on, said once. Give --epochs N "
+                    "(with --samples "
+                    "N for other data than ImageNet), or --target {} for {}.",
+                    known_target, known_network));
+  }
+  if (!told) {
+    if (options.samples > 0 || options.critical_batch > 0) {
+      throw ConfigError(
+          "--samples and --critical-batch go with --epochs: a --target says both. Leave them out.");
+    }
+    return known_length(options, network);
+  }
+  model::TrainingLength length{options.epochs, model::imagenet_images};
+  if (options.samples > 0) length.samples = options.samples;
+  if (options.critical_batch > 0) length.critical_batch = options.critical_batch;
+  return length;
+}
+
+model::PlanLimits find_limits(const PlanOptions& options) {
+  model::PlanLimits limits;
+  if (!options.time_limit.empty()) {
+    limits.time = parse_quantity<Seconds>(options.time_limit, "--time-limit");
+    if (*limits.time <= Seconds()) {
+      throw ConfigError(
+          fmt::format("--time-limit is {} (no training ends in that). Write such as \"24 h\".",
+                      options.time_limit));
+    }
+  }
+  if (options.budget > 0 && options.price <= 0) {
+    throw ConfigError(
+        "--budget needs --cost-per-gpu-hour beside it: nothing else says what training costs.");
+  }
+  if (options.budget > 0) limits.budget = options.budget;
+  if (options.max_global_batch > 0) limits.global_batch = options.max_global_batch;
+  return limits;
+}
+
+}  // namespace
+
+void PlanOptions::declare(CLI::App& verb) {
+  verb.add_option("--ranks", ranks,
+                  "Numbers of workers to choose from: 8,16,32, or a sweep such as 8..64:+8")
+      ->delimiter(',')
+      ->check(count_sweep());
+  verb.add_option("--max-ranks,--gpus", max_ranks,
+                  "All numbers of workers up to this (default: as many as the cluster has)")
+      ->check(count_sweep());
+  verb.add_option("--batch", batches, "Images per rank to choose from: a list or a sweep")
+      ->delimiter(',')
+      ->check(count_sweep())
+      ->capture_default_str();
+  verb.add_option("--schedules,--schedule", schedules,
+                  "Schedules to choose from; those that only a simulation knows (horovod, "
+                  "reduce_scatter_overlap, priority) take longer")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb.add_option("--buckets", buckets,
+                  "bucketed: sizes at which a bucket is closed, 4MiB,25MiB or 1MiB..64MiB:x2 "
+                  "(default: 25 MiB)")
+      ->delimiter(',');
+  verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
+  verb.add_option("--samples", samples, "Images of an epoch (default: 1281167, ImageNet's)")
+      ->check(positive());
+  verb.add_option("--critical-batch", critical_batch,
+                  "The global batch B' at which training takes twice --epochs: E (1 + B / B') "
+                  "(default: as many epochs whatever the batch)")
+      ->check(positive());
+  verb.add_option("--target", target,
+                  fmt::format("Instead of --epochs: {}, ResNet-50 on ImageNet to that accuracy, as "
+                              "fitted to MLPerf's reference points",
+                              known_target));
+  verb.add_option("--time-limit", time_limit, "Training must end within, such as \"24 h\"");
+  verb.add_option("--cost-per-gpu-hour", price, "What a rank's device costs for an hour")
+      ->check(positive());
+  verb.add_option("--budget", budget, "Training may cost at most, in the same money")
+      ->check(positive());
+  verb.add_option("--max-global-batch", max_global_batch,
+                  "The most images of an iteration on all ranks")
+      ->check(positive());
+  verb.add_option("--objective", objective, "What is best: time, cost or efficiency")
+      ->capture_default_str();
+  verb.add_option("--check", check, "So many of the best are simulated, too")
+      ->check(positive_count())
+      ->capture_default_str();
+}
+
+model::PlanQuestion PlanOptions::question(const std::string& network, int workers) const {
+  constexpr int most_checked = 100;
+  if (check > most_checked) {
+    throw ConfigError(
+        fmt::format("--check is {} (the limit is {}). Name fewer.", check, most_checked));
+  }
+  model::PlanQuestion question;
+  question.length = find_length(*this, network);
+  question.limits = find_limits(*this);
+  question.objective = model::parse_objective(objective);
+  if (price > 0) question.price = price;
+  question.checked = static_cast<std::size_t>(check);
+  question.space = {find_ranks(*this, workers), ascending(swept_counts("--batch", batches)),
+                    find_exchanges(*this)};
+  return question;
+}
+
+}  // namespace dlscale::app

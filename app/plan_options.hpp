@@ -1,0 +1,38 @@
+#pragma once
+#include <string>
+#include <vector>
+
+#include "model/plan/training_plan.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace dlscale::app {
+
+/// What dlscale plan chooses from, how long training goes on, and what it must keep to; as typed.
+struct PlanOptions {
+  std::vector<std::string> ranks;
+  std::string max_ranks;
+  std::vector<std::string> batches{"8..512:x2"};
+  std::vector<std::string> schedules{"sequential", "wait_free", "bucketed", "merged_greedy",
+                                     "merged"};
+  std::vector<std::string> buckets;
+  double epochs = 0;
+  double samples = 0;
+  double critical_batch = 0;
+  std::string target;
+  std::string time_limit;
+  double budget = 0;
+  double price = 0;
+  double max_global_batch = 0;
+  std::string objective = "time";
+  int check = 3;
+
+  void declare(CLI::App& verb);
+  /// Of a training of `network` on a machine whose description has `workers` devices, which are the
+  /// most ranks where none are named. Throws ConfigError.
+  [[nodiscard]] model::PlanQuestion question(const std::string& network, int workers) const;
+};
+
+}  // namespace dlscale::app

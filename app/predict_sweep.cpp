@@ -1,0 +1,103 @@
+#include "app/predict_sweep.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/explain_options.hpp"
+#include "core/error.hpp"
+#include "model/sgd_iter/predict.hpp"
+
+namespace dlscale::app {
+namespace {
+
+/// Those of one batch, schedule and link.
+class Rows {
+ public:
+  Rows(const Network& network, const model::Machine& machine, model::RankSpread spread,
+       std::vector<std::string> assumed, report::Sweep& sweep)
+      : network_(&network),
+        machine_(&machine),
+        spread_(spread),
+        assumed_(std::move(assumed)),
+        sweep_(&sweep) {}
+
+  void add(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
+    try {
+      add_all(run, ranks, link);
+    } catch (const ConfigError& error) {
+      if (ranks.size() == 1) {
+        leave_out(run, ranks.front(), error.what());
+        return;
+      }
+      for (const int& one : ranks) add(run, std::span(&one, 1), link);
+    }
+  }
+
+ private:
+  void add_all(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
+    for (model::Prediction& prediction :
+         model::predict(*network_, *machine_, run, ranks, spread_)) {
+      add_notes(assumed_, prediction);
+      sweep_->rows.push_back({std::move(prediction), link});
+    }
+  }
+  void leave_out(const Run& run, int ranks, const std::string& why) {
+    sweep_->left_out.push_back(fmt::format("ranks {}, batch {}, {}: {}", ranks, run.batch,
+                                           schedule_name(run.schedule), why));
+  }
+
+  const Network* network_;
+  const model::Machine* machine_;
+  model::RankSpread spread_;
+  std::vector<std::string> assumed_;
+  report::Sweep* sweep_;
+};
+
+void refuse_too_many(const SweptAxes& axes) {
+  const double rows =
+      static_cast<double>(axes.ranks.size()) * static_cast<double>(axes.batches.size()) *
+      static_cast<double>(axes.schedules.size()) * static_cast<double>(axes.links.size());
+  if (rows <= static_cast<double>(most_swept_rows)) return;
+  throw ConfigError(
+      fmt::format("the sweep has {:.0f} rows, and each takes a full prediction (the limit is {}). "
+                  "Take larger steps, or ask dlscale plan, which looks for the best of millions.",
+                  rows, most_swept_rows));
+}
+
+}  // namespace
+
+report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
+                            const model::RankSpread& spread, const Network& network,
+                            const SweptAxes& axes) {
+  refuse_too_many(axes);
+  report::Sweep sweep;
+  for (const InterNodeOptions& link : axes.links) {
+    model::Machine machine = options.find_machine(link);
+    const std::vector<std::string> assumed = what_if.apply(machine, parse_dtype(options.dtype));
+    std::optional<LinkSpec> stated;
+    if (link.given()) stated = machine.cluster.inter_node;
+    Rows rows(network, machine, spread, assumed, sweep);
+    Run run = options.find_run(network.name(), machine, axes.schedules);
+    for (const int batch : axes.batches) {
+      run.batch = batch;
+      for (const Schedule schedule : axes.schedules) {
+        run.schedule = schedule;
+        what_if.check(run);
+        rows.add(run, axes.ranks, stated);
+      }
+    }
+  }
+  if (sweep.rows.empty()) {
+    throw ConfigError(
+        fmt::format("no combination can be predicted. The first: {}", sweep.left_out.front()));
+  }
+  return sweep;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,24 @@
+#pragma once
+#include <optional>
+
+#include "core/collective/algorithm.hpp"
+#include "core/merge.hpp"
+#include "model/machine.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// a and b of an algorithm whose closed form is a line in the size of the message, a + b M: of
+/// all-reduces ring, recursive_doubling, rabenseifner, binomial and hierarchical. Absent for the
+/// others, whose time also depends on in how many segments they cut it, and where
+/// collective::obstacle() names one.
+std::optional<LinearCost> all_reduce_line(const collective::Algorithm& algorithm,
+                                          const collective::Links& links,
+                                          const collective::Settings& settings);
+
+/// The same of a machine from data sheets alone, whose cluster adds gradients by a ring (1.14) or
+/// by rings in two levels (3.13): what MessageTimes says for ranks ≥ 2. Absent for every other
+/// machine and rule. Throws ConfigError where the cluster gives a link no bandwidth.
+std::optional<LinearCost> nominal_line(const Machine& machine, const Placement& placement);
+
+}  // namespace dlscale::model

@@ -1,0 +1,11 @@
+#pragma once
+#include <string>
+
+#include "core/units.hpp"
+
+namespace dlscale::model {
+
+/// How long training takes, four significant digits: "12.34 s", "45.6 min", "7.25 h", "3.4 days".
+std::string duration_text(Seconds time);
+
+}  // namespace dlscale::model

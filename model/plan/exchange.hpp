@@ -1,0 +1,38 @@
+#pragma once
+#include <optional>
+
+#include "core/network.hpp"
+#include "core/run.hpp"
+#include "core/units.hpp"
+#include "model/fast/profile.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/notes.hpp"
+
+namespace dlscale::model {
+
+/// How gradients travel in a training that is planned.
+struct Exchange {
+  Schedule schedule = Schedule::wait_free;
+  /// bucketed: at what size, > 0, a bucket is closed; the first at 1 MiB, or at this where it is
+  /// less. Absent: as usual, 25 MiB (core/bucket_limits.hpp).
+  std::optional<Bytes> bucket = {};
+  bool operator==(const Exchange&) const = default;
+};
+
+/// Whether the batched form knows the schedule, and how its messages travel.
+std::optional<Travel> travel_of(const Exchange& exchange);
+
+/// Where buckets of the exchange are closed.
+struct BucketLimits {
+  Bytes first;
+  Bytes others;
+};
+BucketLimits bucket_limits(const Exchange& exchange);
+
+/// The iteration of `run`, whose schedule is that of the exchange, of a network as it runs
+/// (as_run()). Throws ConfigError as iteration_costs() does; `notes` must outlive it.
+IterationPlan iteration_plan(const Network& network, const Machine& machine, const Run& run,
+                             const Exchange& exchange, Notes& notes);
+
+}  // namespace dlscale::model

@@ -1,0 +1,355 @@
+#include "model/plan/iteration_grid.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/fuse.hpp"
+#include "model/fast/batched_form.hpp"
+#include "model/fast/merged_cut.hpp"
+#include "model/plan/placed_messages.hpp"
+#include "model/sgd_iter/costs.hpp"
+#include "model/sgd_iter/memory.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr double absent = std::numeric_limits<double>::quiet_NaN();
+
+/// Numbers of ranks that lie next to each other in the space and have as many ranks on a node.
+struct Alike {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
+/// What is to be simulated.
+struct Job {
+  std::size_t exchange = 0;
+  std::size_t batch = 0;
+  Alike ranks;
+};
+
+class Grid {
+ public:
+  Grid(const Network& network, const Machine& machine, const Run& run, const PlanSpace& space);
+  IterationGrid find();
+
+ private:
+  /// Times of the messages of a cut, by number of ranks, for those whose times are no line.
+  using TimesOfCut = std::vector<std::vector<double>>;
+
+  [[nodiscard]] Run run_on(int ranks, int batch, Schedule schedule) const;
+  [[nodiscard]] std::vector<Alike> alike() const;
+  [[nodiscard]] bool fits(const Run& run);
+  [[nodiscard]] Profile find_profile(int ranks, int batch, Notes& notes) const;
+  void find_alone();
+  void place_ranks();
+  void add(std::size_t batch, const Alike& ranks);
+  void add_by_form(std::size_t exchange, std::size_t batch, const Alike& ranks,
+                   const Profile& profile, Travel travel);
+  void add_cut(std::size_t exchange, const Alike& ranks, const Profile& profile, Travel travel,
+               std::span<double> row);
+  void add_merged(Schedule schedule, const Alike& ranks, const Profile& profile,
+                  std::span<double> row);
+  double merged(Schedule schedule, std::size_t rank, const Profile& profile,
+                std::span<const ReadyGradient> gradients);
+  LinearCost fitted_line(std::size_t rank, const Profile& profile);
+  void simulate();
+  void simulate(const Job& job);
+  [[nodiscard]] static Cut find_cut(const Exchange& exchange, const Profile& profile);
+  std::span<double> row_of(std::size_t exchange, std::size_t batch, const Alike& ranks);
+
+  Network network_;
+  const Machine* machine_;
+  Run run_;
+  IterationGrid grid_;
+  bool has_lines_ = true;               ///< all messages take a line each
+  std::vector<PlacedMessages> placed_;  ///< by number of ranks
+  std::vector<double> startup_;         ///< likewise, where there are lines
+  std::vector<double> per_byte_;
+  std::vector<double> meeting_;
+  std::vector<double> storage_;                          ///< for the batch at hand
+  std::vector<TimesOfCut> times_;                        ///< by exchange; of no lines
+  std::vector<std::optional<LinearCost>> fitted_lines_;  ///< by number of ranks: as planned by
+  MergedCuts merged_cuts_;
+  std::vector<Job> jobs_;
+};
+
+Grid::Grid(const Network& network, const Machine& machine, const Run& run, const PlanSpace& space)
+    : network_(as_run(network, run)), machine_(&machine), run_(run) {
+  EXPECT(run.synchronisation == Synchronisation::all_reduce);
+  EXPECT(std::ranges::is_sorted(space.ranks) && std::ranges::is_sorted(space.batches));
+  if (space.size() == 0) {
+    throw ConfigError(
+        "there is nothing to choose from (no ranks, batches or schedules). Name at least one of "
+        "each.");
+  }
+  const double wanted = static_cast<double>(space.ranks.size()) *
+                        static_cast<double>(space.batches.size()) *
+                        static_cast<double>(space.exchanges.size());
+  if (wanted > static_cast<double>(most_planned)) {
+    throw ConfigError(
+        fmt::format("{:.0f} configurations are too many to choose from (the limit is {}). Name "
+                    "fewer numbers of ranks, batches, schedules or sizes of buckets.",
+                    wanted, most_planned));
+  }
+  grid_.space = space;
+}
+
+Run Grid::run_on(int ranks, int batch, Schedule schedule) const {
+  Run run = run_;
+  run.ranks = ranks;
+  run.batch = batch;
+  run.schedule = schedule;
+  check(run);
+  return run;
+}
+
+std::vector<Alike> Grid::alike() const {
+  const std::vector<int>& ranks = grid_.space.ranks;
+  std::vector<Alike> groups;
+  const auto on_node = [&](std::size_t i) {
+    return Placement{ranks[i], run_.ranks_per_node}.ranks_on_node();
+  };
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const bool next = i == 0 || ranks[i - 1] == 1 || on_node(i) != on_node(i - 1);
+    if (next) groups.push_back({i, 0});
+    ++groups.back().count;
+  }
+  return groups;
+}
+
+/// Where it does not, notes it.
+bool Grid::fits(const Run& run) {
+  const Bytes memory = memory_of_rank(machine_->cluster, run);
+  if (memory <= Bytes()) return true;
+  const Bytes need = memory_need(network_, machine_->cluster.device.kind, run).total();
+  if (need <= memory) return true;
+  std::string what = fmt::format("batch {}: needs about {:.4g} GB of the {:.4g} GB of each rank",
+                                 run.batch, need.si() / 1e9, memory.si() / 1e9);
+  if (std::ranges::find(grid_.left_out, what) == grid_.left_out.end()) {
+    grid_.left_out.push_back(std::move(what));
+  }
+  return false;
+}
+
+Profile Grid::find_profile(int ranks, int batch, Notes& notes) const {
+  const Run run = run_on(ranks, batch, Schedule::wait_free);
+  return profile_of(iteration_costs(network_, *machine_, run, notes).plan({}, Bound::value));
+}
+
+void Grid::find_alone() {
+  for (const int batch : grid_.space.batches) {
+    const Run run = run_on(1, batch, Schedule::wait_free);
+    if (!fits(run)) {
+      grid_.alone.push_back(absent);
+      continue;
+    }
+    Notes notes;
+    grid_.alone.push_back(
+        simulate_iteration(iteration_plan(network_, *machine_, run, {Schedule::wait_free}, notes))
+            .total.si());
+  }
+}
+
+void Grid::place_ranks() {
+  for (const int ranks : grid_.space.ranks) {
+    PlacedMessages& placed = placed_.emplace_back(*machine_, Placement{ranks, run_.ranks_per_node});
+    has_lines_ &= placed.line().has_value();
+    meeting_.push_back(placed.meeting());
+  }
+  if (has_lines_) {
+    for (const PlacedMessages& placed : placed_) {
+      startup_.push_back(placed.line().value().a.si());
+      per_byte_.push_back(placed.line().value().b.si());
+    }
+  }
+  storage_.resize(placed_.size());
+  fitted_lines_.resize(placed_.size());
+  times_.assign(grid_.space.exchanges.size(), TimesOfCut(placed_.size()));
+}
+
+std::span<double> Grid::row_of(std::size_t exchange, std::size_t batch, const Alike& ranks) {
+  return std::span(grid_.iteration)
+      .subspan(grid_.index({exchange, batch, ranks.first}), ranks.count);
+}
+
+IterationGrid Grid::find() {
+  for (const int batch : grid_.space.batches) {
+    for (const int ranks : {grid_.space.ranks.front(), grid_.space.ranks.back()}) {
+      static_cast<void>(run_on(ranks, batch, Schedule::wait_free));  // refuses what cannot be
+    }
+  }
+  grid_.iteration.assign(grid_.space.size(), absent);
+  find_alone();
+  place_ranks();
+  for (std::size_t batch = 0; batch < grid_.space.batches.size(); ++batch) {
+    for (const Alike& ranks : alike()) add(batch, ranks);
+  }
+  simulate();
+  return std::move(grid_);
+}
+
+void Grid::add(std::size_t batch, const Alike& ranks) {
+  const int images = grid_.space.batches[batch];
+  const int first = grid_.space.ranks[ranks.first];
+  if (!fits(run_on(first, images, Schedule::wait_free))) return;
+  Notes notes;
+  const Profile here = find_profile(first, images, notes);
+  for (std::size_t i = ranks.first; i < ranks.first + ranks.count; ++i) {
+    const Placement placement{grid_.space.ranks[i], run_.ranks_per_node};
+    storage_[i] = storage_time(*machine_, placement, images).si();
+  }
+  // Not on all numbers of ranks, maybe, but the profile is of one of them.
+  const bool may_contend =
+      !machine_->contention.empty() && machine_->cluster.device.kind == DeviceKind::cpu;
+  for (std::size_t e = 0; e < grid_.space.exchanges.size(); ++e) {
+    const Exchange& exchange = grid_.space.exchanges[e];
+    const auto travel = travel_of(exchange);
+    std::string why;
+    if (!travel) {
+      why = fmt::format("{} has no batched form", schedule_name(exchange.schedule));
+    } else if (may_contend && *travel == Travel::beside_backward) {
+      why = "computing and messages slow one another down";
+    } else {
+      why = here.absent(*travel);
+    }
+    if (why.empty()) {
+      add_by_form(e, batch, ranks, here, *travel);
+    } else {
+      grid_.why_simulated.insert(why);
+      jobs_.push_back({e, batch, ranks});
+    }
+  }
+}
+
+Cut Grid::find_cut(const Exchange& exchange, const Profile& profile) {
+  if (exchange.schedule != Schedule::bucketed) return cut_singly(profile.gradients);
+  const auto [first, others] = bucket_limits(exchange);
+  return cut_in_buckets(profile.gradients, first, others);
+}
+
+void Grid::add_by_form(std::size_t exchange, std::size_t batch, const Alike& ranks,
+                       const Profile& profile, Travel travel) {
+  const Schedule schedule = grid_.space.exchanges[exchange].schedule;
+  const std::span<double> result = row_of(exchange, batch, ranks);
+  if (is_merged(schedule) && !profile.gradients.empty()) {
+    add_merged(schedule, ranks, profile, result);
+  } else {
+    add_cut(exchange, ranks, profile, travel, result);
+  }
+  grid_.by_form += ranks.count;
+}
+
+/// Messages that are the same on all numbers of ranks.
+void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& profile, Travel travel,
+                   std::span<double> row) {
+  const Cut messages = find_cut(grid_.space.exchanges[exchange], profile);
+  if (has_lines_) {
+    const auto of = [&](const std::vector<double>& all) {
+      return std::span(all).subspan(ranks.first, ranks.count);
+    };
+    const MessageLines lines{of(startup_), of(per_byte_), of(meeting_), of(storage_)};
+    BatchedForm(profile, messages, travel).iterations(lines, row);
+    return;
+  }
+  for (std::size_t i = 0; i < ranks.count; ++i) {
+    const std::size_t rank = ranks.first + i;
+    std::vector<double>& times = times_[exchange][rank];
+    if (times.size() != messages.messages()) {
+      for (const double bytes : messages.bytes) {
+        times.push_back(placed_[rank].time(travel, bytes));
+      }
+    }
+    row[i] = iteration_time(profile, storage_[rank],
+                            backward_with_comm(profile, messages, travel, times, meeting_[rank]));
+  }
+}
+
+void Grid::add_merged(Schedule schedule, const Alike& ranks, const Profile& profile,
+                      std::span<double> row) {
+  const std::vector<ReadyGradient> gradients = ready_gradients(profile);
+  for (std::size_t i = 0; i < ranks.count; ++i) {
+    const std::size_t rank = ranks.first + i;
+    row[i] = iteration_time(profile, storage_[rank], merged(schedule, rank, profile, gradients));
+  }
+}
+
+/// As planned_messages() finds it, which depends on the sizes of gradients alone.
+LinearCost Grid::fitted_line(std::size_t rank, const Profile& profile) {
+  std::optional<LinearCost>& line = fitted_lines_[rank];
+  if (line) return *line;
+  std::vector<Bytes> sizes;
+  std::vector<Seconds> times;
+  for (const double bytes : profile.gradients) {
+    sizes.emplace_back(bytes);
+    times.emplace_back(placed_[rank].time(Travel::beside_backward, bytes));
+  }
+  line = fit_cost(sizes, times);
+  return *line;
+}
+
+/// T_bc. Where messages take no line, groups that end at the same time by the fitted one may not do
+/// so by what they take: then they are core's.
+double Grid::merged(Schedule schedule, std::size_t rank, const Profile& profile,
+                    std::span<const ReadyGradient> gradients) {
+  const LinearCost planned_by = fitted_line(rank, profile);
+  PlacedMessages& placed = placed_[rank];
+  if (placed.line()) {
+    const LinearCost line = placed.line().value();
+    if (schedule == Schedule::merged) {
+      const auto groups = merged_cuts_.optimal(profile, planned_by);
+      return backward_with_groups(profile, groups, line, meeting_[rank]);
+    }
+    const Groups groups = merge_for(schedule, gradients, planned_by);
+    return backward_with_groups(profile, groups, line, meeting_[rank]);
+  }
+  const Cut messages = cut_by_groups(profile.gradients, merge_for(schedule, gradients, planned_by));
+  std::vector<double> times;
+  for (const double bytes : messages.bytes) {
+    times.push_back(placed.time(Travel::beside_backward, bytes));
+  }
+  return backward_with_comm(profile, messages, Travel::beside_backward, times, meeting_[rank]);
+}
+
+/// Once it is known that they are not too many.
+void Grid::simulate() {
+  for (const Job& job : jobs_) grid_.by_simulation += job.ranks.count;
+  if (grid_.by_simulation > most_simulated) {
+    throw ConfigError(
+        fmt::format("{} of the {} configurations have to be simulated, which takes long (the limit "
+                    "is {}): {}. Name fewer numbers of ranks, batches, schedules or sizes of "
+                    "buckets.",
+                    grid_.by_simulation, grid_.space.size(), most_simulated,
+                    fmt::join(grid_.why_simulated, "; ")));
+  }
+  for (const Job& job : jobs_) simulate(job);
+}
+
+void Grid::simulate(const Job& job) {
+  const std::span<double> result = row_of(job.exchange, job.batch, job.ranks);
+  const Exchange& how = grid_.space.exchanges[job.exchange];
+  for (std::size_t i = 0; i < job.ranks.count; ++i) {
+    const Run run = run_on(grid_.space.ranks[job.ranks.first + i], grid_.space.batches[job.batch],
+                           how.schedule);
+    Notes notes;
+    result[i] = simulate_iteration(iteration_plan(network_, *machine_, run, how, notes)).total.si();
+  }
+}
+
+}  // namespace
+
+IterationGrid iteration_grid(const Network& network, const Machine& machine, const Run& run,
+                             const PlanSpace& space) {
+  return Grid(network, machine, run, space).find();
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,81 @@
+#include "model/plan/missed_limits.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "core/error.hpp"
+#include "model/plan/duration_text.hpp"
+#include "model/plan/training_plan.hpp"
+
+namespace dlscale::model {
+namespace {
+
+std::string times(double value, double limit) {
+  return fmt::format("{:.3g} times", value / limit);
+}
+
+std::string how(const PlannedTraining& planned) {
+  return fmt::format("{} ranks, batch {}, {}", planned.ranks, planned.batch,
+                     exchange_text(planned.exchange));
+}
+
+}  // namespace
+
+void MissedLimits::take(std::optional<Nearest>& nearest, double value,
+                        const PlannedTraining& planned) {
+  if (nearest && value >= nearest->value) return;
+  nearest = Nearest{value, how(planned)};
+}
+
+void MissedLimits::look_at(const PlannedTraining& planned) {
+  const PlanLimits& limits = question_->limits;
+  const double batch = planned.global_batch();
+  if (!smallest_batch_ || batch < *smallest_batch_) smallest_batch_ = batch;
+  if (limits.global_batch && batch > *limits.global_batch) return;
+  take(quickest_, planned.time.si(), planned);
+  take(cheapest_, planned.cost, planned);
+  if (!limits.budget || planned.cost <= *limits.budget) {
+    take(affordable_, planned.time.si(), planned);
+  }
+}
+
+std::string MissedLimits::too_slow(const Nearest& nearest, bool within_budget) const {
+  const Seconds limit = question_->limits.time.value();
+  return fmt::format(
+      "nothing fits: the quickest training {}takes {} ({}), {} --time-limit {}. Allow more time{}, "
+      "more ranks or other batches and schedules.",
+      within_budget ? "within --budget " : "", duration_text(Seconds(nearest.value)), nearest.what,
+      times(nearest.value, limit.si()), duration_text(limit),
+      within_budget ? ", a larger budget" : "");
+}
+
+std::string MissedLimits::too_dear(const Nearest& nearest) const {
+  const double limit = question_->limits.budget.value();
+  return fmt::format(
+      "nothing fits: the cheapest training costs {:.4g} ({}), {} --budget {:.4g}. Allow more, or "
+      "other ranks, batches and schedules.",
+      nearest.value, nearest.what, times(nearest.value, limit), limit);
+}
+
+std::string MissedLimits::sentence(const std::vector<std::string>& left_out) const {
+  if (!smallest_batch_) {
+    return fmt::format(
+        "nothing fits: no batch leaves room in the memory of a rank ({}). Name smaller batches, or "
+        "devices with more memory.",
+        fmt::join(left_out, "; "));
+  }
+  if (!quickest_) {
+    const double limit = question_->limits.global_batch.value();
+    return fmt::format(
+        "nothing fits: the smallest global batch asked for is {:.0f}, {} --max-global-batch "
+        "{:.0f}. "
+        "Name smaller batches or fewer ranks.",
+        *smallest_batch_, times(*smallest_batch_, limit), limit);
+  }
+  const PlanLimits& limits = question_->limits;
+  if (limits.time && quickest_->value > limits.time->si()) return too_slow(*quickest_, false);
+  if (!affordable_) return too_dear(cheapest_.value());
+  return too_slow(*affordable_, true);
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,49 @@
+#include "model/plan/placed_messages.hpp"
+
+#include <unordered_map>
+
+#include "model/fast/all_reduce_line.hpp"
+#include "model/sgd_iter/meeting_time.hpp"
+#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/notes.hpp"
+
+namespace dlscale::model {
+
+/// As MessageTimes says, each size asked for once. What it notes is told by single predictions.
+struct PlacedMessages::Looked {
+  Looked(const Machine& machine, const Placement& placement, Schedule schedule)
+      : times(machine, placement, schedule, notes) {}
+  Notes notes;
+  MessageTimes times;
+  std::unordered_map<double, double> known;
+};
+
+PlacedMessages::PlacedMessages(const Machine& machine, const Placement& placement)
+    : machine_(&machine), placement_(placement) {
+  if (placement.ranks == 1) {
+    line_.emplace();
+    return;
+  }
+  line_ = nominal_line(machine, placement);
+  Notes notes;
+  meeting_ = meeting_time(machine, placement, notes).value.si();
+}
+
+PlacedMessages::~PlacedMessages() = default;
+PlacedMessages::PlacedMessages(PlacedMessages&& other) noexcept = default;
+PlacedMessages& PlacedMessages::operator=(PlacedMessages&& other) noexcept = default;
+
+double PlacedMessages::time(Travel travel, double bytes) {
+  if (line_) return line_->a.si() + line_->b.si() * bytes;
+  const bool beside = travel == Travel::beside_backward;
+  std::unique_ptr<Looked>& looked = beside ? beside_ : after_;
+  if (!looked) {
+    looked = std::make_unique<Looked>(*machine_, placement_,
+                                      beside ? Schedule::wait_free : Schedule::sequential);
+  }
+  const auto [place, is_new] = looked->known.try_emplace(bytes);
+  if (is_new) place->second = looked->times.time(Bytes(bytes)).value.si();
+  return place->second;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,38 @@
+#pragma once
+#include <memory>
+#include <optional>
+
+#include "core/merge.hpp"
+#include "model/fast/profile.hpp"
+#include "model/machine.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// What messages of training take on the ranks of a placement, kept for many questions.
+class PlacedMessages {
+ public:
+  /// `machine` must outlive this. Throws ConfigError if a link that ranks need is not known.
+  PlacedMessages(const Machine& machine, const Placement& placement);
+  ~PlacedMessages();
+  PlacedMessages(PlacedMessages&& other) noexcept;
+  PlacedMessages& operator=(PlacedMessages&& other) noexcept;
+  /// Where it is one in the size of the message (nominal_line()); 0 on one rank.
+  [[nodiscard]] const std::optional<LinearCost>& line() const { return line_; }
+  /// Of ranks before a message: meeting_time(); 0 on one rank.
+  [[nodiscard]] double meeting() const { return meeting_; }
+  /// Of a message of > 0 bytes, s.
+  double time(Travel travel, double bytes);
+
+ private:
+  struct Looked;
+
+  const Machine* machine_;
+  Placement placement_;
+  std::optional<LinearCost> line_;
+  double meeting_ = 0;
+  std::unique_ptr<Looked> beside_;  ///< only where there is no line
+  std::unique_ptr<Looked> after_;
+};
+
+}  // namespace dlscale::model

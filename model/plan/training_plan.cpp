@@ -1,0 +1,310 @@
+#include "model/plan/training_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/fuse.hpp"
+#include "core/parse_word.hpp"
+#include "core/quantity_text.hpp"
+#include "model/plan/missed_limits.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/time_to_train.hpp"
+
+namespace dlscale::model {
+namespace {
+
+constexpr double hour = 3600;
+/// Differences of this size are rounding.
+constexpr double rounding = 1e-12;
+
+class Planner {
+ public:
+  Planner(const Network& network, const Machine& machine, const Run& run,
+          const PlanQuestion& question)
+      : network_(&network),
+        machine_(&machine),
+        run_(run),
+        question_(&question),
+        grid_(iteration_grid(network, machine, run, question.space)),
+        missed_(question) {}
+  TrainingPlan find();
+
+ private:
+  [[nodiscard]] PlannedTraining planned(const PlanPlace& place, Seconds iteration) const;
+  [[nodiscard]] bool is_within(const PlannedTraining& planned) const;
+  [[nodiscard]] double key(const PlannedTraining& planned) const;
+  [[nodiscard]] bool is_better(const PlannedTraining& one, const PlannedTraining& other) const;
+  void look_at(const PlannedTraining& planned);
+  void keep(const PlannedTraining& planned);
+  void keep_of_ranks(const PlannedTraining& planned);
+  [[nodiscard]] CheckedTraining checked(const PlannedTraining& planned) const;
+  void check_best(TrainingPlan& plan) const;
+  [[nodiscard]] std::vector<PlannedTraining> front() const;
+  [[nodiscard]] std::vector<PlanNeighbour> neighbours(const PlanPlace& best) const;
+  void add_neighbour(const PlanPlace& place, std::string change,
+                     std::vector<PlanNeighbour>& neighbours) const;
+
+  const Network* network_;
+  const Machine* machine_;
+  Run run_;
+  const PlanQuestion* question_;
+  IterationGrid grid_;
+  std::vector<PlannedTraining> best_;      ///< by key
+  std::vector<PlannedTraining> quickest_;  ///< of each number of ranks that has one, of all limits
+  MissedLimits missed_;
+  std::size_t within_ = 0;
+};
+
+PlannedTraining Planner::planned(const PlanPlace& place, Seconds iteration) const {
+  const PlanSpace& space = grid_.space;
+  PlannedTraining one;
+  one.place = place;
+  one.exchange = space.exchanges[place.exchange];
+  one.ranks = space.ranks[place.rank];
+  one.batch = space.batches[place.batch];
+  one.iteration = iteration;
+  one.epochs = question_->length.epochs_at(one.global_batch());
+  const double iterations = one.epochs * question_->length.samples / one.global_batch();
+  one.time = iterations * iteration;
+  one.rank_hours = one.ranks * one.time.si() / hour;
+  one.cost = one.rank_hours * question_->price.value_or(1);
+  one.images_per_s = one.global_batch() / iteration.si();
+  one.efficiency = grid_.alone[place.batch] / iteration.si();
+  return one;
+}
+
+bool Planner::is_within(const PlannedTraining& planned) const {
+  const PlanLimits& limits = question_->limits;
+  return (!limits.time || planned.time <= *limits.time) &&
+         (!limits.budget || planned.cost <= *limits.budget) &&
+         (!limits.global_batch || planned.global_batch() <= *limits.global_batch);
+}
+
+/// The less, the better.
+double Planner::key(const PlannedTraining& planned) const {
+  switch (question_->objective) {
+    case Objective::time:
+      return planned.time.si();
+    case Objective::cost:
+      return planned.cost;
+    case Objective::efficiency:
+      return 1 / planned.efficiency;
+  }
+  fail_expectation("objective is an Objective");
+}
+
+bool Planner::is_better(const PlannedTraining& one, const PlannedTraining& other) const {
+  const bool by_time = question_->objective == Objective::time;
+  const auto second = [&](const PlannedTraining& planned) {
+    return by_time ? planned.cost : planned.time.si();
+  };
+  for (const auto& [mine, theirs] :
+       {std::pair(key(one), key(other)), std::pair(second(one), second(other))}) {
+    if (mine < theirs * (1 - rounding)) return true;
+    if (theirs < mine * (1 - rounding)) return false;
+  }
+  const auto simplicity = [](const PlannedTraining& planned) {
+    return std::tuple(planned.ranks, planned.batch, planned.place.exchange);
+  };
+  return simplicity(one) < simplicity(other);
+}
+
+/// Of exchanges that make no difference the simplest, which comes first, is enough.
+void Planner::keep(const PlannedTraining& planned) {
+  const bool full = best_.size() >= question_->checked;
+  if (full && !is_better(planned, best_.back())) return;
+  const auto same = [&](const PlannedTraining& other) {
+    return planned.ranks == other.ranks && planned.batch == other.batch &&
+           key(planned) >= key(other) * (1 - rounding) &&
+           key(planned) <= key(other) * (1 + rounding);
+  };
+  if (std::ranges::any_of(best_, same)) return;
+  const auto place = std::ranges::find_if(
+      best_, [&](const PlannedTraining& other) { return is_better(planned, other); });
+  best_.insert(place, planned);
+  if (best_.size() > question_->checked) best_.pop_back();
+}
+
+/// On as many ranks the quickest is the cheapest, too.
+void Planner::keep_of_ranks(const PlannedTraining& planned) {
+  PlannedTraining& other = quickest_[planned.place.rank];
+  const bool is_first = other.time == Seconds();
+  const bool as_quick = planned.time < (1 + rounding) * other.time;
+  const bool quicker = planned.time < (1 - rounding) * other.time;
+  if (is_first || quicker || (as_quick && planned.batch < other.batch)) other = planned;
+}
+
+void Planner::look_at(const PlannedTraining& planned) {
+  missed_.look_at(planned);
+  if (!is_within(planned)) return;
+  ++within_;
+  keep(planned);
+  keep_of_ranks(planned);
+}
+
+std::vector<PlannedTraining> Planner::front() const {
+  std::vector<PlannedTraining> points;
+  for (const PlannedTraining& one : quickest_) {
+    if (one.time > Seconds()) points.push_back(one);
+  }
+  std::ranges::stable_sort(points, {}, &PlannedTraining::time);
+  std::vector<PlannedTraining> front;
+  for (const PlannedTraining& one : points) {
+    if (front.empty() || one.cost < front.back().cost * (1 - rounding)) front.push_back(one);
+  }
+  return front;
+}
+
+/// By predict(), but for buckets of a size that no run has: by their task graph.
+CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
+  Run run = run_;
+  run.ranks = planned_one.ranks;
+  run.batch = planned_one.batch;
+  run.schedule = planned_one.exchange.schedule;
+  CheckedTraining result;
+  result.planned = planned_one;
+  Seconds iteration;
+  if (!planned_one.exchange.bucket) {
+    const int ranks[] = {run.ranks};
+    const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
+    iteration = prediction.time.total;
+    result.bound = prediction.bound;
+    for (const Note& note : prediction.notes) result.notes.push_back(note.text());
+  } else {
+    Notes notes;
+    const IterationPlan plan =
+        iteration_plan(as_run(*network_, run), *machine_, run, planned_one.exchange, notes);
+    const IterationTime time = simulate_iteration(plan);
+    iteration = time.total;
+    result.bound = bound_by(time, plan.most_cores_wanted() > plan.cores);
+    result.notes = notes.text();
+  }
+  result.simulated = planned(planned_one.place, iteration);
+  return result;
+}
+
+void Planner::check_best(TrainingPlan& plan) const {
+  for (const PlannedTraining& one : best_) plan.best.push_back(checked(one));
+  std::ranges::stable_sort(plan.best, [&](const CheckedTraining& a, const CheckedTraining& b) {
+    return key(a.simulated) < key(b.simulated) * (1 - rounding);
+  });
+}
+
+void Planner::add_neighbour(const PlanPlace& place, std::string change,
+                            std::vector<PlanNeighbour>& neighbours) const {
+  const double iteration = grid_.at(place);
+  if (std::isnan(iteration)) return;  // the memory does not hold it, as left_out says
+  const PlannedTraining one = planned(place, Seconds(iteration));
+  neighbours.push_back({std::move(change), one, is_within(one)});
+}
+
+/// The next smaller and larger of each number, and every other exchange.
+std::vector<PlanNeighbour> Planner::neighbours(const PlanPlace& best) const {
+  const PlanSpace& space = grid_.space;
+  std::vector<PlanNeighbour> result;
+  const auto step = [&](std::size_t PlanPlace::*axis, const std::vector<int>& values,
+                        std::string_view name) {
+    for (const std::size_t next : {best.*axis - 1, best.*axis + 1}) {
+      if (next >= values.size()) continue;  // of the first, the one before wraps around
+      PlanPlace place = best;
+      place.*axis = next;
+      add_neighbour(place,
+                    fmt::format("{} {} instead of {}", name, values[next], values[best.*axis]),
+                    result);
+    }
+  };
+  step(&PlanPlace::rank, space.ranks, "ranks");
+  step(&PlanPlace::batch, space.batches, "batch");
+  for (std::size_t e = 0; e < space.exchanges.size(); ++e) {
+    if (e == best.exchange) continue;
+    PlanPlace place = best;
+    place.exchange = e;
+    add_neighbour(place,
+                  fmt::format("{} instead of {}", exchange_text(space.exchanges[e]),
+                              exchange_text(space.exchanges[best.exchange])),
+                  result);
+  }
+  return result;
+}
+
+TrainingPlan Planner::find() {
+  const PlanSpace& space = grid_.space;
+  quickest_.resize(space.ranks.size());
+  PlanPlace place;
+  for (place.exchange = 0; place.exchange < space.exchanges.size(); ++place.exchange) {
+    for (place.batch = 0; place.batch < space.batches.size(); ++place.batch) {
+      for (place.rank = 0; place.rank < space.ranks.size(); ++place.rank) {
+        const double iteration = grid_.at(place);
+        if (!std::isnan(iteration)) look_at(planned(place, Seconds(iteration)));
+      }
+    }
+  }
+  if (within_ == 0) throw ConfigError(missed_.sentence(grid_.left_out));
+  TrainingPlan plan;
+  plan.question = *question_;
+  check_best(plan);
+  plan.run = run_;
+  const PlannedTraining& best = plan.best.front().simulated;
+  plan.run.ranks = best.ranks;
+  plan.run.batch = best.batch;
+  plan.run.schedule = best.exchange.schedule;
+  plan.front = front();
+  plan.neighbours = neighbours(best.place);
+  plan.configurations = space.size();
+  plan.within_limits = within_;
+  plan.by_form = grid_.by_form;
+  plan.by_simulation = grid_.by_simulation;
+  plan.why_simulated.assign(grid_.why_simulated.begin(), grid_.why_simulated.end());
+  plan.left_out = grid_.left_out;
+  return plan;
+}
+
+void expect_question(const PlanQuestion& question) {
+  const auto positive = [](double value) { return std::isfinite(value) && value > 0; };
+  EXPECT(positive(question.length.epochs) && positive(question.length.samples));
+  EXPECT(!question.length.critical_batch || positive(*question.length.critical_batch));
+  EXPECT(!question.price || positive(*question.price));
+  EXPECT(question.checked >= 1);
+}
+
+}  // namespace
+
+double TrainingLength::epochs_at(double global_batch) const {
+  if (!critical_batch) return epochs;
+  return epochs_to_target({epochs, *critical_batch, 0, 0}, global_batch);
+}
+
+std::string_view objective_name(Objective objective) {
+  switch (objective) {
+    case Objective::time:
+      return "time";
+    case Objective::cost:
+      return "cost";
+    case Objective::efficiency:
+      return "efficiency";
+  }
+  fail_expectation("objective is an Objective");
+}
+
+Objective parse_objective(std::string_view name) {
+  return parse_word("thing to plan for", name, all_objectives, objective_name);
+}
+
+std::string exchange_text(const Exchange& exchange) {
+  std::string text(schedule_name(exchange.schedule));
+  if (exchange.bucket) text += " at " + to_text(*exchange.bucket);
+  return text;
+}
+
+TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,
+                           const PlanQuestion& question) {
+  expect_question(question);
+  return Planner(network, machine, run, question).find();
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,262 @@
+#include "report/plan_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/run.hpp"
+#include "model/plan/duration_text.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using model::CheckedTraining;
+using model::duration_text;
+using model::PlannedTraining;
+using model::PlanNeighbour;
+using model::TrainingPlan;
+
+/// So many points of time against cost are told to people.
+constexpr std::size_t most_points = 12;
+/// Beyond rounding.
+constexpr double differs = 1e-9;
+
+bool has_price(const TrainingPlan& plan) {
+  return plan.question.price.has_value();
+}
+
+/// What all tables say of a training.
+std::vector<Column> training_columns(bool price) {
+  std::vector<Column> columns{{"ranks"}, {"batch"}, {"global batch"}, {"schedule", Align::left}};
+  for (const char* heading : {"iteration ms", "images/s", "efficiency", "epochs"}) {
+    columns.push_back({heading});
+  }
+  columns.push_back({"time to train"});
+  columns.push_back({"rank hours"});
+  if (price) columns.push_back({"cost"});
+  return columns;
+}
+
+std::vector<Cell> training_cells(const PlannedTraining& one, bool price) {
+  std::vector<Cell> cells{{std::to_string(one.ranks)},
+                          {std::to_string(one.batch)},
+                          {fmt::format("{:.0f}", one.global_batch())},
+                          {model::exchange_text(one.exchange)},
+                          {milliseconds(one.iteration)},
+                          {significant(one.images_per_s, 4)},
+                          {percent(one.efficiency)},
+                          {significant(one.epochs, 4)},
+                          {duration_text(one.time)},
+                          {significant(one.rank_hours, 4)}};
+  if (price) cells.push_back({significant(one.cost, 4)});
+  return cells;
+}
+
+double difference(const CheckedTraining& one) {
+  return (one.planned.iteration - one.simulated.iteration) / one.simulated.iteration;
+}
+
+std::string title_of(const TrainingPlan& plan) {
+  const model::TrainingLength& length = plan.question.length;
+  return fmt::format(
+      "{} on {}, {}, {:.4g} epochs{} of {:.0f} images", plan.run.network, plan.run.cluster,
+      dtype_name(plan.run.dtype), length.epochs,
+      length.critical_batch ? fmt::format(" (1 + B / {:.0f})", *length.critical_batch) : "",
+      length.samples);
+}
+
+std::string wanted(model::Objective objective) {
+  switch (objective) {
+    case model::Objective::time:
+      return "least time";
+    case model::Objective::cost:
+      return "least cost";
+    case model::Objective::efficiency:
+      return "highest efficiency";
+  }
+  fail_expectation("objective is an Objective");
+}
+
+std::vector<std::string> limits_of(const TrainingPlan& plan) {
+  const model::PlanLimits& limits = plan.question.limits;
+  std::vector<std::string> texts;
+  if (limits.time) texts.push_back("time " + duration_text(*limits.time));
+  if (limits.budget) texts.push_back(fmt::format("cost {:.4g}", *limits.budget));
+  if (limits.global_batch)
+    texts.push_back(fmt::format("global batch {:.0f}", *limits.global_batch));
+  return texts;
+}
+
+std::vector<std::string> notes_of(const TrainingPlan& plan) {
+  std::vector<std::string> notes;
+  const auto limits = limits_of(plan);
+  notes.push_back(fmt::format(
+      "{} configurations, {} within the limits{}; {} by the closed form, {} by simulation",
+      plan.configurations, plan.within_limits,
+      limits.empty() ? "" : fmt::format(" ({})", fmt::join(limits, ", ")), plan.by_form,
+      plan.by_simulation));
+  for (const std::string& why : plan.why_simulated) notes.push_back("simulated: " + why);
+  double most = 0;
+  for (const CheckedTraining& one : plan.best) most = std::max(most, std::abs(difference(one)));
+  notes.push_back(
+      most <= differs
+          ? fmt::format("closed form and simulation of these differ by {:.1e} at most", most)
+          : fmt::format("closed form and simulation of these differ by {:.3g} % at "
+                        "most: the order is that of the simulation",
+                        100 * most));
+  for (const std::string& one : plan.left_out) notes.push_back("left out for memory: " + one);
+  if (!plan.question.length.critical_batch) {
+    notes.emplace_back(
+        "as many epochs whatever the batch: recipes are known to hold so up to a global batch of "
+        "some 8,000; --critical-batch says how many more larger ones take");
+  }
+  notes.emplace_back(
+      "without evaluations and the start; efficiency is over one rank with the same batch");
+  return notes;
+}
+
+Table best_table(const TrainingPlan& plan) {
+  const bool price = has_price(plan);
+  Table table;
+  table.title = title_of(plan) + ": " + wanted(plan.question.objective);
+  table.columns = training_columns(price);
+  table.columns.push_back({"closed form"});
+  table.columns.push_back({"bound by", Align::left});
+  std::set<std::string> told;
+  std::vector<std::string> notes;
+  for (const CheckedTraining& one : plan.best) {
+    auto& row = table.rows.emplace_back(training_cells(one.simulated, price));
+    const double off = difference(one);
+    row.push_back({std::abs(off) <= differs ? "the same" : signed_percent(off),
+                   std::abs(off) <= differs ? Tone::plain : Tone::caution});
+    row.push_back({one.bound});
+    for (const std::string& note : one.notes) {
+      if (told.insert(note).second) notes.push_back(note);
+    }
+  }
+  table.notes = std::move(notes);
+  for (std::string& note : notes_of(plan)) table.notes.push_back(std::move(note));
+  return table;
+}
+
+/// The ends, and those between so that their times grow by as much.
+std::vector<PlannedTraining> thinned(const std::vector<PlannedTraining>& front) {
+  if (front.size() <= most_points) return front;
+  const double first = std::log(front.front().time.si());
+  const double last = std::log(front.back().time.si());
+  std::vector<PlannedTraining> points;
+  for (const PlannedTraining& one : front) {
+    const double share = (std::log(one.time.si()) - first) / (last - first);
+    const double due = static_cast<double>(points.size()) / static_cast<double>(most_points - 1);
+    if (share >= due) points.push_back(one);
+  }
+  if (points.back().place != front.back().place) points.push_back(front.back());
+  return points;
+}
+
+Table front_table(const TrainingPlan& plan) {
+  const bool price = has_price(plan);
+  Table table;
+  table.title = "Time against cost: nothing is both quicker and cheaper";
+  table.columns = training_columns(price);
+  for (const PlannedTraining& one : thinned(plan.front)) {
+    table.rows.push_back(training_cells(one, price));
+  }
+  if (table.rows.size() < plan.front.size()) {
+    table.notes.push_back(fmt::format("{} of {} points (all of them with --format json or csv)",
+                                      table.rows.size(), plan.front.size()));
+  }
+  return table;
+}
+
+Table neighbour_table(const TrainingPlan& plan) {
+  const bool price = has_price(plan);
+  const PlannedTraining& best = plan.best.front().planned;
+  Table table;
+  table.title = "The best with one choice made otherwise";
+  table.columns = {{"change", Align::left}, {"time to train"}, {"time"}, {"rank hours"}, {"hours"}};
+  if (price) table.columns.push_back({"cost"});
+  table.columns.push_back({"limits", Align::left});
+  for (const PlanNeighbour& one : plan.neighbours) {
+    const PlannedTraining& other = one.planned;
+    std::vector<Cell> row{{one.change},
+                          {duration_text(other.time)},
+                          {signed_percent(other.time / best.time - 1)},
+                          {significant(other.rank_hours, 4)},
+                          {signed_percent(other.rank_hours / best.rank_hours - 1)}};
+    if (price) row.push_back({significant(other.cost, 4)});
+    row.push_back({one.within_limits ? "kept" : "missed"});
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::string lead_of(const TrainingPlan& plan) {
+  const PlannedTraining& best = plan.best.front().simulated;
+  return fmt::format("{} with {} images each by {}: {}, {} hours of a rank{}",
+                     counted(best.ranks, "rank"), best.batch, model::exchange_text(best.exchange),
+                     duration_text(best.time), significant(best.rank_hours, 4),
+                     has_price(plan) ? fmt::format(", for {}", significant(best.cost, 4)) : "");
+}
+
+/// A row each of the best, of time against cost, and of the neighbours.
+Table records_of(const TrainingPlan& plan) {
+  Table table;
+  for (const char* key :
+       {"part", "change", "network", "cluster", "dtype", "ranks", "batch", "schedule",
+        "bucket_bytes", "t_iter_s", "t_iter_simulated_s", "images_per_s", "efficiency", "epochs",
+        "time_to_train_s", "rank_hours", "cost", "within_limits"}) {
+    table.columns.push_back({key});
+  }
+  const auto add = [&](const char* part, const std::string& change, const PlannedTraining& one,
+                       const std::string& simulated, bool within) {
+    table.rows.push_back({{part},
+                          {change},
+                          {plan.run.network},
+                          {plan.run.cluster},
+                          {std::string(dtype_name(plan.run.dtype))},
+                          {std::to_string(one.ranks)},
+                          {std::to_string(one.batch)},
+                          {std::string(schedule_name(one.exchange.schedule))},
+                          {one.exchange.bucket ? exact(one.exchange.bucket->si()) : ""},
+                          {exact(one.iteration.si())},
+                          {simulated},
+                          {exact(one.images_per_s)},
+                          {exact(one.efficiency)},
+                          {exact(one.epochs)},
+                          {exact(one.time.si())},
+                          {exact(one.rank_hours)},
+                          {plan.question.price ? exact(one.cost) : ""},
+                          {within ? "1" : "0"}});
+  };
+  for (const CheckedTraining& one : plan.best) {
+    add("best", "", one.planned, exact(one.simulated.iteration.si()), true);
+  }
+  for (const PlannedTraining& one : plan.front) add("front", "", one, "", true);
+  for (const PlanNeighbour& one : plan.neighbours) {
+    add("neighbour", one.change, one.planned, "", one.within_limits);
+  }
+  return table;
+}
+
+}  // namespace
+
+Document plan_document(const TrainingPlan& plan) {
+  EXPECT(!plan.best.empty());
+  Document document;
+  document.lead = lead_of(plan);
+  document.tables.push_back(best_table(plan));
+  document.tables.push_back(front_table(plan));
+  if (!plan.neighbours.empty()) document.tables.push_back(neighbour_table(plan));
+  document.records = records_of(plan);
+  document.json = plan_json(plan);
+  return document;
+}
+
+}  // namespace dlscale::report

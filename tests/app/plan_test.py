@@ -1,0 +1,119 @@
+"""plan: what it answers, and what it refuses."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+
+from program import ProgramTest, main, run
+
+SCHEDULES = ["sequential", "wait_free", "bucketed", "merged_greedy", "merged"]
+
+
+class Plan(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        text = (pathlib.Path(os.environ["DLSCALE_CONFIGS"]) / "clusters" / "v100x16_ib100.yaml").read_text(encoding="utf-8")
+        self.cluster = self.folder / "quick_loader.yaml"
+        self.cluster.write_text(text.replace("decode: 2.8 ms", "decode: 100 us"), encoding="utf-8")
+        self.words = ["plan", "--network", "alexnet", "--cluster", self.cluster, "--loader-threads", 4]
+
+    def plan(self, *more):
+        result = run(*self.words, *more, "--format", "json")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        return json.loads(result.stdout)
+
+    def test_the_best_is_what_predict_says(self):
+        answer = self.plan("--gpus", 16, "--batch", "32,64", "--epochs", 90)
+        self.assertEqual(answer["schema"], "dlscale.plan")
+        self.assertEqual(answer["configurations"], 16 * 2 * len(SCHEDULES))
+        self.assertEqual(answer["by_simulation"], 0)
+        best = answer["best"][0]
+        predicted = run("predict", *self.words[1:], "--ranks", best["ranks"], "--batch", best["batch"],
+                        "--schedule", best["schedule"], "--format", "json")
+        time = json.loads(predicted.stdout)["predictions"][0]["time"]["t_iter_s"]
+        self.assertAlmostEqual(best["t_iter_s"] / time, 1, delta=1e-12)
+        self.assertAlmostEqual(best["closed_form_t_iter_s"] / time, 1, delta=1e-9)
+        images = best["ranks"] * best["batch"]
+        self.assertAlmostEqual(best["time_to_train_s"] / (90 * 1281167 / images * time), 1, delta=1e-9)
+        for other in answer["best"][1:]:
+            self.assertGreaterEqual(other["time_to_train_s"] * (1 + 1e-9), best["time_to_train_s"])
+        front = answer["front"]
+        self.assertGreater(len(front), 1)
+        self.assertAlmostEqual(front[0]["time_to_train_s"] / best["time_to_train_s"], 1, delta=1e-9)
+        for left, right in zip(front, front[1:]):
+            self.assertLess(left["time_to_train_s"], right["time_to_train_s"])
+            self.assertGreater(left["rank_hours"], right["rank_hours"])
+
+    def test_limits_are_kept_and_money_counted(self):
+        free = self.plan("--gpus", 16, "--epochs", 90, "--batch", "64", "--cost-per-gpu-hour", 2.5)
+        self.assertAlmostEqual(free["best"][0]["cost"] / (2.5 * free["best"][0]["rank_hours"]), 1, delta=1e-9)
+        limit = 2 * free["best"][0]["time_to_train_s"]
+        cheap = self.plan("--gpus", 16, "--epochs", 90, "--batch", "64", "--cost-per-gpu-hour", 2.5, "--objective", "cost",
+                          "--time-limit", f"{limit} s")
+        self.assertLessEqual(cheap["best"][0]["time_to_train_s"], limit)
+        self.assertLessEqual(cheap["best"][0]["cost"], free["best"][0]["cost"])
+        self.assertLess(cheap["within_limits"], free["within_limits"])
+
+    def test_it_says_all_that_in_every_format(self):
+        words = [*self.words, "--ranks", "2..16:x2", "--epochs", 90, "--buckets", "1MiB..16MiB:x2", "--schedules",
+                 "bucketed,merged"]
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        for part in ["least time", "Time against cost", "instead of", "within the limits", "closed form"]:
+            self.assertIn(part, result.stdout)
+        self.assertEqual(run(*words, "--format", "markdown").returncode, 0)
+        rows = list(csv.DictReader(io.StringIO(run(*words, "--format", "csv").stdout)))
+        self.assertEqual({row["part"] for row in rows}, {"best", "front", "neighbour"})
+        out = self.folder / "plan.json"
+        self.assertEqual(run(*words, "--format", "json", "-o", out).returncode, 0)
+        self.assertEqual(json.loads(out.read_text())["configurations"], 4 * 7 * 6)
+
+    def test_a_known_target_counts_epochs_by_the_batch(self):
+        words = ["plan", "--network", "resnet50", "--cluster", self.cluster, "--loader-threads", 4, "--ranks", "8,16",
+                 "--batch", "32", "--schedules", "wait_free", "--target", "imagenet-75.9", "--format", "json"]
+        result = run(*words)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        best = json.loads(result.stdout)["best"][0]
+        self.assertAlmostEqual(best["epochs"], 34.58 * (1 + 32 * best["ranks"] / 46909), delta=1e-6)
+
+    def test_nothing_fits(self):
+        more = ["--gpus", 16, "--batch", "64", "--epochs", 90]
+        self.assert_refused(run(*self.words, *more, "--time-limit", "1 s"), 2, "the quickest training takes", "--time-limit 1.000 s")
+        self.assert_refused(run(*self.words, *more, "--cost-per-gpu-hour", 2, "--budget", 0.001), 2, "cheapest", "times --budget")
+        self.assert_refused(run(*self.words, *more, "--max-global-batch", 8), 2, "smallest global batch asked for is 64")
+        more[3] = "65535"
+        self.assert_refused(run(*self.words, *more), 2, "no batch leaves room in the memory")
+
+    def test_questions_that_are_none(self):
+        cases = [(["--ranks", "4"], "how long training goes on"),
+                 (["--ranks", "4", "--epochs", "90", "--target", "imagenet-75.9"], "said once"),
+                 (["--ranks", "4", "--target", "imagenet-75.9"], "known for resnet50 alone"),
+                 (["--ranks", "4", "--target", "cifar"], "cifar"),
+                 (["--ranks", "4", "--epochs", "0"], "no number above 0"),
+                 (["--ranks", "4", "--epochs", "nan"], "no finite number"),
+                 (["--ranks", "4", "--epochs", "1", "--samples", "-1"], "no number above 0"),
+                 (["--ranks", "4", "--max-ranks", "8", "--epochs", "1"], "Give the ranks once"),
+                 (["--max-ranks", "0", "--epochs", "1"], "no number above 0"),
+                 (["--max-ranks", "2000000", "--epochs", "1"], "more than 1000000"),
+                 (["--ranks", "8..4", "--epochs", "1"], "ends before it begins"),
+                 (["--ranks", "4", "--epochs", "1", "--batch", "0"], "no number above 0"),
+                 (["--ranks", "4", "--epochs", "1", "--batch", "70000"], "65536"),
+                 (["--ranks", "4", "--epochs", "1", "--budget", "5"], "needs --cost-per-gpu-hour"),
+                 (["--ranks", "4", "--epochs", "1", "--time-limit", "24"], "no unit"),
+                 (["--ranks", "4", "--epochs", "1", "--time-limit", "0 h"], "--time-limit"),
+                 (["--ranks", "4", "--epochs", "1", "--objective", "joy"], "joy"),
+                 (["--ranks", "4", "--epochs", "1", "--schedules", "merged", "--buckets", "1MiB"], "--buckets"),
+                 (["--ranks", "4", "--epochs", "1", "--buckets", "1 B"], "--buckets"),
+                 (["--ranks", "4", "--epochs", "1", "--buckets", "4"], "no unit"),
+                 (["--ranks", "4", "--epochs", "1", "--check", "0"], "no number above 0"),
+                 (["--ranks", "1..1000000", "--epochs", "1"], "too many to choose from"),
+                 (["--ranks", "1..3000", "--epochs", "1", "--schedules", "horovod", "--batch", "8"], "have to be simulated")]
+        for more, part in cases:
+            self.assert_refused(run(*self.words, *more), 2, part)
+        self.assert_refused(run("plan", "--network", "alexnet", "--epochs", 1), 2, "Give the hardware once")
+
+
+if __name__ == "__main__":
+    main()
