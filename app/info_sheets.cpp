@@ -49,9 +49,11 @@ void print_framework(const FrameworkProfile& profile) {
   fmt::print("  buckets {}, the first {}; number of packed messages {}; fusion {}, cycle {}\n",
              size_text(profile.bucket), size_text(profile.first_bucket), count_text(profile.groups),
              size_text(profile.fusion_threshold), size_text(profile.fusion_cycle));
-  fmt::print("  parts {}, under way {}; negotiation {}; batches copied from memory: {}\n",
-             size_text(profile.partition), size_text(profile.credit), to_text(profile.negotiation),
-             to_text(profile.input_copy));
+  fmt::print(
+      "  parts {}, under way {}; negotiation {}; kernels launched: {}; batches copied from memory: "
+      "{}\n",
+      size_text(profile.partition), size_text(profile.credit), to_text(profile.negotiation),
+      to_text(profile.launch), to_text(profile.input_copy));
   for (const DataSource& source : profile.sources) {
     fmt::print("  {}{}\n", source.title, source.checked ? "" : " (not checked)");
   }

@@ -40,6 +40,9 @@ constexpr std::array<Word<UpdatePlace>, 2> update_places{
     {{UpdatePlace::worker, "worker"}, {UpdatePlace::server, "server"}}};
 constexpr std::array<Word<Negotiation>, 2> negotiations{
     {{Negotiation::per_tensor, "per_tensor"}, {Negotiation::per_part, "per_part"}}};
+constexpr std::array<Word<KernelLaunch>, 3> kernel_launches{{{KernelLaunch::eager, "eager"},
+                                                             {KernelLaunch::runtime, "runtime"},
+                                                             {KernelLaunch::recorded, "recorded"}}};
 
 template <class Enum, std::size_t N>
 Enum value_of(std::string_view name, const std::array<Word<Enum>, N>& words) {
@@ -102,10 +105,10 @@ Fact<Q> read_quantity(const ConfigMap& map, std::string_view key) {
   });
 }
 
-constexpr std::array<std::string_view, 14> properties{
+constexpr std::array<std::string_view, 15> properties{
     "input_copy",   "gradients", "in_node",   "between_nodes",    "schedule",
     "first_bucket", "bucket",    "groups",    "fusion_threshold", "fusion_cycle",
-    "partition",    "credit",    "update_on", "negotiation"};
+    "partition",    "credit",    "update_on", "negotiation",      "launch"};
 
 void read_sizes(const ConfigMap& map, FrameworkProfile& profile) {
   profile.first_bucket = read_quantity<Bytes>(map, "first_bucket");
@@ -140,29 +143,114 @@ std::vector<std::string_view> known_properties(const ConfigMap& map) {
   return known;
 }
 
+/// The parts of a match between its stars.
+std::vector<std::string_view> between_stars(std::string_view match) {
+  std::vector<std::string_view> parts;
+  for (std::size_t star = match.find('*'); star != std::string_view::npos; star = match.find('*')) {
+    parts.push_back(match.substr(0, star));
+    match.remove_prefix(star + 1);
+  }
+  parts.push_back(match);
+  return parts;
+}
+
 std::vector<std::string> read_match(const ConfigMap& map) {
   std::vector<std::string> match;
   if (map.has("match")) match = map.texts("match");
-  // Two letters are in nearly every text.
-  if (std::any_of(match.begin(), match.end(), [](const auto& part) { return part.size() < 3; })) {
-    map.refuse("match", "with a part of less than three letters", "Write a longer one.");
+  for (const std::string& all : match) {
+    // Two letters are in nearly every text.
+    for (const std::string_view part : between_stars(all)) {
+      if (part.size() >= 3) continue;
+      map.refuse("match", "with a part of less than three letters", "Write a longer one.");
+    }
   }
   return match;
 }
 
-bool holds_in_any_case(std::string_view text, std::string_view part) {
+/// A month as "2020-11".
+std::optional<ReleaseMonth> read_month(const ConfigMap& map, std::string_view key) {
+  if (!map.has(key)) return {};
+  const std::string text = map.text(key);
+  ReleaseMonth read;
+  // The shape first, so that no more than four and two digits are read.
+  const auto is_digit = [&](std::size_t at) { return text[at] >= '0' && text[at] <= '9'; };
+  bool good = text.size() == 7 && text[4] == '-';
+  for (std::size_t at = 0; good && at < text.size(); ++at) good = at == 4 || is_digit(at);
+  if (good) {
+    read = {std::stoi(text.substr(0, 4)), std::stoi(text.substr(5))};
+    good = read.month >= 1 && read.month <= 12;
+  }
+  if (!good) map.refuse(key, "no month", "Write year and month, such as 2020-11.");
+  return read;
+}
+
+void read_releases(const ConfigMap& map, FrameworkProfile& profile) {
+  profile.since = read_month(map, "since");
+  profile.until = read_month(map, "until");
+  if (profile.since && profile.until && *profile.until < *profile.since) {
+    map.refuse("until", "before since", "Swap them.");
+  }
+}
+
+/// Where the first `part` in `text` ends; npos if there is none.
+std::size_t end_in_any_case(std::string_view text, std::string_view part) {
   const auto same = [](char a, char b) {
     return std::tolower(static_cast<unsigned char>(a)) ==
            std::tolower(static_cast<unsigned char>(b));
   };
-  return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
+  const auto found = std::search(text.begin(), text.end(), part.begin(), part.end(), same);
+  if (found == text.end()) return std::string_view::npos;
+  return static_cast<std::size_t>(found - text.begin()) + part.size();
+}
+
+/// The letters of `match` that `text` holds: all of them with anything for stars, or none.
+std::size_t matched_letters(std::string_view text, std::string_view match) {
+  std::size_t letters = 0;
+  for (const std::string_view part : between_stars(match)) {
+    const std::size_t end = end_in_any_case(text, part);
+    if (end == std::string_view::npos) return 0;
+    text.remove_prefix(end);
+    letters += part.size();
+  }
+  return letters;
+}
+
+/// The longest match of a profile in `text`; 0 if there is none.
+std::size_t longest_match(const FrameworkProfile& profile, std::string_view text) {
+  std::size_t longest = 0;
+  for (const std::string& match : profile.match) {
+    longest = std::max(longest, matched_letters(text, match));
+  }
+  return longest;
+}
+
+bool came_out(const FrameworkProfile& profile, ReleaseMonth month) {
+  return (!profile.since || *profile.since <= month) && (!profile.until || month <= *profile.until);
+}
+
+/// The only one; nullptr if there are none or several.
+const FrameworkProfile* only(const std::vector<const FrameworkProfile*>& profiles) {
+  return profiles.size() == 1 ? profiles.front() : nullptr;
+}
+
+/// Those whose versions began to come out last of all that came out in that month.
+std::vector<const FrameworkProfile*> latest(std::vector<const FrameworkProfile*> profiles,
+                                            ReleaseMonth month) {
+  std::erase_if(profiles, [&](const auto* profile) { return !came_out(*profile, month); });
+  ReleaseMonth last;
+  for (const auto* profile : profiles) last = std::max(last, profile->since.value_or(last));
+  std::erase_if(profiles, [&](const auto* profile) {
+    return profile->since.value_or(ReleaseMonth{}) != last;
+  });
+  return profiles;
 }
 
 }  // namespace
 
 FrameworkProfile load_framework(std::string_view name) {
   const ConfigMap map = ConfigMap::load(find_config("frameworks", name));
-  std::vector<std::string_view> keys{"framework", "name", "versions", "doc", "match", "sources"};
+  std::vector<std::string_view> keys{"framework", "name",  "versions", "doc",
+                                     "match",     "since", "until",    "sources"};
   keys.insert(keys.end(), properties.begin(), properties.end());
   map.allow_only(keys);
   FrameworkProfile profile;
@@ -171,6 +259,7 @@ FrameworkProfile load_framework(std::string_view name) {
   profile.versions = map.text("versions");
   profile.doc = map.text_or("doc", "");
   profile.match = read_match(map);
+  read_releases(map, profile);
   profile.input_copy = read_words(map, "input_copy", host_memories);
   profile.gradients = read_words(map, "gradients", gradient_paths);
   profile.in_node = read_words(map, "in_node", gradient_libraries);
@@ -181,6 +270,7 @@ FrameworkProfile load_framework(std::string_view name) {
   check_sizes(map, profile);
   profile.update_on = read_words(map, "update_on", update_places);
   profile.negotiation = read_words(map, "negotiation", negotiations);
+  profile.launch = read_words(map, "launch", kernel_launches);
   profile.sources = read_sources(map, known_properties(map));
   return profile;
 }
@@ -194,18 +284,18 @@ std::vector<FrameworkProfile> load_frameworks() {
 }
 
 const FrameworkProfile* find_framework(const std::vector<FrameworkProfile>& profiles,
-                                       std::string_view text) {
-  const FrameworkProfile* found = nullptr;
-  std::size_t longest = 0;
+                                       std::string_view text,
+                                       std::optional<ReleaseMonth> released) {
+  std::vector<const FrameworkProfile*> found;
+  std::size_t longest = 1;
   for (const FrameworkProfile& profile : profiles) {
-    for (const std::string& part : profile.match) {
-      if (part.size() < longest || !holds_in_any_case(text, part)) continue;
-      const bool as_long = part.size() == longest && found != &profile;
-      found = as_long ? nullptr : &profile;
-      longest = part.size();
-    }
+    const std::size_t letters = longest_match(profile, text);
+    if (letters < longest) continue;
+    if (letters > longest) found.clear();
+    longest = letters;
+    found.push_back(&profile);
   }
-  return found;
+  return only(found.size() < 2 || !released ? found : latest(found, *released));
 }
 
 std::string to_text(const Fact<HostMemory>& fact) {
@@ -230,6 +320,10 @@ std::string to_text(const Fact<UpdatePlace>& fact) {
 
 std::string to_text(const Fact<Negotiation>& fact) {
   return fact_text(fact, [](Negotiation value) { return name_of(value, negotiations); });
+}
+
+std::string to_text(const Fact<KernelLaunch>& fact) {
+  return fact_text(fact, [](KernelLaunch value) { return name_of(value, kernel_launches); });
 }
 
 }  // namespace dlscale

@@ -1,4 +1,5 @@
 #pragma once
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,12 +58,29 @@ enum class Negotiation {
   per_part,    ///< that a part of one is
 };
 
+/// How kernels come to the device.
+enum class KernelLaunch {
+  eager,    ///< one by one from an interpreter, as the program gets to them
+  runtime,  ///< one by one from a graph or a list that the framework has compiled
+  recorded  ///< many at once, as graphs recorded before (CUDA graphs)
+};
+
+/// A month in which a version came out.
+struct ReleaseMonth {
+  int year = 0;
+  int month = 1;  ///< 1 … 12
+  auto operator<=>(const ReleaseMonth&) const = default;
+};
+
 struct FrameworkProfile {
   std::string id;        ///< as its file is called: horovod_0.19
   std::string name;      ///< Horovod
   std::string versions;  ///< "0.16 to 0.20"
   std::string doc;
-  std::vector<std::string> match;  ///< parts of what case files call it, in any case
+  /// Parts of what case files call it, in any case; a * stands for anything between two.
+  std::vector<std::string> match;
+  std::optional<ReleaseMonth> since = {};  ///< the first month of its versions, if stated
+  std::optional<ReleaseMonth> until = {};  ///< and the last
   Fact<HostMemory> input_copy = Fact<HostMemory>::unknown();  ///< batches to the device: from
   Fact<GradientPath> gradients = Fact<GradientPath>::unknown();
   Fact<GradientLibrary> in_node = Fact<GradientLibrary>::unknown();
@@ -77,6 +95,7 @@ struct FrameworkProfile {
   Fact<Bytes> credit = Fact<Bytes>::unknown();  ///< bytes of partitions under way at once
   Fact<UpdatePlace> update_on = Fact<UpdatePlace>::unknown();
   Fact<Negotiation> negotiation = Fact<Negotiation>::unknown();
+  Fact<KernelLaunch> launch = Fact<KernelLaunch>::unknown();
   std::vector<DataSource> sources;  ///< of all that is not unknown
 };
 
@@ -88,10 +107,13 @@ FrameworkProfile load_framework(std::string_view name);
 /// All of configs/frameworks, by name.
 std::vector<FrameworkProfile> load_frameworks();
 
-/// The profile with the longest `match` that `text`, which says in free words what trained, holds;
-/// nullptr if none does, or if the longest ones are of several profiles.
+/// The profile with the longest `match` (without stars) that `text`, which says in free words what
+/// trained, holds. If the longest ones are of several profiles, the one that `released` is within
+/// since and until of, and of those the one with the latest since. nullptr if no profile is left,
+/// or several are.
 const FrameworkProfile* find_framework(const std::vector<FrameworkProfile>& profiles,
-                                       std::string_view text);
+                                       std::string_view text,
+                                       std::optional<ReleaseMonth> released = {});
 
 /// A property as its file has it: "pinned", "25.00 MiB", "none", "unknown".
 std::string to_text(const Fact<HostMemory>& fact);
@@ -100,5 +122,6 @@ std::string to_text(const Fact<GradientLibrary>& fact);
 std::string to_text(const Fact<Schedule>& fact);
 std::string to_text(const Fact<UpdatePlace>& fact);
 std::string to_text(const Fact<Negotiation>& fact);
+std::string to_text(const Fact<KernelLaunch>& fact);
 
 }  // namespace dlscale

@@ -92,6 +92,7 @@ struct FactSources {
   DeviceCatalogue devices;
   std::vector<LinkKind> links;
   std::vector<FrameworkProfile> frameworks;
+  KnownNetworks networks = {};
   static FactSources load();  ///< of configs/
 };
 

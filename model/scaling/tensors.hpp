@@ -1,7 +1,11 @@
 #pragma once
+#include <functional>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "core/cases/scaling_case.hpp"
+#include "core/network.hpp"
 
 namespace dlscale::model::scaling {
 
@@ -20,9 +24,14 @@ struct TensorProfile {
   std::vector<GradientTensor> tensors = {};  ///< in backward order, ρ ascending
 };
 
+/// Networks whose layers are known, by the names of their files in configs/networks.
+using KnownNetworks = std::map<std::string, Network, std::less<>>;
+
 /// The gradients of a network in backward order, scaled so that their elements add up to its
 /// parameters. Layer times are those of a generic device (multiply-adds and activations at fixed
-/// rates), so that the profile depends on the network only.
-TensorProfile gradient_tensors(const cases::CaseNetwork& network);
+/// rates), so that the profile depends on the network only. Layers are those of `known`, or
+/// generated for families of networks (ResNet, DenseNet, …); where neither has them, or theirs have
+/// by far not as many parameters as the network, the profile is a ramp.
+TensorProfile gradient_tensors(const cases::CaseNetwork& network, const KnownNetworks& known);
 
 }  // namespace dlscale::model::scaling

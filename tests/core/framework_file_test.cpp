@@ -34,6 +34,7 @@ partition: none
 credit: none
 update_on: worker
 negotiation: unknown
+launch: eager
 sources: [{of: all, title: its source}]
 )";
 
@@ -92,13 +93,16 @@ TEST(ConfiguredFrameworks, AreFoundByWhatCasesCallThem) {
       {"TensorFlow 1.1-1.2 tf_cnn_benchmarks: distributed_replicated, cross_replica_sync",
        "tf_cnn_benchmarks_distributed_replicated"},
       {"MindSpore: batch size=128", "mindspore_1.1"},
-      {"TensorFlow2: batch size = 64 & with xla", "tensorflow_2_mirrored"}};
+      {"TensorFlow2: batch size = 64 & with xla", "tensorflow_2_mirrored"},
+      {"PyTorch (NGC) resnet50", "pytorch_ddp"},
+      {"PaddlePaddle (NGC, DeepLearningExamples)", "paddlepaddle_2.0"},
+      {"TensorFlow 1.3: tensorpack fake-location=gpu", "tensorpack"}};
   for (const auto& [text, id] : expected) {
     const FrameworkProfile* found = find_framework(profiles, text);
     ASSERT_NE(found, nullptr) << text;
     EXPECT_EQ(found->id, id) << text;
   }
-  EXPECT_EQ(find_framework(profiles, "PyTorch (NGC) resnet50"), nullptr);
+  EXPECT_EQ(find_framework(profiles, "nobody knows"), nullptr);
 }
 
 TEST(Frameworks, OfTwoMatchesTheLongerOneIsMeant) {
@@ -113,6 +117,60 @@ TEST(Frameworks, OfTwoMatchesTheLongerOneIsMeant) {
   EXPECT_EQ(find_framework(profiles, "small 1"), nullptr);
 }
 
+TEST(ConfiguredFrameworks, AreFoundByTheReleaseWhereNamesAreTheSame) {
+  const std::vector<FrameworkProfile> profiles = load_frameworks();
+  const auto found = [&](std::string_view text, ReleaseMonth month) {
+    return find_framework(profiles, text, month)->id;
+  };
+  EXPECT_EQ(find_framework(profiles, "Horovod"), nullptr);
+  EXPECT_EQ(found("Horovod", {2020, 10}), "horovod_0.19");
+  EXPECT_EQ(found("Horovod", {2020, 11}), "horovod_0.21");
+  EXPECT_EQ(found("PyTorch NVIDIA Release 20.06", {2020, 6}), "pytorch_ddp");
+  EXPECT_EQ(found("PyTorch NVIDIA Release 21.09", {2021, 9}), "nvidia_pytorch_2021");
+}
+
+TEST(Frameworks, OfOneNameAreToldApartByTheirReleases) {
+  const FrameworkProfile small = test::load_text(small_framework, load);
+  std::vector<FrameworkProfile> profiles{small, small, small};
+  profiles[0].until = ReleaseMonth{2019, 12};
+  profiles[1].since = ReleaseMonth{2020, 1};
+  profiles[2].since = ReleaseMonth{2022, 1};
+  EXPECT_EQ(find_framework(profiles, "small 1"), nullptr);
+  EXPECT_EQ(find_framework(profiles, "small 1", ReleaseMonth{2019, 12}), profiles.data());
+  EXPECT_EQ(find_framework(profiles, "small 1", ReleaseMonth{2020, 1}), &profiles[1]);
+  // Of two that are out, the later.
+  EXPECT_EQ(find_framework(profiles, "small 1", ReleaseMonth{2022, 6}), &profiles[2]);
+  profiles[2].since = profiles[1].since;
+  EXPECT_EQ(find_framework(profiles, "small 1", ReleaseMonth{2022, 6}), nullptr);
+  // The only one is meant whatever the month.
+  profiles.resize(1, small);
+  EXPECT_EQ(find_framework(profiles, "small 1", ReleaseMonth{2022, 6}), profiles.data());
+}
+
+TEST(Frameworks, StarsStandForAnythingBetween) {
+  FrameworkProfile profile = test::load_text(small_framework, load);
+  profile.match = {"small*horovod"};
+  const std::vector<FrameworkProfile> profiles{profile};
+  EXPECT_NE(find_framework(profiles, "Small 3 + Horovod"), nullptr);
+  EXPECT_NE(find_framework(profiles, "smallhorovod"), nullptr);
+  EXPECT_EQ(find_framework(profiles, "Horovod for Small"), nullptr);
+  EXPECT_EQ(find_framework(profiles, "small"), nullptr);
+}
+
+TEST(FrameworkFile, ReadsMonths) {
+  const auto with = [](std::string_view key) {
+    return error_after("input_copy: pinned", std::string(key) + "\ninput_copy: pinned");
+  };
+  expect_contains(with("since: 2020"), "/since is \"2020\" (no month");
+  expect_contains(with("until: 2020-13"), "/until is \"2020-13\" (no month");
+  expect_contains(with("until: 2020-1x"), "/until");
+  expect_contains(with("since: 2020-02\nuntil: 2020-01"), "before since");
+  const std::string dated = std::string(small_framework) + "since: 2020-11\nuntil: 2021-02\n";
+  const FrameworkProfile profile = test::load_text(dated, load);
+  EXPECT_EQ(profile.since, (ReleaseMonth{2020, 11}));
+  EXPECT_EQ(profile.until, (ReleaseMonth{2021, 2}));
+}
+
 TEST(FrameworkFile, TellsNothingFromNone) {
   const FrameworkProfile profile = test::load_text(small_framework, load);
   EXPECT_TRUE(profile.between_nodes.is_unknown());
@@ -123,6 +181,8 @@ TEST(FrameworkFile, TellsNothingFromNone) {
   EXPECT_EQ(to_text(profile.input_copy), "pinned");
   EXPECT_EQ(to_text(profile.schedule), "bucketed");
   EXPECT_EQ(to_text(profile.negotiation), "unknown");
+  EXPECT_EQ(profile.launch.value(), KernelLaunch::eager);
+  EXPECT_EQ(to_text(profile.launch), "eager");
 }
 
 TEST(FrameworkFile, WrongValuesAreRefusedByName) {
@@ -138,6 +198,8 @@ TEST(FrameworkFile, WrongValuesAreRefusedByName) {
   expect_contains(error_after("credit: none", "credits: none"), "Did you mean \"credit\"?");
   expect_contains(error_after("credit: none", "credit: 4 MB"), "/credit is \"4 MB\" (of parts");
   expect_contains(error_after("[small 1, little]", "[sm]"), "/match");
+  expect_contains(error_after("[small 1, little]", "[\"small*a\"]"), "/match");
+  expect_contains(error_after("launch: eager", "launch: eagre"), "mean \"eager\"?");
 }
 
 TEST(FrameworkFile, WhatIsKnownNeedsASource) {

@@ -1,0 +1,205 @@
+#include "model/scaling/facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/config_path.hpp"
+#include "core/error.hpp"
+#include "model/scaling/framework_traits.hpp"
+#include "model/scaling/network_kind.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+using cases::ScalingCase;
+
+/// Kinds of NVLink by which GPUs are joined without switches.
+constexpr std::array<std::string_view, 2> meshes{"nvlink1", "nvlink2"};
+
+/// A GPU of which nothing is known: memory and year of those that most publications have.
+constexpr BytesPerSecond usual_memory_bandwidth{900e9};
+constexpr int usual_launch = 2018;
+
+Layout layout(int gpus, int gpus_per_node) {
+  const int nodes = gpus / gpus_per_node + (gpus % gpus_per_node > 0 ? 1 : 0);
+  return {gpus, nodes, std::min(gpus, gpus_per_node)};
+}
+
+bool holds(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+const LinkKind* find_kind(const FactSources& sources, std::string_view name, LinkReach reach) {
+  for (const LinkKind& kind : sources.links) {
+    if (kind.name == name && kind.reach == reach) return &kind;
+  }
+  return nullptr;
+}
+
+std::string guessed_link(std::string_view kind, std::string_view as) {
+  return fmt::format("\"{}\" is no kind of link in configs/links: taken for {}", kind, as);
+}
+
+NodeFabric node_fabric(const ScalingCase& training, const FactSources& sources,
+                       std::vector<std::string>& guesses) {
+  const std::string& name = training.cluster.intra_node.kind;
+  if (std::find(meshes.begin(), meshes.end(), name) != meshes.end()) return NodeFabric::mesh;
+  if (const LinkKind* kind = find_kind(sources, name, LinkReach::intra_node)) {
+    return kind->transport == LinkTransport::nvlink ? NodeFabric::switched : NodeFabric::pcie;
+  }
+  const std::string word = plain_name(name);
+  const bool nvlink = holds(word, "nvlink") || holds(word, "nvswitch");
+  guesses.push_back(guessed_link(name, nvlink ? "links through switches" : "PCI Express"));
+  return nvlink ? NodeFabric::switched : NodeFabric::pcie;
+}
+
+ClusterFabric cluster_fabric(const ScalingCase& training, const FactSources& sources,
+                             std::vector<std::string>& guesses) {
+  if (!training.cluster.inter_node) return ClusterFabric::none;
+  const std::string& name = training.cluster.inter_node->kind;
+  if (const LinkKind* kind = find_kind(sources, name, LinkReach::inter_node)) {
+    return kind->transport == LinkTransport::tcp ? ClusterFabric::tcp : ClusterFabric::rdma;
+  }
+  const std::string word = plain_name(name);
+  const bool tcp =
+      holds(word, "tcp") || (holds(word, "ethernet") && !holds(word, "rdma")) || holds(word, "gbe");
+  guesses.push_back(guessed_link(name, tcp ? "TCP" : "RDMA"));
+  return tcp ? ClusterFabric::tcp : ClusterFabric::rdma;
+}
+
+std::size_t common_start(std::string_view a, std::string_view b) {
+  const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  return static_cast<std::size_t>(end - a.begin());
+}
+
+/// The sheet with a name that begins most like a GPU's, of at least four letters and digits: one of
+/// the same chip, as a rule.
+const DeviceSheet* similar(const DeviceCatalogue& devices, std::string_view gpu) {
+  const DeviceSheet* best = nullptr;
+  std::size_t most = 3;
+  const std::string word = plain_name(gpu);
+  for (const DeviceSheet& sheet : devices.sheets()) {
+    std::vector<std::string> names = sheet.aliases;
+    names.push_back(sheet.id);
+    for (const std::string& name : names) {
+      const std::size_t common = common_start(word, plain_name(name));
+      if (common <= most) continue;
+      most = common;
+      best = &sheet;
+    }
+  }
+  return best;
+}
+
+/// "Tesla V100-SXM2" and "NVIDIA A100 (400 W)" begin with a maker or a line of products.
+std::string_view without_maker(std::string_view gpu) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view word : {"NVIDIA ", "Nvidia ", "Tesla ", "GeForce "}) {
+      if (!gpu.starts_with(word)) continue;
+      gpu.remove_prefix(word.size());
+      again = true;
+    }
+  }
+  return gpu;
+}
+
+void look_up_gpu(const std::string& gpu, const FactSources& sources, TrainingFacts& facts) {
+  const DeviceSheet* sheet = sources.devices.find(gpu);
+  if (sheet == nullptr) {
+    sheet = similar(sources.devices, without_maker(gpu));
+    facts.guesses.push_back(fmt::format("\"{}\" has no data sheet in configs/devices: taken for {}",
+                                        gpu, sheet != nullptr ? sheet->name : "a GPU of 2018"));
+  }
+  facts.memory_bandwidth = sheet != nullptr ? sheet->memory_bandwidth : usual_memory_bandwidth;
+  facts.launched = sheet != nullptr ? sheet->launched : usual_launch;
+}
+
+/// Pictures of three colours as most networks take them, in f32; other samples are far smaller.
+Bytes sample_bytes(const ScalingCase& training) {
+  constexpr Bytes picture{224.0 * 224 * 3 * 4};
+  return training.sample_unit == "image" ? picture : Bytes();
+}
+
+std::optional<std::string> other_parallelism(const ScalingCase& training) {
+  const cases::CaseParallelism& parallel = training.run.parallel;
+  if (parallel.tp > 1 || parallel.pp > 1 || parallel.cp > 1 || parallel.ep > 1 ||
+      parallel.dp != training.gpus) {
+    return fmt::format(
+        "the network is split over GPUs (dp {}, tp {}, pp {}, cp {}, ep {}), which the model of "
+        "data-parallel scaling has no terms for",
+        parallel.dp, parallel.tp, parallel.pp, parallel.cp, parallel.ep);
+  }
+  if (parallel.zero_stage.value_or(0) > 0 ||
+      training.run.synchronisation == cases::Synchronisation::fsdp) {
+    return "states are sharded over the replicas, which the model of data-parallel scaling has no "
+           "terms for";
+  }
+  return {};
+}
+
+}  // namespace
+
+FactSources FactSources::load() {
+  FactSources sources{DeviceCatalogue::load(), load_link_kinds(), load_frameworks()};
+  for (const std::string& name : config_names("networks")) {
+    sources.networks.emplace(name, load_network(name));
+  }
+  return sources;
+}
+
+std::optional<std::string> not_covered(const ScalingCase& training) {
+  if (auto reason = other_parallelism(training)) return reason;
+  if (training.run.synchronisation == cases::Synchronisation::other) {
+    return "gradients are synchronised in a way that the model does not know";
+  }
+  if (training.given.empty()) {
+    return "no smaller scale of the training is given, and the model scales one";
+  }
+  if (!(training.gradient_element > Bytes()) || training.network.parameters <= 0) {
+    return "the size of the gradients is not known";
+  }
+  constexpr std::int64_t most_layers = 10'000;
+  if (training.network.layers.value_or(1) > most_layers) {
+    return fmt::format("a network of {} layers is more than the {} that the model goes through",
+                       *training.network.layers, most_layers);
+  }
+  if (training.gpus > training.gpus_per_node && !training.cluster.inter_node) {
+    return "the links between its nodes are not known";
+  }
+  return {};
+}
+
+TrainingFacts training_facts(const ScalingCase& training, const FactSources& sources) {
+  EXPECT(!not_covered(training));
+  const cases::GivenPoint& given = training.given.front();
+  const cases::CaseCluster& cluster = training.cluster;
+  TrainingFacts facts;
+  facts.parameters = static_cast<double>(training.network.parameters);
+  facts.gradient = facts.parameters * training.gradient_element;
+  facts.profile = gradient_tensors(training.network, sources.networks);
+  facts.given = layout(given.gpus, training.gpus_per_node);
+  facts.given_iteration = given.iteration();
+  facts.given_batch = given.batch_per_gpu;
+  facts.given_computes_only = holds(given.note, "compute only");
+  facts.asked = layout(training.gpus, training.gpus_per_node);
+  facts.batch = training.batch_per_gpu;
+  facts.sample = sample_bytes(training);
+  facts.uneven_samples = network_kind(training.network.name).uneven_samples;
+  facts.node_fabric = node_fabric(training, sources, facts.guesses);
+  facts.node_bandwidth = cluster.intra_node.bandwidth;
+  facts.cluster_fabric = cluster_fabric(training, sources, facts.guesses);
+  if (cluster.inter_node) facts.cluster_bandwidth = cluster.inter_node->bandwidth;
+  look_up_gpu(cluster.gpu, sources, facts);
+  facts.synchronisation = training.run.synchronisation;
+  facts.overlap = training.run.overlap;
+  facts.framework = framework_traits(training.run.framework, sources.frameworks, facts.guesses);
+  return facts;
+}
+
+}  // namespace dlscale::model::scaling

@@ -1,0 +1,173 @@
+#include "model/scaling/facts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string_view>
+
+#include "core/cases/case_file.hpp"
+#include "tests/model/scaling/example_case.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+TrainingFacts facts(const cases::ScalingCase& training) {
+  return training_facts(training, test::sources());
+}
+
+TEST(TrainingFacts, AreThoseOfTheCaseAndOfDataSheets) {
+  const TrainingFacts found = facts(test::example_case());
+  EXPECT_TRUE(found.guesses.empty());
+  EXPECT_DOUBLE_EQ(found.gradient.si(), 4.0 * 25557032);
+  EXPECT_EQ(found.profile.source, TensorSource::layers);
+  EXPECT_EQ(found.given.gpus, 1);
+  EXPECT_EQ(found.given.nodes, 1);
+  EXPECT_DOUBLE_EQ(found.given_iteration.si(), 0.2);
+  EXPECT_FALSE(found.given_computes_only);
+  EXPECT_EQ(found.asked.gpus, 16);
+  EXPECT_EQ(found.asked.nodes, 2);
+  EXPECT_EQ(found.asked.gpus_on_node, 8);
+  EXPECT_EQ(found.batch, 64);
+  EXPECT_EQ(found.sample, Bytes(224.0 * 224 * 3 * 4));
+  EXPECT_FALSE(found.uneven_samples);
+  EXPECT_EQ(found.node_fabric, NodeFabric::mesh);
+  EXPECT_EQ(found.node_bandwidth, BytesPerSecond(150e9));
+  EXPECT_EQ(found.cluster_fabric, ClusterFabric::rdma);
+  EXPECT_EQ(found.cluster_bandwidth, BytesPerSecond(12.5e9));
+  EXPECT_EQ(found.memory_bandwidth, BytesPerSecond(900e9));
+  EXPECT_EQ(found.launched, 2017);
+  EXPECT_TRUE(found.framework.coordinator);
+}
+
+TEST(TrainingFacts, CountNodesThatAreNotFull) {
+  cases::ScalingCase training = test::example_case();
+  training.gpus = training.run.parallel.dp = 9;
+  EXPECT_EQ(facts(training).asked.nodes, 2);
+  training.gpus = training.run.parallel.dp = 4;
+  EXPECT_EQ(facts(training).asked.nodes, 1);
+  EXPECT_EQ(facts(training).asked.gpus_on_node, 4);
+}
+
+TEST(TrainingFacts, TellFabricsByTheirKind) {
+  const auto fabric = [](const char* kind) {
+    cases::ScalingCase training = test::example_case();
+    training.cluster.intra_node.kind = kind;
+    return facts(training).node_fabric;
+  };
+  EXPECT_EQ(fabric("nvlink1"), NodeFabric::mesh);
+  EXPECT_EQ(fabric("nvswitch2"), NodeFabric::switched);
+  EXPECT_EQ(fabric("nvlink3"), NodeFabric::switched);
+  EXPECT_EQ(fabric("nvlink5"), NodeFabric::switched);
+  EXPECT_EQ(fabric("pcie4x16"), NodeFabric::pcie);
+  const auto between = [](const char* kind) {
+    cases::ScalingCase training = test::example_case();
+    training.cluster.inter_node->kind = kind;
+    return facts(training).cluster_fabric;
+  };
+  EXPECT_EQ(between("ethernet-tcp"), ClusterFabric::tcp);
+  for (const char* kind : {"infiniband-rdma", "roce", "efa", "slingshot", "aries", "omni-path"}) {
+    EXPECT_EQ(between(kind), ClusterFabric::rdma) << kind;
+  }
+  cases::ScalingCase one_node = test::example_case();
+  one_node.gpus = one_node.run.parallel.dp = 8;
+  one_node.cluster.inter_node.reset();
+  EXPECT_EQ(facts(one_node).cluster_fabric, ClusterFabric::none);
+}
+
+TEST(TrainingFacts, OfSamplesAreByNetworkAndUnit) {
+  cases::ScalingCase training = test::example_case();
+  training.network = test::bert_base();
+  training.sample_unit = "sequence";
+  EXPECT_EQ(facts(training).sample, Bytes());
+  EXPECT_FALSE(facts(training).uneven_samples);
+  for (const char* name : {"Transformer-Big", "GNMT", "Jasper-10x5", "QuartzNet-15x5", "RNN-T",
+                           "Mask-R-CNN-ResNet-50-FPN", "EfficientDet-D0", "DeepSpeech2"}) {
+    training.network.name = name;
+    EXPECT_TRUE(facts(training).uneven_samples) << name;
+  }
+  for (const char* name : {"Transformer-XL-Base", "SSD300-ResNet-34", "VGG-16"}) {
+    training.network.name = name;
+    EXPECT_FALSE(facts(training).uneven_samples) << name;
+  }
+}
+
+TEST(TrainingFacts, KnowAPointThatOnlyComputes) {
+  cases::ScalingCase training = test::example_case();
+  training.given[0].note = "compute only, no communication";
+  EXPECT_TRUE(facts(training).given_computes_only);
+}
+
+TEST(TrainingFacts, SayWhatIsGuessed) {
+  cases::ScalingCase training = test::example_case();
+  training.cluster.gpu = "NVIDIA A100-SXM4-64GB custom";
+  training.cluster.intra_node.kind = "xgmi";
+  training.cluster.inter_node->kind = "25gbe";
+  training.run.framework = "my own";
+  const TrainingFacts found = facts(training);
+  EXPECT_EQ(found.guesses.size(), 4U);
+  // A similar name is of the same chip.
+  EXPECT_EQ(found.launched, 2020);
+  EXPECT_GT(found.memory_bandwidth, BytesPerSecond(1500e9));
+  EXPECT_EQ(found.node_fabric, NodeFabric::pcie);
+  EXPECT_EQ(found.cluster_fabric, ClusterFabric::tcp);
+  training.cluster.gpu = "IPU";
+  EXPECT_EQ(facts(training).memory_bandwidth, BytesPerSecond(900e9));
+}
+
+void expect_refused(const cases::ScalingCase& training, std::string_view part) {
+  const auto reason = not_covered(training);
+  ASSERT_TRUE(reason) << part;
+  EXPECT_NE(reason->find(part), std::string::npos) << *reason;
+}
+
+TEST(TrainingFacts, CoverDataParallelTrainingAlone) {
+  EXPECT_FALSE(not_covered(test::example_case()));
+  cases::ScalingCase training = test::example_case();
+  training.run.parallel.tp = 2;
+  training.run.parallel.dp = 8;
+  expect_refused(training, "tp 2");
+  training = test::example_case();
+  training.run.parallel.ep = 8;
+  expect_refused(training, "ep 8");
+  training = test::example_case();
+  training.run.parallel.dp = 8;
+  expect_refused(training, "dp 8");
+  training = test::example_case();
+  training.run.parallel.zero_stage = 1;
+  expect_refused(training, "sharded");
+  training = test::example_case();
+  training.run.synchronisation = cases::Synchronisation::fsdp;
+  expect_refused(training, "sharded");
+  training = test::example_case();
+  training.run.synchronisation = cases::Synchronisation::other;
+  expect_refused(training, "synchronised");
+  training = test::example_case();
+  training.given.clear();
+  expect_refused(training, "given");
+  training = test::example_case();
+  training.gradient_element = Bytes();
+  expect_refused(training, "gradients");
+  training = test::example_case();
+  training.cluster.inter_node.reset();
+  expect_refused(training, "between its nodes");
+  training = test::example_case();
+  training.network.layers = 1'000'000'000'000;
+  expect_refused(training, "1000000000000 layers");
+}
+
+/// The published cases, where they are present: none needs a guess.
+TEST(TrainingFacts, OfAllPublishedCasesAreKnown) {
+  const auto file = std::filesystem::path(DLSCALE_SHARED_DATA) / "validation" / "open.jsonl";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
+  const cases::CaseFile open = cases::read_cases(file);
+  for (const cases::ScalingCase& training : open.trainings) {
+    ASSERT_FALSE(not_covered(training)) << training.id;
+    const TrainingFacts found = facts(training);
+    EXPECT_TRUE(found.guesses.empty()) << training.id << ": " << found.guesses.front();
+    EXPECT_GT(found.given_iteration, Seconds()) << training.id;
+    EXPECT_FALSE(message_lists(found).empty()) << training.id;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model::scaling
