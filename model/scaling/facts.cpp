@@ -6,10 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/suggest.hpp"
 #include "model/scaling/framework_traits.hpp"
 #include "model/scaling/network_kind.hpp"
 
@@ -77,23 +79,39 @@ std::size_t common_start(std::string_view a, std::string_view b) {
   return static_cast<std::size_t>(end - a.begin());
 }
 
-/// The sheet with a name that begins most like a GPU's, of at least four letters and digits: one of
-/// the same chip, as a rule.
+/// Whether a GPU may have the chip of one of that name: names begin alike over four letters and
+/// digits, or one is the other with more behind it.
+bool may_share_chip(std::string_view gpu, std::string_view name) {
+  const std::size_t common = common_start(gpu, name);
+  return common >= 4 || (common >= 3 && common == name.size());
+}
+
+/// The sheet with the name most like a GPU's among those that may share its chip.
 const DeviceSheet* similar(const DeviceCatalogue& devices, std::string_view gpu) {
   const DeviceSheet* best = nullptr;
-  std::size_t most = 3;
+  int least = std::numeric_limits<int>::max();
   const std::string word = plain_name(gpu);
   for (const DeviceSheet& sheet : devices.sheets()) {
     std::vector<std::string> names = sheet.aliases;
     names.push_back(sheet.id);
     for (const std::string& name : names) {
-      const std::size_t common = common_start(word, plain_name(name));
-      if (common <= most) continue;
-      most = common;
+      const std::string other = plain_name(name);
+      const int distance = edit_distance(word, other);
+      if (!may_share_chip(word, other) || distance >= least) continue;
+      least = distance;
       best = &sheet;
     }
   }
   return best;
+}
+
+/// When the chip of a GPU first came out: more memory on it is no new generation.
+int first_launch(const DeviceCatalogue& devices, const DeviceSheet& of) {
+  int year = of.launched;
+  for (const DeviceSheet& sheet : devices.sheets()) {
+    if (sheet.chip == of.chip) year = std::min(year, sheet.launched);
+  }
+  return year;
 }
 
 /// "Tesla V100-SXM2" and "NVIDIA A100 (400 W)" begin with a maker or a line of products.
@@ -117,7 +135,7 @@ void look_up_gpu(const std::string& gpu, const FactSources& sources, TrainingFac
                                         gpu, sheet != nullptr ? sheet->name : "a GPU of 2018"));
   }
   facts.memory_bandwidth = sheet != nullptr ? sheet->memory_bandwidth : usual_memory_bandwidth;
-  facts.launched = sheet != nullptr ? sheet->launched : usual_launch;
+  facts.launched = sheet != nullptr ? first_launch(sources.devices, *sheet) : usual_launch;
 }
 
 /// Pictures of three colours as most networks take them, in f32; other samples are far smaller.

@@ -79,7 +79,7 @@ struct TrainingFacts {
   ClusterFabric cluster_fabric = ClusterFabric::none;
   BytesPerSecond cluster_bandwidth = {};  ///< nominal, per node; 0 where there is one node
   BytesPerSecond memory_bandwidth = {};   ///< of a GPU's memory, by its data sheet
-  int launched = 0;                       ///< year of the GPU
+  int launched = 0;                       ///< year in which the first GPU of its chip came out
   cases::Synchronisation synchronisation = cases::Synchronisation::all_reduce;
   cases::Overlap overlap = cases::Overlap::unknown;
   FrameworkTraits framework = {};

@@ -13,15 +13,23 @@ struct Observed {
   double weight = 1;  ///< > 0
 };
 
-/// Parameters that make
-///   Σ w 2 (√(1 + z²) − 1) + strength Σ (ln(p / median) / spread)²,  z = ln(t / t_measured) / 0.03
-/// least, by Levenberg and Marquardt on ln p from `start`. Gives the best seen after `rounds`.
 struct FitSettings {
   double strength = 4;  ///< of the prior, > 0
   double scale = 0.03;  ///< of a residual, > 0
   int rounds = 25;
 };
+
+/// Parameters that make
+///   Σ w 2 (√(1 + z²) − 1) + strength Σ (ln(p / median) / spread)²,  z = ln(t / t_measured) / scale
+/// least: squared where a residual is small, absolute where it is large, so that a few trainings
+/// that the model does not understand bend it little. By Levenberg and Marquardt on ln p from
+/// `start`, until a round gains less than 1e-4 of the sum; the best seen after `rounds`. Equal
+/// input gives equal results.
 Parameters fit(std::span<const Observed> observed, const Parameters& start,
                const FitSettings& settings = {});
+
+/// That sum.
+double fit_loss(std::span<const Observed> observed, const Parameters& parameters,
+                const FitSettings& settings = {});
 
 }  // namespace dlscale::model::scaling

@@ -14,9 +14,10 @@ struct IntervalTime {
 };
 
 /// How predicted times miss measured ones of sets that they were not fitted to: the logarithm of
-/// their ratio has its middle at shift (1 - overhead) and the scale
+/// measured over predicted has its middle at m = shift (1 - overhead) and the scale
 ///   s = base + of_overhead · overhead + of_small_batch [b < 0.3 b0] + of_nodes [nodes > 1],
-/// times low and high at the 5th and 95th percentile.
+/// times low and high at the 5th and 95th percentile. What the model leaves out slows computing
+/// down much more often than not, which makes m > 0 and high larger than -low.
 struct ErrorModel {
   double shift = 0;
   double base = 0;
@@ -28,6 +29,7 @@ struct ErrorModel {
   bool operator==(const ErrorModel&) const = default;
 };
 
+/// value = total · e^m, and e^(low s) and e^(high s) of it.
 IntervalTime with_interval(const ScaledTime& time, const TrainingFacts& facts,
                            const ErrorModel& errors);
 
@@ -38,7 +40,14 @@ struct LeftOut {
   Seconds measured = {};
   double weight = 1;  ///< 1 / cases of the set
 };
-/// By least absolute deviation scaled by s (Laplace), then weighted quantiles. Requires some.
+
+/// The shift and the parts of the scale under which errors of Laplace's distribution of that middle
+/// and scale are likeliest, all parts > 0:
+///   Σ w (ln s + |ln(measured / predicted) - m| / s) / Σ w + 0.001 Σ (ln(part / usual))²
+/// is least, with usual parts 0.02, 0.15, 0.1, 0.02, which count only for what no error tells. Then
+/// low and high are weighted quantiles of the errors over s, at the levels that make up for the
+/// finite number of errors: 1 - a and a = 0.95 (1 + 1/n), n = (Σ w)² / Σ w². [G. Shafer & V. Vovk,
+/// JMLR 9, 2008, for unweighted errors] Requires some; low is at most -0.1 and high at least 0.1.
 ErrorModel fit_errors(std::span<const LeftOut> left_out);
 
 }  // namespace dlscale::model::scaling

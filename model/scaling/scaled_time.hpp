@@ -1,5 +1,9 @@
 #pragma once
+#include <vector>
+
 #include "core/units.hpp"
+#include "model/scaling/exchange_cost.hpp"
+#include "model/scaling/exposed.hpp"
 #include "model/scaling/facts.hpp"
 #include "model/scaling/parameters.hpp"
 
@@ -20,17 +24,69 @@ struct ScaledTime {
   double overhead = 0;
 };
 
-/// A training with all that does not depend on parameters: message lists of the asked number.
-/// Times are by arithmetic only, some microseconds each.
+/// A training, as the time of one GPU and what a number N of them adds to it:
+///   t(N) = t_c + x(N, t_c),  x(1) = 0
+///   x    = E + c M / B_memory + r t_c + j lg n + host
+/// * t_c is the given time, or solves t_given = t_c + x(N_given, t_c), but is at least a fifth of
+///   it. Of another batch b it is k + (t_c - k) b / b_given, where k is update and launches.
+/// * r = σ e_N d + h min{ e_N, 1.5 }: e_N (MODEL 10.1) of the deviation of what workers compute; d
+///   falls with the year of the GPU; h where samples are of unequal length. Messages wait for the
+///   slowest, so that they overlap with a backward pass of t_b = 2/3 ((1 + r) t_c - update).
+/// * E, with C all communication and ε the share of hidden communication that computing loses:
+///   exposed + ε (what is hidden), exposed by MessageSchedule for the least of the lists of
+///   messages; C where nothing overlaps; where schedulers and servers let messages run on beside
+///   the next forward pass, max{ C / T, C - (1 + r) t_c } for T tensors (MODEL 2.4); between the
+///   first two where overlap is not told.
+/// [derived; constants are fitted or judgements, parameters.hpp] Wrong where memory is short, where
+/// input cannot keep up at all, for parallelism other than by data, and for clusters whose workers
+/// hardly differ: of sequential runs of ResNet-50 on 8 to 32 GPUs, which the ring alone predicts
+/// within 3 % (MODEL 1.14), it says 4 to 9 % too little throughput, for r is that of all machines.
+/// Without r where nothing overlaps they are within 3 %, and other sequential runs 5 % too fast.
+///
+/// Prepares what does not depend on parameters. A time is by arithmetic only, some microseconds.
 class ScalingModel {
  public:
+  /// Requires facts as training_facts() gives them: sizes, times, batches and bandwidths > 0.
   explicit ScalingModel(TrainingFacts facts);
   [[nodiscard]] const TrainingFacts& facts() const { return facts_; }
   [[nodiscard]] ScaledTime time(const Parameters& parameters) const;
 
  private:
+  /// GPUs that train together, with what their number says of waiting.
+  struct Crowd {
+    Layout layout = {};
+    double slowest = 0;    ///< e_N
+    double doublings = 0;  ///< lg n
+  };
+  /// Parts of E.
+  struct Exchange {
+    Seconds exposed = {};
+    Seconds interference = {};
+    Seconds all = {};
+  };
+  struct List {
+    MessageSchedule schedule;
+    bool one_by_one = false;  ///< a message is a tensor
+  };
+  static Crowd crowd_of(const Layout& layout);
+  [[nodiscard]] double spread(const Crowd& crowd, const Parameters& p) const;
+  [[nodiscard]] Seconds update(Seconds compute, const Parameters& p) const;
+  [[nodiscard]] Seconds backward_of(Seconds compute, const Parameters& p) const;
+  [[nodiscard]] Exchange across_iterations(Seconds compute, Seconds all, const Parameters& p) const;
+  [[nodiscard]] Exchange best_of_lists(Seconds backward, const ExchangeCost& cost,
+                                       const Parameters& p) const;
+  [[nodiscard]] Exchange exchange(Seconds compute, const ExchangeCost& cost,
+                                  const Parameters& p) const;
+  [[nodiscard]] ScaledTime beside_others(Seconds compute, const Crowd& crowd,
+                                         const ExchangeCost& cost, const Parameters& p) const;
+  [[nodiscard]] ScaledTime at(Seconds compute, const Crowd& crowd, const Parameters& p) const;
+  [[nodiscard]] Seconds alone(const Parameters& p) const;
+  [[nodiscard]] Seconds at_batch_asked(Seconds compute, const Parameters& p) const;
+
   TrainingFacts facts_;
-  // The owner of this file adds what it prepares.
+  Crowd given_;
+  Crowd asked_;
+  std::vector<List> lists_;
 };
 
 }  // namespace dlscale::model::scaling

@@ -114,6 +114,33 @@ TEST(TrainingFacts, SayWhatIsGuessed) {
   EXPECT_EQ(facts(training).memory_bandwidth, BytesPerSecond(900e9));
 }
 
+TEST(TrainingFacts, OfGpusWithoutDataSheetAreThoseOfTheMostSimilar) {
+  const auto gpu = [](const char* name) {
+    cases::ScalingCase training = test::example_case();
+    training.cluster.gpu = name;
+    return facts(training);
+  };
+  const TrainingFacts a100 = gpu("A100-SXM-80GB");
+  ASSERT_EQ(a100.guesses.size(), 1U);
+  EXPECT_NE(a100.guesses[0].find("A100 SXM4 80 GB"), std::string::npos) << a100.guesses[0];
+  EXPECT_EQ(gpu("Tesla V100-SXM2-64GB").memory_bandwidth, BytesPerSecond(900e9));
+  EXPECT_EQ(gpu("RTX 3080").launched, 2020);
+  EXPECT_EQ(gpu("L40S").launched, gpu("L40-PCIe-48GB").launched);
+  // A letter in common is not enough.
+  EXPECT_NE(gpu("A10").guesses[0].find("a GPU of 2018"), std::string::npos);
+}
+
+TEST(TrainingFacts, OfGpusAreAsOldAsTheirChip) {
+  cases::ScalingCase training = test::example_case();
+  for (const char* name : {"V100-SXM2-32GB", "V100-PCIe-32GB", "V100-SXM3-32GB"}) {
+    training.cluster.gpu = name;
+    EXPECT_EQ(facts(training).launched, 2017) << name;
+    EXPECT_TRUE(facts(training).guesses.empty()) << name;
+  }
+  training.cluster.gpu = "A100-PCIe-80GB";
+  EXPECT_EQ(facts(training).launched, 2020);
+}
+
 void expect_refused(const cases::ScalingCase& training, std::string_view part) {
   const auto reason = not_covered(training);
   ASSERT_TRUE(reason) << part;

@@ -29,6 +29,7 @@ TEST(StatedRelease, IsOfContainersAndVersions) {
       {"PyTorch 1.4 + Horovod 0.19", {2020, 1}},
       {"PyTorch 1.13.1", {2022, 10}},
       {"pytorch v2.0", {2023, 3}},
+      {"torch==1.8.1", {2021, 3}},
       {"TensorFlow 1.1-1.2 tf_cnn_benchmarks", {2017, 4}},
       {"TensorFlow 1.10", {2018, 8}},
       {"NVCaffe 0.16 (B-Caffe)", {2017, 2}}};
@@ -63,7 +64,8 @@ TEST(FrameworkTraits, OfHorovodAreACoordinatorAndItsCycle) {
 
 TEST(FrameworkTraits, OfPyTorchAreBucketsAndAnInterpreter) {
   for (const char* text : {"PyTorch (NGC) resnet50", "NGC-PyTorch: FP32", "PyTorch DDP",
-                           "PyTorch NVIDIA Release 19.05", "PyTorch 1.13", "Colossal-AI"}) {
+                           "PyTorch NVIDIA Release 19.05", "PyTorch 1.13", "Colossal-AI",
+                           "torch 1.8 DDP", "fairseq", "Hugging Face accelerate"}) {
     const FrameworkTraits found = traits(text);
     EXPECT_FALSE(found.coordinator) << text;
     EXPECT_EQ(found.grouping, Grouping::by_bytes) << text;

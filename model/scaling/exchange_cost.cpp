@@ -1,0 +1,112 @@
+#include "model/scaling/exchange_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/error.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+constexpr BytesPerSecond pcie3 = 15.75_GBps;        // x16, nominal
+constexpr BytesPerSecond most_of_tcp = 3.0_GBps;    // of the few sockets that libraries open
+constexpr BytesPerSecond pageable_copy = 6.0_GBps;  // between host and GPU, over PCIe 3.0
+constexpr double mpi_over_tcp = 0.5;  // of the line rate: OSU's all-reduce on 10 Gb Ethernet
+
+/// The nominal rate of PCIe by which a node's paths over the host grow.
+BytesPerSecond pcie_rate(const TrainingFacts& facts, const Parameters& p) {
+  if (facts.node_fabric != NodeFabric::pcie) return pcie3;
+  return std::pow(facts.node_bandwidth / pcie3, p[Parameter::pcie_growth]) * pcie3;
+}
+
+double mesh_share(int gpus) {
+  if (gpus <= 2) return 1.0 / 3;
+  return gpus <= 4 ? 2.0 / 3 : 1.0;
+}
+
+/// B₁
+BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  switch (facts.node_fabric) {
+    case NodeFabric::pcie:
+      return p[Parameter::pcie_efficiency] * pcie_rate(facts, p);
+    case NodeFabric::mesh:
+      if (facts.framework.rings_only && layout.gpus_on_node > 4 && layout.nodes == 1) {
+        return p[Parameter::pcie_efficiency] * pcie3;
+      }
+      return p[Parameter::nvlink_efficiency] * mesh_share(layout.gpus_on_node) *
+             facts.node_bandwidth;
+    case NodeFabric::switched:
+      return p[Parameter::nvlink_efficiency] * facts.node_bandwidth;
+  }
+  fail_expectation("a fabric of the enumeration");
+}
+
+bool over_tcp(const TrainingFacts& facts) {
+  return facts.cluster_fabric == ClusterFabric::tcp || facts.framework.over_rpc;
+}
+
+/// B
+BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
+  if (!over_tcp(facts)) return p[Parameter::rdma_efficiency] * facts.cluster_bandwidth;
+  return std::min(p[Parameter::tcp_efficiency] * facts.cluster_bandwidth, most_of_tcp);
+}
+
+/// 2 (n-1)/n, what a part of n sends and receives of each byte.
+double around(int n) {
+  return 2.0 * (n - 1) / n;
+}
+
+Seconds over_servers(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const double efficiency = p[Parameter::server_efficiency];
+  const BytesPerSecond host = efficiency * pcie_rate(facts, p);
+  if (layout.nodes == 1) return around(layout.gpus) * facts.gradient / host;
+  const BytesPerSecond slowest = std::min(host, efficiency * between_nodes(facts, p));
+  return around(layout.nodes) * facts.gradient / slowest;
+}
+
+Seconds over_links(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const Bytes sent = around(layout.gpus) * facts.gradient;
+  const Seconds local = sent / within_node(facts, layout, p);
+  if (layout.nodes == 1) return local;
+  const double ratio = local / (sent / between_nodes(facts, p));
+  return std::cbrt(1 + ratio * ratio * ratio) * (sent / between_nodes(facts, p));
+}
+
+Seconds over_hosts(const TrainingFacts& facts, const Layout& layout) {
+  return around(layout.nodes) * facts.gradient / (mpi_over_tcp * facts.cluster_bandwidth) +
+         2 * facts.gradient / pageable_copy;
+}
+
+Seconds startup(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const Seconds local = Seconds(p[Parameter::local_latency]);
+  const Seconds remote =
+      Seconds(p[over_tcp(facts) ? Parameter::tcp_latency : Parameter::rdma_latency]);
+  const int crossings = layout.nodes > 1 ? layout.nodes : 0;
+  const Seconds ring = 2.0 * (crossings * remote + (layout.gpus - crossings) * local);
+  if (facts.framework.rings_only) return ring;
+  const Seconds tree =
+      4 * std::log2(layout.nodes) * remote + 4.0 * (layout.gpus_on_node - 1) * local;
+  return std::min(ring, tree);
+}
+
+}  // namespace
+
+ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
+                           const Parameters& parameters) {
+  EXPECT(layout.gpus >= 2 && layout.nodes >= 1 && layout.gpus_on_node >= 1);
+  ExchangeCost cost;
+  if (facts.synchronisation != cases::Synchronisation::all_reduce) {
+    cost.messages.transfer = over_servers(facts, layout, parameters);
+    return cost;
+  }
+  cost.on_gpu = !(facts.framework.over_host && layout.nodes > 1);
+  cost.messages.transfer =
+      cost.on_gpu ? over_links(facts, layout, parameters) : over_hosts(facts, layout);
+  cost.messages.startup = startup(facts, layout, parameters);
+  if (facts.framework.coordinator) {
+    cost.messages.agreement = Seconds(parameters[Parameter::negotiation]);
+  }
+  return cost;
+}
+
+}  // namespace dlscale::model::scaling

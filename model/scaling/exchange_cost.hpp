@@ -1,0 +1,33 @@
+#pragma once
+#include "core/units.hpp"
+#include "model/scaling/exposed.hpp"
+#include "model/scaling/facts.hpp"
+#include "model/scaling/parameters.hpp"
+
+namespace dlscale::model::scaling {
+
+/// What it takes to exchange all gradients once, before any overlap.
+struct ExchangeCost {
+  MessageCost messages = {};
+  /// Kernels of the GPU do it, which compete with those that compute.
+  bool on_gpu = true;
+};
+
+/// Of ≥ 2 GPUs. With N GPUs on n nodes of k each, M bytes of gradients, and effective bandwidths
+/// B₁ within and B of a node,
+///   all-reduce      t₁ = 2 (N-1)/N M / B₁,  t = 2 (N-1)/N M / B
+///                   transfer = t₁ on one node, else (t₁³ + t³)^(1/3)
+///                   startup  = min{ ring 2 (n α + (N-n) α₁),  tree 4 lg n α + 4 (k-1) α₁ }
+///   MPI over hosts  transfer = 2 (n-1)/n M / (B_nominal / 2) + 2 M / 6 GB/s
+///   servers         transfer = 2 (N-1)/N M / B_s on one node, else 2 (n-1)/n M / min{B_s, e_s B}
+/// of which one flat ring over the slowest link is the limit (MODEL 1.14): the third power joins
+/// two links through which the same bytes pass one after the other, is the slower one's time where
+/// one is much slower, and 26 % more where they are alike and neither can wait for the other's
+/// unevenness. [derived; its power is a judgement] B₁ of PCIe grows by a power of the nominal rate;
+/// of NVLink's cube mesh two GPUs use a third and four use two thirds. Libraries that have rings
+/// only do not close one over the mesh of eight and take PCIe. TCP carries at most 3 GB/s of a
+/// node. Wrong for fabrics that sum in the network and for several cards that are not used alike.
+ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
+                           const Parameters& parameters);
+
+}  // namespace dlscale::model::scaling

@@ -1,0 +1,140 @@
+#include "model/scaling/fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <list>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "model/scaling/damped_step.hpp"
+#include "tests/model/scaling/trainings.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+TEST(DampedStep, SolvesItsEquations) {
+  const std::vector<double> H = {4, 1, 0, 1, 3, 1, 0, 1, 2};
+  const std::vector<double> g = {1, -2, 3};
+  for (const double damping : {0.0, 0.5}) {
+    const std::vector<double> x = damped_step(H, g, damping);
+    for (std::size_t i = 0; i < 3; ++i) {
+      double sum = g[i] + damping * H[i * 3 + i] * x[i];
+      for (std::size_t j = 0; j < 3; ++j) sum += H[i * 3 + j] * x[j];
+      EXPECT_NEAR(sum, 0, 1e-12);
+    }
+  }
+}
+
+TEST(DampedStep, LeavesWhatNothingDependsOn) {
+  const std::vector<double> x =
+      damped_step(std::vector<double>{2, 0, 0, 0}, std::vector<double>{-2, 0}, 0.0);
+  EXPECT_DOUBLE_EQ(x[0], 1);
+  EXPECT_EQ(x[1], 0);
+}
+
+/// Models with iterations that given parameters take, with errors of 1 % at most.
+struct Study {
+  std::list<ScalingModel> models;
+  std::vector<Observed> observed;
+};
+
+Study study_of(const Parameters& truth, double noise) {
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> error(-noise, noise);
+  Study study;
+  for (const auto& [nodes, each] : {std::pair{1, 4}, {1, 8}, {4, 4}, {16, 4}}) {
+    for (const auto overlap :
+         {cases::Overlap::none, cases::Overlap::wfbp, cases::Overlap::bucketed}) {
+      study.models.emplace_back(on_ethernet(nodes, each, overlap));
+      TrainingFacts facts = training(nodes, each);
+      facts.overlap = overlap;
+      study.models.emplace_back(std::move(facts));
+    }
+  }
+  for (const ScalingModel& model : study.models) {
+    const Seconds time = model.time(truth).total * std::exp(error(random));
+    study.observed.push_back({&model, time, 1});
+  }
+  return study;
+}
+
+Parameters truth() {
+  Parameters parameters = Parameters::prior();
+  const auto set = [&](Parameter parameter, double value) {
+    parameters.values[static_cast<std::size_t>(parameter)] = value;
+  };
+  set(Parameter::pcie_efficiency, 0.5);
+  set(Parameter::tcp_efficiency, 0.9);
+  set(Parameter::rdma_efficiency, 0.45);
+  set(Parameter::interference, 0.2);
+  set(Parameter::jitter, 0.03);
+  set(Parameter::tcp_latency, 150e-6);
+  return parameters;
+}
+
+TEST(Fit, FindsTheParametersThatTimesWereMadeOf) {
+  const Study study = study_of(truth(), 0.0);
+  FitSettings settings;
+  settings.strength = 1e-3;
+  settings.rounds = 30;
+  const Parameters found = fit(study.observed, Parameters::prior(), settings);
+  for (const Parameter parameter :
+       {Parameter::pcie_efficiency, Parameter::tcp_efficiency, Parameter::rdma_efficiency,
+        Parameter::interference, Parameter::jitter, Parameter::tcp_latency}) {
+    EXPECT_NEAR(found[parameter] / truth()[parameter], 1, 0.05)
+        << parameter_kinds()[static_cast<std::size_t>(parameter)].name;
+  }
+  for (const Observed& one : study.observed) {
+    EXPECT_NEAR(one.model->time(found).total / one.iteration, 1, 2e-3);
+  }
+}
+
+TEST(Fit, LessensItsLossAndIsTheSameEachTime) {
+  const Study study = study_of(truth(), 0.01);
+  const Parameters found = fit(study.observed, Parameters::prior());
+  EXPECT_LT(fit_loss(study.observed, found), 0.5 * fit_loss(study.observed, Parameters::prior()));
+  EXPECT_EQ(found, fit(study.observed, Parameters::prior()));
+}
+
+TEST(Fit, KeepsToAStrongPrior) {
+  const Study study = study_of(truth(), 0.0);
+  FitSettings settings;
+  settings.strength = 1e9;
+  const Parameters found = fit(study.observed, Parameters::prior(), settings);
+  for (std::size_t i = 0; i < parameter_count; ++i) {
+    EXPECT_NEAR(found.values[i] / parameter_kinds()[i].median, 1, 1e-5);
+  }
+}
+
+TEST(Fit, ATrainingThatIsFarOffBendsItLittle) {
+  Study study = study_of(truth(), 0.0);
+  const Parameters without = fit(study.observed, Parameters::prior());
+  study.observed.push_back(study.observed.front());
+  study.observed.back().iteration = 10 * study.observed.back().iteration;
+  const Parameters with = fit(study.observed, Parameters::prior());
+  for (const Observed& one : study.observed) {
+    EXPECT_NEAR(one.model->time(with).total / one.model->time(without).total, 1, 0.05);
+  }
+}
+
+TEST(Fit, OfNothingIsThePrior) {
+  const Parameters found = fit({}, Parameters::prior());
+  for (std::size_t i = 0; i < parameter_count; ++i) {
+    EXPECT_NEAR(found.values[i] / parameter_kinds()[i].median, 1, 1e-9);
+  }
+}
+
+TEST(Fit, EveryParameterIsNamedAndPositive) {
+  for (const ParameterKind& kind : parameter_kinds()) {
+    EXPECT_FALSE(kind.name.empty() || kind.doc.empty());
+    EXPECT_TRUE(kind.unit == "s" || kind.unit == "1") << kind.name;
+    EXPECT_GT(kind.median, 0) << kind.name;
+    EXPECT_GT(kind.spread, 0) << kind.name;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model::scaling
