@@ -30,6 +30,7 @@ double total_elements(const std::vector<GradientTensor>& tensors) {
 /// have fewer channels: of n the i-th has n - i parts of all.
 std::vector<GradientTensor> ramp(int count) {
   std::vector<GradientTensor> tensors;
+  tensors.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     tensors.push_back({static_cast<double>(count - i), static_cast<double>(i + 1) / count});
   }

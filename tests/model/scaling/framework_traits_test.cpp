@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -134,6 +135,26 @@ TEST(FrameworkTraits, OfWhatNobodyKnowsAreGuessed) {
   EXPECT_EQ(found.bucket, Bytes(64e6));
   EXPECT_EQ(found.grouping, Grouping::by_bytes);
   EXPECT_TRUE(found.rings_only);
+}
+
+/// Any words give traits that messages can be grouped by, and at most one sentence.
+TEST(FrameworkTraits, AreThereForAnyText) {
+  std::mt19937 random(11);  // NOLINT: the same texts every time
+  const std::vector<std::string_view> words{"PyTorch", " 1.",  "Horovod", "2",
+                                            ".05",     " + ",  "NGC ",    "tf_cnn_benchmarks",
+                                            "*",       "\xff", "99999",   "MXNet"};
+  for (int round = 0; round < 300; ++round) {
+    std::string text;
+    const auto count = random() % 8;
+    for (unsigned i = 0; i < count; ++i) text += words[random() % words.size()];
+    std::vector<std::string> guesses;
+    const FrameworkTraits found = framework_traits(text, test::sources().frameworks, guesses);
+    EXPECT_GT(found.bucket, Bytes()) << text;
+    EXPECT_GT(found.first_bucket, Bytes()) << text;
+    EXPECT_LE(found.first_bucket, found.bucket) << text;
+    EXPECT_FALSE(found.family.empty()) << text;
+    EXPECT_LE(guesses.size(), 1U) << text;
+  }
 }
 
 }  // namespace
