@@ -15,6 +15,7 @@
 #include "app/inter_node_options.hpp"
 #include "app/option_values.hpp"
 #include "app/positive.hpp"
+#include "app/predict_cases.hpp"
 #include "app/verb.hpp"
 #include "core/cluster.hpp"
 #include "core/fuse.hpp"
@@ -45,6 +46,7 @@ struct PredictOptions {
   std::string fuse = "none";
   bool layers = false;
   InterNodeOptions inter_node;
+  PredictCases cases;
   DocumentOutput output;
 };
 
@@ -108,6 +110,9 @@ report::Document layer_document(const Network& network, const model::Machine& ma
 }
 
 ExitCode predict(const PredictOptions& options) {
+  if (options.cases.are_given()) return options.cases.predict(options.output.path);
+  if (options.network.empty()) throw CLI::RequiredError("--network");
+  if (options.ranks.empty()) throw CLI::RequiredError("--ranks");
   if (options.machine.empty() == options.cluster.empty()) {
     throw ConfigError(
         "Give the hardware once: --cluster NAME for a data-sheet prediction, or --machine FILE for "
@@ -163,15 +168,13 @@ void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
   options->run.batch = 32;
   options->run.loader_threads = 0;
-  verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
-      ->required();
+  verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file");
   verb.add_option("--cluster", options->cluster,
                   "A name in configs/clusters, or a YAML file: data-sheet prediction");
   verb.add_option("--machine", options->machine,
                   "A machine file of dlscale calibrate: fitted prediction");
   verb.add_option("--ranks", options->ranks, "Numbers of workers: 1,2,4")
       ->delimiter(',')
-      ->required()
       ->check(positive_count());
   verb.add_option("--batch", options->run.batch, "Images per rank and iteration")
       ->capture_default_str();
@@ -220,7 +223,11 @@ void declare(CLI::App& verb, ExitCode& result) {
                 "What each layer adds, and where its times come from, instead of phases");
   options->inter_node.declare(verb);
   options->output.declare(verb);
-  verb.footer("Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16");
+  options->cases.declare(verb);
+  verb.footer(
+      "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"
+      "Or what others published, each from a point of its series: dlscale predict --cases "
+      "cases.jsonl -o predictions.jsonl");
   verb.callback([options, &result] { result = predict(*options); });
 }
 
