@@ -23,7 +23,7 @@ class Judged:
 
     group: str  # its set
     gpus: int
-    network: str  # kind of the slowest link that it crosses
+    network: str  # kind of link between its nodes, of one node within it
     per_gpu: float  # measured speed of a GPU, over that of the given point
     predicted_per_gpu: float
     error: float  # (predicted - measured) / measured
@@ -176,7 +176,7 @@ def draw(cases, predictions):
     draw_errors(grid[0][1], grouped(judged, lambda one: one.group), colours)
     draw_errors(grid[1][0], by_scale(judged), {})
     draw_errors(grid[1][1], grouped(judged, lambda one: one.network), {})
-    titles = ["predicted against measured", "by set", "by scale", "by slowest kind of link"]
+    titles = ["predicted against measured", "by set", "by scale", "by kind of link, between nodes or within one"]
     for axes, title in zip(grid.flat, titles, strict=True):
         axes.set_title(title, loc="left", fontsize=9.5)
     figure.tight_layout()

@@ -2,10 +2,14 @@
 
 import json
 import math
+import os
+import pathlib
 import random
+import unittest
 
 from program import ProgramTest, main, run
 
+OPEN = pathlib.Path(os.environ.get("DLSCALE_SHARED_DATA", "none")) / "validation" / "open.jsonl"
 LINKS = {
     "pcie": ("V100-PCIe-16GB", "pcie3x16", 15.75e9, "ethernet-tcp", 1.25e9),
     "nvlink": ("V100-SXM2-16GB", "nvlink2", 150e9, "infiniband-rdma", 12.5e9),
@@ -155,6 +159,20 @@ class ScalingCases(ProgramTest):
             self.assert_refused(run(verb, "--cases", curves, *words), 2, "holds curves of collectives")
         self.assert_refused(run("validate", "--cases", few, "--model", model, "--nodes", "several", "--quality", "C"),
                             2, "is of several nodes")
+
+    @unittest.skipUnless(OPEN.exists(), "the published cases are not there")
+    def test_published_trainings_are_predicted_as_well_as_it_is_said(self):
+        """results/published: with all that is fitted left out set by set, in all, and on several nodes."""
+        for words in [["--limit-median", 0.033, "--limit-mean", 0.07, "--limit-bias", 0.02, "--limit-coverage", "0.85,0.95"],
+                      ["--nodes", "several", "--limit-median", 0.05, "--limit-mean", 0.09]]:
+            result = run("validate", "--cases", OPEN, "--format", "json", *words)
+            self.assertEqual(result.returncode, 0, result.stdout[:400] + result.stderr)
+            scored = json.loads(result.stdout)
+            self.assertEqual(scored["missing"], [])
+            for group, score in scored["predictions"]["groups"].items():
+                for baseline in scored["baselines"]:
+                    self.assertLess(score["median_abs"], baseline["groups"][group]["median_abs"], group)
+        self.assertEqual(run("calibrate", "--cases", OPEN, "-o", self.folder / "again.yaml").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -109,6 +109,15 @@ TEST(ScalingFile, SetsAreThereOnceAndKnown) {
   expect_contains(refused("  - set: \"a\"", "  - set: \"c\""), "none of the sets");
 }
 
+TEST(ScalingFile, TheProgramBringsOneWithAFitWithoutEachSet) {
+  const ScalingFile file = load_scaling(usual_scaling);
+  EXPECT_GE(file.sets.size(), 3U);
+  EXPECT_EQ(file.fitted.without.size(), file.sets.size());
+  for (const auto& [set, trainings] : file.sets) {
+    EXPECT_NE(file.fitted.of(set), file.fitted.all) << set;
+  }
+}
+
 TEST(ScalingFile, ANameThatIsNoModelIsRefused) {
   expect_contains(config_error([] { (void)load_scaling("no_such_model"); }), "no_such_model");
 }
