@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/calibrate_cases.hpp"
 #include "app/inter_node_options.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
@@ -40,6 +41,7 @@ struct CalibrateOptions {
   int workers = 2;
   model::CalibrateOptions conditions;
   InterNodeOptions inter_node;
+  CalibrateCases cases;
 };
 
 void check_replaceable(const std::string& path) {
@@ -96,6 +98,8 @@ void expect_something(const model::Machine& machine, const std::vector<std::stri
 }
 
 ExitCode calibrate(const CalibrateOptions& options) {
+  if (options.cases.are_given()) return options.cases.calibrate(options.output);
+  if (options.results.empty()) throw CLI::RequiredError("results");
   const bool to_standard_output = options.output == "-";
   if (!to_standard_output) check_replaceable(options.output);
   Cluster cluster = options.cluster == "local" ? backend::detect_local_cluster(options.workers)
@@ -146,8 +150,7 @@ void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CalibrateOptions>();
   verb.add_option("results", options->results,
-                  "Result files or folders of bench conv, update, memory, io, comm")
-      ->required();
+                  "Result files or folders of bench conv, update, memory, io, comm");
   verb.add_option("--cluster", options->cluster,
                   "The hardware measured: local (detected), a name in configs/clusters, or a file")
       ->capture_default_str();
@@ -158,9 +161,12 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->required();
   declare_conditions(verb, options->conditions);
   options->inter_node.declare(verb);
+  options->cases.declare(verb);
   verb.footer(
       "Example: dlscale calibrate results/local/quickstart -o machine.json\nResults of bench e2e "
-      "and overhead are left out: predictions are judged on them.");
+      "and overhead are left out: predictions are judged on them.\n"
+      "Or the model of scaling, fitted to what others published, of at least three sets: dlscale "
+      "calibrate --cases cases.jsonl -o scaling.yaml");
   verb.callback([options, &result] { result = calibrate(*options); });
 }
 

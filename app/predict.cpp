@@ -13,6 +13,7 @@
 #include "app/document_output.hpp"
 #include "app/explain_options.hpp"
 #include "app/number_sweep.hpp"
+#include "app/predict_cases.hpp"
 #include "app/predict_sweep.hpp"
 #include "app/straggler_options.hpp"
 #include "app/trace_option.hpp"
@@ -42,6 +43,7 @@ struct PredictOptions : TrainingOptions {
   TrainingTimeOptions training;
   TraceOption trace;
   StragglerOptions stragglers;
+  PredictCases cases;
   DocumentOutput output;
 };
 
@@ -98,6 +100,9 @@ void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes)
 }
 
 ExitCode predict(const PredictOptions& options) {
+  if (options.cases.are_given()) return options.cases.predict(options.output.path);
+  if (options.network.empty()) throw CLI::RequiredError("--network");
+  if (options.ranks.empty()) throw CLI::RequiredError("--ranks");
   options.check_hardware();
   const SweptAxes axes = find_axes(options);
   refuse_contradictions(options, axes);
@@ -127,10 +132,10 @@ ExitCode predict(const PredictOptions& options) {
 void declare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
   options->declare_hardware(verb);
+  verb.get_option("--network")->required(false);  // not with --cases
   verb.add_option("--ranks", options->ranks,
                   "Numbers of workers: 1,2,4, or a sweep: 1..1024:x2 (times 2), 1..64:+8 (plus 8)")
       ->delimiter(',')
-      ->required()
       ->check(count_sweep());
   verb.add_option("--batch", options->batches,
                   "Images per rank and iteration; several, or a sweep, as with --ranks")
@@ -153,12 +158,15 @@ void declare(CLI::App& verb, ExitCode& result) {
   options->trace.declare(verb);
   options->stragglers.declare(verb);
   options->output.declare(verb);
+  options->cases.declare(verb);
   verb.footer(
       "Several batches, schedules or links between nodes (--bandwidth 10Gb/s,25Gb/s or "
       "1Gb/s..64Gb/s:x2) make a row each, and the best are marked.\n"
       "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"
       "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1..64:x2 --batch 32,64 "
-      "--schedule wait_free,merged");
+      "--schedule wait_free,merged\n"
+      "Or what others published, each from a point of its series: dlscale predict --cases "
+      "cases.jsonl -o predictions.jsonl");
   verb.callback([options, &result] { result = predict(*options); });
 }
 

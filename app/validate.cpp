@@ -70,7 +70,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       "Example: dlscale validate results/local/quickstart --machine "
       "results/local/quickstart/machine.json\n"
       "Or predictions of what others measured and published, beside naive ones: dlscale validate "
-      "--cases cases.jsonl --predictions predictions.jsonl --by run.overlap\n"
+      "--cases cases.jsonl --by run.overlap, or those of a file: --predictions predictions.jsonl\n"
       "Exit code 1: a limit is missed; the table names the phase to blame. Exit code 3: none is "
       "missed, but measurements are wrong, interrupted or lost, so that not all was judged, or "
       "there "

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "app/case_models.hpp"
 #include "app/positive.hpp"
 #include "core/cases/case_file.hpp"
 #include "core/cases/prediction_file.hpp"
 #include "model/baselines/baselines.hpp"
+#include "model/scaling/fitted_file.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -69,8 +71,9 @@ void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> oth
   CLI::Option* cases = verb.add_option(
       "--cases", cases_, "Published measurements (docs/CASES.md) to hold predictions against");
   CLI::Option* predictions =
-      verb.add_option("--predictions", predictions_, "Predictions of these cases, one a line");
-  cases->needs(predictions);
+      verb.add_option("--predictions", predictions_,
+                      "Predictions of these cases, one a line (default: those of the models of "
+                      "this program, each training by a fit without its set)");
   predictions->needs(cases);
   for (const char* other : others) cases->excludes(verb.get_option(other));
   const auto add = [&](const char* name, auto& value, const char* doc) {
@@ -78,10 +81,17 @@ void CaseOptions::declare(CLI::App& verb, std::initializer_list<const char*> oth
     option->needs(cases);
     return option;
   };
+  model_ = model::scaling::usual_scaling;
+  add("--model", model_,
+      "Without --predictions: a name in configs/models, or a file of dlscale calibrate --cases")
+      ->capture_default_str()
+      ->excludes(predictions);
   add("--by", choice_.by, "Field of the cases to group by, such as run.overlap or nodes")
       ->capture_default_str();
   add("--quality", choice_.quality, "Score only cases of these qualities, such as AB")
       ->check(qualities());
+  add("--nodes", nodes_, "Score only cases of one node, or only those of several")
+      ->check(CLI::IsMember({"one", "several"}));
   add("--limit-median", limits_.median, "Largest overall median error that passes, such as 0.05")
       ->check(positive());
   add("--limit-mean", limits_.mean, "The same of the mean absolute error")->check(positive());
@@ -100,12 +110,30 @@ report::ScoreLimits CaseOptions::limits() const {
   return limits;
 }
 
+report::CaseChoice CaseOptions::choice() const {
+  report::CaseChoice choice = choice_;
+  if (nodes_ == "one") choice.nodes = report::NodeChoice::one;
+  if (nodes_ == "several") choice.nodes = report::NodeChoice::several;
+  return choice;
+}
+
+NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
+  const auto stem = [](const std::string& name) {
+    return std::filesystem::path(name).stem().string();
+  };
+  if (!predictions_.empty()) {
+    return {stem(predictions_), predictions_, cases::read_predictions(predictions_)};
+  }
+  return {stem(model_),
+          "the model of scaling; trainings of a set that it was fitted to by the fit "
+          "without that set",
+          predictions_of(file, model_)};
+}
+
 ExitCode CaseOptions::validate(const DocumentOutput& output) const {
   const cases::CaseFile file = cases::read_cases(cases_);
-  const NamedPredictions predictions{std::filesystem::path(predictions_).stem().string(),
-                                     predictions_, cases::read_predictions(predictions_)};
   const report::ScoreReport report =
-      report::score_report(file, predictions, baseline_predictions(file), choice_);
+      report::score_report(file, predictions(file), baseline_predictions(file), choice());
   output.write(report::score_document(report, limits()));
   return report::exit_code(report, limits());
 }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "app/document_output.hpp"
+#include "core/cases/case_file.hpp"
 #include "core/error.hpp"
 #include "report/score/judged_case.hpp"
 #include "report/score/score_report.hpp"
@@ -13,7 +14,8 @@ class App;
 
 namespace dlscale::app {
 
-/// Options of `validate --cases`: predictions scored on published measurements.
+/// Options of `validate --cases`: predictions scored on published measurements, those of a file or
+/// those of the models of this program.
 class CaseOptions {
  public:
   /// Adds them to the verb. Options that go only without them are named in `others`.
@@ -25,9 +27,13 @@ class CaseOptions {
 
  private:
   [[nodiscard]] report::ScoreLimits limits() const;
+  [[nodiscard]] report::CaseChoice choice() const;
+  [[nodiscard]] report::NamedPredictions predictions(const cases::CaseFile& file) const;
 
   std::string cases_;
   std::string predictions_;
+  std::string model_;
+  std::string nodes_;
   std::string coverage_;
   report::CaseChoice choice_;
   report::ScoreLimits limits_;

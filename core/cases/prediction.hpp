@@ -24,8 +24,8 @@ struct PredictedValue {
 struct PredictedTerm {
   std::string name;   ///< "forward", "exposed communication"
   Seconds time = {};  ///< ≥ 0
-  std::string basis =
-      {};  ///< "measured", "interpolated", "extrapolated", "data sheet"; may be empty
+  /// "measured", "interpolated", "extrapolated", "data sheet", "fitted"; may be empty
+  std::string basis = {};
   bool operator==(const PredictedTerm&) const = default;
 };
 

@@ -187,7 +187,8 @@ std::optional<std::string> not_covered(const ScalingCase& training) {
     return fmt::format("a network of {} layers is more than the {} that the model goes through",
                        *training.network.layers, most_layers);
   }
-  if (training.gpus > training.gpus_per_node && !training.cluster.inter_node) {
+  const int most_gpus = std::max(training.gpus, training.given.front().gpus);
+  if (most_gpus > training.gpus_per_node && !training.cluster.inter_node) {
     return "the links between its nodes are not known";
   }
   return {};

@@ -1,18 +1,26 @@
 #pragma once
-#include <filesystem>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "model/scaling/interval.hpp"
 #include "model/scaling/parameters.hpp"
 
 namespace dlscale::model::scaling {
 
+/// How far trainings that were fitted reach; beyond that a prediction is outside its domain.
+struct FitDomain {
+  int gpus = 1;            ///< ≥ 1: the most that were asked for
+  int given_gpus = 1;      ///< ≥ 1: the most of a given point
+  double least_batch = 1;  ///< in (0, 1]: of a GPU, over that of the given point
+  double most_batch = 1;   ///< ≥ 1: likewise
+  bool operator==(const FitDomain&) const = default;
+};
+
 /// Parameters with the errors that they make.
 struct Fit {
   Parameters parameters = {};
   ErrorModel errors = {};
+  FitDomain domain = {};
   bool operator==(const Fit&) const = default;
 };
 
@@ -21,7 +29,7 @@ struct Fit {
 struct FittedScaling {
   Fit all = {};
   std::map<std::string, Fit> without = {};  ///< by the set that was left out
-  /// The one for cases of a set.
+  /// The one for cases of a set: that without it, where it was fitted to.
   [[nodiscard]] const Fit& of(const std::string& set) const;
   bool operator==(const FittedScaling&) const = default;
 };

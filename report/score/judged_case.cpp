@@ -63,9 +63,21 @@ void expect_field(const CaseFile& file, const std::string& field) {
                                 file.path.string(), field, suggestion(field, names)));
 }
 
-bool is_chosen(const Outcome& outcome, const std::string& quality) {
+bool has_quality(const Outcome& outcome, const std::string& quality) {
   if (quality.empty()) return true;
   return !outcome.quality.empty() && quality.find(outcome.quality) != std::string::npos;
+}
+
+bool has_nodes(int nodes, NodeChoice choice) {
+  switch (choice) {
+    case NodeChoice::any:
+      return true;
+    case NodeChoice::one:
+      return nodes == 1;
+    case NodeChoice::several:
+      return nodes > 1;
+  }
+  return false;
 }
 
 template <class Case>
@@ -93,15 +105,22 @@ void judge_all(const std::vector<Case>& all, const CaseFile& file,
                const CaseChoice& choice, std::vector<JudgedCase>& judged_cases) {
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Outcome& outcome = file.outcomes.at(i);
-    if (!outcome.measured || !is_chosen(outcome, choice.quality)) continue;
+    if (!outcome.measured || !has_quality(outcome, choice.quality)) continue;
+    if (!has_nodes(all[i].nodes, choice.nodes)) continue;
     const auto found = predictions.find(all[i].id);
     const CasePrediction* prediction = found == predictions.end() ? nullptr : found->second;
     judged_cases.push_back(judged(all[i], outcome, prediction, choice.by));
   }
 }
 
-[[noreturn]] void refuse_empty(const CaseFile& file, const std::string& quality) {
-  if (quality.empty()) {
+[[noreturn]] void refuse_empty(const CaseFile& file, const CaseChoice& choice) {
+  if (choice.nodes != NodeChoice::any) {
+    throw ConfigError(fmt::format(
+        "no measured case of {}{} is of {}. Leave out --nodes, or choose the other.",
+        file.path.string(), choice.quality.empty() ? "" : " of quality " + choice.quality,
+        choice.nodes == NodeChoice::one ? "one node" : "several nodes"));
+  }
+  if (choice.quality.empty()) {
     throw ConfigError(fmt::format(
         "no case of {} says what was measured, so that there is nothing to score. Name a file "
         "whose cases have \"measured\".",
@@ -109,10 +128,22 @@ void judge_all(const std::vector<Case>& all, const CaseFile& file,
   }
   throw ConfigError(fmt::format(
       "no measured case of {} is of quality {}. Choose among A, B and C, such as --quality AB.",
-      file.path.string(), quality));
+      file.path.string(), choice.quality));
 }
 
 }  // namespace
+
+std::string_view to_string(NodeChoice choice) {
+  switch (choice) {
+    case NodeChoice::any:
+      return "any";
+    case NodeChoice::one:
+      return "one";
+    case NodeChoice::several:
+      return "several";
+  }
+  return "";
+}
 
 double JudgedItem::error() const {
   return predicted ? (*predicted - measured) / measured : -1.0;
@@ -160,7 +191,7 @@ std::vector<JudgedCase> judge_cases(const CaseFile& file,
   std::vector<JudgedCase> judged_cases;
   judge_all(file.trainings, file, known, choice, judged_cases);
   judge_all(file.curves, file, known, choice, judged_cases);
-  if (judged_cases.empty()) refuse_empty(file, choice.quality);
+  if (judged_cases.empty()) refuse_empty(file, choice);
   return judged_cases;
 }
 

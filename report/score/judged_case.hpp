@@ -2,6 +2,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/cases/case_file.hpp"
@@ -45,14 +46,19 @@ std::vector<JudgedItem> judged_items(const cases::ScalingCase& training,
 std::vector<JudgedItem> judged_items(const cases::CurveCase& curve, const cases::Measured& measured,
                                      const cases::CasePrediction* prediction);
 
+/// Cases of how many nodes are scored. A curve that does not tell is of neither.
+enum class NodeChoice { any, one, several };
+std::string_view to_string(NodeChoice choice);
+
 /// Which cases are scored, and how they are grouped.
 struct CaseChoice {
   std::string by = "set";    ///< dotted name of a field: "run.overlap", "nodes"
   std::string quality = {};  ///< letters of the qualities that are kept; empty: all
+  NodeChoice nodes = NodeChoice::any;
 };
 
-/// The cases of a file that were measured and are of the qualities chosen, each beside the
-/// prediction with its id. Throws ConfigError where no case is left, or none has the field.
+/// The cases of a file that were measured and are of the qualities and nodes chosen, each beside
+/// the prediction with its id. Throws ConfigError where no case is left, or none has the field.
 std::vector<JudgedCase> judge_cases(const cases::CaseFile& file,
                                     std::span<const cases::CasePrediction> predictions,
                                     const CaseChoice& choice);

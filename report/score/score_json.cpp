@@ -29,6 +29,7 @@ Json scored_fields(const ScoredPredictions& scored) {
 Json worst_fields(const WorstItem& worst) {
   const auto& [judged, item] = worst;
   const cases::PredictedTerm* term = largest_term(*judged);
+  const cases::PredictedTerm* blamed = blamed_term(*judged);
   return {{"id", judged->id},
           {"group", judged->group},
           {"bytes", item->bytes ? number(item->bytes->si()) : Json(nullptr)},
@@ -40,7 +41,9 @@ Json worst_fields(const WorstItem& worst) {
           {"error", number(item->error())},
           {"status", cases::to_string(judged->status)},
           {"reason", judged->reason},
-          {"largest_term", term == nullptr ? Json(nullptr) : Json(term->name)}};
+          {"largest_term", term == nullptr ? Json(nullptr) : Json(term->name)},
+          {"blamed_term", blamed == nullptr ? Json(nullptr) : Json(blamed->name)},
+          {"blamed_term_s", blamed == nullptr ? Json(nullptr) : number(blamed->time.si())}};
 }
 
 Json limit_fields(const JudgedLimit& limit) {
@@ -63,6 +66,8 @@ std::string score_json(const ScoreReport& report, const ScoreLimits& limits) {
   json["cases"] = report.cases.string();
   json["by"] = report.choice.by;
   json["quality"] = report.choice.quality.empty() ? Json(nullptr) : Json(report.choice.quality);
+  json["nodes"] =
+      report.choice.nodes == NodeChoice::any ? Json(nullptr) : Json(to_string(report.choice.nodes));
   json["predictions"] = scored_fields(report.predictions);
   json["baselines"] = Json::array();
   for (const ScoredPredictions& baseline : report.baselines) {

@@ -90,4 +90,13 @@ const cases::PredictedTerm* largest_term(const JudgedCase& judged) {
   return &*std::ranges::max_element(judged.terms, {}, &cases::PredictedTerm::time);
 }
 
+const cases::PredictedTerm* blamed_term(const JudgedCase& judged) {
+  const cases::PredictedTerm* blamed = nullptr;
+  for (const cases::PredictedTerm& term : judged.terms) {
+    if (term.basis == "measured") continue;
+    if (blamed == nullptr || term.time > blamed->time) blamed = &term;
+  }
+  return blamed == nullptr ? largest_term(judged) : blamed;
+}
+
 }  // namespace dlscale::report

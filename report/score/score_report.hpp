@@ -79,6 +79,10 @@ std::vector<WorstItem> worst_items(const std::vector<JudgedCase>& judged);
 /// The largest of the terms; nothing where there are none.
 const cases::PredictedTerm* largest_term(const JudgedCase& judged);
 
+/// The term to blame for an error: the largest of those that do not come from a measurement of the
+/// same training; the largest of all where all do; nothing where there are none.
+const cases::PredictedTerm* blamed_term(const JudgedCase& judged);
+
 /// Scores by group and overall, beside those of the baselines, and the worst cases.
 Document score_document(const ScoreReport& report, const ScoreLimits& limits);
 

@@ -55,6 +55,10 @@ std::vector<std::string> score_notes(const ScoreReport& report) {
       "error: (predicted − measured) / measured; median, mean, 90 %, max: of its absolute value",
       "coverage: numbers within their interval; width: median of (high − low) / predicted",
       "missing: no prediction, counted as an error of −100 % and as not covered"};
+  if (report.choice.nodes != NodeChoice::any) {
+    notes.push_back(fmt::format("only cases of {} node{}", to_string(report.choice.nodes),
+                                report.choice.nodes == NodeChoice::one ? "" : "s"));
+  }
   if (const auto missing = report.missing(); !missing.empty()) {
     notes.push_back(fmt::format("no prediction, or not of all sizes: {}", ids_text(missing)));
   }
@@ -140,9 +144,9 @@ Table overall_table(const ScoreReport& report) {
   return table;
 }
 
-/// The largest term of a prediction, with its time.
+/// The term to blame, with its time.
 std::string term_text(const JudgedCase& judged) {
-  const cases::PredictedTerm* term = largest_term(judged);
+  const cases::PredictedTerm* term = blamed_term(judged);
   if (!judged.items.empty() && judged.is_missing() && !judged.reason.empty()) return judged.reason;
   if (term == nullptr) return std::string(absent);
   return fmt::format("{} ({} ms)", term->name, milliseconds(term->time));
@@ -164,7 +168,7 @@ Table worst_table(const ScoreReport& report) {
                    {"high"},
                    {"error"},
                    {"status", Align::left},
-                   {"largest term, or why there is none", Align::left}};
+                   {"term to blame, or why there is none", Align::left}};
   for (const auto& [judged, item] : worst_items(report.predictions.judged)) {
     table.rows.push_back(
         {{judged->id},
@@ -178,6 +182,8 @@ Table worst_table(const ScoreReport& report) {
          {std::string(cases::to_string(judged->status))},
          {term_text(*judged)}});
   }
+  table.notes.push_back(
+      "term to blame: the largest that was not measured of the same training itself");
   if (!report.of_curves) {
     for (auto& row : table.rows) row.erase(row.begin() + 1);
     table.columns.erase(table.columns.begin() + 1);

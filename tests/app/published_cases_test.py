@@ -82,7 +82,7 @@ class PublishedCases(CasesTest):
     def test_bad_usage_is_one_sentence(self):
         cases, predictions = self.made()
         both = ["--cases", cases, "--predictions", predictions]
-        for words, part in [(["--cases", cases], "--predictions"), (["--predictions", predictions], "--cases"),
+        for words, part in [(["--predictions", predictions], "--cases"), ([*both, "--model", "scaling"], "--model"),
                             ([*both, "--machine", "m.json"], "--machine"), ([*both, cases], "excludes"),
                             ([*both, "--limit-coverage", "0.9"], "0.85,0.95"), ([*both, "--quality", "AD"], "such as AB"),
                             ([*both, "--limit-median", "-1"], "above 0"), (["--by", "set"], "--cases"),

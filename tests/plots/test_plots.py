@@ -4,6 +4,7 @@
 Usage: test_plots.py [FOLDER]   (with FOLDER the figures stay there to be looked at)
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -164,7 +165,53 @@ def sample_results():
     return text + '{"benchmark": "comm", "axes": {"coll'  # stopped in the middle of a line
 
 
+def published_case(group, gpus, kinds=("nvlink2", "ethernet-tcp"), **changed):
+    nodes = -(-gpus // 8)
+    case = {
+        "schema": "dlscale.case/1",
+        "id": f"{group}/{gpus}",
+        "set": group,
+        "gpus": gpus,
+        "nodes": nodes,
+        "global_batch": 64 * gpus,
+        "cluster": {"intra_node": {"kind": kinds[0]}, "inter_node": {"kind": kinds[1]}},
+        "given": [{"gpus": 1, "samples_per_s": 320.0, "global_batch": 64}],
+        "measured": {"samples_per_s": 300.0 * gpus},
+    }
+    return case | changed
+
+
+def json_lines(objects):
+    return "".join(json.dumps(one) + "\n" for one in objects)
+
+
 class PlotsTest(plot_case.PlotCase):
+    def published(self, changed=None):
+        """Paths of cases and of predictions of them."""
+        cases = [published_case(group, gpus) for group in ("one", "$two$") for gpus in (1, 8, 16, 512)]
+        cases.append(published_case("asked", 4, measured=None))
+        predictions = [{"id": "one/1", "samples_per_s": 310.0}, {"id": "one/8", "iteration_s": 0.2}]
+        predictions += [{"id": case["id"], "samples_per_s": 900.0} for case in cases[2:]]
+        predictions[3] = {"id": cases[3]["id"], "status": "not_covered"}
+        return (self.write("cases.jsonl", json_lines(cases)),
+                self.write("predictions.jsonl", changed or json_lines(predictions)))
+
+    def test_published_shows_sets_scales_and_links(self):
+        text = self.draw("published", *self.published())
+        for word in ["one (3)", "$two$ (4)", "1 GPU (2)", "5 to 8 GPUs (2)", "9 to 16 GPUs (2)",
+                     "more than 64 GPUs (1)", "nvlink2 (4)", "ethernet-tcp (3)", "equal", "error %"]:
+            self.assertIn(word, text)
+        self.assertNotIn("asked", text)
+
+    def test_published_refuses_what_it_cannot_draw(self):
+        cases, predictions = self.published()
+        self.assert_refused(self.run_plot("published", predictions, cases), "dlscale.case/1")
+        other = self.write("other.jsonl", '{"id": "x", "samples_per_s": 1.0}\n')
+        self.assert_refused(self.run_plot("published", cases, other), "nothing to draw")
+        for text, word in [("{", "line 1"), ('{"id": "x", "samples_per_s": NaN}', "NaN"), ("[]", "none of")]:
+            self.assert_refused(
+                self.run_plot("published", cases, self.write("broken.jsonl", text)), word)
+
     def test_phases_show_every_run_with_its_error_and_unit(self):
         networks = ["alexnet", "googlenet", "resnet50"]
         text = self.draw("phases", self.write("validation.json", sample_validation(networks)))

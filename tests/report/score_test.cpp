@@ -203,6 +203,35 @@ TEST_F(ScoreReportOfTwo, KeepsTheQualitiesChosen) {
   expect_contains(config_error([&] { (void)report({"set", "B"}); }), "is of quality B");
 }
 
+TEST_F(ScoreReportOfTwo, KeepsCasesOfOneNodeOrOfSeveral) {
+  const auto count = [&](NodeChoice nodes) {
+    return report({"set", "", nodes}).predictions.score.overall.items;
+  };
+  EXPECT_EQ(count(NodeChoice::any), 2U);
+  EXPECT_EQ(count(NodeChoice::several), 2U);
+  expect_contains(config_error([&] { (void)count(NodeChoice::one); }), "is of one node");
+  expect_contains(config_error([&] {
+                    (void)report({"set", "B", NodeChoice::several});
+                  }),
+                  "of quality B is of several nodes");
+  const ScoreReport found = report({"set", "", NodeChoice::several});
+  EXPECT_EQ(nlohmann::json::parse(score_json(found, {})).at("nodes"), "several");
+  EXPECT_TRUE(nlohmann::json::parse(score_json(report({}), {})).at("nodes").is_null());
+}
+
+TEST(BlamedTerm, IsTheLargestThatWasNotMeasuredItself) {
+  JudgedCase judged;
+  EXPECT_EQ(blamed_term(judged), nullptr);
+  judged.terms = {{"compute", Seconds(5), "measured"}};
+  EXPECT_EQ(blamed_term(judged)->name, "compute");
+  judged.terms.push_back({"waiting", Seconds(1), "fitted"});
+  judged.terms.push_back({"transfer", Seconds(2), "data sheet"});
+  EXPECT_EQ(blamed_term(judged)->name, "transfer");
+  EXPECT_EQ(largest_term(judged)->name, "compute");
+  judged.terms.front().basis = "extrapolated";
+  EXPECT_EQ(blamed_term(judged)->name, "compute");
+}
+
 TEST_F(ScoreReportOfTwo, RefusesAFieldThatNoCaseHas) {
   expect_contains(config_error([&] {
                     (void)report({"run.overlp", ""});

@@ -1,0 +1,215 @@
+#include "model/scaling/predictor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/core/support.hpp"
+#include "tests/model/scaling/synthetic_study.hpp"
+
+namespace dlscale::model::scaling {
+namespace {
+
+using cases::CasePrediction;
+using cases::PredictedTerm;
+using cases::PredictionStatus;
+using cases::ScalingCase;
+using dlscale::test::expect_contains;
+using test::training;
+
+const FactSources& sources() {
+  static const FactSources loaded = FactSources::load();
+  return loaded;
+}
+
+/// The prior, with errors of a few per cent, fitted to up to 64 GPUs.
+Fit some_fit() {
+  Fit fit;
+  fit.parameters = Parameters::prior();
+  fit.errors = {0.01, 0.03, 0.05, 0.04, 0.01, -1.6, 2.5};
+  fit.domain = {64, 4, 0.1, 2};
+  return fit;
+}
+
+FittedScaling some_model() {
+  FittedScaling model;
+  model.all = some_fit();
+  return model;
+}
+
+CasePrediction predicted(const ScalingCase& asked, const FittedScaling& model = some_model()) {
+  return predict(model, sources(), std::vector{asked}).at(0);
+}
+
+double value_of(const CasePrediction& prediction) {
+  return prediction.values.at(0).value().value;
+}
+
+/// High over low.
+double spread_of(const CasePrediction& prediction) {
+  const cases::PredictedValue& value = prediction.values.at(0).value();
+  return *value.high / *value.low;
+}
+
+const PredictedTerm& term(const CasePrediction& prediction, std::string_view name) {
+  for (const PredictedTerm& each : prediction.terms) {
+    if (each.name == name) return each;
+  }
+  throw std::out_of_range("no such term");
+}
+
+TEST(ScalingPredictor, SaysSamplesASecondWithAnIntervalAroundThem) {
+  const ScalingCase asked = training(0, 16, cases::Overlap::bucketed);
+  const CasePrediction found = predicted(asked);
+  EXPECT_EQ(found.id, asked.id);
+  EXPECT_EQ(found.status, PredictionStatus::ok) << found.reason;
+  EXPECT_EQ(found.reason, "");
+  EXPECT_EQ(found.unit, cases::CaseUnit::samples_per_s);
+  const cases::PredictedValue& value = found.values.at(0).value();
+  EXPECT_GT(value.value, 320);       // one GPU
+  EXPECT_LT(value.value, 16 * 320);  // sixteen that need not wait for each other
+  EXPECT_GT(*value.low, 0);
+  EXPECT_LT(*value.low, value.value);
+  EXPECT_GT(*value.high, value.value);
+}
+
+TEST(ScalingPredictor, TermsAddUpToTheTimePredicted) {
+  for (std::size_t set = 0; set < test::hardware.size(); ++set) {
+    for (const auto overlap : {cases::Overlap::none, cases::Overlap::bucketed, cases::Overlap::wfbp,
+                               cases::Overlap::merged}) {
+      const ScalingCase asked = training(set, 16, overlap);
+      const CasePrediction found = predicted(asked);
+      double sum = 0;
+      for (const PredictedTerm& each : found.terms) sum += each.time.si();
+      EXPECT_NEAR(sum, asked.global_batch / value_of(found), 1e-9) << asked.id;
+    }
+  }
+}
+
+TEST(ScalingPredictor, TellsWhatATermRestsOn) {
+  const CasePrediction same = predicted(training(0, 16, cases::Overlap::none));
+  EXPECT_EQ(term(same, "compute").basis, "measured");
+  EXPECT_NEAR(term(same, "compute").time.si(), 0.2, 1e-9);
+  EXPECT_EQ(term(same, "exposed communication").basis, "data sheet");
+  EXPECT_EQ(term(same, "waiting for the slowest").basis, "fitted");
+  const CasePrediction other = predicted(training(0, 16, cases::Overlap::none, 32));
+  EXPECT_EQ(term(other, "compute").basis, "extrapolated");
+  ScalingCase from_two = training(0, 16, cases::Overlap::none);
+  from_two.given = {{2, cases::PerSecond(600), 64, 128, ""}};
+  EXPECT_EQ(term(predicted(from_two), "compute").basis, "extrapolated");
+}
+
+TEST(ScalingPredictor, PredictsASetByTheFitWithoutIt) {
+  FittedScaling model = some_model();
+  Fit slow = some_fit();
+  for (double& value : slow.parameters.values) value *= 1.1;
+  model.without.emplace("set a", slow);
+  const ScalingCase asked = training(0, 16, cases::Overlap::none);
+  ScalingCase elsewhere = asked;
+  elsewhere.set = "another set";
+  FittedScaling only_slow;
+  only_slow.all = slow;
+  EXPECT_NE(value_of(predicted(asked, model)), value_of(predicted(elsewhere, model)));
+  EXPECT_EQ(value_of(predicted(asked, model)), value_of(predicted(elsewhere, only_slow)));
+}
+
+TEST(ScalingPredictor, OutsideItsDomainItSaysWhyAndHowMuchLessSureItIs) {
+  const ScalingCase inside = training(1, 64, cases::Overlap::bucketed);
+  EXPECT_EQ(predicted(inside).status, PredictionStatus::ok) << predicted(inside).reason;
+  FittedScaling narrow = some_model();
+  narrow.all.domain.gpus = 32;
+  const CasePrediction found = predicted(inside, narrow);
+  EXPECT_EQ(found.status, PredictionStatus::outside_domain);
+  expect_contains(found.reason, "64 GPUs, and no more than 32");
+  EXPECT_EQ(value_of(found), value_of(predicted(inside)));
+  EXPECT_NEAR(std::log(spread_of(found)), outside_stretch * std::log(spread_of(predicted(inside))),
+              1e-9);
+}
+
+TEST(ScalingPredictor, EveryWayOutOfTheDomainHasItsReason) {
+  const auto reason = [](const ScalingCase& asked) {
+    const CasePrediction found = predicted(asked);
+    EXPECT_EQ(found.status, PredictionStatus::outside_domain);
+    return found.reason;
+  };
+  expect_contains(reason(training(1, 64, cases::Overlap::none, 4)), "0.0625 times");
+  expect_contains(reason(training(1, 64, cases::Overlap::none, 256)), "4 times that");
+  ScalingCase from_many = training(1, 32, cases::Overlap::none);
+  from_many.given = {{16, cases::PerSecond(4000), 64, 1024, ""}};
+  expect_contains(reason(from_many), "of 16 GPUs, and of 4 at most");
+  ScalingCase fewer = training(1, 2, cases::Overlap::none);
+  fewer.given = {{4, cases::PerSecond(1000), 64, 256, ""}};
+  expect_contains(reason(fewer), "fewer GPUs than the 4");
+  ScalingCase unknown = training(1, 16, cases::Overlap::none);
+  unknown.cluster.gpu = "Abacus 3000";
+  expect_contains(reason(unknown), "Abacus 3000");
+}
+
+TEST(ScalingPredictor, WhatItDoesNotCoverHasAReasonAndNoNumber) {
+  ScalingCase split = training(1, 16, cases::Overlap::bucketed);
+  split.run.parallel.dp = 8;
+  split.run.parallel.tp = 2;
+  ScalingCase alone = training(1, 16, cases::Overlap::bucketed);
+  alone.given.clear();
+  for (const ScalingCase& asked : {split, alone}) {
+    const CasePrediction found = predicted(asked);
+    EXPECT_EQ(found.status, PredictionStatus::not_covered);
+    EXPECT_TRUE(found.values.empty());
+    EXPECT_FALSE(found.reason.empty());
+  }
+}
+
+TEST(ScalingPredictor, OnOneGpuItSaysWhatWasGiven) {
+  const CasePrediction found = predicted(training(0, 1, cases::Overlap::bucketed));
+  EXPECT_NEAR(std::log(value_of(found) / 320), -some_fit().errors.shift, 1e-9);
+}
+
+/// Figures that a file may hold, however unlike any training they are.
+TEST(ScalingPredictor, StaysFiniteOnFiguresOfNoRealTraining) {
+  std::vector<ScalingCase> asked;
+  const auto add = [&](auto change) {
+    ScalingCase made = training(1, 16, cases::Overlap::bucketed);
+    change(made);
+    asked.push_back(made);
+  };
+  for (const std::int64_t parameters : {std::int64_t{1}, std::int64_t{1000000000000000}}) {
+    add([&](ScalingCase& made) { made.network.parameters = parameters; });
+  }
+  for (const double speed : {1e-9, 1e12}) {
+    add([&](ScalingCase& made) { made.given.at(0).throughput = cases::PerSecond(speed); });
+    add([&](ScalingCase& made) { made.cluster.intra_node.bandwidth = BytesPerSecond(speed); });
+    add([&](ScalingCase& made) { made.cluster.inter_node->bandwidth = BytesPerSecond(speed); });
+  }
+  for (const int gpus : {1, 3, 5, 1000000}) {
+    add([&](ScalingCase& made) { made = training(1, gpus, cases::Overlap::merged); });
+  }
+  add([](ScalingCase& made) {  // two nodes are given, and no link between them
+    made = training(1, 4, cases::Overlap::bucketed);
+    made.given.at(0).gpus = 8;
+    made.given.at(0).global_batch = 512;
+    made.cluster.inter_node.reset();
+  });
+  add([](ScalingCase& made) { made.batch_per_gpu = 1e-6; });
+  add([](ScalingCase& made) { made.batch_per_gpu = 1e9; });
+  add([](ScalingCase& made) { made.network.name = ""; });
+  add([](ScalingCase& made) { made.run.framework = std::string(4000, 'x'); });
+  for (const CasePrediction& found : predict(some_model(), sources(), asked)) {
+    if (found.status == PredictionStatus::not_covered) continue;
+    const cases::PredictedValue& value = found.values.at(0).value();
+    EXPECT_TRUE(std::isfinite(value.value) && value.value > 0) << found.id;
+    EXPECT_TRUE(std::isfinite(*value.high) && *value.high >= value.value) << found.id;
+    EXPECT_TRUE(*value.low > 0 && *value.low <= value.value) << found.id;
+    for (const PredictedTerm& each : found.terms) {
+      EXPECT_TRUE(std::isfinite(each.time.si()) && each.time.si() >= 0) << each.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::model::scaling
