@@ -124,6 +124,10 @@ NamedPredictions CaseOptions::predictions(const cases::CaseFile& file) const {
   if (!predictions_.empty()) {
     return {stem(predictions_), predictions_, cases::read_predictions(predictions_)};
   }
+  if (file.holds_curves()) {
+    return {"curves", "the model of curves, from the points that each of them gives",
+            predictions_of(file, model_)};
+  }
   return {stem(model_),
           "the model of scaling; trainings of a set that it was fitted to by the fit "
           "without that set",

@@ -155,8 +155,10 @@ class ScalingCases(ProgramTest):
             "cluster": {"gpu": "V100", "gpus_per_node": 4, "intra_node": None, "inter_node": None},
             "given": [{"ranks": 4, "nodes": 1, "bytes": [1000, 100000], "time_s": [1e-5, 1e-4]}],
             "query": {"bytes": [10000]}, "measured": {"time_s": [2e-5]}, "quality": "B"}])
-        for verb, words in [("predict", []), ("calibrate", ["-o", self.folder / "curves.yaml"]), ("validate", [])]:
+        for verb, words in [("predict", ["--model", model]), ("calibrate", ["-o", self.folder / "curves.yaml"]), ("validate", ["--model", model])]:
             self.assert_refused(run(verb, "--cases", curves, *words), 2, "holds curves of collectives")
+        self.assertEqual(len(run("predict", "--cases", curves).stdout.splitlines()), 1)
+        self.assertIn("loglog", run("validate", "--cases", curves).stdout)
         self.assert_refused(run("validate", "--cases", few, "--model", model, "--nodes", "several", "--quality", "C"),
                             2, "is of several nodes")
 

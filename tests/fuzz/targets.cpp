@@ -1,6 +1,7 @@
 #include "tests/fuzz/targets.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,7 +20,10 @@
 #include "core/network.hpp"
 #include "core/run.hpp"
 #include "model/baselines/baselines.hpp"
+#include "model/curves/predict.hpp"
 #include "model/machine.hpp"
+#include "model/scaling/fitted_file.hpp"
+#include "model/scaling/predictor.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/core/case_lines.hpp"
 
@@ -146,6 +150,25 @@ void use_cases(const fs::path& file) {
   for (const auto& baseline : model::curve_baselines()) {
     expect_predictions(model::predict(baseline, read.curves));
   }
+  static const model::scaling::FactSources sources = model::scaling::FactSources::load();
+  static const model::scaling::ScalingFile fitted =
+      model::scaling::load_scaling(std::string(model::scaling::usual_scaling));
+  expect_predictions(model::scaling::predict(fitted.fitted, sources, read.trainings));
+  expect_predictions(model::predict_curves(read.curves));
+}
+
+void use_scaling(const fs::path& file) {
+  static const model::scaling::FactSources sources = model::scaling::FactSources::load();
+  static const cases::CaseFile training = [] {
+    const fs::path path =
+        fs::temp_directory_path() / fmt::format("dlscale_case_{}.jsonl", getpid());
+    std::ofstream(path, std::ios::binary) << test::training_line << '\n';
+    cases::CaseFile read = cases::read_cases(path);
+    fs::remove(path);
+    return read;
+  }();
+  const model::scaling::ScalingFile fitted = model::scaling::load_scaling(file.string());
+  expect_predictions(model::scaling::predict(fitted.fitted, sources, training.trainings));
 }
 
 void use_predictions(const fs::path& file) {
@@ -172,6 +195,7 @@ const std::array all_targets{
     Target{"device", ".yaml", [] { return configs("devices"); }, use_device},
     Target{"link", ".yaml", [] { return configs("links"); }, use_link},
     Target{"framework", ".yaml", [] { return configs("frameworks"); }, use_framework},
+    Target{"scaling", ".yaml", [] { return configs("models"); }, use_scaling},
     Target{"machine", ".json", machine_seeds, use_machine},
 };
 
