@@ -48,8 +48,8 @@ constexpr std::array<ParameterKind, parameter_count> kinds = {{
      "memory of the GPU; prior of the study",
      "1", 0.30, 0.50},
     {"jitter",
-     "standard deviation, over its time, of what a worker computes while messages run beside it, "
-     "on GPUs of 2017 and before; prior: a steady machine's",
+     "standard deviation, over its time, of what a worker computes, on GPUs of 2017 and before; "
+     "prior: a steady machine's",
      "1", 0.015, 0.70},
     {"jitter_decline",
      "share of the jitter that GPUs lose with each year after 2017; prior of the study", "1", 0.16,

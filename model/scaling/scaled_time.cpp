@@ -147,7 +147,7 @@ ScalingModel::Exchange ScalingModel::exchange(Seconds compute, const ExchangeCos
     case cases::Overlap::unknown:
     case cases::Overlap::other: {
       if (facts_.framework.packs_all) return {sequential, Seconds(), sequential};
-      const double none = p[Parameter::no_overlap_share];
+      const double none = std::min(p[Parameter::no_overlap_share], 1.0);
       const double some = 1 - none;
       const Exchange best = best_of_lists(backward, cost, p);
       return {some * best.exposed + none * sequential, some * best.interference,

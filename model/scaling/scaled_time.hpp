@@ -35,8 +35,11 @@ struct ScaledTime {
 /// * E, with C all communication and ε the share of hidden communication that computing loses:
 ///   exposed + ε (what is hidden), exposed by MessageSchedule for the least of the lists of
 ///   messages; C where nothing overlaps; where schedulers and servers let messages run on beside
-///   the next forward pass, max{ C / T, C - (1 + r) t_c } for T tensors (MODEL 2.4); between the
-///   first two where overlap is not told.
+///   the next forward pass, max{ C / T, C - (1 + r) t_c } + ε (the rest) for T tensors (MODEL 2.4),
+///   and a time for each tensor where a scheduler works above a coordinator; between the first two
+///   where overlap is not told. A coordinator that starts a fused message each cycle (MODEL 2.2)
+///   starts at most t_b / cycle of them.
+/// * host, where the given time is of computing alone: 50 us T + b sample / 6 GB/s.
 /// [derived; constants are fitted or judgements, parameters.hpp] Wrong where memory is short, where
 /// input cannot keep up at all, for parallelism other than by data, and for clusters whose workers
 /// hardly differ: of sequential runs of ResNet-50 on 8 to 32 GPUs, which the ring alone predicts
