@@ -53,6 +53,7 @@ Parameters read_parameters(const ConfigMap& map) {
 
 ErrorModel read_errors(const ConfigMap& map) {
   std::vector<std::string_view> names;
+  names.reserve(error_keys.size());
   for (const ErrorKey& known : error_keys) names.push_back(known.key);
   map.allow_only(names);
   ErrorModel read;
