@@ -7,9 +7,9 @@
 
 namespace dlscale::app {
 
-/// What the models of this program say of the cases of a file, in their order. `model` is the
-/// fitted model of scaling for trainings: a name in configs/models, or a file. Throws ConfigError
-/// as load_scaling() does, and for curves of collectives.
+/// What the models of this program say of the cases of a file, in their order: of trainings the
+/// model of scaling that `model` names (in configs/models, or a file), of curves of collectives the
+/// curves that are given. Throws ConfigError as load_scaling() does.
 std::vector<cases::CasePrediction> predictions_of(const cases::CaseFile& file,
                                                   const std::string& model);
 
