@@ -161,6 +161,7 @@ TEST(TaskGraph, ChoosesBesideWhatItServes) {
     resource.choice = Seconds(0.25);
     const ResourceId link = graph.add(resource);
     std::vector<TaskId> tasks;
+    tasks.reserve(4);
     for (int i = 0; i < 4; ++i) tasks.push_back(graph.add(urgent(link, 9)));
     const Timeline timeline = simulate(graph);
     // Only the first choice shows, unless nothing else may be under way meanwhile.
@@ -197,6 +198,7 @@ TEST(TaskGraph, ChoosesOneAtATime) {
   resource.choice = Seconds(2);
   const ResourceId link = graph.add(resource);
   std::vector<TaskId> tasks;
+  tasks.reserve(4);
   for (int i = 0; i < 4; ++i) tasks.push_back(graph.add(urgent(link, 9)));
   const Timeline timeline = simulate(graph);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
