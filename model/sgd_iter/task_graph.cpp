@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/merge.hpp"
@@ -77,6 +80,17 @@ struct Packer {
   std::deque<std::vector<std::size_t>> packs;  ///< found at the last look, not served yet
 };
 
+/// A task that waits for a resource that serves the most urgent; of equals the one that came first.
+struct Urgent {
+  int rank;
+  std::size_t arrival;
+  std::size_t task;
+  bool operator>(const Urgent& other) const {
+    return rank != other.rank ? rank > other.rank : arrival > other.arrival;
+  }
+};
+using MostUrgent = std::priority_queue<Urgent, std::vector<Urgent>, std::greater<>>;
+
 /// Of a resource: a look, a vote or a choice, and a meeting.
 constexpr std::size_t events_each = 3;
 
@@ -114,6 +128,10 @@ class Simulator {
   void finish_task(std::size_t task);
   void end(std::size_t task);
   void serve_next(std::size_t resource);
+  void wait(std::size_t task);
+  [[nodiscard]] bool none_waits(std::size_t resource) const {
+    return waiting_[resource].empty() && urgent_[resource].empty();
+  }
   std::size_t take_waiting(std::size_t resource);
   [[nodiscard]] bool chooses_at_once(std::size_t resource) const {
     return resource_of(resource).choice == Seconds();
@@ -132,9 +150,11 @@ class Simulator {
   std::vector<std::size_t> missing_;     // unfinished predecessors
   std::vector<std::size_t> successors_;  // of all tasks, one after the other
   std::vector<std::size_t> successor_ends_;
-  std::vector<int> free_;                             // servers, by resource
-  std::vector<std::deque<std::size_t>> waiting_;      // ready tasks, by resource
-  std::vector<std::deque<std::size_t>> chosen_;       // of them, to be served next, by resource
+  std::vector<int> free_;                         // servers, by resource
+  std::vector<std::deque<std::size_t>> waiting_;  // ready tasks in that order, by resource
+  std::vector<MostUrgent> urgent_;                // those of a resource that serves the most urgent
+  std::size_t arrivals_ = 0;                      // of these
+  std::vector<std::deque<std::size_t>> chosen_;   // of them, to be served next, by resource
   std::vector<std::optional<std::size_t>> choosing_;  // what a choice is about, by resource
   std::vector<std::size_t> meeting_;                  // for which ranks meet, by resource
   std::vector<Packer> packers_;                       // by resource
@@ -148,6 +168,7 @@ Simulator::Simulator(const TaskGraph& graph)
     : graph_(&graph),
       missing_(graph.tasks().size()),
       waiting_(graph.resources().size()),
+      urgent_(graph.resources().size()),
       chosen_(graph.resources().size()),
       choosing_(graph.resources().size()),
       meeting_(graph.resources().size()),
@@ -191,7 +212,7 @@ void Simulator::become_ready(std::size_t task) {
     return;
   }
   if (!chooses_at_once(resource)) {
-    waiting_[resource].push_back(task);
+    wait(task);
     return begin_choice(resource);
   }
   if (free_[resource] > 0) {
@@ -200,7 +221,14 @@ void Simulator::become_ready(std::size_t task) {
   }
   const auto under_way = chosen_[resource].size() + 1;
   const bool room = under_way < static_cast<std::size_t>(resource_of(resource).window);
-  (room ? chosen_ : waiting_)[resource].push_back(task);
+  if (!room) return wait(task);
+  chosen_[resource].push_back(task);
+}
+
+void Simulator::wait(std::size_t task) {
+  const std::size_t resource = task_of(task).resource->index();
+  if (resource_of(resource).order == Order::ready) return waiting_[resource].push_back(task);
+  urgent_[resource].push({task_of(task).rank, arrivals_++, task});
 }
 
 bool Simulator::computes(std::size_t task) const {
@@ -270,7 +298,7 @@ void Simulator::serve_next(std::size_t resource) {
   if (resource_of(resource).packing) return serve_pack(resource);
   auto& chosen = chosen_[resource];
   const bool at_once = chooses_at_once(resource);
-  if (at_once && !waiting_[resource].empty()) chosen.push_back(take_waiting(resource));
+  if (at_once && !none_waits(resource)) chosen.push_back(take_waiting(resource));
   if (chosen.empty()) {
     ++free_[resource];
   } else {
@@ -283,7 +311,7 @@ void Simulator::serve_next(std::size_t resource) {
 
 /// If none is under way, and there are tasks to choose from and room for one.
 void Simulator::begin_choice(std::size_t resource) {
-  if (choosing_[resource] || waiting_[resource].empty()) return;
+  if (choosing_[resource] || none_waits(resource)) return;
   const std::size_t served = free_[resource] > 0 ? 0 : 1;
   const auto window = static_cast<std::size_t>(resource_of(resource).window);
   if (served + chosen_[resource].size() >= window) return;
@@ -304,14 +332,13 @@ void Simulator::end_choice(std::size_t resource) {
 }
 
 std::size_t Simulator::take_waiting(std::size_t resource) {
-  auto& queue = waiting_[resource];
-  auto chosen = queue.begin();
   if (resource_of(resource).order == Order::urgent) {
-    const auto rank = [this](std::size_t task) { return task_of(task).rank; };
-    chosen = std::ranges::min_element(queue, {}, rank);  // the first of equals
+    const std::size_t task = urgent_[resource].top().task;
+    urgent_[resource].pop();
+    return task;
   }
-  const std::size_t task = *chosen;
-  queue.erase(chosen);
+  const std::size_t task = waiting_[resource].front();
+  waiting_[resource].pop_front();
   return task;
 }
 

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace dlscale::model {
 namespace {
@@ -121,6 +124,22 @@ TEST(TaskGraph, ServesTheMostUrgentOfThoseThatWait) {
   EXPECT_EQ(timeline.started(equal).si(), 3);
 }
 
+TEST(TaskGraph, ServesManyThatWaitByUrgencyAndEqualOnesInOrder) {
+  std::mt19937 random(9);
+  TaskGraph graph;
+  const ResourceId link = graph.add(Resource{"link", 1, Order::urgent});
+  graph.add(urgent(link, 0));  // at once; the others wait for it
+  std::vector<std::pair<int, TaskId>> waiting;
+  for (int i = 0; i < 200; ++i) {
+    const int rank = static_cast<int>(random() % 20);
+    waiting.emplace_back(rank, graph.add(urgent(link, rank)));
+  }
+  std::ranges::stable_sort(waiting, {}, &std::pair<int, TaskId>::first);
+  const Timeline timeline = simulate(graph);
+  double start = 1;
+  for (const auto& [rank, task] : waiting) EXPECT_EQ(timeline.started(task).si(), start++) << rank;
+}
+
 TEST(TaskGraph, LetsNothingOvertakeWhatIsUnderWay) {
   for (const int window : {1, 2, 3}) {
     TaskGraph graph;
@@ -142,6 +161,7 @@ TEST(TaskGraph, ChoosesBesideWhatItServes) {
     resource.choice = Seconds(0.25);
     const ResourceId link = graph.add(resource);
     std::vector<TaskId> tasks;
+    tasks.reserve(4);
     for (int i = 0; i < 4; ++i) tasks.push_back(graph.add(urgent(link, 9)));
     const Timeline timeline = simulate(graph);
     // Only the first choice shows, unless nothing else may be under way meanwhile.
@@ -178,6 +198,7 @@ TEST(TaskGraph, ChoosesOneAtATime) {
   resource.choice = Seconds(2);
   const ResourceId link = graph.add(resource);
   std::vector<TaskId> tasks;
+  tasks.reserve(4);
   for (int i = 0; i < 4; ++i) tasks.push_back(graph.add(urgent(link, 9)));
   const Timeline timeline = simulate(graph);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
