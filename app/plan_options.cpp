@@ -67,6 +67,15 @@ std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
   return exchanges;
 }
 
+/// What nobody means, and of which products would be beyond all numbers.
+void refuse_beyond(std::string_view option, double value, double least, double most) {
+  if (value == 0 || (value >= least && value <= most)) return;
+  throw ConfigError(
+      fmt::format("{} is {:g} (no training is like that). Write a number from {:g} to "
+                  "{:g}.",
+                  option, value, least, most));
+}
+
 model::TrainingLength known_length(const PlanOptions& options, const std::string& network) {
   const std::vector<std::string> known{std::string(known_target)};
   if (options.target != known_target) {
@@ -84,6 +93,9 @@ model::TrainingLength known_length(const PlanOptions& options, const std::string
 }
 
 model::TrainingLength find_length(const PlanOptions& options, const std::string& network) {
+  refuse_beyond("--epochs", options.epochs, 1e-3, 1e6);
+  refuse_beyond("--samples", options.samples, 1, 1e15);
+  refuse_beyond("--critical-batch", options.critical_batch, 1, 1e12);
   const bool told = options.epochs > 0;
   if (told == !options.target.empty()) {
     throw ConfigError(
@@ -106,6 +118,7 @@ model::TrainingLength find_length(const PlanOptions& options, const std::string&
 }
 
 model::PlanLimits find_limits(const PlanOptions& options) {
+  refuse_beyond("--cost-per-gpu-hour", options.price, 1e-6, 1e9);
   model::PlanLimits limits;
   if (!options.time_limit.empty()) {
     limits.time = parse_quantity<Seconds>(options.time_limit, "--time-limit");

@@ -27,25 +27,29 @@ class Rows {
         assumed_(std::move(assumed)),
         sweep_(&sweep) {}
 
+  /// At once where all can be, else those that can one by one.
   void add(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
-    try {
-      add_all(run, ranks, link);
-    } catch (const ConfigError& error) {
-      if (ranks.size() == 1) {
-        leave_out(run, ranks.front(), error.what());
-        return;
-      }
-      for (const int& one : ranks) add(run, std::span(&one, 1), link);
+    if (try_to_add(run, ranks, link).empty()) return;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const std::string why = try_to_add(run, ranks.subspan(i, 1), link);
+      if (!why.empty()) leave_out(run, ranks[i], why);
     }
   }
 
  private:
-  void add_all(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
-    for (model::Prediction& prediction :
-         model::predict(*network_, *machine_, run, ranks, spread_)) {
-      add_notes(assumed_, prediction);
-      sweep_->rows.push_back({std::move(prediction), link});
+  /// Nothing of it, and why, where one cannot be predicted.
+  std::string try_to_add(const Run& run, std::span<const int> ranks,
+                         const std::optional<LinkSpec>& link) {
+    try {
+      for (model::Prediction& prediction :
+           model::predict(*network_, *machine_, run, ranks, spread_)) {
+        add_notes(assumed_, prediction);
+        sweep_->rows.push_back({std::move(prediction), link});
+      }
+    } catch (const ConfigError& error) {
+      return error.what();
     }
+    return "";
   }
   void leave_out(const Run& run, int ranks, const std::string& why) {
     sweep_->left_out.push_back(fmt::format("ranks {}, batch {}, {}: {}", ranks, run.batch,

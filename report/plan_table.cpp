@@ -93,6 +93,22 @@ std::vector<std::string> limits_of(const TrainingPlan& plan) {
   return texts;
 }
 
+bool by_form(const CheckedTraining& one) {
+  return one.planned.by_form;
+}
+
+std::string difference_note(const std::vector<CheckedTraining>& best) {
+  double most = 0;
+  for (const CheckedTraining& one : best) most = std::max(most, std::abs(difference(one)));
+  if (most <= differs) {
+    return fmt::format("closed form and simulation of these differ by {:.1e} at most", most);
+  }
+  return fmt::format(
+      "closed form and simulation of these differ by {:.3g} % at most: the order is that of the "
+      "simulation",
+      100 * most);
+}
+
 std::vector<std::string> notes_of(const TrainingPlan& plan) {
   std::vector<std::string> notes;
   const auto limits = limits_of(plan);
@@ -102,14 +118,7 @@ std::vector<std::string> notes_of(const TrainingPlan& plan) {
       limits.empty() ? "" : fmt::format(" ({})", fmt::join(limits, ", ")), plan.by_form,
       plan.by_simulation));
   for (const std::string& why : plan.why_simulated) notes.push_back("simulated: " + why);
-  double most = 0;
-  for (const CheckedTraining& one : plan.best) most = std::max(most, std::abs(difference(one)));
-  notes.push_back(
-      most <= differs
-          ? fmt::format("closed form and simulation of these differ by {:.1e} at most", most)
-          : fmt::format("closed form and simulation of these differ by {:.3g} % at "
-                        "most: the order is that of the simulation",
-                        100 * most));
+  if (std::ranges::any_of(plan.best, by_form)) notes.push_back(difference_note(plan.best));
   for (const std::string& one : plan.left_out) notes.push_back("left out for memory: " + one);
   if (!plan.question.length.critical_batch) {
     notes.emplace_back(
@@ -119,6 +128,18 @@ std::vector<std::string> notes_of(const TrainingPlan& plan) {
   notes.emplace_back(
       "without evaluations and the start; efficiency is over one rank with the same batch");
   return notes;
+}
+
+Cell closed_form_cell(const CheckedTraining& one) {
+  if (!by_form(one)) return {"–"};
+  const double off = difference(one);
+  if (std::abs(off) <= differs) return {"the same"};
+  return {signed_percent(off), Tone::caution};
+}
+
+/// "+1.6 %", or that nothing but rounding is between them.
+std::string change_text(double ratio) {
+  return std::abs(ratio - 1) <= differs ? "the same" : signed_percent(ratio - 1);
 }
 
 Table best_table(const TrainingPlan& plan) {
@@ -132,9 +153,7 @@ Table best_table(const TrainingPlan& plan) {
   std::vector<std::string> notes;
   for (const CheckedTraining& one : plan.best) {
     auto& row = table.rows.emplace_back(training_cells(one.simulated, price));
-    const double off = difference(one);
-    row.push_back({std::abs(off) <= differs ? "the same" : signed_percent(off),
-                   std::abs(off) <= differs ? Tone::plain : Tone::caution});
+    row.push_back(closed_form_cell(one));
     row.push_back({one.bound});
     for (const std::string& note : one.notes) {
       if (told.insert(note).second) notes.push_back(note);
@@ -187,9 +206,9 @@ Table neighbour_table(const TrainingPlan& plan) {
     const PlannedTraining& other = one.planned;
     std::vector<Cell> row{{one.change},
                           {duration_text(other.time)},
-                          {signed_percent(other.time / best.time - 1)},
+                          {change_text(other.time / best.time)},
                           {significant(other.rank_hours, 4)},
-                          {signed_percent(other.rank_hours / best.rank_hours - 1)}};
+                          {change_text(other.rank_hours / best.rank_hours)}};
     if (price) row.push_back({significant(other.cost, 4)});
     row.push_back({one.within_limits ? "kept" : "missed"});
     table.rows.push_back(std::move(row));

@@ -25,6 +25,7 @@ constexpr std::size_t most_told = 10;
 
 std::vector<Prediction> predictions_of(const std::vector<SweepRow>& rows) {
   std::vector<Prediction> predictions;
+  predictions.reserve(rows.size());
   for (const SweepRow& row : rows) predictions.push_back(row.prediction);
   return predictions;
 }

@@ -189,6 +189,7 @@ IterationGrid Grid::find() {
     }
   }
   grid_.iteration.assign(grid_.space.size(), absent);
+  grid_.simulated.assign(grid_.space.size(), false);
   find_alone();
   place_ranks();
   for (std::size_t batch = 0; batch < grid_.space.batches.size(); ++batch) {
@@ -340,6 +341,7 @@ void Grid::simulate(const Job& job) {
   for (std::size_t i = 0; i < job.ranks.count; ++i) {
     const Run run = run_on(grid_.space.ranks[job.ranks.first + i], grid_.space.batches[job.batch],
                            how.schedule);
+    grid_.simulated[grid_.index({job.exchange, job.batch, job.ranks.first + i})] = true;
     Notes notes;
     result[i] = simulate_iteration(iteration_plan(network_, *machine_, run, how, notes)).total.si();
   }

@@ -40,6 +40,7 @@ struct IterationGrid {
   /// By exchange, batch and rank, the last fastest, s; NaN where the memory does not hold the
   /// batch.
   std::vector<double> iteration;
+  std::vector<bool> simulated;        ///< likewise: found by simulation, not by the batched form
   std::vector<double> alone;          ///< by batch: of one rank; NaN likewise
   std::vector<std::string> left_out;  ///< what did not fit the memory, a sentence each
   std::size_t by_form = 0;            ///< places found by the batched form

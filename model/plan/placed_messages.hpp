@@ -15,6 +15,8 @@ class PlacedMessages {
   /// `machine` must outlive this. Throws ConfigError if a link that ranks need is not known.
   PlacedMessages(const Machine& machine, const Placement& placement);
   ~PlacedMessages();
+  PlacedMessages(const PlacedMessages&) = delete;
+  PlacedMessages& operator=(const PlacedMessages&) = delete;
   PlacedMessages(PlacedMessages&& other) noexcept;
   PlacedMessages& operator=(PlacedMessages&& other) noexcept;
   /// Where it is one in the size of the message (nominal_line()); 0 on one rank.

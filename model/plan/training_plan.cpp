@@ -75,6 +75,7 @@ PlannedTraining Planner::planned(const PlanPlace& place, Seconds iteration) cons
   one.cost = one.rank_hours * question_->price.value_or(1);
   one.images_per_s = one.global_batch() / iteration.si();
   one.efficiency = grid_.alone[place.batch] / iteration.si();
+  one.by_form = !grid_.simulated[grid_.index(place)];
   return one;
 }
 

@@ -62,6 +62,7 @@ struct PlannedTraining {
   double cost = 0;        ///< by the price, or rank_hours
   double images_per_s = 0;
   double efficiency = 0;
+  bool by_form = true;  ///< by the batched form, not by simulation
   [[nodiscard]] double global_batch() const { return static_cast<double>(ranks) * batch; }
 };
 

@@ -56,7 +56,8 @@ std::string plan_json(const TrainingPlan& plan) {
             {"neighbours", Json::array()}};
   for (const CheckedTraining& one : plan.best) {
     Json fields = training_fields(one.simulated, price);
-    fields["closed_form_t_iter_s"] = number(one.planned.iteration);
+    fields["closed_form_t_iter_s"] =
+        one.planned.by_form ? number(one.planned.iteration) : Json(nullptr);
     fields["bound"] = one.bound;
     fields["notes"] = one.notes;
     json["best"].push_back(std::move(fields));

@@ -30,6 +30,9 @@ TEST(ParseQuantity, KnowsBitsBytesAndBinaryPrefixes) {
   EXPECT_DOUBLE_EQ(parsed<Bytes>("1.5 MB"), 1.5e6);
   EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 us"), 1.5e-6);
   EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 µs"), 1.5e-6);
+  EXPECT_DOUBLE_EQ(parsed<Seconds>("1.5 min"), 90);
+  EXPECT_DOUBLE_EQ(parsed<Seconds>("24 h"), 86400);
+  EXPECT_DOUBLE_EQ(parsed<Seconds>("7 d"), 604800);
   EXPECT_DOUBLE_EQ(parsed<FlopsPerSecond>("11.76 TFLOP/s"), 11.76e12);
 }
 

@@ -73,7 +73,9 @@ TEST(IterationGrid, IsWhatPredictSaysFromDataSheets) {
   TrainingRun run = gpu_run(machine);
   run.input_copy = InputCopy::on_path;
   expect_predictions(network, machine, run, space);
-  EXPECT_EQ(iteration_grid(network, machine, run, space).by_simulation, 0U);
+  const IterationGrid grid = iteration_grid(network, machine, run, space);
+  EXPECT_EQ(grid.by_simulation, 0U);
+  EXPECT_TRUE(std::ranges::none_of(grid.simulated, [](bool one) { return one; }));
 }
 
 TEST(IterationGrid, IsWhatPredictSaysWhereMessagesTakeNoLine) {
@@ -133,6 +135,7 @@ TEST_F(PlansOfTwoRanks, AreSimulatedWhereNoClosedFormHolds) {
   expect_predictions(network_, machine_, run_, space_);
   const IterationGrid grid = iteration_grid(network_, machine_, run_, space_);
   EXPECT_EQ(grid.by_form, 0U);
+  EXPECT_TRUE(std::ranges::all_of(grid.simulated, [](bool one) { return one; }));
   EXPECT_TRUE(grid.why_simulated.contains("horovod has no batched form"));
   space_.batches.clear();
   for (int images = 1; images < 100; ++images) space_.batches.push_back(images);

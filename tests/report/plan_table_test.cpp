@@ -93,6 +93,23 @@ TEST(PlanTable, SaysWhereClosedFormAndSimulationDiffer) {
   EXPECT_EQ(json["best"][1]["t_iter_s"], 0.1);
 }
 
+TEST(PlanTable, SaysNothingOfAClosedFormWhereThereIsNone) {
+  model::TrainingPlan plan = sample_plan();
+  for (model::CheckedTraining& one : plan.best) one.planned.by_form = false;
+  plan.why_simulated = {"threads share processor cores"};
+  plan.neighbours[0].planned = plan.best[0].planned;
+  const Document document = plan_document(plan);
+  EXPECT_EQ(document.tables[0].rows[0][11].text, "–");
+  const auto& notes = document.tables[0].notes;
+  EXPECT_TRUE(std::ranges::none_of(notes, [](const std::string& note) {
+    return note.find("closed form and simulation") != std::string::npos;
+  }));
+  EXPECT_NE(std::ranges::find(notes, "simulated: threads share processor cores"), notes.end());
+  EXPECT_EQ(document.tables[2].rows[0][2].text, "the same");
+  const Json json = Json::parse(document.json);
+  EXPECT_TRUE(json["best"][0]["closed_form_t_iter_s"].is_null());
+}
+
 TEST(PlanTable, HasNoCostWithoutAPrice) {
   model::TrainingPlan plan = sample_plan();
   plan.question.price.reset();
