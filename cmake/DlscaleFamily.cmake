@@ -16,6 +16,7 @@ function(dlscale_family family)
   add_library(dlscale_${family} STATIC)
   target_link_libraries(dlscale_${family} PUBLIC dlscale_core ${arg_LINK})
   dlscale_precompile(dlscale_${family} ${DLSCALE_HEADERS})
+  dlscale_group(dlscale_${family})
   cmake_language(EVAL CODE
     "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL dlscale_generate_table [[${family}]])")
 endfunction()

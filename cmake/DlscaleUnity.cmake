@@ -1,0 +1,60 @@
+# Files that are compiled as one. Most of what a file takes is headers, and what it instantiates of their templates, which
+# other files of its target need as well. Only where nothing keeps what was compiled (with ccache a file that changed is
+# compiled alone), and only with sanitizers: what is measured is compiled in one way everywhere.
+#
+# Which go together is chosen at configuration (unity_groups.py), so that no name of a file means anything else in another.
+# Where the compiler finds a name twice after an edit, configure again. A file must still include what it uses; builds
+# without groups show it.
+
+set(DLSCALE_UNITY AUTO CACHE STRING "Compile files in groups: AUTO (with sanitizers and without ccache), ON or OFF")
+set_property(CACHE DLSCALE_UNITY PROPERTY STRINGS AUTO ON OFF)
+if(NOT DLSCALE_UNITY MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "DLSCALE_UNITY is \"${DLSCALE_UNITY}\". Write AUTO, ON or OFF.")
+endif()
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(DLSCALE_UNITY STREQUAL "ON" AND NOT Python3_FOUND)
+  message(FATAL_ERROR "DLSCALE_UNITY is ON, but Python, which chooses the groups, was not found. Install python3, "
+                      "or set DLSCALE_UNITY to AUTO or OFF.")
+endif()
+set(DLSCALE_GROUPS OFF)
+if(DLSCALE_UNITY STREQUAL "ON"
+   OR (DLSCALE_UNITY STREQUAL "AUTO" AND DLSCALE_SANITIZE AND Python3_FOUND AND NOT CMAKE_CXX_COMPILER_LAUNCHER))
+  set(DLSCALE_GROUPS ON)
+endif()
+
+# Lets files of a target be compiled in groups.
+function(dlscale_group target)
+  set_property(GLOBAL APPEND PROPERTY dlscale_grouped_targets ${target})
+endfunction()
+
+# Files that a build writes, and those with options of their own, stay alone.
+function(dlscale_generate_groups)
+  set(listing "")
+  get_property(targets GLOBAL PROPERTY dlscale_grouped_targets)
+  foreach(target IN LISTS targets)
+    get_target_property(sources ${target} SOURCES)
+    get_target_property(folder ${target} SOURCE_DIR)
+    foreach(source IN LISTS sources)
+      cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE)
+      cmake_path(IS_PREFIX PROJECT_BINARY_DIR ${source} written)
+      get_property(options SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY COMPILE_OPTIONS)
+      get_property(definitions SOURCE ${source} TARGET_DIRECTORY ${target} PROPERTY COMPILE_DEFINITIONS)
+      if(source MATCHES "[.]cpp$" AND NOT written AND NOT options AND NOT definitions)
+        string(APPEND listing "${target}\t${source}\n")
+      endif()
+    endforeach()
+    # Else GCC warns of names that a file has for itself where that is not the file it was told to compile.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
+    endif()
+  endforeach()
+  set(groups ${PROJECT_BINARY_DIR}/generated/unity_groups)
+  file(WRITE ${groups}.txt "${listing}")
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/unity_groups.py ${groups}.txt ${groups}.cmake
+                  COMMAND_ERROR_IS_FATAL ANY)
+  include(${groups}.cmake)
+endfunction()
+
+if(DLSCALE_GROUPS)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS cmake/unity_groups.py)
+endif()
