@@ -49,10 +49,11 @@ class BadInput(ProgramTest):
         self.assert_refused(self.conv(network), 2, "both", "8 × 8 × 8", "8 × 16 × 16")
 
     def test_a_link_slower_than_nothing(self):
-        for words in (["-10 GB/s", "5 us"], ["0 GB/s", "5 us"], ["1e-30 Gb/s", "5 us"], ["10 GB/s", "-5 us"]):
+        for words in (["-10 GB/s", "5 us", "10Gb/s"], ["0 GB/s", "5 us", "10Gb/s"], ["0.1 b/s", "5 us", "10Gb/s"],
+                      ["1e-30 Gb/s", "5 us", "too small"], ["10 GB/s", "-5 us", "10Gb/s"]):
             result = run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "2",
                          "--inter-node-bandwidth=" + words[0], "--inter-node-latency=" + words[1])
-            self.assert_refused(result, 2, "--inter-node-bandwidth", "10Gb/s")
+            self.assert_refused(result, 2, "--inter-node-bandwidth", words[2])
 
     def test_a_suite_without_a_folder(self):
         self.assert_refused(run("run", "quickstart", "-o", "", "--list"), 2, "--output")
