@@ -20,6 +20,8 @@ set(DLSCALE_GROUPS OFF)
 if(DLSCALE_UNITY STREQUAL "ON"
    OR (DLSCALE_UNITY STREQUAL "AUTO" AND DLSCALE_SANITIZE AND Python3_FOUND AND NOT CMAKE_CXX_COMPILER_LAUNCHER))
   set(DLSCALE_GROUPS ON)
+  # A parameter may be called as something that only another file of its group says it uses; builds without groups warn.
+  target_compile_options(dlscale_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
 endif()
 
 # Lets files of a target be compiled in groups.
