@@ -319,18 +319,18 @@ IterationCosts Costs::find() {
 
 /// All at their values, except those of `moved`, which are at `bound`.
 struct Choice {
-  std::optional<Term> moved;
+  std::optional<IterationTerm> moved;
   Bound bound;
   template <class Q>
-  [[nodiscard]] Q of(const Estimate<Q>& estimate, Term term) const {
+  [[nodiscard]] Q of(const Estimate<Q>& estimate, IterationTerm term) const {
     return at(estimate, moved == term ? bound : Bound::value);
   }
-  [[nodiscard]] Given of(const StepCost& step, Term term) const {
-    return Given::step(of(step.give, Term::launches), of(step.compute, term), step.kind);
+  [[nodiscard]] Given of(const StepCost& step, IterationTerm term) const {
+    return Given::step(of(step.give, IterationTerm::launches), of(step.compute, term), step.kind);
   }
   [[nodiscard]] Given of(std::span<const StepCost> steps) const {
     Given all;
-    for (const StepCost& step : steps) all = all.then(of(step, Term::compute));
+    for (const StepCost& step : steps) all = all.then(of(step, IterationTerm::compute));
     return all;
   }
 };
@@ -342,7 +342,7 @@ void add_forward(const IterationCosts& costs, const Choice& chosen, IterationPla
   for (std::size_t i = 0; i < costs.late.size(); ++i) {
     const LateCost& late = costs.late[i];
     const std::size_t end = i + 1 < costs.late.size() ? costs.late[i + 1].step : steps.size();
-    plan.late.push_back({late.part, chosen.of(late.update, Term::update),
+    plan.late.push_back({late.part, chosen.of(late.update, IterationTerm::update),
                          chosen.of(steps.subspan(late.step, end - late.step))});
   }
 }
@@ -352,7 +352,7 @@ BackwardPart backward_part(std::span<const StepCost> steps,
   BackwardPart part{chosen.of(steps), {}};
   if (!message) return part;
   const auto of = [&](const Estimate<Seconds>& time) {
-    return chosen.of(time, Term::communication);
+    return chosen.of(time, IterationTerm::communication);
   };
   part.message = of(message->time);
   part.size = message->size;
@@ -366,8 +366,8 @@ void add_contention(const IterationCosts& costs, const Choice& chosen, Iteration
   for (const auto& estimates : costs.contention.kinds) {
     ContentionByWork& by_work = plan.contention.emplace_back();
     for (std::size_t i = 0; i < work_kinds; ++i) {
-      by_work[i] = {chosen.of(estimates[i].compute, Term::contention),
-                    chosen.of(estimates[i].messages, Term::contention)};
+      by_work[i] = {chosen.of(estimates[i].compute, IterationTerm::contention),
+                    chosen.of(estimates[i].messages, IterationTerm::contention)};
     }
   }
   for (std::size_t i = 0; i < costs.message.size(); ++i) {
@@ -382,14 +382,14 @@ void add_contention(const IterationCosts& costs, const Choice& chosen, Iteration
 
 }  // namespace
 
-IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const {
+IterationPlan IterationCosts::plan(std::optional<IterationTerm> moved, Bound bound) const {
   const Choice chosen{moved, bound};
   IterationPlan result = shape;
-  result.load = chosen.of(load, Term::input);
-  result.h2d = chosen.of(h2d, Term::copy);
-  result.update = chosen.of(update, Term::update);
-  result.choice = chosen.of(choice, Term::communication);
-  result.meeting = chosen.of(meeting, Term::communication);
+  result.load = chosen.of(load, IterationTerm::input);
+  result.h2d = chosen.of(h2d, IterationTerm::copy);
+  result.update = chosen.of(update, IterationTerm::update);
+  result.choice = chosen.of(choice, IterationTerm::communication);
+  result.meeting = chosen.of(meeting, IterationTerm::communication);
   add_forward(*this, chosen, result);
   for (std::size_t i = 0; i < backward.size(); ++i) {
     result.backward.push_back(backward_part(backward[i], message[i], chosen));
@@ -397,7 +397,7 @@ IterationPlan IterationCosts::plan(std::optional<Term> moved, Bound bound) const
   add_contention(*this, chosen, result);
   if (packed != nullptr) {
     const auto time = [times = packed, chosen](Bytes pack) {
-      return chosen.of(times->time(pack), Term::communication);
+      return chosen.of(times->time(pack), IterationTerm::communication);
     };
     const auto messages = static_cast<std::size_t>(
         std::ranges::count_if(message, [](const auto& one) { return one.has_value(); }));

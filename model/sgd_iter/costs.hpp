@@ -16,9 +16,11 @@
 namespace dlscale::model {
 
 /// The groups of parameters whose errors are taken as independent of each other.
-enum class Term { compute, communication, copy, update, input, launches, contention };
-constexpr Term all_terms[] = {Term::compute, Term::communication, Term::copy,      Term::update,
-                              Term::input,   Term::launches,      Term::contention};
+enum class IterationTerm { compute, communication, copy, update, input, launches, contention };
+constexpr IterationTerm all_iteration_terms[] = {
+    IterationTerm::compute,   IterationTerm::communication, IterationTerm::copy,
+    IterationTerm::update,    IterationTerm::input,         IterationTerm::launches,
+    IterationTerm::contention};
 /// A parameter's value or an end of its interval.
 enum class Bound { value, low, high };
 
@@ -55,7 +57,7 @@ struct IterationCosts {
 
   /// All at their values, except those of `moved`, which are at `bound`. The Notes that the costs
   /// were found with must outlive a plan that packs.
-  [[nodiscard]] IterationPlan plan(std::optional<Term> moved, Bound bound) const;
+  [[nodiscard]] IterationPlan plan(std::optional<IterationTerm> moved, Bound bound) const;
 };
 
 /// (9.2), (9.6): until storage has delivered a batch to every rank that shares it. What was

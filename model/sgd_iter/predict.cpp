@@ -28,8 +28,8 @@ void add_interval(const IterationCosts& costs, Prediction& prediction) {
   double below = 0;
   double above = 0;
   const Seconds total = prediction.time.total;
-  for (const Term term : all_terms) {
-    if (term == Term::contention && costs.contention.kinds.empty()) continue;
+  for (const IterationTerm term : all_iteration_terms) {
+    if (term == IterationTerm::contention && costs.contention.kinds.empty()) continue;
     const Seconds low = simulate_iteration(costs.plan(term, Bound::low)).total;
     const Seconds high = simulate_iteration(costs.plan(term, Bound::high)).total;
     below += std::pow(std::max(0.0, (total - low).si()), 2);
