@@ -6,34 +6,13 @@
 
 #include "model/sgd_iter/closed_form.hpp"
 #include "tests/model/expect_iteration.hpp"
+#include "tests/model/random_plan.hpp"
 
 namespace dlscale::model {
 namespace {
 
 constexpr Schedule plain_schedules[] = {Schedule::sequential, Schedule::wait_free,
                                         Schedule::bucketed};
-
-/// Everything drawn at random, on a device that needs no processor core.
-IterationPlan random_plan(std::mt19937& random, Schedule schedule) {
-  std::uniform_real_distribution<double> time(0.01, 1);
-  std::bernoulli_distribution has_message(0.7);
-  std::uniform_int_distribution<int> few(1, 4);
-  IterationPlan plan;
-  plan.schedule = schedule;
-  plan.loader_threads = few(random);
-  plan.prefetch = few(random);
-  plan.storage = Seconds(5 * time(random));
-  plan.load = Seconds(5 * time(random));
-  plan.h2d = Seconds(5 * time(random));
-  plan.forward = Seconds(time(random));
-  plan.update = Seconds(time(random));
-  for (int i = few(random) * few(random); i >= 0; --i) {
-    BackwardPart part{Seconds(time(random)), {}};
-    if (has_message(random)) part.message = Seconds(time(random));
-    plan.backward.push_back(part);
-  }
-  return plan;
-}
 
 TEST(Iteration, SimulatedEqualsTheClosedForm) {
   std::mt19937 random(11);
