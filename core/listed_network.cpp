@@ -4,7 +4,9 @@ namespace dlscale {
 namespace {
 
 std::string ending(std::string_view layer) {
-  return "_" + std::string(layer);
+  std::string end(1, '_');  // not "_" + …, of which GCC 12 warns in vain where it optimises
+  end += layer;
+  return end;
 }
 
 }  // namespace
