@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/suite.hpp"
 #include "core/cases/case_file.hpp"
 #include "core/cases/prediction_file.hpp"
 #include "core/cluster.hpp"
@@ -26,6 +27,7 @@
 #include "model/scaling/predictor.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/core/case_lines.hpp"
+#include "tests/fuzz/result_target.hpp"
 
 namespace dlscale::fuzz {
 namespace {
@@ -70,17 +72,12 @@ void expect_predictable(const Network& network, const Cluster& cluster, int batc
   for (const Schedule schedule :
        {Schedule::sequential, Schedule::merged, Schedule::horovod, Schedule::priority}) {
     run.schedule = schedule;
-    for (const int count : ranks) {
-      run.ranks = count;
-      check(run);
-      for (const model::Prediction& said :
-           model::predict(network, machine, run, std::span(&count, 1))) {
-        expect_time("the iteration", said.time.total);
-        expect_time("exposed communication", said.time.exposed_comm);
-        expect_time("hidden communication", said.time.hidden_comm);
-        expect_rate("images per second", said.images_per_s);
-        expect_rate("the speed-up", said.speedup);
-      }
+    for (const model::Prediction& said : model::predict(network, machine, run, ranks)) {
+      expect_time("the iteration", said.time.total);
+      expect_time("exposed communication", said.time.exposed_comm);
+      expect_time("hidden communication", said.time.hidden_comm);
+      expect_rate("images per second", said.images_per_s);
+      expect_rate("the speed-up", said.speedup);
     }
   }
 }
@@ -183,6 +180,20 @@ std::vector<std::string> prediction_seeds() {
           "\n"};
 }
 
+/// With the placeholders that `dlscale run` fills in.
+void use_suite(const fs::path& file) {
+  const app::Suite suite = app::load_suite(file.string(), {{"out", "results/here and there"},
+                                                           {"data", "results/here and there/data"},
+                                                           {"workers", "2"},
+                                                           {"cores", "1"},
+                                                           {"threads", "1"}});
+  for (const app::SuiteStep& step : suite.steps) {
+    expect_time("the estimate of a step", Seconds(step.seconds));
+    if (step.words.empty()) throw std::logic_error("a step without a command");
+    (void)app::outputs_of(step);
+  }
+}
+
 const std::array all_targets{
     Target{"cases", ".jsonl",
            [] {
@@ -197,6 +208,8 @@ const std::array all_targets{
     Target{"framework", ".yaml", [] { return configs("frameworks"); }, use_framework},
     Target{"scaling", ".yaml", [] { return configs("models"); }, use_scaling},
     Target{"machine", ".json", machine_seeds, use_machine},
+    Target{"suite", ".yaml", [] { return configs("suites"); }, use_suite},
+    Target{"results", ".jsonl", result_seeds, use_results},
 };
 
 }  // namespace
