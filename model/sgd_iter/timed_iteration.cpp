@@ -100,7 +100,10 @@ Groups groups_for(const Run& run, std::span<const ReadyGradient> gradients,
 }
 
 Packing packing_of(const Run& run, const TimedExchange& exchange, std::size_t messages) {
-  Packing packing{run.settings.cycle, run.settings.fusion_threshold, exchange.time(vote_size)};
+  Packing packing;
+  packing.cycle = run.settings.cycle;
+  packing.threshold = run.settings.fusion_threshold;
+  packing.vote = exchange.time(vote_size);
   packing.time = exchange.time;
   packing.messages = messages;
   packing.meeting = exchange.meeting;
