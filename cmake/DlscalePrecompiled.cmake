@@ -35,7 +35,7 @@ endfunction()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   dlscale_precompiled_headers(dlscale_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
   dlscale_precompiled_headers(dlscale_spared_headers SPARED HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
-  if(TARGET OpenMP::OpenMP_CXX)
+  if(TARGET DNNL::dnnl)  # which is used with OpenMP
     dlscale_precompiled_headers(dlscale_openmp_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt OpenMP::OpenMP_CXX)
   endif()
 endif()
