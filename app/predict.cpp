@@ -136,7 +136,7 @@ ExitCode predict(const PredictOptions& options) {
   return ExitCode::ok;
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_predict(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
   options->declare_hardware(verb);
   verb.get_option("--network")->required(false);  // not with --cases and --layer-times
@@ -183,6 +183,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb predict_verb{
-    "predict", "Predict the phases of an iteration, speed-up and what bounds it", declare};
+    "predict", "Predict the phases of an iteration, speed-up and what bounds it", declare_predict};
 
 }  // namespace dlscale::app
