@@ -89,7 +89,8 @@ std::shared_ptr<const Network> make_network(const std::string& list, const Entry
       {"pool", Pooling{.kind = PoolingKind::average}, {entry.name}},
       {"classes", FullyConnected{.outputs = 2}, {"pool"}},
       {"loss", SoftmaxCrossEntropy{}, {"classes"}}};
-  return std::make_shared<const Network>(listed_network(list, entry.name), entry.input, nodes);
+  return std::make_shared<const Network>(listed_network(list, entry.name), entry.input,
+                                         nodes);
 }
 
 /// As kernel_key() has it, of what no network can hold.
