@@ -27,6 +27,7 @@
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
 #include "bench/e2e/trace_path.hpp"
+#include "bench/extra_work.hpp"
 #include "bench/together.hpp"
 #include "core/build_id.hpp"
 #include "core/fnv1a.hpp"
@@ -34,6 +35,7 @@
 #include "core/measurement.hpp"
 #include "core/own_command.hpp"
 #include "core/result_json.hpp"
+#include "core/usable_rows.hpp"
 #include "model/roofline/measured_roofline.hpp"
 
 namespace dlscale::app {
@@ -52,6 +54,7 @@ struct BenchOptions {
   std::optional<double> wait_quiet_s;
   std::optional<int> warm_ups;
   std::optional<int> samples;
+  std::string extra_work;       ///< empty: none
   std::set<std::string> given;  ///< the axes among them that were named
 };
 
@@ -112,6 +115,9 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
     header.run["precision"] = fmt::format("{}", options.runner.criterion.relative_half_width);
     if (options.warm_ups) header.run["warm_ups"] = std::to_string(*options.warm_ups);
     if (options.samples) header.run["samples"] = std::to_string(*options.samples);
+    if (!options.extra_work.empty()) {
+      header.run[std::string(extra_work_axis)] = bench::extra_work_text(*options.runner.extra_work);
+    }
   }
   if (!options.shares.cluster.empty()) header.run["cluster"] = options.shares.cluster;
   if (!options.shares.ceilings.empty()) {
@@ -343,6 +349,12 @@ void declare_criterion(CLI::App& command, BenchOptions& options) {
       ->check(positive());
 }
 
+void declare_extra_work(CLI::App& command, BenchOptions& options) {
+  command.add_option("--extra-work", options.extra_work,
+                     "For studies of noise: each sample is of 100 runs and so many percent more, "
+                     "such as 5%, over 100. Such rows compare with each other only");
+}
+
 void set_criterion(const BenchOptions& options, bench::StoppingCriterion& criterion) {
   criterion.max_time = Seconds(options.max_time_s);
   if (options.samples) criterion.min_samples = criterion.max_samples = *options.samples;
@@ -420,6 +432,9 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
       ->capture_default_str();
   if (benchmark.stopping == bench::Benchmark::Stopping::criterion) {
     declare_criterion(*command, *options);
+    if (benchmark.extra == bench::Benchmark::Extra::offered) {
+      declare_extra_work(*command, *options);
+    }
     declare_resume(*command, *options);
   }
   if (benchmark.rows == bench::Benchmark::Rows::kernels) declare_shares(*command, options->shares);
@@ -446,6 +461,9 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);
     const std::optional<ExitCode> refused = refusal([&] {
+      if (!options->extra_work.empty()) {
+        options->runner.extra_work = bench::parse_extra_work(options->extra_work);
+      }
       check_extras(options->runner.flags);
       check_resume(*options);
       check_output_apart(*options);

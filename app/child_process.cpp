@@ -1,5 +1,6 @@
 #include "app/child_process.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
@@ -76,17 +77,17 @@ class SignalQueue {
 /// arrive twice: timeout(1) and some launchers signal a process and then its group.
 class Messenger {
  public:
-  explicit Messenger(pid_t child) : child_(child) {}
+  explicit Messenger(pid_t receiver) : receiver_(receiver) {}
   void pass_on(int signal) {
     const auto now = std::chrono::steady_clock::now();
     if (signal == last_ && now - time_ < std::chrono::seconds(1)) return;
     last_ = signal;
     time_ = now;
-    kill(child_, signal);
+    kill(receiver_, signal);
   }
 
  private:
-  pid_t child_;
+  pid_t receiver_;  ///< below 0: all of a process group
   int last_ = 0;
   std::chrono::steady_clock::time_point time_;
 };
@@ -100,8 +101,8 @@ std::optional<ChildExit> look_at(pid_t child) {
   return ChildExit{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
 }
 
-ChildExit wait_for(pid_t child, const SignalQueue& queue) {
-  Messenger messenger(child);
+ChildExit wait_for(pid_t child, pid_t receiver, const SignalQueue& queue) {
+  Messenger messenger(receiver);
   if (const int signal = pending_signal(); signal != 0) messenger.pass_on(signal);
   for (;;) {
     if (const auto ended = look_at(child)) return *ended;
@@ -132,23 +133,59 @@ class OwnGroup {
   posix_spawnattr_t attributes_{};
 };
 
+/// Standard output and errors of a child, in a file.
+class OwnOutput {
+ public:
+  explicit OwnOutput(const std::filesystem::path& path) {
+    posix_spawn_file_actions_init(&actions_);
+    if (path.empty()) return;
+    // Opened here first: what is wrong with the file would look like a fault of the program.
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (file < 0) {
+      const int reason = errno;
+      posix_spawn_file_actions_destroy(&actions_);
+      throw ConfigError(fmt::format("{} cannot be written ({}). Choose another folder.",
+                                    path.string(), std::strerror(reason)));
+    }
+    close(file);
+    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, path.c_str(), O_WRONLY | O_APPEND,
+                                     0);
+    posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
+  }
+  ~OwnOutput() { posix_spawn_file_actions_destroy(&actions_); }
+  OwnOutput(const OwnOutput&) = delete;
+  OwnOutput& operator=(const OwnOutput&) = delete;
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
 }  // namespace
 
 ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables) {
+  ChildSettings settings;
+  settings.variables = variables;
+  return run_child(command, settings);
+}
+
+ChildExit run_child(const std::vector<std::string>& command, const ChildSettings& settings) {
   EXPECT(!command.empty());
   std::vector<std::string> words = command;
-  std::vector<std::string> environment = merged_environment(variables);
+  std::vector<std::string> environment = merged_environment(settings.variables);
+  const OwnOutput output(settings.output);
   const SignalQueue queue;
   const OwnGroup group(queue.mask_before());
   pid_t child = 0;
-  const int error = posix_spawnp(&child, command.front().c_str(), nullptr, group.get(),
+  const int error = posix_spawnp(&child, command.front().c_str(), output.get(), group.get(),
                                  pointers(words).data(), pointers(environment).data());
   if (error != 0) {
     throw ConfigError(fmt::format("{} cannot be started ({}). Install it or correct the path.",
                                   command.front(), std::strerror(error)));
   }
-  return wait_for(child, queue);
+  const bool all = settings.signals == ChildSettings::Signals::to_group;
+  return wait_for(child, all ? -child : child, queue);
 }
 
 ExitCode exit_code_of(const ChildExit& child) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,18 @@ struct ChildExit {
 /// within a second counts as one. Throws ConfigError if the program cannot be started.
 ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables);
+
+/// What a child is given beside its command.
+struct ChildSettings {
+  std::vector<std::pair<std::string, std::string>> variables;  ///< as above
+  /// A file for its standard output and errors; empty: those of this process.
+  std::filesystem::path output;
+  /// Who gets the signals: the child, which passes them on to its own as launchers do, or all of
+  /// its process group, for a shell that does not.
+  enum class Signals { to_child, to_group } signals = Signals::to_child;
+};
+/// The same. Throws ConfigError, too, if the file cannot be written.
+ChildExit run_child(const std::vector<std::string>& command, const ChildSettings& settings);
 
 /// What the end of a program of ours, or of the launcher that ran it, means by the rules for exit
 /// codes. Whatever is none of ours is a crash: killed, or a code of the launcher for a lost rank.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "bench/extra_work.hpp"
 #include "core/family.hpp"
 #include "core/measurement.hpp"
 #include "core/units.hpp"
@@ -37,7 +38,9 @@ struct SampleParts {
 /// Takes samples of one cell on all ranks at once. Rank 0 decides when to stop, for all.
 class Sampler {
  public:
-  Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion);
+  /// `extra`: how many runs of `once`, each with what goes before it, make a sample.
+  Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion,
+          const ExtraWork& extra = {});
   /// Collective. Samples of the warm-up are not kept. Returns, on every rank, a measurement with
   /// series "time" (raw samples of every rank), status ok, unstable or interrupted (a signal on any
   /// rank; without series if it came during the warm-up), and warnings.
@@ -55,10 +58,12 @@ class Sampler {
   }
   [[nodiscard]] backend::Communicator& communicator() const { return *communicator_; }
   [[nodiscard]] const StoppingCriterion& criterion() const { return criterion_; }
+  [[nodiscard]] const ExtraWork& extra_work() const { return extra_; }
 
  private:
   backend::Communicator* communicator_;
   StoppingCriterion criterion_;
+  ExtraWork extra_;
 };
 
 /// A parameter of a benchmark that the command line sets: --name VALUE[,VALUE…].
@@ -104,6 +109,9 @@ struct Benchmark {
   /// Whether its rows are times of kernels, which have a share of peak and roofline, or of
   /// messages, which have bandwidths (core/bandwidths.hpp).
   enum class Rows { any, kernels, messages } rows = Rows::any;
+  /// Whether a sample may be of many runs (bench/extra_work.hpp): of kernels, whose runs depend on
+  /// nothing but their operands.
+  enum class Extra { refused, offered } extra = Extra::refused;
 };
 
 /// The context for `benchmark` from the values given on the command line; fills in the defaults.
@@ -135,6 +143,8 @@ struct RunnerOptions {
   /// Cells are measured only while the machine is quiet (QuietMachine), which is waited for so long
   /// in all. Absent: it is not looked at.
   std::optional<Seconds> wait_quiet = {};
+  /// For studies of noise; the cells get an axis that says so.
+  std::optional<ExtraWork> extra_work = {};
 };
 int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOptions& options,
                   const std::function<void(const Measurement&)>& sink);

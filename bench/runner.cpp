@@ -36,7 +36,7 @@ class Runner {
   Runner(const Benchmark& benchmark, backend::Communicator& communicator,
          const RunnerOptions& options, int repetitions, const Sink& sink)
       : benchmark_(&benchmark),
-        sampler_(communicator, options.criterion),
+        sampler_(communicator, options.criterion, options.extra_work.value_or(ExtraWork{})),
         complete_(&options.complete),
         repetitions_(repetitions),
         sink_(&sink) {
@@ -232,6 +232,11 @@ void leave_out_done(std::vector<NamedCell>& cells, const std::function<bool(cons
   cells = std::move(left);
 }
 
+/// In the key, so that no row of another amount of work can be taken for one of these.
+void mark_extra_work(const ExtraWork& extra, std::vector<Cell>& cells) {
+  for (Cell& cell : cells) cell.axes[std::string(extra_work_axis)] = extra_work_text(extra);
+}
+
 /// Whether all of --benchmark_out arrived, if it was asked for.
 enum class Written { whole, in_part };
 
@@ -273,6 +278,7 @@ int run_benchmark(const Benchmark& benchmark, Context& context, const RunnerOpti
     check_criterion(options.criterion);
     expect_few_threads(context);
     std::vector<Cell> made = benchmark.cells(context);
+    if (options.extra_work) mark_extra_work(*options.extra_work, made);
     common = same_in_all(made);
     cells = name_cells(benchmark.name, std::move(made));
     expect_matches(benchmark.name, cells, flags);

@@ -27,8 +27,11 @@ constexpr Seconds longest_round{0.1};
 /// rank 0 decides again. No rank ever acts on its own clock, so none is left alone in a collective.
 class Rounds {
  public:
-  Rounds(backend::Communicator& communicator, const SampleParts& parts)
-      : communicator_(&communicator), parts_(&parts), samples_(communicator.size()) {}
+  Rounds(backend::Communicator& communicator, const SampleParts& parts, const ExtraWork& extra)
+      : communicator_(&communicator),
+        parts_(&parts),
+        extra_(extra),
+        samples_(communicator.size()) {}
 
   /// Takes `first` samples, then as many as `next` (asked on rank 0) says, until it says 0 or a
   /// signal came on some rank. Throws on all ranks if one failed.
@@ -57,9 +60,12 @@ class Rounds {
   std::vector<double> take(int round) {
     std::vector<double> mine(round);
     for (double& sample : mine) {
-      attempt(parts_->set_up);
-      if (parts_->meeting) communicator_->meet(*parts_->meeting);
-      attempt([&] { sample = timed_once(); });
+      for (int run = 0; run < extra_.runs; ++run) {
+        attempt(parts_->set_up);
+        if (parts_->meeting) communicator_->meet(*parts_->meeting);
+        attempt([&] { sample += timed_once(); });
+      }
+      sample /= extra_.counted;
     }
     return mine;
   }
@@ -104,6 +110,7 @@ class Rounds {
 
   backend::Communicator* communicator_;
   const SampleParts* parts_;
+  ExtraWork extra_;
   Samples samples_;
   int signal_ = 0;
   std::exception_ptr failure_;
@@ -145,17 +152,19 @@ Measurement interrupted(int signal) {
 
 }  // namespace
 
-Sampler::Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion)
-    : communicator_(&communicator), criterion_(criterion) {
+Sampler::Sampler(backend::Communicator& communicator, const StoppingCriterion& criterion,
+                 const ExtraWork& extra)
+    : communicator_(&communicator), criterion_(criterion), extra_(extra) {
+  EXPECT(extra.counted >= 1 && extra.runs >= extra.counted);
   EXPECT(criterion.min_samples >= 1 && criterion.max_samples >= criterion.min_samples);
   EXPECT(criterion.min_warmups >= 0 && criterion.relative_half_width > 0);
 }
 
 Measurement Sampler::sample(const SampleParts& parts) const {
-  if (const int signal = warm_up(Rounds(*communicator_, parts), criterion_); signal != 0) {
+  if (const int signal = warm_up(Rounds(*communicator_, parts, extra_), criterion_); signal != 0) {
     return interrupted(signal);
   }
-  Rounds rounds(*communicator_, parts);
+  Rounds rounds(*communicator_, parts, extra_);
   rounds.run(criterion_.min_samples,
              [this](const Rounds& so_far) { return next_round(so_far, criterion_); });
   Measurement measurement = rounds.signal() == 0 ? Measurement{} : interrupted(rounds.signal());

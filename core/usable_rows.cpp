@@ -5,6 +5,7 @@
 namespace dlscale {
 
 bool is_timed(const Measurement& measurement) {
+  if (measurement.axes.contains(std::string(extra_work_axis))) return false;
   return measurement.status == Status::ok || measurement.status == Status::unstable;
 }
 

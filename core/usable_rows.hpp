@@ -7,7 +7,11 @@
 /// What makes a row of a result file one that models and reports can use.
 namespace dlscale {
 
-/// Whether it has times: samples were taken, be they unstable.
+/// The axis of rows that were measured with more work than they name, for studies of noise
+/// (bench/extra_work.hpp). Their times are those of no kernel.
+inline constexpr std::string_view extra_work_axis = "extra_work";
+
+/// Whether it has times: samples were taken, be they unstable, and of the work that it names.
 bool is_timed(const Measurement& measurement);
 
 /// The axis "values" of the numbers that training computes with.

@@ -35,21 +35,15 @@ bool has_samples(const Series& series) {
   return series.unit == "s" && !series.samples.empty() && !series.samples.front().empty();
 }
 
-/// Of some benchmarks one series alone tells whether it got slower; the others say why. Nothing of
-/// those that no speed can be told from: when ranks began, and what their clocks showed.
-std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
-  if (benchmark == "e2e") return series == "t_iter" ? Role::judged : Role::detail;
-  if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
-  if (benchmark != "comm") return Role::judged;
-  if (series.starts_with("start_skew") || series.starts_with("clock_")) return std::nullopt;
-  return series == "time" ? Role::judged : Role::detail;
-}
-
 void add(Cells& cells, const Measurement& measurement) {
   Cell& cell = cells[key_without(measurement, repeat_axis)];
   cell.benchmark = measurement.benchmark;
   cell.axes = measurement.axes;
   cell.axes.erase("repeat");
+  if (cell.axes.contains(std::string(extra_work_axis))) {
+    cell.trouble = "measured with extra work, for a study of noise";
+    return;
+  }
   if (!is_timed(measurement)) {
     cell.trouble = fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
     return;
@@ -200,6 +194,14 @@ std::string_view verdict_name(Verdict verdict) {
       return "inconclusive";
   }
   return "";
+}
+
+std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
+  if (benchmark == "e2e") return series == "t_iter" ? Role::judged : Role::detail;
+  if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
+  if (benchmark != "comm") return Role::judged;
+  if (series.starts_with("start_skew") || series.starts_with("clock_")) return std::nullopt;
+  return series == "time" ? Role::judged : Role::detail;
 }
 
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,

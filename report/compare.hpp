@@ -1,7 +1,9 @@
 #pragma once
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
@@ -16,6 +18,10 @@ std::string_view verdict_name(Verdict verdict);
 /// Whether a row decides the verdict of the whole comparison. The phases of a training run explain
 /// a change of its iteration time and do not count beside it.
 enum class Role { judged, detail };
+
+/// What of a benchmark's series tells whether it got slower; the others say why. Nothing of those
+/// that no speed can be told from: when ranks began, and what their clocks showed.
+std::optional<Role> role_of(const std::string& benchmark, std::string_view series);
 
 /// Two measurements of the same key (without `repeat`) and series. `ratio` = B / A with a 95 %
 /// interval; `method` says how the interval was found (see report/ratio.hpp).

@@ -172,6 +172,7 @@ const Benchmark conv{
              {"check", "yes: compare each answer with the reference before timing it; no", "yes"}},
     .cells = make_cells,
     .suites = Benchmark::Suites::named_after_it,
-    .rows = Benchmark::Rows::kernels};
+    .rows = Benchmark::Rows::kernels,
+    .extra = Benchmark::Extra::offered};
 
 }  // namespace dlscale::bench

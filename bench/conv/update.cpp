@@ -66,6 +66,7 @@ const Benchmark update{
               "cold"}},
     .cells = make_cells,
     .suites = Benchmark::Suites::none,
-    .rows = Benchmark::Rows::kernels};
+    .rows = Benchmark::Rows::kernels,
+    .extra = Benchmark::Extra::offered};
 
 }  // namespace dlscale::bench

@@ -78,6 +78,11 @@ const train::ProgramPlan& Workbench::plan(const Network& network, int batch, DTy
 Measurement Workbench::sample(const Sampler& sampler, CacheState state,
                               std::span<const std::span<std::byte>> produced,
                               const std::function<void()>& work) {
+  if (device_->own_memory() && sampler.extra_work().runs > 1) {
+    throw ConfigError(
+        "--extra-work is for backends that compute on the host: of others the time to hand work "
+        "over is kept beside each run's own. Leave it out, or choose another backend.");
+  }
   std::vector<double> given;
   const auto measure = [&](std::size_t& runs) {
     Measurement taken = take_samples(sampler, state, produced, work, given);

@@ -155,6 +155,7 @@ const Benchmark gemm{
               "yes"}},
     .cells = make_cells,
     .suites = Benchmark::Suites::none,
-    .rows = Benchmark::Rows::kernels};
+    .rows = Benchmark::Rows::kernels,
+    .extra = Benchmark::Extra::offered};
 
 }  // namespace dlscale::bench

@@ -175,6 +175,9 @@ const Benchmark memory{
              {"dtype", "h2d: precision of the network's input", "f32"},
              {"backend", "h2d: compute backend", "onednn"},
              {"threads", "threads per rank", "1"}},
-    .cells = make_cells};
+    .cells = make_cells,
+    .suites = Benchmark::Suites::none,
+    .rows = Benchmark::Rows::any,
+    .extra = Benchmark::Extra::offered};
 
 }  // namespace dlscale::bench

@@ -1,0 +1,330 @@
+// dlscale gate: two versions of a program by interleaved pairs of fresh processes, with a verdict
+// and its exit code.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gate_builds.hpp"
+#include "app/gate_verdict.hpp"
+#include "app/interleaved.hpp"
+#include "app/output.hpp"
+#include "app/positive.hpp"
+#include "app/session_folder.hpp"
+#include "app/verb.hpp"
+#include "core/environment.hpp"
+#include "core/error.hpp"
+#include "core/interrupt.hpp"
+#include "core/shown_text.hpp"
+#include "report/format/format.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct GateOptions {
+  std::string base;
+  std::string changed;
+  std::string base_build;
+  std::string changed_build;
+  std::string base_commit;
+  std::string changed_commit;
+  CommitBuilds builds;
+  std::string suite;
+  std::vector<std::string> words;  ///< after --
+  std::string measure = "auto";
+  report::GateRule rule;
+  int rounds = 40;
+  std::optional<double> time_budget_s;
+  std::uint64_t seed = 1;
+  std::string inconclusive = "fail";
+  bool fail_on_improvement = false;
+  bool canary = false;
+  int ranks = 0;
+  SessionFolder folder;
+  std::string format = "table";
+};
+
+/// Both versions, and what tells this gate from others.
+struct Versions {
+  std::vector<Arm> arms;
+  report::GateSide base;
+  report::GateSide changed;
+  std::string fingerprints;
+};
+
+bool writes_out(const std::vector<std::string>& command) {
+  return std::ranges::any_of(
+      command, [](const std::string& word) { return word.find("{out}") != std::string::npos; });
+}
+
+/// A command that writes nothing can only be timed.
+Measure measure_of(const GateOptions& options, const std::vector<std::string>& command) {
+  const Measure wanted = parse_measure(options.measure);
+  if (writes_out(command)) return wanted;
+  if (wanted == Measure::automatic) return Measure::wall;
+  if (wanted == Measure::wall) return wanted;
+  throw ConfigError(fmt::format(
+      "--measure {} needs a file to read, and the command \"{}\" has no placeholder for it. Write "
+      "{{out}} where it names its output, as in \"dlscale bench gemm -o {{out}}\".",
+      options.measure, shown_text(command.back())));
+}
+
+Arm foreign_arm(const char* name, const std::string& text, const GateOptions& options) {
+  const std::vector<std::string> command = shell_command(text);
+  return {name, command, {}, measure_of(options, command), Arm::Kind::foreign};
+}
+
+/// The words that each version is given, with where it writes.
+std::vector<std::string> own_words(const GateOptions& options) {
+  if (!options.suite.empty() && !options.words.empty()) {
+    throw ConfigError("--suite and a command after -- both say what to run. Leave one out.");
+  }
+  std::vector<std::string> words = options.words;
+  if (!options.suite.empty()) words = {"run", options.suite};
+  if (words.empty()) {
+    throw ConfigError(
+        "what the two builds should run is missing. Name a suite with --suite, or write the words "
+        "of a command after --, as in \"-- bench gemm --sizes 256x256x256\".");
+  }
+  const bool writes = writes_out(words) || std::ranges::find(words, "-o") != words.end() ||
+                      std::ranges::find(words, "--output") != words.end();
+  if (!writes) words.insert(words.end(), {"-o", "{out}"});
+  if (!writes_out(words)) {
+    throw ConfigError(
+        "the command after -- names its output itself, so that its runs would overwrite each "
+        "other. Leave -o out, or write -o {out}.");
+  }
+  return words;
+}
+
+Arm own_arm(const char* name, const BuiltProgram& built, const GateOptions& options) {
+  std::vector<std::string> command{built.program.string()};
+  const std::vector<std::string> words = own_words(options);
+  command.insert(command.end(), words.begin(), words.end());
+  return {name, command, built.variables, measure_of(options, command), Arm::Kind::own};
+}
+
+Versions of_builds(const BuiltProgram& base, const BuiltProgram& changed,
+                   const GateOptions& options) {
+  Versions versions;
+  versions.arms = {own_arm(base_arm, base, options), own_arm(changed_arm, changed, options)};
+  versions.base.commit = base.commit;
+  versions.changed.commit = changed.commit;
+  versions.fingerprints = base.fingerprint + " " + changed.fingerprint;
+  return versions;
+}
+
+void refuse_words(const GateOptions& options) {
+  if (options.suite.empty() && options.words.empty()) return;
+  throw ConfigError(
+      "--suite and words after -- say what two builds or commits run; --base and --new are whole "
+      "commands. Put them into the commands.");
+}
+
+void refuse_half(const std::string& base, const std::string& changed, const char* kind) {
+  if (base.empty() == changed.empty()) return;
+  throw ConfigError(fmt::format(
+      "--{}{} stands alone, and a gate compares two versions. Name the other with --{}{}.",
+      base.empty() ? "new" : "base", kind, base.empty() ? "base" : "new", kind));
+}
+
+Versions versions_of(const GateOptions& options) {
+  refuse_half(options.base, options.changed, "");
+  refuse_half(options.base_build, options.changed_build, "-build");
+  refuse_half(options.base_commit, options.changed_commit, "-commit");
+  const int kinds = (options.base.empty() ? 0 : 1) + (options.base_build.empty() ? 0 : 1) +
+                    (options.base_commit.empty() ? 0 : 1);
+  if (kinds != 1) {
+    throw ConfigError(
+        "a gate needs two versions of one kind. Name --base CMD --new CMD, --base-build DIR "
+        "--new-build DIR or --base-commit REV --new-commit REV.");
+  }
+  if (!options.base_build.empty()) {
+    return of_builds(program_in(options.base_build), program_in(options.changed_build), options);
+  }
+  if (!options.base_commit.empty()) {
+    own_words(options);  // before an hour of building
+    const BuiltProgram base = program_of_commit(options.base_commit, options.builds);
+    return of_builds(base, program_of_commit(options.changed_commit, options.builds), options);
+  }
+  refuse_words(options);
+  Versions versions;
+  versions.arms = {foreign_arm(base_arm, options.base, options),
+                   foreign_arm(changed_arm, options.changed, options)};
+  return versions;
+}
+
+std::string question_of(const Versions& versions, const GateOptions& options) {
+  nlohmann::ordered_json question;
+  question["verb"] = "gate";
+  for (const Arm& arm : versions.arms) question["commands"][arm.name] = arm.command;
+  question["programs"] = versions.fingerprints;
+  question["measure"] = options.measure;
+  question["seed"] = options.seed;
+  return question.dump();
+}
+
+/// One line a round.
+void show_progress(const report::GateReport& report, const GateOptions& options) {
+  const auto open = std::ranges::count_if(report.metrics, [](const report::GateMetric& metric) {
+    return metric.verdict == report::GateVerdict::inconclusive;
+  });
+  fmt::print(stderr, "[{:>3}/{}] {} of {} open\n", report.rounds, options.rule.looks.back().rounds,
+             open, report::counted(static_cast<long long>(report.metrics.size()), "metric"));
+}
+
+report::GateReport measured(const Versions& versions, const GateOptions& options) {
+  InterleavedRounds rounds(options.folder.path(), versions.arms, options.seed,
+                           question_of(versions, options), options.folder.start());
+  const auto start = Clock::now();
+  const std::size_t kept = rounds.rounds().size();
+  for (;;) {
+    report::GateReport report = judge_rounds(rounds.rounds(), options.rule, options.ranks);
+    const double spent = std::chrono::duration<double>(Clock::now() - start).count();
+    const bool late = options.time_budget_s && spent >= *options.time_budget_s;
+    if (rounds.rounds().size() > kept) show_progress(report, options);
+    if (is_decided(report) || late) {
+      if (late && !is_decided(report)) {
+        report.notes.push_back(fmt::format("the time budget of {} s ended after {} rounds",
+                                           *options.time_budget_s, report.rounds));
+      }
+      if (rounds.rounds().size() == kept && kept > 0) {
+        fmt::print(stderr, "all rounds were there: nothing was run\n");
+      }
+      return report;
+    }
+    throw_if_interrupted();
+    rounds.run_next();
+  }
+}
+
+GateExit exits_of(const GateOptions& options) {
+  return {.inconclusive = options.inconclusive == "pass" ? GateExit::Inconclusive::passes
+                                                         : GateExit::Inconclusive::fails,
+          .improvement = options.fail_on_improvement ? GateExit::Improvement::fails
+                                                     : GateExit::Improvement::passes};
+}
+
+std::string machine_text() {
+  const Environment environment = capture_environment();
+  return fmt::format("{}, {}", environment.cpu, report::counted(environment.cores, "core"));
+}
+
+ExitCode gate(GateOptions& options) {
+  if (options.inconclusive != "pass" && options.inconclusive != "fail") {
+    throw ConfigError(fmt::format("--inconclusive is \"{}\". Write pass or fail.",
+                                  shown_text(options.inconclusive)));
+  }
+  const auto& format = report::format::find_format(options.format);
+  options.rule.looks = report::looks_up_to(options.rounds);
+  Versions versions = versions_of(options);
+  if (options.canary) {
+    versions.arms.push_back(versions.arms.front());
+    versions.arms.back().name = canary_arm;
+  }
+  options.folder.open("gate");
+  report::GateReport report;
+  try {
+    report = measured(versions, options);
+  } catch (const Error&) {
+    options.folder.keep();
+    throw;
+  }
+  report.seed = options.seed;
+  report.machine = machine_text();
+  report.base.command = versions.arms[0].command;
+  report.base.commit = versions.base.commit;
+  report.changed.command = versions.arms[1].command;
+  report.changed.commit = versions.changed.commit;
+  if (options.folder.is_kept()) {
+    write_output((fs::path(options.folder.path()) / "gate.json").string(), to_json(report));
+  }
+  write_output("-", format.write(gate_document(report),
+                                 report::format::detect_terminal(/*standard output*/ 1)));
+  return exit_code(report, exits_of(options));
+}
+
+void declare_versions(CLI::App& verb, GateOptions& options) {
+  verb.add_option("--base", options.base,
+                  "A command line, as a shell reads it; {out} stands for the file it writes");
+  verb.add_option("--new", options.changed, "The same of the version to judge");
+  verb.add_option("--base-build", options.base_build, "A folder that dlscale was built in");
+  verb.add_option("--new-build", options.changed_build, "The same of the version to judge");
+  verb.add_option("--base-commit", options.base_commit,
+                  "A commit, which is built in a git worktree of its own and kept in a cache");
+  verb.add_option("--new-commit", options.changed_commit, "The same of the version to judge");
+  verb.add_option("--repository", options.builds.repository, "Where the commits are")
+      ->capture_default_str();
+  verb.add_option("--preset", options.builds.preset, "CMake preset that builds them")
+      ->capture_default_str();
+  verb.add_option("--cache", options.builds.cache,
+                  "Folder of their worktrees (default: dlscale/gate in the user's cache)");
+  verb.add_option("--jobs", options.builds.jobs, "Compilers at once (default: one a core)")
+      ->check(positive_count());
+  verb.add_option("--suite", options.suite, "What two builds or commits run: a suite");
+  verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
+}
+
+void declare_rule(CLI::App& verb, GateOptions& options) {
+  verb.add_option("--measure", options.measure,
+                  "What a run tells: results (of dlscale, in {out}), google (JSON of Google "
+                  "Benchmark, in {out}), wall (time of its process); auto: by what is in {out}, "
+                  "wall without it")
+      ->capture_default_str();
+  verb.add_option("--margin", options.rule.margin,
+                  "Changes smaller than this fraction do not matter; several nodes: 0.02")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
+  verb.add_option("--rounds", options.rounds,
+                  "Most rounds; looks are taken after 10, 20, 40, … and at the last")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  verb.add_option("--time-budget", options.time_budget_s,
+                  "Seconds after which no further round begins")
+      ->check(positive());
+  verb.add_option("--seed", options.seed, "Of the order within rounds")
+      ->check(seed())
+      ->capture_default_str();
+  verb.add_option("--ranks", options.ranks, "Ranks that each run must have had")
+      ->check(positive_count());
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<GateOptions>();
+  declare_versions(verb, *options);
+  declare_rule(verb, *options);
+  verb.add_flag("--canary", options->canary,
+                "Run the base twice a round: if it differs from itself, the session tells nothing");
+  verb.add_option("--inconclusive", options->inconclusive,
+                  "Whether an inconclusive gate may pass: fail (exit code 3) or pass (0)")
+      ->capture_default_str();
+  verb.add_flag("--fail-on-improvement", options->fail_on_improvement,
+                "Exit code 1 for an improvement, too: the baseline is stale");
+  options->folder.declare(verb);
+  verb.add_option("--format", options->format, "As of other verbs: table, json, csv, markdown")
+      ->capture_default_str();
+  verb.footer(
+      "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "
+      "--sizes 256x256x256 --cache hot\nExit code 0: not regressed, 1: regressed, 3: inconclusive, "
+      "4: a run failed, 5: nothing measured.");
+  verb.callback([options, &result] { result = gate(*options); });
+}
+
+}  // namespace
+
+extern const Verb gate_verb{"gate", "Whether a version is slower than another: interleaved runs",
+                            declare, Verb::Signals::are_remembered};
+
+}  // namespace dlscale::app

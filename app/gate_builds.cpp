@@ -1,0 +1,165 @@
+#include "app/gate_builds.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "app/child_process.hpp"
+#include "backend/host/host.hpp"
+#include "core/error.hpp"
+#include "core/fnv1a.hpp"
+#include "core/interrupt.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string whole_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// The value of an entry of CMakeCache.txt; empty if it is not there.
+std::string cached(const fs::path& folder, const std::string& entry) {
+  std::ifstream file(folder / "CMakeCache.txt");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(entry)) return line.substr(line.find('=') + 1);
+  }
+  return "";
+}
+
+fs::path cache_folder(const fs::path& wanted) {
+  if (!wanted.empty()) return wanted;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg != nullptr && *xdg != '\0') {
+    return fs::path(xdg) / "dlscale" / "gate";
+  }
+  if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+    return fs::path(home) / ".cache" / "dlscale" / "gate";
+  }
+  throw ConfigError(
+      "there is no folder to build the commits in (neither HOME nor XDG_CACHE_HOME is set). Name "
+      "one with --cache.");
+}
+
+/// Held by one process at a time; others wait.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& path)
+      : file_(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    if (file_ < 0) {
+      throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with --cache.",
+                                    path.string(), std::strerror(errno)));
+    }
+    while (flock(file_, LOCK_EX) != 0) throw_if_interrupted();
+  }
+  ~FolderLock() { close(file_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_;
+};
+
+ChildExit run_logged(const std::vector<std::string>& command, const fs::path& log) {
+  ChildSettings settings;
+  settings.output = log;
+  settings.signals = ChildSettings::Signals::to_group;
+  const ChildExit exit = run_child(command, settings);
+  throw_if_interrupted();
+  return exit;
+}
+
+std::string resolved(const std::string& commit, const CommitBuilds& builds, const fs::path& log) {
+  const ChildExit exit =
+      run_logged({"git", "-C", builds.repository.string(), "rev-parse", "--verify", "--quiet",
+                  "--end-of-options", commit + "^{commit}"},
+                 log);
+  std::string name = whole_text(log);
+  while (!name.empty() && name.back() == '\n') name.pop_back();
+  if (exit.code != 0 || name.size() < 40) {
+    throw ConfigError(
+        fmt::format("\"{}\" is no commit of the git repository {}. Write a branch, a "
+                    "tag or a hash that it has, or name it with --repository.",
+                    commit, fs::absolute(builds.repository).string()));
+  }
+  return name;
+}
+
+void build_step(const std::vector<std::string>& command, const std::string& what,
+                const fs::path& log) {
+  const ChildExit exit = run_logged(command, log);
+  if (exit.code == 0) return;
+  throw Error(ExitCode::wrong_result,
+              fmt::format("{} failed: {} {}. All it said is in {}. Mend the commit, or gate two "
+                          "build trees with --base-build and --new-build.",
+                          what, command.front(), describe(exit), log.string()));
+}
+
+void build(const std::string& hash, const fs::path& tree, const CommitBuilds& builds) {
+  const std::string stem = tree.string();
+  if (!fs::exists(tree / ".git")) {
+    build_step({"git", "-C", builds.repository.string(), "worktree", "add", "--force", "--detach",
+                tree.string(), hash},
+               "the worktree of " + hash, stem + ".checkout.log");
+  }
+  build_step({"cmake", "-S", tree.string(), "--preset", builds.preset},
+             "the configuration of " + hash, stem + ".configure.log");
+  const int jobs = builds.jobs > 0 ? builds.jobs : static_cast<int>(backend::usable_cores().size());
+  build_step({"cmake", "--build", (tree / "build" / builds.preset).string(), "--target", "dlscale",
+              "--parallel", std::to_string(jobs)},
+             "the build of " + hash, stem + ".build.log");
+}
+
+}  // namespace
+
+BuiltProgram program_in(const fs::path& folder) {
+  const fs::path program = folder / "dlscale";
+  if (access(program.c_str(), X_OK) != 0 || !fs::is_regular_file(program)) {
+    throw ConfigError(
+        fmt::format("{} is no program ({}). Name a folder that the program was built "
+                    "in, such as build/release.",
+                    program.string(), std::strerror(errno)));
+  }
+  BuiltProgram built;
+  built.program = fs::absolute(program);
+  built.fingerprint = fmt::format("{:016x}", fnv1a(whole_text(program)));
+  const std::string source = cached(folder, "CMAKE_HOME_DIRECTORY:INTERNAL=");
+  if (!source.empty() && fs::is_directory(fs::path(source) / "configs")) {
+    built.variables.emplace_back("DLSCALE_CONFIGS", source + "/configs");
+  }
+  return built;
+}
+
+BuiltProgram program_of_commit(const std::string& commit, const CommitBuilds& builds) {
+  const fs::path cache = fs::absolute(cache_folder(builds.cache));
+  std::error_code error;
+  fs::create_directories(cache, error);
+  if (error) {
+    throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder with --cache.",
+                                  cache.string(), error.message()));
+  }
+  const std::string hash =
+      resolved(commit, builds, cache / fmt::format("resolve-{}.log", getpid()));
+  fs::remove(cache / fmt::format("resolve-{}.log", getpid()), error);
+  const fs::path tree = cache / fmt::format("{}-{}", hash.substr(0, 16), builds.preset);
+  const FolderLock lock(tree.string() + ".lock");
+  const fs::path done = tree.string() + ".built";
+  if (!fs::exists(done)) {
+    fmt::print(stderr, "building {} in {}\n", hash.substr(0, 12), tree.string());
+    build(hash, tree, builds);
+    std::ofstream(done) << hash << '\n';
+  }
+  BuiltProgram built = program_in(tree / "build" / builds.preset);
+  built.commit = hash;
+  return built;
+}
+
+}  // namespace dlscale::app

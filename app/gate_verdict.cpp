@@ -1,0 +1,262 @@
+#include "app/gate_verdict.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using report::GateMetric;
+using report::GatePair;
+using report::GateReport;
+using report::GateVerdict;
+
+/// Fewer repetitions have no minimum to speak of.
+constexpr int enough_repetitions = 10;
+
+using Name = std::pair<std::string, std::string>;  ///< key and series
+using Values = std::map<Name, RunValue>;
+
+Values values_of(const Round& round, const std::string& arm) {
+  Values values;
+  for (const RunValue& value : round.runs.at(arm).values) {
+    values.emplace(Name(value.key, value.series), value);
+  }
+  return values;
+}
+
+bool ran_first(const Round& round, const std::string& arm, const std::string& other) {
+  const auto at = [&round](const std::string& name) {
+    return std::ranges::find(round.order, name);
+  };
+  return at(arm) < at(other);
+}
+
+/// The pairs of two arms, metric by metric, and in how many rounds each side measured a metric.
+struct Pairs {
+  std::map<Name, GateMetric> metrics;
+  std::map<Name, int> of_base;
+  std::map<Name, int> of_changed;
+};
+
+void add_pair(const Round& round, const std::string& changed, const RunValue& a, const RunValue& b,
+              Pairs& pairs) {
+  GateMetric& metric = pairs.metrics[{a.key, a.series}];
+  metric.key = a.key;
+  metric.series = a.series;
+  metric.unit = a.unit;
+  metric.direction = a.direction;
+  metric.statistic = a.statistic;
+  metric.pairs.push_back({.round = round.number,
+                          .first = ran_first(round, base_arm, changed)
+                                       ? report::GateSideName::base
+                                       : report::GateSideName::changed,
+                          .base = a.value,
+                          .changed = b.value});
+  const bool few = std::min(a.samples, b.samples) < enough_repetitions;
+  if (few && a.statistic == report::RunStatistic::minimum) {
+    metric.note = fmt::format("only {} repetitions a run (10 or more have a steadier minimum)",
+                              std::min(a.samples, b.samples));
+  }
+}
+
+Pairs pair_up(std::span<const Round> rounds, const std::string& changed) {
+  Pairs pairs;
+  for (const Round& round : rounds) {
+    const Values base = values_of(round, base_arm);
+    const Values other = values_of(round, changed);
+    for (const auto& [name, value] : base) {
+      ++pairs.of_base[name];
+      const auto found = other.find(name);
+      if (found != other.end()) add_pair(round, changed, value, found->second, pairs);
+    }
+    for (const auto& [name, value] : other) ++pairs.of_changed[name];
+  }
+  return pairs;
+}
+
+/// Leaves the metrics of all rounds, and says of the others where they are missing.
+void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& notes) {
+  std::set<Name> all;
+  for (const auto& [name, count] : pairs.of_base) all.insert(name);
+  for (const auto& [name, count] : pairs.of_changed) all.insert(name);
+  for (const Name& name : all) {
+    const auto found = pairs.metrics.find(name);
+    if (found != pairs.metrics.end() && found->second.pairs.size() == rounds) continue;
+    notes.push_back(
+        fmt::format("{} {} was not compared: of {} rounds the base measured it in {}, "
+                    "the changed version in {}",
+                    name.first, name.second, rounds, pairs.of_base[name], pairs.of_changed[name]));
+    pairs.metrics.erase(name);
+  }
+}
+
+std::optional<double> maybe_ratio(const std::optional<double>& bound) {
+  if (!bound) return std::nullopt;
+  return std::exp(*bound);
+}
+
+void fill(const report::GateDecision& decision, GateMetric& metric) {
+  std::vector<double> base;
+  std::vector<double> changed;
+  for (const GatePair& pair : metric.pairs) {
+    base.push_back(pair.base);
+    changed.push_back(pair.changed);
+  }
+  metric.base = median(base);
+  metric.changed = median(changed);
+  metric.ratio = std::exp(decision.estimate.theta);
+  metric.ratio_low = maybe_ratio(decision.estimate.low);
+  metric.ratio_high = maybe_ratio(decision.estimate.high);
+  metric.p = decision.estimate.p_worse;
+  metric.p_sequential = decision.p_sequential;
+  metric.p_adjusted = decision.p_adjusted;
+  metric.rounds = decision.rounds;
+  metric.method = decision.estimate.method;
+  metric.verdict = decision.verdict;
+  if (decision.held_back && !decision.decided) {
+    metric.note = "beyond the margin, but among so many metrics that may be chance: more rounds";
+  }
+}
+
+std::vector<GateMetric> judge(Pairs& pairs, const report::GateRule& rule) {
+  std::vector<GateMetric> metrics;
+  std::vector<std::vector<double>> differences;
+  for (auto& [name, metric] : pairs.metrics) {
+    differences.push_back(report::differences_of(metric.pairs, metric.direction));
+    metrics.push_back(std::move(metric));
+  }
+  const std::vector<report::GateDecision> decisions = report::judge_gate(differences, rule);
+  for (std::size_t i = 0; i < metrics.size(); ++i) fill(decisions[i], metrics[i]);
+  return metrics;
+}
+
+/// What of a run's machine differs from another's; empty if nothing does.
+std::string difference(const RunOutcome& a, const RunOutcome& b) {
+  for (const auto& [name, value] : a.machine) {
+    const auto other = b.machine.find(name);
+    const std::string theirs = other == b.machine.end() ? "" : other->second;
+    if (value != theirs) return fmt::format("{}: \"{}\" and \"{}\"", name, value, theirs);
+  }
+  return "";
+}
+
+/// Of our own programs; empty of others.
+std::string build_of(const RunOutcome& run) {
+  const auto build = run.program.find("build");
+  return build == run.program.end() ? "" : build->second;
+}
+
+/// Why the rounds tell nothing; empty if they do.
+std::string fault(std::span<const Round> rounds, int ranks) {
+  for (const Round& round : rounds) {
+    for (const auto& [arm, run] : round.runs) {
+      const std::string found = difference(round.runs.at(base_arm), run);
+      if (!found.empty()) {
+        return fmt::format(
+            "in round {} the versions ran in different places ({}), so that their "
+            "times have nothing in common. Run both on the same machine",
+            round.number, found);
+      }
+      const RunOutcome& before = rounds.front().runs.at(arm);
+      if (build_of(run) != build_of(before)) {
+        return fmt::format(
+            "the program of {} was built anew before round {}, so that the rounds "
+            "are of two programs. Start again with --fresh",
+            arm, round.number);
+      }
+      const auto world = run.machine.find("ranks");
+      if (ranks == 0 || world == run.machine.end()) continue;
+      if (world->second == std::to_string(ranks)) continue;
+      return fmt::format("in round {} {} ran on {} ranks, not {}. Start it by its launcher",
+                         round.number, arm, world->second, ranks);
+    }
+  }
+  return "";
+}
+
+void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, GateReport& report) {
+  if (rounds.empty() || !rounds.front().runs.contains(canary_arm)) return;
+  Pairs pairs = pair_up(rounds, canary_arm);
+  std::vector<std::string> notes;
+  keep_complete(rounds.size(), pairs, notes);
+  report.canary_metrics = judge(pairs, rule);
+  report.canary = report::CanaryVerdict::quiet;
+  for (const GateMetric& metric : report.canary_metrics) {
+    if (metric.verdict != GateVerdict::regressed && metric.verdict != GateVerdict::improved) {
+      continue;
+    }
+    report.canary = report::CanaryVerdict::alarmed;
+    report.notes.push_back(fmt::format(
+        "{} {} of the base differs from itself by {:+.1f} %, so this session tells nothing: the "
+        "machine is not steady",
+        metric.key, metric.series, (metric.ratio - 1) * 100));
+  }
+}
+
+}  // namespace
+
+GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& rule, int ranks) {
+  GateReport report;
+  report.margin = rule.margin;
+  report.looks = rule.looks;
+  report.q = rule.q;
+  report.rounds = static_cast<int>(rounds.size());
+  if (rounds.empty()) return report;
+  Pairs pairs = pair_up(rounds, changed_arm);
+  keep_complete(rounds.size(), pairs, report.notes);
+  report.metrics = judge(pairs, rule);
+  for (const std::string& missing : rounds.back().runs.at(changed_arm).without_times) {
+    report.notes.push_back("not measured: " + missing);
+  }
+  judge_canary(rounds, rule, report);
+  if (const std::string found = fault(rounds, ranks); !found.empty()) {
+    report.notes.insert(report.notes.begin(), found);
+    for (GateMetric& metric : report.metrics) {
+      metric.verdict = GateVerdict::inconclusive;
+      metric.note = "the rounds are not valid";
+    }
+  }
+  for (const Round& round : rounds) report.duration += round.seconds;
+  report.base.environment = rounds.back().runs.at(base_arm).program;
+  report.changed.environment = rounds.back().runs.at(changed_arm).program;
+  report.date = rounds.back().date;
+  report.verdict = report::overall_verdict(report);
+  return report;
+}
+
+bool is_decided(const GateReport& report) {
+  if (report.looks.empty() || report.rounds >= report.looks.back().rounds) return true;
+  if (report.metrics.empty()) return report.rounds > 0;
+  return std::ranges::none_of(report.metrics, [](const GateMetric& metric) {
+    return metric.verdict == GateVerdict::inconclusive;
+  });
+}
+
+ExitCode exit_code(const GateReport& report, const GateExit& exits) {
+  switch (report.verdict) {
+    case GateVerdict::regressed:
+      return ExitCode::regression;
+    case GateVerdict::inconclusive:
+      if (report.metrics.empty()) return ExitCode::nothing_measured;
+      return exits.inconclusive == GateExit::Inconclusive::passes ? ExitCode::ok
+                                                                  : ExitCode::inconclusive;
+    case GateVerdict::improved:
+      return exits.improvement == GateExit::Improvement::fails ? ExitCode::regression
+                                                               : ExitCode::ok;
+    case GateVerdict::not_regressed:
+      return ExitCode::ok;
+  }
+  return ExitCode::inconclusive;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,38 @@
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/interleaved.hpp"
+#include "report/regression/gate_report.hpp"
+#include "report/regression/paired_gate.hpp"
+#include "report/table.hpp"
+
+namespace dlscale::app {
+
+/// Names of a gate's arms; the canary runs the base once more.
+inline constexpr const char* base_arm = "base";
+inline constexpr const char* changed_arm = "changed";
+inline constexpr const char* canary_arm = "canary";
+
+/// What the rounds so far say, by the rule. Metrics are what both versions measured in every round;
+/// what else was measured stands in the notes. `ranks` > 0: how many there must have been. A round
+/// in which the versions ran on different machines, or with another number of ranks, makes all
+/// metrics inconclusive and says so. Fills all of the report but commands, machine and seed.
+report::GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& rule,
+                                int ranks);
+
+/// Whether no further round can change a verdict.
+bool is_decided(const report::GateReport& report);
+
+/// The headline, what changed or may have, what did not, and the notes.
+report::Document gate_document(const report::GateReport& report);
+
+/// What exit codes depend on beside the verdict.
+struct GateExit {
+  enum class Inconclusive { fails, passes } inconclusive = Inconclusive::fails;
+  enum class Improvement { passes, fails } improvement = Improvement::passes;
+};
+ExitCode exit_code(const report::GateReport& report, const GateExit& exits);
+
+}  // namespace dlscale::app

@@ -1,0 +1,204 @@
+#include "app/interleaved.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "app/child_process.hpp"
+#include "app/round_lines.hpp"
+#include "core/error.hpp"
+#include "core/interrupt.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view placeholder = "{out}";
+
+std::string filled_in(std::string word, const std::string& out) {
+  for (std::size_t at = word.find(placeholder); at != std::string::npos;
+       at = word.find(placeholder, at + out.size())) {
+    word.replace(at, placeholder.size(), out);
+  }
+  return word;
+}
+
+std::string now() {
+  const std::time_t seconds = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
+}
+
+/// The end of what a run said, for a message.
+std::string last_line(const fs::path& log) {
+  std::ifstream file(log);
+  std::string last;
+  for (std::string line; std::getline(file, line);) {
+    if (line.find_first_not_of(" \t") != std::string::npos) last = line;
+  }
+  return last.size() > 300 ? last.substr(0, 300) + " ..." : last;
+}
+
+[[noreturn]] void fail_run(const Arm& arm, int round, const ChildExit& exit, const fs::path& log) {
+  const ExitCode code = arm.kind == Arm::Kind::own ? exit_code_of(exit) : ExitCode::wrong_result;
+  // One of ours that "regressed" or "is inconclusive" measured nothing that could be compared.
+  const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
+  const std::string said = last_line(log);
+  throw Error(judged ? ExitCode::wrong_result : code,
+              fmt::format("the run of {} in round {} {}{}. All it said is in {}. Mend it and start "
+                          "again: the rounds so far are kept.",
+                          arm.name, round, describe(exit),
+                          said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
+}
+
+std::string whole_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+std::vector<std::string> order_of_round(const std::vector<Arm>& arms, std::uint64_t seed,
+                                        int number) {
+  std::vector<std::string> order;
+  for (const Arm& arm : arms) order.push_back(arm.name);
+  std::seed_seq sequence{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32),
+                         static_cast<std::uint32_t>(number)};
+  std::mt19937 generator(sequence);
+  // std::shuffle leaves its use of the generator to the library: the order must not depend on it.
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[generator() % i]);
+  return order;
+}
+
+std::vector<std::string> shell_command(const std::string& text) {
+  return {"/bin/sh", "-c", text};
+}
+
+InterleavedRounds::InterleavedRounds(fs::path folder, std::vector<Arm> arms, std::uint64_t seed,
+                                     const std::string& question, Start start)
+    : folder_(std::move(folder)), arms_(std::move(arms)), seed_(seed) {
+  std::error_code error;
+  fs::create_directories(folder_ / "runs", error);
+  if (error) {
+    throw ConfigError(fmt::format("{} cannot be made ({}). Name another folder with -o.",
+                                  (folder_ / "runs").string(), error.message()));
+  }
+  lock();
+  if (start == Start::fresh && ftruncate(file_, 0) != 0) {
+    throw ConfigError(fmt::format("{} cannot be emptied ({}). Name another folder with -o.",
+                                  (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
+  }
+  read(question);
+}
+
+InterleavedRounds::~InterleavedRounds() {
+  if (file_ >= 0) close(file_);
+}
+
+void InterleavedRounds::lock() {
+  const fs::path path = folder_ / "rounds.jsonl";
+  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0) {
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
+                                  path.string(), std::strerror(errno)));
+  }
+  if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  close(file_);
+  file_ = -1;
+  throw ConfigError(
+      fmt::format("another dlscale is at work in {}. Wait for it, or name another "
+                  "folder with -o.",
+                  folder_.string()));
+}
+
+void InterleavedRounds::read(const std::string& question) {
+  const fs::path path = folder_ / "rounds.jsonl";
+  const RoundLines lines = parse_round_lines(whole_file(path), path.string());
+  if (!lines.question) return begin(question);
+  if (*lines.question != question) {
+    throw ConfigError(fmt::format(
+        "{} has rounds of another question (other commands, programs or options), and rounds of "
+        "two "
+        "questions are no answer to either. Add --fresh to discard them, or name another folder "
+        "with -o.",
+        folder_.string()));
+  }
+  rounds_ = lines.rounds;
+  if (ftruncate(file_, static_cast<off_t>(lines.whole_bytes)) != 0) {
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
+                                  path.string(), std::strerror(errno)));
+  }
+}
+
+void InterleavedRounds::begin(const std::string& question) {
+  if (ftruncate(file_, 0) != 0) {
+    throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
+                                  folder_.string(), std::strerror(errno)));
+  }
+  append(question_line(question));
+}
+
+void InterleavedRounds::append(const std::string& line) {
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t written = write(file_, line.data() + done, line.size() - done);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      throw ConfigError(
+          fmt::format("{} cannot be written ({}). Free space and start again: the "
+                      "rounds so far are kept.",
+                      (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
+    }
+    done += static_cast<std::size_t>(written);
+  }
+  fsync(file_);
+}
+
+RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) const {
+  const std::string stem = fmt::format("round-{:03}-{}", round, arm.name);
+  const fs::path out = fs::absolute(folder_ / "runs" / (stem + ".out"));
+  const fs::path log = folder_ / "runs" / (stem + ".log");
+  fs::remove_all(out);  // of a round that was interrupted
+  ChildSettings settings;
+  settings.variables = arm.variables;
+  settings.output = log;
+  settings.signals = arm.kind == Arm::Kind::own ? ChildSettings::Signals::to_child
+                                                : ChildSettings::Signals::to_group;
+  std::vector<std::string> command;
+  for (const std::string& word : arm.command) command.push_back(filled_in(word, out.string()));
+  const auto start = Clock::now();
+  const ChildExit exit = run_child(command, settings);
+  const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());
+  throw_if_interrupted();
+  if (exit.code != 0) fail_run(arm, round, exit, log);
+  seconds += wall.si();
+  return read_run(out, arm.measure, wall);
+}
+
+void InterleavedRounds::run_next() {
+  Round round;
+  round.number = static_cast<int>(rounds_.size()) + 1;
+  round.order = order_of_round(arms_, seed_, round.number);
+  for (const std::string& name : round.order) {
+    const auto arm = std::ranges::find(arms_, name, &Arm::name);
+    round.runs[name] = run(*arm, round.number, round.seconds);
+  }
+  round.date = now();
+  append(round_line(round));
+  rounds_.push_back(std::move(round));
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,184 @@
+// dlscale noise: what a machine's noise hides, from identical runs and known slow-downs that take
+// turns.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "app/interleaved.hpp"
+#include "app/noise_study.hpp"
+#include "app/output.hpp"
+#include "app/positive.hpp"
+#include "app/session_folder.hpp"
+#include "app/verb.hpp"
+#include "core/build_id.hpp"
+#include "core/environment.hpp"
+#include "core/error.hpp"
+#include "core/interrupt.hpp"
+#include "core/suggest.hpp"
+#include "report/format/format.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+struct NoiseOptions {
+  double minutes = 10;
+  std::vector<std::string> kernels{"gemm", "triad", "update"};
+  std::vector<int> percents{1, 2, 5, 10};
+  double margin = 0.01;
+  std::uint64_t seed = 1;
+  SessionFolder folder;
+  std::string format = "table";
+};
+
+std::vector<NoiseKernel> chosen(const NoiseOptions& options) {
+  const std::vector<NoiseKernel> known = noise_kernels();
+  std::vector<std::string> names;
+  for (const NoiseKernel& kernel : known) names.push_back(kernel.name);
+  std::vector<NoiseKernel> kernels;
+  for (const std::string& name : options.kernels) {
+    const auto found = std::ranges::find(known, name, &NoiseKernel::name);
+    if (found == known.end()) {
+      throw ConfigError(
+          fmt::format("\"{}\" is no kernel of a study. {}", name, suggestion(name, names)));
+    }
+    if (std::ranges::count(options.kernels, name) > 1) {
+      throw ConfigError(fmt::format("the kernel \"{}\" is named twice. Name it once.", name));
+    }
+    kernels.push_back(*found);
+  }
+  return kernels;
+}
+
+Arm arm_of(const NoiseKernel& kernel, const std::string& name, int percent) {
+  Arm arm;
+  arm.name = name;
+  arm.command = {fs::read_symlink("/proc/self/exe").string(), "bench"};
+  arm.command.insert(arm.command.end(), kernel.words.begin(), kernel.words.end());
+  // Ten repetitions: fewer have no minimum to speak of, and a study wants many runs.
+  arm.command.insert(arm.command.end(),
+                     {"--samples", "10", "--warm-ups", "2", "--comm", "local", "--extra-work",
+                      fmt::format("{}%", percent), "-o", "{out}"});
+  arm.measure = Measure::results;
+  arm.kind = Arm::Kind::own;
+  return arm;
+}
+
+std::vector<Arm> arms_of(const std::vector<NoiseKernel>& kernels, const NoiseOptions& options) {
+  std::vector<Arm> arms;
+  for (const NoiseKernel& kernel : kernels) {
+    arms.push_back(arm_of(kernel, noise_arm(kernel.name, 0), 0));
+    arms.push_back(arm_of(kernel, noise_twin(kernel.name), 0));
+    for (const int percent : options.percents) {
+      arms.push_back(arm_of(kernel, noise_arm(kernel.name, percent), percent));
+    }
+  }
+  return arms;
+}
+
+void check(const NoiseOptions& options) {
+  const std::set<int> distinct(options.percents.begin(), options.percents.end());
+  const bool ranged = std::ranges::all_of(
+      options.percents, [](int percent) { return percent > 0 && percent <= 100; });
+  if (!ranged || distinct.size() != options.percents.size()) {
+    throw ConfigError(fmt::format(
+        "--effects is {}: whole percents of more work from 1 to 100, each once. Write 1,2,5,10.",
+        fmt::join(options.percents, ",")));
+  }
+}
+
+std::string question_of(const std::vector<Arm>& arms, const NoiseOptions& options) {
+  nlohmann::ordered_json question;
+  question["verb"] = "noise";
+  for (const Arm& arm : arms) question["commands"][arm.name] = arm.command;
+  question["build"] = build_id();
+  question["seed"] = options.seed;
+  return question.dump();
+}
+
+/// The minutes count what the folder holds already, so that a study that was interrupted ends as
+/// long as it would have been.
+void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
+  double spent = 0;
+  for (const Round& round : rounds.rounds()) spent += round.seconds;
+  const double budget = options.minutes * 60;
+  while (spent < budget) {
+    throw_if_interrupted();
+    rounds.run_next();
+    spent += rounds.rounds().back().seconds;
+    fmt::print(stderr, "[{:>6.1f}/{:.1f} min] {}\n", spent / 60, options.minutes,
+               report::counted(rounds.rounds().back().number, "round"));
+  }
+}
+
+ExitCode noise(NoiseOptions& options) {
+  check(options);
+  const auto& format = report::format::find_format(options.format);
+  const std::vector<NoiseKernel> kernels = chosen(options);
+  const std::vector<Arm> arms = arms_of(kernels, options);
+  options.folder.open("noise");
+  NoiseStudy study;
+  try {
+    InterleavedRounds rounds(options.folder.path(), arms, options.seed, question_of(arms, options),
+                             options.folder.start());
+    measure(rounds, options);
+    study = study_noise(rounds.rounds(), kernels, options.percents, options.margin);
+  } catch (const Error&) {
+    options.folder.keep();
+    throw;
+  }
+  const Environment environment = capture_environment();
+  study.machine =
+      fmt::format("{}, {}", environment.cpu, report::counted(environment.cores, "core"));
+  const report::Document document = noise_document(study);
+  if (options.folder.is_kept()) {
+    write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json);
+  }
+  write_output("-", format.write(document, report::format::detect_terminal(/*standard output*/ 1)));
+  return ExitCode::ok;
+}
+
+void declare(CLI::App& verb, ExitCode& result) {
+  auto options = std::make_shared<NoiseOptions>();
+  verb.add_option("--minutes", options->minutes, "How long to measure, in all calls together")
+      ->check(positive())
+      ->capture_default_str();
+  verb.add_option("--kernels", options->kernels, "Of gemm, triad, convolution and update")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb.add_option("--effects", options->percents, "Sizes of the slow-downs, in percent of the work")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb.add_option("--margin", options->margin, "That of the gate whose power is wanted")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
+  verb.add_option("--seed", options->seed, "Of the order within rounds")
+      ->check(seed())
+      ->capture_default_str();
+  options->folder.declare(verb);
+  verb.add_option("--format", options->format, "As of other verbs: table, json, csv, markdown")
+      ->capture_default_str();
+  verb.footer(
+      "Example: dlscale noise --minutes 10 -o results/local/noise\nInterrupt it at any time; the "
+      "same command goes on.");
+  verb.callback([options, &result] { result = noise(*options); });
+}
+
+}  // namespace
+
+extern const Verb noise_verb{"noise", "What a machine's noise hides from the gate", declare,
+                             Verb::Signals::are_remembered};
+
+}  // namespace dlscale::app

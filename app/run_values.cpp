@@ -1,0 +1,239 @@
+#include "app/run_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <tuple>
+
+#include "core/error.hpp"
+#include "core/input_file.hpp"
+#include "core/json_problem.hpp"
+#include "core/measurement.hpp"
+#include "core/replaceable.hpp"
+#include "core/shown_text.hpp"
+#include "core/slowest_rank.hpp"
+#include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
+#include "report/compare.hpp"
+#include "report/measured_runs.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using report::RunStatistic;
+
+constexpr std::array<std::string_view, 2> axes_of_runs{"repeat", extra_work_axis};
+
+bool is_training(const std::string& benchmark) {
+  return benchmark == "e2e";
+}
+
+/// The robust coefficient of variation.
+double spread_of(const std::vector<double>& samples) {
+  constexpr double mad_of_normal = 1.4826;
+  const Summary summary = summarize(samples);
+  return summary.median > 0 ? mad_of_normal * summary.mad / summary.median : 0;
+}
+
+double statistic_of(const std::vector<double>& samples, RunStatistic statistic) {
+  if (statistic == RunStatistic::median) return median(samples);
+  return *std::ranges::min_element(samples);
+}
+
+/// Samples of one metric of a run, over its repeats.
+struct Collected {
+  std::string unit;
+  RunStatistic statistic = RunStatistic::minimum;
+  std::vector<double> samples;
+};
+using Metrics = std::map<std::pair<std::string, std::string>, Collected>;
+
+RunOutcome outcome_of(const Metrics& metrics) {
+  RunOutcome outcome;
+  for (const auto& [name, metric] : metrics) {
+    const double value = statistic_of(metric.samples, metric.statistic);
+    if (!std::isfinite(value) || !(value > 0)) {
+      outcome.without_times.push_back(
+          fmt::format("{} {}: a time of {} {}", name.first, name.second, value, metric.unit));
+      continue;
+    }
+    outcome.values.push_back({.key = name.first,
+                              .series = name.second,
+                              .unit = metric.unit,
+                              .direction = report::Direction::smaller_is_better,
+                              .statistic = metric.statistic,
+                              .value = value,
+                              .samples = static_cast<int>(metric.samples.size()),
+                              .spread = spread_of(metric.samples)});
+  }
+  return outcome;
+}
+
+void add(const Measurement& row, const std::string& key, Metrics& metrics) {
+  for (const auto& [name, series] : row.series) {
+    if (series.unit != "s" || series.samples.empty() || series.samples.front().empty()) continue;
+    if (report::role_of(row.benchmark, name) != report::Role::judged) continue;
+    Collected& metric = metrics[{key, name}];
+    metric.unit = series.unit;
+    metric.statistic = is_training(row.benchmark) ? RunStatistic::median : RunStatistic::minimum;
+    const std::vector<double> samples = slowest_rank(series.samples);
+    metric.samples.insert(metric.samples.end(), samples.begin(), samples.end());
+  }
+}
+
+void describe(const ResultHeader& header, RunOutcome& outcome) {
+  const Environment& environment = header.environment;
+  const auto ranks = header.run.find("ranks");
+  outcome.machine = {{"host", environment.host_hash},
+                     {"cpu", environment.cpu},
+                     {"cores", std::to_string(environment.cores)},
+                     {"affinity", environment.affinity},
+                     {"kernel", environment.kernel},
+                     {"governor", environment.governor},
+                     {"ranks", ranks == header.run.end() ? "" : ranks->second}};
+  const auto build = header.run.find("build");
+  outcome.program = {
+      {"commit", environment.commit + std::string(environment.dirty ? " with local changes" : "")},
+      {"compiler", environment.compiler},
+      {"flags", environment.flags},
+      {"build", build == header.run.end() ? "" : build->second}};
+  for (const auto& [name, version] : environment.libraries) outcome.program[name] = version;
+}
+
+RunOutcome read_own(const fs::path& out) {
+  const std::vector<ResultFile> files =
+      fs::is_directory(out) ? read_result_tree(out) : std::vector{read_results(out)};
+  Metrics metrics;
+  std::vector<std::string> without;
+  for (const ResultFile& file : files) {
+    for (const Measurement& row : file.measurements) {
+      const std::string key = report::key_without(row, axes_of_runs);
+      if (row.status == Status::wrong) {
+        throw WrongResult(
+            fmt::format("{} gave a wrong answer ({}), and of what is wrong no speed "
+                        "is compared. Mend it first.",
+                        key, row.reason));
+      }
+      if (row.status == Status::unsupported || row.series.empty()) {
+        without.push_back(fmt::format("{}: {} ({})", key, status_name(row.status), row.reason));
+        continue;
+      }
+      add(row, key, metrics);
+    }
+  }
+  RunOutcome outcome = outcome_of(metrics);
+  outcome.without_times.insert(outcome.without_times.end(), without.begin(), without.end());
+  if (!files.empty()) describe(files.front().header, outcome);
+  return outcome;
+}
+
+double seconds_in(const std::string& unit) {
+  if (unit == "ns") return 1e-9;
+  if (unit == "us") return 1e-6;
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1;
+  throw ConfigError(fmt::format("its time unit is \"{}\"", shown_text(unit)));
+}
+
+void add_google(const Json& entry, Metrics& metrics) {
+  if (entry.value("run_type", "iteration") != "iteration") return;  // aggregates
+  const std::string name = entry.contains("run_name") ? entry.at("run_name").get<std::string>()
+                                                      : entry.at("name").get<std::string>();
+  if (entry.value("error_occurred", false)) {
+    throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.", shown_text(name),
+                                  shown_text(entry.value("error_message", ""))));
+  }
+  Collected& metric = metrics[{name, "real_time"}];
+  metric.unit = "s";
+  metric.samples.push_back(entry.at("real_time").get<double>() *
+                           seconds_in(entry.value("time_unit", "ns")));
+}
+
+RunOutcome google_outcome(const Json& json) {
+  Metrics metrics;
+  for (const Json& entry : json.at("benchmarks")) add_google(entry, metrics);
+  RunOutcome outcome = outcome_of(metrics);
+  for (RunValue& value : outcome.values) {
+    if (value.samples == 1) value.statistic = RunStatistic::single;
+  }
+  if (const auto context = json.find("context"); context != json.end()) {
+    if (context->contains("host_name")) {
+      outcome.machine["host"] = context->at("host_name").get<std::string>();
+    }
+    if (context->contains("num_cpus")) outcome.machine["cores"] = context->at("num_cpus").dump();
+  }
+  return outcome;
+}
+
+RunOutcome read_google(const fs::path& out) {
+  std::ifstream file = open_input(out, "Let the command write {out}, as by --benchmark_out={out}.");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto fail = [&out](const std::string& problem) {
+    return ConfigError(
+        fmt::format("{} is no JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
+                    "--benchmark_out_format=json, or say with --measure what the command writes.",
+                    out.string(), problem));
+  };
+  try {
+    return google_outcome(Json::parse(text));
+  } catch (const ConfigError& error) {
+    throw fail(error.what());
+  } catch (const Json::exception& error) {
+    throw fail(json_problem(error, text));
+  }
+}
+
+RunOutcome wall_outcome(Seconds wall) {
+  RunOutcome outcome;
+  outcome.values.push_back({.key = "command",
+                            .series = "wall",
+                            .unit = "s",
+                            .direction = report::Direction::smaller_is_better,
+                            .statistic = RunStatistic::single,
+                            .value = wall.si(),
+                            .samples = 1,
+                            .spread = 0});
+  return outcome;
+}
+
+Measure found_in(const fs::path& out) {
+  std::error_code error;
+  if (fs::is_directory(out, error)) return Measure::results;
+  std::ifstream file(out, std::ios::binary);
+  return opens_with_schema(file, "dlscale.result") ? Measure::results : Measure::google;
+}
+
+}  // namespace
+
+Measure parse_measure(std::string_view word) {
+  if (word == "auto") return Measure::automatic;
+  if (word == "results") return Measure::results;
+  if (word == "google") return Measure::google;
+  if (word == "wall") return Measure::wall;
+  throw ConfigError(fmt::format(
+      "--measure is \"{}\". Write results (result files of dlscale), google (JSON of Google "
+      "Benchmark), wall (the time of the process) or auto.",
+      shown_text(word)));
+}
+
+RunOutcome read_run(const fs::path& out, Measure measure, Seconds wall) {
+  if (measure == Measure::wall) return wall_outcome(wall);
+  if (!fs::exists(out)) {
+    throw ConfigError(
+        fmt::format("the command wrote nothing to {}. Use the placeholder {{out}} in "
+                    "it, as in \"dlscale bench gemm -o {{out}}\", or --measure wall.",
+                    out.string()));
+  }
+  const Measure kind = measure == Measure::automatic ? found_in(out) : measure;
+  return kind == Measure::results ? read_own(out) : read_google(out);
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,230 @@
+"""The gate as a shell sees it: exit codes, what is kept, what is refused. The versions that it judges are small scripts that say
+how long they took, so that nothing here depends on how busy the machine is."""
+
+import json
+import signal
+import time
+
+from program import ProgramTest, main, run, start
+
+# Times of ten repetitions around what it is given, as JSON of Google Benchmark; the same for each round and version.
+FAKE = """#!/bin/sh
+# fake OUT SECONDS [NAME]
+printf '{"context": {"host_name": "%s"}, "benchmarks": [' "${HOST_OF_FAKE:-here}" > "$1"
+for i in 1 2 3 4 5 6 7 8 9 10; do
+  printf '{"name": "%s", "run_name": "%s", "run_type": "iteration", "real_time": %s%s, "time_unit": "ms"},' \
+    "${3:-kernel}" "${3:-kernel}" "$2" "$i" >> "$1"
+done
+printf '{"name": "x_mean", "run_type": "aggregate", "real_time": 1, "time_unit": "ms"}]}' >> "$1"
+"""
+
+
+class GateTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.fake = self.folder / "fake"
+        self.fake.write_text(FAKE)
+        self.fake.chmod(0o755)
+
+    def command(self, seconds, name="kernel"):
+        return f"{self.fake} {{out}} {seconds} {name}"
+
+    def gate(self, base, new, *more, **settings):
+        return run("gate", "--base", base, "--new", new, *more, **settings)
+
+    def rounds(self, folder):
+        lines = (folder / "rounds.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines[1:]]
+
+
+class Verdicts(GateTest):
+    def test_a_slower_version_is_regressed(self):
+        done = self.gate(self.command("1.00"), self.command("1.05"))
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("1 regressed of 1", done.stdout.splitlines()[0])
+        self.assertLessEqual(len(done.stdout.splitlines()[0]), 140)
+
+    def test_the_same_version_is_not_regressed(self):
+        done = self.gate(self.command("1.00"), self.command("1.00"), "--canary")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("none of 1 regressed", done.stdout)
+        self.assertIn("canary quiet", done.stdout)
+
+    def test_a_faster_version_passes_unless_a_stale_baseline_is_a_failure(self):
+        self.assertEqual(self.gate(self.command("1.10"), self.command("1.00")).returncode, 0)
+        failed = self.gate(self.command("1.10"), self.command("1.00"), "--fail-on-improvement")
+        self.assertEqual(failed.returncode, 1)
+        self.assertIn("1 improved", failed.stdout)
+
+    def test_too_few_rounds_are_inconclusive_unless_that_may_pass(self):
+        few = ["--rounds", 3]
+        self.assertEqual(self.gate(self.command("1.00"), self.command("1.05"), *few).returncode, 3)
+        passed = self.gate(self.command("1.00"), self.command("1.05"), *few, "--inconclusive", "pass")
+        self.assertEqual(passed.returncode, 0)
+
+    def test_json_says_the_same_and_holds_every_pair(self):
+        done = self.gate(self.command("1.00"), self.command("1.05"), "--format", "json")
+        report = json.loads(done.stdout)
+        self.assertEqual(report["schema"], "dlscale.gate")
+        self.assertEqual(report["verdict"], "regressed")
+        metric = report["metrics"][0]
+        self.assertEqual((metric["key"], metric["series"], metric["unit"]), ("kernel", "real_time", "s"))
+        self.assertEqual(len(metric["pairs"]), 10)
+        self.assertEqual({pair["first"] for pair in metric["pairs"]}, {"base", "changed"})
+        self.assertAlmostEqual(metric["ratio"], 1.05, 3)
+        self.assertAlmostEqual(metric["base"], 1.001e-3, 6)  # the minimum
+
+    def test_versions_that_measure_nothing_in_common_have_nothing_to_compare(self):
+        done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 2)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("other real_time was not compared", done.stdout)
+
+    def test_versions_on_two_machines_are_not_compared(self):
+        done = self.gate(self.command("1.00"), "HOST_OF_FAKE=there " + self.command("1.05"), "--rounds", 10)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("ran in different places", done.stdout)
+
+    def test_a_command_that_writes_nothing_is_timed_by_the_clock(self):
+        done = self.gate("sleep 0.01", "sleep 0.06", "--format", "json")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(json.loads(done.stdout)["metrics"][0]["series"], "wall")
+
+
+class Failures(GateTest):
+    def test_a_run_that_fails_ends_the_gate_and_is_named(self):
+        done = self.gate(self.command("1.00"), "echo no such kernel >&2; exit 9", "-o", self.folder / "kept")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("the run of changed in round 1 ended with exit code 9 (\"no such kernel\")", done.stderr)
+
+    def test_what_is_no_result_is_refused(self):
+        done = self.gate("echo hello > {out}", "echo hello > {out}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("is no JSON of Google Benchmark", done.stderr)
+        done = self.gate("true {out}", "true {out}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("wrote nothing to", done.stderr)
+
+    def test_usage_errors_say_what_to_write(self):
+        for words, sentence in [
+            (["--base", "true"], "--base stands alone"),
+            ([], "a gate needs two versions of one kind"),
+            (["--base", "a", "--new", "b", "--base-build", "x", "--new-build", "y"], "two versions of one kind"),
+            (["--base", "a", "--new", "b", "--measure", "google"], "has no placeholder"),
+            (["--base", "a", "--new", "b", "--measure", "guess"], "--measure is \"guess\""),
+            (["--base", "a", "--new", "b", "--inconclusive", "maybe"], "Write pass or fail"),
+            (["--base", "a", "--new", "b", "--suite", "quickstart"], "say what two builds"),
+            (["--base", "a", "--new", "b", "--fresh"], "--fresh has no effect without -o"),
+            (["--base-build", self.folder, "--new-build", self.folder, "--", "bench", "gemm"], "is no program"),
+        ]:
+            done = run("gate", *words)
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn(sentence, done.stderr)
+
+    def test_a_commit_that_is_none_is_refused(self):
+        done = run("gate", "--base-commit", "no-such", "--new-commit", "HEAD", "--repository", self.folder,
+                   "--cache", self.folder / "cache", "--", "bench", "gemm")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("\"no-such\" is no commit", done.stderr)
+
+
+class Resumption(GateTest):
+    def test_a_second_call_runs_nothing_and_says_the_same(self):
+        folder = self.folder / "kept"
+        words = [self.command("1.00"), self.command("1.05"), "-o", folder]
+        first = self.gate(*words)
+        before = (folder / "rounds.jsonl").read_bytes()
+        second = self.gate(*words)
+        self.assertEqual((second.returncode, second.stdout), (first.returncode, first.stdout))
+        self.assertIn("nothing was run", second.stderr)
+        self.assertEqual((folder / "rounds.jsonl").read_bytes(), before)
+        self.assertEqual(json.loads((folder / "gate.json").read_text())["verdict"], "regressed")
+
+    def test_a_torn_round_is_measured_again(self):
+        folder = self.folder / "kept"
+        words = [self.command("1.00"), self.command("1.05"), "-o", folder]
+        self.gate(*words)
+        whole = (folder / "rounds.jsonl").read_bytes()
+        (folder / "rounds.jsonl").write_bytes(whole[:-40])
+        done = self.gate(*words)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(len(self.rounds(folder)), 10)
+
+    def test_rounds_of_another_question_are_refused_until_discarded(self):
+        folder = self.folder / "kept"
+        self.gate(self.command("1.00"), self.command("1.05"), "-o", folder)
+        other = [self.command("1.00"), self.command("1.06"), "-o", folder]
+        done = self.gate(*other)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("rounds of another question", done.stderr)
+        self.assertEqual(self.gate(*other, "--fresh").returncode, 1)
+
+    def test_a_signal_keeps_the_rounds_that_are_done(self):
+        folder = self.folder / "kept"
+        slow = f"sleep 0.2; {self.command('1.00')}"
+        process = start("gate", "--base", slow, "--new", slow, "-o", folder)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if (folder / "rounds.jsonl").exists() and len((folder / "rounds.jsonl").read_text().splitlines()) > 2:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 143, err)
+        self.assertGreaterEqual(len(self.rounds(folder)), 1)
+        self.assertIn("kept", err)
+
+    def test_the_order_within_rounds_depends_on_the_seed_alone(self):
+        orders = []
+        for seed, name in [(7, "a"), (7, "b"), (8, "c")]:
+            self.gate(self.command("1.00"), self.command("1.05"), "--seed", seed, "-o", self.folder / name)
+            orders.append([each["order"] for each in self.rounds(self.folder / name)])
+        self.assertEqual(orders[0], orders[1])
+        self.assertNotEqual(orders[0], orders[2])
+
+    def test_the_time_budget_ends_after_a_whole_round(self):
+        done = self.gate(self.command("1.00"), self.command("1.05"), "--time-budget", 0.001, "-o", self.folder / "kept")
+        self.assertEqual(done.returncode, 5 if not self.rounds(self.folder / "kept") else 3)
+
+
+class ExtraWork(GateTest):
+    """Real runs: what 0 % and 50 % more work take, and that no such row passes for a real one."""
+
+    def bench(self, percent):
+        out = self.folder / f"work{percent}.jsonl"
+        done = run("bench", "update", "--sizes", "16 KiB", "--cache", "hot", "--backend", "reference", "--samples", 6,
+                   "--warm-ups", 1, "--comm", "local", "--extra-work", f"{percent}%", "-o", out)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return out
+
+    def test_rows_say_so_and_only_the_gate_compares_them(self):
+        base, more = self.bench(0), self.bench(50)
+        row = json.loads(more.read_text().splitlines()[1])
+        self.assertEqual(row["axes"]["extra_work"], "50%")
+        compared = run("compare", base, base)
+        self.assertEqual(compared.returncode, 3)
+        self.assertIn("measured with extra work", compared.stdout)
+
+    def test_no_other_amount_is_taken(self):
+        for text in ["5", "101%", "-1%", "2.5%", "x"]:
+            done = run("bench", "update", "--extra-work", text)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("--extra-work is", done.stderr)
+        self.assertEqual(run("bench", "e2e", "--extra-work", "5%").returncode, 2)
+
+
+class Noise(GateTest):
+    def test_a_short_study_goes_on_where_it_was_and_refuses_what_it_does_not_know(self):
+        words = ["noise", "--minutes", 0.001, "--kernels", "update", "--effects", "50", "-o", self.folder / "study"]
+        first = run(*words, "--format", "json")
+        self.assertEqual(first.returncode, 0, first.stderr)
+        study = json.loads(first.stdout)
+        self.assertEqual(study["schema"], "dlscale.noise")
+        self.assertEqual(study["kernels"][0]["rounds"], 1)
+        self.assertIsNone(study["sees"])
+        self.assertEqual(run(*words, "--format", "json").stdout, first.stdout)
+        self.assertEqual(run("noise", "--kernels", "gem").returncode, 2)
+        self.assertEqual(run("noise", "--effects", "0").returncode, 2)
+
+
+if __name__ == "__main__":
+    main()
