@@ -1,0 +1,250 @@
+#include "report/regression/change_points.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+#include "report/regression/hodges_lehmann.hpp"
+#include "report/regression/segment_costs.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// Ends of the segments, the last of which is n: {n} is one level.
+using Ends = std::vector<std::size_t>;
+
+/// Differences of logarithms below this are rounding: the objective's logarithm needs a floor,
+/// which constant data reach.
+constexpr double rounding = 1e-13;
+
+/// The best segmentations into 1, 2, … segments of at least `least` points each.
+std::vector<Ends> best_segmentations(const SegmentCosts& cost, std::size_t n, std::size_t least,
+                                     std::size_t most_segments) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const std::size_t segments = std::min(most_segments, n / least);
+  std::vector<std::vector<double>> best(segments, std::vector<double>(n + 1, never));
+  std::vector<std::vector<std::size_t>> begin(segments, std::vector<std::size_t>(n + 1, 0));
+  for (std::size_t end = least; end <= n; ++end) best[0][end] = cost(0, end);
+  for (std::size_t k = 1; k < segments; ++k) {
+    for (std::size_t end = (k + 1) * least; end <= n; ++end) {
+      for (std::size_t first = k * least; first + least <= end; ++first) {
+        const double sum = best[k - 1][first] + cost(first, end);
+        if (sum < best[k][end]) {
+          best[k][end] = sum;
+          begin[k][end] = first;
+        }
+      }
+    }
+  }
+  std::vector<Ends> all;
+  for (std::size_t k = 0; k < segments; ++k) {
+    Ends ends{n};
+    for (std::size_t i = k; i > 0; --i) ends.push_back(begin[i][ends.back()]);
+    std::ranges::reverse(ends);
+    all.push_back(ends);
+  }
+  return all;
+}
+
+std::span<const double> segment(std::span<const double> x, const Ends& ends, std::size_t i) {
+  const std::size_t first = i == 0 ? 0 : ends[i - 1];
+  return x.subspan(first, ends[i] - first);
+}
+
+std::vector<double> residuals(std::span<const double> x, const Ends& ends) {
+  std::vector<double> all;
+  all.reserve(x.size());
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    const double level = median(segment(x, ends, i));
+    for (const double value : segment(x, ends, i)) all.push_back(value - level);
+  }
+  return all;
+}
+
+double innovations(const std::vector<double>& residual, double rho) {
+  double sum = std::abs(residual.front());
+  for (std::size_t t = 1; t < residual.size(); ++t) {
+    sum += std::abs(residual[t] - rho * residual[t - 1]);
+  }
+  return sum;
+}
+
+struct Choice {
+  Ends ends;
+  double rho = 0;
+};
+
+/// The first of the best: fewer changes, then less autocorrelation.
+Choice choose(std::span<const double> x, const std::vector<Ends>& candidates,
+              const ChangePointRule& rule) {
+  const auto n = static_cast<double>(x.size());
+  constexpr int steps_of_rho = 18;
+  Choice best;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t changes = 0; changes < candidates.size(); ++changes) {
+    const std::vector<double> residual = residuals(x, candidates[changes]);
+    const double price = rule.beta * std::log(n) * static_cast<double>(changes);
+    for (int step = 0; step <= (rule.autocorrelation ? steps_of_rho : 0); ++step) {
+      const double rho = step * 0.05;
+      const double sum = std::max(innovations(residual, rho), n * rounding);
+      const double objective = n * std::log(sum) + price;
+      if (objective >= least) continue;
+      least = objective;
+      best = {candidates[changes], rho};
+    }
+  }
+  return best;
+}
+
+double shift_at(std::span<const double> x, const Ends& ends, std::size_t change) {
+  return hodges_lehmann_shift(segment(x, ends, change), segment(x, ends, change + 1));
+}
+
+/// Joins the two levels that differ least, until all differ by the margin.
+void drop_small(std::span<const double> x, double limit, Ends& ends) {
+  while (ends.size() > 1) {
+    std::size_t smallest = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      const double shift = std::abs(shift_at(x, ends, i));
+      if (shift < least) {
+        least = shift;
+        smallest = i;
+      }
+    }
+    if (least >= limit) return;
+    ends.erase(ends.begin() + static_cast<std::ptrdiff_t>(smallest));
+  }
+}
+
+/// The levels of a history that jumps to and fro; empty if it does not.
+std::vector<double> modes_of(const std::vector<double>& levels, double limit) {
+  constexpr int returns_of_bimodal = 3;
+  int returns = 0;
+  std::vector<double> modes;
+  for (const double level : levels) {
+    const bool known = std::ranges::any_of(
+        modes, [level, limit](double mode) { return std::abs(mode - level) <= limit; });
+    if (known) {
+      ++returns;
+    } else {
+      modes.push_back(level);
+    }
+  }
+  if (returns < returns_of_bimodal) return {};
+  std::ranges::sort(modes);
+  for (double& mode : modes) mode = std::exp(mode);
+  return modes;
+}
+
+/// Usable points in the order of time, with the caller's index of each.
+struct Usable {
+  std::vector<double> x;  ///< ln
+  std::vector<std::size_t> index;
+};
+
+void fill(const Choice& choice, const Usable& usable, double limit, ChangePoints& result) {
+  std::vector<double> levels;
+  for (std::size_t i = 0; i < choice.ends.size(); ++i) {
+    const std::span<const double> part = segment(usable.x, choice.ends, i);
+    const std::size_t first = choice.ends[i] - part.size();
+    levels.push_back(median(part));
+    result.segments.push_back({.first = usable.index[first],
+                               .last = usable.index[choice.ends[i] - 1],
+                               .points = part.size(),
+                               .level = std::exp(levels.back())});
+  }
+  for (std::size_t i = 0; i + 1 < choice.ends.size(); ++i) {
+    result.changes.push_back({.before = result.segments[i].last,
+                              .after = result.segments[i + 1].first,
+                              .level_before = result.segments[i].level,
+                              .level_after = result.segments[i + 1].level,
+                              .ratio = std::exp(shift_at(usable.x, choice.ends, i))});
+  }
+  result.modes = modes_of(levels, limit);
+}
+
+void check(const ChangePointRule& rule) {
+  EXPECT(rule.beta > 0 && rule.least_points >= 2 && rule.margin >= 0);
+  EXPECT(rule.window >= 2 * rule.least_points);
+}
+
+ChangePoints find(Usable usable, const ChangePointRule& rule) {
+  ChangePoints result;
+  if (usable.x.size() > rule.window) {
+    const auto old = static_cast<std::ptrdiff_t>(usable.x.size() - rule.window);
+    usable.x.erase(usable.x.begin(), usable.x.begin() + old);
+    usable.index.erase(usable.index.begin(), usable.index.begin() + old);
+  }
+  result.points = usable.x.size();
+  if (usable.x.size() < 2 * rule.least_points) return result;
+  const double limit = std::log1p(rule.margin);
+  // Around their median the sums of many logarithms keep their digits.
+  std::vector<double> centred = usable.x;
+  const double centre = median(centred);
+  for (double& value : centred) value -= centre;
+  const SegmentCosts cost(centred);
+  Choice choice = choose(
+      centred, best_segmentations(cost, centred.size(), rule.least_points, rule.most_changes + 1),
+      rule);
+  drop_small(centred, limit, choice.ends);
+  fill(choice, usable, limit, result);
+  result.autocorrelation = choice.rho;
+  result.shape = result.changes.empty() ? HistoryShape::steady : HistoryShape::changed;
+  if (!result.modes.empty()) result.shape = HistoryShape::bimodal;
+  return result;
+}
+
+bool is_usable(double value) {
+  return std::isfinite(value) && value > 0;
+}
+
+}  // namespace
+
+std::string_view history_shape_name(HistoryShape shape) {
+  switch (shape) {
+    case HistoryShape::too_short:
+      return "too short";
+    case HistoryShape::steady:
+      return "steady";
+    case HistoryShape::changed:
+      return "changed";
+    case HistoryShape::bimodal:
+      return "bimodal";
+  }
+  return "";
+}
+
+ChangePoints find_change_points(std::span<const double> values, const ChangePointRule& rule) {
+  check(rule);
+  Usable usable;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!is_usable(values[i])) continue;
+    usable.x.push_back(std::log(values[i]));
+    usable.index.push_back(i);
+  }
+  const std::size_t unusable = values.size() - usable.x.size();
+  ChangePoints result = find(std::move(usable), rule);
+  result.unusable = unusable;
+  return result;
+}
+
+ChangePoints find_change_points(std::span<const HistoryPoint> points, const ChangePointRule& rule) {
+  check(rule);
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (is_usable(points[i].value) && std::isfinite(points[i].time)) order.push_back(i);
+  }
+  std::ranges::stable_sort(order, {}, [points](std::size_t i) { return points[i].time; });
+  Usable usable;
+  for (const std::size_t i : order) usable.x.push_back(std::log(points[i].value));
+  usable.index = order;
+  ChangePoints result = find(std::move(usable), rule);
+  result.unusable = points.size() - order.size();
+  return result;
+}
+
+}  // namespace dlscale::report

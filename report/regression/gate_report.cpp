@@ -1,0 +1,137 @@
+#include "report/regression/gate_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/shown_text.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::size_t longest_headline = 140;
+
+long count(const std::vector<GateMetric>& metrics, GateVerdict verdict) {
+  return std::ranges::count(metrics, verdict, &GateMetric::verdict);
+}
+
+/// Characters, not bytes, of UTF-8.
+std::size_t characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char byte) { return (byte & 0xC0) != 0x80; }));
+}
+
+/// The first characters, the last of which is "…" where some are left out.
+std::string shortened(std::string_view text, std::size_t most) {
+  if (characters(text) <= most) return std::string(text);
+  std::string result;
+  std::size_t taken = 0;
+  for (const char byte : text) {
+    const bool begins = (byte & 0xC0) != 0x80;
+    if (begins && ++taken >= most) break;
+    result += byte;
+  }
+  return most == 0 ? "" : result + "…";
+}
+
+std::string percent(double ratio) {
+  return fmt::format("{:+.1f}", (ratio - 1) * 100);
+}
+
+std::string interval(const GateMetric& metric) {
+  if (!metric.ratio_low || !metric.ratio_high) return "";
+  return fmt::format(" [{}, {}]", percent(*metric.ratio_low), percent(*metric.ratio_high));
+}
+
+const GateMetric* worst(const GateReport& report) {
+  const auto found = std::ranges::max_element(report.metrics, {}, &GateMetric::ratio);
+  return found == report.metrics.end() ? nullptr : &*found;
+}
+
+std::string counts(const GateReport& report) {
+  std::string text;
+  for (const GateVerdict verdict :
+       {GateVerdict::regressed, GateVerdict::improved, GateVerdict::inconclusive}) {
+    if (count(report.metrics, verdict) == 0) continue;
+    if (!text.empty()) text += ", ";
+    text += fmt::format("{} {}", count(report.metrics, verdict), gate_verdict_name(verdict));
+  }
+  if (report.metrics.empty()) return "nothing was measured";
+  if (text.empty()) return fmt::format("none of {} regressed", report.metrics.size());
+  return fmt::format("{} of {}", text, report.metrics.size());
+}
+
+}  // namespace
+
+std::string_view gate_verdict_name(GateVerdict verdict) {
+  switch (verdict) {
+    case GateVerdict::regressed:
+      return "regressed";
+    case GateVerdict::not_regressed:
+      return "not regressed";
+    case GateVerdict::improved:
+      return "improved";
+    case GateVerdict::inconclusive:
+      return "inconclusive";
+  }
+  return "";
+}
+
+std::string_view gate_method_name(GateMethod method) {
+  return method == GateMethod::signed_rank ? "signed rank" : "sign test";
+}
+
+std::string_view run_statistic_name(RunStatistic statistic) {
+  switch (statistic) {
+    case RunStatistic::minimum:
+      return "minimum";
+    case RunStatistic::median:
+      return "median";
+    case RunStatistic::single:
+      return "single";
+  }
+  return "";
+}
+
+std::string_view canary_verdict_name(CanaryVerdict verdict) {
+  switch (verdict) {
+    case CanaryVerdict::not_run:
+      return "not run";
+    case CanaryVerdict::quiet:
+      return "quiet";
+    case CanaryVerdict::alarmed:
+      return "alarmed";
+  }
+  return "";
+}
+
+std::string gate_headline(const GateReport& report) {
+  std::string tail = fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
+  if (report.canary != CanaryVerdict::not_run) {
+    tail += fmt::format(" · canary {}", canary_verdict_name(report.canary));
+  }
+  const std::string head = counts(report);
+  const GateMetric* metric = worst(report);
+  if (metric == nullptr) return head + tail;
+  const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));
+  const std::size_t used =
+      characters(head) + characters(" · worst ") + characters(effect) + characters(tail);
+  const std::size_t room = used < longest_headline ? longest_headline - used : 0;
+  const std::string name = shown_text(metric->key) + " " + metric->series;
+  const std::string line = head + " · worst " + shortened(name, room) + effect + tail;
+  return characters(line) <= longest_headline ? line : shortened(line, longest_headline);
+}
+
+GateVerdict overall_verdict(const GateReport& report) {
+  const auto any = [&report](GateVerdict verdict) { return count(report.metrics, verdict) > 0; };
+  if (report.canary == CanaryVerdict::alarmed || report.metrics.empty()) {
+    return GateVerdict::inconclusive;
+  }
+  for (const GateVerdict verdict :
+       {GateVerdict::regressed, GateVerdict::inconclusive, GateVerdict::improved}) {
+    if (any(verdict)) return verdict;
+  }
+  return GateVerdict::not_regressed;
+}
+
+}  // namespace dlscale::report

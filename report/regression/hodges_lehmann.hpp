@@ -1,0 +1,16 @@
+#pragma once
+#include <span>
+
+namespace dlscale::report {
+
+/// Estimates of location and shift [Hodges & Lehmann 1963]: as robust as a median against some
+/// outliers (29 %), nearly as exact as a mean on normal data.
+
+/// One sample: median of the Walsh averages (d_i + d_j) / 2, i ≤ j, which come sorted.
+/// Requires ≥ 1.
+double hodges_lehmann(std::span<const double> averages);
+
+/// Two samples: median of all b_j − a_i. Requires ≥ 1 in each; n · m of memory.
+double hodges_lehmann_shift(std::span<const double> a, std::span<const double> b);
+
+}  // namespace dlscale::report
