@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <system_error>
@@ -75,16 +76,17 @@ const history::AlertMetric& worst(const history::Alert& alert) {
   return *std::ranges::max_element(alert.metrics, {}, badness);
 }
 
-/// What was measured at the new level, as the run recorded it. Words were joined by spaces, which
-/// is told apart again as far as none of them held one.
+/// What was measured at the new level, as the run recorded it.
 std::vector<std::string> recorded_command(history::Store& store, const history::Alert& alert) {
   const std::string run = worst(alert).run_after;
   for (const history::RunRecord& record : store.runs()) {
     if (record.id() != run) continue;
     const auto found = record.facts.find("command");
     if (found == record.facts.end()) break;
-    std::vector<std::string> words = CLI::detail::split_up(found->second);
-    if (words.size() > 1) return without_output({words.begin() + 1, words.end()});
+    const auto json = nlohmann::json::parse(found->second, nullptr, false);
+    if (!json.is_array() || json.size() < 2) break;
+    const auto words = json.get<std::vector<std::string>>();
+    return without_output({words.begin() + 1, words.end()});
   }
   throw ConfigError(
       fmt::format("the run {} does not say by which command of dlscale it was "

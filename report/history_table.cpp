@@ -69,6 +69,10 @@ Table alert_table(const Alert& alert) {
                           {std::string(found_by_name(metric.by))},
                           {metric.series}});
   }
+  for (const AlertMetric& metric : alert.metrics) {
+    if (metric.explanation.empty()) continue;
+    table.notes.push_back(fmt::format("{}: {}", metric.key.name(), metric.explanation));
+  }
   if (!alert.note.empty()) table.notes.push_back(alert.note);
   return table;
 }
@@ -156,6 +160,7 @@ Json metric_json(const AlertMetric& metric) {
           {"ratio", number(metric.ratio)},
           {"run_before", metric.run_before},
           {"run_after", metric.run_after},
+          {"explanation", metric.explanation.empty() ? Json(nullptr) : Json(metric.explanation)},
           {"detail", metric.key.is_detail()}};
 }
 

@@ -45,6 +45,7 @@ struct AlertMetric {
   double ratio = 1;        ///< after / before; not turned by the direction
   std::string run_before;  ///< a run at the old level, and one at the new: SHA-256, 16 digits
   std::string run_after;
+  std::string explanation;  ///< where the change comes from, if somebody found out
 };
 
 /// What changed between two commits: all metrics that moved there.

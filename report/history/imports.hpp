@@ -33,6 +33,14 @@ Origin add_nccl_tests(ImportedRun& run, const RunOptions& options);
 /// JSON of hyperfine (--export-json): the times of each command.
 Origin add_hyperfine(ImportedRun& run);
 
+/// Log of Megatron-LM: its lines "… | elapsed time per iteration (ms): … | throughput per GPU
+/// (TFLOP/s/GPU): …" are the samples, by global batch size, without the first, which warms up.
+Origin add_megatron(ImportedRun& run);
+
+/// Log of MLPerf (lines with :::MLLOG): the time from run_start to run_stop of one training that
+/// succeeded.
+Origin add_mllog(ImportedRun& run);
+
 /// JSON "dlscale.validation" of dlscale validate: of each run, predicted over measured time of the
 /// iteration, a series of its own whose shifts tell of the system where the model did not change.
 Origin add_validation(ImportedRun& run);

@@ -231,6 +231,7 @@ class NcclReader {
   }
 
   void add(SeriesKey key, const char* metric, const char* unit, Better better, double value) {
+    if (!std::isfinite(value)) throw ConfigError(fmt::format("{} is beyond all numbers", metric));
     key.metric = metric;
     key.unit = unit;
     key.better = better;

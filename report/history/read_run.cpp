@@ -20,9 +20,19 @@ using nlohmann::json;
 constexpr std::string_view advice = "Check the path.";
 constexpr const char* known_formats =
     "result files (*.jsonl) and JSON of dlscale validate, JSON of Google Benchmark "
-    "(--benchmark_format=json) and hyperfine (--export-json), text of nccl-tests";
+    "(--benchmark_format=json) and hyperfine (--export-json), text of nccl-tests, logs of "
+    "Megatron-LM and of MLPerf (:::MLLOG)";
 
-enum class Kind { result, validation, google_benchmark, hyperfine, nccl_tests, unknown };
+enum class Kind {
+  result,
+  validation,
+  google_benchmark,
+  hyperfine,
+  nccl_tests,
+  megatron,
+  mllog,
+  unknown
+};
 
 Kind kind_of_json(const json& document) {
   if (!document.is_object()) return Kind::unknown;
@@ -56,6 +66,10 @@ Kind kind_of(std::string_view content) {
     if (head.find("\"context\"") != std::string_view::npos) return Kind::google_benchmark;
     if (head.find("\"results\"") != std::string_view::npos) return Kind::hyperfine;
     return Kind::unknown;
+  }
+  if (content.find(":::MLLOG ") != std::string_view::npos) return Kind::mllog;
+  if (content.find("elapsed time per iteration (ms):") != std::string_view::npos) {
+    return Kind::megatron;
   }
   const bool nccl = content.find("nThread ") != std::string_view::npos ||
                     content.find("busbw") != std::string_view::npos;
@@ -101,6 +115,12 @@ Origin read_as(Kind kind, ImportedRun& run, const RunOptions& options) {
     case Kind::nccl_tests:
       run.format = "nccl-tests";
       return read_foreign(run.file, [&] { return add_nccl_tests(run, options); });
+    case Kind::megatron:
+      run.format = "Megatron-LM";
+      return read_foreign(run.file, [&] { return add_megatron(run); });
+    case Kind::mllog:
+      run.format = "MLPerf";
+      return read_foreign(run.file, [&] { return add_mllog(run); });
     case Kind::unknown:
       break;
   }

@@ -1,7 +1,6 @@
 #include "report/history/result_run.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,8 @@
 #include <utility>
 
 #include "core/communication_profile.hpp"
+#include "core/error.hpp"
+#include "core/result_json.hpp"
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 
@@ -28,6 +29,11 @@ bool is_tracked(const std::string& benchmark, std::string_view name, const Serie
   if (benchmark == "e2e") return name.starts_with("t_");
   if (benchmark == "comm" || benchmark == profile_benchmark) return name == "time";
   return name != "witness";
+}
+
+/// Words as a JSON array, in which none can be mistaken for two.
+std::string json_text(const std::vector<std::string>& words) {
+  return nlohmann::json(words).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 double nanless(double value) {
@@ -76,6 +82,35 @@ SeriesKey key_of(const ResultHeader& header, const Measurement& measurement) {
 
 }  // namespace
 
+ResultFile result_of(std::string_view content, const std::string& name) {
+  ResultFile file;
+  file.path = name;
+  std::size_t number = 0;
+  while (!content.empty()) {
+    const std::size_t end = content.find('\n');
+    if (end == std::string_view::npos) break;  // cut short
+    const std::string_view line = content.substr(0, end);
+    content.remove_prefix(end + 1);
+    ++number;
+    try {
+      switch (kind_of_line(line)) {
+        case LineKind::header:
+          file.header = parse_header(line);
+          break;
+        case LineKind::measurement:
+          file.measurements.push_back(parse_measurement(line));
+          break;
+        case LineKind::end:
+          file.complete = true;
+          break;
+      }
+    } catch (const ConfigError& error) {
+      throw ConfigError(fmt::format("{}:{}: {}. Add it again.", name, number, error.what()));
+    }
+  }
+  return file;
+}
+
 Facts machine_facts(const ResultHeader& header) {
   const Environment& environment = header.environment;
   constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
@@ -120,7 +155,7 @@ Facts run_facts(const ResultHeader& header) {
   Facts facts{{"host", header.environment.host_hash},
               {"kernel", header.environment.kernel},
               {"load", header.environment.load},
-              {"command", fmt::format("{}", fmt::join(header.command, " "))}};
+              {"command", json_text(header.command)}};
   const auto build = header.run.find("build");
   if (build != header.run.end()) facts["build"] = build->second;
   return facts;

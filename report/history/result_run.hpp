@@ -1,4 +1,7 @@
 #pragma once
+#include <string>
+#include <string_view>
+
 #include "core/measurement.hpp"
 #include "report/history/run.hpp"
 
@@ -8,6 +11,9 @@ namespace dlscale::report::history {
 /// iteration and its phases, of "comm" and replays "time", of all others every time but what only
 /// witnesses how quiet the machine was. Measurements without times are left out and noted.
 void add_points(ImportedRun& run, const ResultFile& file);
+
+/// The result file that a history keeps; `name` stands in messages. Throws ConfigError.
+ResultFile result_of(std::string_view content, const std::string& name);
 
 /// What of a run's environment tells machines, environments and launches apart.
 Facts machine_facts(const ResultHeader& header);

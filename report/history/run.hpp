@@ -48,7 +48,8 @@ void add_facts(ImportedRun& run, const RunOptions& options);
 void number_parts(ImportedRun& run);
 
 /// Reads a file of any format that is known: result files and validations of dlscale, JSON of
-/// Google Benchmark and hyperfine, text of nccl-tests. Which it is, is told by its content. Throws
+/// Google Benchmark and hyperfine, text of nccl-tests, logs of Megatron-LM and MLPerf. Which it is,
+/// is told by its content. Throws
 /// ConfigError that names file and line: no known format, damage, no commit or time.
 ImportedRun read_run(const std::string& path, const RunOptions& options);
 

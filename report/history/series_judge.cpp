@@ -81,7 +81,8 @@ class SeriesJudge {
     const CommitPoint& first = commits_[place];
     const CommitPoint& last = commits_[place == 0 ? 0 : place - 1];
     AlertMetric metric{
-        id_, key_, movement_of(key_.better, ratio), by, before, after, ratio, last.run, first.run};
+        id_,       key_, movement_of(key_.better, ratio), by, before, after, ratio, last.run,
+        first.run, {}};
     judged_.changes.push_back({first.commit, last.commit, first.time, std::move(metric)});
   }
 
@@ -122,7 +123,8 @@ class SeriesJudge {
     check.state = state_of(check.judged);
     if (check.state != SeriesState::moved) return;
     const double after = check.judged.level * check.judged.ratio;
-    add(first, FoundBy::newest_commit, check.judged.level, after, check.judged.ratio);
+    add(annotations_.settle(commits_, first, id_), FoundBy::newest_commit, check.judged.level,
+        after, check.judged.ratio);
   }
 
   [[nodiscard]] SeriesState state_of(const NewPoint& judged) const {

@@ -11,6 +11,8 @@ namespace dlscale::report::history {
 namespace {
 
 constexpr std::int64_t seconds_of_day = 86400;
+/// The first second of the year 10000.
+constexpr std::int64_t end_of_times = 253'402'300'800;
 
 /// `count` digits at the beginning, which are taken away.
 bool take_number(std::string_view& text, std::size_t count, int& value) {
@@ -88,8 +90,11 @@ std::string time_text(std::int64_t seconds) {
 
 bool read_time(std::string_view text, std::int64_t& seconds) {
   if (!take_date(text, seconds)) return false;
-  if (text.empty()) return true;
-  return take(text, 'T') && take_clock(text, seconds) && take_zone(text, seconds) && text.empty();
+  const bool is_day = text.empty();
+  if (!is_day && !(take(text, 'T') && take_clock(text, seconds) && take_zone(text, seconds))) {
+    return false;
+  }
+  return text.empty() && seconds >= 0 && seconds < end_of_times;
 }
 
 std::int64_t parse_time(std::string_view text, std::string_view what) {

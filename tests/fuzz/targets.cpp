@@ -26,6 +26,7 @@
 #include "model/scaling/predictor.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/core/case_lines.hpp"
+#include "tests/fuzz/history_target.hpp"
 
 namespace dlscale::fuzz {
 namespace {
@@ -197,6 +198,7 @@ const std::array all_targets{
     Target{"framework", ".yaml", [] { return configs("frameworks"); }, use_framework},
     Target{"scaling", ".yaml", [] { return configs("models"); }, use_scaling},
     Target{"machine", ".json", machine_seeds, use_machine},
+    Target{"history", ".txt", history_seeds, use_history},
 };
 
 }  // namespace

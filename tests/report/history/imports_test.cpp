@@ -201,6 +201,46 @@ TEST(Hyperfine, TakesTheTimesOfACommand) {
   EXPECT_NE(refusal(R"({"results": [{"command": "x", "times": []}]})"), "");
 }
 
+TEST(Megatron, TakesTheLinesOfIterationsButTheFirst) {
+  std::string text;
+  for (const char* time : {"9000.0", "1000.0", "1200.0", "1100.0"}) {
+    text +=
+        "worker 3:  iteration  10/ 100 | consumed samples: 2560 | elapsed time per iteration "
+        "(ms): " +
+        std::string(time) +
+        " | throughput per GPU (TFLOP/s/GPU): 400.5 | global batch size:   256 | lm loss: 1\n";
+  }
+  const ImportedRun run = read_text("starting\n" + text);
+  ASSERT_EQ(run.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(run.points[0].point.summary.median, 1.1);
+  EXPECT_EQ(run.points[0].point.summary.n, 3U);
+  EXPECT_EQ(run.points[0].key.axes.at("global batch size"), "256");
+  EXPECT_DOUBLE_EQ(run.points[1].point.summary.median, 400.5e12);
+  EXPECT_EQ(run.points[1].key.better, Better::larger);
+  std::string damaged = text;
+  damaged.replace(damaged.find("1200.0"), 6, "nan");
+  EXPECT_NE(refusal(damaged).find("line 3"), std::string::npos);
+  EXPECT_NE(refusal(text.substr(0, text.find('\n'))).find("fewer than two"), std::string::npos);
+}
+
+TEST(Mllog, TakesTheTimeOfATrainingThatSucceeded) {
+  const auto log = [](const std::string& status) {
+    return R"(:::MLLOG {"key": "submission_benchmark", "value": "resnet", "time_ms": 1}
+0: :::MLLOG {"key": "global_batch_size", "value": 4096, "time_ms": 1}
+:::MLLOG {"key": "run_start", "value": null, "time_ms": 1700000000000}
+noise
+:::MLLOG {"key": "run_stop", "time_ms": 1700000090500, "metadata": {"status": ")" +
+           status + "\"}}\n";
+  };
+  const ImportedRun run = read_text(log("success"));
+  ASSERT_EQ(run.points.size(), 1U);
+  EXPECT_DOUBLE_EQ(run.points[0].point.summary.median, 90.5);
+  EXPECT_EQ(run.points[0].key.axes.at("global_batch_size"), "4096");
+  EXPECT_TRUE(read_text(log("aborted")).points.empty());
+  EXPECT_NE(refusal(":::MLLOG {\"key\": \"run_start\"").find("line 1"), std::string::npos);
+  EXPECT_NE(refusal(":::MLLOG {\"key\": \"x\"}\n").find("no run_start"), std::string::npos);
+}
+
 constexpr std::string_view validation = R"({"schema": "dlscale.validation", "version": 1, "runs": [
   {"key": "e2e ranks=2", "run": {"network": "alexnet", "ranks": 2, "batch": 8, "credit": null},
    "links": null, "backend": "onednn", "errors": [-0.1, 0.05, 0.02],

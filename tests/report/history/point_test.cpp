@@ -93,8 +93,10 @@ TEST(TimeText, ComesBackAndKnowsZonesAndTheCalendar) {
   EXPECT_EQ(parse_time("2023-11-15T00:13:20+02:00", "it"), 1'700'000'000);
   EXPECT_EQ(parse_time("2023-11-14T16:43:20-05:30", "it"), 1'700'000'000);
   EXPECT_EQ(parse_time("2024-02-29", "it"), parse_time("2024-02-29T00:00:00Z", "it"));
-  for (const char* text : {"", "yesterday", "2023-02-29", "2023-11-14T25:00:00Z",
-                           "2023-11-14T22:13:20", "2023-11-14T22:13:20Zx", "2023-13-01"}) {
+  for (const char* text :
+       {"", "yesterday", "2023-02-29", "2023-11-14T25:00:00Z", "2023-11-14T22:13:20",
+        "2023-11-14T22:13:20Zx", "2023-13-01", "1969-12-31", "1970-01-01T00:00:00+01:00",
+        "9999-12-31T23:59:59-01:00"}) {
     EXPECT_THROW((void)parse_time(text, "--time"), ConfigError) << text;
   }
 }
