@@ -32,6 +32,7 @@ class Scanner {
     text_.remove_prefix(expected.size());
     return true;
   }
+  [[nodiscard]] bool is_done() const { return text_.empty(); }
   /// A text of plain characters, whose quotes are taken too.
   [[nodiscard]] bool word(std::string_view& value) {
     if (text_.empty() || text_.front() != '"') return false;
@@ -75,7 +76,7 @@ bool scan_point(std::string_view line, Point& point) {
     if (!std::isfinite(value)) return false;
   }
   if (!scanner.literal(",\"n\":") || !scanner.number(point.summary.n)) return false;
-  if (!scanner.literal("}") || !read_time(time, point.time)) return false;
+  if (!scanner.literal("}") || !scanner.is_done() || !read_time(time, point.time)) return false;
   point.commit = commit;
   point.run = run;
   return true;

@@ -19,7 +19,7 @@ double fraction(double a, double b, double x) {
   constexpr double tiny = 1e-300;
   constexpr int most_terms = 1000;
   double c = 1;
-  double d = 1;
+  double d = 0;
   double value = 1;
   for (int m = 1; m <= most_terms; ++m) {
     const double numerator = coefficient(m, a, b, x);

@@ -249,8 +249,9 @@ TEST_F(History, ThatJumpsBetweenTwoLevelsIsBimodalAndRaisesNothing) {
   }
   const CheckReport report = look();
   EXPECT_EQ(report.series[0].state, SeriesState::bimodal);
-  ASSERT_EQ(report.series[0].modes.size(), 2U);
-  EXPECT_NEAR(report.series[0].modes[1], 1.5, 0.05);
+  ASSERT_GE(report.series[0].modes.size(), 2U);
+  EXPECT_NEAR(report.series[0].modes.front(), 1.0, 0.05);
+  EXPECT_NEAR(report.series[0].modes.back(), 1.5, 0.05);
   EXPECT_EQ(exit_code(report), ExitCode::ok);
 }
 

@@ -1,0 +1,144 @@
+#include "report/regression/change_points.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/statistics.hpp"
+#include "noise_models.hpp"
+#include "report/regression/segment_costs.hpp"
+
+namespace dlscale::report {
+namespace {
+
+std::vector<std::size_t> places(const ChangePoints& found) {
+  std::vector<std::size_t> all;
+  for (const ChangePoint& change : found.changes) all.push_back(change.after);
+  return all;
+}
+
+std::vector<double> levels(std::initializer_list<std::pair<int, double>> parts) {
+  std::vector<double> values;
+  for (const auto& [points, level] : parts) values.insert(values.end(), points, level);
+  return values;
+}
+
+TEST(SegmentCosts, EqualTheirDefinition) {
+  Draws draws(1);
+  std::vector<double> values;
+  for (int i = 0; i < 40; ++i) values.push_back(std::round(draws.normal() * 3));  // with ties
+  const SegmentCosts cost(values);
+  for (std::size_t first = 0; first < values.size(); ++first) {
+    for (std::size_t end = first + 1; end <= values.size(); ++end) {
+      const std::span part = std::span(values).subspan(first, end - first);
+      double sum = 0;
+      for (const double value : part) sum += std::abs(value - median(part));
+      ASSERT_NEAR(cost(first, end), sum, 1e-12) << first << " " << end;
+    }
+  }
+}
+
+TEST(ChangePoints, SeeNothingInConstantOrQuantisedData) {
+  EXPECT_EQ(find_change_points(levels({{60, 5.0}})).shape, HistoryShape::steady);
+  std::vector<double> quantised;
+  for (int i = 0; i < 60; ++i) quantised.push_back(i % 3 == 0 ? 100 : 101);
+  EXPECT_EQ(find_change_points(quantised).shape, HistoryShape::steady);
+}
+
+TEST(ChangePoints, FindExactStepsOfConstantData) {
+  const ChangePoints found = find_change_points(levels({{30, 100}, {20, 105}, {25, 102}}));
+  EXPECT_EQ(found.shape, HistoryShape::changed);
+  EXPECT_EQ(places(found), (std::vector<std::size_t>{30, 50}));
+  EXPECT_EQ(found.changes[0].before, 29U);
+  EXPECT_NEAR(found.changes[0].ratio, 1.05, 1e-12);
+  EXPECT_NEAR(found.segments[1].level, 105, 1e-9);
+  EXPECT_EQ(found.segments[1].points, 20U);
+}
+
+TEST(ChangePoints, DropChangesBelowTheMargin) {
+  EXPECT_EQ(find_change_points(levels({{30, 100}, {30, 100.9}})).shape, HistoryShape::steady);
+  EXPECT_EQ(find_change_points(levels({{30, 100}, {30, 101.1}})).shape, HistoryShape::changed);
+}
+
+TEST(ChangePoints, SayWhenThereAreTooFewPoints) {
+  for (std::size_t n = 0; n < 10; ++n) {
+    EXPECT_EQ(find_change_points(std::vector<double>(n, 1.0)).shape, HistoryShape::too_short) << n;
+  }
+  EXPECT_EQ(places(find_change_points(levels({{5, 100}, {5, 150}}))),
+            (std::vector<std::size_t>{5}));
+}
+
+TEST(ChangePoints, IgnoreAGiantOutlierEvenAtTheEnd) {
+  Draws draws(2);
+  std::vector<double> history = draw_history(Noise::gaussian_1, 60, 60, 0, draws);
+  history.back() *= 50;
+  EXPECT_EQ(find_change_points(history).shape, HistoryShape::steady);
+}
+
+TEST(ChangePoints, LeaveOutAndCountWhatIsNoTime) {
+  std::vector<double> values = levels({{20, 100}, {20, 110}});
+  values[3] = std::numeric_limits<double>::quiet_NaN();
+  values[25] = std::numeric_limits<double>::infinity();
+  values[30] = -1;
+  values[31] = 0;
+  const ChangePoints found = find_change_points(values);
+  EXPECT_EQ(found.unusable, 4U);
+  EXPECT_EQ(found.points, 36U);
+  EXPECT_EQ(places(found), (std::vector<std::size_t>{20}));
+}
+
+TEST(ChangePoints, SortPointsByTimeAndNameThemAsTheyWereGiven) {
+  const std::vector<double> values = levels({{20, 100}, {20, 110}});
+  std::vector<HistoryPoint> points;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    points.push_back({static_cast<double>(i / 2), values[i]});  // every time twice
+  }
+  std::ranges::reverse(points);  // unsorted; within a time, the order given
+  const ChangePoints found = find_change_points(points);
+  ASSERT_EQ(found.changes.size(), 1U);
+  EXPECT_DOUBLE_EQ(points[found.changes[0].before].value, 100);
+  EXPECT_DOUBLE_EQ(points[found.changes[0].after].value, 110);
+}
+
+TEST(ChangePoints, DoNotDependOnTheUnitAndTurnWithTime) {
+  Draws draws(3);
+  const std::vector<double> history = draw_history(Noise::gaussian_1, 100, 40, 0.05, draws);
+  const ChangePoints found = find_change_points(history);
+  ASSERT_EQ(found.changes.size(), 1U);
+  std::vector<double> scaled = history;
+  for (double& value : scaled) value *= 1e-6;
+  EXPECT_EQ(places(find_change_points(scaled)), places(found));
+  std::vector<double> turned(history.rbegin(), history.rend());
+  const ChangePoints back = find_change_points(turned);
+  ASSERT_EQ(back.changes.size(), 1U);
+  EXPECT_EQ(back.changes[0].after, 100 - found.changes[0].after);
+  EXPECT_NEAR(back.changes[0].ratio, 1 / found.changes[0].ratio, 1e-12);
+  std::vector<double> inverted = history;  // as a rate
+  for (double& value : inverted) value = 1 / value;
+  EXPECT_EQ(places(find_change_points(inverted)), places(found));
+}
+
+TEST(ChangePoints, LookAtTheLastPointsOnly) {
+  const std::vector<double> values = levels({{100, 100}, {100, 200}, {60, 220}});
+  EXPECT_EQ(places(find_change_points(values)), (std::vector<std::size_t>{200}));
+  EXPECT_EQ(places(find_change_points(values, {.window = 250})),
+            (std::vector<std::size_t>{100, 200}));
+}
+
+TEST(ChangePoints, CallAHistoryThatJumpsToAndFroBimodal) {
+  const ChangePoints found =
+      find_change_points(levels({{12, 530}, {10, 20702}, {14, 530}, {9, 20702}, {11, 530}}));
+  EXPECT_EQ(found.shape, HistoryShape::bimodal);
+  ASSERT_EQ(found.modes.size(), 2U);
+  EXPECT_NEAR(found.modes[0], 530, 1e-6);
+  EXPECT_NEAR(found.modes[1], 20702, 1e-4);
+  // There and back once is a regression and its fix.
+  EXPECT_EQ(find_change_points(levels({{20, 100}, {20, 110}, {20, 100}})).shape,
+            HistoryShape::changed);
+}
+
+}  // namespace
+}  // namespace dlscale::report

@@ -1,0 +1,152 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "report/regression/benjamini_hochberg.hpp"
+#include "report/regression/hodges_lehmann.hpp"
+#include "report/regression/sign_test.hpp"
+#include "report/regression/signed_rank.hpp"
+#include "report/regression/student_t.hpp"
+
+namespace dlscale::report {
+namespace {
+
+TEST(SignedRank, HasTheDistributionThatAHandCanCount) {
+  // n = 5: all 32 choices of signs; W = 15 only if all are positive.
+  const SignedRankDistribution five(5);
+  EXPECT_DOUBLE_EQ(five.at_least(15), 1.0 / 32);
+  EXPECT_DOUBLE_EQ(five.at_least(14), 2.0 / 32);
+  EXPECT_DOUBLE_EQ(five.at_least(13), 3.0 / 32);
+  EXPECT_DOUBLE_EQ(five.at_least(12), 5.0 / 32);
+  EXPECT_DOUBLE_EQ(five.at_least(0), 1);
+  EXPECT_DOUBLE_EQ(five.at_least(16), 0);
+}
+
+TEST(SignedRank, CountsTheSameAsAllChoicesOfSigns) {
+  for (std::size_t n = 1; n <= 12; ++n) {
+    std::vector<double> counts(n * (n + 1) / 2 + 2, 0);
+    for (unsigned signs = 0; signs < 1U << n; ++signs) {
+      std::size_t w = 0;
+      for (std::size_t i = 0; i < n; ++i) w += (signs >> i & 1U) != 0 ? i + 1 : 0;
+      ++counts[w];
+    }
+    const SignedRankDistribution distribution(n);
+    double tail = 0;
+    for (std::size_t w = counts.size() - 1; w-- > 0;) {
+      tail += counts[w] / std::ldexp(1.0, static_cast<int>(n));
+      EXPECT_NEAR(distribution.at_least(w), tail, 1e-14) << n << " " << w;
+    }
+  }
+}
+
+// Critical values, one-sided 5 %, 2.5 % and 1 % (Wilcoxon 1947; Hollander & Wolfe, table A.4).
+TEST(SignedRank, AgreesWithPublishedCriticalValues) {
+  EXPECT_EQ(SignedRankDistribution(10).critical(0.05), 10);
+  EXPECT_EQ(SignedRankDistribution(10).critical(0.025), 8);
+  EXPECT_EQ(SignedRankDistribution(10).critical(0.01), 5);
+  EXPECT_EQ(SignedRankDistribution(20).critical(0.05), 60);
+  EXPECT_EQ(SignedRankDistribution(20).critical(0.025), 52);
+  EXPECT_EQ(SignedRankDistribution(20).critical(0.01), 43);
+  EXPECT_EQ(SignedRankDistribution(4).critical(0.05), -1);
+}
+
+TEST(SignedRank, ItsBoundsAndItsPValueSayTheSame) {
+  const std::vector<double> d{0.3, -0.1, 0.7, 0.2, 0.25, 0.4, 0.05, 0.6, 0.1, 0.35};
+  const std::vector<double> averages = walsh_averages(d);
+  const SignedRankDistribution ten(10);
+  for (const double alpha : {0.001, 0.01, 0.02, 0.05, 0.2}) {
+    const Bounds bounds = signed_rank_bounds(averages, ten, alpha);
+    for (const double value : {-0.5, 0.0, 0.1, 0.1375, 0.2, 0.3, 0.45, 0.9}) {
+      const bool above = bounds.low && *bounds.low > value;
+      EXPECT_EQ(above, signed_rank_p_above(averages, ten, value) <= alpha) << alpha << " " << value;
+      const bool below = bounds.high && *bounds.high < value;
+      EXPECT_EQ(below, signed_rank_p_below(averages, ten, value) <= alpha) << alpha << " " << value;
+    }
+  }
+}
+
+TEST(SignedRank, GivesNoBoundFromTooFewValues) {
+  const std::vector<double> averages = walsh_averages(std::vector<double>{1, 2, 3, 4});
+  const Bounds bounds = signed_rank_bounds(averages, SignedRankDistribution(4), 0.05);
+  EXPECT_FALSE(bounds.low);
+  EXPECT_FALSE(bounds.high);
+}
+
+TEST(SignedRank, TakesEqualValuesAndValuesOfExactlyTheLimitAsNotBeyondIt) {
+  const std::vector<double> averages = walsh_averages(std::vector<double>(10, 0.01));
+  const SignedRankDistribution ten(10);
+  EXPECT_DOUBLE_EQ(signed_rank_p_above(averages, ten, 0.01), 1);
+  EXPECT_DOUBLE_EQ(signed_rank_p_below(averages, ten, 0.01), 1);
+  EXPECT_DOUBLE_EQ(signed_rank_p_above(averages, ten, 0.0), 1.0 / 1024);
+}
+
+TEST(SignTest, IsABinomialDistribution) {
+  EXPECT_DOUBLE_EQ(coin_at_least(10, 10), 1.0 / 1024);
+  EXPECT_DOUBLE_EQ(coin_at_least(10, 9), 11.0 / 1024);
+  EXPECT_DOUBLE_EQ(coin_at_least(10, 8), 56.0 / 1024);
+  EXPECT_DOUBLE_EQ(coin_at_least(10, 0), 1);
+  // Conover, table A3: of 20, P(S ≤ 5) = .0207 and P(S ≤ 6) = .0577.
+  EXPECT_NEAR(coin_at_least(20, 15), 0.0207, 5e-5);
+  EXPECT_NEAR(coin_at_least(20, 14), 0.0577, 5e-5);
+}
+
+TEST(SignTest, ItsBoundsAreOrderStatisticsThatAgreeWithItsPValue) {
+  std::vector<double> d;
+  for (int i = 1; i <= 20; ++i) d.push_back(i);
+  const Bounds bounds = sign_test_bounds(d, 0.05);
+  EXPECT_EQ(bounds.low, 6);  // P(S ≤ 5) = .0207: the 6th
+  EXPECT_EQ(bounds.high, 15);
+  for (const double value : {0.0, 5.0, 5.5, 6.0, 14.9, 15.0, 15.5, 30.0}) {
+    EXPECT_EQ(*bounds.low > value, sign_test_p_above(d, value) <= 0.05) << value;
+    EXPECT_EQ(*bounds.high < value, sign_test_p_below(d, value) <= 0.05) << value;
+  }
+  EXPECT_FALSE(sign_test_bounds(std::vector<double>{1, 2, 3, 4}, 0.05).low);
+}
+
+TEST(HodgesLehmann, IsTheMedianOfAverages) {
+  // 1, 2, 3, 10: averages 1 1.5 2 2 2.5 3 5.5 6 6.5 10.
+  EXPECT_DOUBLE_EQ(hodges_lehmann(walsh_averages(std::vector<double>{10, 1, 3, 2})), 2.75);
+  EXPECT_DOUBLE_EQ(hodges_lehmann(walsh_averages(std::vector<double>{7})), 7);
+  EXPECT_DOUBLE_EQ(
+      hodges_lehmann_shift(std::vector<double>{1, 2, 3}, std::vector<double>{4, 6, 100}), 4);
+}
+
+// The example of Benjamini & Hochberg 1995, table 1: at q = .05 four of 15 are discoveries.
+TEST(BenjaminiHochberg, RepeatsTheExampleOfItsAuthors) {
+  const std::vector<double> p{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
+                              0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+  const std::vector<double> adjusted = benjamini_hochberg(p);
+  EXPECT_EQ(std::ranges::count_if(adjusted, [](double value) { return value <= 0.05; }), 4);
+  EXPECT_NEAR(adjusted[3], 0.0095 * 15 / 4, 1e-12);
+  EXPECT_NEAR(adjusted[0], 0.0015, 1e-12);
+  EXPECT_DOUBLE_EQ(adjusted[14], 1);
+}
+
+TEST(BenjaminiHochberg, KeepsTheOrderThatItWasGiven) {
+  const std::vector<double> adjusted =
+      benjamini_hochberg(std::vector<double>{0.5, 0.01, 0.5, 0.02});
+  EXPECT_DOUBLE_EQ(adjusted[1], 0.04);
+  EXPECT_DOUBLE_EQ(adjusted[3], 0.04);
+  EXPECT_DOUBLE_EQ(adjusted[0], 0.5);
+  EXPECT_TRUE(benjamini_hochberg({}).empty());
+}
+
+// Abramowitz & Stegun, table 26.10; the last by integration.
+TEST(StudentT, HasTheQuantilesOfTheTables) {
+  EXPECT_NEAR(student_t_quantile(0.995, 9), 3.250, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.995, 30), 2.750, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.975, 1), 12.706, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.95, 120), 1.658, 5e-4);
+  EXPECT_NEAR(student_t_quantile(0.75, 1), 1.0, 1e-10);  // Cauchy's
+  EXPECT_NEAR(student_t_quantile(0.005, 9), -3.250, 5e-4);
+  for (const double freedom : {1.0, 5.0, 63.0, 1000.0}) {
+    EXPECT_NEAR(student_t_probability(student_t_quantile(0.9, freedom), freedom), 0.9, 1e-11);
+  }
+  // Two degrees have a closed form: P = 1/2 + t / (2 sqrt(2 + t²)).
+  EXPECT_NEAR(student_t_probability(1.7, 2), 0.5 + 1.7 / (2 * std::sqrt(2 + 1.7 * 1.7)), 1e-13);
+}
+
+}  // namespace
+}  // namespace dlscale::report

@@ -1,0 +1,144 @@
+#include "report/regression/paired_gate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "noise_models.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using Differences = std::vector<std::vector<double>>;
+
+/// Normal differences around ln(1 + effect).
+std::vector<double> rounds_of(std::size_t n, double effect, double spread, Draws& draws) {
+  std::vector<double> d;
+  for (std::size_t i = 0; i < n; ++i) d.push_back(std::log1p(effect) + spread * draws.normal());
+  return d;
+}
+
+GateVerdict verdict_of(const std::vector<double>& differences, const GateRule& rule = {}) {
+  return judge_gate(Differences{differences}, rule).front().verdict;
+}
+
+TEST(PairedGate, TellsTheThreeVerdictsAndImprovement) {
+  Draws draws(1);
+  EXPECT_EQ(verdict_of(rounds_of(10, 0.05, 0.005, draws)), GateVerdict::regressed);
+  EXPECT_EQ(verdict_of(rounds_of(10, 0.00, 0.002, draws)), GateVerdict::not_regressed);
+  EXPECT_EQ(verdict_of(rounds_of(10, -0.05, 0.005, draws)), GateVerdict::improved);
+  EXPECT_EQ(verdict_of(rounds_of(10, 0.00, 0.200, draws)), GateVerdict::inconclusive);
+}
+
+TEST(PairedGate, UsesSignedRankBelowTwentyRoundsAndTheSignTestFromThereOrWithoutMargin) {
+  Draws draws(2);
+  const std::vector<double> d = rounds_of(20, 0, 0.01, draws);
+  const auto method = [&d](std::size_t rounds, double margin) {
+    return estimate_gate(std::span(d).first(rounds), margin, 0.05, GateRule::Method::by_rounds)
+        .method;
+  };
+  EXPECT_EQ(method(19, 0.01), GateMethod::signed_rank);
+  EXPECT_EQ(method(20, 0.01), GateMethod::sign_test);
+  EXPECT_EQ(method(10, 0.0), GateMethod::sign_test);
+}
+
+TEST(PairedGate, SwappingTheVersionsOrTheDirectionFlipsTheSign) {
+  std::vector<GatePair> pairs{{1, GateSideName::base, 1.0, 1.1},
+                              {2, GateSideName::changed, 2.0, 2.3}};
+  const auto times = differences_of(pairs, Direction::smaller_is_better);
+  const auto rates = differences_of(pairs, Direction::larger_is_better);
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_DOUBLE_EQ(times[i], -rates[i]);
+  for (GatePair& pair : pairs) std::swap(pair.base, pair.changed);
+  const auto swapped = differences_of(pairs, Direction::smaller_is_better);
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_DOUBLE_EQ(times[i], -swapped[i]);
+  for (GatePair& pair : pairs) {  // another unit changes nothing
+    pair.base *= 1e6;
+    pair.changed *= 1e6;
+  }
+  const auto scaled = differences_of(pairs, Direction::smaller_is_better);
+  for (std::size_t i = 0; i < times.size(); ++i) EXPECT_NEAR(scaled[i], swapped[i], 1e-14);
+}
+
+TEST(PairedGate, DecidesAtTheFirstLookThatCanAndLaterRoundsDoNotChangeIt) {
+  Draws draws(3);
+  std::vector<double> d = rounds_of(10, 0.05, 0.002, draws);
+  const std::vector<double> better = rounds_of(30, -0.3, 0.002, draws);
+  d.insert(d.end(), better.begin(), better.end());
+  const GateDecision decision = judge_gate(Differences{d}, {}).front();
+  EXPECT_EQ(decision.verdict, GateVerdict::regressed);
+  EXPECT_EQ(decision.rounds, 10);
+}
+
+TEST(PairedGate, SaysNothingBeforeTheFirstLookButEstimates) {
+  Draws draws(4);
+  const auto decisions = judge_gate(Differences{rounds_of(9, 0.05, 0.002, draws), {}}, {});
+  EXPECT_EQ(decisions[0].verdict, GateVerdict::inconclusive);
+  EXPECT_FALSE(decisions[0].decided);
+  EXPECT_EQ(decisions[0].rounds, 9);
+  EXPECT_NEAR(decisions[0].estimate.theta, std::log1p(0.05), 0.005);
+  EXPECT_EQ(decisions[1].rounds, 0);
+}
+
+// p can be no less than 2^−10, and counts 2.5 times at the first look: .00244, which among 20
+// metrics is below .05 / 20 and among 40 is not.
+TEST(PairedGate, HoldsBackALoneDiscoveryAmongManyMetricsUntilThereAreRoundsEnough) {
+  Draws draws(5);
+  const auto family = [&draws](std::size_t metrics, std::size_t rounds) {
+    Differences all{rounds_of(rounds, 0.05, 0.002, draws)};
+    // What is undecided; decided ones count as well.
+    while (all.size() < metrics) all.push_back(rounds_of(rounds, 0, 0.002, draws));
+    return judge_gate(all, {});
+  };
+  EXPECT_EQ(family(20, 10).front().verdict, GateVerdict::regressed);
+  const auto forty = family(40, 10);
+  EXPECT_EQ(forty.front().verdict, GateVerdict::inconclusive);
+  EXPECT_TRUE(forty.front().held_back);
+  EXPECT_EQ(family(40, 20).front().verdict, GateVerdict::regressed);
+}
+
+// Both errors at or under 5 % at the margin itself, over all three looks.
+TEST(PairedGate, KeepsItsLevelAtTheMarginOverAllLooks) {
+  Draws draws(6);
+  constexpr std::size_t n = 500;
+  std::size_t regressed = 0;
+  std::size_t not_regressed = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    const GateVerdict verdict = verdict_of(rounds_of(40, 0.01, 0.015, draws));
+    regressed += verdict == GateVerdict::regressed ? 1 : 0;
+    not_regressed += verdict == GateVerdict::not_regressed ? 1 : 0;
+  }
+  EXPECT_LE(regressed, most_of(n, 0.05));
+  EXPECT_LE(not_regressed, most_of(n, 0.05));
+  EXPECT_GE(regressed + not_regressed, 10U);  // it does decide at times
+}
+
+TEST(PairedGate, MakesFalseAlarmsAmongAHundredMetricsRarely) {
+  Draws draws(7);
+  int alarms = 0;
+  for (int commit = 0; commit < 30; ++commit) {
+    Differences all;
+    for (int metric = 0; metric < 100; ++metric) all.push_back(rounds_of(15, 0, 0.015, draws));
+    const GateRule rule{.margin = 0.01, .looks = {{15, 0.05}}, .q = 0.05};
+    for (const GateDecision& decision : judge_gate(all, rule)) {
+      alarms += decision.verdict == GateVerdict::regressed ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(alarms, 0);
+}
+
+TEST(PairedGate, DividesItsErrorAmongItsLooks) {
+  for (const int most : {2, 5, 10, 15, 20, 30, 40, 80, 200}) {
+    double alpha = 0;
+    for (const GateLook& look : looks_up_to(most)) alpha += look.alpha;
+    EXPECT_NEAR(alpha, 0.05, 1e-12) << most;
+    EXPECT_EQ(looks_up_to(most).back().rounds, most);
+  }
+  const std::vector<GateLook> standard = looks_up_to(40);
+  ASSERT_EQ(standard.size(), 3U);
+  EXPECT_EQ(standard[1].rounds, 20);
+  EXPECT_DOUBLE_EQ(standard[2].alpha, 0.01);
+}
+
+}  // namespace
+}  // namespace dlscale::report

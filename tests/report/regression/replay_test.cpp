@@ -1,0 +1,123 @@
+// Golden values of the studies: alarm rates and power of the rules on recorded and synthetic noise,
+// within what chance allows with 99.9 %. The tables with all draws are in
+// results/published/regression.
+#include <gtest/gtest.h>
+
+#include "studies.hpp"
+
+namespace dlscale::report {
+namespace {
+
+constexpr std::size_t draws = 300;
+constexpr std::size_t series = 60;
+
+class RecordedNoiseTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { noise_ = new std::optional(read_recorded_noise()); }
+  static void TearDownTestSuite() { delete noise_; }
+  void SetUp() override {
+    if (!noise_->has_value()) GTEST_SKIP() << "the recording is not here";
+  }
+  static const RecordedNoise& noise() { return **noise_; }
+  static std::size_t regressed(const std::string& arm, const GateRule& rule,
+                               Pairing pairing = Pairing::of_rounds) {
+    const double rate =
+        gate_rates(noise(), arm, rule, draws, RunStatistic::minimum, pairing).regressed;
+    return static_cast<std::size_t>(rate * draws + 0.5);
+  }
+
+ private:
+  static inline std::optional<RecordedNoise>* noise_ = nullptr;
+};
+
+constexpr auto ranks = GateRule::Method::signed_rank;
+constexpr auto signs = GateRule::Method::sign_test;
+
+void expect_rate(std::size_t count, double rate) {
+  EXPECT_LE(count, most_of(draws, rate));
+  EXPECT_GE(count, least_of(draws, rate));
+}
+
+TEST_F(RecordedNoiseTest, TheGateAlarmsInTwoPercentAtMostAndFindsFivePercentWithTenPairs) {
+  EXPECT_LE(regressed("gemm:A2", one_look(10, 0.01, ranks)), draws * 2 / 100);
+  EXPECT_LE(regressed("triad:A2", one_look(10, 0.01, ranks)), draws * 2 / 100);
+  EXPECT_GE(regressed("gemm:B5", one_look(10, 0.01, ranks)), draws * 9 / 10);
+}
+
+TEST_F(RecordedNoiseTest, OneLookHasTheGoldenRates) {
+  expect_rate(regressed("gemm:A2", one_look(10, 0.01, ranks)), 0.008);
+  expect_rate(regressed("gemm:B1", one_look(10, 0.01, ranks)), 0.045);
+  expect_rate(regressed("gemm:B2", one_look(10, 0.01, ranks)), 0.448);
+  expect_rate(regressed("gemm:B5", one_look(10, 0.01, ranks)), 0.953);
+  expect_rate(regressed("gemm:B10", one_look(10, 0.01, ranks)), 0.999);
+  expect_rate(regressed("gemm:B5", one_look(10, 0.02, ranks)), 0.907);
+  expect_rate(regressed("gemm:B5", one_look(10, 0.01, signs)), 0.883);
+  expect_rate(regressed("gemm:B2", one_look(20, 0.01, signs)), 0.631);
+  expect_rate(regressed("gemm:B2", one_look(20, 0.01, ranks)), 0.647);
+}
+
+TEST_F(RecordedNoiseTest, TheSequentialGateHasTheGoldenRates) {
+  const GateRule rule{.margin = 0.01, .method = ranks};
+  const GateRates same = gate_rates(noise(), "gemm:A2", rule, draws);
+  expect_rate(static_cast<std::size_t>(same.regressed * draws + 0.5), 0.003);
+  expect_rate(static_cast<std::size_t>(same.not_regressed * draws + 0.5), 0.689);
+  const GateRates slower = gate_rates(noise(), "gemm:B5", rule, draws);
+  expect_rate(static_cast<std::size_t>(slower.regressed * draws + 0.5), 1.0);
+  EXPECT_NEAR(slower.mean_rounds, 12.1, 1.0);
+}
+
+// The rule that is used: signed rank, then the sign test. Both errors at the margin stay under 5 %.
+TEST_F(RecordedNoiseTest, TheRuleKeepsItsLevelAtTheMargin) {
+  const GateRates at = gate_rates(noise(), "gemm:B1", {.margin = 0.01}, draws);
+  EXPECT_LE(static_cast<std::size_t>(at.regressed * draws), most_of(draws, 0.05));
+  EXPECT_LE(static_cast<std::size_t>(at.not_regressed * draws), most_of(draws, 0.05));
+}
+
+// What the parts of the rule are for: without one of them, alarms are more than chance allows.
+TEST_F(RecordedNoiseTest, BreakingThePairingRaisesAlarms) {
+  EXPECT_GT(regressed("gemm:A2", one_look(10, 0.01, ranks), Pairing::broken), most_of(draws, 0.02));
+}
+
+TEST_F(RecordedNoiseTest, DroppingTheMarginRaisesAlarms) {
+  EXPECT_GT(regressed("gemm:B1", one_look(10, 0.0, ranks)), most_of(draws, 0.05));
+}
+
+TEST_F(RecordedNoiseTest, RepetitionsOfOneProcessForRoundsRaiseAlarms) {
+  EXPECT_GT(regressed("gemm:A2", one_look(10, 0.01, ranks), Pairing::within_process),
+            most_of(draws, 0.02));
+}
+
+class SteadyNoiseTest : public testing::TestWithParam<Noise> {};
+
+TEST_P(SteadyNoiseTest, HasNoFalseChangePoints) {
+  const auto alarms = static_cast<std::size_t>(
+      change_rates(GetParam(), 0, {}, series).any * static_cast<double>(series) + 0.5);
+  EXPECT_LE(alarms, most_of(series, 6.0 / 400));
+}
+
+TEST_P(SteadyNoiseTest, ShowsAStepOfTenPercent) {
+  EXPECT_GE(change_rates(GetParam(), 0.10, {}, series).found, 0.98);
+}
+
+INSTANTIATE_TEST_SUITE_P(AllNoise, SteadyNoiseTest, testing::ValuesIn(steady_noises));
+
+TEST(ChangePointPower, FindsFivePercentInOnePercentOfNoise) {
+  EXPECT_GE(change_rates(Noise::gaussian_1, 0.05, {}, series).found, 0.9);
+}
+
+// An autocorrelated history has many changes to whom takes its points for independent.
+TEST(ChangePointPower, WithoutAutocorrelationANeighboursLikenessLooksLikeChanges) {
+  EXPECT_GT(change_rates(Noise::ar_8, 0, {.autocorrelation = false}, series).any, 0.3);
+}
+
+TEST(Talos, TenOfTwelveLabelledChangesAreFoundWithOneExtraAtMost) {
+  const auto histories = read_talos();
+  if (histories.empty()) GTEST_SKIP() << "the histories are not here";
+  const LabelScore score = score_labels(histories, {});
+  EXPECT_EQ(score.labels, 12);
+  EXPECT_GE(score.found, 10);
+  EXPECT_LE(score.extra, 1);
+}
+
+}  // namespace
+}  // namespace dlscale::report
