@@ -27,7 +27,7 @@ struct Split {
   double total = 0;
   std::array<double, part_count> parts{};
 };
-using Launch = std::vector<Split>;
+using SplitIterations = std::vector<Split>;
 
 /// The rank that waited least for gradients is the one that the others waited for.
 std::size_t critical_rank_of(const Series& exposed, std::size_t iteration) {
@@ -48,10 +48,10 @@ double at(const Measurement& measurement, std::string_view series, std::size_t r
   return found.samples[rank][iteration];
 }
 
-Launch launch_of(const Measurement& measurement) {
+SplitIterations launch_of(const Measurement& measurement) {
   const Series& exposed = measurement.at("t_comm_exposed");
   const Series& total = measurement.at("t_iter");
-  Launch launch;
+  SplitIterations launch;
   if (exposed.samples.empty() || total.samples.empty()) return launch;
   for (std::size_t i = 0; i < exposed.samples.front().size(); ++i) {
     const std::size_t rank = critical_rank_of(exposed, i);
@@ -71,7 +71,7 @@ Launch launch_of(const Measurement& measurement) {
 /// All launches of one training.
 struct Trained {
   std::map<std::string, std::string> axes;
-  std::vector<Launch> launches;
+  std::vector<SplitIterations> launches;
 };
 using Sides = std::map<std::string, Trained>;
 
@@ -89,7 +89,7 @@ Sides collect(std::span<const ResultFile> files) {
     for (const Measurement& measurement : file.measurements) {
       if (measurement.benchmark != "e2e" || !is_timed(measurement)) continue;
       if (!has_all_phases(measurement)) continue;
-      Launch launch = launch_of(measurement);
+      SplitIterations launch = launch_of(measurement);
       if (launch.empty()) continue;
       Trained& trained = sides[key_without(measurement, repeat_axis)];
       trained.axes = measurement.axes;
@@ -108,7 +108,7 @@ void add(Split& sum, const Split& more, double weight) {
 }
 
 /// Mean of the middle half by the time of the iterations; of fewer than four of all.
-Split middle_mean(Launch launch) {
+Split middle_mean(SplitIterations launch) {
   std::ranges::sort(launch, {}, &Split::total);
   const std::size_t cut = launch.size() / 4;
   const std::size_t kept = launch.size() - 2 * cut;
@@ -119,21 +119,21 @@ Split middle_mean(Launch launch) {
   return mean;
 }
 
-Split mean_of(std::span<const Launch> launches) {
+Split mean_of(std::span<const SplitIterations> launches) {
   Split mean;
-  for (const Launch& launch : launches) {
+  for (const SplitIterations& launch : launches) {
     add(mean, middle_mean(launch), 1 / static_cast<double>(launches.size()));
   }
   return mean;
 }
 
 /// As many iterations, in blocks of successive ones: neighbours resemble each other.
-Launch redrawn(const Launch& launch, std::mt19937& generator) {
+SplitIterations redrawn(const SplitIterations& launch, std::mt19937& generator) {
   const std::size_t n = launch.size();
   const auto block =
       std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(static_cast<double>(n))));
   std::uniform_int_distribution<std::size_t> first(0, n - block);
-  Launch drawn;
+  SplitIterations drawn;
   while (drawn.size() < n) {
     const std::size_t start = first(generator);
     for (std::size_t i = 0; i < block && drawn.size() < n; ++i) drawn.push_back(launch[start + i]);
@@ -141,9 +141,9 @@ Launch redrawn(const Launch& launch, std::mt19937& generator) {
   return drawn;
 }
 
-Split redrawn_mean(const std::vector<Launch>& launches, std::mt19937& generator) {
+Split redrawn_mean(const std::vector<SplitIterations>& launches, std::mt19937& generator) {
   std::uniform_int_distribution<std::size_t> which(0, launches.size() - 1);
-  std::vector<Launch> drawn;
+  std::vector<SplitIterations> drawn;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     drawn.push_back(redrawn(launches[which(generator)], generator));
   }
@@ -167,8 +167,8 @@ struct Interval {
   double high = 0;
 };
 
-std::array<Interval, part_count + 1> intervals_of(const std::vector<Launch>& base,
-                                                  const std::vector<Launch>& changed) {
+std::array<Interval, part_count + 1> intervals_of(const std::vector<SplitIterations>& base,
+                                                  const std::vector<SplitIterations>& changed) {
   constexpr unsigned seed = 20240601;  // any: the same data give the same interval
   std::mt19937 generator(seed);
   std::array<std::vector<double>, part_count + 1> drawn;
@@ -184,8 +184,8 @@ std::array<Interval, part_count + 1> intervals_of(const std::vector<Launch>& bas
   return intervals;
 }
 
-Attribution attribute_run(const std::string& key, const std::vector<Launch>& base,
-                          const std::vector<Launch>& changed) {
+Attribution attribute_run(const std::string& key, const std::vector<SplitIterations>& base,
+                          const std::vector<SplitIterations>& changed) {
   const Split before = mean_of(base);
   const Split after = mean_of(changed);
   if (before.total <= 0) {

@@ -63,7 +63,8 @@ std::vector<Attribution> attribute(std::span<const ResultFile> base,
 std::string attribution_sentence(const Attribution& attribution);
 
 /// What the model makes of two machines that were fitted before and after: each family of
-/// measurements (kernels, messages, copies, updates, loaders) of `changed` put into `base` alone.
+/// measurements (kernels, messages, copies, updates, loaders) of `changed` put into `base` alone,
+/// and the data sheets of its cluster.
 /// Throws ConfigError as predict() does.
 PredictedChange predict_change(const Network& network, const model::Machine& base,
                                const model::Machine& changed, const Run& run);

@@ -69,6 +69,7 @@ struct Family {
 };
 
 constexpr std::array families{
+    Family{"data sheets", [](Machine& into, const Machine& from) { into.cluster = from.cluster; }},
     Family{"kernels", [](Machine& into, const Machine& from) { into.kernels = from.kernels; }},
     Family{"messages",
            [](Machine& into, const Machine& from) {

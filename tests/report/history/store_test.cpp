@@ -98,11 +98,11 @@ TEST_P(AnyStore, KeepsAnnotationsInTheirOrder) {
 }
 
 TEST_P(AnyStore, TakesWhatSeveralWritersAddAtOnce) {
-  constexpr int writers = 3;
-  constexpr int each = 4;
+  const int writers = is_git() ? 2 : 3;  // git starts a dozen processes a time
+  const int each = is_git() ? 2 : 4;
   std::vector<std::jthread> threads;
   for (int writer = 0; writer < writers; ++writer) {
-    threads.emplace_back([this, writer] {
+    threads.emplace_back([this, writer, each] {
       Store store = open();
       for (int i = 0; i < each; ++i) {
         store.add(std::vector{run_of({kernel()}, writer * each + i, 1.0)});
