@@ -11,6 +11,7 @@ import resource
 import signal
 import stat
 import subprocess
+import time
 import unittest
 
 from program import PROGRAM, ProgramTest, environment, main, run, start
@@ -206,7 +207,7 @@ class Add(History):
         words = ["add", *files, "--commit", commit(1), "--time", moment(1)]
         writer = start("history", words[0], "--store", self.store, *words[1:])
         while writer.poll() is None and len(list((self.store / "series").glob("*"))) < 10:
-            pass  # in the middle of it
+            time.sleep(0.001)  # until it is in the middle of it
         writer.send_signal(signal.SIGKILL)
         writer.communicate()
         # Whatever was cut short is told, and counts once the files are added again.
@@ -329,8 +330,8 @@ class Talos(History):
         lines, records = [head], []
         for number, row in enumerate(rows):
             value = float(row["value"])
-            time = datetime.datetime.fromtimestamp(int(row["push_timestamp"]), datetime.timezone.utc)
-            point |= {"time": f"{time:%Y-%m-%dT%H:%M:%SZ}", "commit": f"{number}-{row['build_revision']}", "run": f"{number:016x}", "median": value,
+            at = datetime.datetime.fromtimestamp(int(row["push_timestamp"]), datetime.timezone.utc)
+            point |= {"time": f"{at:%Y-%m-%dT%H:%M:%SZ}", "commit": f"{number}-{row['build_revision']}", "run": f"{number:016x}", "median": value,
                       "low": value, "high": value, "min": value, "max": value}
             lines.append(json.dumps(point, separators=(",", ":")))
             records.append(json.dumps(record | {"run": f"{number:016x}" + 48 * "0", "commit": point["commit"]}))
