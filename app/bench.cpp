@@ -454,7 +454,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   });
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_bench(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
   for (const bench::Benchmark* benchmark : family<bench::Benchmark>().members) {
     declare_benchmark(verb, *benchmark, result);
@@ -464,6 +464,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb bench_verb{"bench", "Measure the parts of a training step, or training itself",
-                             declare, Verb::Signals::are_remembered};
+                             declare_bench, Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

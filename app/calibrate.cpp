@@ -147,7 +147,7 @@ void declare_conditions(CLI::App& verb, model::CalibrateOptions& conditions) {
                   "Compute backend (default: the only one in the results)");
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_calibrate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CalibrateOptions>();
   verb.add_option("results", options->results,
                   "Result files or folders of bench conv, update, memory, io, comm");
@@ -172,6 +172,7 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb calibrate_verb{"calibrate", "Fit a machine description to measurements", declare};
+extern const Verb calibrate_verb{"calibrate", "Fit a machine description to measurements",
+                                 declare_calibrate};
 
 }  // namespace dlscale::app

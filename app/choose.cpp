@@ -99,7 +99,7 @@ ExitCode choose(const ChooseOptions& options) {
   return report::exit_code(choices);
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_choose(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ChooseOptions>();
   verb.add_option("--network", options->network, "A name in configs/networks, or a YAML file")
       ->required();
@@ -127,6 +127,7 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb choose_verb{"choose", "Name the fastest algorithm for each convolution", declare};
+extern const Verb choose_verb{"choose", "Name the fastest algorithm for each convolution",
+                              declare_choose};
 
 }  // namespace dlscale::app

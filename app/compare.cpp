@@ -41,7 +41,7 @@ ExitCode compare(const CompareOptions& options) {
   return report::exit_code(report.verdict);
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_compare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CompareOptions>();
   verb.add_option("a", options->a, "Result file or folder: the baseline")->required();
   verb.add_option("b", options->b, "Result file or folder to judge")->required();
@@ -61,6 +61,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb compare_verb{"compare", "Compare two sets of results", declare};
+extern const Verb compare_verb{"compare", "Compare two sets of results", declare_compare};
 
 }  // namespace dlscale::app

@@ -66,7 +66,7 @@ void declare_info(CLI::App& verb, ExitCode& result) {
   });
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_data(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
   declare_make(verb, result);
   declare_info(verb, result);
@@ -74,7 +74,7 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb data_verb{"data", "Make or check a data set", declare,
+extern const Verb data_verb{"data", "Make or check a data set", declare_data,
                             Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

@@ -222,7 +222,7 @@ void declare_annotate(CLI::App& verb, ExitCode& result) {
   command->callback([options, &result] { result = annotate(*options); });
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_history(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
   declare_history_add(verb, result);
   declare_list(verb, result);
@@ -234,6 +234,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb history_verb{"history", "Keep measurements of commits and find what changed",
-                               declare};
+                               declare_history};
 
 }  // namespace dlscale::app

@@ -119,7 +119,7 @@ ExitCode info(const InfoOptions& options) {
   return ExitCode::ok;
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_info(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<InfoOptions>();
   verb.add_flag("--devices", options->devices, "The data sheets of GPUs in configs/devices, only");
   verb.add_flag("--links", options->links, "The kinds of links in configs/links, only");
@@ -131,6 +131,7 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb info_verb{"info", "Say what this build holds, what it lacks and why", declare};
+extern const Verb info_verb{"info", "Say what this build holds, what it lacks and why",
+                            declare_info};
 
 }  // namespace dlscale::app

@@ -82,12 +82,13 @@ ExitCode run(int argc, char** argv) {
   auto result = ExitCode::ok;
   for (const app::Verb* verb : family<app::Verb>().members) {
     CLI::App* command = app.add_subcommand(std::string(verb->name), std::string(verb->doc));
-    verb->declare(*command, result);
-    if (verb->signals == app::Verb::Signals::are_remembered) {
-      command->preparse_callback([](std::size_t) { install_signal_handlers(); });
-    }
+    // Its options once it is the verb: to declare those of all takes longer than most answers.
+    command->preparse_callback([verb, command, &result](std::size_t) {
+      verb->declare(*command, result);
+      app::refuse_empty_values(*command);
+      if (verb->signals == app::Verb::Signals::are_remembered) install_signal_handlers();
+    });
   }
-  app::refuse_empty_values(app);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

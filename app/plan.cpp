@@ -37,7 +37,7 @@ ExitCode plan(const Options& options) {
   return ExitCode::ok;
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_plan(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<Options>();
   options->training.declare_hardware(verb);
   options->plan.declare(verb);
@@ -56,6 +56,7 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb plan_verb{
-    "plan", "Choose schedule, buckets, batch and ranks under limits of time and cost", declare};
+    "plan", "Choose schedule, buckets, batch and ranks under limits of time and cost",
+    declare_plan};
 
 }  // namespace dlscale::app

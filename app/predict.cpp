@@ -15,6 +15,7 @@
 #include "app/number_sweep.hpp"
 #include "app/predict_cases.hpp"
 #include "app/predict_sweep.hpp"
+#include "app/predict_timed.hpp"
 #include "app/straggler_options.hpp"
 #include "app/trace_option.hpp"
 #include "app/training_options.hpp"
@@ -43,6 +44,7 @@ struct PredictOptions : TrainingOptions {
   TrainingTimeOptions training;
   TraceOption trace;
   StragglerOptions stragglers;
+  PredictTimed timed;
   PredictCases cases;
   DocumentOutput output;
 };
@@ -101,6 +103,11 @@ void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes)
 
 ExitCode predict(const PredictOptions& options) {
   if (options.cases.are_given()) return options.cases.predict(options.output.path);
+  if (options.timed.are_given()) {
+    options.output.write(
+        options.timed.predict(options, find_axes(options), options.stragglers.spread()));
+    return ExitCode::ok;
+  }
   if (options.network.empty()) throw CLI::RequiredError("--network");
   if (options.ranks.empty()) throw CLI::RequiredError("--ranks");
   options.check_hardware();
@@ -129,10 +136,10 @@ ExitCode predict(const PredictOptions& options) {
   return ExitCode::ok;
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_predict(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<PredictOptions>();
   options->declare_hardware(verb);
-  verb.get_option("--network")->required(false);  // not with --cases
+  verb.get_option("--network")->required(false);  // not with --cases and --layer-times
   verb.add_option("--ranks", options->ranks,
                   "Numbers of workers: 1,2,4, or a sweep: 1..1024:x2 (times 2), 1..64:+8 (plus 8)")
       ->delimiter(',')
@@ -158,6 +165,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   options->trace.declare(verb);
   options->stragglers.declare(verb);
   options->output.declare(verb);
+  options->timed.declare(verb);
   options->cases.declare(verb);
   verb.footer(
       "Several batches, schedules or links between nodes (--bandwidth 10Gb/s,25Gb/s or "
@@ -165,6 +173,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"
       "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1..64:x2 --batch 32,64 "
       "--schedule wait_free,merged\n"
+      "Or from layers that you timed: dlscale predict --layer-times layers.csv --message-times "
+      "all_reduce.csv --batch 64 --ranks 2,4,8 --schedule wait_free,merged\n"
       "Or what others published, each from a point of its series: dlscale predict --cases "
       "cases.jsonl -o predictions.jsonl");
   verb.callback([options, &result] { result = predict(*options); });
@@ -173,6 +183,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb predict_verb{
-    "predict", "Predict the phases of an iteration, speed-up and what bounds it", declare};
+    "predict", "Predict the phases of an iteration, speed-up and what bounds it", declare_predict};
 
 }  // namespace dlscale::app

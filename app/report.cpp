@@ -207,7 +207,7 @@ ExitCode write_report(const ReportOptions& options) {
   return ExitCode::ok;
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_report(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   verb.add_option(
           "results", options->results,
@@ -233,6 +233,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb report_verb{
-    "report", "Write one page (HTML and Markdown) about predictions and runs", declare};
+    "report", "Write one page (HTML and Markdown) about predictions and runs", declare_report};
 
 }  // namespace dlscale::app

@@ -197,7 +197,7 @@ void declare_validate(CLI::App& verb, ExitCode& result) {
   command->callback([options, &result] { result = validate(*options); });
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_roofline(CLI::App& verb, ExitCode& result) {
   verb.require_subcommand(1);
   declare_show(verb, result);
   declare_fit(verb, result);
@@ -213,6 +213,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb roofline_verb{"roofline", "Model the time of convolutions by their algorithms",
-                                declare};
+                                declare_roofline};
 
 }  // namespace dlscale::app

@@ -177,7 +177,7 @@ void carry_out_what_is_left(const std::vector<SuiteStep>& steps, const SuiteProg
   }
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_run(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<SuiteRun>();
   verb.add_option("suite", options->suite, "Name of a suite in configs/suites, or a YAML file")
       ->required();
@@ -246,6 +246,6 @@ ExitCode run_suite(const SuiteRun& options) {
 }
 
 extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",
-                           declare, Verb::Signals::are_remembered};
+                           declare_run, Verb::Signals::are_remembered};
 
 }  // namespace dlscale::app

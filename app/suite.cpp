@@ -14,6 +14,7 @@
 #include "core/config_file.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale::app {
@@ -22,6 +23,8 @@ namespace {
 using Values = std::map<std::string, std::string>;
 
 constexpr IntegerRange count_range{1, 1'000'000};
+/// More than anybody waits for; a few axes of a `for` table come to more than memory holds.
+constexpr std::size_t most_steps = 10'000;
 
 [[noreturn]] void fail(const std::string& where, const std::string& problem) {
   throw ConfigError(fmt::format("{}: {}", where, problem));
@@ -73,7 +76,8 @@ std::string fill_in(const std::string& text, const Values& values, const std::st
     const std::string name = text.substr(open + 1, close - open - 1);
     const auto found = values.find(name);
     if (close == std::string::npos || found == values.end()) {
-      fail(where, fmt::format("{{{}}} stands for nothing. Define it in the step's \"for\".", name));
+      fail(where, fmt::format("{{{}}} stands for nothing. Define it in the step's \"for\".",
+                              shown_text(name)));
     }
     result += found->second;
     at = close + 1;
@@ -121,6 +125,10 @@ std::vector<Values> combinations(const ConfigMap& step, const Values& base) {
         next.push_back(std::move(row));
       }
     }
+    if (next.size() > most_steps) {
+      step.refuse("for", fmt::format("{} combinations and more", next.size()),
+                  fmt::format("Name fewer, of at most {} steps.", most_steps));
+    }
     result = std::move(next);
   }
   return result;
@@ -134,7 +142,8 @@ int read_ranks(const ConfigMap& map, const Values& values) {
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (whole && ranks >= count_range.least && ranks <= count_range.most) return ranks;
   throw ConfigError(fmt::format("{} is \"{}\". Write a whole number from {} to {}.",
-                                map.where("ranks"), text, count_range.least, count_range.most));
+                                map.where("ranks"), shown_text(text), count_range.least,
+                                count_range.most));
 }
 
 std::vector<std::string> read_command(const ConfigMap& map, const Values& values) {
@@ -149,7 +158,7 @@ std::vector<std::string> read_command(const ConfigMap& map, const Values& values
   if (std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end()) {
     throw ConfigError(fmt::format(
         "{} starts with \"{}\", which is no verb of dlscale. Write what follows \"dlscale\". {}",
-        map.where("command"), words.front(), suggestion(words.front(), verbs)));
+        map.where("command"), shown_text(words.front()), suggestion(words.front(), verbs)));
   }
   return words;
 }
@@ -204,6 +213,11 @@ void add_steps(const ConfigMap& parent, const Values& values, Suite& suite) {
         add_steps(map, row, suite);
       } else {
         suite.steps.push_back(make_step(map, row));
+        if (suite.steps.size() > most_steps) {
+          parent.refuse("steps",
+                        fmt::format("more than {} with all their combinations", most_steps),
+                        "Part the suite into several.");
+        }
       }
     }
   }
@@ -216,7 +230,7 @@ void check_names(const Suite& suite, const std::string& where) {
     if (names.insert(step.name).second) continue;
     fail(where, fmt::format("two steps are called \"{}\", so that one would count as done with the "
                             "other. Put what tells them apart into the name.",
-                            step.name));
+                            shown_text(step.name)));
   }
 }
 

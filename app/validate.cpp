@@ -48,7 +48,7 @@ CLI::Validator correlation() {
   return {check, "CORRELATION"};
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_validate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ValidateOptions>();
   verb.add_option("results", options->results, "Result files or folders of bench e2e");
   verb.add_option("--machine", options->machine, "Machine file of dlscale calibrate");
@@ -81,6 +81,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 }  // namespace
 
 extern const Verb validate_verb{"validate", "Hold predictions against measured training runs",
-                                declare};
+                                declare_validate};
 
 }  // namespace dlscale::app

@@ -49,7 +49,7 @@ ExitCode validate_comm(const ValidateCommOptions& options) {
   return report::exit_code(judgement, options.limits);
 }
 
-void declare(CLI::App& verb, ExitCode& result) {
+void declare_validate_comm(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ValidateCommOptions>();
   verb.add_option("results", options->results,
                   "Result files or folders of bench comm, of one cluster and several numbers of "
@@ -79,6 +79,6 @@ void declare(CLI::App& verb, ExitCode& result) {
 
 extern const Verb validate_comm_verb{
     "validate-comm", "Hold models of messages against sizes and ranks that they have not seen",
-    declare};
+    declare_validate_comm};
 
 }  // namespace dlscale::app

@@ -55,10 +55,11 @@ macro(dlscale_spare_optimiser)
   set(DLSCALE_HEADERS dlscale_spared_headers)
 endmacro()
 
-# The same for single files of a folder whose other files do compute.
+# The same for single files of a folder whose other files do compute. The folder's precompiled headers do not fit them.
 function(dlscale_spare_optimiser_in)
   if(DLSCALE_SANITIZE)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O0)
+    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 
@@ -66,6 +67,7 @@ endfunction()
 function(dlscale_optimise_in)
   if(DLSCALE_SANITIZE)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -O1)
+    set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
   endif()
 endfunction()
 

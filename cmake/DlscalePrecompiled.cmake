@@ -20,15 +20,22 @@ function(dlscale_precompiled_headers name)
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-# Lets the files of a target use the precompiled headers of that name, if there are any.
+# Lets the files of a target use the precompiled headers of that name, if there are any: with the definitions that these
+# were compiled with, without which GCC would read the headers themselves. With sanitizers it says where it does.
 function(dlscale_precompile target headers)
-  if(TARGET ${headers})
+  if(TARGET "${headers}")
     target_precompile_headers(${target} REUSE_FROM ${headers})
-    set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
+    target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:${headers},COMPILE_DEFINITIONS>)
+    if(NOT DLSCALE_SANITIZE)
+      set_target_properties(${target} PROPERTIES PCH_WARN_INVALID OFF)
+    endif()
   endif()
 endfunction()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   dlscale_precompiled_headers(dlscale_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
   dlscale_precompiled_headers(dlscale_spared_headers SPARED HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt)
+  if(TARGET DNNL::dnnl)  # which is used with OpenMP
+    dlscale_precompiled_headers(dlscale_openmp_headers HEADERS ${DLSCALE_COMMON_HEADERS} LINK fmt::fmt OpenMP::OpenMP_CXX)
+  endif()
 endif()

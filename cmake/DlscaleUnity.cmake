@@ -2,7 +2,8 @@
 # other files of its target need as well. Only where nothing keeps what was compiled (with ccache a file that changed is
 # compiled alone), and only with sanitizers: what is measured is compiled in one way everywhere.
 #
-# Which go together is chosen at configuration (unity_groups.py), so that no name of a file means anything else in another.
+# Which go together is chosen at configuration (unity_groups.py), so that no name of a file means anything else in another;
+# names that several of them have for themselves are renamed in the group (a debugger shows row_of_report_rows for row).
 # Where the compiler finds a name twice after an edit, configure again. A file must still include what it uses; builds
 # without groups show it.
 
@@ -27,6 +28,19 @@ endif()
 # Lets files of a target be compiled in groups.
 function(dlscale_group target)
   set_property(GLOBAL APPEND PROPERTY dlscale_grouped_targets ${target})
+endfunction()
+
+# Compiles the file of a group in place of its members.
+function(dlscale_replace_sources target group)
+  get_target_property(sources ${target} SOURCES)
+  get_target_property(folder ${target} SOURCE_DIR)
+  foreach(source IN LISTS sources)
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${folder} NORMALIZE OUTPUT_VARIABLE path)
+    if(path IN_LIST ARGN)
+      list(REMOVE_ITEM sources ${source})
+    endif()
+  endforeach()
+  set_property(TARGET ${target} PROPERTY SOURCES ${sources} ${group})
 endfunction()
 
 # Files that a build writes, and those with options of their own, stay alone.

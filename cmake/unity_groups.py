@@ -3,15 +3,18 @@
 
 usage: unity_groups.py TARGETS OUTPUT
 
-TARGETS has a line "<target><tab><file>" for each file, OUTPUT becomes a CMake script that puts these files into groups. Of
-two files of a group neither says a name that the other has for itself: what it declares in an unnamed namespace or static,
-constants, types, aliases and macros. So each means what it means when compiled alone. Where a rule here says that files do not
-go together although they would, that costs only time; what it overlooks is most likely an error of the compiler.
+TARGETS has a line "<target><tab><file>" for each file. OUTPUT becomes a CMake script that gives each target the files of its groups in place of their members; those files are written beside it.
+
+Each file means in its group what it means when compiled alone. A group reads all headers first. A name that a file has for itself
+(what it declares in an unnamed namespace or static, constants, types, aliases) and that another file of the group says is called
+otherwise while its own file is read: `row` becomes `row_of_report_rows`, by a macro. Where that would change more than the
+name (a member of that name, a header that declares it, too), such files stay apart. Where a rule here says that files do not go
+together although they would, that costs only time; what it overlooks is most likely an error of the compiler.
 """
 
 import re
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 # A group ends at so many characters of source: most of what headers cost is saved, and two cores are kept busy to the end.
@@ -29,6 +32,7 @@ TOKEN = re.compile(
 )
 WORD = re.compile(r"[^\W\d]\w*")
 MACRO_CALL = re.compile(r"[A-Z][A-Z0-9_]*$")
+TEST_CALL = re.compile(r"(TYPED_)?TEST(_|$)|INSTANTIATE_|REGISTER_")  # macros that make text of the names they get
 BRACKETS = {"(": ")", "{": "}", "[": "]"}
 TYPE_KEYS = {"struct", "class", "union", "enum"}
 
@@ -44,6 +48,13 @@ class Source:
     words: set = field(default_factory=set)
     said: set = field(default_factory=set)  # words that are no members, nor looked up in a scope that is named
     called: set = field(default_factory=set)
+    bound: set = field(default_factory=set)  # words that are members, of scopes that are named, in directives or names of tests
+    shared: set = field(default_factory=set)  # names of a namespace that are for other files, too
+    scopes: set = field(default_factory=set)  # words in which it looks names up: `scope` of `scope::name`
+    namespaces: set = field(default_factory=set)  # that it opens, each as its names from the outermost
+    in_classes: bool = False  # it defines members, or derives a class: a word may be a member without looking like one
+    leading: list = field(default_factory=list)  # what it includes, as written
+    conditional: bool = False  # what it includes depends on a condition
     opened: set = field(default_factory=set)  # namespaces by `using namespace`, and where
     includes: set = field(default_factory=set)  # headers of the project; of a source file those that these include, too
 
@@ -52,6 +63,7 @@ def read_source(text):
     source = Source(size=len(text))
     tokens = []
     directive_before_include = False
+    conditions = 0
     for match in TOKEN.finditer(text):
         token = match.group()
         if token.startswith("#"):
@@ -59,6 +71,8 @@ def read_source(text):
             if name == "include":
                 # Highway reads such a file again and again, with other macros.
                 source.alone |= directive_before_include or "foreach_target" in rest
+                source.conditional |= conditions > 0
+                source.leading.append(rest.strip())
                 if rest.startswith('"'):
                     source.includes.add(rest.split('"')[1])
             elif name == "define":
@@ -66,6 +80,9 @@ def read_source(text):
                 directive_before_include = True
             elif name in ("undef", "pragma"):
                 source.alone = True
+            conditions += name.startswith("if") - (name == "endif")
+            if name != "include":
+                source.bound.update(WORD.findall(rest))
             source.words.update(WORD.findall(rest))
             source.said.update(WORD.findall(rest))
         elif not token.startswith(("//", "/*")):
@@ -73,10 +90,17 @@ def read_source(text):
     for before, token, after in zip([""] + tokens, tokens, tokens[1:] + [""]):
         if WORD.match(token):
             source.words.add(token)
-            if before not in (".", "->", "::"):
+            if before in (".", "->", "::"):
+                source.bound.add(token)
+            else:
                 source.said.add(token)
+                if after == "::":
+                    source.scopes.add(token)
                 if after in ("(", "<"):
                     source.called.add(token)
+    for at, token in enumerate(tokens):
+        if TEST_CALL.match(token) and tokens[at + 1 : at + 2] == ["("]:
+            source.bound.update(tokens[at : closing(tokens, at + 1)])
     try:
         source.alone |= read_declarations(tokens, 0, (), False, source) != len(tokens) + 1
     except (IndexError, ValueError):  # such as brackets that only some branches of #if have
@@ -119,6 +143,8 @@ def read_declarations(tokens, at, namespace, unnamed, source):
         elif tokens[at] == "namespace" and "=" not in tokens[at : at + 3]:
             name_end = tokens.index("{", at)
             inside = (*namespace, *(tokens[at + 1 : name_end] or ["{}"]))
+            path = tuple(word for word in inside if WORD.match(word))
+            source.namespaces.update(path[: depth + 1] for depth in range(len(path)))
             at = read_declarations(tokens, name_end + 1, inside, unnamed or name_end == at + 1, source)
         elif tokens[at : at + 2] == ["extern", '"C"'] and tokens[at + 2] == "{":
             at = read_declarations(tokens, at + 3, namespace, unnamed, source)
@@ -179,7 +205,10 @@ def declared_at(head):
 
 
 def note_declaration(head, has_body, namespace, unnamed, source):
-    if not head or head[0] in ("extern", "static_assert"):
+    if not head or head[0] == "static_assert":
+        return
+    if head[0] == "extern":
+        source.shared.update(word for word in head if WORD.match(word))
         return
     if head[0] == "using" or head[0] == "namespace":
         note_using(head, namespace, source)
@@ -188,6 +217,7 @@ def note_declaration(head, has_body, namespace, unnamed, source):
     at = declared_at(head)
     if keys and (at == len(head) or head[at] != "(" or ":" in head[:at]) and "=" not in head:
         if has_body:  # the name stands before a base class or the type of an enumeration
+            source.in_classes |= ":" in head and "enum" not in keys
             words = head[: head.index(":")] if ":" in head else head
             words = [word for word in words if WORD.match(word) and word not in ("final", *TYPE_KEYS)]
             if words and "::" not in head[: head.index(words[-1])]:
@@ -200,10 +230,12 @@ def note_declaration(head, has_body, namespace, unnamed, source):
         source.own["_".join(head)] = "type"
         return
     if at >= 2 and head[at - 2] == "::":  # a member that is defined outside of its class
+        source.in_classes = True
         return
     kept = {"static", "constexpr", "const", "consteval", "concept", "inline"} & set(head[: at - 1])
     function = has_body and at < len(head) and head[at] == "("  # without one it may be an object: T name(1);
     if not unnamed and kept <= ({"const"} if function else set()):  # a function for all, or a variable
+        source.shared.add(name)
         return
     if name == "operator":
         name = "".join(head[at - 1 : at + 2])
@@ -219,26 +251,54 @@ def note_using(head, namespace, source):
         source.own[head[1]] = ("alias", namespace, tuple(head))
 
 
+def can_be_renamed(name, source, headers):
+    """Whether all that the file calls so is what it has for itself, and nothing else sees the name."""
+    if not WORD.fullmatch(name) or source.own[name] == "macro" or source.own[name][0] == "using":
+        return False
+    if source.conditional or name in source.bound:
+        return False
+    included = [headers[header] for header in source.includes]
+    if any(name in header.own or name in header.shared for header in included):
+        return False
+    return not (source.in_classes and any(name in header.words for header in included))
+
+
+def without_renamed(source, headers):
+    """The file as others see it once all its names that can be are called otherwise."""
+    renamed = {name for name in source.own if can_be_renamed(name, source, headers)}
+    own = {name: kind for name, kind in source.own.items() if name not in renamed}
+    return replace(source, own=own, words=source.words - renamed, said=source.said - renamed, called=source.called - renamed)
+
+
+def says(source, name, kind):
+    return name in getattr(source, {"function": "called", "macro": "words"}.get(kind, "said"))
+
+
 def apart(one, other, headers):
-    """Whether a name of one's own is said by the other, or by a header that the other alone includes."""
+    """Whether a name of one's own is said by the other, or by a header that the other alone includes; or one looks names up in
+    a namespace, and these have another of that name."""
     later = [headers[name] for name in other.includes - one.includes]
+    opened = one.namespaces.union(*(headers[name].namespaces for name in one.includes))
+    for text in (other, *later):
+        if any(path[-1] in one.scopes for path in text.namespaces - opened):
+            return True
     for name, kind in one.own.items():
         if kind[0] in ("using", "alias") and other.own.get(name) == kind:
             continue
-        said = {"function": "called", "macro": "words"}.get(kind, "said")
-        if name in other.own or any(name in getattr(text, said) for text in (other, *later)):
+        if name in other.own or any(says(text, name, kind) for text in (other, *later)):
             return True
     return False
 
 
 def groups_of(sources, headers):
     """Lists of names of files, by `sources` and `headers`: name to Source; files that stay alone are in none."""
+    seen = {name: without_renamed(source, headers) for name, source in sources.items()}
     groups = []
-    for name, source in sources.items():
+    for name, source in seen.items():
         if source.alone:
             continue
         for group in groups:
-            members = [sources[member] for member in group]
+            members = [seen[member] for member in group]
             if source.size + sum(member.size for member in members) > LARGEST_GROUP:
                 continue
             if any(member.opened != source.opened or apart(source, member, headers) or apart(member, source, headers)
@@ -249,6 +309,19 @@ def groups_of(sources, headers):
         else:
             groups.append([name])
     return [group for group in groups if len(group) > 1]
+
+
+def renamed_in(group, sources, headers):
+    """Of each file of a group the names of its own that others say."""
+    renamed = {}
+    for name in group:
+        source = sources[name]
+        others = [sources[member] for member in group if member != name]
+        others += [headers[header] for header in set().union(*(other.includes for other in others)) - source.includes]
+        renamed[name] = sorted(word for word, kind in source.own.items()
+                               if any(word in other.own or says(other, word, kind) for other in others)
+                               and can_be_renamed(word, source, headers))
+    return renamed
 
 
 def read_headers(source, root, headers):
@@ -265,6 +338,35 @@ def read_headers(source, root, headers):
             left.extend(headers[name].includes)
 
 
+def include_line(written, path, root):
+    """Of a file in another folder than the one that has this line."""
+    beside = path.parent / written.strip('"')
+    if written.startswith('"') and not (root / written.strip('"')).exists() and beside.exists():
+        return f'#include "{beside}"'
+    return f"#include {written}"
+
+
+def group_text(group, sources, headers, root):
+    """The file that is compiled in place of those of a group, by their paths."""
+    lines = ["// Files that are compiled as one: cmake/unity_groups.py."]
+    lines += dict.fromkeys(include_line(written, Path(name), root) for name in group if not sources[name].conditional
+                           for written in sources[name].leading)
+    for name, words in renamed_in(group, sources, headers).items():
+        path = Path(name)
+        where = path.relative_to(root) if path.is_relative_to(root) else path
+        suffix = re.sub(r"\W", "_", str(where.with_suffix("")))
+        lines += [f"#define {word} {word}_of_{suffix}" for word in words]
+        lines.append(f'#include "{name}"')
+        lines += [f"#undef {word}" for word in words]
+    return "\n".join(lines) + "\n"
+
+
+def write_if_changed(path, text):
+    """What stays as it was is not compiled again."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
 def main(listing, output, root=Path(__file__).resolve().parents[1]):
     files = {}
     for line in Path(listing).read_text(encoding="utf-8").splitlines():
@@ -273,16 +375,19 @@ def main(listing, output, root=Path(__file__).resolve().parents[1]):
     known = {}
     headers = {}
     lines = []
+    folder = Path(output).with_suffix("")
+    folder.mkdir(exist_ok=True)
     for target, names in files.items():
         for name in names:
             if name not in known:
                 known[name] = read_source(Path(name).read_text(encoding="utf-8"))
                 read_headers(known[name], root, headers)
         for number, group in enumerate(groups_of({name: known[name] for name in names}, headers)):
-            quoted = " ".join(f'"{name}"' for name in group)
-            lines.append(f"set_property(SOURCE {quoted} TARGET_DIRECTORY {target} PROPERTY UNITY_GROUP {target}_{number})")
-        lines.append(f"set_target_properties({target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)")
-    Path(output).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            path = folder / f"{target}_{number}.cpp"
+            write_if_changed(path, group_text(group, known, headers, root))
+            members = " ".join(f'"{name}"' for name in group)
+            lines.append(f'dlscale_replace_sources({target} "{path}" {members})')
+    write_if_changed(Path(output), "\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/nccl_facts.hpp"
+#include "core/node_links.hpp"
 #include "core/run.hpp"
 #include "core/units.hpp"
 
@@ -53,9 +54,12 @@ struct Cluster {
   Device device;
   Host host;
   LinkSpec host_device;  ///< host memory to device; on a CPU device: a copy in memory
-  LinkSpec intra_node;   ///< per device; may be empty if a node has one
-  LinkSpec inter_node;   ///< per node; may be empty if there is one
+  /// Per device, when all of a node send on a ring; may be empty if a node has one.
+  LinkSpec intra_node;
+  LinkSpec inter_node;  ///< per node, all adapters together; may be empty if there is one
   Storage storage;
+  std::optional<NodeLinks> node = {};              ///< absent: devices reach each other alike
+  std::optional<NetworkLinks> network = {};        ///< absent: nodes do, at the full rate
   std::optional<NcclFacts> nccl;                   ///< GPUs only; absent = not known
   AllReduceRule all_reduce = AllReduceRule::ring;  ///< nccl only if `nccl` is there
   [[nodiscard]] int workers() const { return nodes * devices_per_node; }

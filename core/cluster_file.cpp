@@ -9,6 +9,7 @@
 #include "core/config_file.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/node_links_file.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -133,12 +134,28 @@ void read_links(const ConfigMap& map, Cluster& cluster) {
   }
 }
 
+/// What says more of the links than their bandwidth.
+void read_topology(const ConfigMap& map, Cluster& cluster) {
+  if (map.has("network")) {
+    if (cluster.inter_node.bandwidth <= BytesPerSecond()) {
+      throw ConfigError(fmt::format(
+          "{} describes the link between nodes, which /links/inter_node does not state. Add it.",
+          map.where("network")));
+    }
+    cluster.network = read_network_links(map.map("network"));
+  }
+  if (map.has("node")) {
+    const NetworkLinks* network = cluster.network ? &*cluster.network : nullptr;
+    cluster.node = read_node_links(map.map("node"), network, cluster.devices_per_node);
+  }
+}
+
 }  // namespace
 
 Cluster load_cluster(std::string_view name) {
   const ConfigMap map = ConfigMap::load(find_config("clusters", name));
-  map.allow_only({"cluster", "doc", "nodes", "devices_per_node", "device", "host", "links",
-                  "storage", "nccl", "all_reduce"});
+  map.allow_only({"cluster", "doc", "nodes", "devices_per_node", "device", "host", "links", "node",
+                  "network", "storage", "nccl", "all_reduce"});
   Cluster cluster;
   cluster.name = map.text("cluster");
   cluster.doc = map.text_or("doc", "");
@@ -147,6 +164,7 @@ Cluster load_cluster(std::string_view name) {
   cluster.device = read_device(map.map("device"));
   cluster.host = read_host(map.map("host"));
   read_links(map.map("links"), cluster);
+  read_topology(map, cluster);
   if (map.has("storage")) cluster.storage = read_storage(map.map("storage"));
   read_all_reduce(map, cluster);
   return cluster;

@@ -113,9 +113,9 @@ struct Machine {
 /// JSON {"schema": "dlscale.machine", "version": 1, …}, SI, unit in the key. Throws ConfigError
 /// that names the file and the place in it: not JSON, missing, unknown and double keys, values out
 /// of range. Only "algorithms", "reduction", "contention", "measured_on", its "links" and "give_s"
-/// may be missing, and of algorithms "foresight", "shared_cores", "two_way", "both_ways_s_per_byte"
-/// and "beside_closed_form", and "spread" of segments and ranges: files of earlier versions lack
-/// them.
+/// may be missing, of the cluster "node", "network", "nccl" and "all_reduce", and of algorithms
+/// "foresight", "shared_cores", "two_way", "both_ways_s_per_byte" and "beside_closed_form", and
+/// "spread" of segments and ranges: files of earlier versions lack them.
 Machine load_machine(const std::filesystem::path& path);
 /// A full disk leaves an older file as it was: written by write_whole(). Throws ConfigError.
 void save_machine(const std::filesystem::path& path, const Machine& machine);

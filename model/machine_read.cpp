@@ -12,6 +12,7 @@
 #include "core/input_file.hpp"
 #include "core/json_problem.hpp"
 #include "model/machine.hpp"
+#include "model/machine_links.hpp"
 #include "model/machine_value.hpp"
 
 namespace dlscale::model {
@@ -115,6 +116,7 @@ Cluster read_cluster(const Value& value) {
   cluster.intra_node = read_link(object.take("intra_node"));
   cluster.inter_node = read_link(object.take("inter_node"));
   cluster.storage = read_storage(object.take("storage"));
+  read_links_of(object, cluster);
   read_all_reduce(object, cluster);
   object.done();
   return cluster;

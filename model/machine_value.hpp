@@ -14,7 +14,7 @@
 #include "model/piecewise.hpp"
 
 /// How the values of a machine file are read: each knows its place, which errors name. Of
-/// machine_read.cpp alone.
+/// machine_read.cpp and machine_links.cpp alone.
 namespace dlscale::model::machine_file {
 
 /// A value with its place, "machine.json: /cluster/nodes", for errors.

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/output_file.hpp"
 #include "model/machine.hpp"
+#include "model/machine_links.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -56,8 +57,11 @@ Json to_json(const NcclFacts& facts) {
           {"source", facts.source}};
 }
 
-/// Only clusters whose all-reduce is not a plain ring say how it is done.
-Json with_all_reduce(Json json, const Cluster& cluster) {
+/// Only clusters that describe their nodes and network do here, and only those whose all-reduce is
+/// not a plain ring say how it is done.
+Json with_details(Json json, const Cluster& cluster) {
+  if (cluster.node) json["node"] = machine_file::node_json(*cluster.node);
+  if (cluster.network) json["network"] = machine_file::network_json(*cluster.network);
   if (cluster.nccl) json["nccl"] = to_json(*cluster.nccl);
   if (cluster.nccl || cluster.all_reduce != AllReduceRule::ring) {
     json["all_reduce"] = all_reduce_rule_name(cluster.all_reduce);
@@ -82,7 +86,7 @@ Json to_json(const Cluster& cluster) {
                    {{"read_bandwidth_bytes_per_s", finite(cluster.storage.read_bandwidth.si())},
                     {"shared_by_nodes", cluster.storage.shared_by_nodes},
                     {"source", cluster.storage.source}}}};
-  return with_all_reduce(json, cluster);
+  return with_details(json, cluster);
 }
 
 /// Only what was measured on a device beside the host has it.

@@ -24,7 +24,7 @@ struct PredictedValue {
 struct PredictedTerm {
   std::string name;   ///< "forward", "exposed communication"
   Seconds time = {};  ///< ≥ 0
-  /// "measured", "interpolated", "extrapolated", "data sheet", "fitted"; may be empty
+  /// "measured", "interpolated", "extrapolated", "data sheet", "fitted", "assumed"; may be empty
   std::string basis = {};
   bool operator==(const PredictedTerm&) const = default;
 };

@@ -12,12 +12,10 @@ struct LinkRings {
 };
 
 /// How many rings of NVLinks join the first `gpus` GPUs of a node whose GPUs are no equals: the
-/// hybrid cube mesh of eight P100 (nvlink1) or V100 (nvlink2). As many cycles through all of them,
-/// as no two use a link in the same direction; found by trying. Where there is none, such as of
-/// five, steps lead through other GPUs, and no more can run than the least joined GPU has links: an
-/// upper bound. Nothing of other nodes, where all GPUs reach each other alike, and of 1 GPU or more
-/// than 8. [the links: nvidia-smi topo -m of such nodes; NVIDIA/nccl issue 671 prints them as NCCL
-/// sees them; NCCL makes such rings: ncclTopoCompute() in its src/graph/search.cc]
+/// hybrid cube mesh of eight P100 (nvlink1) or V100 (nvlink2); nvlink_rings() of core. Where there
+/// is none, such as of five, steps lead through other GPUs, and no more can run than the least
+/// joined GPU has links: an upper bound. Nothing of other nodes, where all GPUs reach each other
+/// alike, and of 1 GPU or more than 8.
 std::optional<LinkRings> link_rings(const cases::CurveCluster& cluster, int gpus);
 
 }  // namespace dlscale::model

@@ -56,6 +56,7 @@ std::optional<LinearCost> nominal_line(const Machine& machine, const Placement& 
       Cluster without_latency = cluster;
       without_latency.intra_node.latency = {};
       without_latency.inter_node.latency = {};
+      if (without_latency.node) without_latency.node->tree.latency = {};
       return line(hierarchical_all_reduce(cluster, placement, Bytes()),
                   hierarchical_all_reduce(without_latency, placement, Bytes(1)));
     }

@@ -23,7 +23,8 @@ bool is_measured(const TrainingFacts& facts) {
   return facts.given.gpus == 1 && facts.given_batch == facts.batch && !facts.given_computes_only;
 }
 
-/// The parts of the time; of those that are nothing only computing.
+/// The parts of the time; of those that are nothing only computing. Of several things that a part
+/// rests on the least sure counts: rates of data sheets are taken times shares that were fitted.
 std::vector<PredictedTerm> terms_of(const ScaledTime& time, const TrainingFacts& facts,
                                     Seconds predicted) {
   std::vector<PredictedTerm> terms;
@@ -31,11 +32,11 @@ std::vector<PredictedTerm> terms_of(const ScaledTime& time, const TrainingFacts&
   const auto add = [&](const char* name, Seconds part, const char* basis) {
     if (part > Seconds()) terms.push_back({name, part, basis});
   };
-  add("exposed communication", time.transfer, "data sheet");
+  add("exposed communication", time.transfer, "fitted");
   add("interference of hidden communication", time.interference, "fitted");
-  add("copies of gradients", time.copies, "data sheet");
+  add("copies of gradients", time.copies, "fitted");
   add("waiting for the slowest", time.waiting, "fitted");
-  add("update and input not in the given point", time.host, "fitted");
+  add("update and input not in the given point", time.host, "assumed");
   add("what else usually delays", predicted - time.total, "fitted");
   return terms;
 }

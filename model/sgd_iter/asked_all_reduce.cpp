@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "core/collective/pipeline.hpp"
@@ -23,7 +24,11 @@ using collective::Link;
 constexpr std::string_view chain = "chain";
 constexpr std::string_view open_mpi = "open_mpi";
 constexpr std::string_view mpich = "mpich";
+constexpr std::string_view gloo = "gloo";
+constexpr std::string_view horovod_hierarchical = "horovod_hierarchical";
 constexpr std::string_view best_of_all = "best";
+/// Who chooses by the size of a message or by the ranks.
+constexpr std::array choosers{open_mpi, mpich, gloo, horovod_hierarchical};
 constexpr Bytes element(4);
 
 /// Whether ranks alone carry it out.
@@ -46,6 +51,10 @@ Bytes transfer_of(const Algorithm& algorithm, const collective::Settings& settin
   return starts > 0 ? bytes / starts * m : m;
 }
 
+bool is_chooser(std::string_view name) {
+  return std::ranges::find(choosers, name) != choosers.end();
+}
+
 [[noreturn]] void refuse(std::string_view name, std::string_view why, std::string_view instead) {
   const std::string asked =
       name == adding_switches ? "--sharp" : fmt::format("--all-reduce {}", name);
@@ -59,9 +68,9 @@ std::vector<std::string> asked_all_reduces() {
   for (const Algorithm* algorithm : collective::algorithms_of(Collective::all_reduce)) {
     if (needs_ranks_alone(*algorithm)) names.emplace_back(algorithm->name);
   }
-  for (const std::string_view name : {chain, open_mpi, mpich, best_of_all}) {
-    names.emplace_back(name);
-  }
+  names.emplace_back(chain);
+  names.insert(names.end(), choosers.begin(), choosers.end());
+  names.emplace_back(best_of_all);
   return names;
 }
 
@@ -101,12 +110,16 @@ AskedAllReduce::Algorithms AskedAllReduce::algorithms(std::string_view name) con
           collective::find(Collective::broadcast, chain)};
 }
 
-/// By who chooses by size.
 AskedAllReduce::Algorithms AskedAllReduce::chosen(Bytes m) const {
   const int p = placement_.ranks;
-  const collective::Selection selection =
-      name_ == open_mpi ? collective::open_mpi_fixed(Collective::all_reduce, p, m)
-                        : collective::mpich(Collective::all_reduce, p, m, element);
+  const collective::Selection selection = [&] {
+    if (name_ == open_mpi) return collective::open_mpi_fixed(Collective::all_reduce, p, m);
+    if (name_ == gloo) return collective::gloo(Collective::all_reduce, p);
+    if (name_ == horovod_hierarchical) {
+      return collective::horovod_hierarchical(p, placement_.ranks_on_node());
+    }
+    return collective::mpich(Collective::all_reduce, p, m, element);
+  }();
   if (selection.algorithm == nullptr) {
     refuse(name_,
            fmt::format("on {} ranks it takes {} for {}, of which no closed form is known", p,
@@ -139,7 +152,7 @@ collective::Settings AskedAllReduce::settings(int segments) const {
 }
 
 KnownLink AskedAllReduce::link(LinkKind kind, Bytes transfer, Bytes m) const {
-  if (auto link = known_link(*machine_, kind, schedule_, transfer, m)) return *link;
+  if (auto link = known_link(*machine_, kind, placement_, schedule_, transfer, m)) return *link;
   const bool inter = kind == LinkKind::inter;
   refuse(name_,
          fmt::format("machine {} knows no latency and bandwidth {}", machine_->cluster.name,
@@ -158,7 +171,7 @@ KnownLink AskedAllReduce::flat_link(const Algorithm& algorithm, Bytes transfer, 
   const int on_node = placement_.ranks_on_node();
   slowest.fit.beta = collective::flows(algorithm.outflow, on_node) * slowest.fit.beta;
   if (on_node == 1) return slowest;
-  const auto inside = known_link(*machine_, LinkKind::intra, schedule_, transfer, m);
+  const auto inside = known_link(*machine_, LinkKind::intra, placement_, schedule_, transfer, m);
   if (!inside) return slowest;
   const bool starts_slower = inside->fit.alpha.value > slowest.fit.alpha.value;
   const bool sends_slower = inside->fit.beta.value > slowest.fit.beta.value;
@@ -240,7 +253,7 @@ AskedAllReduce::Answer AskedAllReduce::by(const Algorithms& algorithms, Bytes m)
 AskedAllReduce::Answer AskedAllReduce::best(Bytes m) const {
   Answer best;
   for (const std::string& name : asked_all_reduces()) {
-    if (name == open_mpi || name == mpich || name == best_of_all) continue;
+    if (is_chooser(name) || name == best_of_all) continue;
     const Algorithms candidates = algorithms(name);
     if (!obstacle(candidates).empty()) continue;
     const Answer one = by(candidates, m);
@@ -280,8 +293,7 @@ AskedAllReduce::Answer AskedAllReduce::by_switches(Bytes m) const {
 AskedAllReduce::Answer AskedAllReduce::answer(Bytes m) const {
   if (name_ == adding_switches) return by_switches(m);
   if (name_ == best_of_all) return best(m);
-  const bool chooses = name_ == open_mpi || name_ == mpich;
-  const Algorithms all = chooses ? chosen(m) : algorithms(name_);
+  const Algorithms all = is_chooser(name_) ? chosen(m) : algorithms(name_);
   const std::string why = obstacle(all);
   if (!why.empty()) refuse(name_, why, "Ask for another algorithm, or other numbers of ranks.");
   return by(all, m);

@@ -16,7 +16,8 @@ namespace dlscale::model {
 
 /// The words of predict --all-reduce that AskedAllReduce knows: the all-reduces of core/collective
 /// that need ranks alone, "chain" (a reduce and a broadcast along a chain), and who chooses one by
-/// the size of a message: "open_mpi", "mpich", "best" (that of least time).
+/// the size of a message or the ranks: "open_mpi", "mpich", "gloo", "horovod_hierarchical", "best"
+/// (that of least time).
 std::vector<std::string> asked_all_reduces();
 /// What predict --sharp asks for: switches that add (topology/in_network.hpp). On one node, which
 /// has none, all-reduces are as if nothing was asked for.

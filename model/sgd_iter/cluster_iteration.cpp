@@ -1,7 +1,6 @@
 #include "model/sgd_iter/cluster_iteration.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <span>
 #include <utility>
 
@@ -25,9 +24,8 @@ int simulated(const IterationPlan& plan, const CountedIterations& counted) {
 
 /// Where a task of the graph of one rank is in the graph of all.
 struct Copies {
-  TaskId first;          ///< of rank 0; of a collective its start
+  TaskId first;          ///< of rank 0; of a collective the one of all
   std::size_t next = 0;  ///< from the copy of a rank to that of the next
-  TaskId finish = {};    ///< of a collective
 };
 
 /// Turns the graph of one rank into that of all.
@@ -46,10 +44,7 @@ class Unfolding {
   [[nodiscard]] bool is_collective(std::size_t task) const {
     return folded_->part_of(TaskId(task)) == Part::collective;
   }
-  /// Of a collective: whether ranks keep cores of theirs busy with it, which they share.
-  [[nodiscard]] bool has_members(const Task& task) const { return shares_cores_ && task.cores > 0; }
   [[nodiscard]] TaskId copy(std::size_t task, Rank rank) const {
-    if (is_collective(task)) return copies_[task].finish;
     return TaskId(copies_[task].first.index() +
                   static_cast<std::size_t>(rank) * copies_[task].next);
   }
@@ -65,7 +60,6 @@ class Unfolding {
   void add_of_each_rank(std::size_t begin, std::size_t end);
   [[nodiscard]] ClusterTask of_rank(std::size_t task, Rank rank) const;
   void add_collective(std::size_t task);
-  void add_members(const Task& task);
 
   const IterationGraph* folded_;
   Placement placement_;
@@ -76,7 +70,6 @@ class Unfolding {
   PoolId first_storage_;                   ///< by node
   std::vector<Copies> copies_;             ///< by task of the graph of one rank
   std::vector<std::size_t> iteration_of_;  ///< likewise
-  std::optional<TaskId> last_collective_;
   std::vector<TaskId> after_;
 };
 
@@ -110,9 +103,8 @@ void Unfolding::make_room() {
   for (std::size_t task = 0; task < folded_->graph().tasks().size(); ++task) {
     while (task >= folded_->ends()[iteration]) ++iteration;
     iteration_of_.push_back(iteration);
-    const bool members = is_collective(task) && has_members(task_of(task));
-    tasks += is_collective(task) && !members ? 1 : ranks + 2;
-    edges += task_of(task).after.size() * ranks + (members ? 2 * ranks : 1);
+    tasks += is_collective(task) ? 1 : ranks;
+    edges += task_of(task).after.size() * ranks;
   }
   copies_.reserve(folded_->graph().tasks().size());
   graph_.reserve(tasks, edges);
@@ -125,9 +117,16 @@ void Unfolding::add_resources() {
       graph_.add_server(resource.servers);
     }
   }
+  std::vector<PoolId> all_cores;
   for (Rank rank = 0; shares_cores_ && rank < placement_.ranks; ++rank) {
-    const PoolId cores = graph_.add_pool(plan.cores);
-    if (rank == 0) first_cores_ = cores;
+    all_cores.push_back(graph_.add_pool(plan.cores));
+    if (rank == 0) first_cores_ = all_cores.back();
+  }
+  // What ranks do together is in a line of its own for each resource that it takes of one rank.
+  for (const Resource& resource : folded_->graph().resources()) {
+    Resource one = resource;
+    one.servers = 1;
+    graph_.add_line(std::move(one), all_cores);
   }
   for (int node = 0; node < placement_.nodes(); ++node) {
     const PoolId storage = graph_.add_pool(1);
@@ -171,8 +170,7 @@ void Unfolding::add_of_each_rank(std::size_t begin, std::size_t end) {
   }
 }
 
-/// Collectives follow one another in the order in which the plan sends them, which is that in which
-/// they become ready: why_not_unfolded() leaves no others.
+/// Ready when the last rank has come to it.
 void Unfolding::add_collective(std::size_t task) {
   const Task& one = task_of(task);
   after_.clear();
@@ -180,28 +178,13 @@ void Unfolding::add_collective(std::size_t task) {
     const Rank ranks = is_collective(before.index()) ? 1 : placement_.ranks;
     for (Rank rank = 0; rank < ranks; ++rank) after_.push_back(copy(before.index(), rank));
   }
-  if (last_collective_) after_.push_back(*last_collective_);
-  if (has_members(one)) {
-    add_members(one);
-  } else {
-    const TaskId added = graph_.add(ClusterTask{one.work, one.meeting}, after_);
-    copies_.push_back({added, 0, added});
-  }
-  last_collective_ = copies_.back().finish;
-}
-
-/// What each rank does of a collective on its own cores, after they met.
-void Unfolding::add_members(const Task& task) {
-  const TaskId start = graph_.add(ClusterTask{task.meeting}, after_);
-  after_.clear();
-  for (Rank rank = 0; rank < placement_.ranks; ++rank) {
-    ClusterTask member;
-    member.work = task.work;
-    member.pool = cores_of(rank);
-    member.demand = task.cores;
-    after_.push_back(graph_.add(member, std::span(&start, 1)));
-  }
-  copies_.push_back({start, 0, graph_.add(ClusterTask{}, after_)});
+  ClusterMessage message;
+  message.work = one.work;
+  message.meeting = one.meeting;
+  message.demand = one.cores;
+  message.rank = one.rank;
+  message.size = one.size;
+  copies_.push_back({graph_.add_message(LineId(one.resource.value().index()), message, after_)});
 }
 
 void Unfolding::read(const Timeline& all, Rank rank, Timeline& own) const {
@@ -209,7 +192,7 @@ void Unfolding::read(const Timeline& all, Rank rank, Timeline& own) const {
   own.finish.resize(copies_.size());
   for (std::size_t task = 0; task < copies_.size(); ++task) {
     const TaskId last = copy(task, rank);
-    own.start[task] = all.started(is_collective(task) ? copies_[task].first : last);
+    own.start[task] = all.started(last);
     own.finish[task] = all.finished(last);
   }
 }
@@ -265,12 +248,6 @@ ClusterIteration Reading::result() && {
 }  // namespace
 
 std::string why_not_unfolded(const IterationPlan& plan) {
-  if (plan.packing) return "messages are packed as they are found by looking for them";
-  const auto overtakes = [](const BackwardPart& part) { return part.message && !part.gather; };
-  if (plan.choice > Seconds() ||
-      (!plan.late.empty() && std::ranges::any_of(plan.backward, overtakes))) {
-    return "which piece of a gradient travels next depends on what is ready";
-  }
   if (plan.overlaps() && !plan.contention.empty()) {
     return "computing and messages slow one another down";
   }
@@ -288,9 +265,10 @@ double unfolded_tasks(const IterationPlan& plan, const Placement& placement,
                       const CountedIterations& counted) {
   // About so many of an iteration take in batches, wait, and update.
   constexpr double rest = 16;
-  const auto parts = static_cast<double>(plan.backward.size() + 3 * plan.late.size());
-  const double members = shares_cores(plan) && plan.comm_cores > 0 ? 2 : 1;
-  return placement.ranks * (members * parts + rest) * simulated(plan, counted);
+  std::size_t parts = plan.backward.size() + 3 * plan.late.size();
+  // Of the others no rank has a task of its own, but each is waited for by tasks of all.
+  for (const BackwardPart& part : plan.backward) parts += part.pieces.size() / 4;
+  return placement.ranks * (static_cast<double>(parts) + rest) * simulated(plan, counted);
 }
 
 ClusterIteration simulate_cluster(const IterationPlan& plan, const Placement& placement,

@@ -17,10 +17,11 @@ std::string_view place_of(LinkKind kind) {
   return kind == LinkKind::inter ? "between nodes" : "within a node";
 }
 
-KnownLink nominal(const Machine& machine, LinkKind kind, std::string_view from) {
+KnownLink nominal(const Machine& machine, LinkKind kind, const Placement& placement,
+                  std::string_view from) {
   const Cluster& cluster = machine.cluster;
-  const LinkSpec& spec = kind == LinkKind::inter ? cluster.inter_node : cluster.intra_node;
-  const collective::Link link = nominal_link(cluster, spec, 1);
+  const collective::Link link = kind == LinkKind::inter ? link_between_nodes(cluster, placement, 1)
+                                                        : link_within(cluster, placement);
   return {{Estimate<Seconds>::exact(link.alpha), Estimate<SecondsPerByte>::exact(link.beta)},
           fmt::format("{} {}", from, place_of(kind)),
           true};
@@ -91,10 +92,11 @@ std::optional<KnownLink> by_all_reduce(const Machine& machine, LinkKind kind, Sc
 
 }  // namespace
 
-std::optional<KnownLink> known_link(const Machine& machine, LinkKind kind, Schedule schedule,
-                                    Bytes transfer, Bytes m) {
+std::optional<KnownLink> known_link(const Machine& machine, LinkKind kind,
+                                    const Placement& placement, Schedule schedule, Bytes transfer,
+                                    Bytes m) {
   if (kind == LinkKind::inter && machine.inter_node_stated) {
-    return nominal(machine, kind, "the link that was stated");
+    return nominal(machine, kind, placement, "the link that was stated");
   }
   if (auto link = by_pair(machine, kind, schedule, transfer)) return link;
   if (auto link = by_closed_form(machine, kind, schedule, transfer, m)) return link;
@@ -102,7 +104,7 @@ std::optional<KnownLink> known_link(const Machine& machine, LinkKind kind, Sched
   const Cluster& cluster = machine.cluster;
   const LinkSpec& spec = kind == LinkKind::inter ? cluster.inter_node : cluster.intra_node;
   if (spec.bandwidth <= BytesPerSecond()) return std::nullopt;
-  return nominal(machine, kind, "the data sheet of the link");
+  return nominal(machine, kind, placement, "the data sheet of the link");
 }
 
 }  // namespace dlscale::model

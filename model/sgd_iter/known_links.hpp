@@ -28,9 +28,10 @@ struct KnownLink {
 ///   of an all-reduce of the library over such links, those that make a ring take as long:
 ///     α / (2 (p - 1)) and β p / (2 (p - 1)) of its fit [D, derived: the ring's closed form solved
 ///     for its link]; wrong where the library's is far from a ring;
-///   the cluster's description.
+///   the cluster's description, of the devices that `placement` uses.
 /// Fits of ranks that met as they do in `schedule` are preferred. Nothing if none of it is there.
-std::optional<KnownLink> known_link(const Machine& machine, LinkKind kind, Schedule schedule,
-                                    Bytes transfer, Bytes m);
+std::optional<KnownLink> known_link(const Machine& machine, LinkKind kind,
+                                    const Placement& placement, Schedule schedule, Bytes transfer,
+                                    Bytes m);
 
 }  // namespace dlscale::model

@@ -243,6 +243,10 @@ Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
 Seconds MessageTimes::nominal(Bytes message) const {
   const Cluster& cluster = machine_->cluster;
   if (nccl_) return by_nccl(message);
+  const std::string described = described_links(cluster, placement_);
+  if (!described.empty()) {
+    notes_->add("links by what the cluster says of its nodes and network (data sheets)", described);
+  }
   if (cluster.all_reduce == AllReduceRule::hierarchical) {
     notes_->add("all-reduce from nominal links: rings within nodes and across them (3.13)");
     return hierarchical_all_reduce(cluster, placement_, message);
@@ -275,7 +279,7 @@ Estimate<Seconds> MessageTimes::by(const Algorithm& algorithm, Bytes message) co
   const double sharers = collective::flows(algorithm.outflow, placement_.ranks_on_node());
   const Cluster& cluster = machine_->cluster;
   const Link outside =
-      crosses_nominal_link_ ? nominal_link(cluster, cluster.inter_node, sharers) : Link{};
+      crosses_nominal_link_ ? link_between_nodes(cluster, placement_, sharers) : Link{};
   const Segment& segment = fit_->cost.segment(message);
   const bool start_measured = segment.alpha.value / here.alpha >= outside.alpha;
   const bool bytes_measured = segment.beta.value / here.beta >= outside.beta;

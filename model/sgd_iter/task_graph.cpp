@@ -2,15 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
-#include <functional>
 #include <optional>
-#include <queue>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/merge.hpp"
+#include "model/sgd_iter/dispatcher.hpp"
 #include "model/sgd_iter/progress.hpp"
 
 namespace dlscale::model {
@@ -27,13 +25,6 @@ void check_packing(const Resource& resource) {
 }
 
 }  // namespace
-
-Seconds look_after_rest(Seconds last, Seconds ready, Seconds cycle) {
-  EXPECT(ready >= last);
-  if (cycle == Seconds()) return ready;
-  const double cycles = std::max(1.0, std::ceil((ready - last) / cycle));
-  return std::max(ready, last + cycles * cycle);
-}
 
 TaskGraph::TaskGraph(double cores) : cores_(cores) {
   EXPECT(cores > 0);
@@ -71,26 +62,6 @@ void TaskGraph::contend(ResourceId computing, ResourceId messages) {
 
 namespace {
 
-/// A resource that packs.
-struct Packer {
-  double last_look = 0;
-  double free_from = 0;                        ///< when it was done with what it found then
-  std::size_t found = 0;                       ///< of the messages of an iteration; 0: it rests
-  bool busy = false;                           ///< looks, is about to look, or serves
-  std::deque<std::vector<std::size_t>> packs;  ///< found at the last look, not served yet
-};
-
-/// A task that waits for a resource that serves the most urgent; of equals the one that came first.
-struct Urgent {
-  int rank;
-  std::size_t arrival;
-  std::size_t task;
-  bool operator>(const Urgent& other) const {
-    return rank != other.rank ? rank > other.rank : arrival > other.arrival;
-  }
-};
-using MostUrgent = std::priority_queue<Urgent, std::vector<Urgent>, std::greater<>>;
-
 /// Of a resource: a look, a vote or a choice, and a meeting.
 constexpr std::size_t events_each = 3;
 
@@ -127,37 +98,18 @@ class Simulator {
   void finish(std::size_t event);
   void finish_task(std::size_t task);
   void end(std::size_t task);
-  void serve_next(std::size_t resource);
-  void wait(std::size_t task);
-  [[nodiscard]] bool none_waits(std::size_t resource) const {
-    return waiting_[resource].empty() && urgent_[resource].empty();
-  }
-  std::size_t take_waiting(std::size_t resource);
-  [[nodiscard]] bool chooses_at_once(std::size_t resource) const {
-    return resource_of(resource).choice == Seconds();
-  }
-  void begin_choice(std::size_t resource);
-  void end_choice(std::size_t resource);
   [[nodiscard]] bool restless(std::size_t resource) const;
-  void plan_look(std::size_t resource);
-  [[nodiscard]] double next_look(const Packer& packer, const Packing& packing) const;
-  void look(std::size_t resource);
-  void vote(std::size_t resource);
-  void find_packs(std::size_t resource);
-  void serve_pack(std::size_t resource);
+  void begin(std::size_t resource, const Beginnings& all);
+  void begin(std::size_t resource, const Beginning& what);
+  void begin_vote(std::size_t resource);
+  void begin_pack(std::size_t resource);
 
   const TaskGraph* graph_;
   std::vector<std::size_t> missing_;     // unfinished predecessors
   std::vector<std::size_t> successors_;  // of all tasks, one after the other
   std::vector<std::size_t> successor_ends_;
-  std::vector<int> free_;                         // servers, by resource
-  std::vector<std::deque<std::size_t>> waiting_;  // ready tasks in that order, by resource
-  std::vector<MostUrgent> urgent_;                // those of a resource that serves the most urgent
-  std::size_t arrivals_ = 0;                      // of these
-  std::vector<std::deque<std::size_t>> chosen_;   // of them, to be served next, by resource
-  std::vector<std::optional<std::size_t>> choosing_;  // what a choice is about, by resource
-  std::vector<std::size_t> meeting_;                  // for which ranks meet, by resource
-  std::vector<Packer> packers_;                       // by resource
+  std::vector<Dispatcher> dispatchers_;           // by resource
+  std::vector<std::size_t> meeting_;              // for which ranks meet, by resource
   std::vector<std::vector<std::size_t>> riders_;  // by task: the others of its pack, if any pack
   std::size_t left_;                              // unfinished tasks
   Progress progress_;
@@ -167,15 +119,12 @@ class Simulator {
 Simulator::Simulator(const TaskGraph& graph)
     : graph_(&graph),
       missing_(graph.tasks().size()),
-      waiting_(graph.resources().size()),
-      urgent_(graph.resources().size()),
-      chosen_(graph.resources().size()),
-      choosing_(graph.resources().size()),
       meeting_(graph.resources().size()),
-      packers_(graph.resources().size()),
       left_(graph.tasks().size()),
       progress_(graph.cores()) {
-  for (const Resource& resource : graph.resources()) free_.push_back(resource.servers);
+  for (std::size_t i = 0; i < graph.resources().size(); ++i) {
+    dispatchers_.emplace_back(resource_of(i), restless(i));
+  }
   list_successors();
   const auto packs = [](const Resource& resource) { return resource.packing.has_value(); };
   if (std::ranges::any_of(graph.resources(), packs)) riders_.resize(graph.tasks().size());
@@ -204,31 +153,32 @@ void Simulator::list_successors() {
 }
 
 void Simulator::become_ready(std::size_t task) {
-  if (!task_of(task).resource) return start(task);
-  const std::size_t resource = task_of(task).resource->index();
-  if (resource_of(resource).packing) {
-    waiting_[resource].push_back(task);
-    if (!packers_[resource].busy) plan_look(resource);
-    return;
-  }
-  if (!chooses_at_once(resource)) {
-    wait(task);
-    return begin_choice(resource);
-  }
-  if (free_[resource] > 0) {
-    --free_[resource];
-    return start(task);
-  }
-  const auto under_way = chosen_[resource].size() + 1;
-  const bool room = under_way < static_cast<std::size_t>(resource_of(resource).window);
-  if (!room) return wait(task);
-  chosen_[resource].push_back(task);
+  const Task& what = task_of(task);
+  if (!what.resource) return start(task);
+  const std::size_t resource = what.resource->index();
+  begin(resource, dispatchers_[resource].become_ready({task, what.rank, what.size}, now()));
 }
 
-void Simulator::wait(std::size_t task) {
-  const std::size_t resource = task_of(task).resource->index();
-  if (resource_of(resource).order == Order::ready) return waiting_[resource].push_back(task);
-  urgent_[resource].push({task_of(task).rank, arrivals_++, task});
+void Simulator::begin(std::size_t resource, const Beginnings& all) {
+  for (const Beginning& one : all) begin(resource, one);
+}
+
+void Simulator::begin(std::size_t resource, const Beginning& what) {
+  switch (what.what) {
+    case Beginning::What::task:
+      return start(what.task);
+    case Beginning::What::pack:
+      return begin_pack(resource);
+    case Beginning::What::look:
+      return progress_.begin_until(look_of(resource), what.until);
+    case Beginning::What::choice:
+      return progress_.begin(choice_of(resource), resource_of(resource).choice.si(), 0);
+    case Beginning::What::meeting:
+      return progress_.begin(meeting_of(resource), resource_of(resource).packing->meeting.si(), 0);
+    case Beginning::What::vote:
+      return begin_vote(resource);
+  }
+  fail_expectation("what begins is one of the enumeration");
 }
 
 bool Simulator::computes(std::size_t task) const {
@@ -269,17 +219,23 @@ void Simulator::work(std::size_t task) {
 void Simulator::finish(std::size_t event) {
   if (event < missing_.size()) return finish_task(event);
   const std::size_t resource = (event - missing_.size()) / events_each;
-  const bool packs = resource_of(resource).packing.has_value();
-  if (event == look_of(resource)) return look(resource);
-  if (event == meeting_of(resource)) return packs ? vote(resource) : work(meeting_[resource]);
-  if (!packs) return end_choice(resource);
-  progress_.release(resource_of(resource).packing->cores);
-  serve_pack(resource);
+  Dispatcher& dispatcher = dispatchers_[resource];
+  const auto& packing = resource_of(resource).packing;
+  if (event == look_of(resource)) return begin(resource, dispatcher.looked(now()));
+  if (event == meeting_of(resource)) {
+    return packing ? begin(resource, dispatcher.met(now())) : work(meeting_[resource]);
+  }
+  if (!packing) return begin(resource, dispatcher.chosen());
+  progress_.release(packing->cores);
+  begin(resource, dispatcher.voted(now()));
 }
 
 void Simulator::finish_task(std::size_t task) {
   progress_.release(task_of(task).cores);
-  if (task_of(task).resource) serve_next(task_of(task).resource->index());
+  if (task_of(task).resource) {
+    const std::size_t resource = task_of(task).resource->index();
+    begin(resource, dispatchers_[resource].served(now()));
+  }
   end(task);
   if (riders_.empty()) return;
   for (const std::size_t rider : riders_[task]) end(rider);
@@ -294,124 +250,24 @@ void Simulator::end(std::size_t task) {
   }
 }
 
-void Simulator::serve_next(std::size_t resource) {
-  if (resource_of(resource).packing) return serve_pack(resource);
-  auto& chosen = chosen_[resource];
-  const bool at_once = chooses_at_once(resource);
-  if (at_once && !none_waits(resource)) chosen.push_back(take_waiting(resource));
-  if (chosen.empty()) {
-    ++free_[resource];
-  } else {
-    const std::size_t task = chosen.front();
-    chosen.pop_front();
-    start(task);
-  }
-  if (!at_once) begin_choice(resource);
-}
-
-/// If none is under way, and there are tasks to choose from and room for one.
-void Simulator::begin_choice(std::size_t resource) {
-  if (choosing_[resource] || none_waits(resource)) return;
-  const std::size_t served = free_[resource] > 0 ? 0 : 1;
-  const auto window = static_cast<std::size_t>(resource_of(resource).window);
-  if (served + chosen_[resource].size() >= window) return;
-  choosing_[resource] = take_waiting(resource);
-  progress_.begin(choice_of(resource), resource_of(resource).choice.si(), 0);
-}
-
-void Simulator::end_choice(std::size_t resource) {
-  const std::size_t task = choosing_[resource].value();
-  choosing_[resource].reset();
-  if (free_[resource] > 0) {
-    --free_[resource];
-    start(task);
-  } else {
-    chosen_[resource].push_back(task);
-  }
-  begin_choice(resource);
-}
-
-std::size_t Simulator::take_waiting(std::size_t resource) {
-  if (resource_of(resource).order == Order::urgent) {
-    const std::size_t task = urgent_[resource].top().task;
-    urgent_[resource].pop();
-    return task;
-  }
-  const std::size_t task = waiting_[resource].front();
-  waiting_[resource].pop_front();
-  return task;
-}
-
 /// Whether looks that find nothing have to be followed, because they slow others down.
 bool Simulator::restless(std::size_t resource) const {
   const auto& packing = resource_of(resource).packing;
-  if (!packing || packing->vote == Seconds()) return false;
+  if (!packing) return false;
   return contends(resource) || (packing->cores > 0 && std::isfinite(graph_->cores()));
 }
 
-/// Those that find nothing and slow nobody down are left out.
-void Simulator::plan_look(std::size_t resource) {
-  Packer& packer = packers_[resource];
+void Simulator::begin_vote(std::size_t resource) {
   const Packing& packing = *resource_of(resource).packing;
-  packer.busy = true;
-  progress_.begin_until(look_of(resource), std::max(now(), next_look(packer, packing)));
-}
-
-double Simulator::next_look(const Packer& packer, const Packing& packing) const {
-  if (packer.found == 0) {
-    return look_after_rest(Seconds(packer.last_look), Seconds(now()), packing.cycle).si();
-  }
-  const double next = std::max(packer.last_look + packing.cycle.si(), packer.free_from);
-  const double period = std::max(packing.cycle, packing.looking()).si();
-  if (now() <= next || period == 0) return next;
-  return next + std::ceil((now() - next) / period) * period;
-}
-
-void Simulator::look(std::size_t resource) {
-  const Packing& packing = *resource_of(resource).packing;
-  packers_[resource].last_look = now();
-  find_packs(resource);
-  if (packing.meeting == Seconds()) return vote(resource);
-  progress_.begin(meeting_of(resource), packing.meeting.si(), 0);
-}
-
-void Simulator::vote(std::size_t resource) {
-  const Packing& packing = *resource_of(resource).packing;
-  if (packing.vote == Seconds()) return serve_pack(resource);
   begin_message(vote_of(resource), packing.vote.si(), packing.cores, resource, packing.vote_kind);
 }
 
-void Simulator::find_packs(std::size_t resource) {
-  auto& waiting = waiting_[resource];
-  std::vector<Bytes> sizes;
-  for (const std::size_t task : waiting) sizes.push_back(task_of(task).size);
-  packers_[resource].found += waiting.size();
-  for (const std::size_t count : fuse(sizes, resource_of(resource).packing->threshold)) {
-    const auto rest = waiting.begin() + static_cast<std::ptrdiff_t>(count);
-    packers_[resource].packs.emplace_back(waiting.begin(), rest);
-    waiting.erase(waiting.begin(), rest);
-  }
-}
-
-void Simulator::serve_pack(std::size_t resource) {
-  Packer& packer = packers_[resource];
-  if (packer.packs.empty()) {
-    packer.busy = false;
-    packer.free_from = now();
-    if (packer.found >= resource_of(resource).packing->messages) packer.found = 0;
-    const bool goes_on = packer.found > 0 && restless(resource);
-    if (goes_on || !waiting_[resource].empty()) plan_look(resource);
-    return;
-  }
-  const std::vector<std::size_t> pack = std::move(packer.packs.front());
-  packer.packs.pop_front();
-  Bytes size;
-  for (const std::size_t task : pack) {
-    timeline_.start[task] = Seconds(now());
-    size += task_of(task).size;
-  }
-  riders_[pack.front()].assign(pack.begin() + 1, pack.end());
+void Simulator::begin_pack(std::size_t resource) {
   const Packing& packing = *resource_of(resource).packing;
+  const std::span<const std::size_t> pack = dispatchers_[resource].packed();
+  const Bytes size = dispatchers_[resource].packed_size();
+  for (const std::size_t task : pack) timeline_.start[task] = Seconds(now());
+  riders_[pack.front()].assign(pack.begin() + 1, pack.end());
   begin_message(pack.front(), packing.time(size).si(), task_of(pack.front()).cores, resource,
                 packing.kind ? packing.kind(size) : 0);
 }

@@ -1,4 +1,6 @@
 #pragma once
+#include <string>
+
 #include "core/cluster.hpp"
 #include "core/collective/link.hpp"
 #include "core/ids.hpp"
@@ -10,6 +12,8 @@ struct Placement {
   int ranks = 1;
   int ranks_per_node = 1;
   [[nodiscard]] int nodes() const { return (ranks + ranks_per_node - 1) / ranks_per_node; }
+  /// On the last node, which may be filled in part.
+  [[nodiscard]] int ranks_on_last() const { return ranks - (nodes() - 1) * ranks_per_node; }
   /// On the fullest node.
   [[nodiscard]] int ranks_on_node() const {
     return ranks < ranks_per_node ? ranks : ranks_per_node;
@@ -23,6 +27,24 @@ const LinkSpec& link_between(const Cluster& cluster, const Placement& placement,
 /// α and β of a transfer over `link` of which `sharers` use the same link at once. γ is 0. Throws
 /// ConfigError if the cluster gives the link no bandwidth.
 collective::Link nominal_link(const Cluster& cluster, const LinkSpec& link, double sharers);
+
+/// The link within nodes on which all ranks of a node send at once, each to the next:
+/// nominal_link() of Cluster::intra_node, which says what all devices of a node get. Where the
+/// cluster describes its node, ranks are on the first devices, and get of that as ring_over() says,
+///   β = ring_over(all) / ring_over(k) / bandwidth,
+/// or where theirs is a ring through the host and that of all devices is not, the other way round,
+/// or over switches, what ring_over(k) says by itself. The slower of a full node and the last one.
+collective::Link link_within(const Cluster& cluster, const Placement& placement);
+
+/// The link of a node to the others, which `sharers` ranks of it share: nominal_link() of
+/// Cluster::inter_node. Where the cluster describes its network, with η the part that is payload:
+///   β = sharers / min(taper(N) η bandwidth, out_of_node(k) of adapters of η bandwidth / adapters).
+collective::Link link_between_nodes(const Cluster& cluster, const Placement& placement,
+                                    double sharers);
+
+/// What the two above were told by a description: "4 of 8 devices: 4 rings of NVLinks, 100 GB/s".
+/// Empty where there is none for the links of the placement.
+std::string described_links(const Cluster& cluster, const Placement& placement);
 
 /// What a step of a flat ring over all ranks costs: the larger latency and the smaller bandwidth of
 /// the links it crosses, B_min of (1.14). A ring enters and leaves each node once, so nobody

@@ -72,10 +72,20 @@ void multiply_messages(Machine& machine, bool inter, const Factors& by) {
   }
 }
 
+/// The other way within a node. NVLinks of fewer devices follow Cluster::intra_node where all
+/// devices use them.
+void multiply_tree(HostTree& tree, const Factors& by) {
+  tree.latency = by.start * tree.latency;
+  tree.bandwidth = tree.bandwidth / by.per_byte;
+  tree.between_sockets = tree.between_sockets / by.per_byte;
+  for (TreePlace& place : tree.places) place.up = place.up / by.per_byte;
+}
+
 void multiply_link(Machine& machine, bool inter, const Factors& by) {
   LinkSpec& link = inter ? machine.cluster.inter_node : machine.cluster.intra_node;
   link.latency = by.start * link.latency;
   link.bandwidth = link.bandwidth / by.per_byte;
+  if (!inter && machine.cluster.node) multiply_tree(machine.cluster.node->tree, by);
   if (machine.cluster.nccl) {
     NcclFacts& nccl = *machine.cluster.nccl;
     BytesPerSecond& bandwidth = inter ? nccl.adapter_bandwidth : nccl.gpu_bandwidth;

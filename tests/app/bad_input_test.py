@@ -74,9 +74,6 @@ class BadInput(ProgramTest):
         self.assert_refused(run(*predict, "--ranks", 2, "--straggler-shape", "normal"), 2, "needs --stragglers")
         self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--straggler-shape=flat"), 2, "flat", "exponential")
         self.assert_refused(run(*predict, "--ranks", 2, "--stragglers=5%", "--layers"), 2, "--stragglers", "--layers")
-        for schedule in ("horovod", "priority"):
-            result = run(*predict, "--ranks", 2, "--stragglers=5%", "--schedule", schedule)
-            self.assert_refused(result, 2, "Stragglers", "wait_free")
         self.assert_refused(run(*predict, "--ranks", 1000000, "--stragglers=5%"), 2, "1000000 ranks", "fewer ranks")
 
     def test_a_number_of_ranks_named_twice(self):

@@ -142,6 +142,36 @@ TEST_F(SuiteFile, RefusesAPlaceholderThatStandsForNothing) {
   EXPECT_THROW(load("  - {name: a, command: 'bench {what}'}\n"), ConfigError);
 }
 
+TEST_F(SuiteFile, RefusesOnOneLineWhateverStandsInIt) {
+  for (const char* step :
+       {"  - {name: a, command: \"data {x\\ny}\"}\n", "  - {name: a, command: \"{x\\ny\"}\n",
+        "  - {name: a, command: data make, ranks: \"1\\n2\"}\n",
+        "  - {name: \"a\\nb\", command: data}\n  - {name: \"a\\nb\", command: data}\n"}) {
+    const std::string said = error_of(step);
+    EXPECT_THAT(said, AllOf(HasSubstr("suite.yaml"), HasSubstr("\\n")));
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  }
+}
+
+TEST_F(SuiteFile, RefusesMoreStepsThanAnybodyWaitsFor) {
+  std::string axes;
+  for (const char axis : std::string("abcdefgh")) {
+    axes += std::string(axes.empty() ? "" : ", ") + axis + ": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
+  }
+  EXPECT_THAT(error_of("  - {name: x, command: data, for: {" + axes + "}}\n"),
+              AllOf(HasSubstr("combinations"), HasSubstr("10000 steps")));
+  EXPECT_THAT(
+      error_of(
+          "  - for: {a: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n"
+          "    steps:\n"
+          "      - for: {b: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], c: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]}\n"
+          "        steps:\n"
+          "          - name: '{a}{b}{c}{d}{e}'\n"
+          "            command: data\n"
+          "            for: {d: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], e: [1, 2]}\n"),
+      HasSubstr("more than 10000"));
+}
+
 TEST_F(SuiteFile, RefusesUnknownKeysAndStepsWithoutACommand) {
   EXPECT_THROW(load("  - {name: a, comand: info}\n"), ConfigError);
   EXPECT_THROW(load("  - {name: a}\n"), ConfigError);

@@ -33,12 +33,14 @@ class WhatIf(ProgramTest):
 
     def test_predict_adds_what_ranks_wait_for_stragglers(self):
         words = ["predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1,4", "--format", "json"]
-        even, uneven = (json.loads(run(*words, *more).stdout)["predictions"] for more in ([], ["--stragglers", "5 %"]))
-        self.assertEqual(even[0]["time"], uneven[0]["time"])
-        added = uneven[1]["time"]["t_iter_s"] - even[1]["time"]["t_iter_s"]
-        self.assertGreater(added, 0)
-        self.assertAlmostEqual(uneven[1]["time"]["t_comm_exposed_s"] - even[1]["time"]["t_comm_exposed_s"], added, delta=1e-9)
-        self.assertIn("varies by 5 % (log-normal, as stated)", " ".join(uneven[1]["notes"]))
+        for schedule in ("wait_free", "horovod", "priority"):
+            even, uneven = (json.loads(run(*words, "--schedule", schedule, *more).stdout)["predictions"]
+                            for more in ([], ["--stragglers", "5 %"]))
+            self.assertEqual(even[0]["time"], uneven[0]["time"])
+            added = uneven[1]["time"]["t_iter_s"] - even[1]["time"]["t_iter_s"]
+            self.assertGreater(added, 0)
+            self.assertAlmostEqual(uneven[1]["time"]["t_comm_exposed_s"] - even[1]["time"]["t_comm_exposed_s"], added, delta=1e-9)
+            self.assertIn("varies by 5 % (log-normal, as stated)", " ".join(uneven[1]["notes"]))
 
     def test_other_hardware_that_is_none(self):
         for value, *expected in (

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/suite.hpp"
 #include "core/cases/case_file.hpp"
 #include "core/cases/prediction_file.hpp"
 #include "core/cluster.hpp"
@@ -19,14 +20,17 @@
 #include "core/link_kind.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
+#include "core/timed_layers.hpp"
 #include "model/baselines/baselines.hpp"
 #include "model/curves/predict.hpp"
 #include "model/machine.hpp"
 #include "model/scaling/fitted_file.hpp"
 #include "model/scaling/predictor.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/timed_iteration.hpp"
 #include "tests/core/case_lines.hpp"
 #include "tests/fuzz/history_target.hpp"
+#include "tests/fuzz/result_target.hpp"
 
 namespace dlscale::fuzz {
 namespace {
@@ -71,17 +75,12 @@ void expect_predictable(const Network& network, const Cluster& cluster, int batc
   for (const Schedule schedule :
        {Schedule::sequential, Schedule::merged, Schedule::horovod, Schedule::priority}) {
     run.schedule = schedule;
-    for (const int count : ranks) {
-      run.ranks = count;
-      check(run);
-      for (const model::Prediction& said :
-           model::predict(network, machine, run, std::span(&count, 1))) {
-        expect_time("the iteration", said.time.total);
-        expect_time("exposed communication", said.time.exposed_comm);
-        expect_time("hidden communication", said.time.hidden_comm);
-        expect_rate("images per second", said.images_per_s);
-        expect_rate("the speed-up", said.speedup);
-      }
+    for (const model::Prediction& said : model::predict(network, machine, run, ranks)) {
+      expect_time("the iteration", said.time.total);
+      expect_time("exposed communication", said.time.exposed_comm);
+      expect_time("hidden communication", said.time.hidden_comm);
+      expect_rate("images per second", said.images_per_s);
+      expect_rate("the speed-up", said.speedup);
     }
   }
 }
@@ -184,6 +183,53 @@ std::vector<std::string> prediction_seeds() {
           "\n"};
 }
 
+/// With the placeholders that `dlscale run` fills in.
+void use_suite(const fs::path& file) {
+  const app::Suite suite = app::load_suite(file.string(), {{"out", "results/here and there"},
+                                                           {"data", "results/here and there/data"},
+                                                           {"workers", "2"},
+                                                           {"cores", "1"},
+                                                           {"threads", "1"}});
+  for (const app::SuiteStep& step : suite.steps) {
+    expect_time("the estimate of a step", Seconds(step.seconds));
+    if (step.words.empty()) throw std::logic_error("a step without a command");
+    (void)app::outputs_of(step);
+  }
+}
+
+std::vector<std::string> layer_seeds() {
+  return {
+      "# of a test\nlayer,forward_s,backward_s,gradient_bytes,io_s,h2d_s,update_s\n"
+      "\"a, b\",0.002,0.004,4000000,0.001,0.0005,0.0001\nc,0.001,2e-3,8000000,0,0,0.0002\n"};
+}
+
+void use_layer_times(const fs::path& file) {
+  static const std::vector<TimedMessage> messages{{4, Bytes(1e3), Seconds(1e-4)},
+                                                  {4, Bytes(1e6), Seconds(1e-3)}};
+  const TimedLayers layers = read_timed_layers(file);
+  Run run;
+  run.ranks = 4;
+  for (const Schedule schedule : {Schedule::wait_free, Schedule::merged, Schedule::horovod}) {
+    run.schedule = schedule;
+    const model::Prediction said = model::predict_timed(layers, {messages}, run, {}, {});
+    expect_time("the iteration", said.time.total);
+    expect_rate("images per second", said.images_per_s);
+  }
+}
+
+std::vector<std::string> message_seeds() {
+  return {"ranks,bytes,time_s\n2,1000,1e-4\n2,2000,0.00015\n4,1000,2e-4\n4,1e6,0.01\n"};
+}
+
+void use_message_times(const fs::path& file) {
+  const std::vector<TimedMessage> messages = read_timed_messages(file);
+  for (const int ranks : {2, 4}) {
+    model::Notes notes;
+    const LinearCost cost = model::timed_cost(messages, ranks, Bytes(1e9), notes);
+    expect_time("a message", cost(Bytes(1e9)));
+  }
+}
+
 const std::array all_targets{
     Target{"cases", ".jsonl",
            [] {
@@ -197,8 +243,12 @@ const std::array all_targets{
     Target{"link", ".yaml", [] { return configs("links"); }, use_link},
     Target{"framework", ".yaml", [] { return configs("frameworks"); }, use_framework},
     Target{"scaling", ".yaml", [] { return configs("models"); }, use_scaling},
+    Target{"layer_times", ".csv", layer_seeds, use_layer_times},
+    Target{"message_times", ".csv", message_seeds, use_message_times},
     Target{"machine", ".json", machine_seeds, use_machine},
     Target{"history", ".txt", history_seeds, use_history},
+    Target{"suite", ".yaml", [] { return configs("suites"); }, use_suite},
+    Target{"results", ".jsonl", result_seeds, use_results},
 };
 
 }  // namespace

@@ -159,6 +159,8 @@ TEST_F(Asked, FollowTheRulesOfLibraries) {
     const Seconds expected = choice.algorithm->cost({pair_link, pair_link}, {.p = 6}, Bytes(bytes));
     EXPECT_NEAR(on_one_node("open_mpi", 6, bytes), expected.si(), 1e-9 * expected.si());
   }
+  EXPECT_EQ(on_one_node("gloo", 4, 1e6), on_one_node("ring", 4, 1e6));
+  EXPECT_EQ(on_one_node("horovod_hierarchical", 4, 1e6), on_one_node("ring", 4, 1e6));
   EXPECT_EQ(on_one_node("mpich", 4, 8), on_one_node("recursive_doubling", 4, 8));
   EXPECT_EQ(on_one_node("mpich", 4, 1e6), on_one_node("rabenseifner", 4, 1e6));
   for (const double bytes : {8.0, 1e4, 1e6, 1e8}) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "core/collective/algorithm.hpp"
 #include "model/sgd_iter/input_pipeline.hpp"
 #include "model/topology/topology.hpp"
 
@@ -220,6 +221,90 @@ TEST(ClusterGraph, HasFlowsOfANodeShareItsAdapterAsTheClosedFormSays) {
     const Seconds expected = hierarchical_all_reduce(cluster, placement, Bytes(1e8));
     const Seconds simulated = HierarchicalAllReduce(cluster, placement, Bytes(1e8)).time();
     EXPECT_NEAR(simulated.si(), expected.si(), 1e-9 * expected.si()) << nodes;
+  }
+}
+
+/// Each rank pushes a part of the message to each server, all at once, and pulls it when the server
+/// has it from all. Ranks that are servers as well keep their own part.
+Seconds time_by_servers(int ranks, int servers, bool co_located, Bytes message,
+                        BytesPerSecond bandwidth) {
+  ClusterGraph graph;
+  std::vector<LinkId> sends;
+  std::vector<LinkId> receives;
+  const int ends = co_located ? ranks : ranks + servers;
+  for (int i = 0; i < ends; ++i) {
+    sends.push_back(graph.add_link(bandwidth));
+    receives.push_back(graph.add_link(bandwidth));
+  }
+  const auto end_of = [&](int server) {
+    return static_cast<std::size_t>(co_located ? server : ranks + server);
+  };
+  Tasks pulled;
+  std::vector<Tasks> pushed(static_cast<std::size_t>(servers));
+  const TaskId begin = add(graph, 0);
+  const auto flow = [&](std::size_t from, std::size_t to, const Tasks& after) {
+    return from == to
+               ? add(graph, 0, after)
+               : graph.add_flow(message / servers, std::vector{sends[from], receives[to]}, after);
+  };
+  for (int server = 0; server < servers; ++server) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      pushed[static_cast<std::size_t>(server)].push_back(
+          flow(static_cast<std::size_t>(rank), end_of(server), {begin}));
+    }
+  }
+  for (int server = 0; server < servers; ++server) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      pulled.push_back(flow(end_of(server), static_cast<std::size_t>(rank),
+                            pushed[static_cast<std::size_t>(server)]));
+    }
+  }
+  const Timeline timeline = simulate(graph);
+  Seconds last;
+  for (const TaskId task : pulled) last = std::max(last, timeline.finished(task));
+  return last;
+}
+
+/// In-cast: all ranks at the link of a server, or all servers at that of a rank, get a fair share
+/// of it, which takes as long as the turns of (3.19).
+TEST(ClusterGraph, HasRanksShareTheLinksOfServersAsTheClosedFormSays) {
+  const Bytes message(1e8);
+  const BytesPerSecond bandwidth(1e9);
+  const collective::Link link{Seconds(), 1 / bandwidth, {}};
+  const collective::Algorithm* algorithm =
+      collective::find(collective::Collective::all_reduce, "parameter_server");
+  ASSERT_NE(algorithm, nullptr);
+  for (const int ranks : {2, 5, 16}) {
+    for (const int servers : {1, 2, 5, 20}) {
+      const Seconds expected =
+          algorithm->cost({link, link}, {.p = ranks, .servers = servers}, message);
+      const Seconds simulated = time_by_servers(ranks, servers, false, message, bandwidth);
+      EXPECT_NEAR(simulated.si(), expected.si(), 1e-9 * expected.si()) << ranks << " " << servers;
+    }
+    // One on each rank: what a rank keeps does not travel, and the rest is what a ring sends.
+    const double p = ranks;
+    const Seconds ring = 2 * (p - 1) / p * (message / bandwidth);
+    const Seconds together = time_by_servers(ranks, ranks, true, message, bandwidth);
+    EXPECT_NEAR(together.si(), ring.si(), 1e-9 * ring.si()) << ranks;
+  }
+}
+
+/// Why messages under way at once may follow one another in a prediction: the last ends as early.
+TEST(ClusterGraph, EndsFlowsOfOneLinkTogetherWhenTheyWouldHaveEndedInTurn) {
+  std::mt19937 random(9);
+  std::uniform_real_distribution<double> bytes(0.1, 1);
+  for (int trial = 0; trial < 20; ++trial) {
+    ClusterGraph graph;
+    const LinkId link = graph.add_link(BytesPerSecond(2));
+    double sum = 0;
+    Tasks flows;
+    for (int i = 0; i < 4; ++i) {
+      const double size = bytes(random);
+      sum += size;
+      flows.push_back(graph.add_flow(Bytes(size), std::vector{link}, {}));
+    }
+    const TaskId last = add(graph, 0, flows);
+    EXPECT_NEAR(simulate(graph).finished(last).si(), sum / 2, 1e-12);
   }
 }
 

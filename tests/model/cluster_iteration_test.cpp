@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/network.hpp"
+#include "core/run.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/input_pipeline.hpp"
 #include "model/sgd_iter/predict.hpp"
@@ -70,6 +71,109 @@ TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhereThreadsShareCores) {
       expect_as_folded(plan, {24, 1});
     }
   }
+}
+
+/// A message of so many bytes takes 0.1 s and 0.1 s a byte.
+Seconds message_time(Bytes size) {
+  return Seconds(0.1 + 0.1 * size.si());
+}
+
+IterationPlan random_packed_plan(std::mt19937& random) {
+  std::uniform_real_distribution<double> amount(0.01, 1);
+  IterationPlan plan = random_plan(random, Schedule::horovod);
+  plan.load = plan.storage = plan.meeting = Seconds();
+  Packing packing{Seconds(2 * amount(random)),
+                  Bytes(10 * amount(random)),
+                  Seconds(0.2 * amount(random)),
+                  0,
+                  message_time,
+                  0};
+  if (random() % 2 == 0) packing.meeting = Seconds(0.05 * amount(random));
+  for (BackwardPart& part : plan.backward) {
+    if (!part.message) continue;
+    part.size = Bytes(10 * amount(random));
+    part.message = message_time(part.size);
+    ++packing.messages;
+  }
+  plan.packing = packing;
+  return plan;
+}
+
+TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhoseMessagesArePacked) {
+  std::mt19937 random(47);
+  for (int trial = 0; trial < 40; ++trial) {
+    IterationPlan plan = random_packed_plan(random);
+    if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
+    SCOPED_TRACE(trial);
+    expect_as_folded(plan, {32, 32});
+  }
+}
+
+/// Votes and packs on the cores that computing wants, on each rank.
+TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhoseMessagesArePackedOnSharedCores) {
+  std::mt19937 random(48);
+  for (int trial = 0; trial < 20; ++trial) {
+    IterationPlan plan = random_packed_plan(random);
+    plan.compute_cores = plan.copy_cores = plan.comm_cores = plan.packing->cores = 1;
+    plan.cores = 1.5;
+    SCOPED_TRACE(trial);
+    expect_as_folded(plan, {32, 32});
+  }
+}
+
+/// Each message in four pieces of a quarter, of which forward waits for its own.
+IterationPlan random_plan_in_pieces(std::mt19937& random) {
+  IterationPlan plan = random_gathered_plan(random);
+  plan.schedule = Schedule::priority;
+  for (BackwardPart& part : plan.backward) {
+    part.message = 0.25 * *part.message;
+    part.pieces.assign(3, *part.message);
+    part.gather.reset();
+  }
+  return plan;
+}
+
+TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhosePiecesOvertakeOneAnother) {
+  std::mt19937 random(49);
+  for (const int window : {1, 4}) {
+    for (const double choice : {0.0, 0.03}) {
+      for (int trial = 0; trial < 6; ++trial) {
+        IterationPlan plan = random_plan_in_pieces(random);
+        if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
+        plan.window = window;
+        plan.choice = Seconds(choice);
+        SCOPED_TRACE(trial);
+        expect_as_folded(plan, {32, 32});
+      }
+    }
+  }
+}
+
+/// With gathers after the update, as parameter servers have them.
+TEST(ClusterIteration, OfEqualRanksIsThatOfOneWithServers) {
+  std::mt19937 random(50);
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+    for (int trial = 0; trial < 20; ++trial) {
+      IterationPlan plan = random_plan(random, schedule);
+      for (BackwardPart& part : plan.backward) part.gather = part.message;
+      SCOPED_TRACE(trial);
+      expect_as_folded(plan, {24, 1});
+    }
+  }
+}
+
+/// Nothing is agreed on before the slowest rank has it.
+TEST(ClusterIteration, PacksWhatTheLastRankHasReady) {
+  IterationPlan plan;
+  plan.schedule = Schedule::horovod;
+  plan.backward = {{Seconds(1.6), Seconds(0.2)}, {Seconds(0.4), Seconds(0.2)}};
+  plan.backward[0].size = plan.backward[1].size = Bytes(1);
+  plan.packing = Packing{Seconds(1), Bytes(10), Seconds(0), 0, message_time, 2};
+  const auto total = [&](const std::vector<double>& factors) {
+    return simulate_cluster(plan, {3, 3}, ComputeFactors(factors), {1, 16}).total.si();
+  };
+  EXPECT_GT(total({1, 1.25, 1}), total({1}));
+  EXPECT_NEAR(total({1, 1.25, 1}), total({1.25}), 1e-9);
 }
 
 /// Loader threads beside all that come to a cycle of iterations, whose mean both take.
@@ -290,10 +394,10 @@ TEST(StragglerCost, RefusesWhatTheGraphOfAllRanksLeavesOutAndTooManyRanks) {
   IterationPlan plan = one_message();
   EXPECT_THROW((void)straggler_cost(plan, {100'000'000, 8}, {SpreadShape::normal, 0.05, 1}),
                ConfigError);
-  plan.choice = Seconds(0.1);
+  plan.forward = Given::step(Seconds(0.1), Seconds(0.4));
   EXPECT_THROW((void)straggler_cost(plan, {2, 1}, {SpreadShape::normal, 0.05, 1}), ConfigError);
   EXPECT_THROW((void)simulate_cluster(plan, {2, 1}, ComputeFactors(), {}), std::logic_error);
-  plan.choice = Seconds();
+  plan.forward = Seconds(0.4);
   EXPECT_THROW((void)simulate_cluster(plan, {0, 1}, ComputeFactors(), {}), std::logic_error);
 }
 
@@ -321,6 +425,34 @@ TEST(Prediction, AddsWhatRanksWaitForStragglers) {
   EXPECT_TRUE(mentions(uneven[1], "on 8 ranks"));
   expect_phases_add_up(uneven[1].time);
   EXPECT_NEAR(uneven[1].images_per_s, 8 * 32 / uneven[1].time.total.si(), 1e-6);
+}
+
+TEST(Prediction, AddsWhatRanksWaitForStragglersUnderEverySchedule) {
+  const Network network = load_network("alexnet");
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  dlscale::Run run;
+  run.network = "alexnet";
+  run.cluster = "p40x16";
+  run.ranks_per_node = 4;
+  run.batch = 32;
+  run.loader_threads = 6;
+  const int ranks[] = {8};
+  for (const Schedule schedule : all_schedules) {
+    SCOPED_TRACE(schedule_name(schedule));
+    run.schedule = schedule;
+    const Prediction even = predict(network, machine, run, ranks).front();
+    const Prediction uneven =
+        predict(network, machine, run, ranks, {SpreadShape::normal, 0.05, 1}).front();
+    const Seconds added = uneven.time.total - even.time.total;
+    const Seconds computing = even.time.forward + even.time.backward + even.time.update;
+    EXPECT_GT(added, Seconds());
+    // Ranks meet before each message, so that what they wait is that of all computing at most; a
+    // look may come a cycle later for it.
+    const Seconds cycle = schedule == Schedule::horovod ? run.settings.cycle : Seconds();
+    EXPECT_LE(added, 1.1 * 0.05 * expected_normal_maximum(8) * computing + cycle);
+    EXPECT_TRUE(mentions(uneven, "computing varies by 5 % (normal, as stated)"));
+    expect_phases_add_up(uneven.time);
+  }
 }
 
 }  // namespace

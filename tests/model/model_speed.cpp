@@ -1,7 +1,8 @@
 // How long predictions take, and how much memory: ResNet-152 with a message for each layer on
 // 1,024 ranks, folded and not. Run it from a build for measuring, on a core of its own:
 //   cmake --build build/release --target dlscale_model_speed
-//   taskset -c 1 build/release/tests/model/dlscale_model_speed
+//   taskset -c 1 build/release/tests/model/dlscale_model_speed --benchmark_filter='folded|closed'
+// The same program holds plan_speed.cpp.
 #include <benchmark/benchmark.h>
 #include <malloc.h>
 

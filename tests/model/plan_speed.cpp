@@ -1,4 +1,5 @@
-// How fast the batched closed form and plans are, on one core.
+// How fast the batched closed form and plans are, on one core: the part of dlscale_model_speed that
+// --benchmark_filter='sweep|plan' runs.
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
@@ -125,5 +126,3 @@ BENCHMARK_CAPTURE(plan_of_a_million, alexnet, std::string("alexnet"))
 
 }  // namespace
 }  // namespace dlscale::model
-
-BENCHMARK_MAIN();

@@ -23,6 +23,21 @@ Selection open_mpi_fixed(Collective collective, int p, Bytes m);
 /// values of its parameters (MPIR_CVAR_…). [src/mpi/coll, commit 6a79bf65]
 Selection mpich(Collective collective, int p, Bytes m, Bytes element);
 
+/// What Gloo takes on p ≥ 1 ranks where the caller names no algorithm, as PyTorch and Horovod do:
+/// for every size a ring for all-reduce and all-gather, a binomial tree for broadcast, all pairs
+/// for all-to-all. Its ring adds one segment of a block while the next travels (at least two of
+/// each block, of 1 MiB at most), so that the closed form of a ring is what its wire takes. It has
+/// a reduce of its own and no reduce-scatter of vectors. [gloo/allreduce.cc at 1d9e62af,
+/// broadcast.cc, allgather.cc, alltoall.cc, reduce.cc]
+Selection gloo(Collective collective, int p);
+
+/// What Horovod's all-reduce is with HOROVOD_HIERARCHICAL_ALLREDUCE=1: on several nodes NCCL's
+/// reduce-scatter within them, MPI's all-reduce of each part across them, NCCL's all-gather within;
+/// on one node it is ignored, and NCCL's all-reduce is left, taken as a ring. Only with as many
+/// ranks on each node; the elements that do not divide by these, of which the fusion buffer has
+/// none, are left out. [horovod/common/ops/nccl_operations.cc at 0246ec05; MODEL 3.13]
+Selection horovod_hierarchical(int p, int ranks_on_node);
+
 /// The number of segments with which an algorithm takes least time by its closed form, for messages
 /// of whole elements of that size; 1 if it has none. Requires m ≥ element > 0.
 int best_segments(const Algorithm& algorithm, const Links& links, const Settings& settings, Bytes m,

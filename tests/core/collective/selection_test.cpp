@@ -6,12 +6,14 @@
 #include <fstream>
 #include <istream>
 #include <map>
+#include <random>
 #include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/collective/selection/open_mpi_table.hpp"
+#include "core/collective/selection/parameter_servers.hpp"
 
 namespace dlscale::collective {
 namespace {
@@ -211,6 +213,83 @@ TEST(Fastest, IsTheOneOfLeastCost) {
 
 TEST(Fastest, IsNoneAmongNone) {
   EXPECT_EQ(fastest({}, {link, link}, {.p = 2}, Bytes(8), element).algorithm, nullptr);
+}
+
+TEST(Gloo, TakesOneAlgorithmForEverySize) {
+  for (const int p : {1, 2, 7, 64}) {
+    EXPECT_EQ(gloo(Collective::all_reduce, p).algorithm, find(Collective::all_reduce, "ring"));
+    EXPECT_EQ(gloo(Collective::all_gather, p).algorithm, find(Collective::all_gather, "ring"));
+    EXPECT_EQ(gloo(Collective::broadcast, p).algorithm, find(Collective::broadcast, "binomial"));
+    EXPECT_EQ(gloo(Collective::all_to_all, p).algorithm, find(Collective::all_to_all, "pairwise"));
+    EXPECT_EQ(gloo(Collective::reduce, p).algorithm, nullptr);
+    EXPECT_EQ(gloo(Collective::reduce_scatter, p).algorithm, nullptr);
+  }
+}
+
+TEST(HorovodHierarchical, IsIgnoredOnOneNode) {
+  EXPECT_EQ(horovod_hierarchical(8, 8).name, "ring");
+  EXPECT_EQ(horovod_hierarchical(16, 8).name, "hierarchical");
+  EXPECT_EQ(horovod_hierarchical(2, 1).name, "hierarchical");
+  EXPECT_NE(horovod_hierarchical(16, 8).algorithm, nullptr);
+  EXPECT_NE(horovod_hierarchical(8, 8).algorithm, nullptr);
+}
+
+/// In elements of 4 B.
+std::vector<double> elements_of(const std::vector<Bytes>& servers) {
+  std::vector<double> elements;
+  for (const Bytes server : servers) elements.push_back(server / element);
+  return elements;
+}
+
+TEST(MxnetServers, SplitArraysFromTheBoundOn) {
+  const auto of_one = [](double elements, int servers) {
+    return elements_of(mxnet_servers(std::vector{elements * element}, element, servers));
+  };
+  EXPECT_EQ(of_one(999'999, 2), (std::vector<double>{999'999, 0}));
+  EXPECT_EQ(of_one(1'000'000, 2), (std::vector<double>{500'000, 500'000}));
+  EXPECT_EQ(of_one(1'000'000, 3), (std::vector<double>{333'333, 333'334, 333'333}));
+}
+
+TEST(MxnetServers, PlaceSmallArraysByTheirKey) {
+  // 9973 = 1 modulo 4: keys 0 … 5 go to servers 0, 1, 2, 3, 0, 1.
+  const std::vector<Bytes> tensors{1 * element,   10 * element,  100 * element,
+                                   1e3 * element, 1e4 * element, 1e5 * element};
+  EXPECT_EQ(elements_of(mxnet_servers(tensors, element, 4)),
+            (std::vector<double>{10'001, 100'010, 100, 1'000}));
+  EXPECT_EQ(elements_of(mxnet_servers(tensors, element, 1)), (std::vector<double>{111'111}));
+  EXPECT_EQ(elements_of(mxnet_servers(tensors, element, 2, 0)),
+            (std::vector<double>{55'556, 55'555}));  // all halved; halves round up, to the first
+}
+
+TEST(TensorflowServers, TakeVariablesInTurnOrBySize) {
+  const std::vector<Bytes> variables{8 * element, 1 * element, 1 * element, 4 * element};
+  EXPECT_EQ(elements_of(tensorflow_servers(variables, 2)), (std::vector<double>{9, 5}));
+  EXPECT_EQ(elements_of(tensorflow_greedy_servers(variables, 2)), (std::vector<double>{8, 6}));
+  EXPECT_EQ(elements_of(tensorflow_servers(variables, 8)),
+            (std::vector<double>{8, 1, 1, 4, 0, 0, 0, 0}));
+}
+
+TEST(ServersOfEveryRule, KeepAllBytesAndAreAtMostAsUnevenAsOneForAll) {
+  std::mt19937 random(5);
+  for (int trial = 0; trial < 50; ++trial) {
+    std::vector<Bytes> tensors;
+    double sum = 0;
+    for (int i = 0; i < 20; ++i) {
+      tensors.push_back((1 + static_cast<double>(random() % 3'000'000)) * element);
+      sum += tensors.back().si();
+    }
+    const int servers = 1 + trial % 9;
+    for (const auto& kept :
+         {mxnet_servers(tensors, element, servers), tensorflow_servers(tensors, servers),
+          tensorflow_greedy_servers(tensors, servers)}) {
+      double total = 0;
+      for (const Bytes server : kept) total += server.si();
+      EXPECT_NEAR(total, sum, 1e-3);
+      EXPECT_GE(imbalance(kept), 1 - 1e-12);
+      EXPECT_LE(imbalance(kept), servers + 1e-12);
+    }
+  }
+  EXPECT_DOUBLE_EQ(imbalance(std::vector{Bytes(1), Bytes(3)}), 1.5);
 }
 
 }  // namespace

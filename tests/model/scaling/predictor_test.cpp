@@ -96,7 +96,7 @@ TEST(ScalingPredictor, TellsWhatATermRestsOn) {
   const CasePrediction same = predicted(training(0, 16, cases::Overlap::none));
   EXPECT_EQ(term(same, "compute").basis, "measured");
   EXPECT_NEAR(term(same, "compute").time.si(), 0.2, 1e-9);
-  EXPECT_EQ(term(same, "exposed communication").basis, "data sheet");
+  EXPECT_EQ(term(same, "exposed communication").basis, "fitted");
   EXPECT_EQ(term(same, "waiting for the slowest").basis, "fitted");
   const CasePrediction other = predicted(training(0, 16, cases::Overlap::none, 32));
   EXPECT_EQ(term(other, "compute").basis, "extrapolated");

@@ -1,0 +1,34 @@
+#pragma once
+#include <string>
+
+#include "app/training_options.hpp"
+#include "model/sgd_iter/compute_factors.hpp"
+#include "report/table.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace dlscale::app {
+
+struct SweptAxes;
+
+/// Options of `predict --layer-times`: predictions from layers that somebody timed.
+class PredictTimed {
+ public:
+  /// Adds them to the verb, which has all its other options already: of these only those that say
+  /// something of messages and ranks go with --layer-times.
+  void declare(CLI::App& verb);
+  /// Whether --layer-times was given.
+  [[nodiscard]] bool are_given() const { return !layers_.empty(); }
+  /// For each number of ranks every schedule. Throws ConfigError.
+  [[nodiscard]] report::Document predict(const TrainingOptions& options, const SweptAxes& axes,
+                                         const model::RankSpread& spread) const;
+
+ private:
+  std::string layers_;
+  std::string messages_;
+  std::string bucket_;
+};
+
+}  // namespace dlscale::app

@@ -1,0 +1,258 @@
+#include "model/sgd_iter/timed_iteration.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/bucket_limits.hpp"
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "core/statistics.hpp"
+#include "model/sgd_iter/closed_form.hpp"
+#include "model/sgd_iter/meeting_time.hpp"
+#include "model/sgd_iter/message_time.hpp"
+#include "model/sgd_iter/straggler_cost.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// What a vote on which gradients are ready sends. [train/cycle_exchange.cpp]
+constexpr Bytes vote_size = 8_B;
+
+/// The gradients of a list and which layer has computed when each is ready, an index from the last
+/// layer on.
+struct Gradients {
+  std::vector<ReadyGradient> ready;
+  std::vector<std::size_t> done_after;
+};
+
+Gradients gradients_of(const TimedLayers& timed) {
+  Gradients gradients;
+  Seconds computed;
+  for (std::size_t i = 0; i < timed.layers.size(); ++i) {
+    const TimedLayer& layer = timed.layers[timed.layers.size() - 1 - i];
+    computed += layer.backward;
+    if (layer.gradient <= Bytes()) continue;
+    gradients.ready.push_back({computed, layer.gradient});
+    gradients.done_after.push_back(i);
+  }
+  return gradients;
+}
+
+/// As gradient_buckets() of core/step.hpp closes them.
+Groups filled(std::span<const ReadyGradient> gradients, std::optional<Bytes> bucket) {
+  Groups groups;
+  Bytes held;
+  bool open = false;
+  for (const ReadyGradient& gradient : gradients) {
+    if (!open) {
+      groups.push_back(0);
+      held = {};
+    }
+    ++groups.back();
+    held += gradient.bytes;
+    const Bytes limit = bucket ? *bucket : groups.size() == 1 ? first_bucket_limit : bucket_limit;
+    open = held < limit;
+  }
+  return groups;
+}
+
+/// As the engine fits what it measures of messages that hold one gradient each.
+LinearCost single_cost(std::span<const ReadyGradient> gradients, const TimedExchange& exchange) {
+  std::vector<Bytes> sizes;
+  std::vector<Seconds> times;
+  for (const ReadyGradient& gradient : gradients) {
+    sizes.push_back(gradient.bytes);
+    times.push_back(exchange.time(gradient.bytes));
+  }
+  return fit_cost(sizes, times);
+}
+
+Groups groups_for(const Run& run, std::span<const ReadyGradient> gradients,
+                  const TimedExchange& exchange, std::optional<Bytes> bucket) {
+  switch (run.schedule) {
+    case Schedule::sequential:
+    case Schedule::wait_free:
+    case Schedule::horovod:
+      return Groups(gradients.size(), 1);
+    case Schedule::bucketed:
+      return filled(gradients, bucket);
+    case Schedule::merged_greedy:
+    case Schedule::merged:
+      return merge_for(run.schedule, gradients, single_cost(gradients, exchange));
+    case Schedule::reduce_scatter_overlap:
+    case Schedule::priority:
+      break;
+  }
+  throw ConfigError(fmt::format(
+      "{} lets messages travel beside the next forward pass, by reduce-scatters or in parts, of "
+      "which times of layers and of all-reduces do not tell what they take. Ask for sequential, "
+      "wait_free, bucketed, merged_greedy, merged or horovod.",
+      schedule_name(run.schedule)));
+}
+
+Packing packing_of(const Run& run, const TimedExchange& exchange, std::size_t messages) {
+  Packing packing;
+  packing.cycle = run.settings.cycle;
+  packing.threshold = run.settings.fusion_threshold;
+  packing.vote = exchange.time(vote_size);
+  packing.time = exchange.time;
+  packing.messages = messages;
+  packing.meeting = exchange.meeting;
+  return packing;
+}
+
+void check_bucket(const Run& run, std::optional<Bytes> bucket) {
+  if (!bucket || run.schedule == Schedule::bucketed) return;
+  throw ConfigError(
+      fmt::format("a bucket of {} changes nothing under {}: only bucketed has buckets. Leave it "
+                  "out, or ask for bucketed.",
+                  to_text(*bucket), schedule_name(run.schedule)));
+}
+
+TimedExchange exchange_of(const TimedLayers& layers, const MessageSource& source, const Run& run,
+                          Notes& notes) {
+  if (run.ranks == 1) return {};
+  if (source.machine == nullptr) {
+    const Bytes all =
+        std::accumulate(layers.layers.begin(), layers.layers.end(), Bytes(),
+                        [](Bytes sum, const TimedLayer& layer) { return sum + layer.gradient; });
+    const LinearCost cost = timed_cost(source.timed, run.ranks, all, notes);
+    return {cost, {}};
+  }
+  const Placement place{run.ranks, run.ranks_per_node};
+  const auto times =
+      std::make_shared<const MessageTimes>(*source.machine, place, run.schedule, notes);
+  return {[times](Bytes message) { return times->time(message).value; },
+          meeting_time(*source.machine, place, notes).value};
+}
+
+void note_layers(const TimedLayers& layers, Notes& notes) {
+  if (layers.untold.empty()) return;
+  notes.add(
+      fmt::format("{} not told with the layers: taken as nothing", fmt::join(layers.untold, ", ")));
+}
+
+}  // namespace
+
+LinearCost timed_cost(std::span<const TimedMessage> messages, int ranks, Bytes largest,
+                      Notes& notes) {
+  std::vector<Bytes> sizes;
+  std::vector<Seconds> times;
+  std::set<int> timed;
+  for (const TimedMessage& message : messages) {
+    timed.insert(message.ranks);
+    if (message.ranks != ranks) continue;
+    sizes.push_back(message.size);
+    times.push_back(message.time);
+  }
+  if (sizes.empty()) {
+    throw ConfigError(
+        fmt::format("no all-reduce was timed on {} ranks, and nothing tells how it gets there from "
+                    "the numbers that were ({}). Ask for one of these, time it, or name a cluster "
+                    "or a machine instead.",
+                    ranks, fmt::join(timed, ", ")));
+  }
+  const auto [least, most] = std::ranges::minmax(sizes);
+  if (least == most) {
+    throw ConfigError(
+        fmt::format("all all-reduces on {} ranks were timed with {}, which does not tell start-ups "
+                    "from transfers. Time two sizes or more.",
+                    ranks, to_text(least)));
+  }
+  const LinearCost cost = fit_cost(sizes, times);
+  std::vector<double> residuals;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    residuals.push_back(std::abs((cost(sizes[i]) - times[i]) / times[i]));
+  }
+  notes.add("all-reduces by a line through those that were timed",
+            fmt::format("{} and {:.3g} ns a byte on {} ranks, off by {:.0f} % in the median of {}",
+                        to_text(cost.a), cost.b.si() * 1e9, ranks, 100 * median(residuals),
+                        residuals.size()));
+  if (largest > most) {
+    notes.add("messages larger than any that was timed: the line was extended",
+              fmt::format("up to {}, timed up to {} on {} ranks", to_text(largest), to_text(most),
+                          ranks));
+  }
+  return cost;
+}
+
+IterationPlan timed_plan(const TimedLayers& timed, const Run& run, const TimedExchange& exchange,
+                         std::optional<Bytes> bucket, Notes& notes) {
+  check_bucket(run, bucket);
+  IterationPlan plan;
+  plan.load = timed.io;
+  plan.prefetch = run.prefetch;
+  plan.h2d = Given(timed.h2d);
+  plan.forward = Given(timed.forward());
+  plan.update = Given(timed.update);
+  plan.schedule = run.schedule;
+  plan.input_copy = run.input_copy;
+  std::size_t done = 0;
+  const auto advance_to = [&](std::size_t end) {
+    Seconds compute;
+    for (; done < end; ++done) {
+      compute += timed.layers[timed.layers.size() - 1 - done].backward;
+    }
+    plan.backward.push_back({Given(compute), {}});
+  };
+  if (run.ranks > 1) {
+    const Gradients gradients = gradients_of(timed);
+    const Groups groups = groups_for(run, gradients.ready, exchange, bucket);
+    std::size_t first = 0;
+    for (const std::size_t count : groups) {
+      Bytes size;
+      for (std::size_t i = first; i < first + count; ++i) size += gradients.ready[i].bytes;
+      first += count;
+      advance_to(gradients.done_after[first - 1] + 1);
+      plan.backward.back().message = exchange.time(size);
+      plan.backward.back().size = size;
+    }
+    plan.meeting = exchange.meeting;
+    if (run.schedule == Schedule::horovod) {
+      plan.packing = packing_of(run, exchange, groups.size());
+    } else if (groups.size() < gradients.ready.size()) {
+      notes.add(fmt::format("{}: {} gradients in fewer messages", schedule_name(run.schedule),
+                            gradients.ready.size()),
+                fmt::format("{} on {} ranks", groups.size(), run.ranks));
+    }
+  }
+  advance_to(timed.layers.size());
+  return plan;
+}
+
+Prediction predict_timed(const TimedLayers& layers, const MessageSource& source, const Run& run,
+                         std::optional<Bytes> bucket, const RankSpread& spread) {
+  EXPECT(source.timed.empty() == (source.machine != nullptr));
+  const auto of = [&](int ranks, Prediction& prediction) {
+    Notes notes;
+    prediction.run = run;
+    prediction.run.ranks = ranks;
+    note_layers(layers, notes);
+    const TimedExchange exchange = exchange_of(layers, source, prediction.run, notes);
+    const IterationPlan plan = timed_plan(layers, prediction.run, exchange, bucket, notes);
+    prediction.time = simulate_iteration(plan);
+    prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
+    add_stragglers(plan, spread, prediction, notes);
+    prediction.images_per_s = throughput(ranks, run.batch, prediction.time.total);
+    prediction.bound = bound_by(prediction.time, false);
+    prediction.notes = notes.all();
+  };
+  Prediction alone;
+  of(1, alone);
+  Prediction prediction;
+  of(run.ranks, prediction);
+  prediction.speedup = prediction.images_per_s / alone.images_per_s;
+  prediction.efficiency = scaling_efficiency(prediction.speedup, run.ranks);
+  return prediction;
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,92 @@
+#include "tests/fuzz/result_target.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+#include <fstream>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "core/cluster.hpp"
+#include "core/error.hpp"
+#include "core/measurement.hpp"
+#include "model/calibrate/calibrate.hpp"
+#include "model/machine.hpp"
+#include "report/compare.hpp"
+#include "report/result_records.hpp"
+#include "report/result_table.hpp"
+
+namespace dlscale::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The header of a result file, its first measurements and a line that counts them.
+std::string beginning_of(const fs::path& path, std::size_t measurements) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text;
+  std::string line;
+  for (std::size_t i = 0; i <= measurements; ++i) {
+    if (!std::getline(stream, line)) {
+      throw std::logic_error(fmt::format("{} is no result file of so many lines", path.string()));
+    }
+    text += line + '\n';
+  }
+  return text + fmt::format("{{\"end\":{{\"measurements\":{}}}}}\n", measurements);
+}
+
+void expect_ratio(const report::Comparison& row) {
+  const bool ordered = row.ratio_low <= row.ratio && row.ratio <= row.ratio_high;
+  if (row.a > 0 && row.b > 0 && ordered) return;
+  throw std::logic_error(fmt::format("{}: {} s against {} s is {} ({} to {})", row.key, row.a,
+                                     row.b, row.ratio, row.ratio_low, row.ratio_high));
+}
+
+/// With itself: nothing has changed. No time at all is an Error of its own.
+void expect_comparable(std::span<const ResultFile> results) {
+  try {
+    const report::ComparisonReport said = report::compare(results, results, 0.02);
+    for (const report::Comparison& row : said.rows) expect_ratio(row);
+    if (said.verdict == report::Verdict::regressed) {
+      throw std::logic_error("results are slower than themselves");
+    }
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::nothing_measured) throw;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> result_seeds() {
+  const fs::path results = fs::path(DLSCALE_SOURCE_DIR) / "results/epyc-2vcpu";
+  constexpr std::array<std::pair<std::string_view, std::size_t>, 5> beginnings{
+      {{"2026-11-20-9b75409/overhead/alexnet.jsonl", 1},
+       {"2026-11-20-6538966/validation/e2e/alexnet-1-wait_free-1.jsonl", 1},
+       {"2026-11-22-conv-quick/update.jsonl", 2},
+       {"2026-11-20-6538966/validation/parts/update-1.jsonl", 4},
+       {"2026-11-22-hosts-train/10g/parts/comm-beside-64.jsonl", 2}}};
+  std::vector<std::string> texts;
+  for (const auto& [path, measurements] : beginnings) {
+    texts.push_back(beginning_of(results / path, measurements));
+  }
+  return texts;
+}
+
+void use_results(const fs::path& file) {
+  static const Cluster cluster = load_cluster("p40x16");
+  const std::array results{read_results(file)};
+  for (const Measurement& measurement : results.front().measurements) (void)measurement.key();
+  (void)report::results_document(results);
+  (void)report::result_records(results);
+  expect_comparable(results);
+  // Judged on them, no machine is fitted to them.
+  if (results.front().header.benchmark == "e2e" || results.front().header.benchmark == "overhead") {
+    return;
+  }
+  (void)model::machine_json(model::calibrate(cluster, results));
+}
+
+}  // namespace dlscale::fuzz
