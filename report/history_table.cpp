@@ -344,7 +344,8 @@ Document history_check_document(const history::CheckReport& report) {
         {"Left out",
          {},
          {},
-         {fmt::format("{} of runs that were not added whole: add their files again",
+         {fmt::format("{} of runs that were not added whole: add their files again, unless they "
+                      "are being added now",
                       counted(static_cast<long long>(report.incomplete), "point"))}});
   }
   document.records = check_records(report);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -86,6 +87,12 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return all;
 }
 
+/// Of another repository or index, which a hook of git that started us works on.
+bool is_of_a_hook(std::string_view line) {
+  constexpr std::array names{"GIT_DIR=", "GIT_INDEX_FILE=", "GIT_WORK_TREE=", "GIT_PREFIX="};
+  return std::ranges::any_of(names, [line](const char* name) { return line.starts_with(name); });
+}
+
 /// Ours, in which `variables` replace what is called alike. No question is ever asked.
 std::vector<std::string> environment_with(
     const std::vector<std::pair<std::string, std::string>>& variables) {
@@ -98,7 +105,7 @@ std::vector<std::string> environment_with(
     const auto replaced = [line](const auto& variable) {
       return line.starts_with(variable.first + "=");
     };
-    if (std::ranges::none_of(all, replaced)) lines.emplace_back(line);
+    if (!is_of_a_hook(line) && std::ranges::none_of(all, replaced)) lines.emplace_back(line);
   }
   for (const auto& [name, value] : all) lines.push_back(fmt::format("{}={}", name, value));
   return lines;
