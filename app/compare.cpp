@@ -3,10 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "app/document_output.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
+#include "core/error.hpp"
+#include "model/machine.hpp"
+#include "report/attribution.hpp"
 #include "report/comparison_table.hpp"
 
 namespace dlscale::app {
@@ -16,12 +21,22 @@ struct CompareOptions {
   std::string a;
   std::string b;
   double margin = 0.02;
+  std::vector<std::string> machines;  ///< none, or of A and of B
   DocumentOutput output;
 };
 
 ExitCode compare(const CompareOptions& options) {
-  const auto report =
-      report::compare(all_results({options.a}), all_results({options.b}), options.margin);
+  const std::vector<ResultFile> a = all_results({options.a});
+  report::ComparisonReport report = report::compare(a, all_results({options.b}), options.margin);
+  if (!options.machines.empty()) {
+    if (report.attributions.empty()) {
+      throw ConfigError(
+          "A and B have no training (bench e2e) with timed phases in common, so there is nothing "
+          "for --machine to explain. Leave it out, or name results of such trainings.");
+    }
+    report::add_predictions(report.attributions, a, model::load_machine(options.machines[0]),
+                            model::load_machine(options.machines[1]));
+  }
   options.output.write(report::comparison_document(report));
   return report::exit_code(report.verdict);
 }
@@ -33,6 +48,10 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--margin", options->margin, "Changes smaller than this fraction do not matter")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
+  verb.add_option("--machine", options->machines,
+                  "Machine files of dlscale calibrate, of A and of B: which measurements of parts "
+                  "explain a change of an iteration, by the model")
+      ->expected(2);
   options->output.declare(verb);
   verb.footer(
       "Example: dlscale compare results/old results/new\nExit code 0: unchanged or improved, 1: "

@@ -219,6 +219,7 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
                 "results of the same benchmark with the same parameters.");
   }
   report.environment_differences = differences(a, b);
+  report.attributions = attribute(a, b);
   report.verdict = overall(report);
   return report;
 }

@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/measurement.hpp"
+#include "report/attribution.hpp"
 
 namespace dlscale::report {
 
@@ -48,6 +49,7 @@ struct ComparisonReport {
   std::vector<std::string> only_b;
   std::vector<std::string> not_compared;  ///< keys that have no times on one side, and why
   std::vector<std::string> environment_differences;  ///< "cpu: X | Y"
+  std::vector<Attribution> attributions;  ///< of trainings in both, where phases were timed
   /// Of the judged rows: regressed if any is, else inconclusive if any is (or if a key could not
   /// be compared), else improved if any is, else unchanged.
   Verdict verdict = Verdict::inconclusive;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -98,6 +99,60 @@ void append_list(std::vector<Table>& tables, const std::string& title,
   if (!lines.empty()) tables.push_back({title, {}, {}, lines});
 }
 
+std::string named_cause(const PredictedCause& cause) {
+  return fmt::format("{} {}{}", signed_percent(cause.share), cause.part,
+                     cause.moved.empty() ? "" : fmt::format(" ({})", cause.moved));
+}
+
+/// What the model says of why, of causes that change the iteration by a thousandth or more.
+std::string predicted_sentence(const PredictedChange& predicted) {
+  constexpr double least = 1e-3;
+  std::string text =
+      fmt::format("by the model, machine to machine {}", signed_percent(predicted.change));
+  const char* separator = ": ";
+  for (const PredictedCause& cause : predicted.causes) {
+    if (std::abs(cause.share) < least) continue;
+    text += separator + named_cause(cause);
+    separator = ", ";
+  }
+  if (std::abs(predicted.together) >= least) {
+    text += fmt::format("{}{} together", separator, signed_percent(predicted.together));
+  }
+  return text;
+}
+
+/// A column a part, a row a training: rows add up.
+Table attribution_table(const ComparisonReport& report) {
+  Table table;
+  std::vector<Axes> axes;
+  for (const Attribution& row : report.attributions) axes.push_back(row.axes);
+  const std::vector<std::string> varying = varying_axes(axes);
+  table.title = "Where iterations changed, in shares of A's";
+  table.columns = {{"training", Align::left}, {"iteration"}, {"95 % interval"}};
+  for (const AttributedPart& part : report.attributions.front().parts) {
+    table.columns.push_back({part.word});
+  }
+  for (const Attribution& row : report.attributions) {
+    std::string name;
+    for (const std::string& axis : varying) {
+      name += fmt::format("{}{}={}", name.empty() ? "" : ", ", axis, axis_or_empty(row.axes, axis));
+    }
+    if (name.empty()) name = "e2e";
+    table.rows.push_back({{name},
+                          {signed_percent(row.change)},
+                          {fmt::format("{} to {}", signed_percent(row.change_low),
+                                       signed_percent(row.change_high))}});
+    for (const AttributedPart& part : row.parts) {
+      table.rows.back().push_back({signed_percent(part.share)});
+    }
+    table.notes.push_back(fmt::format("{}: {}", name, attribution_sentence(row)));
+    if (row.predicted) {
+      table.notes.push_back(fmt::format("{}: {}", name, predicted_sentence(*row.predicted)));
+    }
+  }
+  return table;
+}
+
 long long count(const ComparisonReport& report, Verdict verdict) {
   return std::ranges::count_if(report.rows, [verdict](const Comparison& row) {
     return row.role == Role::judged && row.verdict == verdict;
@@ -158,6 +213,7 @@ Document comparison_document(const ComparisonReport& report) {
   Document document;
   document.lead = lead(report);
   if (!report.rows.empty()) document.tables.push_back(rows_table(report));
+  if (!report.attributions.empty()) document.tables.push_back(attribution_table(report));
   append_list(document.tables, "Not compared", report.not_compared);
   append_list(document.tables, "Only in A", report.only_a);
   append_list(document.tables, "Only in B", report.only_b);

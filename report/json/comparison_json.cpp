@@ -17,6 +17,41 @@ Json row_fields(const Comparison& row) {
           {"method", row.method}};
 }
 
+Json part_fields(const AttributedPart& part) {
+  return {{"part", part.series},
+          {"before_s", number(part.before)},
+          {"after_s", number(part.after)},
+          {"share", number(part.share)},
+          {"share_low", number(part.share_low)},
+          {"share_high", number(part.share_high)}};
+}
+
+Json predicted_fields(const std::optional<PredictedChange>& predicted) {
+  if (!predicted) return nullptr;
+  Json json{{"change", number(predicted->change)}, {"together", number(predicted->together)}};
+  json["causes"] = Json::array();
+  for (const PredictedCause& cause : predicted->causes) {
+    json["causes"].push_back(
+        {{"part", cause.part}, {"share", number(cause.share)}, {"moved", cause.moved}});
+  }
+  return json;
+}
+
+Json attribution_fields(const Attribution& attribution) {
+  Json json{{"key", attribution.key},
+            {"before_s", number(attribution.before)},
+            {"after_s", number(attribution.after)},
+            {"change", number(attribution.change)},
+            {"change_low", number(attribution.change_low)},
+            {"change_high", number(attribution.change_high)},
+            {"launches", attribution.launches},
+            {"sentence", attribution_sentence(attribution)}};
+  json["parts"] = Json::array();
+  for (const AttributedPart& part : attribution.parts) json["parts"].push_back(part_fields(part));
+  json["predicted"] = predicted_fields(attribution.predicted);
+  return json;
+}
+
 }  // namespace
 
 std::string comparison_json(const ComparisonReport& report) {
@@ -29,6 +64,10 @@ std::string comparison_json(const ComparisonReport& report) {
   json["only_b"] = report.only_b;
   json["not_compared"] = report.not_compared;
   json["environment_differences"] = report.environment_differences;
+  json["attributions"] = Json::array();
+  for (const Attribution& attribution : report.attributions) {
+    json["attributions"].push_back(attribution_fields(attribution));
+  }
   return dump(json);
 }
 

@@ -29,6 +29,7 @@
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/timed_iteration.hpp"
 #include "tests/core/case_lines.hpp"
+#include "tests/fuzz/history_target.hpp"
 #include "tests/fuzz/result_target.hpp"
 
 namespace dlscale::fuzz {
@@ -245,6 +246,7 @@ const std::array all_targets{
     Target{"layer_times", ".csv", layer_seeds, use_layer_times},
     Target{"message_times", ".csv", message_seeds, use_message_times},
     Target{"machine", ".json", machine_seeds, use_machine},
+    Target{"history", ".txt", history_seeds, use_history},
     Target{"suite", ".yaml", [] { return configs("suites"); }, use_suite},
     Target{"results", ".jsonl", result_seeds, use_results},
 };

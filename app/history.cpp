@@ -1,0 +1,239 @@
+// dlscale history: measurements of many commits, and what changed between them.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/document_output.hpp"
+#include "app/history_options.hpp"
+#include "app/output.hpp"
+#include "app/positive.hpp"
+#include "app/verb.hpp"
+#include "core/error.hpp"
+#include "core/shown_text.hpp"
+#include "report/attribution.hpp"
+#include "report/history/check.hpp"
+#include "report/history/listing.hpp"
+#include "report/history/result_run.hpp"
+#include "report/history/time_text.hpp"
+#include "report/history_table.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace history = report::history;
+
+struct ListOptions {
+  HistoryOptions history;
+  std::string since;
+  int last = 1;
+  DocumentOutput output;
+};
+
+ExitCode list(const ListOptions& options) {
+  history::Selection selection{
+      options.history.wanted(), {}, static_cast<std::size_t>(options.last)};
+  if (!options.since.empty()) selection.since = history::parse_time(options.since, "--since");
+  history::Store store = options.history.open();
+  options.output.write(report::history_list_document(history::list(store, selection)));
+  return ExitCode::ok;
+}
+
+void declare_list(CLI::App& verb, ExitCode& result) {
+  CLI::App* command = verb.add_subcommand("list", "Show series, their latest values and levels");
+  auto options = std::make_shared<ListOptions>();
+  options->history.declare_store(*command);
+  options->history.declare_selection(*command);
+  command->add_option("--since", options->since,
+                      "No commit before this time, such as 2026-01-31 or 2026-01-31T12:00:00Z");
+  command->add_option("--last", options->last, "How many commits of each series to show")
+      ->check(positive_count())
+      ->capture_default_str();
+  options->output.declare(*command);
+  command->footer(
+      "Example: dlscale history list --name 'e2e .*t_iter' --last 10\nExit code 5: there is no "
+      "such series.");
+  command->callback([options, &result] { result = list(*options); });
+}
+
+struct CheckOptions {
+  HistoryOptions history;
+  HistoryRules rules;
+  DocumentOutput output;
+};
+
+/// The training of a series among those of two runs.
+const report::Attribution* find_training(const std::vector<report::Attribution>& all,
+                                         const history::SeriesKey& key) {
+  const auto found = std::ranges::find_if(all, [&](const report::Attribution& attribution) {
+    return std::ranges::all_of(key.axes, [&](const auto& axis) {
+      const auto same = attribution.axes.find(axis.first);
+      return same != attribution.axes.end() && same->second == axis.second;
+    });
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+/// Of an iteration that changed, which phases did, by a run at either level.
+void explain(history::Store& store, history::CheckReport& report) {
+  std::map<std::string, history::RunRecord> records;
+  for (history::Alert& alert : report.alerts) {
+    for (history::AlertMetric& metric : alert.metrics) {
+      if (metric.key.suite != "e2e" || metric.key.is_detail()) continue;
+      if (records.empty()) {
+        for (history::RunRecord& record : store.runs()) {
+          const std::string id = record.id();
+          records.emplace(id, std::move(record));
+        }
+      }
+      const auto read = [&](const std::string& run) {
+        const history::RunRecord& record = records.at(run);
+        return std::vector{history::result_of(store.content(record), record.file)};
+      };
+      const auto all = report::attribute(read(metric.run_before), read(metric.run_after));
+      if (const auto* training = find_training(all, metric.key)) {
+        metric.explanation = report::attribution_sentence(*training);
+      }
+    }
+  }
+}
+
+ExitCode check(const CheckOptions& options) {
+  history::Store store = options.history.open();
+  history::CheckReport report =
+      history::check(store, options.history.wanted(), options.rules.chosen());
+  explain(store, report);
+  options.output.write(report::history_check_document(report));
+  return exit_code(report);
+}
+
+void declare_check(CLI::App& verb, ExitCode& result) {
+  CLI::App* command = verb.add_subcommand("check", "Look for regressions in a history");
+  auto options = std::make_shared<CheckOptions>();
+  options->history.declare_store(*command);
+  options->history.declare_selection(*command);
+  options->rules.declare(*command);
+  options->output.declare(*command);
+  command->footer(
+      "Example: dlscale history check --store git:perf-history\nExit code 0: no new regression, 1: "
+      "one that nobody has acknowledged, 3: the newest commit has to be run again, 5: there is no "
+      "such series.");
+  command->callback([options, &result] { result = check(*options); });
+}
+
+struct AnnotateOptions {
+  HistoryOptions history;
+  HistoryRules rules;
+  std::string commit;
+  std::string state;
+  std::string note;
+};
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+/// An alert whose change is expected is raised no more; what was said of it tells which series.
+std::optional<history::Annotation> earlier(history::Store& store, const std::string& commit) {
+  std::optional<history::Annotation> found;
+  for (const history::Annotation& annotation : store.annotations()) {
+    if (!annotation.commit.starts_with(commit)) continue;
+    if (found && found->commit != annotation.commit) {
+      throw ConfigError(fmt::format("several alerts begin with \"{}\". Write more of the commit.",
+                                    shown_text(commit)));
+    }
+    found = annotation;
+  }
+  return found;
+}
+
+/// The alert as it stands in the history now.
+history::Annotation as_it_stands(history::Store& store, const AnnotateOptions& options) {
+  const history::CheckReport report =
+      history::check(store, options.history.wanted(), options.rules.chosen());
+  const bool is_raised = std::ranges::any_of(report.alerts, [&](const history::Alert& alert) {
+    return alert.commit.starts_with(options.commit);
+  });
+  if (!is_raised) {
+    if (const auto found = earlier(store, options.commit)) return *found;
+  }
+  const history::Alert& alert = history::find_alert(report, options.commit);
+  history::Annotation annotation{0, alert.commit, alert.state, {}, alert.note};
+  for (const history::AlertMetric& metric : alert.metrics) {
+    annotation.series.push_back(metric.series);
+  }
+  if (const auto before = earlier(store, alert.commit)) {
+    annotation.series.insert(annotation.series.end(), before->series.begin(), before->series.end());
+  }
+  std::ranges::sort(annotation.series);
+  const auto [first, last] = std::ranges::unique(annotation.series);
+  annotation.series.erase(first, last);
+  return annotation;
+}
+
+ExitCode annotate(const AnnotateOptions& options) {
+  const history::AlertState state = history::parse_alert_state(options.state);
+  history::Store store = options.history.open();
+  history::Annotation annotation = as_it_stands(store, options);
+  if (!history::may_follow(annotation.state, state)) {
+    throw ConfigError(fmt::format(
+        "the alert {} is {} and cannot become {}. An alert goes from new to acknowledged, "
+        "expected, "
+        "and fixed or invalid; new opens it again.",
+        annotation.commit, alert_state_name(annotation.state), alert_state_name(state)));
+  }
+  const std::string before(alert_state_name(annotation.state));
+  annotation.state = state;
+  annotation.time = now();
+  if (!options.note.empty()) annotation.note = options.note;
+  store.annotate(annotation);
+  write_output("-", fmt::format("{}: {} → {}, {} series{}\n", annotation.commit, before,
+                                alert_state_name(state), annotation.series.size(),
+                                state == history::AlertState::expected
+                                    ? "; they are judged by the commits from there on"
+                                    : ""));
+  return ExitCode::ok;
+}
+
+void declare_annotate(CLI::App& verb, ExitCode& result) {
+  CLI::App* command = verb.add_subcommand("annotate", "Say what has become of an alert");
+  auto options = std::make_shared<AnnotateOptions>();
+  options->history.declare_store(*command);
+  options->rules.declare(*command);
+  command->add_option("commit", options->commit, "The alert, or the beginning of its commit")
+      ->required();
+  command
+      ->add_option("--state", options->state,
+                   "acknowledged, expected (judge by what comes after it), fixed, invalid, or new "
+                   "to open it again")
+      ->required();
+  command->add_option("--note", options->note, "Why, or the number of a bug");
+  command->footer("Example: dlscale history annotate 1a2b3c4 --state expected --note \"f64 sums\"");
+  command->callback([options, &result] { result = annotate(*options); });
+}
+
+void declare_history(CLI::App& verb, ExitCode& result) {
+  verb.require_subcommand(1);
+  declare_history_add(verb, result);
+  declare_list(verb, result);
+  declare_check(verb, result);
+  declare_annotate(verb, result);
+  declare_history_bisect(verb, result);
+}
+
+}  // namespace
+
+extern const Verb history_verb{"history", "Keep measurements of commits and find what changed",
+                               declare_history};
+
+}  // namespace dlscale::app

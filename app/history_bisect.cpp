@@ -1,0 +1,212 @@
+// dlscale history bisect: which commit of an alert's range it was, by git bisect and the gate.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "app/child_process.hpp"
+#include "app/history_options.hpp"
+#include "app/output.hpp"
+#include "core/error.hpp"
+#include "core/own_command.hpp"
+#include "core/shown_text.hpp"
+#include "report/history/check.hpp"
+#include "report/history/git_command.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+namespace history = report::history;
+
+struct BisectOptions {
+  HistoryOptions history;
+  HistoryRules rules;
+  std::string commit;
+  std::string repository = ".";
+  bool execute = false;
+  std::vector<std::string> command;  ///< after "--"
+};
+
+/// As a shell takes it for one word.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char letter : word)
+    text += letter == '\'' ? std::string("'\\''") : std::string{letter};
+  return text + "'";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
+  return line;
+}
+
+/// The result of -o is the gate's business.
+std::vector<std::string> without_output(const std::vector<std::string>& words) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "-o" || words[i] == "--out") {
+      ++i;
+    } else if (!words[i].starts_with("--out=")) {
+      kept.push_back(words[i]);
+    }
+  }
+  return kept;
+}
+
+/// The metric that moved most of those that fail the alert, or of all.
+const history::AlertMetric& worst(const history::Alert& alert) {
+  const auto badness = [](const history::AlertMetric& metric) {
+    const double change = std::max(metric.ratio, 1 / metric.ratio);
+    const bool counts = metric.movement != history::Movement::improved && !metric.key.is_detail();
+    return counts ? change : -1 / change;
+  };
+  return *std::ranges::max_element(alert.metrics, {}, badness);
+}
+
+/// What was measured at the new level, as the run recorded it.
+std::vector<std::string> recorded_command(history::Store& store, const history::Alert& alert) {
+  const std::string run = worst(alert).run_after;
+  for (const history::RunRecord& record : store.runs()) {
+    if (record.id() != run) continue;
+    const auto found = record.facts.find("command");
+    if (found == record.facts.end()) break;
+    const auto json = nlohmann::json::parse(found->second, nullptr, false);
+    if (!json.is_array() || json.size() < 2) break;
+    const auto words = json.get<std::vector<std::string>>();
+    return without_output({words.begin() + 1, words.end()});
+  }
+  throw ConfigError(
+      fmt::format("the run {} does not say by which command of dlscale it was "
+                  "measured. Write one after --, such as -- bench conv --batch 8.",
+                  run));
+}
+
+void expect_commit(const history::GitCommand& git, const std::string& commit) {
+  const bool dirty = commit.ends_with("-dirty");
+  if (!dirty && git.run({"cat-file", "-e", commit + "^{commit}"}).status == 0) return;
+  throw ConfigError(fmt::format(
+      "{} {}, so git cannot bisect from or to it. {}", shown_text(commit),
+      dirty ? "was measured with local changes" : "is no commit of " + git.folder().string(),
+      dirty ? "Measure commits." : "Name their repository with --repository."));
+}
+
+/// What git bisect runs for each commit: 0 good, 1 bad, 125 cannot be told; a failure of the gate
+/// itself ends the bisection.
+std::string step(const std::string& base, const std::vector<std::string>& command, double margin) {
+  const std::vector<std::string> words = own_command();
+  const std::string program = words.empty() ? "dlscale" : words.front();
+  const std::string here = program.find('/') == std::string::npos
+                               ? program
+                               : fs::absolute(program).lexically_normal().string();
+  return fmt::format(
+      "{} gate --base-commit {} --new-commit \"$(git rev-parse HEAD)\" --margin {} -- {}; "
+      "case $? in 0) exit 0;; 1) exit 1;; 3) exit 125;; *) exit 128;; esac",
+      quoted(here), base, margin, joined(command));
+}
+
+/// A work tree of its own, so that nobody's files are moved.
+class TemporaryWorkTree {
+ public:
+  TemporaryWorkTree(const history::GitCommand& git, const std::string& commit) : git_(git) {
+    std::random_device random;
+    path_ =
+        fs::temp_directory_path() / fmt::format("dlscale-bisect-{}-{:08x}", ::getpid(), random());
+    (void)git_.expect({"worktree", "add", "--detach", path_.string(), commit});
+  }
+  ~TemporaryWorkTree() {
+    try {
+      (void)git_.run({"worktree", "remove", "--force", path_.string()});
+    } catch (const Error&) {  // git was there when it was made
+    }
+  }
+  TemporaryWorkTree(const TemporaryWorkTree&) = delete;
+  TemporaryWorkTree& operator=(const TemporaryWorkTree&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  const history::GitCommand& git_;
+  fs::path path_;
+};
+
+ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
+                 const std::string& script) {
+  const TemporaryWorkTree tree(git, alert.commit);
+  const history::GitCommand there(tree.path());
+  (void)there.expect({"bisect", "start", alert.commit, alert.before});
+  const ChildExit ended =
+      run_child({"git", "-C", tree.path().string(), "bisect", "run", "sh", "-c", script}, {});
+  const history::GitAnswer bad = there.run({"rev-parse", "--verify", "--quiet", "refs/bisect/bad"});
+  const history::GitAnswer rest =
+      there.run({"rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*"});
+  (void)there.run({"bisect", "reset"});
+  if (ended.code > 128) return exit_code_of(ended);
+  if (bad.status != 0 || rest.output != "1\n") {
+    fmt::print(stderr, "dlscale: the gate could not tell all commits apart (git bisect {})\n",
+               describe(ended));
+    return ExitCode::inconclusive;
+  }
+  write_output("-", fmt::format("{}", bad.output));
+  return ExitCode::regression;
+}
+
+ExitCode bisect(const BisectOptions& options) {
+  history::Store store = options.history.open();
+  const history::CheckRules rules = options.rules.chosen();
+  const history::CheckReport report = history::check(store, options.history.wanted(), rules);
+  const history::Alert& alert = history::find_alert(report, options.commit);
+  const history::GitCommand git(options.repository);
+  expect_commit(git, alert.before);
+  expect_commit(git, alert.commit);
+  const std::vector<std::string> command =
+      options.command.empty() ? recorded_command(store, alert) : options.command;
+  // Half of what was seen is between the two levels, and no less than the gate can tell.
+  const double change = std::max(worst(alert).ratio, 1 / worst(alert).ratio) - 1;
+  const std::string script = step(alert.before, command, std::min(rules.newest.margin, change / 2));
+  if (options.execute) return execute(git, alert, script);
+  const std::string commits =
+      git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});
+  write_output("-", fmt::format("# {} commits, {} at the newest level\ngit bisect start {} {}\n"
+                                "git bisect run sh -c {}\ngit bisect reset\n",
+                                commits, alert.commit, alert.commit, alert.before, quoted(script)));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
+void declare_history_bisect(CLI::App& verb, ExitCode& result) {
+  CLI::App* command = verb.add_subcommand(
+      "bisect", "Find the commit of an alert's range by git bisect and the gate");
+  auto options = std::make_shared<BisectOptions>();
+  options->history.declare_store(*command);
+  options->history.declare_selection(*command);
+  options->rules.declare(*command);
+  command->add_option("commit", options->commit, "The alert, or the beginning of its commit")
+      ->required();
+  command->add_option("--repository", options->repository, "Git repository of the commits")
+      ->capture_default_str();
+  command->add_flag("--execute", options->execute,
+                    "Bisect in a work tree made for it, and print the commit; without, print the "
+                    "commands");
+  command->add_option("command", options->command,
+                      "What to measure, after --, such as -- bench conv --batch 8 (default: as the "
+                      "run at the new level was measured)");
+  command->footer(
+      "Example: dlscale history bisect 1a2b3c4 --execute -- bench conv --network resnet50\nExit "
+      "code of --execute: 1: found, 3: the gate could not tell.");
+  command->callback([options, &result] { result = bisect(*options); });
+}
+
+}  // namespace dlscale::app

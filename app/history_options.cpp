@@ -1,0 +1,77 @@
+#include "app/history_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <regex>
+
+#include "core/error.hpp"
+#include "core/shown_text.hpp"
+
+namespace dlscale::app {
+namespace {
+
+std::optional<std::regex> expression(const std::string& text, const char* option) {
+  if (text.empty()) return std::nullopt;
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error&) {
+    throw ConfigError(
+        fmt::format("{} \"{}\" is no regular expression. Write such as "
+                    "\"e2e .*resnet50\".",
+                    option, shown_text(text)));
+  }
+}
+
+}  // namespace
+
+void HistoryOptions::declare_store(CLI::App& command) {
+  command
+      .add_option("--store", store,
+                  "Folder of the history, or git:BRANCH or git:BRANCH@REPOSITORY: a branch for it "
+                  "alone, of which no work tree is touched")
+      ->capture_default_str()
+      ->envname("DLSCALE_HISTORY");
+}
+
+void HistoryOptions::declare_selection(CLI::App& command) {
+  command.add_option("--name", name, "Only series whose name this regular expression is found in");
+  command.add_option("--exclude", exclude, "No series whose name this one is found in");
+}
+
+report::history::Store HistoryOptions::open() const {
+  return report::history::Store(report::history::open_storage(store));
+}
+
+std::function<bool(const report::history::SeriesKey&)> HistoryOptions::wanted() const {
+  const auto in = expression(name, "--name");
+  const auto out = expression(exclude, "--exclude");
+  if (!in && !out) return [](const report::history::SeriesKey&) { return true; };
+  return [in, out](const report::history::SeriesKey& key) {
+    const std::string text = key.name();
+    return (!in || std::regex_search(text, *in)) && !(out && std::regex_search(text, *out));
+  };
+}
+
+void HistoryRules::declare(CLI::App& command) {
+  command
+      .add_option("--margin", margin,
+                  "Changes of the newest commit smaller than this fraction do not matter; of a "
+                  "level half of it")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
+  command.add_flag("--sensitive", sensitive,
+                   "Find smaller changes of level, and more that are none");
+}
+
+report::history::CheckRules HistoryRules::chosen() const {
+  report::history::CheckRules rules;
+  rules.newest.margin = margin;
+  rules.changes.margin = margin / 2;
+  if (sensitive) rules.changes.beta = 2;
+  return rules;
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,85 @@
+#pragma once
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/history/alert_state.hpp"
+#include "report/history/point.hpp"
+#include "report/history/run.hpp"
+#include "report/history/series_key.hpp"
+#include "report/history/storage.hpp"
+
+namespace dlscale::report::history {
+
+/// A line of runs.jsonl: this run was added, whole.
+struct RunRecord {
+  std::string sha256;  ///< of the file, which stands below files/ as it was
+  std::string commit;
+  std::int64_t time = 0;
+  std::string format;
+  std::string file;  ///< as it was named
+  std::size_t points = 0;
+  Facts facts;
+  [[nodiscard]] std::string id() const { return sha256.substr(0, 16); }
+};
+
+/// All points under one key, in the order of the file.
+struct Series {
+  SeriesKey key;
+  std::vector<Point> points;
+  std::size_t incomplete = 0;  ///< points of runs that were not added whole, which are left out
+};
+
+/// What became of the files given to Store::add().
+struct AddReport {
+  std::size_t runs = 0;    ///< added
+  std::size_t points = 0;  ///< added
+  std::size_t new_series = 0;
+  std::vector<std::string> there_already;  ///< files whose content is in the history
+};
+
+/// A history of measurements:
+///
+///   format.json            {"schema": "dlscale.history", "version": 1}
+///   series/STEM-ID.jsonl   the key, then a line a point
+///   runs.jsonl             a line a run, after its points: a run that is not there does not count
+///   annotations.jsonl      a line for each change of an alert's state
+///   files/AB/SHA256        what was added, as it was
+///
+/// Lines are only ever added. A run's name is the hash of its file, so that adding it twice is the
+/// same as adding it once, whoever does it. There is no index that could be wrong: what series hold
+/// is read from them.
+class Store {
+ public:
+  explicit Store(std::unique_ptr<Storage> storage);
+
+  /// All of them or, where one cannot be, none. Throws ConfigError: as Storage::update(), or for a
+  /// file that was added as another commit, or a place that holds something else than a history.
+  AddReport add(std::span<const ImportedRun> runs);
+
+  /// Throws ConfigError, naming file and line, for damage; and where there is no history.
+  [[nodiscard]] std::vector<RunRecord> runs();
+  [[nodiscard]] std::vector<Annotation> annotations();
+  /// One series after the other, of those that are `wanted`, so that memory holds one at a time.
+  /// Sorted by file. Returns how many there are in all.
+  std::size_t each_series(const std::function<bool(const SeriesKey&)>& wanted,
+                          const std::function<void(Series&&)>& visit);
+  /// The file that was added. Throws ConfigError if it is not there, or is not what it was.
+  [[nodiscard]] std::string content(const RunRecord& run);
+  void annotate(const Annotation& annotation);
+
+  [[nodiscard]] std::string name() const { return storage_->name(); }
+
+ private:
+  void expect_history();
+  [[nodiscard]] bool is_there();
+
+  std::unique_ptr<Storage> storage_;
+};
+
+}  // namespace dlscale::report::history

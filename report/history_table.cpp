@@ -1,0 +1,364 @@
+#include "report/history_table.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/quantity_text.hpp"
+#include "report/history/time_text.hpp"
+#include "report/json/fields.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::Alert;
+using history::AlertMetric;
+using history::AlertState;
+using history::CheckReport;
+using history::ListedSeries;
+using history::Movement;
+using history::SeriesCheck;
+using history::SeriesState;
+using history::time_text;
+
+/// As git shortens them.
+std::string short_commit(const std::string& commit) {
+  constexpr std::size_t digits = 12;
+  return commit.size() > digits && commit.find_first_not_of("0123456789abcdef") == std::string::npos
+             ? commit.substr(0, digits)
+             : commit;
+}
+
+Tone tone_of(Movement movement) {
+  return movement == Movement::improved ? Tone::good : Tone::bad;
+}
+
+std::string_view found_by_name(history::FoundBy by) {
+  return by == history::FoundBy::newest_commit ? "newest commit" : "change point";
+}
+
+/// Regressions first, the largest on top; what only explains them last.
+std::vector<AlertMetric> ordered(std::vector<AlertMetric> metrics) {
+  std::ranges::stable_sort(metrics, std::ranges::greater{}, [](const AlertMetric& metric) {
+    return std::abs(std::log(metric.ratio));
+  });
+  std::ranges::stable_sort(metrics, {}, [](const AlertMetric& metric) {
+    return 2 * static_cast<int>(metric.key.is_detail()) +
+           static_cast<int>(metric.movement == Movement::improved);
+  });
+  return metrics;
+}
+
+Table alert_table(const Alert& alert) {
+  Table table;
+  table.title =
+      fmt::format("{} (after {}, {}): {}", short_commit(alert.commit), short_commit(alert.before),
+                  time_text(alert.time), alert_state_name(alert.state));
+  table.columns = {
+      {"series", Align::left},   {"before"},         {"after"}, {"change"}, {"", Align::left},
+      {"found by", Align::left}, {"id", Align::left}};
+  for (const AlertMetric& metric : ordered(alert.metrics)) {
+    table.rows.push_back({{metric.key.name() + (metric.key.is_detail() ? " (detail)" : "")},
+                          {history_value(metric.key, metric.before)},
+                          {history_value(metric.key, metric.after)},
+                          {signed_percent(metric.ratio - 1)},
+                          {std::string(movement_name(metric.movement)), tone_of(metric.movement)},
+                          {std::string(found_by_name(metric.by))},
+                          {metric.series}});
+  }
+  for (const AlertMetric& metric : alert.metrics) {
+    if (metric.explanation.empty()) continue;
+    table.notes.push_back(fmt::format("{}: {}", metric.key.name(), metric.explanation));
+  }
+  if (!alert.note.empty()) table.notes.push_back(alert.note);
+  return table;
+}
+
+Table rerun_table(const CheckReport& report) {
+  Table table;
+  table.title = "To be run again";
+  for (const history::Rerun& rerun : report.reruns) {
+    constexpr std::size_t most = 5;
+    const std::size_t shown = std::min(most, rerun.series.size());
+    const std::string more =
+        rerun.series.size() > most ? fmt::format(" and {} more", rerun.series.size() - most) : "";
+    table.notes.push_back(fmt::format(
+        "{} of {}, and add the results: {}{}",
+        counted(static_cast<long long>(rerun.runs), "fresh run"), short_commit(rerun.commit),
+        fmt::join(rerun.series.begin(), rerun.series.begin() + static_cast<std::ptrdiff_t>(shown),
+                  "; "),
+        more));
+  }
+  return table;
+}
+
+Table environment_table(const CheckReport& report) {
+  Table table;
+  table.title = "Environment changed: a new baseline each";
+  for (const history::EnvironmentChange& change : report.environments) {
+    table.notes.push_back(fmt::format("at {} ({}), {} series: {}", short_commit(change.commit),
+                                      time_text(change.time), change.series, change.what));
+  }
+  return table;
+}
+
+Table bimodal_table(const CheckReport& report) {
+  Table table;
+  table.title = "Jump between levels, and raise no alert";
+  for (const SeriesCheck& check : report.series) {
+    if (check.state != SeriesState::bimodal) continue;
+    std::string modes;
+    for (const double mode : check.modes) {
+      modes += (modes.empty() ? "" : " | ") + history_value(check.key, mode);
+    }
+    table.notes.push_back(fmt::format("{}: {}", check.key.name(), modes));
+  }
+  return table;
+}
+
+long long count(const CheckReport& report, SeriesState state) {
+  return std::ranges::count(report.series, state, &SeriesCheck::state);
+}
+
+std::string verdict_of(const CheckReport& report) {
+  switch (exit_code(report)) {
+    case ExitCode::ok:
+      return "no new regression";
+    case ExitCode::inconclusive:
+      return "inconclusive";
+    default:
+      return "regressed";
+  }
+}
+
+std::string check_lead(const CheckReport& report) {
+  const auto failing = std::ranges::count_if(report.alerts, &Alert::fails);
+  std::string lead = fmt::format("{}: {} of {} ask for attention", verdict_of(report), failing,
+                                 counted(static_cast<long long>(report.alerts.size()), "alert"));
+  lead += fmt::format("; {} series, {} points", report.series.size(), report.points);
+  for (const SeriesState state :
+       {SeriesState::new_baseline, SeriesState::needs_reruns, SeriesState::bimodal,
+        SeriesState::ended, SeriesState::unusable}) {
+    const long long such = count(report, state);
+    if (such > 0) lead += fmt::format(", {} {}", such, series_state_name(state));
+  }
+  return lead;
+}
+
+Json metric_json(const AlertMetric& metric) {
+  return {{"series", metric.series},
+          {"name", metric.key.name()},
+          {"unit", metric.key.unit},
+          {"better", better_name(metric.key.better)},
+          {"movement", movement_name(metric.movement)},
+          {"found_by", found_by_name(metric.by)},
+          {"before", number(metric.before)},
+          {"after", number(metric.after)},
+          {"ratio", number(metric.ratio)},
+          {"run_before", metric.run_before},
+          {"run_after", metric.run_after},
+          {"explanation", metric.explanation.empty() ? Json(nullptr) : Json(metric.explanation)},
+          {"detail", metric.key.is_detail()}};
+}
+
+Json series_json(const SeriesCheck& check) {
+  const bool judged = check.judged.history > 0;
+  return {{"series", check.id},
+          {"name", check.key.name()},
+          {"unit", check.key.unit},
+          {"better", better_name(check.key.better)},
+          {"environment", check.key.environment_id()},
+          {"state", series_state_name(check.state)},
+          {"points", check.points},
+          {"commits", check.commits},
+          {"newest",
+           {{"commit", check.newest.commit},
+            {"time", time_text(check.newest.time)},
+            {"value", number(check.newest.value)},
+            {"runs", check.newest.runs.size()}}},
+          {"level", judged ? number(check.judged.level) : Json(nullptr)},
+          {"lowest", judged ? number(check.judged.lowest) : Json(nullptr)},
+          {"highest", judged ? number(check.judged.highest) : Json(nullptr)},
+          {"modes", check.modes},
+          {"epoch", check.epoch.empty() ? Json(nullptr) : Json(check.epoch)}};
+}
+
+std::string check_json(const CheckReport& report) {
+  Json json{{"schema", "dlscale.history_check"}, {"version", 1}};
+  json["store"] = report.store;
+  json["verdict"] = verdict_of(report);
+  json["points"] = report.points;
+  json["points_of_incomplete_runs"] = report.incomplete;
+  json["alerts"] = Json::array();
+  for (const Alert& alert : report.alerts) {
+    Json one{{"commit", alert.commit},
+             {"before", alert.before},
+             {"time", time_text(alert.time)},
+             {"state", alert_state_name(alert.state)},
+             {"note", alert.note},
+             {"fails", alert.fails()}};
+    one["metrics"] = Json::array();
+    for (const AlertMetric& metric : ordered(alert.metrics)) {
+      one["metrics"].push_back(metric_json(metric));
+    }
+    json["alerts"].push_back(std::move(one));
+  }
+  json["reruns"] = Json::array();
+  for (const history::Rerun& rerun : report.reruns) {
+    json["reruns"].push_back(
+        {{"commit", rerun.commit}, {"runs", rerun.runs}, {"series", rerun.series}});
+  }
+  json["environments"] = Json::array();
+  for (const history::EnvironmentChange& change : report.environments) {
+    json["environments"].push_back({{"commit", change.commit},
+                                    {"time", time_text(change.time)},
+                                    {"series", change.series},
+                                    {"what", change.what}});
+  }
+  json["series"] = Json::array();
+  for (const SeriesCheck& check : report.series) json["series"].push_back(series_json(check));
+  return dump(json);
+}
+
+Table check_records(const CheckReport& report) {
+  Table table;
+  for (const char* key : {"commit", "before", "state", "series", "name", "unit", "before_value",
+                          "after_value", "ratio", "movement", "found_by", "detail"}) {
+    table.columns.push_back({key});
+  }
+  for (const Alert& alert : report.alerts) {
+    for (const AlertMetric& metric : ordered(alert.metrics)) {
+      table.rows.push_back({{alert.commit},
+                            {alert.before},
+                            {std::string(alert_state_name(alert.state))},
+                            {metric.series},
+                            {metric.key.name()},
+                            {metric.key.unit},
+                            {exact(metric.before)},
+                            {exact(metric.after)},
+                            {exact(metric.ratio)},
+                            {std::string(movement_name(metric.movement))},
+                            {std::string(found_by_name(metric.by))},
+                            {metric.key.is_detail() ? "yes" : "no"}});
+    }
+  }
+  return table;
+}
+
+Table list_table(std::span<const ListedSeries> series) {
+  Table table;
+  table.title = "History";
+  table.columns = {{"series", Align::left},
+                   {"id", Align::left},
+                   {"environment", Align::left},
+                   {"commits"},
+                   {"time", Align::left},
+                   {"commit", Align::left},
+                   {"runs"},
+                   {"value"},
+                   {"level"},
+                   {"against level"}};
+  for (const ListedSeries& row : series) {
+    for (const history::CommitPoint& commit : row.latest) {
+      table.rows.push_back(
+          {{row.key.name()},
+           {row.id},
+           {row.key.environment_id()},
+           {std::to_string(row.commits)},
+           {time_text(commit.time)},
+           {short_commit(commit.commit)},
+           {std::to_string(commit.runs.size())},
+           {history_value(row.key, commit.value)},
+           {row.level ? history_value(row.key, *row.level) : ""},
+           {row.level && *row.level > 0 ? signed_percent(commit.value / *row.level - 1) : ""}});
+    }
+  }
+  return table;
+}
+
+Table list_records(std::span<const ListedSeries> series) {
+  Table table;
+  for (const char* key : {"series", "name", "unit", "better", "environment", "time", "commit",
+                          "runs", "value", "level"}) {
+    table.columns.push_back({key});
+  }
+  for (const ListedSeries& row : series) {
+    for (const history::CommitPoint& commit : row.latest) {
+      table.rows.push_back({{row.id},
+                            {row.key.name()},
+                            {row.key.unit},
+                            {std::string(better_name(row.key.better))},
+                            {row.key.environment_id()},
+                            {time_text(commit.time)},
+                            {commit.commit},
+                            {std::to_string(commit.runs.size())},
+                            {exact(commit.value)},
+                            {row.level ? exact(*row.level) : ""}});
+    }
+  }
+  return table;
+}
+
+std::string list_json(std::span<const ListedSeries> series) {
+  Json json{{"schema", "dlscale.history_list"}, {"version", 1}};
+  json["series"] = Json::array();
+  for (const ListedSeries& row : series) {
+    Json one{{"series", row.id},
+             {"key", Json::parse(row.key.text())},
+             {"points", row.points},
+             {"commits", row.commits},
+             {"level", optional_number(row.level)}};
+    one["latest"] = Json::array();
+    for (const history::CommitPoint& commit : row.latest) {
+      one["latest"].push_back({{"commit", commit.commit},
+                               {"time", time_text(commit.time)},
+                               {"value", number(commit.value)},
+                               {"runs", commit.runs}});
+    }
+    json["series"].push_back(std::move(one));
+  }
+  return dump(json);
+}
+
+}  // namespace
+
+std::string history_value(const history::SeriesKey& key, double value) {
+  if (key.unit == "s") return to_text(Seconds(value));
+  if (key.unit == "B/s") return to_text(BytesPerSecond(value));
+  if (key.metric == "predicted_over_measured") return signed_percent(value - 1);
+  return fmt::format("{:.4g} {}", value, key.unit);
+}
+
+Document history_check_document(const history::CheckReport& report) {
+  Document document;
+  document.lead = check_lead(report);
+  for (const Alert& alert : report.alerts) document.tables.push_back(alert_table(alert));
+  for (Table table : {rerun_table(report), bimodal_table(report), environment_table(report)}) {
+    if (!table.notes.empty()) document.tables.push_back(std::move(table));
+  }
+  if (report.incomplete > 0) {
+    document.tables.push_back(
+        {"Left out",
+         {},
+         {},
+         {fmt::format("{} of runs that were not added whole: add their files again, unless they "
+                      "are being added now",
+                      counted(static_cast<long long>(report.incomplete), "point"))}});
+  }
+  document.records = check_records(report);
+  document.json = check_json(report);
+  return document;
+}
+
+Document history_list_document(std::span<const history::ListedSeries> series) {
+  Document document;
+  document.tables.push_back(list_table(series));
+  document.records = list_records(series);
+  document.json = list_json(series);
+  return document;
+}
+
+}  // namespace dlscale::report

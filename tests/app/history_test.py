@@ -1,0 +1,346 @@
+"""dlscale history as a shell sees it: exit codes, several writers, writers that are killed, full disks, branches of git."""
+
+import csv
+import datetime
+import json
+import math
+import os
+import pathlib
+import random
+import resource
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, ProgramTest, environment, main, run, start
+
+SHARED = pathlib.Path(os.environ.get("DLSCALE_SHARED_DATA", "")) / "validation" / "regression"
+TALOS = SHARED / "perfherder_talos_2013"
+
+
+def commit(number):
+    return f"{number:040x}"
+
+
+def moment(number):
+    return f"2026-01-{1 + number // 24:02}T{number % 24:02}:00:00Z"
+
+
+def google(value, name="BM_A"):
+    """What Google Benchmark writes of one benchmark that took so many seconds."""
+    return json.dumps({"context": {"num_cpus": 2, "executable": "./bench"}, "benchmarks": [
+        {"name": name, "run_name": name, "run_type": "iteration", "real_time": value, "cpu_time": value, "time_unit": "s"}]})
+
+
+class History(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.store = self.folder / "store"
+        self.random = random.Random(7)
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def history(self, verb, *words, **more):
+        return run("history", verb, "--store", self.store, *words, **more)
+
+    def add(self, number, value, again=0, name="BM_A"):
+        """One run of a commit."""
+        file = self.write(f"run-{number}-{again}.json", google(value, name) + "\n" * again)
+        result = self.history("add", file, "--commit", commit(number), "--time", moment(number))
+        self.assertEqual(result.returncode, 0, result.stderr)
+
+    def add_level(self, numbers, level):
+        """Quicker than a run of the program for each: the lines that `history add` writes, of one run a commit."""
+        self.add(numbers[0], level)
+        for file in sorted((self.store / "series").glob("*.jsonl")):
+            point = json.loads(file.read_text().splitlines()[-1])
+            lines = []
+            for number in numbers[1:]:
+                value = level * math.exp(self.random.gauss(0, 0.01))
+                point |= {"time": moment(number), "commit": commit(number), "run": f"{number:016x}",
+                          "median": value, "low": value, "high": value, "min": value, "max": value}
+                lines.append(json.dumps(point, separators=(",", ":")) + "\n")
+            with file.open("a") as stream:
+                stream.write("".join(lines))
+        record = json.loads((self.store / "runs.jsonl").read_text().splitlines()[-1])
+        with (self.store / "runs.jsonl").open("a") as stream:
+            for number in numbers[1:]:
+                record |= {"run": f"{number:016x}" + 48 * "0", "commit": commit(number)}
+                stream.write(json.dumps(record) + "\n")
+
+    def check(self, *words):
+        result = self.history("check", "--format", "json", *words)
+        return result, json.loads(result.stdout) if result.stdout else None
+
+
+class Check(History):
+    def test_exit_codes_tell_what_was_found(self):
+        result = self.history("check")
+        self.assert_refused(result, 2, "is empty", "dlscale history add")
+        self.add_level(range(0, 12), 1.0)
+        result, report = self.check()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(report["alerts"], [])
+        self.assertEqual(self.history("check", "--name", "nothing").returncode, 5)
+        self.assert_refused(self.history("check", "--name", "("), 2, "no regular expression")
+        self.add(12, 1.3)
+        result, report = self.check("--name", "real_time")
+        self.assertEqual(result.returncode, 3, result.stdout)
+        self.assertEqual(report["reruns"][0]["commit"], commit(12))
+        self.assertEqual(report["reruns"][0]["runs"], 2)
+        self.add(12, 1.31, again=1)
+        self.add(12, 1.02, again=2)
+        result, report = self.check()
+        self.assertEqual(result.returncode, 1, result.stdout)
+        [alert] = report["alerts"]
+        self.assertEqual((alert["commit"], alert["before"], alert["state"]), (commit(12), commit(11), "new"))
+        self.assertEqual({metric["movement"] for metric in alert["metrics"]}, {"regressed"})
+        self.assertEqual(len(alert["metrics"]), 2)  # real_time and cpu_time: one alert
+        table = self.history("check")
+        self.assertIn("regressed: 1 of 1 alert", table.stdout)
+
+    def test_a_series_that_was_never_seen_is_a_new_baseline(self):
+        self.add_level(range(0, 12), 1.0)
+        self.add(12, 9.0, name="BM_new")
+        result, report = self.check("--name", "BM_new")
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertEqual({series["state"] for series in report["series"]}, {"new baseline"})
+
+    def test_alerts_are_annotated_until_they_fail_no_more(self):
+        self.add_level(range(0, 15), 1.0)
+        for number in range(15, 21):
+            self.add(number, 1.2)
+        result, report = self.check()
+        self.assertEqual(result.returncode, 1)
+        name = report["alerts"][0]["commit"]
+        self.assert_refused(self.history("annotate", "ffff", "--state", "fixed"), 2, "no alert is called ffff")
+        self.assert_refused(self.history("annotate", name, "--state", "solved"), 2, "no state of an alert")
+        done = self.history("annotate", name, "--state", "acknowledged", "--note", "bug 12")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        result, report = self.check()
+        self.assertEqual(result.returncode, 0, result.stdout)
+        self.assertEqual((report["alerts"][0]["state"], report["alerts"][0]["note"]), ("acknowledged", "bug 12"))
+        self.assertEqual(self.history("annotate", name, "--state", "expected").returncode, 0)
+        result, report = self.check()
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(report["alerts"], [])
+        self.assertEqual({series["epoch"] for series in report["series"]}, {name})
+        # What is expected is raised no more, and can be declared invalid all the same.
+        self.assertEqual(self.history("annotate", name, "--state", "invalid").returncode, 0)
+        self.assert_refused(self.history("annotate", name, "--state", "fixed"), 2, "cannot become fixed")
+        self.assertEqual(self.history("annotate", name, "--state", "new").returncode, 0)
+        self.assertEqual(self.check()[0].returncode, 1)
+
+    def test_lists_series_with_their_latest_values(self):
+        self.add_level(range(0, 12), 2.0)
+        listed = self.history("list", "--name", "real_time", "--last", 3, "--format", "json")
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        [series] = json.loads(listed.stdout)["series"]
+        self.assertEqual([row["commit"] for row in series["latest"]], [commit(9), commit(10), commit(11)])
+        self.assertAlmostEqual(series["level"], 2.0, delta=0.05)
+        self.assertEqual(self.history("list", "--since", "2030-01-01").returncode, 5)
+        self.assert_refused(self.history("list", "--since", "tomorrow"), 2, "--since is \"tomorrow\"")
+        self.assertIn("BM_A", self.history("list").stdout)
+
+
+class Add(History):
+    def test_adding_twice_is_adding_once(self):
+        file = self.write("a.json", google(1.0))
+        words = ["add", file, "--commit", "c1", "--time", "2026-01-01"]
+        self.assertIn("2 points of 1 runs", self.history(*words).stdout)
+        before = {path: path.read_bytes() for path in self.store.rglob("*") if path.is_file()}
+        self.assertIn("1 of the files were there already", self.history(*words).stdout)
+        self.assertEqual(before, {path: path.read_bytes() for path in self.store.rglob("*") if path.is_file()})
+        other = self.history("add", file, "--commit", "c2", "--time", "2026-01-01")
+        self.assert_refused(other, 2, "was added", "as commit c1")
+
+    def test_input_is_refused_with_its_place(self):
+        words = ["--commit", "c1", "--time", "2026-01-01"]
+        for text, fragment in [("", "in no format that a history takes"), ("hello\n", "in no format"),
+                               (google(1.0)[:-20], "it ends within line 1"), (google("fast"), "wrong type"),
+                               ('{"schema":"dlscale.result","version":1}\n', "bad:1")]:
+            self.assert_refused(self.history("add", self.write("bad", text), *words), 2, fragment, "bad")
+        file = self.write("a.json", google(1.0))
+        self.assert_refused(self.history("add", file, "--time", "2026-01-01"), 2, "--commit")
+        self.assert_refused(self.history("add", file, "--commit", "c1"), 2, "--time")
+        self.assert_refused(self.history("add", file, *words, "--machine", "GPU"), 2, "NAME=VALUE")
+        self.assert_refused(self.history("add", self.folder / "none", *words), 2, "none")
+        empty = self.write("e.json", json.dumps({"context": {}, "benchmarks": []}))
+        self.assertEqual(self.history("add", empty, *words).returncode, 5)
+        self.assertFalse(self.store.exists())
+
+    def test_a_commit_is_looked_up_in_its_repository(self):
+        repository = self.folder / "code"
+        git = ["git", "-C", repository, "-c", "user.name=T", "-c", "user.email=t@example.org"]
+        subprocess.run(["git", "init", "-q", repository], check=True)
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True,
+                       env=os.environ | {"GIT_COMMITTER_DATE": "2026-01-31T12:00:00Z"})
+        file = self.write("a.json", google(1.0))
+        added = self.history("add", file, "--commit", "HEAD", "--repository", repository)
+        self.assertEqual(added.returncode, 0, added.stderr)
+        [record] = map(json.loads, (self.store / "runs.jsonl").read_text().splitlines())
+        self.assertEqual(len(record["commit"]), 40)
+        self.assertEqual(record["time"], "2026-01-31T12:00:00Z")
+        wrong = self.history("add", file, "--commit", "HEAD~7", "--repository", repository)
+        self.assert_refused(wrong, 2, "is no commit of")
+
+    def test_two_writers_at_once_lose_nothing(self):
+        writers = []
+        for number in range(6):
+            file = self.write(f"{number}.json", google(1.0 + number))
+            writers.append(start("history", "add", file, "--store", self.store, "--commit", commit(number), "--time",
+                                 moment(number)))
+        for writer in writers:
+            self.assertEqual(writer.wait(timeout=100), 0, writer.communicate()[1])
+            writer.communicate()
+        [series] = json.loads(self.history("list", "--name", "real_time", "--last", 10, "--format", "json").stdout)["series"]
+        self.assertEqual(series["points"], 6)
+
+    def test_a_writer_that_is_killed_leaves_a_history_that_goes_on(self):
+        self.add(0, 1.0)
+        files = [self.write(f"many-{i}.json", google(1.0, f"BM_{i}")) for i in range(200)]
+        words = ["add", *files, "--commit", commit(1), "--time", moment(1)]
+        writer = start("history", words[0], "--store", self.store, *words[1:])
+        while writer.poll() is None and len(list((self.store / "series").glob("*"))) < 10:
+            time.sleep(0.001)  # until it is in the middle of it
+        writer.send_signal(signal.SIGKILL)
+        writer.communicate()
+        # Whatever was cut short is told, and counts once the files are added again.
+        self.assertEqual(self.history("list", "--name", "BM_A").returncode, 0)
+        added = self.history(*words)
+        self.assertEqual(added.returncode, 0, added.stderr)
+        listed = json.loads(self.history("list", "--format", "json").stdout)
+        self.assertEqual([series["points"] for series in listed["series"]], [1] * 402)
+
+    def test_a_full_disk_changes_nothing(self):
+        self.add(0, 1.0)
+        before = {path: path.read_bytes() for path in sorted(self.store.rglob("*.jsonl"))}
+        file = self.write("b.json", google(2.0))
+        most = max(map(len, before.values())) + 30
+
+        def limited():  # more than that no file may hold, as where the disk is full
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+
+        result = subprocess.run([PROGRAM, "history", "add", file, "--store", self.store, "--commit", commit(1), "--time",
+                                 moment(1)], env=environment(), text=True, capture_output=True, preexec_fn=limited,
+                                restore_signals=False)
+        self.assert_refused(result, 2, "cannot be written", "nothing was added")
+        self.assertEqual(before, {path: path.read_bytes() for path in sorted(self.store.rglob("*.jsonl"))})
+        self.add(1, 2.0)
+
+    def test_a_place_that_cannot_be_written_is_refused(self):
+        file = self.write("a.json", google(1.0))
+        words = [file, "--commit", "c1", "--time", "2026-01-01"]
+        for place in ["/proc/history", file]:
+            self.assert_refused(run("history", "add", *words, "--store", place), 2, place)
+        if os.geteuid() == 0:
+            return  # whom no permission stops
+        closed = self.folder / "closed"
+        closed.mkdir()
+        closed.chmod(stat.S_IRUSR | stat.S_IXUSR)
+        self.assert_refused(run("history", "add", *words, "--store", closed), 2, "cannot be written")
+
+
+class Branch(History):
+    """The same store in a branch."""
+
+    def setUp(self):
+        super().setUp()
+        self.repository = self.folder / "repository"
+        subprocess.run(["git", "init", "-q", self.repository], check=True)
+        for name, value in [("name", "T"), ("email", "t@example.org")]:
+            subprocess.run(["git", "-C", self.repository, "config", f"user.{name}", value], check=True)
+        self.store = f"git:history@{self.repository}"
+
+    def test_is_written_without_a_work_tree_by_several_at_once(self):
+        writers = []
+        for number in range(4):
+            file = self.write(f"{number}.json", google(1.0 + number))
+            writers.append(start("history", "add", file, "--store", self.store, "--commit", commit(number), "--time",
+                                 moment(number)))
+        for writer in writers:
+            _, errors = writer.communicate(timeout=100)
+            self.assertEqual(writer.returncode, 0, errors)
+        self.assertEqual([path.name for path in self.repository.iterdir()], [".git"])
+        log = subprocess.run(["git", "-C", self.repository, "log", "--format=%s", "history"], check=True, text=True,
+                             capture_output=True).stdout.splitlines()
+        self.assertEqual(log, ["Add 1 run"] * 4)
+        self.assertEqual(self.history("check").returncode, 0)
+        [series] = json.loads(self.history("list", "--name", "real_time", "--format", "json").stdout)["series"]
+        self.assertEqual(series["points"], 4)
+
+    def test_is_refused_where_it_is_something_else(self):
+        file = self.write("a.json", google(1.0))
+        words = ["history", "add", file, "--commit", "c1", "--time", "2026-01-01", "--store"]
+        self.assert_refused(run(*words, f"git:history@{self.folder}"), 2, "is in no git repository")
+        self.assert_refused(run(*words, f"git:a..b@{self.repository}"), 2, "is no name for a branch")
+        subprocess.run(["git", "-C", self.repository, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+        branch = subprocess.run(["git", "-C", self.repository, "branch", "--show-current"], check=True, text=True,
+                                capture_output=True).stdout.strip()
+        self.assert_refused(run(*words, f"git:{branch}@{self.repository}"), 2, "is checked out")
+
+
+class Bisect(History):
+    def setUp(self):
+        super().setUp()
+        self.repository = self.folder / "code"
+        subprocess.run(["git", "init", "-q", self.repository], check=True)
+        self.commits = []
+        for number in range(24):
+            subprocess.run(["git", "-C", self.repository, "-c", "user.name=T", "-c", "user.email=t@example.org", "commit",
+                            "-q", "--allow-empty", "-m", str(number)], check=True)
+            self.commits.append(subprocess.run(["git", "-C", self.repository, "rev-parse", "HEAD"], check=True, text=True,
+                                               capture_output=True).stdout.strip())
+        # Measured every other commit; slower from number 19 on, which the history sees at 20.
+        for number in range(0, 24, 2):
+            file = self.write(f"{number}.json", google(1.0 + 0.001 * number if number < 19 else 1.3))
+            added = self.history("add", file, "--commit", self.commits[number], "--time", moment(number))
+            self.assertEqual(added.returncode, 0, added.stderr)
+
+    def test_prints_what_git_is_to_run(self):
+        words = ["bisect", self.commits[20][:10], "--repository", self.repository]
+        self.assert_refused(self.history(*words), 2, "does not say by which command", "-- bench")
+        told = self.history(*words, "--", "bench", "conv", "--batch", "8")
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn(f"git bisect start {self.commits[20]} {self.commits[18]}", told.stdout)
+        self.assertIn(f"gate --base-commit {self.commits[18]}", told.stdout)
+        self.assertIn("bench conv --batch 8", told.stdout)
+        self.assertIn("125", told.stdout)
+        elsewhere = self.history("bisect", self.commits[20], "--repository", self.folder, "--", "bench")
+        self.assert_refused(elsewhere, 2, "is in no git repository")
+
+
+@unittest.skipUnless(TALOS.is_dir(), "the labelled histories are not here")
+class Talos(History):
+    def test_finds_the_labelled_change_of_a_real_history(self):
+        with (TALOS / "series.csv").open() as stream:
+            rows = [row for row in csv.DictReader(stream) if row["series"] == "runs1"]
+        [change] = json.loads((TALOS / "labels.json").read_text())["labels"]["runs1"]["change_index_first_point_of_new_level"]
+        self.add(0, 1.0)
+        [file] = (self.store / "series").glob("*real_time*")
+        point = json.loads(file.read_text().splitlines()[-1])
+        head = file.read_text().splitlines()[0]
+        record = json.loads((self.store / "runs.jsonl").read_text().splitlines()[-1])
+        lines, records = [head], []
+        for number, row in enumerate(rows):
+            value = float(row["value"])
+            at = datetime.datetime.fromtimestamp(int(row["push_timestamp"]), datetime.timezone.utc)
+            point |= {"time": f"{at:%Y-%m-%dT%H:%M:%SZ}", "commit": f"{number}-{row['build_revision']}", "run": f"{number:016x}", "median": value,
+                      "low": value, "high": value, "min": value, "max": value}
+            lines.append(json.dumps(point, separators=(",", ":")))
+            records.append(json.dumps(record | {"run": f"{number:016x}" + 48 * "0", "commit": point["commit"]}))
+        file.write_text("\n".join(lines) + "\n")
+        (self.store / "runs.jsonl").write_text("\n".join(records) + "\n")
+        _, report = self.check("--name", "real_time")
+        found = [int(alert["commit"].split("-")[0]) for alert in report["alerts"]]
+        self.assertTrue(any(abs(place - change) <= 2 for place in found), (found, change))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,322 @@
+#include "report/history/check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "histories.hpp"
+#include "report/history/listing.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+using samples::commit_name;
+using samples::kernel;
+using samples::run_of;
+using samples::TemporaryFolder;
+
+/// A history of kernels in a folder of its own, written commit by commit.
+class History : public testing::Test {
+ protected:
+  History() : store_(samples::folder_store(folder_.path())) {}
+
+  /// One run of each of the commits, 1 % of noise around the level.
+  void measure(const SeriesKey& key, int first, int last, double level) {
+    for (int commit = first; commit <= last; ++commit) measure_once(key, commit, noisy(level));
+    flush();
+  }
+  void measure_once(const SeriesKey& key, int commit, double value) {
+    runs_.push_back(run_of({key}, commit, value, repeat_++));
+  }
+  void flush() {
+    store_.add(runs_);
+    runs_.clear();
+  }
+  [[nodiscard]] double noisy(double level) { return level * std::exp(noise_(generator_)); }
+  [[nodiscard]] CheckReport look() {
+    return check(store_, [](const SeriesKey&) { return true; });
+  }
+  [[nodiscard]] CheckReport mark(const Alert& alert, AlertState state) {
+    Annotation annotation{0, alert.commit, state, {}, "because"};
+    for (const AlertMetric& metric : alert.metrics) annotation.series.push_back(metric.series);
+    std::ranges::sort(annotation.series);
+    store_.annotate(annotation);
+    return look();
+  }
+
+  TemporaryFolder folder_;
+  Store store_;
+
+ private:
+  std::vector<ImportedRun> runs_;
+  std::mt19937 generator_{7};
+  std::normal_distribution<double> noise_{0, 0.01};
+  int repeat_ = 0;
+};
+
+TEST_F(History, OfFewCommitsIsANewBaselineAndNeverARegression) {
+  measure(kernel(), 1, 5, 1.0);
+  measure(kernel(), 6, 9, 3.0);
+  const CheckReport report = look();
+  ASSERT_EQ(report.series.size(), 1U);
+  EXPECT_EQ(report.series[0].state, SeriesState::new_baseline);
+  EXPECT_TRUE(report.alerts.empty());
+  EXPECT_EQ(exit_code(report), ExitCode::ok);
+}
+
+TEST_F(History, WithoutAChangeRaisesNothing) {
+  measure(kernel(), 1, 40, 1.0);
+  const CheckReport report = look();
+  EXPECT_EQ(report.series[0].state, SeriesState::as_before);
+  EXPECT_TRUE(report.alerts.empty());
+  EXPECT_EQ(exit_code(report), ExitCode::ok);
+}
+
+TEST_F(History, WantsTwoFreshRunsOfACommitThatIsBeyondAndBelievesTwoOfThree) {
+  measure(kernel(), 1, 30, 1.0);
+  measure_once(kernel(), 31, 1.2);
+  flush();
+  CheckReport report = look();
+  EXPECT_EQ(report.series[0].state, SeriesState::needs_reruns);
+  EXPECT_EQ(exit_code(report), ExitCode::inconclusive);
+  ASSERT_EQ(report.reruns.size(), 1U);
+  EXPECT_EQ(report.reruns[0].commit, commit_name(31));
+  EXPECT_EQ(report.reruns[0].runs, 2U);
+  measure_once(kernel(), 31, 1.0);
+  measure_once(kernel(), 31, 1.19);
+  flush();
+  report = look();
+  ASSERT_EQ(report.alerts.size(), 1U);
+  EXPECT_EQ(report.alerts[0].commit, commit_name(31));
+  EXPECT_EQ(report.alerts[0].before, commit_name(30));
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::regressed);
+  EXPECT_EQ(exit_code(report), ExitCode::regression);
+}
+
+TEST_F(History, ForgetsAnOutlierThatRerunsDoNotShow) {
+  measure(kernel(), 1, 30, 1.0);
+  measure_once(kernel(), 31, 1.2);
+  measure_once(kernel(), 31, 1.0);
+  measure_once(kernel(), 31, 1.001);
+  flush();
+  EXPECT_EQ(exit_code(look()), ExitCode::ok);
+}
+
+TEST_F(History, IsOneAlertFromTheFirstCommitOnHoweverManyFollow) {
+  measure(kernel(), 1, 30, 1.0);
+  for (int more = 1; more <= 12; ++more) {
+    measure(kernel(), 30 + more, 30 + more, 1.1);
+    const CheckReport report = look();
+    if (more == 1) {
+      EXPECT_EQ(exit_code(report), ExitCode::inconclusive);
+      continue;
+    }
+    EXPECT_EQ(exit_code(report), ExitCode::regression) << more;
+    ASSERT_EQ(report.alerts.size(), 1U) << more;
+    EXPECT_EQ(report.alerts[0].commit, commit_name(31)) << more;
+    EXPECT_NEAR(report.alerts[0].metrics[0].ratio, 1.1, 0.03) << more;
+  }
+}
+
+TEST_F(History, AttachesAllMetricsOfACommitToOneAlert) {
+  SeriesKey rate = kernel("rate");
+  rate.better = Better::larger;
+  rate.unit = "B/s";
+  measure(kernel("a"), 1, 30, 1.0);
+  measure(kernel("a"), 31, 45, 1.1);
+  measure(kernel("b"), 1, 30, 5.0);
+  measure(kernel("b"), 31, 45, 6.0);
+  measure(kernel("still"), 1, 45, 5.0);
+  measure(rate, 1, 30, 1e9);
+  measure(rate, 31, 45, 2e9);
+  const CheckReport report = look();
+  ASSERT_EQ(report.alerts.size(), 1U);
+  EXPECT_EQ(report.alerts[0].metrics.size(), 3U);
+  int improved = 0;
+  for (const AlertMetric& metric : report.alerts[0].metrics) {
+    improved += metric.movement == Movement::improved ? 1 : 0;
+    EXPECT_EQ(metric.movement == Movement::improved, metric.key.better == Better::larger);
+  }
+  EXPECT_EQ(improved, 1);
+}
+
+TEST_F(History, ImprovementsNeverFail) {
+  measure(kernel(), 1, 30, 1.0);
+  measure(kernel(), 31, 45, 0.8);
+  const CheckReport report = look();
+  ASSERT_EQ(report.alerts.size(), 1U);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::improved);
+  EXPECT_EQ(exit_code(report), ExitCode::ok);
+}
+
+TEST_F(History, OfAPredictionFailsWhicheverWayItMoves) {
+  SeriesKey key = kernel();
+  key.suite = "prediction";
+  key.better = Better::steady;
+  key.unit = "1";
+  measure(key, 1, 30, 1.0);
+  measure(key, 31, 45, 0.9);
+  const CheckReport report = look();
+  ASSERT_EQ(report.alerts.size(), 1U);
+  EXPECT_EQ(report.alerts[0].metrics[0].movement, Movement::shifted);
+  EXPECT_EQ(exit_code(report), ExitCode::regression);
+}
+
+TEST_F(History, DetailsComeWithAnAlertAndRaiseNone) {
+  SeriesKey iteration = kernel();
+  iteration.suite = "e2e";
+  iteration.metric = "t_iter";
+  SeriesKey phase = iteration;
+  phase.metric = "t_comm_exposed";
+  measure(phase, 1, 30, 1.0);
+  measure(phase, 31, 45, 2.0);
+  measure(iteration, 1, 45, 10.0);
+  EXPECT_TRUE(look().alerts.empty());
+  SeriesKey other = iteration;
+  other.axes["layer"] = "another";
+  measure(other, 1, 30, 10.0);
+  measure(other, 31, 45, 11.0);
+  const CheckReport report = look();
+  ASSERT_EQ(report.alerts.size(), 1U);
+  EXPECT_EQ(report.alerts[0].metrics.size(), 2U);
+}
+
+TEST_F(History, AcknowledgedAlertsFailNoMore) {
+  measure(kernel(), 1, 30, 1.0);
+  measure(kernel(), 31, 45, 1.1);
+  const Alert alert = look().alerts.at(0);
+  EXPECT_EQ(alert.state, AlertState::raised);
+  for (const AlertState state :
+       {AlertState::acknowledged, AlertState::fixed, AlertState::invalid}) {
+    const CheckReport report = mark(alert, state);
+    ASSERT_EQ(report.alerts.size(), 1U);
+    EXPECT_EQ(report.alerts[0].state, state);
+    EXPECT_EQ(report.alerts[0].note, "because");
+    EXPECT_EQ(exit_code(report), ExitCode::ok);
+  }
+  EXPECT_EQ(exit_code(mark(alert, AlertState::raised)), ExitCode::regression);
+}
+
+TEST_F(History, AnExpectedChangeBeginsANewEpochOfItsSeriesAlone) {
+  measure(kernel("a"), 1, 30, 1.0);
+  measure(kernel("a"), 31, 38, 1.5);
+  measure(kernel("b"), 1, 38, 1.0);
+  const CheckReport report = mark(look().alerts.at(0), AlertState::expected);
+  EXPECT_TRUE(report.alerts.empty());
+  ASSERT_EQ(report.series.size(), 2U);
+  for (const SeriesCheck& series : report.series) {
+    const bool is_a = series.key.axes.at("layer") == "a";
+    EXPECT_EQ(series.epoch, is_a ? commit_name(31) : "");
+    EXPECT_EQ(series.state, is_a ? SeriesState::new_baseline : SeriesState::as_before);
+  }
+}
+
+TEST_F(History, AnotherEnvironmentIsANewBaselineAndIsToldOf) {
+  measure(kernel("a"), 1, 30, 1.0);
+  measure(kernel("b"), 1, 30, 1.0);
+  for (const char* layer : {"a", "b"}) {
+    SeriesKey later = kernel(layer);
+    later.environment["oneDNN"] = "3.0";
+    measure(later, 31, 50, 2.0);
+  }
+  const CheckReport report = look();
+  EXPECT_TRUE(report.alerts.empty());
+  ASSERT_EQ(report.environments.size(), 1U);
+  EXPECT_EQ(report.environments[0].what, "oneDNN: 2.6.3 → 3.0");
+  EXPECT_EQ(report.environments[0].series, 2U);
+  EXPECT_EQ(report.environments[0].commit, commit_name(31));
+}
+
+TEST_F(History, OfWhatIsNotMeasuredAnyMoreWantsNoReruns) {
+  measure(kernel("gone"), 1, 30, 1.0);
+  measure_once(kernel("gone"), 31, 1.5);
+  measure(kernel("stays"), 1, 40, 1.0);
+  const CheckReport report = look();
+  EXPECT_TRUE(report.reruns.empty());
+  for (const SeriesCheck& series : report.series) {
+    EXPECT_EQ(series.state == SeriesState::ended, series.key.axes.at("layer") == "gone");
+  }
+}
+
+TEST_F(History, ThatJumpsBetweenTwoLevelsIsBimodalAndRaisesNothing) {
+  for (int block = 0; block < 7; ++block) {
+    measure(kernel(), 10 * block + 1, 10 * block + 10, block % 2 == 0 ? 1.0 : 1.5);
+  }
+  const CheckReport report = look();
+  EXPECT_EQ(report.series[0].state, SeriesState::bimodal);
+  ASSERT_GE(report.series[0].modes.size(), 2U);
+  EXPECT_NEAR(report.series[0].modes.front(), 1.0, 0.05);
+  EXPECT_NEAR(report.series[0].modes.back(), 1.5, 0.05);
+  EXPECT_EQ(exit_code(report), ExitCode::ok);
+}
+
+TEST_F(History, RerunsOfAnOldCommitStayWhereItStands) {
+  measure(kernel(), 1, 40, 1.0);
+  ImportedRun late = run_of({kernel()}, 20, 1.3, 99);
+  late.time = samples::commit_time(60);
+  late.points[0].point.time = late.time;
+  store_.add(std::vector{late});
+  const CheckReport report = look();
+  EXPECT_EQ(report.series[0].newest.commit, commit_name(40));
+  EXPECT_EQ(report.series[0].commits, 40U);
+  EXPECT_EQ(report.series[0].points, 41U);
+}
+
+TEST_F(History, FindsAlertsByTheBeginningOfTheirCommit) {
+  measure(kernel(), 1, 30, 1.0);
+  measure(kernel(), 31, 45, 1.1);
+  measure(kernel(), 46, 60, 1.3);
+  const CheckReport report = look();
+  ASSERT_EQ(report.alerts.size(), 2U);
+  EXPECT_EQ(report.alerts[0].commit, commit_name(46));
+  EXPECT_EQ(&find_alert(report, "c0031"), &report.alerts[1]);
+  EXPECT_THROW((void)find_alert(report, "c00"), ConfigError);
+  EXPECT_THROW((void)find_alert(report, "d"), ConfigError);
+  EXPECT_THROW((void)find_alert(report, ""), ConfigError);
+}
+
+TEST_F(History, SaysWhereNothingIsLookedFor) {
+  measure(kernel(), 1, 3, 1.0);
+  const auto none = [](const SeriesKey&) { return false; };
+  try {
+    (void)check(store_, none);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::nothing_measured);
+  }
+  EXPECT_THROW((void)list(store_, {none, {}, 1}), Error);
+}
+
+TEST_F(History, ListsTheLatestCommitsAndTheirLevel) {
+  measure(kernel(), 1, 30, 1.0);
+  measure(kernel(), 31, 45, 2.0);
+  const auto all = [](const SeriesKey&) { return true; };
+  const std::vector<ListedSeries> rows = list(store_, {all, {}, 3});
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].commits, 45U);
+  ASSERT_EQ(rows[0].latest.size(), 3U);
+  EXPECT_EQ(rows[0].latest[2].commit, commit_name(45));
+  ASSERT_TRUE(rows[0].level);
+  EXPECT_NEAR(*rows[0].level, 2.0, 0.05);
+  const auto since = list(store_, {all, samples::commit_time(44), 30});
+  EXPECT_EQ(since[0].latest.size(), 2U);
+}
+
+TEST(AlertStates, GoForwardAndAreOpenedAgain) {
+  EXPECT_TRUE(may_follow(AlertState::raised, AlertState::expected));
+  EXPECT_TRUE(may_follow(AlertState::acknowledged, AlertState::fixed));
+  EXPECT_FALSE(may_follow(AlertState::fixed, AlertState::acknowledged));
+  EXPECT_FALSE(may_follow(AlertState::invalid, AlertState::fixed));
+  EXPECT_FALSE(may_follow(AlertState::expected, AlertState::acknowledged));
+  EXPECT_FALSE(may_follow(AlertState::raised, AlertState::raised));
+  EXPECT_TRUE(may_follow(AlertState::invalid, AlertState::raised));
+  EXPECT_THROW((void)parse_alert_state("solved"), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::report::history

@@ -1,0 +1,106 @@
+#include "histories.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include "core/statistics.hpp"
+
+namespace dlscale::report::history::samples {
+
+namespace fs = std::filesystem;
+
+TemporaryFolder::TemporaryFolder() {
+  std::string name = (fs::temp_directory_path() / "history-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
+  path_ = name;
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code unknown;
+  fs::remove_all(path_, unknown);
+}
+
+SeriesKey kernel(const std::string& layer) {
+  SeriesKey key;
+  key.suite = "conv";
+  key.axes = {{"batch", "8"}, {"layer", layer}};
+  key.metric = "time";
+  key.unit = "s";
+  key.better = Better::smaller;
+  key.machine = {{"cpu", "a processor"}, {"cores", "2"}};
+  key.environment = {{"compiler", "GNU 12.2.0"}, {"oneDNN", "2.6.3"}};
+  key.launch = {{"ranks", "1"}};
+  return key;
+}
+
+std::string commit_name(int number) {
+  return fmt::format("c{:04}", number);
+}
+
+std::int64_t commit_time(int number) {
+  constexpr std::int64_t first = 1'700'000'000;
+  return first + 3600 * number;
+}
+
+ImportedRun run_of(const std::vector<SeriesKey>& keys, int commit, double value, int repeat) {
+  ImportedRun run;
+  run.file = fmt::format("{}-{}.jsonl", commit_name(commit), repeat);
+  run.content = fmt::format("{} {} {}\n", run.file, value, keys.size());
+  run.format = "test";
+  run.commit = commit_name(commit);
+  run.time = commit_time(commit) + 60 * repeat;
+  for (const SeriesKey& key : keys) {
+    Point point;
+    point.time = run.time;
+    point.commit = run.commit;
+    point.summary = summarize(std::array{value});
+    run.points.push_back({key, point});
+  }
+  number_parts(run);
+  return run;
+}
+
+Store folder_store(const fs::path& folder) {
+  return Store(open_folder_storage(folder));
+}
+
+void make_repository(const fs::path& folder) {
+  const std::string command = fmt::format(
+      "git init -q {0} && git -C {0} config user.name Tester && git -C {0} config user.email "
+      "tester@example.org",
+      folder.string());
+  ASSERT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): fixed words in a test
+}
+
+Store git_store(const fs::path& repository) {
+  return Store(open_git_storage("history", repository));
+}
+
+std::vector<Series> all_series(Store& store) {
+  std::vector<Series> all;
+  store.each_series([](const SeriesKey&) { return true; },
+                    [&](Series&& series) { all.push_back(std::move(series)); });
+  std::ranges::sort(all, {}, [](const Series& series) { return series.key.name(); });
+  return all;
+}
+
+std::string read_text(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+void write_text(const fs::path& file, std::string_view text) {
+  std::ofstream(file, std::ios::binary) << text;
+}
+
+}  // namespace dlscale::report::history::samples

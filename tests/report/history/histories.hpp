@@ -1,0 +1,51 @@
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/history/run.hpp"
+#include "report/history/store.hpp"
+
+namespace dlscale::report::history::samples {
+
+/// A folder that goes with the object.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] std::filesystem::path operator/(std::string_view name) const {
+    return path_ / name;
+  }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// A key of a kernel's time.
+SeriesKey kernel(const std::string& layer = "conv1");
+
+/// A run with one point for each key.
+ImportedRun run_of(const std::vector<SeriesKey>& keys, int commit, double value, int repeat = 0);
+
+/// "c0012": names of commits, whose times are an hour apart.
+std::string commit_name(int number);
+std::int64_t commit_time(int number);
+
+Store folder_store(const std::filesystem::path& folder);
+
+/// A git repository without a commit, with an author, and a store in its branch "history".
+void make_repository(const std::filesystem::path& folder);
+Store git_store(const std::filesystem::path& repository);
+
+/// All series, by name.
+std::vector<Series> all_series(Store& store);
+
+std::string read_text(const std::filesystem::path& file);
+void write_text(const std::filesystem::path& file, std::string_view text);
+
+}  // namespace dlscale::report::history::samples

@@ -1,0 +1,347 @@
+#include "report/history/imports.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/measurement.hpp"
+#include "histories.hpp"
+#include "report/history/result_run.hpp"
+#include "report/history/run.hpp"
+#include "report/history/time_text.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+using samples::TemporaryFolder;
+
+ImportedRun read_text(std::string_view text, RunOptions options = {}) {
+  const TemporaryFolder folder;
+  samples::write_text(folder / "run", text);
+  if (options.commit.empty()) options.commit = "c1";
+  if (!options.time) options.time = 1'700'000'000;
+  return read_run((folder / "run").string(), options);
+}
+
+/// What reading refuses it with.
+std::string refusal(std::string_view text, const RunOptions& options = {}) {
+  try {
+    (void)read_text(text, options);
+    return "";
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+}
+
+const KeyedPoint* find(const ImportedRun& run, std::string_view metric, const Facts& axes) {
+  for (const KeyedPoint& point : run.points) {
+    bool same = point.key.metric == metric;
+    for (const auto& [name, value] : axes) {
+      const auto found = point.key.axes.find(name);
+      same = same && found != point.key.axes.end() && found->second == value;
+    }
+    if (same) return &point;
+  }
+  return nullptr;
+}
+
+constexpr std::string_view google = R"({
+  "context": {"date": "2026-01-31T12:00:00+01:00", "host_name": "h", "executable": "/a/b/bench",
+    "num_cpus": 2, "mhz_per_cpu": 2400, "cpu_scaling_enabled": false, "library_build_type": "release",
+    "caches": [{"type": "Data", "level": 1, "size": 32768, "num_sharing": 1}], "load_avg": [0.5]},
+  "benchmarks": [
+    {"name": "BM_A/8", "run_name": "BM_A/8", "run_type": "iteration", "repetitions": 3,
+     "repetition_index": 0, "iterations": 10, "real_time": 3.0, "cpu_time": 2.0, "time_unit": "us",
+     "bytes_per_second": 5e9, "my_counter": 4},
+    {"name": "BM_A/8", "run_name": "BM_A/8", "run_type": "iteration", "repetition_index": 1,
+     "real_time": 1.0, "cpu_time": 2.0, "time_unit": "us", "bytes_per_second": 7e9},
+    {"name": "BM_A/8", "run_name": "BM_A/8", "run_type": "iteration", "repetition_index": 2,
+     "real_time": 2.0, "cpu_time": 2.0, "time_unit": "us", "bytes_per_second": 6e9},
+    {"name": "BM_A/8_median", "run_name": "BM_A/8", "run_type": "aggregate",
+     "aggregate_name": "median", "real_time": 99.0, "cpu_time": 2.0, "time_unit": "us"},
+    {"name": "BM_B_median", "run_name": "BM_B", "run_type": "aggregate", "aggregate_name": "median",
+     "real_time": 4.0, "cpu_time": 4.0, "time_unit": "ms"},
+    {"name": "BM_B_stddev", "run_name": "BM_B", "run_type": "aggregate", "aggregate_name": "stddev",
+     "real_time": 0.1, "cpu_time": 0.1, "time_unit": "ms"},
+    {"name": "BM_C", "run_name": "BM_C", "run_type": "iteration", "error_occurred": true,
+     "error_message": "no device", "real_time": 1, "cpu_time": 1, "time_unit": "ns"}
+  ]})";
+
+TEST(GoogleBenchmark, TakesRepetitionsAndMediansWhereThereAreNone) {
+  const ImportedRun run = read_text(google);
+  const KeyedPoint* time = find(run, "real_time", {{"benchmark", "BM_A/8"}});
+  ASSERT_NE(time, nullptr);
+  EXPECT_DOUBLE_EQ(time->point.summary.median, 2e-6);
+  EXPECT_EQ(time->point.summary.n, 3U);
+  EXPECT_EQ(time->key.unit, "s");
+  EXPECT_EQ(time->key.axes.at("program"), "bench");
+  EXPECT_EQ(time->key.machine.at("cores"), "2");
+  const KeyedPoint* rate = find(run, "bytes_per_second", {{"benchmark", "BM_A/8"}});
+  ASSERT_NE(rate, nullptr);
+  EXPECT_EQ(rate->key.better, Better::larger);
+  EXPECT_EQ(rate->point.summary.median, 6e9);
+  const KeyedPoint* median = find(run, "real_time", {{"benchmark", "BM_B"}});
+  ASSERT_NE(median, nullptr);
+  EXPECT_DOUBLE_EQ(median->point.summary.median, 4e-3);
+  EXPECT_EQ(median->point.summary.n, 1U);
+}
+
+TEST(GoogleBenchmark, LeavesOutWhatFailedAndCountersWithoutADirection) {
+  const ImportedRun run = read_text(google);
+  EXPECT_EQ(find(run, "my_counter", {}), nullptr);
+  EXPECT_EQ(find(run, "real_time", {{"benchmark", "BM_C"}}), nullptr);
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_NE(run.notes[0].find("no device"), std::string::npos);
+}
+
+TEST(GoogleBenchmark, TakesItsDateAndWantsACommit) {
+  const TemporaryFolder folder;
+  samples::write_text(folder / "run.json", google);
+  RunOptions options;
+  EXPECT_THROW((void)read_run((folder / "run.json").string(), options), ConfigError);
+  options.commit = "c1";
+  EXPECT_EQ(read_run((folder / "run.json").string(), options).time,
+            parse_time("2026-01-31T11:00:00Z", "it"));
+}
+
+TEST(GoogleBenchmark, NamesTheLineOfDamage) {
+  std::string text(google);
+  EXPECT_NE(refusal(text.substr(0, text.size() / 2)).find("ends within line"), std::string::npos);
+  text.replace(text.find("\"us\""), 4, "\"fortnights\"");
+  EXPECT_NE(refusal(text).find("fortnights"), std::string::npos);
+  text = google;
+  text.replace(text.find("3.0"), 3, "\"3\"");
+  EXPECT_NE(refusal(text).find("wrong type"), std::string::npos);
+}
+
+constexpr std::string_view nccl =
+    R"(# nccl-tests version 2.18.3 nccl-headers=23003 nccl-library=23003
+# Collective test starting: all_reduce_perf
+# nThread 1 nGpus 1 minBytes 8 maxBytes 1024 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0 unalign: 0
+#
+# Using devices
+#  Rank  0 Group  0 Pid    653 on node-a device  0 [0000:06:00] NVIDIA H100 80GB HBM3
+#  Rank  1 Group  0 Pid    654 on node-b device  0 [0000:09:00] NVIDIA H100 80GB HBM3
+#
+#                                                              out-of-place                       in-place
+#       size         count      type   redop    root     time   algbw   busbw  #wrong     time   algbw   busbw  #wrong
+#        (B)    (elements)                               (us)  (GB/s)  (GB/s)             (us)  (GB/s)  (GB/s)
+           8             2     float     sum      -1    20.00    0.00    0.00       0    25.00    0.00    0.00       0
+        1024           256     float     sum      -1    45.80   10.00   20.00       0    43.80   10.10   20.10       7
+# Out of bounds values : 0 OK
+# Avg bus bandwidth    : 30.0
+)";
+
+TEST(NcclTests, TakesEveryRowInPlaceAndOutOfPlace) {
+  const ImportedRun run = read_text(nccl);
+  EXPECT_EQ(run.points.size(), 9U);  // three metrics, of which one side of a row is wrong
+  const KeyedPoint* time = find(run, "time", {{"size", "1024"}, {"in_place", "no"}});
+  ASSERT_NE(time, nullptr);
+  EXPECT_DOUBLE_EQ(time->point.summary.median, 45.8e-6);
+  EXPECT_EQ(time->key.axes.at("collective"), "all_reduce");
+  EXPECT_EQ(time->key.axes.at("redop"), "sum");
+  EXPECT_EQ(time->key.machine.at("GPU"), "NVIDIA H100 80GB HBM3");
+  EXPECT_EQ(time->key.environment.at("nccl-library"), "23003");
+  EXPECT_EQ(time->key.launch.at("ranks"), "2");
+  EXPECT_EQ(time->key.launch.at("hosts"), "2");
+  const KeyedPoint* rate = find(run, "busbw", {{"size", "1024"}, {"in_place", "no"}});
+  ASSERT_NE(rate, nullptr);
+  EXPECT_EQ(rate->point.summary.median, 20e9);
+  EXPECT_EQ(rate->key.better, Better::larger);
+  EXPECT_EQ(find(run, "time", {{"size", "1024"}, {"in_place", "yes"}}), nullptr);
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_NE(run.notes[0].find("wrong in 7 places"), std::string::npos);
+}
+
+TEST(NcclTests, TakesOlderTextAndLaunchersPrefixes) {
+  std::string text;
+  for (const std::string_view line :
+       {"# nThread 1 nGpus 8 minBytes 8 maxBytes 8 step: 2(factor) warmup iters: 5 iters: 20 "
+        "validation: 1",
+        "#   Rank  0 Pid 1320 on h device  0 [0x00] Tesla V100-SXM2-16GB",
+        "#       size         count      type   redop     time   algbw   busbw  error     time   "
+        "algbw   busbw  error",
+        "     8   2   float   sum   13.39   1.22   1.22  1e-07   11.85   1.38   1.38  N/A"}) {
+    text += "[1,0]<stdout>:" + std::string(line) + "\n";
+  }
+  EXPECT_NE(refusal(text).find("line 4"), std::string::npos);
+  EXPECT_NE(refusal(text).find("--axis collective="), std::string::npos);
+  RunOptions options;
+  options.axes["collective"] = "all_gather";
+  EXPECT_EQ(read_text(text, options).points.size(), 6U);
+}
+
+TEST(NcclTests, RefusesProcessesThatRanByThemselvesAndOddRows) {
+  std::string text(nccl);
+  text.replace(text.find("Rank  1"), 7, "Rank  0");
+  EXPECT_NE(refusal(text).find("MPI=1"), std::string::npos);
+  text = nccl;
+  text.replace(text.find("45.80"), 5, "fast!");
+  EXPECT_NE(refusal(text).find("line 13"), std::string::npos) << refusal(text);
+  text = nccl;
+  text.replace(text.find("   20.00"), 8, "        ");
+  EXPECT_NE(refusal(text).find("columns"), std::string::npos);
+  text = nccl;
+  text.resize(text.find("           8 "));
+  EXPECT_NE(refusal(text).find("no rows"), std::string::npos);
+}
+
+TEST(Hyperfine, TakesTheTimesOfACommand) {
+  const ImportedRun run = read_text(
+      R"({"results": [{"command": "train --quick", "mean": 2, "times": [1.0, 2.0, 9.0],
+          "exit_codes": [0, 0, 0], "parameters": {"threads": "4"}},
+         {"command": "false", "times": [0.1], "exit_codes": [1]}]})");
+  ASSERT_EQ(run.points.size(), 1U);
+  EXPECT_EQ(run.points[0].point.summary.median, 2.0);
+  EXPECT_EQ(run.points[0].key.axes.at("threads"), "4");
+  EXPECT_EQ(run.notes.size(), 1U);
+  EXPECT_NE(refusal(R"({"results": [{"command": "x", "times": []}]})"), "");
+}
+
+TEST(Megatron, TakesTheLinesOfIterationsButTheFirst) {
+  std::string text;
+  for (const char* time : {"9000.0", "1000.0", "1200.0", "1100.0"}) {
+    text +=
+        "worker 3:  iteration  10/ 100 | consumed samples: 2560 | elapsed time per iteration "
+        "(ms): " +
+        std::string(time) +
+        " | throughput per GPU (TFLOP/s/GPU): 400.5 | global batch size:   256 | lm loss: 1\n";
+  }
+  const ImportedRun run = read_text("starting\n" + text);
+  ASSERT_EQ(run.points.size(), 2U);
+  EXPECT_DOUBLE_EQ(run.points[0].point.summary.median, 1.1);
+  EXPECT_EQ(run.points[0].point.summary.n, 3U);
+  EXPECT_EQ(run.points[0].key.axes.at("global batch size"), "256");
+  EXPECT_DOUBLE_EQ(run.points[1].point.summary.median, 400.5e12);
+  EXPECT_EQ(run.points[1].key.better, Better::larger);
+  std::string damaged = text;
+  damaged.replace(damaged.find("1200.0"), 6, "nan");
+  EXPECT_NE(refusal(damaged).find("line 3"), std::string::npos);
+  EXPECT_NE(refusal(text.substr(0, text.find('\n'))).find("fewer than two"), std::string::npos);
+}
+
+TEST(Mllog, TakesTheTimeOfATrainingThatSucceeded) {
+  const auto log = [](const std::string& status) {
+    return R"(:::MLLOG {"key": "submission_benchmark", "value": "resnet", "time_ms": 1}
+0: :::MLLOG {"key": "global_batch_size", "value": 4096, "time_ms": 1}
+:::MLLOG {"key": "run_start", "value": null, "time_ms": 1700000000000}
+noise
+:::MLLOG {"key": "run_stop", "time_ms": 1700000090500, "metadata": {"status": ")" +
+           status + "\"}}\n";
+  };
+  const ImportedRun run = read_text(log("success"));
+  ASSERT_EQ(run.points.size(), 1U);
+  EXPECT_DOUBLE_EQ(run.points[0].point.summary.median, 90.5);
+  EXPECT_EQ(run.points[0].key.axes.at("global_batch_size"), "4096");
+  EXPECT_TRUE(read_text(log("aborted")).points.empty());
+  EXPECT_NE(refusal(":::MLLOG {\"key\": \"run_start\"").find("line 1"), std::string::npos);
+  EXPECT_NE(refusal(":::MLLOG {\"key\": \"x\"}\n").find("no run_start"), std::string::npos);
+}
+
+constexpr std::string_view validation = R"({"schema": "dlscale.validation", "version": 1, "runs": [
+  {"key": "e2e ranks=2", "run": {"network": "alexnet", "ranks": 2, "batch": 8, "credit": null},
+   "links": null, "backend": "onednn", "errors": [-0.1, 0.05, 0.02],
+   "phases": [{"phase": "t_iter", "predicted_s": 1.02, "measured_s": 1.0}]}]})";
+
+TEST(ValidationRun, TracksThePredictionErrorOfEveryCell) {
+  const ImportedRun run = read_text(validation);
+  ASSERT_EQ(run.points.size(), 1U);
+  const auto& [key, point] = run.points[0];
+  EXPECT_DOUBLE_EQ(point.summary.median, 1.02);
+  EXPECT_EQ(key.better, Better::steady);
+  EXPECT_EQ(key.launch.at("ranks"), "2");
+  EXPECT_EQ(key.axes.at("network"), "alexnet");
+  EXPECT_FALSE(key.axes.contains("credit"));
+  std::string text(validation);
+  text.replace(text.find("-0.1"), 4, "-1.5");
+  EXPECT_NE(refusal(text).find("-1.5"), std::string::npos);
+}
+
+TEST(ReadRun, RefusesWhatItDoesNotKnow) {
+  for (const std::string_view text : {"", "hello", "{}", "[1, 2]", "{\"schema\":\"other\"}"}) {
+    EXPECT_NE(refusal(text).find("in no format that a history takes"), std::string::npos) << text;
+  }
+  EXPECT_THROW((void)read_run("/nowhere/run.json", {}), ConfigError);
+}
+
+TEST(ReadRun, AddsWhatThePersonSaysToTheKey) {
+  RunOptions options;
+  options.machine["GPU"] = "A100";
+  options.environment["driver"] = "535";
+  options.launch["nodes"] = "2";
+  options.run = "nightly 3";
+  const ImportedRun run = read_text(google, options);
+  EXPECT_EQ(run.points[0].key.machine.at("GPU"), "A100");
+  EXPECT_EQ(run.points[0].key.environment.at("driver"), "535");
+  EXPECT_EQ(run.points[0].key.launch.at("nodes"), "2");
+  EXPECT_EQ(run.facts.at("run"), "nightly 3");
+}
+
+ResultFile training() {
+  ResultFile file;
+  file.complete = true;
+  file.header.benchmark = "e2e";
+  file.header.command = {"dlscale", "bench", "e2e"};
+  file.header.run = {{"ranks", "2"}, {"comm", "mpi"}};
+  file.header.environment.cpu = "a processor";
+  file.header.environment.cores = 2;
+  file.header.environment.memory_bytes = 25276502016.0;
+  file.header.environment.libraries = {{"oneDNN", "2.6.3"}, {"GPU", "H100"}};
+  file.header.environment.variables = {{"OMP_NUM_THREADS", "1"}, {"DLSCALE_CONFIGS", "/x"}};
+  Measurement measurement;
+  measurement.benchmark = "e2e";
+  measurement.axes = {{"network", "alexnet"}, {"repeat", "3"}, {"ranks", "2"}};
+  for (const char* name : {"t_iter", "t_f"}) {
+    measurement.series[name] = make_series("s", {{1.0, 2.0, 3.0}, {1.5, 2.5, 2.0}});
+  }
+  measurement.series["loss"] = make_series("1", {{1.0}, {1.0}});
+  measurement.series["processor_clock"] = make_series("Hz", {{1e9, 3e9}, {2e9, 2e9}});
+  measurement.series["throttle_reasons"] = make_series("1", {{4, 8}, {0, 0}});
+  file.measurements.push_back(measurement);
+  measurement.status = Status::wrong;
+  measurement.series.clear();
+  measurement.reason = "differs";
+  file.measurements.push_back(measurement);
+  return file;
+}
+
+TEST(ResultRun, SortsFactsIntoMachineEnvironmentAndLaunch) {
+  ImportedRun run;
+  add_points(run, training());
+  ASSERT_EQ(run.points.size(), 2U);
+  const SeriesKey& key = run.points[1].key;
+  EXPECT_EQ(key.metric, "t_iter");
+  EXPECT_FALSE(key.is_detail());
+  EXPECT_TRUE(run.points[0].key.is_detail());
+  EXPECT_EQ(key.axes, (Facts{{"network", "alexnet"}}));
+  EXPECT_EQ(key.machine.at("GPU"), "H100");
+  EXPECT_EQ(key.machine.at("memory"), "24 GiB");
+  EXPECT_EQ(key.environment.at("oneDNN"), "2.6.3");
+  EXPECT_EQ(key.environment.at("OMP_NUM_THREADS"), "1");
+  EXPECT_FALSE(key.environment.contains("DLSCALE_CONFIGS"));
+  EXPECT_EQ(key.launch.at("ranks"), "2");
+  EXPECT_EQ(key.launch.at("comm"), "mpi");
+  // The slowest rank of each iteration.
+  EXPECT_EQ(run.points[1].point.summary.median, 2.5);
+  EXPECT_EQ(run.points[1].point.extras,
+            R"({"processor_clock":[2000000000.0,2000000000.0],"throttle_reasons":[12,0]})");
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_NE(run.notes[0].find("differs"), std::string::npos);
+}
+
+TEST(ResultRun, MarksWhatWasBuiltWithLocalChanges) {
+  Environment environment;
+  EXPECT_EQ(measured_commit(environment), "");
+  environment.commit = "unknown";
+  EXPECT_EQ(measured_commit(environment), "");
+  environment.commit = "c1";
+  EXPECT_EQ(measured_commit(environment), "c1");
+  environment.dirty = true;
+  EXPECT_EQ(measured_commit(environment), "c1-dirty");
+}
+
+}  // namespace
+}  // namespace dlscale::report::history

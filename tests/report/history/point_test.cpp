@@ -1,0 +1,105 @@
+#include "report/history/point.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "core/error.hpp"
+#include "report/history/time_text.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+Point sample() {
+  Point point;
+  point.time = 1'700'000'000;
+  point.commit = "c0ffee";
+  point.run = "0123456789abcdef";
+  point.part = 2;
+  point.summary = {1.5e-3, 1e-5, 1.4e-3, 1.6e-3, 1.3e-3, 1.9e-3, 12};
+  return point;
+}
+
+void expect_same(const Point& a, const Point& b) {
+  EXPECT_EQ(a.time, b.time);
+  EXPECT_EQ(a.commit, b.commit);
+  EXPECT_EQ(a.run, b.run);
+  EXPECT_EQ(a.part, b.part);
+  EXPECT_EQ(a.summary.median, b.summary.median);
+  EXPECT_EQ(a.summary.mad, b.summary.mad);
+  EXPECT_EQ(a.summary.ci95_low, b.summary.ci95_low);
+  EXPECT_EQ(a.summary.ci95_high, b.summary.ci95_high);
+  EXPECT_EQ(a.summary.min, b.summary.min);
+  EXPECT_EQ(a.summary.max, b.summary.max);
+  EXPECT_EQ(a.summary.n, b.summary.n);
+  EXPECT_EQ(a.extras, b.extras);
+}
+
+std::string without_break(const std::string& line) {
+  return line.substr(0, line.size() - 1);
+}
+
+TEST(Point, ComesBackFromItsLineToTheLastBit) {
+  std::mt19937 generator(1);
+  std::uniform_real_distribution<double> exponent(-300, 300);
+  for (int i = 0; i < 200; ++i) {
+    Point point = sample();
+    point.summary.median = std::pow(10.0, exponent(generator));
+    point.summary.max = -std::pow(10.0, exponent(generator));
+    expect_same(parse_point(without_break(point_line(point))), point);
+  }
+}
+
+TEST(Point, IsReadAlikeByTheScannerAndTheParser) {
+  Point point = sample();
+  expect_same(parse_point(without_break(point_line(point))), point);
+  // Sorted by name and with spaces, as another program would write it.
+  const std::string pretty = nlohmann::json::parse(point_line(point)).dump(1);
+  expect_same(parse_point(pretty), point);
+  point.extras = R"({"throttle_reasons":[0,4]})";
+  expect_same(parse_point(without_break(point_line(point))), point);
+  point.extras.clear();
+  point.commit = "ü \"quoted\" \\ \n";
+  expect_same(parse_point(without_break(point_line(point))), point);
+}
+
+TEST(Point, RefusesDamage) {
+  const std::string line = without_break(point_line(sample()));
+  for (std::size_t length = 0; length < line.size(); ++length) {
+    EXPECT_THROW((void)parse_point(line.substr(0, length)), ConfigError) << length;
+  }
+  EXPECT_THROW((void)parse_point(line + "}"), ConfigError);
+  for (const char* number : {"nan", "inf", "1e999", "\"1\"", "null"}) {
+    std::string damaged = line;
+    const std::size_t at = damaged.find("0.0015");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_THROW((void)parse_point(damaged.replace(at, 6, number)), ConfigError) << number;
+  }
+}
+
+TEST(Point, IsNotWrittenWithANumberThatIsNone) {
+  Point point = sample();
+  point.summary.median = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THROW((void)point_line(point), std::logic_error);
+}
+
+TEST(TimeText, ComesBackAndKnowsZonesAndTheCalendar) {
+  EXPECT_EQ(time_text(0), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(time_text(1'700'000'000), "2023-11-14T22:13:20Z");
+  EXPECT_EQ(parse_time("2023-11-14T22:13:20Z", "it"), 1'700'000'000);
+  EXPECT_EQ(parse_time("2023-11-15T00:13:20+02:00", "it"), 1'700'000'000);
+  EXPECT_EQ(parse_time("2023-11-14T16:43:20-05:30", "it"), 1'700'000'000);
+  EXPECT_EQ(parse_time("2024-02-29", "it"), parse_time("2024-02-29T00:00:00Z", "it"));
+  for (const char* text :
+       {"", "yesterday", "2023-02-29", "2023-11-14T25:00:00Z", "2023-11-14T22:13:20",
+        "2023-11-14T22:13:20Zx", "2023-13-01", "1969-12-31", "1970-01-01T00:00:00+01:00",
+        "9999-12-31T23:59:59-01:00"}) {
+    EXPECT_THROW((void)parse_time(text, "--time"), ConfigError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::report::history

@@ -1,0 +1,269 @@
+#include "report/history/store.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/error.hpp"
+#include "histories.hpp"
+
+namespace dlscale::report::history {
+namespace {
+
+namespace fs = std::filesystem;
+using samples::all_series;
+using samples::kernel;
+using samples::run_of;
+using samples::TemporaryFolder;
+
+/// A store in a folder and one in a branch keep the same promises.
+class AnyStore : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (is_git()) samples::make_repository(folder_.path());
+  }
+  [[nodiscard]] static bool is_git() { return GetParam() == std::string_view("git"); }
+  [[nodiscard]] Store open() const {
+    return is_git() ? samples::git_store(folder_.path())
+                    : samples::folder_store(folder_.path() / "store");
+  }
+  TemporaryFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(Places, AnyStore, testing::Values("folder", "git"),
+                         [](const auto& place) { return std::string(place.param); });
+
+TEST_P(AnyStore, KeepsWhatIsAdded) {
+  Store store = open();
+  const std::vector runs{run_of({kernel("a"), kernel("b")}, 1, 1.0), run_of({kernel("a")}, 2, 2.0)};
+  const AddReport added = store.add(runs);
+  EXPECT_EQ(added.runs, 2U);
+  EXPECT_EQ(added.points, 3U);
+  EXPECT_EQ(added.new_series, 2U);
+  Store again = open();
+  const std::vector<Series> series = all_series(again);
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_EQ(series[0].key, kernel("a"));
+  ASSERT_EQ(series[0].points.size(), 2U);
+  EXPECT_EQ(series[0].points[1].summary.median, 2.0);
+  EXPECT_EQ(series[0].points[1].commit, samples::commit_name(2));
+  ASSERT_EQ(again.runs().size(), 2U);
+  EXPECT_EQ(again.content(again.runs()[0]), runs[0].content);
+}
+
+TEST_P(AnyStore, AddingTwiceIsAddingOnce) {
+  Store store = open();
+  const std::vector runs{run_of({kernel()}, 1, 1.0)};
+  store.add(runs);
+  const AddReport second = store.add(runs);
+  EXPECT_EQ(second.runs, 0U);
+  EXPECT_EQ(second.there_already, std::vector<std::string>{runs[0].file});
+  EXPECT_EQ(all_series(store)[0].points.size(), 1U);
+}
+
+TEST_P(AnyStore, RefusesOneMeasurementAsTwoCommits) {
+  Store store = open();
+  std::vector runs{run_of({kernel()}, 1, 1.0)};
+  store.add(runs);
+  runs[0].commit = "another";
+  EXPECT_THROW(store.add(runs), ConfigError);
+}
+
+TEST_P(AnyStore, AddsAllOrNothing) {
+  Store store = open();
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  std::vector runs{run_of({kernel()}, 2, 1.0), run_of({kernel()}, 1, 1.0)};
+  runs[1].commit = "another";
+  EXPECT_THROW(store.add(runs), ConfigError);
+  EXPECT_EQ(all_series(store)[0].points.size(), 1U);
+}
+
+TEST_P(AnyStore, KeepsAnnotationsInTheirOrder) {
+  Store store = open();
+  EXPECT_THROW((void)store.annotations(), ConfigError);
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  store.annotate({5, "c1", AlertState::acknowledged, {"x"}, "looked at"});
+  store.annotate({6, "c1", AlertState::fixed, {"x", "y"}, ""});
+  const std::vector<Annotation> all = open().annotations();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].note, "looked at");
+  EXPECT_EQ(all[1].state, AlertState::fixed);
+  EXPECT_EQ(all[1].series, (std::vector<std::string>{"x", "y"}));
+}
+
+TEST_P(AnyStore, TakesWhatSeveralWritersAddAtOnce) {
+  const int writers = is_git() ? 2 : 3;  // git starts a dozen processes a time
+  const int each = is_git() ? 2 : 4;
+  std::vector<std::jthread> threads;
+  for (int writer = 0; writer < writers; ++writer) {
+    threads.emplace_back([this, writer, each] {
+      Store store = open();
+      for (int i = 0; i < each; ++i) {
+        store.add(std::vector{run_of({kernel()}, writer * each + i, 1.0)});
+      }
+    });
+  }
+  threads.clear();
+  Store store = open();
+  EXPECT_EQ(store.runs().size(), static_cast<std::size_t>(writers * each));
+  EXPECT_EQ(all_series(store)[0].points.size(), static_cast<std::size_t>(writers * each));
+}
+
+TEST(FolderStore, DropsALineThatWasCutShortAndGoesOnAfterIt) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  const fs::path series = folder / ("series/" + kernel().file_stem() + ".jsonl");
+  const std::string whole = samples::read_text(series);
+  for (const std::string_view torn : {"{\"time\":\"20", "{", "garbage"}) {
+    samples::write_text(series, whole + std::string(torn));
+    EXPECT_EQ(all_series(store)[0].points.size(), 1U);
+  }
+  store.add(std::vector{run_of({kernel()}, 2, 2.0)});
+  EXPECT_TRUE(samples::read_text(series).starts_with(whole));
+  EXPECT_EQ(all_series(store)[0].points.size(), 2U);
+}
+
+TEST(FolderStore, LeavesOutARunThatWasNotAddedWholeUntilItIs) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  const std::string records = samples::read_text(folder / "runs.jsonl");
+  const std::vector second{run_of({kernel()}, 2, 2.0)};
+  store.add(second);
+  samples::write_text(folder / "runs.jsonl", records);  // as if killed before the last line
+  EXPECT_EQ(all_series(store)[0].points.size(), 1U);
+  EXPECT_EQ(all_series(store)[0].incomplete, 1U);
+  store.add(second);
+  EXPECT_EQ(all_series(store)[0].points.size(), 2U);
+  EXPECT_EQ(all_series(store)[0].incomplete, 0U);
+}
+
+TEST(FolderStore, NamesFileAndLineOfDamage) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  const std::string file = "series/" + kernel().file_stem() + ".jsonl";
+  samples::write_text(folder / file, samples::read_text(folder / file) + "<<<<<<< ours\n");
+  try {
+    (void)all_series(store);
+    FAIL();
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what()).find(file + ":3"), std::string::npos) << error.what();
+  }
+}
+
+TEST(FolderStore, TakesMergedLinesTwiceAndInAnyOrder) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0), run_of({kernel()}, 2, 2.0)});
+  for (const std::string& file :
+       {"series/" + kernel().file_stem() + ".jsonl", std::string("runs.jsonl")}) {
+    const std::string text = samples::read_text(folder / file);
+    samples::write_text(folder / file, text + text);
+  }
+  EXPECT_EQ(all_series(store)[0].points.size(), 2U);
+  EXPECT_EQ(store.runs().size(), 2U);
+}
+
+TEST(FolderStore, RefusesAFolderOfSomethingElse) {
+  const TemporaryFolder folder;
+  samples::write_text(folder / "thesis.tex", "years of work");
+  Store store = samples::folder_store(folder.path());
+  EXPECT_THROW(store.add(std::vector{run_of({kernel()}, 1, 1.0)}), ConfigError);
+  EXPECT_EQ(samples::read_text(folder / "thesis.tex"), "years of work");
+  EXPECT_THROW((void)samples::folder_store(folder / "thesis.tex"), ConfigError);
+}
+
+TEST(FolderStore, NoticesAFileThatWasChanged) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  const RunRecord record = store.runs()[0];
+  const std::string file = "files/" + record.sha256.substr(0, 2) + "/" + record.sha256;
+  samples::write_text(folder / file, "forged");
+  EXPECT_THROW((void)store.content(record), ConfigError);
+}
+
+/// What `body` does in a process of its own, whose exit code it returns.
+int in_a_process(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(FolderStore, IsAsItWasAfterAFullDisk) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  const fs::path series = folder / ("series/" + kernel().file_stem() + ".jsonl");
+  const std::string before = samples::read_text(series);
+  const auto most = static_cast<rlim_t>(before.size() + 20);
+  // Files that grow beyond the limit are refused, as they are where there is no space.
+  const int code = in_a_process([&] {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{most, most};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    try {
+      store.add(std::vector{run_of({kernel("other"), kernel()}, 2, 2.0)});
+    } catch (const ConfigError& error) {
+      return std::string(error.what()).find("cannot be written") != std::string::npos ? 0 : 1;
+    }
+    return 2;
+  });
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(samples::read_text(series), before);
+  EXPECT_EQ(all_series(store).size(), 1U);
+  store.add(std::vector{run_of({kernel("other"), kernel()}, 2, 2.0)});
+  EXPECT_EQ(all_series(store).size(), 2U);
+}
+
+TEST(GitStore, TouchesNoWorkTreeAndNoIndex) {
+  const TemporaryFolder folder;
+  samples::make_repository(folder.path());
+  samples::write_text(folder / "mine.txt", "mine");
+  Store store = samples::git_store(folder.path());
+  store.add(std::vector{run_of({kernel()}, 1, 1.0)});
+  store.add(std::vector{run_of({kernel()}, 2, 1.0)});
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(folder.path())) {
+    files += entry.path().filename() == ".git" ? 0 : 1;
+  }
+  EXPECT_EQ(files, 1U);
+  EXPECT_FALSE(fs::exists(folder.path() / ".git/index"));
+  for (const auto& entry : fs::directory_iterator(folder.path() / ".git")) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with("dlscale-index")) << entry.path();
+  }
+}
+
+TEST(GitStore, RefusesABranchThatIsCheckedOutOrIsSomethingElse) {
+  const TemporaryFolder folder;
+  samples::make_repository(folder.path());
+  const std::string command = "cd " + folder.path().string() +
+                              " && git checkout -q -b history && echo x > x && git add x && git "
+                              "commit -q -m x && git branch code";
+  ASSERT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): fixed words in a test
+  Store store = samples::git_store(folder.path());
+  const std::vector runs{run_of({kernel()}, 1, 1.0)};
+  EXPECT_THROW(store.add(runs), ConfigError);
+  Store code(open_git_storage("code", folder.path()));
+  EXPECT_THROW(code.add(runs), ConfigError);
+}
+
+TEST(GitStore, RefusesWhereThereIsNoRepositoryOrNoSuchName) {
+  const TemporaryFolder folder;
+  EXPECT_THROW((void)open_git_storage("history", folder.path()), ConfigError);
+  samples::make_repository(folder.path());
+  EXPECT_THROW((void)open_git_storage("a..b", folder.path()), ConfigError);
+}
+
+}  // namespace
+}  // namespace dlscale::report::history
