@@ -9,8 +9,9 @@ struct BuildInfo {
   std::string build_type;
   std::string compiler;  ///< "GNU 12.2.0"
   std::string flags;
-  std::string commit;  ///< of the source tree; "unknown" outside a git repository
-  bool dirty = false;  ///< tracked files differed from the commit
+  std::string commit;   ///< of the source tree; "unknown" outside a git repository
+  bool dirty = false;   ///< tracked files differed from the commit
+  std::string changes;  ///< git's hash of that difference; empty if there is none
 };
 
 BuildInfo build_info();

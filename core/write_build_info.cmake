@@ -3,6 +3,7 @@
 #   cmake -Dsource=… -Dtemplate=… -Doutput=… -Dversion=… -Dbuild_type=… -Dcompiler=… -Dflags=… -P …
 set(commit unknown)
 set(dirty false)
+set(difference "")
 find_program(git git)
 if(git AND EXISTS ${source}/.git)
   execute_process(COMMAND ${git} -C ${source} rev-parse HEAD
@@ -13,6 +14,9 @@ if(git AND EXISTS ${source}/.git)
     set(commit ${head})
     if(changes)
       set(dirty true)
+      execute_process(COMMAND ${git} -C ${source} diff HEAD
+                      COMMAND ${git} hash-object --stdin
+                      OUTPUT_VARIABLE difference OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     endif()
   endif()
 endif()
