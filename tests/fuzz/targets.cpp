@@ -19,6 +19,7 @@
 #include "core/link_kind.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
+#include "core/system_file.hpp"
 #include "model/baselines/baselines.hpp"
 #include "model/curves/predict.hpp"
 #include "model/machine.hpp"
@@ -109,6 +110,11 @@ void use_framework(const fs::path& file) {
   (void)to_text(load_framework(file.string()).schedule);
 }
 
+void use_system(const fs::path& file) {
+  const System system = load_system(file.string());
+  if (find_partition(system, "").nodes < 1) throw std::logic_error("a partition without nodes");
+}
+
 void use_machine(const fs::path& file) {
   static const Network network = load_network("alexnet");
   const model::Machine machine = model::load_machine(file);
@@ -196,6 +202,7 @@ const std::array all_targets{
     Target{"link", ".yaml", [] { return configs("links"); }, use_link},
     Target{"framework", ".yaml", [] { return configs("frameworks"); }, use_framework},
     Target{"scaling", ".yaml", [] { return configs("models"); }, use_scaling},
+    Target{"system", ".yaml", [] { return configs("systems"); }, use_system},
     Target{"machine", ".json", machine_seeds, use_machine},
 };
 

@@ -163,9 +163,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--mpi", default="pmix")
-    parser.add_argument("--command", default="bench comm --ranks {ranks} --sizes 1024 --samples 6 --warm-ups 1 "
-                                             "--cores-per-rank 1 -o {result}",
-                        help="of the cells, instead of an all-reduce")
+    parser.add_argument("--command", default="bench gemm --backend reference --sizes 8x8x8 --samples 6 --warm-ups 1 "
+                                             "--ranks {ranks} --cores-per-rank 1 -o {result}",
+                        help="of the cells, instead of a product of matrices on every rank")
     parser.parse_args(namespace=OPTIONS)
     OPTIONS.program = str(pathlib.Path(OPTIONS.program).resolve())
     start = time.monotonic()
