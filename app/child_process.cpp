@@ -7,9 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <optional>
 
 #include "core/error.hpp"
@@ -18,13 +21,24 @@
 namespace dlscale::app {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+/// What a child that took too long may take to end by itself, and write what it has.
+constexpr std::chrono::seconds time_to_end{5};
+
 std::vector<std::string> merged_environment(
-    const std::vector<std::pair<std::string, std::string>>& variables) {
+    const std::vector<std::pair<std::string, std::string>>& variables,
+    const std::map<std::string, std::string>& forced) {
   std::vector<std::string> result;
-  for (char** entry = environ; *entry != nullptr; ++entry) result.emplace_back(*entry);
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    if (!forced.contains(text.substr(0, text.find('=')))) result.push_back(text);
+  }
+  for (const auto& [name, value] : forced) result.push_back(fmt::format("{}={}", name, value));
   for (const auto& [name, value] : variables) {
     // A variable that the user set wins over our default.
-    if (getenv(name.c_str()) == nullptr) result.push_back(fmt::format("{}={}", name, value));
+    if (getenv(name.c_str()) != nullptr || forced.contains(name)) continue;
+    result.push_back(fmt::format("{}={}", name, value));
   }
   return result;
 }
@@ -60,15 +74,29 @@ class SignalQueue {
   SignalQueue& operator=(const SignalQueue&) = delete;
   /// As it was, for the child.
   [[nodiscard]] const sigset_t& mask_before() const { return before_; }
-  /// The next signal.
-  [[nodiscard]] int wait() const {
-    int signal = 0;
-    while (sigwait(&awaited_, &signal) != 0) {
+  /// The next signal, or 0 if none comes until then.
+  [[nodiscard]] int wait(std::optional<Clock::time_point> until) const {
+    for (;;) {
+      int signal = 0;
+      if (until) {
+        const timespec left = time_until(*until);
+        signal = sigtimedwait(&awaited_, nullptr, &left);
+      } else {
+        signal = sigwaitinfo(&awaited_, nullptr);
+      }
+      if (signal > 0) return signal;
+      if (errno == EAGAIN) return 0;
     }
-    return signal;
   }
 
  private:
+  static timespec time_until(Clock::time_point time) {
+    using std::chrono::nanoseconds;
+    const auto left =
+        std::max(nanoseconds(0), std::chrono::duration_cast<nanoseconds>(time - Clock::now()));
+    constexpr std::int64_t second = 1'000'000'000;
+    return {.tv_sec = left.count() / second, .tv_nsec = left.count() % second};
+  }
   sigset_t awaited_{};
   sigset_t before_{};
 };
@@ -79,7 +107,7 @@ class Messenger {
  public:
   explicit Messenger(pid_t receiver) : receiver_(receiver) {}
   void pass_on(int signal) {
-    const auto now = std::chrono::steady_clock::now();
+    const auto now = Clock::now();
     if (signal == last_ && now - time_ < std::chrono::seconds(1)) return;
     last_ = signal;
     time_ = now;
@@ -89,7 +117,7 @@ class Messenger {
  private:
   pid_t receiver_;  ///< below 0: all of a process group
   int last_ = 0;
-  std::chrono::steady_clock::time_point time_;
+  Clock::time_point time_;
 };
 
 /// Whether the child has ended, and how.
@@ -98,20 +126,83 @@ std::optional<ChildExit> look_at(pid_t child) {
   const pid_t ended = waitpid(child, &status, WNOHANG);
   if (ended == 0) return std::nullopt;
   if (ended < 0) throw LibraryError(fmt::format("waitpid failed: {}", std::strerror(errno)));
-  return ChildExit{WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
+  return ChildExit{.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
 }
 
-ChildExit wait_for(pid_t child, pid_t receiver, const SignalQueue& queue) {
-  Messenger messenger(receiver);
+/// Ends a child whose time is over: by SIGTERM, which ours and launchers hand on to their ranks,
+/// and by SIGKILL what does not heed that.
+class Deadline {
+ public:
+  Deadline(pid_t child, std::optional<double> timeout_s) : child_(child) {
+    if (timeout_s) {
+      next_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                 std::chrono::duration<double>(*timeout_s));
+    }
+  }
+  [[nodiscard]] std::optional<Clock::time_point> next() const { return next_; }
+  [[nodiscard]] bool passed() const { return passed_; }
+  void look() {
+    if (!next_ || Clock::now() < *next_) return;
+    kill(-child_, passed_ ? SIGKILL : SIGTERM);
+    next_ = Clock::now() + time_to_end;
+    passed_ = true;
+  }
+
+ private:
+  pid_t child_;
+  std::optional<Clock::time_point> next_;
+  bool passed_ = false;
+};
+
+ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& options) {
+  const bool all = options.signals == ChildOptions::Signals::to_group;
+  Messenger messenger(all ? -child : child);
+  Deadline deadline(child, options.timeout_s);
   if (const int signal = pending_signal(); signal != 0) messenger.pass_on(signal);
   for (;;) {
-    if (const auto ended = look_at(child)) return *ended;
-    const int signal = queue.wait();
-    if (signal == SIGCHLD) continue;
+    if (auto ended = look_at(child)) {
+      ended->timed_out = deadline.passed();
+      return *ended;
+    }
+    const int signal = queue.wait(deadline.next());
+    deadline.look();
+    if (signal == 0 || signal == SIGCHLD) continue;
     remember_signal(signal);
     messenger.pass_on(signal);
   }
 }
+
+/// Where the output of a child goes, if not to that of this process.
+class Streams {
+ public:
+  explicit Streams(const std::filesystem::path& log) {
+    posix_spawn_file_actions_init(&actions_);
+    if (log.empty()) return;
+    log_ = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (log_ < 0) {
+      const std::string why = std::strerror(errno);
+      posix_spawn_file_actions_destroy(&actions_);
+      throw ConfigError(
+          fmt::format("{} cannot be written ({}). Choose another place with -o, or "
+                      "free space there.",
+                      log.string(), why));
+    }
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, log_, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions_, log_, STDERR_FILENO);
+  }
+  ~Streams() {
+    posix_spawn_file_actions_destroy(&actions_);
+    if (log_ >= 0) close(log_);
+  }
+  Streams(const Streams&) = delete;
+  Streams& operator=(const Streams&) = delete;
+  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+  int log_ = -1;
+};
 
 /// A process group of its own: a terminal sends Ctrl-C to a whole group, so that the child would
 /// get the signal twice, from the terminal and from here. A second one ends a program of ours and
@@ -133,59 +224,25 @@ class OwnGroup {
   posix_spawnattr_t attributes_{};
 };
 
-/// Standard output and errors of a child, in a file.
-class OwnOutput {
- public:
-  explicit OwnOutput(const std::filesystem::path& path) {
-    posix_spawn_file_actions_init(&actions_);
-    if (path.empty()) return;
-    // Opened here first: what is wrong with the file would look like a fault of the program.
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (file < 0) {
-      const int reason = errno;
-      posix_spawn_file_actions_destroy(&actions_);
-      throw ConfigError(fmt::format("{} cannot be written ({}). Choose another folder.",
-                                    path.string(), std::strerror(reason)));
-    }
-    close(file);
-    posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, path.c_str(), O_WRONLY | O_APPEND,
-                                     0);
-    posix_spawn_file_actions_adddup2(&actions_, STDOUT_FILENO, STDERR_FILENO);
-  }
-  ~OwnOutput() { posix_spawn_file_actions_destroy(&actions_); }
-  OwnOutput(const OwnOutput&) = delete;
-  OwnOutput& operator=(const OwnOutput&) = delete;
-  [[nodiscard]] const posix_spawn_file_actions_t* get() const { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
 }  // namespace
 
 ChildExit run_child(const std::vector<std::string>& command,
-                    const std::vector<std::pair<std::string, std::string>>& variables) {
-  ChildSettings settings;
-  settings.variables = variables;
-  return run_child(command, settings);
-}
-
-ChildExit run_child(const std::vector<std::string>& command, const ChildSettings& settings) {
+                    const std::vector<std::pair<std::string, std::string>>& variables,
+                    const ChildOptions& options) {
   EXPECT(!command.empty());
   std::vector<std::string> words = command;
-  std::vector<std::string> environment = merged_environment(settings.variables);
-  const OwnOutput output(settings.output);
+  std::vector<std::string> environment = merged_environment(variables, options.variables);
+  const Streams streams(options.log);
   const SignalQueue queue;
   const OwnGroup group(queue.mask_before());
   pid_t child = 0;
-  const int error = posix_spawnp(&child, command.front().c_str(), output.get(), group.get(),
+  const int error = posix_spawnp(&child, command.front().c_str(), streams.get(), group.get(),
                                  pointers(words).data(), pointers(environment).data());
   if (error != 0) {
     throw ConfigError(fmt::format("{} cannot be started ({}). Install it or correct the path.",
                                   command.front(), std::strerror(error)));
   }
-  const bool all = settings.signals == ChildSettings::Signals::to_group;
-  return wait_for(child, all ? -child : child, queue);
+  return wait_for(child, queue, options);
 }
 
 ExitCode exit_code_of(const ChildExit& child) {

@@ -1,5 +1,7 @@
 #pragma once
 #include <filesystem>
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,27 +12,28 @@ namespace dlscale::app {
 
 /// How a child process ended.
 struct ChildExit {
-  int code = 0;  ///< exit code; 128 + signal if a signal ended it
+  int code = 0;            ///< exit code; 128 + signal if a signal ended it
+  bool timed_out = false;  ///< it was ended because it took too long
+};
+
+/// What a child is given besides its command.
+struct ChildOptions {
+  std::map<std::string, std::string> variables;  ///< whatever the user has set of that name
+  std::filesystem::path log;        ///< takes its output and errors; empty: this process's streams
+  std::optional<double> timeout_s;  ///< after which it is told to end, and soon made to
+  /// Who gets the signals: the child, which passes them on to its own as launchers do, or all of
+  /// its process group, for a shell that does not.
+  enum class Signals { to_child, to_group } signals = Signals::to_child;
 };
 
 /// Runs `command` with this process's streams, adding `variables` to the environment, and waits.
 /// The child leads a process group of its own, which a terminal does not signal; while this process
 /// waits it passes SIGINT and SIGTERM on and does not end before the child. The same signal again
-/// within a second counts as one. Throws ConfigError if the program cannot be started.
+/// within a second counts as one. What the user has set wins over `variables`. Throws ConfigError
+/// if the program cannot be started or its log not be written.
 ChildExit run_child(const std::vector<std::string>& command,
-                    const std::vector<std::pair<std::string, std::string>>& variables);
-
-/// What a child is given beside its command.
-struct ChildSettings {
-  std::vector<std::pair<std::string, std::string>> variables;  ///< as above
-  /// A file for its standard output and errors; empty: those of this process.
-  std::filesystem::path output;
-  /// Who gets the signals: the child, which passes them on to its own as launchers do, or all of
-  /// its process group, for a shell that does not.
-  enum class Signals { to_child, to_group } signals = Signals::to_child;
-};
-/// The same. Throws ConfigError, too, if the file cannot be written.
-ChildExit run_child(const std::vector<std::string>& command, const ChildSettings& settings);
+                    const std::vector<std::pair<std::string, std::string>>& variables,
+                    const ChildOptions& options = {});
 
 /// What the end of a program of ours, or of the launcher that ran it, means by the rules for exit
 /// codes. Whatever is none of ours is a crash: killed, or a code of the launcher for a lost rank.

@@ -69,10 +69,10 @@ class FolderLock {
 };
 
 ChildExit run_logged(const std::vector<std::string>& command, const fs::path& log) {
-  ChildSettings settings;
-  settings.output = log;
-  settings.signals = ChildSettings::Signals::to_group;
-  const ChildExit exit = run_child(command, settings);
+  fs::remove(log);
+  const ChildExit exit = run_child(
+      command, {},
+      {.variables = {}, .log = log, .timeout_s = {}, .signals = ChildOptions::Signals::to_group});
   throw_if_interrupted();
   return exit;
 }

@@ -172,15 +172,15 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   const fs::path out = fs::absolute(folder_ / "runs" / (stem + ".out"));
   const fs::path log = folder_ / "runs" / (stem + ".log");
   fs::remove_all(out);  // of a round that was interrupted
-  ChildSettings settings;
-  settings.variables = arm.variables;
-  settings.output = log;
-  settings.signals = arm.kind == Arm::Kind::own ? ChildSettings::Signals::to_child
-                                                : ChildSettings::Signals::to_group;
+  fs::remove(log);
+  ChildOptions options;
+  options.log = log;
+  options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
+                                               : ChildOptions::Signals::to_group;
   std::vector<std::string> command;
   for (const std::string& word : arm.command) command.push_back(filled_in(word, out.string()));
   const auto start = Clock::now();
-  const ChildExit exit = run_child(command, settings);
+  const ChildExit exit = run_child(command, arm.variables, options);
   const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());
   throw_if_interrupted();
   if (exit.code != 0) fail_run(arm, round, exit, log);

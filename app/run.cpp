@@ -12,7 +12,9 @@
 #include <span>
 #include <system_error>
 
+#include "app/cells/progress_line.hpp"
 #include "app/child_process.hpp"
+#include "app/launcher_settings.hpp"
 #include "app/positive.hpp"
 #include "app/run_suite.hpp"
 #include "app/suite.hpp"
@@ -41,23 +43,32 @@ std::string command_text(const SuiteStep& step) {
   return "dlscale " + backend::shell_text(words);
 }
 
-/// A worker is an even share of this machine; one of its cores is left to the loader and
-/// communication threads if it has more than one.
-std::map<std::string, std::string> placeholders(const SuiteRun& options) {
+/// Those of a worker, which is an even share of this machine.
+int cores_of(const SuiteRun& options) {
   const int usable = static_cast<int>(backend::usable_cores().size());
-  const int cores = options.cores > 0 ? options.cores : usable / options.workers;
-  if (cores < 1 || cores > usable / options.workers) {
-    throw ConfigError(
-        fmt::format("{} of {} would need more than the {} that this process may use. Lower "
-                    "--workers or --cores.",
-                    counted(options.workers, "worker"), counted(std::max(cores, 1), "core"),
-                    counted(usable, "core")));
-  }
+  return options.cores > 0 ? options.cores : usable / options.workers;
+}
+
+/// One core of a worker is left to the loader and communication threads if it has more than one.
+std::map<std::string, std::string> placeholders(const SuiteRun& options) {
+  const int cores = std::max(1, cores_of(options));
   return {{"out", options.out},
           {"data", options.data.empty() ? options.out + "/data" : options.data},
           {"workers", std::to_string(options.workers)},
           {"cores", std::to_string(cores)},
           {"threads", std::to_string(std::max(1, cores - 1))}};
+}
+
+/// Steps run on this machine; cells say themselves on what.
+void check_workers(const SuiteRun& options) {
+  const int usable = static_cast<int>(backend::usable_cores().size());
+  const int cores = cores_of(options);
+  if (cores >= 1 && cores <= usable / options.workers) return;
+  throw ConfigError(
+      fmt::format("{} of {} would need more than the {} that this process may use. Lower "
+                  "--workers or --cores.",
+                  counted(options.workers, "worker"), counted(std::max(cores, 1), "core"),
+                  counted(usable, "core")));
 }
 
 /// A step that was not begun before has nothing to go on with.
@@ -82,40 +93,15 @@ std::vector<std::string> command_line(const SuiteStep& step, Begun begun) {
   return command;
 }
 
-/// Settings of the launcher that a suite needs; what the user has set wins (run_child). Ranks bind
-/// themselves. The launcher must not count: Open MPI has a slot for each core, while a worker's
-/// share is of hardware threads, so that it would refuse 2 ranks on 1 core with 2 of them. Open
-/// MPI 4 reads OMPI_MCA_*, Open MPI 5 PRTE_MCA_* for the same; others read neither. Root may launch
-/// (containers).
-std::vector<std::pair<std::string, std::string>> launcher_settings() {
-  std::vector<std::pair<std::string, std::string>> settings{
-      {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-      {"PRTE_MCA_hwloc_default_binding_policy", "none"},
-      {"OMPI_MCA_rmaps_base_oversubscribe", "1"},
-      {"PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"},
-      // After Ctrl-C: seconds to end the iteration and write what was measured (default: 1).
-      {"OMPI_MCA_odls_base_sigkill_timeout", "3"},
-      {"PRTE_MCA_odls_base_sigkill_timeout", "3"},
-      {"OMPI_MCA_btl_base_warn_component_unused", "0"}};
-  if (geteuid() == 0) {
-    settings.emplace_back("OMPI_ALLOW_RUN_AS_ROOT", "1");
-    settings.emplace_back("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-  }
-  return settings;
-}
-
-std::string minutes(double seconds) {
-  if (seconds < 90) return fmt::format("{:.0f} s", seconds);
-  return fmt::format("{:.0f} min", seconds / 60);
-}
-
 /// Says what comes next and how long the rest will take.
 class ProgressLine {
  public:
-  explicit ProgressLine(const std::vector<SuiteStep>& steps) : count_(steps.size()), left_(steps) {}
+  ProgressLine(const std::vector<SuiteStep>& steps, bool quiet)
+      : count_(steps.size()), left_(steps), quiet_(quiet) {}
   void announce(const SuiteStep& step) const {
+    if (quiet_) return;
     fmt::print(stderr, "[{:>3}/{}] {}: {} (about {} left)\n", number_ + 1, count_, step.name,
-               step.doc, minutes(left_.seconds()));
+               step.doc, duration_text(left_.seconds()));
   }
   /// Just now, or in an earlier call.
   void finished(const SuiteStep& step, double seconds) {
@@ -127,6 +113,7 @@ class ProgressLine {
   std::size_t count_;
   std::size_t number_ = 0;
   TimeLeft left_;
+  bool quiet_;
 };
 
 /// Ends the suite if the step failed; a failed validation may be a finding, and so is what stands
@@ -161,21 +148,38 @@ double carry_out(const SuiteStep& step, Begun begun) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-void carry_out_what_is_left(const std::vector<SuiteStep>& steps, const SuiteProgress& progress) {
-  ProgressLine line(steps);
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const SuiteStep& step = steps[i];
-    if (!progress.done(step)) {
-      const Begun begun = progress.begun(step) ? Begun::yes : Begun::no;
-      if (!step.always) progress.keep_only(std::span(steps).first(i));
-      line.announce(step);
-      if (begun == Begun::no) empty_outputs(step);
-      progress.mark_begun(step);
-      progress.mark(step, carry_out(step, begun));
-    }
-    line.finished(step, progress.seconds(step));
+/// The steps of a suite around its cells, in one count.
+class Steps {
+ public:
+  Steps(const std::vector<SuiteStep>& steps, const SuiteProgress& progress, bool quiet)
+      : steps_(steps), progress_(progress), line_(steps, quiet) {}
+  /// Those up to the last one that does not only derive from what others measured.
+  void carry_out_measuring() {
+    const auto last = std::ranges::find(steps_.rbegin(), steps_.rend(), false, &SuiteStep::always);
+    carry_out_until(static_cast<std::size_t>(steps_.rend() - last));
   }
-}
+  void carry_out_rest() { carry_out_until(steps_.size()); }
+
+ private:
+  void carry_out_until(std::size_t end) {
+    for (; next_ < end; ++next_) {
+      const SuiteStep& step = steps_[next_];
+      if (!progress_.done(step)) {
+        const Begun begun = progress_.begun(step) ? Begun::yes : Begun::no;
+        if (!step.always) progress_.keep_only(std::span(steps_).first(next_));
+        line_.announce(step);
+        if (begun == Begun::no) empty_outputs(step);
+        progress_.mark_begun(step);
+        progress_.mark(step, carry_out(step, begun));
+      }
+      line_.finished(step, progress_.seconds(step));
+    }
+  }
+  const std::vector<SuiteStep>& steps_;
+  const SuiteProgress& progress_;
+  ProgressLine line_;
+  std::size_t next_ = 0;
+};
 
 void declare_run(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<SuiteRun>();
@@ -191,6 +195,7 @@ void declare_run(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--fresh", options->fresh,
                 "Do every step again, and discard what was measured before");
   verb.add_flag("--list", options->list, "Print the commands and stop");
+  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong");
   verb.add_option(
           "--wait-quiet", options->options.wait_quiet_s,
           "Given to every step that measures until it knows enough: the most seconds that it "
@@ -200,6 +205,7 @@ void declare_run(CLI::App& verb, ExitCode& result) {
       "--cluster", options->options.cluster,
       "Given to every step that measures kernels: whose data sheet's peak rows have their "
       "share of");
+  declare_cell_options(verb, options->cells);
   verb.footer(
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
       "same command goes on.");
@@ -213,6 +219,24 @@ void refuse_no_folder(const std::string& out) {
   throw ConfigError(
       fmt::format("{} {}, and the results of a suite need a folder. Name one with -o.", out,
                   error ? "cannot be used (" + error.message() + ")" : std::string("is a file")));
+}
+
+/// Options that nothing would heed.
+void check_cell_options(const CellOptions& options, const Suite& suite) {
+  if (suite.cells.empty() && options.any()) {
+    throw ConfigError(
+        fmt::format("the suite {} has no cells, so options of cells (--system, --name, --seed and "
+                    "others) would have no effect: its steps build upon each other, on this "
+                    "machine. Leave them out.",
+                    suite.name));
+  }
+  if (!suite.steps.empty() && (options.submit || !options.write_scripts.empty())) {
+    throw ConfigError(
+        fmt::format("the suite {} has steps beside its cells, which run on one "
+                    "machine one after the other, not in jobs. Start it inside of a "
+                    "job, or put the cells into a suite of their own.",
+                    suite.name));
+  }
 }
 
 void refuse_launcher() {
@@ -232,17 +256,33 @@ ExitCode run_suite(const SuiteRun& options) {
   }
   refuse_launcher();
   Suite suite = load_suite(options.suite, placeholders(options));
+  if (!suite.steps.empty()) check_workers(options);
+  check_cell_options(options.cells, suite);
   add_options(options.options, suite);
-  if (options.list) {
+  const CellCall cells{.suite = &suite,
+                       .suite_file = options.suite,
+                       .out = options.out,
+                       .data = options.data,
+                       .fresh = options.fresh,
+                       .quiet = options.quiet,
+                       .build = build_text(),
+                       .options = options.cells};
+  if (options.list || options.cells.dry_run) {
     for (const SuiteStep& step : suite.steps) fmt::print("{}: {}\n", step.name, command_text(step));
+    if (!suite.cells.empty()) list_cells(cells);
     return ExitCode::ok;
   }
   refuse_no_folder(options.out);
+  if (!suite.cells.empty()) check_cells(cells);
   const SuiteProgress progress(options.out, build_text());
   protect_outputs(suite.steps, progress, options.fresh ? Fresh::yes : Fresh::no);
   if (options.fresh) progress.give_up(suite.steps);
-  carry_out_what_is_left(suite.steps, progress);
-  return conclude(wrong_rows(suite.steps));
+  Steps steps(suite.steps, progress, options.quiet);
+  steps.carry_out_measuring();
+  const ExitCode of_cells = suite.cells.empty() ? ExitCode::ok : run_cells(cells);
+  steps.carry_out_rest();
+  const ExitCode of_steps = conclude(wrong_rows(suite.steps));
+  return of_steps == ExitCode::ok ? of_cells : of_steps;
 }
 
 extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",

@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "app/run_cells.hpp"
 #include "app/suite_options.hpp"
 #include "core/error.hpp"
 
@@ -15,7 +16,9 @@ struct SuiteRun {
   int cores = 0;                          ///< of a worker; 0: an even share
   bool fresh = false;                     ///< do every step again
   bool list = false;                      ///< print the commands and stop
-  SuiteOptions options;                   ///< for all steps
+  bool quiet = false;                     ///< say nothing on the way
+  SuiteOptions options;                   ///< for all steps and cells
+  CellOptions cells;
 };
 
 /// Carries out what is left of a suite, one process a step. Results that are wrong end no step:

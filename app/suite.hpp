@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/launch/launch_command.hpp"
+
 namespace dlscale::app {
 
 /// One command of a suite, placeholders filled in.
@@ -19,14 +21,30 @@ struct SuiteStep {
   bool always = false;  ///< only derives from what others measured: never counts as done
 };
 
+/// One point of a matrix that a suite measures: a command by itself, on a shape of its own. Cells
+/// do not build upon each other, so they are carried out in a random order, and one that fails is
+/// no more than a row that says so.
+struct SuiteCell {
+  std::string name;
+  std::string id;  ///< the name as that of a folder
+  std::string doc;
+  std::vector<std::string> words;         ///< without "dlscale"; {cell} is a folder of its own
+  std::vector<std::string> placed_words;  ///< the same with {out} in place of the output folder
+  LaunchShape shape;
+  double seconds = 0;    ///< estimate, for the time left
+  double timeout_s = 0;  ///< after which it counts as hung, and is ended
+};
+
 /// The files and folders that its command is told to write.
 std::vector<std::filesystem::path> outputs_of(const SuiteStep& step);
 
-/// A list of commands that a person would type one after the other: configs/suites/<name>.yaml.
+/// A list of commands that a person would type one after the other, a matrix of cells, or both:
+/// configs/suites/<name>.yaml. Cells come after the steps, but before those that always run.
 struct Suite {
   std::string name;
   std::string doc;
   std::vector<SuiteStep> steps;
+  std::vector<SuiteCell> cells;
 };
 
 /// Reads a suite and fills in {placeholders}: those of `values` and those of a step's own `for`
@@ -34,8 +52,8 @@ struct Suite {
 /// not that of `values`: a folder's name stays whole. A step with `steps` of its own is a group,
 /// which is done as a whole for each combination. Throws ConfigError naming file and place: unknown
 /// and missing keys, placeholders that stand for nothing, values out of range, a command that
-/// starts with no verb of the program, two steps of one name; or fewer "workers" among the `values`
-/// than the suite's `least_workers`.
+/// starts with no verb of the program, two steps or cells of one name; or fewer "workers" among the
+/// `values` than the suite's `least_workers`.
 Suite load_suite(std::string_view name, const std::map<std::string, std::string>& values);
 
 }  // namespace dlscale::app

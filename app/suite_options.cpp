@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 #include "bench/benchmark.hpp"
 #include "core/error.hpp"
@@ -14,16 +15,19 @@ namespace {
 
 using bench::Benchmark;
 
-/// What the step measures with; null if it is no benchmark.
-const Benchmark* benchmark_of(const SuiteStep& step) {
+/// What the step or cell measures with; null if it is no benchmark.
+template <class Step>
+const Benchmark* benchmark_of(const Step& step) {
   if (step.words.size() < 2 || step.words.front() != "bench") return nullptr;
   return family<Benchmark>().find(step.words[1]);
 }
 
-template <class Has>
-void add(Suite& suite, std::string_view option, const std::string& value, const Has& has) {
+/// Whether it had an effect.
+template <class Step, class Has>
+bool add_to(std::vector<Step>& steps, std::string_view option, const std::string& value,
+            const Has& has) {
   bool any = false;
-  for (SuiteStep& step : suite.steps) {
+  for (Step& step : steps) {
     const Benchmark* benchmark = benchmark_of(step);
     if (benchmark == nullptr || !has(*benchmark)) continue;
     if (std::ranges::find(step.words, option) != step.words.end()) continue;
@@ -32,7 +36,13 @@ void add(Suite& suite, std::string_view option, const std::string& value, const 
     }
     any = true;
   }
-  if (any) return;
+  return any;
+}
+
+template <class Has>
+void add(Suite& suite, std::string_view option, const std::string& value, const Has& has) {
+  const bool to_steps = add_to(suite.steps, option, value, has);
+  if (add_to(suite.cells, option, value, has) || to_steps) return;
   throw ConfigError(
       fmt::format("{} would have no effect: no step of the suite {} is a benchmark that takes it "
                   "and does not give it itself. Leave it out.",

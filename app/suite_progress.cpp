@@ -59,6 +59,12 @@ bool is_mark(std::istream& stream) {
   return !read_mark(stream).state.empty();
 }
 
+std::vector<double> estimates_of(const std::vector<SuiteStep>& steps) {
+  std::vector<double> seconds;
+  for (const SuiteStep& step : steps) seconds.push_back(step.seconds);
+  return seconds;
+}
+
 /// Neither missing nor an empty file or folder.
 bool holds_something(const fs::path& path) {
   std::error_code error;
@@ -143,14 +149,16 @@ void SuiteProgress::mark_begun(const SuiteStep& step) const {
   write_mark(step, only_begun);
 }
 
-TimeLeft::TimeLeft(const std::vector<SuiteStep>& steps) {
-  for (const SuiteStep& step : steps) estimate_left_ += step.seconds;
+TimeLeft::TimeLeft(std::span<const double> estimates) {
+  for (const double seconds : estimates) estimate_left_ += seconds;
   trusted_ = 0.1 * estimate_left_;
 }
 
-void TimeLeft::finished(const SuiteStep& step, double seconds) {
-  estimate_left_ -= step.seconds;
-  estimate_done_ += step.seconds;
+TimeLeft::TimeLeft(const std::vector<SuiteStep>& steps) : TimeLeft(estimates_of(steps)) {}
+
+void TimeLeft::finished(double estimate, double seconds) {
+  estimate_left_ -= estimate;
+  estimate_done_ += estimate;
   spent_ += seconds;
 }
 

@@ -48,14 +48,16 @@ class SuiteProgress {
   std::string build_;
 };
 
-/// How long the rest of a suite will take: the steps' estimates, scaled by how the steps done so
-/// far compared with theirs. A tenth of the suite is taken to have met its estimate, so that the
-/// first short steps, which say little, do not carry it away.
+/// How long the rest of a suite will take: the estimates of its steps, or cells, scaled by how
+/// those done so far compared with theirs. A tenth of the suite is taken to have met its estimate,
+/// so that the first short steps, which say little, do not carry it away.
 class TimeLeft {
  public:
+  explicit TimeLeft(std::span<const double> estimates);
   explicit TimeLeft(const std::vector<SuiteStep>& steps);
   /// In this call or an earlier one.
-  void finished(const SuiteStep& step, double seconds);
+  void finished(double estimate, double seconds);
+  void finished(const SuiteStep& step, double seconds) { finished(step.seconds, seconds); }
   [[nodiscard]] double seconds() const;
 
  private:

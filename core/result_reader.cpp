@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/input_file.hpp"
 #include "core/measurement.hpp"
+#include "core/replaceable.hpp"
 #include "core/result_json.hpp"
 
 namespace dlscale {
@@ -67,6 +70,17 @@ void read_line(ResultFile& file, const std::string& text) {
       path.string(), error.message()));
 }
 
+/// What a suite keeps of its cells beside their results, and the folder where they are measured: it
+/// becomes a result when they are done.
+bool is_list_of_cells(const fs::path& path) {
+  constexpr std::array schemas{"dlscale.plan", "dlscale.cells"};
+  return std::ranges::any_of(schemas, [&path](const char* schema) {
+    std::ifstream stream(path);
+    return stream && opens_with_schema(stream, schema);
+  });
+}
+constexpr std::string_view cells_under_way = ".cells";
+
 /// Of the result files in a folder and those below it. What is called *.jsonl and cannot be looked
 /// at, such as a link to itself, is among them, so that reading it tells.
 std::vector<fs::path> result_paths(const fs::path& folder) {
@@ -74,9 +88,12 @@ std::vector<fs::path> result_paths(const fs::path& folder) {
   std::error_code error;
   fs::recursive_directory_iterator entry(folder, error);
   for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename() == cells_under_way) entry.disable_recursion_pending();
     if (entry->path().extension() != ".jsonl") continue;
     std::error_code unknown;
-    if (entry->is_regular_file(unknown) || unknown == std::errc::too_many_symbolic_link_levels) {
+    const bool is_file = entry->is_regular_file(unknown);
+    if (is_file && is_list_of_cells(entry->path())) continue;
+    if (is_file || unknown == std::errc::too_many_symbolic_link_levels) {
       paths.push_back(entry->path());
     }
   }

@@ -127,7 +127,7 @@ void check_world(const Communicator& communicator, int expected) {
       .library = communicator.library(),
       .size = communicator.size(),
       .launch = detect_launch(from_environment),
-      .expected = expected,
+      .expected = expected > 0 ? expected : expected_ranks(from_environment),
       .mpiexec = launcher_of(communicator.library()),
       .invocation = invocation(),
   });

@@ -16,6 +16,7 @@ struct Mark {
 
 // Open MPI: mpirun(1), "Environment variables". PMI_SIZE and MPI_LOCALNRANKS: Hydra, the launcher
 // of MPICH, MVAPICH2 and Intel MPI. PMIX_RANK: any launcher that speaks PMIx. SLURM_*: srun(1).
+// FLUX_*: flux-environment(7).
 constexpr std::array marks{
     Mark{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
     Mark{"PMI_SIZE", "PMI_SIZE", "MPICH's mpiexec"},
@@ -23,6 +24,20 @@ constexpr std::array marks{
     Mark{"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "a PMIx launcher"},
     Mark{"MPI_LOCALNRANKS", nullptr, "MPICH's mpiexec"},
 };
+
+/// What of it is likely missing where a launcher and MPI do not find each other.
+std::string remedy(const Launch& launch) {
+  const bool by_slurm = launch.variable.starts_with("SLURM_");
+  if (by_slurm) {
+    return " Or let srun join them: give it --mpi=pmix or --mpi=pmi2, whichever of \"srun "
+           "--mpi=list\" this MPI was built with.";
+  }
+  if (launch.variable.starts_with("FLUX_")) {
+    return " Or let Flux join them: give \"flux run\" -o pmi=pmix or -o pmi=simple, whichever this "
+           "MPI was built with.";
+  }
+  return {};
+}
 
 int positive_number(const char* text) {
   if (text == nullptr) return 0;
@@ -54,8 +69,9 @@ std::string launcher_problem(const World& world) {
   const std::string why = same_family(world)
                               ? "perhaps the launcher is of another version or the two share no PMI"
                               : "that library does not understand this launcher";
-  return fmt::format("{}{} in this program sees {}: {}, so each would measure by itself. {}", seen,
-                     world.library, world.size, why, how_to_start(world, launch.size));
+  return fmt::format("{}{} in this program sees {}: {}, so each would measure by itself. {}{}",
+                     seen, world.library, world.size, why, how_to_start(world, launch.size),
+                     remedy(launch));
 }
 
 }  // namespace
@@ -71,7 +87,15 @@ std::optional<Launch> detect_launch(const Lookup& lookup) {
   if (tasks > 1 && lookup("SLURM_PROCID") != nullptr) {
     return Launch{"Slurm's srun", "SLURM_STEP_NUM_TASKS", tasks};
   }
+  const int flux_tasks = positive_number(lookup("FLUX_JOB_SIZE"));
+  if (flux_tasks > 1 && lookup("FLUX_TASK_RANK") != nullptr) {
+    return Launch{"flux run", "FLUX_JOB_SIZE", flux_tasks};
+  }
   return std::nullopt;
+}
+
+int expected_ranks(const Lookup& lookup) {
+  return positive_number(lookup(expected_ranks_variable));
 }
 
 std::string world_problem(const World& world) {

@@ -20,6 +20,13 @@ using Lookup = std::function<const char*(const char*)>;
 /// that starts the daemons of mpirun) leaves its variables too: the inner one counts.
 std::optional<Launch> detect_launch(const Lookup& lookup);
 
+/// The environment variable by which whoever starts a program says of how many ranks it is to be,
+/// beside what a launcher tells.
+inline constexpr const char* expected_ranks_variable = "_DLSCALE_RANKS";
+
+/// What was asked for so; 0 if nothing was, or it is no number.
+int expected_ranks(const Lookup& lookup);
+
 /// What check_world() compares.
 struct World {
   std::string library;  ///< Communicator::library()

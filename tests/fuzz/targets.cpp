@@ -21,6 +21,7 @@
 #include "core/network.hpp"
 #include "core/run.hpp"
 #include "core/timed_layers.hpp"
+#include "core/system_file.hpp"
 #include "model/baselines/baselines.hpp"
 #include "model/curves/predict.hpp"
 #include "model/machine.hpp"
@@ -107,6 +108,11 @@ void use_link(const fs::path& file) {
 
 void use_framework(const fs::path& file) {
   (void)to_text(load_framework(file.string()).schedule);
+}
+
+void use_system(const fs::path& file) {
+  const System system = load_system(file.string());
+  if (find_partition(system, "").nodes < 1) throw std::logic_error("a partition without nodes");
 }
 
 void use_machine(const fs::path& file) {
@@ -245,6 +251,7 @@ const std::array all_targets{
     Target{"scaling", ".yaml", [] { return configs("models"); }, use_scaling},
     Target{"layer_times", ".csv", layer_seeds, use_layer_times},
     Target{"message_times", ".csv", message_seeds, use_message_times},
+    Target{"system", ".yaml", [] { return configs("systems"); }, use_system},
     Target{"machine", ".json", machine_seeds, use_machine},
     Target{"history", ".txt", history_seeds, use_history},
     Target{"suite", ".yaml", [] { return configs("suites"); }, use_suite},

@@ -1,0 +1,17 @@
+#pragma once
+#include <string>
+#include <vector>
+
+namespace dlscale::app {
+
+/// What a program said until it ended.
+struct ProgramOutput {
+  int code = 0;  ///< exit code; 128 + signal if a signal ended it; 127 if it could not be started
+  std::string text;    ///< standard output
+  std::string errors;  ///< standard error
+};
+
+/// Runs a short program, such as a question to a scheduler, without input and waits for it.
+ProgramOutput run_program(const std::vector<std::string>& command);
+
+}  // namespace dlscale::app

@@ -1,0 +1,351 @@
+#include "app/run_cells.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "app/cells/canary_record.hpp"
+#include "app/cells/plan.hpp"
+#include "app/cells/runner.hpp"
+#include "app/cells/summary.hpp"
+#include "app/launcher_settings.hpp"
+#include "app/output.hpp"
+#include "app/positive.hpp"
+#include "app/run_jobs.hpp"
+#include "backend/comm/launch.hpp"
+#include "core/config_path.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using report::counted;
+
+const char* from_environment(const char* name) {
+  return std::getenv(name);
+}
+
+std::regex expression(const std::string& option, const std::string& text) {
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error&) {
+    throw ConfigError(
+        fmt::format("{}: \"{}\" is no regular expression (of ECMAScript). Write a part "
+                    "of the names, such as \"gemm-.*-2$\".",
+                    option, text));
+  }
+}
+
+/// Those that the options name; never none.
+std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
+  std::vector<SuiteCell> cells = suite.cells;
+  if (!options.name.empty()) {
+    const std::regex wanted = expression("--name", options.name);
+    std::erase_if(cells, [&](const SuiteCell& it) { return !std::regex_search(it.name, wanted); });
+  }
+  if (!options.exclude.empty()) {
+    const std::regex left_out = expression("--exclude", options.exclude);
+    std::erase_if(cells, [&](const SuiteCell& it) { return std::regex_search(it.name, left_out); });
+  }
+  if (options.nodes) {
+    std::erase_if(cells, [&](const SuiteCell& it) { return it.shape.nodes != *options.nodes; });
+  }
+  if (!cells.empty()) return cells;
+  throw Error(
+      ExitCode::nothing_measured,
+      fmt::format("none of the {} of the suite {} is left by --name, --exclude and --nodes, "
+                  "so nothing is measured. \"dlscale run {} --list\" shows their names.",
+                  counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name,
+                  suite.name));
+}
+
+/// Where the cells of this call are to run.
+struct Where {
+  System system;
+  CellRunOptions run;
+};
+
+/// Those of an allocation are what there is, whatever the system file says.
+Where find_place(const CellCall& call) {
+  Where where;
+  where.system = load_system(call.options.system.empty() ? "local" : call.options.system);
+  CellRunOptions& run = where.run;
+  run.place.launcher = where.system.launcher;
+  run.place.partition = find_partition(where.system, call.options.partition);
+  run.place.mpi_launcher = DLSCALE_MPIEXEC;
+  run.allocation = find_allocation(from_environment);
+  if (run.allocation && run.allocation->nodes > 0) {
+    run.place.partition.nodes = run.allocation->nodes;
+  }
+  run.launcher_settings = launcher_settings();
+  run.program = fs::read_symlink("/proc/self/exe").string();
+  run.budget_s = call.options.time_budget_s;
+  run.progress = CellProgressLine::kind_for(call.quiet);
+  return where;
+}
+
+void check_shapes(std::span<const SuiteCell> cells, const Where& where) {
+  for (const SuiteCell& cell : cells) {
+    const std::string problem = shape_problem(where.run.place.partition, cell.shape);
+    if (problem.empty()) continue;
+    const std::string here =
+        where.run.allocation ? fmt::format("the allocation of job {} ", where.run.allocation->job)
+                             : std::string();
+    throw ConfigError(
+        fmt::format("cell \"{}\" needs {}, and {}{}. Leave it out (--exclude, --nodes), or name a "
+                    "system or partition that has them.",
+                    cell.name, to_text(cell.shape), here.empty() ? "" : "in " + here, problem));
+  }
+}
+
+/// Whether jobs are to be handed to a scheduler, rather than cells started from here.
+bool by_jobs(const Where& where) {
+  return where.system.scheduler != Scheduler::none && !where.run.allocation;
+}
+
+void check_submission(const Where& where, const CellOptions& options) {
+  const bool asks_for_jobs = options.submit || !options.write_scripts.empty();
+  if (asks_for_jobs && where.system.scheduler == Scheduler::none) {
+    throw ConfigError(
+        fmt::format("the system {} has no scheduler, so there are no jobs to write or "
+                    "submit. Name another with --system.",
+                    where.system.name));
+  }
+  if (asks_for_jobs && where.run.allocation) {
+    throw ConfigError(
+        fmt::format("this is inside of job {} already, where cells are started at "
+                    "once. Leave --submit and --write-scripts out.",
+                    where.run.allocation->job));
+  }
+  if (by_jobs(where) && !asks_for_jobs && !options.dry_run) {
+    throw ConfigError(fmt::format(
+        "the system {} gives nodes to jobs of {}, and this is in none. Give --submit to "
+        "have them submitted and waited for, --write-scripts DIR to submit them "
+        "yourself, or start this inside of a job.",
+        where.system.name, scheduler_name(where.system.scheduler)));
+  }
+  if (options.submit && where.system.scheduler != Scheduler::slurm) {
+    throw Unsupported(
+        fmt::format("--submit waits for jobs of Slurm only, not yet of {}. Give "
+                    "--write-scripts DIR and submit what it writes; the cells are "
+                    "collected by the jobs themselves.",
+                    scheduler_name(where.system.scheduler)));
+  }
+}
+
+std::string system_text(const Where& where) {
+  return fmt::format("{}, partition {}, {}", where.system.name, where.run.place.partition.name,
+                     launcher_name(where.system.launcher));
+}
+
+struct Plan {
+  std::vector<SuiteCell> cells;  ///< all of the suite, in their order
+  std::string text;
+};
+
+/// With the seed of the plan that lies there, which is gone on with.
+Plan make_plan(const CellCall& call, const Where& where) {
+  const std::optional<std::uint64_t> planned = call.fresh ? std::nullopt : planned_seed(call.out);
+  const std::uint64_t seed = call.options.seed.value_or(planned.value_or(1));
+  Plan plan;
+  plan.cells = in_random_order(call.suite->cells, seed);
+  plan.text = plan_text({call.suite->name, call.build, system_text(where), seed}, plan.cells);
+  return plan;
+}
+
+JobsCall jobs_call(const CellCall& call, const Where& where) {
+  const auto whole_path = [](std::string_view group, const std::string& name) {
+    return fs::absolute(find_config(group, name)).lexically_normal().string();
+  };
+  std::vector<std::string> words{where.run.program, "run", whole_path("suites", call.suite_file),
+                                 "--system", whole_path("systems", call.options.system)};
+  const auto add = [&words](const char* option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  add("--partition", call.options.partition);
+  add("-o", fs::absolute(call.out).lexically_normal().string());
+  if (!call.data.empty()) add("--data", fs::absolute(call.data).lexically_normal().string());
+  add("--name", call.options.name);
+  add("--exclude", call.options.exclude);
+  if (call.options.time_budget_s) {
+    add("--time-budget", fmt::format("{}", *call.options.time_budget_s));
+  }
+  return {.system = where.system,
+          .partition = where.run.place.partition,
+          .suite = call.suite->name,
+          .out = call.out,
+          .command = words,
+          .progress = where.run.progress};
+}
+
+/// In the order of the plan.
+std::vector<SuiteCell> in_order(const Plan& plan, const std::vector<SuiteCell>& cells) {
+  std::set<std::string> ids;
+  for (const SuiteCell& cell : cells) ids.insert(cell.id);
+  std::vector<SuiteCell> ordered;
+  for (const SuiteCell& cell : plan.cells) {
+    if (ids.contains(cell.id)) ordered.push_back(cell);
+  }
+  return ordered;
+}
+
+/// --fresh forgets all, --retry what failed.
+void forget(const CellCall& call, const CellStore& store, std::span<const SuiteCell> cells) {
+  if (call.fresh) {
+    store.discard();
+    std::error_code absent;
+    fs::remove(plan_path(call.out), absent);
+    return;
+  }
+  if (!call.options.retry) return;
+  const std::set<std::string> there = store.done();
+  std::vector<SuiteCell> failed;
+  for (const SuiteCell& cell : cells) {
+    if (there.contains(cell.id) && !is_fine(store.row(cell).status)) failed.push_back(cell);
+  }
+  store.discard(failed);
+}
+
+/// Cells without a plan are of nobody knows what.
+void refuse_planless(const CellCall& call, const CellStore& store) {
+  std::error_code absent;
+  if (call.fresh || fs::exists(plan_path(call.out), absent) || store.done().empty()) return;
+  throw ConfigError(
+      fmt::format("{} holds cells but no plan of them, so it is not known what they are of. Name "
+                  "another folder with -o, or give --fresh to discard them.",
+                  call.out));
+}
+
+/// Of all that work in one folder, those of other numbers of nodes work on cells of their own.
+std::string group_of(const CellOptions& options) {
+  return options.nodes ? fmt::format("nodes-{}", *options.nodes) : "all";
+}
+
+ExitCode run_here(const CellCall& call, const Where& where, const Plan& plan,
+                  const std::vector<SuiteCell>& cells) {
+  CellStore store(call.out, group_of(call.options));
+  store.open();
+  refuse_planless(call, store);
+  forget(call, store, cells);
+  write_plan(call.out, plan.text);
+  if (everything_done(store, cells)) {
+    store.write_rows(plan.cells);
+    return conclude_cells(store, cells, CellsEnd::finished, call.quiet);
+  }
+  CanaryRecord canary(call.out, call.quiet);
+  CellsEnd end = CellsEnd::finished;
+  try {
+    end = carry_out_cells(where.run, store, cells);
+  } catch (const Interrupted&) {
+    store.write_rows(plan.cells);
+    throw;
+  }
+  canary.finish();
+  store.write_rows(plan.cells);
+  return conclude_cells(store, cells, end, call.quiet);
+}
+
+ExitCode run_jobs(const CellCall& call, const Where& where, const Plan& plan,
+                  const std::vector<SuiteCell>& cells) {
+  CellStore store(call.out, "submission");
+  store.open();
+  refuse_planless(call, store);
+  forget(call, store, cells);
+  write_plan(call.out, plan.text);
+  const JobsCall jobs = jobs_call(call, where);
+  if (!call.options.write_scripts.empty()) {
+    return write_scripts(jobs, cells, call.options.write_scripts);
+  }
+  const JobsEnd end =
+      everything_done(store, cells) ? JobsEnd{} : submit_and_wait(jobs, store, cells);
+  store.write_rows(plan.cells);
+  const ExitCode code = conclude_cells(store, cells, CellsEnd::finished, call.quiet);
+  return end.lost_nodes ? ExitCode::wrong_result : code;
+}
+
+}  // namespace
+
+bool CellOptions::any() const {
+  return !system.empty() || !partition.empty() || !name.empty() || !exclude.empty() || nodes ||
+         seed || time_budget_s || !write_scripts.empty() || submit || retry;
+}
+
+void declare_cell_options(CLI::App& verb, CellOptions& options) {
+  const char* group = "Cells";
+  verb.add_option("--system", options.system,
+                  "Where cells run: a system in configs/systems, or a YAML file (default: local)")
+      ->group(group);
+  verb.add_option("--partition", options.partition, "Partition of the system (default: its first)")
+      ->group(group);
+  verb.add_option("--name", options.name, "Only cells whose name this regular expression is in")
+      ->group(group);
+  verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")->group(group);
+  verb.add_option("--nodes", options.nodes, "Only cells that run on so many nodes")
+      ->check(positive_count())
+      ->group(group);
+  verb.add_option("--seed", options.seed,
+                  "Of the random order of the cells (default: that of the plan, else 1)")
+      ->check(seed())
+      ->group(group);
+  verb.add_option("--time-budget", options.time_budget_s,
+                  "Seconds, after which no cell is begun; the same command goes on")
+      ->check(positive())
+      ->group(group);
+  verb.add_flag("--retry", options.retry, "Carry out again the cells that failed")->group(group);
+  verb.add_flag("--dry-run", options.dry_run,
+                "Print the scripts of jobs and the commands with their launchers, and stop")
+      ->group(group);
+  verb.add_option("--write-scripts", options.write_scripts,
+                  "Write the scripts of jobs into this folder, and stop")
+      ->group(group);
+  verb.add_flag("--submit", options.submit, "Submit jobs, wait for them and collect their results")
+      ->group(group);
+}
+
+void list_cells(const CellCall& call) {
+  const Where where = find_place(call);
+  const std::vector<SuiteCell> cells = chosen(*call.suite, call.options);
+  const Plan plan = make_plan(call, where);
+  if (call.options.dry_run) {
+    check_shapes(cells, where);
+    if (by_jobs(where)) print_scripts(jobs_call(call, where), cells);
+  }
+  for (const SuiteCell& cell : in_order(plan, cells)) {
+    std::string words;
+    if (call.options.dry_run) {
+      const std::string folder = fmt::format("{}/cells/{}", call.out, cell.id);
+      for (const std::string& word : cell_command(where.run, cell, folder)) words += word + '\0';
+    } else {
+      words = std::string("dlscale") + '\0';
+      for (const std::string& word : cell.words) words += word + '\0';
+    }
+    fmt::print("{}: {}\n", cell.name, backend::shell_text(words));
+  }
+}
+
+void check_cells(const CellCall& call) {
+  const Where where = find_place(call);
+  check_submission(where, call.options);
+  check_shapes(chosen(*call.suite, call.options), where);
+  if (!call.fresh) check_plan(call.out, make_plan(call, where).text);
+}
+
+ExitCode run_cells(const CellCall& call) {
+  const Where where = find_place(call);
+  const Plan plan = make_plan(call, where);
+  const std::vector<SuiteCell> cells = in_order(plan, chosen(*call.suite, call.options));
+  return by_jobs(where) ? run_jobs(call, where, plan, cells) : run_here(call, where, plan, cells);
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,165 @@
+#include "app/suite_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "app/verb.hpp"
+#include "core/error.hpp"
+#include "core/shown_text.hpp"
+#include "core/suggest.hpp"
+
+namespace dlscale::app {
+namespace {
+
+constexpr std::string_view white_space = " \t\n\v\f\r";
+
+/// What hides white space from split(): no argument of a program holds a zero.
+constexpr char hidden = '\0';
+
+/// More than anybody waits for; a few axes of a `for` table come to more than memory holds.
+constexpr std::size_t most_combinations = 10'000;
+
+std::vector<std::string> split(const std::string& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;) words.push_back(show_spaces(word));
+  return words;
+}
+
+/// The rows of one axis of a `for` table: words, or tables of words that belong together. They may
+/// hold the placeholders `known` so far.
+std::vector<Values> rows(const ConfigMap& table, const std::string& axis, const Values& known) {
+  std::vector<Values> result;
+  if (!table.has_maps(axis)) {
+    for (const std::string& word : table.texts(axis)) {
+      result.push_back({{axis, fill_in(word, known, table.where(axis))}});
+    }
+  } else {
+    for (const ConfigMap& row : table.maps(axis)) {
+      Values& values = result.emplace_back();
+      for (const std::string& key : row.keys()) {
+        values[key] = fill_in(row.text(key), known, row.where(key));
+      }
+    }
+  }
+  if (result.empty()) table.refuse(axis, "empty", "Write what it stands for, or leave it out.");
+  return result;
+}
+
+}  // namespace
+
+std::string hide_spaces(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    const std::size_t which = white_space.find(c);
+    if (which == std::string_view::npos) {
+      result += c;
+    } else {
+      result += {hidden, static_cast<char>('0' + which)};
+    }
+  }
+  return result;
+}
+
+std::string show_spaces(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool hides = text[i] == hidden && i + 1 < text.size();
+    const std::size_t which = hides ? static_cast<std::size_t>(text[i + 1] - '0') : 0;
+    if (!hides || which >= white_space.size()) {
+      result += text[i];
+    } else {
+      result += white_space[which];
+      ++i;
+    }
+  }
+  return result;
+}
+
+std::string fill_in(const std::string& text, const Values& values, const std::string& where) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t open = text.find('{', at);
+    result += text.substr(at, open - at);
+    if (open == std::string::npos) break;
+    const std::size_t close = text.find('}', open);
+    const std::string name = text.substr(open + 1, close - open - 1);
+    const auto found = values.find(name);
+    if (close == std::string::npos || found == values.end()) {
+      throw ConfigError(
+          fmt::format("{}: {{{}}} stands for nothing. Define it in the step's \"for\".", where,
+                      shown_text(name)));
+    }
+    result += found->second;
+    at = close + 1;
+  }
+  return result;
+}
+
+std::vector<Values> combinations(const ConfigMap& step, const Values& base) {
+  std::vector<Values> result{base};
+  if (!step.has("for")) return result;
+  const ConfigMap table = step.map("for");
+  for (const std::string& axis : table.keys()) {
+    std::vector<Values> next;
+    for (const Values& values : result) {
+      for (Values& row : rows(table, axis, values)) {
+        row.insert(values.begin(), values.end());
+        next.push_back(std::move(row));
+      }
+    }
+    if (next.size() > most_combinations) {
+      step.refuse("for", fmt::format("{} combinations and more", next.size()),
+                  fmt::format("Name fewer, of at most {} steps.", most_combinations));
+    }
+    result = std::move(next);
+  }
+  return result;
+}
+
+int read_count(const ConfigMap& map, std::string_view key, const Values& values,
+               IntegerRange range) {
+  const std::string text = show_spaces(fill_in(map.text(key), values, map.where(key)));
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  if (whole && count >= range.least && count <= range.most) return count;
+  throw ConfigError(fmt::format("{} is \"{}\". Write a whole number from {} to {}.", map.where(key),
+                                shown_text(text), range.least, range.most));
+}
+
+std::vector<std::string> read_command(const ConfigMap& map, const Values& values) {
+  std::vector<std::string> words =
+      split(fill_in(map.text("command"), values, map.where("command")));
+  std::vector<std::string> verbs;
+  for (const Verb* verb : family<Verb>().members) verbs.emplace_back(verb->name);
+  if (words.empty()) {
+    throw ConfigError(
+        fmt::format("{} is empty. Write a verb of dlscale and its options.", map.where("command")));
+  }
+  if (std::find(verbs.begin(), verbs.end(), words.front()) == verbs.end()) {
+    throw ConfigError(fmt::format(
+        "{} starts with \"{}\", which is no verb of dlscale. Write what follows \"dlscale\". {}",
+        map.where("command"), shown_text(words.front()), suggestion(words.front(), verbs)));
+  }
+  return words;
+}
+
+Values without_folder(Values values) {
+  const auto out = values.find("out");
+  if (out == values.end()) return values;
+  const auto data = values.find("data");
+  const std::string placeholder = "{out}";
+  if (data != values.end() && data->second == out->second + "/data") {
+    data->second = placeholder + "/data";
+  }
+  out->second = placeholder;
+  return values;
+}
+
+}  // namespace dlscale::app
