@@ -23,6 +23,8 @@ namespace {
 /// kept free closes the comment and names its kind.
 constexpr std::size_t largest_comment = 65'536;
 constexpr std::size_t kept_free = 512;
+/// What open tables leave to those that follow, so that each can at least say how many rows it has.
+constexpr std::size_t kept_for_others = 4096;
 constexpr std::size_t longest_headline = 140;
 
 std::string headline(const std::string& lead) {
@@ -94,21 +96,22 @@ class Comment {
   explicit Comment(const std::string& lead)
       : text_(fmt::format("<!-- dlscale -->\n{}\n", escape_markdown(headline(valid_utf8(lead))))) {}
 
-  void append(const Table& table) { append_within("\n", table, ""); }
+  void append(const Table& table) { append_within("\n", table, "", kept_for_others); }
 
   void append_folded(Table table) {
     const std::string title =
         fmt::format("{}: {} unchanged or inconclusive", table.title, table.rows.size());
     table.title.clear();
     append_within(fmt::format("\n<details>\n<summary>{}</summary>\n\n", escape_markdown(title)),
-                  table, "\n</details>\n");
+                  table, "\n</details>\n", kept_free);
   }
 
   [[nodiscard]] std::string text() const { return text_; }
 
  private:
-  void append_within(const std::string& before, const Table& table, const std::string& after) {
-    const std::size_t used = text_.size() + before.size() + after.size() + kept_free;
+  void append_within(const std::string& before, const Table& table, const std::string& after,
+                     std::size_t kept) {
+    const std::size_t used = text_.size() + before.size() + after.size() + kept;
     if (used >= largest_comment) return;
     text_ += before + fitted(table, largest_comment - used) + after;
   }
