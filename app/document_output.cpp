@@ -12,12 +12,16 @@
 
 namespace dlscale::app {
 
-void DocumentOutput::declare(CLI::App& command) {
+void declare_format(CLI::App& command, std::string& format) {
   std::string names;
   for (const auto* known : family<report::format::Format>().members) {
     names += (names.empty() ? "" : ", ") + std::string(known->name);
   }
   command.add_option("--format", format, "One of: " + names)->capture_default_str();
+}
+
+void DocumentOutput::declare(CLI::App& command) {
+  declare_format(command, format);
   command.add_option("-o,--output", path, "File to write, or - for standard output")
       ->capture_default_str();
 }

@@ -9,6 +9,9 @@ class App;
 
 namespace dlscale::app {
 
+/// --format, whose default is what `format` holds.
+void declare_format(CLI::App& command, std::string& format);
+
 /// --format and -o, as every verb that prints an answer has them.
 struct DocumentOutput {
   std::string format = "table";

@@ -21,10 +21,16 @@
 #include "app/option_values.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
+#include "app/report_sources.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "core/replaceable.hpp"
 #include "model/machine.hpp"
+#include "report/format/format.hpp"
+#include "report/gate_sections.hpp"
+#include "report/regression/gate_report.hpp"
+#include "report/sections.hpp"
+#include "report/side_by_side.hpp"
 #include "report/speedup_curves.hpp"
 #include "report/summary.hpp"
 
@@ -40,6 +46,8 @@ struct ReportOptions {
   std::vector<int> ranks{1, 2, 4, 8, 16, 32, 64};
   report::Limits limits;
   InterNodeOptions inter_node;
+  bool side_by_side = false;
+  std::string format = "table";  ///< of what is printed
 };
 
 /// The machine file named, or the one that lies in a folder of results; none: there is none.
@@ -79,6 +87,8 @@ bool is_page(std::istream& content) {
   const auto has_title = [](std::string_view text, const std::string& before) {
     return text.starts_with(before + "dlscale: training on ") ||
            text.starts_with(before + "dlscale: measured on ") ||
+           text.starts_with(before + "dlscale: gate, ") ||
+           text.starts_with(before + std::string(report::side_by_side_title)) ||
            text.starts_with(report::layer_page_title) ||
            text.starts_with(report::message_page_title);
   };
@@ -121,7 +131,8 @@ void add_training(report::ReportInput& input, const ReportOptions& options) {
   input.machine = model::load_machine(*machine);
   options.inter_node.apply(input.machine.cluster);
   input.limits = options.limits;
-  input.validation = report::validate(input.machine, results_of(options.results, {"e2e"}));
+  input.validation =
+      report::validate(input.machine, results_of(measured_paths(options.results), {"e2e"}));
   report::SpeedupCurves curves =
       report::speedup_curves(input.validation, input.machine, options.ranks);
   input.curves = std::move(curves.curves);
@@ -153,7 +164,7 @@ bool are_of_parts(const report::ReportInput& input, const ReportOptions& options
 /// training runs messages are in the machine that predicts these.
 report::ReportInput read_input(const ReportOptions& options) {
   report::ReportInput input;
-  input.results = all_results(options.results);
+  input.results = all_results(measured_paths(options.results));
   input.trained = report::has_benchmark(input.results, {"e2e"}) || !are_of_parts(input, options);
   if (input.trained) add_training(input, options);
   if (are_of_one_machine(input) && report::compares_algorithms(input.results)) {
@@ -188,22 +199,94 @@ void write_pages(const fs::path& folder, const std::vector<report::Page>& pages)
   for (const report::Page& page : pages) write_output((folder / page.file).string(), page.text);
 }
 
+void print_document(const ReportOptions& options, const report::Document& document) {
+  DocumentOutput on_screen;
+  on_screen.format = options.format;
+  on_screen.write(document);
+}
+
+/// Both forms of a page, and where it is: for people, so not among what programs read.
+void write_forms(const ReportOptions& options, const std::string& html,
+                 const std::vector<report::Page>& pages) {
+  const fs::path out(options.out);
+  write_output((out / "index.html").string(), html);
+  write_pages(out, pages);
+}
+
+void tell_place(const ReportOptions& options) {
+  const std::string place = fs::absolute(fs::path(options.out) / "index.html").lexically_normal();
+  if (options.format == "table") {
+    fmt::print("\nreport: {}\n", place);
+  } else {
+    fmt::print(stderr, "report: {}\n", place);
+  }
+}
+
+/// Figures of pages that run_plots() does not draw.
+void write_figures(const ReportOptions& options, const report::Figures& figures) {
+  for (const report::Figure& figure : figures.drawn) {
+    write_output((fs::path(options.out) / figure.file).string(), figure.svg);
+  }
+}
+
+ExitCode write_gate_report(const ReportOptions& options) {
+  if (options.results.size() > 1) {
+    throw ConfigError(
+        "a gate's result was named beside other files, and a page tells of one gate. Name it "
+        "alone.");
+  }
+  const report::GateReport gate = report::read_gate_report(options.results.front());
+  const report::Figures figures = report::gate_figures(gate);
+  const std::vector<report::Section> sections = report::gate_sections(gate);
+  const std::string title = report::gate_title(gate);
+  const report::Document document = report::gate_document(gate);
+  write_figures(options, figures);
+  write_forms(options, report::html_page(title, sections, figures),
+              report::markdown_pages(title, sections, figures));
+  print_document(options, document);
+  tell_place(options);
+  return ExitCode::ok;
+}
+
+ExitCode write_side_by_side(const ReportOptions& options) {
+  report::ReportInput input;
+  input.results = all_results(measured_paths(options.results));
+  input.side_by_side = report::side_by_side(read_sources(options.results));
+  if (input.side_by_side.rows.empty()) {
+    throw Error(ExitCode::nothing_measured,
+                "nothing was measured in two of the places named at the same question (network, "
+                "batch, dtype and ranks of a training; all axes of a kernel), so there is nothing "
+                "side by side. Name other results.");
+  }
+  const report::Figures figures;
+  const std::vector<report::Section> sections = report::side_by_side_sections(input);
+  const std::string title(report::side_by_side_title);
+  write_forms(options, report::html_page(title, sections, figures),
+              report::markdown_pages(title, sections, figures));
+  print_document(options, report::side_by_side_document(input.side_by_side));
+  tell_place(options);
+  return ExitCode::ok;
+}
+
 ExitCode write_report(const ReportOptions& options) {
   const fs::path out(options.out);
   refuse_repeated("--ranks", options.ranks);
+  static_cast<void>(report::format::find_format(options.format));  // before the work
   refuse_foreign_files(out);
   refuse_foreign_figures(out);
-  const report::ReportInput input = read_input(options);
+  if (std::ranges::any_of(options.results, is_gate_file)) return write_gate_report(options);
+  if (options.side_by_side) return write_side_by_side(options);
+  report::ReportInput input = read_input(options);
+  add_side_by_side(input, options.results);
   const report::Figures figures = report::run_plots(input, out);
   for (const std::string& trouble : figures.troubles) fmt::print(stderr, "report: {}\n", trouble);
   for (const std::string& sentence : input.left_out) {
     fmt::print(stderr, "report: {}\n", sentence);
   }
-  write_output((out / "index.html").string(), report::html(input, figures));
-  write_pages(out, report::markdown(input, figures));
-  const DocumentOutput on_screen;
-  on_screen.write(input.trained ? report::summary_document(input) : report::parts_document(input));
-  fmt::print("\nreport: {}\n", fs::absolute(out / "index.html").lexically_normal().string());
+  write_forms(options, report::html(input, figures), report::markdown(input, figures));
+  print_document(options,
+                 input.trained ? report::summary_document(input) : report::parts_document(input));
+  tell_place(options);
   return ExitCode::ok;
 }
 
@@ -211,8 +294,9 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   verb.add_option(
           "results", options->results,
-          "Result files and folders, of bench e2e and of what was measured; without e2e a "
-          "page of convolutions by algorithms, caches, memory, arithmetic and messages, those "
+          "Result files and folders, of bench e2e and of what was measured, or the result of a "
+          "gate; without e2e a page of convolutions by algorithms, caches, memory, arithmetic and "
+          "messages, those "
           "of training and those of bench comm")
       ->required();
   verb.add_option("--machine", options->machine,
@@ -224,9 +308,15 @@ void declare_report(CLI::App& verb, ExitCode& result) {
       ->delimiter(',')
       ->check(positive_count())
       ->capture_default_str();
+  verb.add_flag("--side-by-side", options->side_by_side,
+                "A page of medians side by side alone, a column a folder, backend and setting: of "
+                "other machines, and of predictions (JSON of dlscale predict), too");
+  declare_format(verb, options->format);
   options->inter_node.declare(verb);
   verb.footer(
-      "Example: dlscale report results/local/quickstart -o results/local/quickstart/report");
+      "Examples: dlscale report results/A results/B --side-by-side -o page\n"
+      "dlscale report gate.json --format comment -o page\n"
+      "dlscale report results/local/quickstart -o results/local/quickstart/report");
   verb.callback([options, &result] { result = write_report(*options); });
 }
 

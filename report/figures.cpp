@@ -6,15 +6,14 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/error.hpp"
 #include "report/axes.hpp"
+#include "report/figure/bus_bandwidth.hpp"
+#include "report/figure/training_figures.hpp"
 #include "report/json/json.hpp"
-#include "report/measured_messages.hpp"
 #include "report/numbers.hpp"
 #include "report/page/svg_text.hpp"
 #include "report/placed_table.hpp"
@@ -65,12 +64,6 @@ void make_folder(const fs::path& folder) {
   }
 }
 
-std::string all_predictions(const ReportInput& input) {
-  std::vector<model::Prediction> all;
-  for (const auto& curve : input.curves) all.insert(all.end(), curve.begin(), curve.end());
-  return prediction_json(all);
-}
-
 /// Adds the result files of a benchmark that are still where they were read.
 void append_files(Plot& plot, const ReportInput& input, std::string_view benchmark) {
   for (const ResultFile& file : input.results) {
@@ -78,14 +71,6 @@ void append_files(Plot& plot, const ReportInput& input, std::string_view benchma
       plot.arguments.push_back(file.path.string());
     }
   }
-}
-
-std::string networks(const ReportInput& input) {
-  std::set<std::string> names;
-  for (const auto& curve : input.curves) {
-    for (const auto& prediction : curve) names.insert(prediction.run.network);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Plot phases_plot(const ReportInput& input, const fs::path& folder) {
@@ -98,45 +83,11 @@ Plot phases_plot(const ReportInput& input, const fs::path& folder) {
           {(folder / "validation.json").string()}};
 }
 
-Plot speedup_plot(const ReportInput& input, const fs::path& folder) {
-  write_text(folder / "predictions.json", all_predictions(input));
-  return {{"speedup",
-           "Speed-up over one worker: predicted (line and 95 % interval), measured (points), ideal",
-           fmt::format("Speed-up against the number of workers for {}. The tables of predictions "
-                       "have the numbers.",
-                       networks(input)),
-           "", ""},
-          {(folder / "predictions.json").string(), "--validation",
-           (folder / "validation.json").string()}};
-}
-
-Plot allreduce_plot(const ReportInput& input, const fs::path& folder) {
-  write_text(folder / "machine.json", model::machine_json(input.machine));
-  Plot plot{{"allreduce", "Time of an all-reduce: measured (points) and fitted (line)",
-             "Time of an all-reduce against the size of the message, both axes logarithmic. The "
-             "table of collectives has the fitted values.",
-             "", ""},
-            {"--machine", (folder / "machine.json").string()}};
-  append_files(plot, input, "comm");
-  return plot;
-}
-
 /// A figure of the result files of one benchmark alone.
 Plot results_plot(const ReportInput& input, std::string_view benchmark, Figure figure) {
   Plot plot{std::move(figure), {}};
   append_files(plot, input, benchmark);
   return plot;
-}
-
-/// The same without a machine.
-Plot measured_allreduce_plot(const ReportInput& input) {
-  return results_plot(
-      input, "comm",
-      {"allreduce", "Time of an all-reduce as training sends it: median and quartiles",
-       "Time of an all-reduce against the size of the message, both axes logarithmic, a mark a "
-       "size "
-       "and number of ranks. The tables of messages have the numbers.",
-       "", ""});
 }
 
 Plot crossover_plot(const ReportInput& input) {
@@ -204,26 +155,13 @@ bool has_sweep_of_latencies(const ReportInput& input) {
   });
 }
 
-void append_plots_of_training(std::vector<Plot>& plots, const ReportInput& input,
-                              const fs::path& folder) {
-  plots.push_back(phases_plot(input, folder));
-  const auto has_points = [](const auto& curve) { return curve.size() > 1; };
-  if (std::ranges::any_of(input.curves, has_points)) {
-    plots.push_back(speedup_plot(input, folder));
-  }
-  if (!input.machine.collectives.empty()) plots.push_back(allreduce_plot(input, folder));
-}
-
 std::vector<Plot> wanted_plots(const ReportInput& input, const fs::path& folder) {
   std::vector<Plot> plots;
-  if (input.trained) append_plots_of_training(plots, input, folder);
+  if (input.trained) plots.push_back(phases_plot(input, folder));
   if (input.kernels) {
     plots.push_back(crossover_plot(input));
     if (input.kernels->roofline()) plots.push_back(roofline_plot(input, folder));
     if (has_two_batches(input)) plots.push_back(batch_plot(input));
-  }
-  if (!input.trained && has_all_reduce_curve(input.results)) {
-    plots.push_back(measured_allreduce_plot(input));
   }
   if (has_sweep_of_latencies(input)) plots.push_back(latency_plot(input));
   return plots;
@@ -246,6 +184,24 @@ void draw(Figures& figures, Plot plot, const std::string& python, const fs::path
   figures.drawn.push_back(std::move(plot.figure));
 }
 
+/// The figures that need nothing but the program: their SVGs are written beside the others.
+void append_own(Figures& figures, const ReportInput& input, const fs::path& folder) {
+  std::vector<std::optional<Figure>> own;
+  if (input.trained) {
+    own.push_back(figure::step_stack(input.results));
+    own.push_back(figure::straggler_map(input.results));
+    own.push_back(figure::scaling(input.curves, input.validation));
+    own.push_back(figure::bus_bandwidth(input.results, input.machine.collectives));
+  } else {
+    own.push_back(figure::bus_bandwidth(input.results, {}));
+  }
+  for (std::optional<Figure>& each : own) {
+    if (!each) continue;
+    write_text(folder / each->file, each->svg);
+    figures.drawn.push_back(std::move(*each));
+  }
+}
+
 /// A figure that a page cannot hold is trouble now, not when the page is written.
 void drop_unfit(Figures& figures) {
   const auto unfit = [&figures](const Figure& figure) {
@@ -266,18 +222,23 @@ Figures run_plots(const ReportInput& input, const std::filesystem::path& folder)
   make_folder(folder);
   std::vector<Plot> plots = wanted_plots(input, folder);
   Figures figures;
+  append_own(figures, input, folder);
+  drop_unfit(figures);
+  if (plots.empty()) return figures;
   const auto python = find_python();
   if (!python) {
     figures.troubles.emplace_back(
-        "there are no figures, because neither python3 nor /usr/bin/python3 has matplotlib. "
+        "figures of matplotlib are missing, because neither python3 nor /usr/bin/python3 has "
+        "matplotlib. "
         "Install it (apt install python3-matplotlib) and make the report again.");
     return figures;
   }
   if (!fs::exists(plots_root())) {
-    figures.troubles.push_back(fmt::format(
-        "there are no figures, because the folder {} with their scripts does not exist. Set "
-        "DLSCALE_PLOTS to the folder plots/ of the source.",
-        plots_root().string()));
+    figures.troubles.push_back(
+        fmt::format("figures of matplotlib are missing, because the folder {} with their scripts "
+                    "does not exist. Set "
+                    "DLSCALE_PLOTS to the folder plots/ of the source.",
+                    plots_root().string()));
     return figures;
   }
   for (Plot& plot : plots) draw(figures, std::move(plot), *python, folder);
@@ -287,9 +248,11 @@ Figures run_plots(const ReportInput& input, const std::filesystem::path& folder)
 
 std::vector<std::string> figure_files() {
   std::vector<std::string> files;
-  for (const char* stem :
-       {"phases", "speedup", "allreduce", "crossover", "roofline", "batch_speed", "latency"}) {
+  for (const char* stem : {"phases", "crossover", "roofline", "batch_speed", "latency"}) {
     for (const char* ending : {".svg", ".png"}) files.push_back(std::string(stem) + ending);
+  }
+  for (const char* own : {"step_stack.svg", "stragglers.svg", "speedup.svg", "allreduce.svg"}) {
+    files.emplace_back(own);
   }
   return files;
 }

@@ -9,7 +9,8 @@ struct ReportInput;
 
 /// A drawing of the report.
 struct Figure {
-  std::string name;  ///< "phases", "crossover": its script and its place in the report
+  std::string
+      name;  ///< "phases", "crossover": its place in the report, and its script if it has one
   std::string title;
   std::string alt;  ///< what it shows, for those who cannot see it
   std::string svg;
@@ -22,9 +23,10 @@ struct Figures {
   std::vector<std::string> troubles;
 };
 
-/// Writes the JSON that the scripts read into `folder` (made if need be; the report belongs there
-/// too, or Markdown links miss the figures), runs those of plots/ whose data the results hold (SVG
-/// and PNG stay there), and reads the SVGs. Python is the first of
+/// Draws the figures that need nothing but this program (report/figure/), writes the JSON that the
+/// scripts read into `folder` (made if need be; the report belongs there too, or Markdown links
+/// miss the figures), runs those of plots/ whose data the results hold (SVG and PNG stay there),
+/// and reads the SVGs. Python is the first of
 /// python3 and /usr/bin/python3 that has matplotlib. What cannot be drawn is told in `troubles`,
 /// never thrown; only a folder that cannot be written throws ConfigError.
 Figures run_plots(const ReportInput& input, const std::filesystem::path& folder);

@@ -12,6 +12,7 @@
 #include "model/sgd_iter/predict.hpp"
 #include "report/figures.hpp"
 #include "report/kernel_study.hpp"
+#include "report/side_by_side.hpp"
 #include "report/validate.hpp"
 
 namespace dlscale::report {
@@ -37,9 +38,13 @@ struct ReportInput {
   /// Convolutions by their algorithms; none where results compare none.
   std::shared_ptr<const KernelStudy> kernels;
   std::vector<ResultFile> results;  ///< all files, of "e2e" and of what the machine was fitted to
+  /// Where results of several folders are told of, each by itself: their medians side by side.
+  SideBySide side_by_side = {};
 };
 
-/// One self-contained HTML file: no script, nothing from the network, figures inlined.
+/// One self-contained HTML file: nothing from the network, which its policy forbids, figures
+/// inlined, and one script of its own, by which tables sort and filter; without it everything can
+/// be read.
 std::string html(const ReportInput& input, const Figures& figures);
 
 /// A page of text and where it belongs.

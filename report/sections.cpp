@@ -9,12 +9,15 @@
 #include <fmt/ranges.h>
 
 #include "core/communication_profile.hpp"
+#include "core/quantity_text.hpp"
 #include "report/environment_rows.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
 #include "report/processor_tables.hpp"
 #include "report/remarks.hpp"
 #include "report/schedule_text.hpp"
+#include "report/side_by_side.hpp"
+#include "report/step_parts.hpp"
 #include "report/summary.hpp"
 #include "report/validate_order_table.hpp"
 #include "report/validation_table.hpp"
@@ -23,6 +26,7 @@ namespace dlscale::report {
 namespace {
 
 constexpr std::size_t most_remarks = 5;  ///< of a benchmark
+constexpr std::size_t most_step_rows = 500;
 
 using Curve = std::vector<model::Prediction>;
 
@@ -107,6 +111,45 @@ Table environment_table(std::span<const ResultFile> results) {
   return table;
 }
 
+/// Axes of a row in words, without an empty one.
+std::string question_of(const Measurement& measurement) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : measurement.axes) {
+    if (!value.empty()) parts.push_back(name + "=" + value);
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+/// A row a measurement: the median of what it is about, and its interval.
+Table measurements_table(std::span<const ResultFile> results) {
+  Table table;
+  table.columns = {{"benchmark", Align::left},
+                   {"measurement", Align::left},
+                   {"median"},
+                   {"from"},
+                   {"to"},
+                   {"samples"},
+                   {"status", Align::left}};
+  for (const ResultFile& file : results) {
+    for (const Measurement& row : file.measurements) {
+      std::vector<Cell> cells{{row.benchmark}, {question_of(row)}, {""}, {""}, {""}, {""}, {""}};
+      const auto time = row.series.find(row.benchmark == "e2e" ? "t_iter" : "time");
+      if (time != row.series.end() && time->second.unit == "s") {
+        const Summary& summary = time->second.summary;
+        cells[2].text = to_text(Seconds(summary.median));
+        cells[3].text = to_text(Seconds(summary.ci95_low));
+        cells[4].text = to_text(Seconds(summary.ci95_high));
+        cells[5].text = std::to_string(summary.n);
+      }
+      cells[6].text = std::string(status_name(row.status));
+      table.rows.push_back(std::move(cells));
+    }
+  }
+  table.title = fmt::format("{}, with medians and their 95 % intervals",
+                            counted(static_cast<long long>(table.rows.size()), "measurement"));
+  return table;
+}
+
 Table files_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "Result files";
@@ -145,6 +188,40 @@ Section verdict_section(const ReportInput& input) {
   }
   if (!items.lines.empty()) section.blocks.emplace_back(std::move(items));
   return section;
+}
+
+Section steps_section(const ReportInput& input) {
+  Section section{"steps",
+                  "Where the time of a step goes",
+                  {FigureSlot{"step_stack"}, FigureSlot{"stragglers"}}};
+  const std::vector<StepParts> runs = step_parts(input.results);
+  if (runs.empty()) {
+    section.blocks.emplace_back(Paragraph{"No training run was measured phase by phase."});
+  } else {
+    section.blocks.emplace_back(Folded{step_table(runs, most_step_rows)});
+  }
+  return section;
+}
+
+Section side_by_side_section(const ReportInput& input) {
+  Section section{"side-by-side", "Side by side", {}};
+  for (Table& table : side_by_side_tables(input.side_by_side)) {
+    section.blocks.emplace_back(std::move(table));
+  }
+  return section;
+}
+
+std::vector<Section> side_by_side_sections(const ReportInput& input) {
+  const Document document = side_by_side_document(input.side_by_side);
+  return {{"verdict", "In short", {Paragraph{document.lead + "."}}},
+          side_by_side_section(input),
+          steps_section(input),
+          {"files", "Result files", {files_table(input.results)}},
+          raw_section(input)};
+}
+
+Section raw_section(const ReportInput& input) {
+  return {"raw", "Everything measured", {RawRows{measurements_table(input.results)}}};
 }
 
 Section validation_section(const ReportInput& input) {
@@ -247,8 +324,12 @@ Section processor_section(const ReportInput& input) {
 std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
   std::vector<Section> sections;
   if (input.trained) {
-    sections = {verdict_section(input), validation_section(input), speedup_section(input),
-                bounds_section(input), machine_section(input.machine)};
+    sections = {verdict_section(input), steps_section(input),  validation_section(input),
+                speedup_section(input), bounds_section(input), machine_section(input.machine)};
+  }
+  if (input.side_by_side.columns.size() > 1) {
+    const auto at = sections.begin() + (sections.empty() ? 0 : 1);
+    sections.insert(at, side_by_side_section(input));
   }
   if (!input.trained && has_benchmark(input.results, {"comm"})) {
     sections.push_back(messages_section(input));
@@ -268,6 +349,7 @@ std::vector<Section> report_sections(const ReportInput& input, const Figures& fi
   sections.push_back(left_out_section(input));
   sections.push_back(environment_section(input));
   sections.push_back(warnings_section(input, figures));
+  sections.push_back(raw_section(input));
   return sections;
 }
 

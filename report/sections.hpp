@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -31,7 +32,11 @@ struct Appendix {
   std::vector<Table> tables;
   Of of = Of::layers;
 };
-using Block = std::variant<Paragraph, Items, Table, Folded, Appendix, FigureSlot>;
+/// All rows, as many as there are: folded in HTML; Markdown only tells where they stand.
+struct RawRows {
+  Table table;
+};
+using Block = std::variant<Paragraph, Items, Table, Folded, Appendix, FigureSlot, RawRows>;
 
 struct Section {
   std::string id;  ///< lower-case word, for links
@@ -42,12 +47,21 @@ struct Section {
 /// The report in the order in which it is read, without a form: what html() and markdown() write.
 std::vector<Section> report_sections(const ReportInput& input, const Figures& figures);
 
+/// Sections as a page, and as pages of Markdown: what html() and markdown() of any report are.
+std::string html_page(const std::string& title, const std::vector<Section>& sections,
+                      const Figures& figures);
+std::vector<Page> markdown_pages(const std::string& title, const std::vector<Section>& sections,
+                                 const Figures& figures);
+
 /// "dlscale: training on local, predicted and measured" or, where nothing was trained, "dlscale:
 /// measured on AMD …".
 std::string report_title(const ReportInput& input);
 
 // The sections, one function each.
 Section verdict_section(const ReportInput& input);
+Section steps_section(const ReportInput& input);
+Section side_by_side_section(const ReportInput& input);  ///< requires two columns
+Section raw_section(const ReportInput& input);
 Section validation_section(const ReportInput& input);
 Section speedup_section(const ReportInput& input);
 Section bounds_section(const ReportInput& input);
@@ -61,6 +75,10 @@ Section communication_section(const ReportInput& input);
 Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
 Section warnings_section(const ReportInput& input, const Figures& figures);
+
+/// A page of results side by side and of nothing else: predictions need one machine.
+std::vector<Section> side_by_side_sections(const ReportInput& input);
+inline constexpr std::string_view side_by_side_title = "dlscale: side by side";
 
 // What is printed on the screen, too; both require input.kernels.
 std::vector<Table> convolution_summary(const ReportInput& input);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <istream>
-#include <nlohmann/json.hpp>
 
 #include "core/replaceable.hpp"
 
@@ -14,7 +13,8 @@ namespace {
 /// The last line of a file for people; empty for formats that tell their kind in another way.
 std::string closing_line(std::string_view format, const Document& document) {
   if (format == "table") return fmt::format("({})\n", kind_of(document));
-  if (format == "markdown") return fmt::format("<!-- {} -->\n", kind_of(document));
+  if (format == "markdown" || format == "comment")
+    return fmt::format("<!-- {} -->\n", kind_of(document));
   return "";
 }
 
@@ -38,6 +38,16 @@ bool starts_with(std::istream& content, std::string_view opening) {
   return content && first == opening;
 }
 
+/// How a file begins in the formats whose first words tell the kind.
+std::string junit_opening(const Document& document) {
+  return fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\"",
+                     kind_of(document));
+}
+
+std::string openmetrics_opening(const Document& document) {
+  return fmt::format("# TYPE {} info\n", plain_kind_of(document));
+}
+
 std::string csv_heading(const Document& document) {
   Document headings;
   headings.records.columns = document.records.columns;
@@ -45,10 +55,6 @@ std::string csv_heading(const Document& document) {
 }
 
 }  // namespace
-
-std::string kind_of(const Document& document) {
-  return nlohmann::json::parse(document.json).at("schema").get<std::string>();
-}
 
 std::string file_text(const Format& format, const Document& document) {
   const std::string text = format.write(document, {});
@@ -59,6 +65,8 @@ std::string file_text(const Format& format, const Document& document) {
 bool is_of_kind(std::istream& content, const Document& document) {
   return opens_with_schema(content, kind_of(document)) ||
          starts_with(content, csv_heading(document)) ||
+         starts_with(content, junit_opening(document)) ||
+         starts_with(content, openmetrics_opening(document)) ||
          ends_with(content, closing_line("table", document)) ||
          ends_with(content, closing_line("markdown", document));
 }

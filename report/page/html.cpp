@@ -30,6 +30,10 @@ struct HtmlBlock {
     return fmt::format("<details>\n<summary>{}</summary>\n{}</details>\n",
                        escape_html(folded.table.title), html_table(folded.table));
   }
+  std::string operator()(const RawRows& raw) const {
+    return fmt::format("<details class=\"raw\">\n<summary>{}</summary>\n{}</details>\n",
+                       escape_html(raw.table.title), html_table(raw.table));
+  }
   std::string operator()(const Appendix& appendix) const {
     std::string out = "<h3>" + escape_html(appendix.name) + "</h3>\n";
     for (const Table& table : appendix.tables) out += (*this)(Folded{table});
@@ -59,24 +63,38 @@ std::string contents(const std::vector<Section>& sections) {
   return out + "</ul></nav>\n";
 }
 
+/// Nothing may be loaded or sent, and no script run but that of the page itself. Styles are in
+/// attributes of figures, too, where a digest cannot allow them.
+std::string policy() {
+  return fmt::format(
+      "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; "
+      "base-uri 'none'; form-action 'none'",
+      page_script_hash());
+}
+
 std::string head(const std::string& title) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n"
       "<style>\n{}</style>\n</head>\n",
-      title, style_sheet());
+      policy(), title, style_sheet());
 }
 
 }  // namespace
 
-std::string html(const ReportInput& input, const Figures& figures) {
-  const std::string title = escape_html(report_title(input));
-  const std::vector<Section> sections = report_sections(input, figures);
+std::string html_page(const std::string& page_title, const std::vector<Section>& sections,
+                      const Figures& figures) {
+  const std::string title = escape_html(page_title);
   std::string out = head(title) + "<body>\n<header>\n<h1>" + title + "</h1>\n" +
                     contents(sections) + "</header>\n<main>\n";
   for (const Section& section : sections) out += section_html(section, figures);
-  return out + "</main>\n</body>\n</html>\n";
+  return out + fmt::format("</main>\n<script>{}</script>\n</body>\n</html>\n", page_script());
+}
+
+std::string html(const ReportInput& input, const Figures& figures) {
+  return html_page(report_title(input), report_sections(input, figures), figures);
 }
 
 }  // namespace dlscale::report

@@ -94,6 +94,10 @@ struct MarkdownBlock {
     return fmt::format("<details>\n<summary>{}</summary>\n\n{}\n</details>\n",
                        escape_html(folded.table.title), format::markdown_table(untitled));
   }
+  /// A page of text is no place for thousands of rows.
+  std::string operator()(const RawRows& raw) const {
+    return escape_markdown(raw.table.title) + ": in index.html, or by dlscale with --format csv.\n";
+  }
   std::string operator()(const Appendix& appendix) const {
     const std::vector<Page> pages = appendix_pages(appendix);
     std::string out = "* " + escape_markdown(appendix.name) + ":";
@@ -122,9 +126,10 @@ void append_appendices(std::vector<Page>& pages, const Section& section) {
 
 }  // namespace
 
-std::vector<Page> markdown(const ReportInput& input, const Figures& figures) {
-  std::vector<Page> pages{{"README.md", "# " + escape_markdown(report_title(input)) + "\n"}};
-  for (const Section& section : report_sections(input, figures)) {
+std::vector<Page> markdown_pages(const std::string& title, const std::vector<Section>& sections,
+                                 const Figures& figures) {
+  std::vector<Page> pages{{"README.md", "# " + escape_markdown(title) + "\n"}};
+  for (const Section& section : sections) {
     std::string out = "\n## " + escape_markdown(section.title) + "\n";
     for (const Block& block : section.blocks) {
       const std::string text = std::visit(MarkdownBlock{&figures}, block);
@@ -134,6 +139,10 @@ std::vector<Page> markdown(const ReportInput& input, const Figures& figures) {
     append_appendices(pages, section);
   }
   return pages;
+}
+
+std::vector<Page> markdown(const ReportInput& input, const Figures& figures) {
+  return markdown_pages(report_title(input), report_sections(input, figures), figures);
 }
 
 }  // namespace dlscale::report

@@ -433,7 +433,7 @@ steps:
         (self.folder / "matplotlib.py").write_text("raise ImportError('none here')\n")
         bare = run("run", suite, "-o", out, variables={"PYTHONPATH": str(self.folder)})
         self.assertEqual(bare.returncode, 0, bare.stderr)
-        self.assertIn("there are no figures", bare.stderr)
+        self.assertIn("figures of matplotlib are missing", bare.stderr)
         self.assertEqual(bare.stdout, again.stdout)
 
     def test_a_suite_starts_as_many_ranks_as_it_says_whatever_the_launcher_counts(self):

@@ -96,39 +96,6 @@ def sample_predictions(networks):
     }
 
 
-def segment(start, end, alpha, beta):
-    def exact(value):
-        return {"value": value, "low": value, "high": value}
-
-    return {
-        "from_bytes": start,
-        "to_bytes": end,
-        "alpha_s": exact(alpha),
-        "beta_s_per_byte": exact(beta),
-        "median_residual": 0.02,
-        "points": 8,
-    }
-
-
-def sample_machine():
-    fits = []
-    for ranks, factor in [(2, 1.0), (4, 2.2)]:
-        segments = [
-            segment(4, 65536, 2e-6 * factor, 4e-10 * factor),
-            segment(65536, 2**28, 1.5e-5 * factor, 2.2e-10 * factor),
-        ]
-        fits.append(
-            {
-                "collective": "all_reduce",
-                "ranks": ranks,
-                "ranks_on_node": ranks,
-                "segments": segments,
-                "source": "",
-            }
-        )
-    return {"schema": "dlscale.machine", "version": 1, "collectives": fits}
-
-
 def sample_results():
     lines = []
     for power in range(2, 28):
@@ -219,34 +186,6 @@ class PlotsTest(plot_case.PlotCase):
             self.assertIn(word, text)
         self.assertEqual(text.count("-3.4 %"), 18)
 
-    def test_speedup_shows_prediction_measurement_and_ideal(self):
-        networks = ["alexnet", "googlenet", "resnet50"]
-        predictions = self.write("predictions.json", sample_predictions(networks))
-        validation = self.write("validation.json", sample_validation(networks))
-        text = self.draw("speedup", predictions, "--validation", validation)
-        for word in [*networks, "predicted", "ideal", "measured, bucketed", "workers", "64"]:
-            self.assertIn(word, text)
-
-    def test_speedup_needs_no_measurement(self):
-        predictions = self.write("alone.json", sample_predictions(["vgg16"]))
-        self.assertNotIn("measured", self.draw("speedup", predictions))
-
-    def test_speedup_of_data_sheets_has_no_interval(self):
-        document = sample_predictions(["vgg16"])
-        self.assertIn("95 % interval", self.draw("speedup", self.write("fitted.json", document)))
-        for prediction in document["predictions"]:
-            prediction["t_iter_low_s"] = prediction["t_iter_high_s"] = None
-        text = self.draw("speedup", self.write("nominal.json", document))
-        self.assertIn("predicted", text)
-        self.assertNotIn("95 % interval", text)
-
-    def test_allreduce_shows_points_and_fit_with_units(self):
-        machine = self.write("machine.json", sample_machine())
-        results = self.write("comm.jsonl", sample_results())
-        text = self.draw("allreduce", "--machine", machine, results)
-        for word in ["2 ranks, measured", "4 ranks, fitted", "MiB", "ms"]:
-            self.assertIn(word, text)
-
     def test_names_are_shown_as_they_are(self):
         hostile = "<script>alert('$x^$')</script> & $"
         text = self.draw("phases", self.write("hostile.json", sample_validation([hostile])))
@@ -268,7 +207,7 @@ class PlotsTest(plot_case.PlotCase):
 
     def test_text_that_is_no_json_is_refused(self):
         path = self.write("broken.json", "{")
-        self.assert_refused(self.run_plot("speedup", path), "broken.json")
+        self.assert_refused(self.run_plot("phases", path), "broken.json")
 
     def test_a_validation_without_runs_is_refused(self):
         path = self.write("empty.json", sample_validation([]))
@@ -276,14 +215,14 @@ class PlotsTest(plot_case.PlotCase):
 
     def test_results_that_are_none_are_refused(self):
         path = self.write("empty.jsonl", "")
-        self.assert_refused(self.run_plot("allreduce", path), "is empty")
+        self.assert_refused(self.run_plot("latency", path), "is empty")
         path = self.write("newer.jsonl", sample_results().replace('"version": 1', '"version": 2', 1))
-        self.assert_refused(self.run_plot("allreduce", path), "version 2", "reads 1")
+        self.assert_refused(self.run_plot("latency", path), "version 2", "reads 1")
         path = self.write("lines.json", sample_results())
         self.assert_refused(self.run_plot("phases", path), 'no "dlscale.validation"')
         pipe = self.where / "pipe"
         os.mkfifo(pipe)
-        self.assert_refused(self.run_plot("allreduce", pipe), "is no file")
+        self.assert_refused(self.run_plot("latency", pipe), "is no file")
 
     def test_a_file_that_is_no_figure_is_not_overwritten(self):
         path = self.write("validation.json", sample_validation(["alexnet"]))
@@ -320,7 +259,7 @@ class PlotsTest(plot_case.PlotCase):
     def test_a_broken_line_inside_results_is_refused(self):
         text = sample_results().replace('"status": "ok"', '"status": ', 1)
         path = self.write("broken.jsonl", text)
-        self.assert_refused(self.run_plot("allreduce", path), "line 2")
+        self.assert_refused(self.run_plot("latency", path), "line 2")
 
 
 if __name__ == "__main__":

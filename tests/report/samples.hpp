@@ -6,6 +6,7 @@
 #include "core/measurement.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "report/regression/gate_report.hpp"
 #include "report/report.hpp"
 
 namespace dlscale::report::samples {
@@ -79,5 +80,8 @@ ResultFile peaks();
 
 /// A report without training runs: all four.
 ReportInput parts_input();
+
+/// Two metrics regressed and improved, one inconclusive, two as before; ten rounds of each.
+GateReport gate();
 
 }  // namespace dlscale::report::samples

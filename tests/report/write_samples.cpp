@@ -9,7 +9,11 @@
 #include <vector>
 
 #include "core/measurement.hpp"
+#include "report/format/format.hpp"
+#include "report/gate_sections.hpp"
 #include "report/report.hpp"
+#include "report/sections.hpp"
+#include "report/side_by_side.hpp"
 #include "report/validation_table.hpp"
 #include "tests/report/samples.hpp"
 
@@ -44,6 +48,41 @@ void write_parts(const std::filesystem::path& folder) {
   write_pages(folder, "parts.md", report::markdown(input, figures));
 }
 
+constexpr const char* hostile = "<b>Hostile & \"quoted\" | name</b>";
+
+/// A gate's page, and its document in the formats that other programs read.
+void write_gate(const std::filesystem::path& folder) {
+  namespace report = dlscale::report;
+  report::GateReport gate = report::samples::gate();
+  gate.machine = hostile;
+  gate.metrics.front().key += std::string(" ") + hostile + "\nline\x01 \xff\\";
+  const report::Figures figures = report::gate_figures(gate);
+  for (const report::Figure& figure : figures.drawn) {
+    std::ofstream(folder / figure.file) << figure.svg;
+  }
+  const auto sections = report::gate_sections(gate);
+  std::ofstream(folder / "gate.html")
+      << report::html_page(report::gate_title(gate), sections, figures);
+  write_pages(folder, "gate.md",
+              report::markdown_pages(report::gate_title(gate), sections, figures));
+  const report::Document document = report::gate_document(gate);
+  for (const char* name : {"junit", "openmetrics", "comment", "csv"}) {
+    std::ofstream(folder / (std::string("gate.") + name))
+        << report::format::find_format(name).write(document, {});
+  }
+}
+
+void write_side_by_side(const std::filesystem::path& folder) {
+  namespace report = dlscale::report;
+  report::ReportInput input = report::samples::report_input();
+  std::vector<report::ResultSource> sources{{hostile, input.results, {}}, {"B", input.results, {}}};
+  sources.back().results.front().header.environment.cpu = "Another CPU";
+  input.side_by_side = report::side_by_side(sources);
+  const auto sections = report::side_by_side_sections(input);
+  std::ofstream(folder / "side_by_side.html") << report::html_page("side by side", sections, {});
+  write_pages(folder, "side_by_side.md", report::markdown_pages("side by side", sections, {}));
+}
+
 void write_samples(const std::filesystem::path& folder) {
   namespace report = dlscale::report;
   std::filesystem::create_directories(folder);
@@ -53,6 +92,8 @@ void write_samples(const std::filesystem::path& folder) {
   std::ofstream(folder / "report.html") << report::html(input, figures);
   write_pages(folder, "report.md", report::markdown(input, figures));
   write_parts(folder);
+  write_gate(folder);
+  write_side_by_side(folder);
 }
 
 }  // namespace

@@ -1,0 +1,198 @@
+#include "report/figure/bus_bandwidth.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/bandwidths.hpp"
+#include "core/usable_rows.hpp"
+#include "report/axes.hpp"
+#include "report/figure/axis.hpp"
+#include "report/figure/canvas.hpp"
+#include "report/message_rows.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report::figure {
+namespace {
+
+constexpr double width = 860;
+constexpr double height = 400;
+
+using Setting = std::pair<int, int>;  ///< ranks, ranks on a node
+
+struct Measured {
+  double bytes = 0;
+  double busbw = 0;  ///< GB/s
+  double low = 0;
+  double high = 0;
+};
+
+struct Curve {
+  std::vector<Measured> points;
+  const model::CollectiveFit* fit = nullptr;
+};
+
+using Curves = std::map<Setting, Curve>;
+
+int count_of(const Measurement& row, const std::string& axis) {
+  const std::string text = axis_or_empty(row, axis);
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size() ? value : 0;
+}
+
+/// As training sends its gradients, and with a time.
+bool counts(const Measurement& row) {
+  return is_timed(row) && is_of_messages(row) && is_sent_as_in_training(row) &&
+         axis_or_empty(row, "collective") == "all_reduce" && row.series.contains("time");
+}
+
+std::optional<double> bus_rate(const Measurement& row, double seconds) {
+  const auto rates = bandwidths(row, Seconds(seconds));
+  if (!rates || !rates->busbw) return {};
+  return rates->busbw->si() * 1e-9;
+}
+
+void append_points(Curves& curves, std::span<const ResultFile> results) {
+  for (const ResultFile& file : results) {
+    for (const Measurement& row : file.measurements) {
+      if (!counts(row)) continue;
+      const Summary& time = row.at("time").summary;
+      const auto busbw = bus_rate(row, time.median);
+      const auto low = bus_rate(row, time.ci95_high);
+      const auto high = bus_rate(row, time.ci95_low);
+      if (!busbw || *busbw <= 0 || !low || !high) continue;
+      double bytes = 0;
+      const std::string text = axis_or_empty(row, "bytes");
+      std::from_chars(text.data(), text.data() + text.size(), bytes);
+      curves[{count_of(row, "ranks"), count_of(row, "ranks_on_node")}].points.push_back(
+          {bytes, *busbw, *low, *high});
+    }
+  }
+}
+
+void append_fits(Curves& curves, std::span<const model::CollectiveFit> fits) {
+  for (const model::CollectiveFit& fit : fits) {
+    if (fit.collective != "all_reduce" || fit.ranks < 2) continue;
+    Curve& curve = curves[{fit.ranks, fit.ranks_on_node}];
+    if (curve.fit == nullptr) curve.fit = &fit;
+  }
+}
+
+/// GB/s that the fit says of a message; 0 where it says no time.
+double fitted_rate(const model::CollectiveFit& fit, double bytes) {
+  const Seconds time = fit.time(Bytes(bytes));
+  const auto factor = bus_factor("all_reduce", fit.ranks);
+  return time.si() > 0 && factor ? *factor * bytes / time.si() * 1e-9 : 0;
+}
+
+/// The sizes to draw a line over: of its own points, else of its segments.
+std::pair<double, double> sizes_of(const Curve& curve) {
+  if (!curve.points.empty()) {
+    const auto [least, most] = std::ranges::minmax_element(curve.points, {}, &Measured::bytes);
+    return {least->bytes, most->bytes};
+  }
+  const auto& segments = curve.fit->cost.segments();
+  return {std::max(1.0, segments.front().from.si()), std::max(2.0, segments.back().from.si() * 4)};
+}
+
+std::vector<Point> fitted_line(const Curve& curve) {
+  std::vector<Point> line;
+  const auto [from, to] = sizes_of(curve);
+  constexpr int steps = 160;
+  for (int i = 0; i <= steps; ++i) {
+    const double bytes = from * std::pow(to / from, static_cast<double>(i) / steps);
+    if (const double rate = fitted_rate(*curve.fit, bytes); rate > 0) line.push_back({bytes, rate});
+  }
+  return line;
+}
+
+Frame frame_of(const Curves& curves, double top) {
+  double from = 1e300;
+  double to = 0;
+  double least = 1e300;
+  double most = 0;
+  const auto meet = [&](double bytes, double low, double high) {
+    from = std::min(from, bytes);
+    to = std::max(to, bytes);
+    least = std::min(least, low);
+    most = std::max(most, high);
+  };
+  for (const auto& [setting, curve] : curves) {
+    for (const Measured& each : curve.points) meet(each.bytes, each.low, each.high);
+    if (curve.fit == nullptr) continue;
+    for (const Point& each : fitted_line(curve)) meet(each.x, each.y, each.y);
+  }
+  return frame_in({80, top, width - 100, height - top - 46},
+                  {from * 0.8, to * 1.25, 0, 1, Spacing::logarithmic},
+                  {least * 0.8, most * 1.25, 0, 1, Spacing::logarithmic});
+}
+
+std::string name_of(const Setting& setting) {
+  const auto [ranks, on_node] = setting;
+  return ranks == on_node || on_node == 0
+             ? counted(ranks, "rank")
+             : fmt::format("{}, {} on a node", counted(ranks, "rank"), on_node);
+}
+
+void draw_curve(Canvas& canvas, const Frame& frame, const Setting& setting, const Curve& curve,
+                std::size_t index) {
+  if (curve.fit != nullptr) {
+    std::vector<Point> line;
+    for (const Point& each : fitted_line(curve)) {
+      line.push_back({frame.x.at(each.x), frame.y.at(each.y)});
+    }
+    canvas.lines(line, stroke_class(index) + " wide");
+  }
+  for (const Measured& each : curve.points) {
+    const double x = frame.x.at(each.bytes);
+    std::string title = fmt::format("{}, {} bytes: {} GB/s measured", name_of(setting), each.bytes,
+                                    significant(each.busbw, 4));
+    if (curve.fit != nullptr) {
+      title += fmt::format(", {} fitted", significant(fitted_rate(*curve.fit, each.bytes), 4));
+    }
+    canvas.line({x, frame.y.at(each.low)}, {x, frame.y.at(each.high)}, stroke_class(index));
+    canvas.circle({x, frame.y.at(each.busbw)}, 3.5, fill_class(index), title);
+  }
+}
+
+}  // namespace
+
+std::optional<Figure> bus_bandwidth(std::span<const ResultFile> results,
+                                    std::span<const model::CollectiveFit> fits) {
+  Curves curves;
+  append_points(curves, results);
+  append_fits(curves, fits);
+  std::erase_if(curves, [](const auto& each) {
+    return each.second.fit == nullptr && each.second.points.size() < 2;
+  });
+  if (curves.empty()) return {};
+  Canvas canvas(width, height);
+  std::vector<LegendEntry> legend;
+  bool fitted = false;
+  for (const auto& [setting, curve] : curves) {
+    legend.push_back({name_of(setting), fill_class(legend.size())});
+    fitted = fitted || curve.fit != nullptr;
+  }
+  const double top = draw_legend(canvas, {80, 14}, width - 90, legend);
+  const Frame frame = frame_of(curves, top);
+  draw_axes(canvas, frame, size_ticks(frame.x), decade_ticks(frame.y), "message size",
+            "bus bandwidth, GB/s (less is worse)");
+  std::size_t index = 0;
+  for (const auto& [setting, curve] : curves) draw_curve(canvas, frame, setting, curve, index++);
+  const std::string title =
+      std::string("Bus bandwidth of an all-reduce: measured (points: median, 95 % interval)") +
+      (fitted ? " and as the fitted α + β m says (lines)" : "");
+  const std::string alt = fmt::format(
+      "Bus bandwidth of an all-reduce in GB/s against the size of the message, both axes "
+      "logarithmic, for {}. The tables have the numbers.",
+      counted(static_cast<long long>(curves.size()), "setting"));
+  return Figure{"allreduce", title, alt, canvas.svg(title, alt), "allreduce.svg"};
+}
+
+}  // namespace dlscale::report::figure

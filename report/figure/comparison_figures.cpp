@@ -1,0 +1,150 @@
+#include "report/figure/comparison_figures.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "report/figure/axis.hpp"
+#include "report/figure/canvas.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report::figure {
+namespace {
+
+constexpr double width = 860;
+constexpr std::size_t most_forest_rows = 60;
+constexpr std::size_t most_panels = 12;
+constexpr std::string_view axis_name = "change (+ = worse)";
+
+/// Ticks of ratios as signed percent.
+std::vector<Tick> change_ticks(const Scale& percents) {
+  std::vector<Tick> ticks = linear_ticks(percents);
+  for (Tick& tick : ticks) tick.text = fmt::format("{:+g} %", tick.value);
+  return ticks;
+}
+
+double as_percent(double ratio) {
+  return 100 * (ratio - 1);
+}
+
+std::string shortened(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most - 1;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "…";
+}
+
+void draw_band(Canvas& canvas, const Frame& frame, double margin) {
+  const double from = frame.x.at(as_percent(1 / (1 + margin)));
+  const double to = frame.x.at(as_percent(1 + margin));
+  canvas.rect({from, frame.y.to, to - from, frame.y.from - frame.y.to}, "band");
+}
+
+std::string_view colour_of(const ForestRow& row) {
+  if (row.worse) return "c1";
+  return row.better ? "c0" : "c3";
+}
+
+void draw_forest_row(Canvas& canvas, const Scale& x, const ForestRow& row, double y) {
+  canvas.text({326, y + 4}, shortened(row.name, 46), Anchor::end);
+  const double low = row.low ? x.at(as_percent(*row.low)) : x.from;
+  const double high = row.high ? x.at(as_percent(*row.high)) : x.to;
+  canvas.line({low, y}, {high, y}, "axis");
+  for (const auto& [bound, at] : {std::pair{row.low, low}, std::pair{row.high, high}}) {
+    if (bound) canvas.line({at, y - 4}, {at, y + 4}, "axis");
+  }
+  canvas.circle({x.at(as_percent(row.ratio)), y}, 4.5, colour_of(row),
+                fmt::format("{}: {}, {}", row.name, signed_percent(row.ratio - 1), row.verdict));
+  canvas.text({x.to + 8, y + 4}, row.verdict, Anchor::start, "soft");
+}
+
+}  // namespace
+
+std::optional<Figure> forest(std::span<const ForestRow> rows, double margin) {
+  if (rows.empty()) return {};
+  std::vector<ForestRow> shown(rows.begin(), rows.end());
+  std::ranges::stable_sort(shown, std::greater{},
+                           [](const ForestRow& row) { return std::abs(std::log(row.ratio)); });
+  if (shown.size() > most_forest_rows) shown.resize(most_forest_rows);
+  double least = as_percent(1 / (1 + margin));
+  double most = as_percent(1 + margin);
+  for (const ForestRow& row : shown) {
+    least = std::min({least, as_percent(row.ratio), as_percent(row.low.value_or(row.ratio))});
+    most = std::max({most, as_percent(row.ratio), as_percent(row.high.value_or(row.ratio))});
+  }
+  const double height = 20.0 * static_cast<double>(shown.size()) + 60;
+  Canvas canvas(width, height);
+  const double room = (most - least) * 0.05;
+  const Frame frame = frame_in({336, 6, 410, height - 52}, {least - room, most + room}, {0, 1});
+  draw_band(canvas, frame, margin);
+  draw_axes(canvas, frame, change_ticks(frame.x), {}, axis_name, "");
+  canvas.line({frame.x.at(0), frame.y.from}, {frame.x.at(0), frame.y.to}, "dash");
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    draw_forest_row(canvas, frame.x, shown[i], 18 + 20.0 * static_cast<double>(i));
+  }
+  std::string title = fmt::format(
+      "Change of each metric with its interval; changes in the shaded band, up to {}, do not "
+      "matter",
+      percent(margin));
+  if (shown.size() < rows.size()) {
+    title += fmt::format(" ({} smaller changes are not drawn)", rows.size() - shown.size());
+  }
+  const std::string alt = fmt::format(
+      "Forest plot of {}: the estimated change in percent, + is worse, and its interval. The table "
+      "of metrics has the numbers.",
+      counted(static_cast<long long>(shown.size()), "metric"));
+  return Figure{"forest", title, alt, canvas.svg(title, alt), "forest.svg"};
+}
+
+std::optional<Figure> paired(std::span<const PairedRow> rows, double margin) {
+  std::vector<const PairedRow*> shown;
+  for (const PairedRow& row : rows) {
+    if (row.ratios.size() > 1 && shown.size() < most_panels) shown.push_back(&row);
+  }
+  if (shown.empty()) return {};
+  constexpr double panel = 150;
+  Canvas canvas(width, panel * static_cast<double>(shown.size()));
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const PairedRow& row = *shown[i];
+    double least = as_percent(1 / (1 + margin));
+    double most = as_percent(1 + margin);
+    for (const double ratio : row.ratios) {
+      least = std::min(least, as_percent(ratio));
+      most = std::max(most, as_percent(ratio));
+    }
+    const double top = panel * static_cast<double>(i);
+    canvas.text({70, top + 12}, shortened(row.name, 100), Anchor::start, "bold");
+    const auto rounds = static_cast<double>(row.ratios.size());
+    const Frame frame =
+        frame_in({70, top + 20, width - 90, panel - 66}, {0.5, rounds + 0.5}, {least, most});
+    const double upper = frame.y.at(as_percent(1 + margin));
+    canvas.rect({frame.x.from, upper, frame.x.to - frame.x.from,
+                 frame.y.at(as_percent(1 / (1 + margin))) - upper},
+                "band");
+    std::vector<int> numbers;
+    for (int round = 1; round <= static_cast<int>(row.ratios.size()); ++round) {
+      numbers.push_back(round);
+    }
+    draw_axes(canvas, frame, count_ticks(numbers), change_ticks(frame.y), "round", "");
+    canvas.line({frame.x.from, frame.y.at(0)}, {frame.x.to, frame.y.at(0)}, "dash");
+    for (std::size_t round = 0; round < row.ratios.size(); ++round) {
+      canvas.circle(
+          {frame.x.at(static_cast<double>(round + 1)), frame.y.at(as_percent(row.ratios[round]))},
+          3.5, row.ratios[round] > 1 ? "c1" : "c0",
+          fmt::format("round {}: {}", round + 1, signed_percent(row.ratios[round] - 1)));
+    }
+  }
+  std::string title = "Changed metrics round by round, in the order of time (+ = worse)";
+  if (shown.size() < rows.size()) {
+    title += fmt::format(" ({} more are not drawn)", rows.size() - shown.size());
+  }
+  const std::string alt =
+      fmt::format("The change of each round in percent, + is worse, a panel for each of {}.",
+                  counted(static_cast<long long>(shown.size()), "metric"));
+  return Figure{"paired", title, alt, canvas.svg(title, alt), "paired.svg"};
+}
+
+}  // namespace dlscale::report::figure

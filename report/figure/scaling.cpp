@@ -1,0 +1,148 @@
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "report/figure/axis.hpp"
+#include "report/figure/canvas.hpp"
+#include "report/figure/training_figures.hpp"
+#include "report/numbers.hpp"
+#include "report/schedule_text.hpp"
+
+namespace dlscale::report::figure {
+namespace {
+
+constexpr double width = 860;
+constexpr double panel_width = 340;
+constexpr double panel_height = 220;
+constexpr std::size_t most_panels = 12;
+
+using Curve = std::vector<model::Prediction>;
+
+double rate(const Run& run, Seconds time) {
+  return run.ranks * run.batch / time.si();
+}
+
+/// Whether a run was measured in the setting of the curve, but for the number of workers.
+bool belongs(const RunValidation& measured, const Run& predicted) {
+  Run run = measured.run;
+  return run.network == predicted.network && run.batch == predicted.batch &&
+         run.dtype == predicted.dtype && schedule_text(run) == schedule_text(predicted) &&
+         measured.measured_low.si() > 0;
+}
+
+struct Panel {
+  const Curve* curve;
+  std::vector<const RunValidation*> measured;
+};
+
+std::vector<Panel> panels_of(std::span<const Curve> curves, const Validation& validation) {
+  std::vector<Panel> panels;
+  for (const Curve& curve : curves) {
+    if (curve.size() < 2) continue;
+    Panel panel{&curve, {}};
+    for (const RunValidation& run : validation.runs) {
+      if (belongs(run, curve.front().run)) panel.measured.push_back(&run);
+    }
+    panels.push_back(std::move(panel));
+  }
+  if (panels.size() > most_panels) panels.resize(most_panels);
+  return panels;
+}
+
+double ideal(const Curve& curve, int ranks) {
+  const model::Prediction& first = curve.front();
+  return first.images_per_s / first.speedup * ranks;
+}
+
+Frame frame_of(const Panel& panel, const Box& box) {
+  const Curve& curve = *panel.curve;
+  double low = rate(curve.front().run, curve.front().high.value_or(curve.front().time.total));
+  double high = ideal(curve, curve.back().run.ranks);
+  for (const RunValidation* run : panel.measured) {
+    low = std::min(low, rate(run->run, run->measured_high));
+    high = std::max(high, rate(run->run, run->measured_low));
+  }
+  return frame_in(box,
+                  {static_cast<double>(curve.front().run.ranks) * 0.9,
+                   static_cast<double>(curve.back().run.ranks) * 1.1, 0, 1, Spacing::logarithmic},
+                  {low * 0.8, high * 1.25, 0, 1, Spacing::logarithmic});
+}
+
+void draw_curve(Canvas& canvas, const Frame& frame, const Curve& curve) {
+  std::vector<Point> line;
+  std::vector<Point> band;
+  std::vector<Point> back;
+  std::vector<Point> perfect;
+  for (const model::Prediction& each : curve) {
+    const double x = frame.x.at(each.run.ranks);
+    line.push_back({x, frame.y.at(each.images_per_s)});
+    perfect.push_back({x, frame.y.at(ideal(curve, each.run.ranks))});
+    if (!each.low || !each.high || each.low->si() <= 0) continue;
+    band.push_back({x, frame.y.at(rate(each.run, *each.low))});
+    back.push_back({x, frame.y.at(rate(each.run, *each.high))});
+  }
+  band.insert(band.end(), back.rbegin(), back.rend());
+  if (band.size() > 2) canvas.area(band, "c0 faint");
+  canvas.lines(perfect, "dash");
+  canvas.lines(line, "s0 wide");
+}
+
+void draw_measured(Canvas& canvas, const Frame& frame, const RunValidation& run) {
+  const double x = frame.x.at(run.run.ranks);
+  const double middle = rate(run.run, run.iteration().measured);
+  canvas.line({x, frame.y.at(rate(run.run, run.measured_high))},
+              {x, frame.y.at(rate(run.run, run.measured_low))}, "s1 wide");
+  canvas.circle(
+      {x, frame.y.at(middle)}, 4, "c1",
+      fmt::format("{}: {} images/s measured, {} predicted", counted(run.run.ranks, "worker"),
+                  significant(middle, 4), significant(run.prediction.images_per_s, 4)));
+}
+
+void draw_panel(Canvas& canvas, const Panel& panel, Point corner) {
+  const Curve& curve = *panel.curve;
+  const Run& run = curve.front().run;
+  canvas.text({corner.x, corner.y + 12},
+              fmt::format("{} · {} · batch {}", run.network, schedule_text(run), run.batch),
+              Anchor::start, "bold");
+  const Frame frame = frame_of(panel, {corner.x + 62, corner.y + 22, panel_width, panel_height});
+  std::vector<int> counts;
+  for (const model::Prediction& each : curve) counts.push_back(each.run.ranks);
+  draw_axes(canvas, frame, count_ticks(counts), decade_ticks(frame.y), "workers", "images/s");
+  draw_curve(canvas, frame, curve);
+  for (const RunValidation* each : panel.measured) {
+    const bool inside = each->run.ranks >= frame.x.low && each->run.ranks <= frame.x.high;
+    if (inside) draw_measured(canvas, frame, *each);
+  }
+}
+
+}  // namespace
+
+std::optional<Figure> scaling(std::span<const Curve> curves, const Validation& validation) {
+  const std::vector<Panel> panels = panels_of(curves, validation);
+  if (panels.empty()) return {};
+  const double row = panel_height + 74;
+  const auto rows = static_cast<double>((panels.size() + 1) / 2);
+  Canvas canvas(width, 30 + rows * row);
+  draw_legend(canvas, {10, 14}, width,
+              {{"predicted, with its 95 % interval", "c0"},
+               {"measured in the same setting, with its 95 % interval", "c1"},
+               {"ideal (broken line)", "c3"}});
+  for (std::size_t i = 0; i < panels.size(); ++i) {
+    draw_panel(
+        canvas, panels[i],
+        {10 + (width / 2) * static_cast<double>(i % 2), 28 + row * static_cast<double>(i / 2)});
+  }
+  std::size_t measured = 0;
+  for (const Panel& panel : panels) measured += panel.measured.size();
+  const std::string title =
+      "Throughput against the number of workers: predicted, measured and ideal (less is worse)";
+  const std::string alt = fmt::format(
+      "Images a second against workers, both axes logarithmic, {} with {}. The tables of "
+      "predictions have the numbers.",
+      counted(static_cast<long long>(panels.size()), "panel"),
+      counted(static_cast<long long>(measured), "measured point"));
+  return Figure{"speedup", title, alt, canvas.svg(title, alt), "speedup.svg"};
+}
+
+}  // namespace dlscale::report::figure

@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "report/figure/axis.hpp"
+#include "report/figure/canvas.hpp"
+#include "report/figure/training_figures.hpp"
+#include "report/numbers.hpp"
+#include "report/step_parts.hpp"
+
+namespace dlscale::report::figure {
+namespace {
+
+constexpr std::size_t most_bars = 64;
+constexpr double bar = 15;
+constexpr double left = 150;
+constexpr double right = 70;
+constexpr double width = 860;
+
+void draw_bar(Canvas& canvas, const Scale& x, double y, const StepTimes& times,
+              const std::string& who) {
+  double done = 0;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const double seconds = std::max(0.0, times.at(i));
+    const double from = x.at(1e3 * done);
+    done += seconds;
+    if (seconds == 0) continue;
+    canvas.rect({from, y, x.at(1e3 * done) - from, bar - 3}, fill_class(i),
+                fmt::format("{}: {} {} ms ({})", who, step_part_words.at(i),
+                            significant(1e3 * seconds, 4), percent(seconds / step_total(times))));
+  }
+  canvas.text({x.at(1e3 * done) + 5, y + 10}, significant(1e3 * done, 4), Anchor::start, "soft");
+}
+
+/// How many groups have a bar among the first `bars`.
+std::size_t groups_drawn(const std::vector<StepParts>& groups, std::size_t bars) {
+  std::size_t drawn = 0;
+  for (std::size_t left_over = bars; left_over > 0 && drawn < groups.size(); ++drawn) {
+    left_over -= std::min(left_over, groups[drawn].ranks.size());
+  }
+  return drawn;
+}
+
+void draw_group(Canvas& canvas, const Scale& x, const StepParts& group, std::size_t bars,
+                double& y) {
+  canvas.text({4, y + 9}, group.name, Anchor::start, "bold");
+  y += 20;
+  for (std::size_t rank = 0; rank < std::min(bars, group.ranks.size()); ++rank) {
+    const std::string who = fmt::format("rank {} of {}", rank, group.ranks.size());
+    canvas.text({left - 8, y + 10}, who, Anchor::end, "soft");
+    draw_bar(canvas, x, y, group.ranks[rank], who);
+    y += bar;
+  }
+  y += 2;
+}
+
+std::vector<LegendEntry> legend() {
+  std::vector<LegendEntry> entries;
+  for (std::size_t i = 0; i < step_part_words.size(); ++i) {
+    entries.push_back({std::string(step_part_words.at(i)), fill_class(i)});
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::optional<Figure> step_stack(std::span<const ResultFile> results) {
+  std::vector<StepParts> groups = step_parts(results);
+  if (groups.empty()) return {};
+  std::ranges::stable_sort(groups, std::greater{},
+                           [](const StepParts& group) { return group.ranks.size(); });
+  std::size_t all_bars = 0;
+  double longest = 0;
+  for (const StepParts& group : groups) {
+    all_bars += group.ranks.size();
+    for (const auto& times : group.ranks) longest = std::max(longest, 1e3 * step_total(times));
+  }
+  const std::size_t bars = std::min(all_bars, most_bars);
+  groups.resize(groups_drawn(groups, bars));
+  const double height =
+      76 + 22 * static_cast<double>(groups.size()) + bar * static_cast<double>(bars);
+  Canvas canvas(width, height);
+  draw_legend(canvas, {left, 14}, width - left, legend());
+  const Frame frame =
+      frame_in({left, 26, width - left - right, height - 26 - 46}, {0, longest}, {0, 1});
+  draw_axes(canvas, frame, linear_ticks(frame.x), {}, "mean time of a step, ms (more is worse)",
+            "");
+  double y = 30;
+  std::size_t left_over = bars;
+  for (const StepParts& group : groups) {
+    draw_group(canvas, frame.x, group, left_over, y);
+    left_over -= std::min(left_over, group.ranks.size());
+  }
+  std::string title = "Where the time of a step goes, rank by rank";
+  if (bars < all_bars) title += fmt::format(" ({} more ranks are not drawn)", all_bars - bars);
+  const std::string alt = fmt::format(
+      "Stacked bars of the mean time of a step in milliseconds, a bar for each of {}: compute, "
+      "exposed communication, input and other.",
+      counted(static_cast<long long>(bars), "rank"));
+  return Figure{"step_stack", title, alt, canvas.svg(title, alt), "step_stack.svg"};
+}
+
+}  // namespace dlscale::report::figure

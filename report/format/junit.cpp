@@ -1,0 +1,161 @@
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/error.hpp"
+#include "report/format/format.hpp"
+#include "report/format/kind_of.hpp"
+#include "report/format/utf8.hpp"
+
+namespace dlscale::report::format {
+namespace {
+
+std::string escape_xml(std::string_view text) {
+  std::string out;
+  for (const char character : valid_utf8(text)) {
+    switch (character) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      case '\'':
+        out += "&apos;";
+        break;
+      default:
+        out += character;
+    }
+  }
+  return out;
+}
+
+enum class Outcome { passed, failed, broken, skipped };
+
+/// Of a row by its verdict, or by the status of a measurement.
+Outcome outcome_of(std::string_view word) {
+  if (word == "regressed" || word == "failed") return Outcome::failed;
+  if (word == "wrong" || word == "interrupted") return Outcome::broken;
+  if (word == "inconclusive" || word == "unsupported") return Outcome::skipped;
+  return Outcome::passed;
+}
+
+struct Case {
+  std::string name;
+  std::string word;     ///< verdict or status
+  std::string details;  ///< "ratio=1.05, …"
+  std::string seconds;  ///< of a measurement; may be empty
+  Outcome outcome = Outcome::passed;
+};
+
+std::string text_at(const Table& table, const std::vector<Cell>& row, std::string_view heading) {
+  const auto column = column_of(table, heading);
+  return column ? row.at(*column).text : std::string{};
+}
+
+/// "key: series", or what stands before the outcome: axes of a measurement.
+std::string name_of(const Table& table, const std::vector<Cell>& row, std::size_t outcome) {
+  if (const std::string key = text_at(table, row, "key"); !key.empty()) {
+    const std::string series = text_at(table, row, "series");
+    return series.empty() ? key : key + ": " + series;
+  }
+  std::string name;
+  for (std::size_t i = 0; i < outcome; ++i) {
+    if (row.at(i).text.empty()) continue;
+    const std::string& heading = table.columns.at(i).heading;
+    name += (name.empty() ? "" : " ");
+    name += heading == "benchmark" ? row.at(i).text : heading + "=" + row.at(i).text;
+  }
+  return name;
+}
+
+std::vector<Case> cases_of(const Table& table, std::size_t column) {
+  std::vector<Case> cases;
+  for (const auto& row : table.rows) {
+    Case one;
+    one.name = name_of(table, row, column);
+    one.word = row.at(column).text;
+    one.seconds = text_at(table, row, "time_s");
+    one.outcome = outcome_of(one.word);
+    if (text_at(table, row, "role") == "detail") {
+      one.outcome = Outcome::skipped;
+      one.word += ", a detail that is not judged";
+    }
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      if (row[i].text.empty() || i == column) continue;
+      one.details += fmt::format("{}{}={}", one.details.empty() ? "" : ", ",
+                                 table.columns[i].heading, row[i].text);
+    }
+    cases.push_back(std::move(one));
+  }
+  return cases;
+}
+
+std::string case_text(const Case& one, const std::string& kind) {
+  const std::string time =
+      one.seconds.empty() ? "" : fmt::format(" time=\"{}\"", escape_xml(one.seconds));
+  std::string out = fmt::format("    <testcase classname=\"{}\" name=\"{}\"{}", escape_xml(kind),
+                                escape_xml(one.name), time);
+  const std::string word = escape_xml(one.word);
+  const std::string details = escape_xml(one.details);
+  switch (one.outcome) {
+    case Outcome::passed:
+      return out + "/>\n";
+    case Outcome::failed:
+      return out + fmt::format(
+                       ">\n      <failure message=\"{0}\" type=\"{0}\">{1}</failure>\n"
+                       "    </testcase>\n",
+                       word, details);
+    case Outcome::broken:
+      return out + fmt::format(
+                       ">\n      <error message=\"{0}\" type=\"{0}\">{1}</error>\n"
+                       "    </testcase>\n",
+                       word, details);
+    case Outcome::skipped:
+      return out + fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", word);
+  }
+  return out;
+}
+
+std::string write_junit(const Document& document, const Terminal&) {
+  const std::string kind = kind_of(document);
+  auto column = column_of(document.records, "verdict");
+  if (!column) column = column_of(document.records, "status");
+  if (!column) {
+    throw ConfigError(fmt::format(
+        "a {} has no verdicts and no status, so that there is nothing in it that passes or fails. "
+        "Use --format json or csv.",
+        kind));
+  }
+  const std::vector<Case> cases = cases_of(document.records, *column);
+  const auto count = [&cases](Outcome outcome) {
+    return std::ranges::count(cases, outcome, &Case::outcome);
+  };
+  const std::string counts = fmt::format(
+      "name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", escape_xml(kind),
+      cases.size(), count(Outcome::failed), count(Outcome::broken), count(Outcome::skipped));
+  std::string out =
+      fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {}>\n  <testsuite {}>\n",
+                  counts, counts);
+  for (const Case& one : cases) out += case_text(one, kind);
+  if (!document.lead.empty()) {
+    out += fmt::format("    <system-out>{}</system-out>\n", escape_xml(document.lead));
+  }
+  return out + "  </testsuite>\n</testsuites>\n";
+}
+
+}  // namespace
+
+extern const Format junit;
+const Format junit{"junit", "JUnit XML: a test case a row with a verdict or a status", write_junit};
+
+}  // namespace dlscale::report::format

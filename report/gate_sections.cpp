@@ -1,0 +1,303 @@
+#include "report/gate_sections.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/figure/comparison_figures.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+std::string metric_name(const GateMetric& metric) {
+  return metric.series.empty() || metric.series == "time" ? metric.key
+                                                          : metric.key + ": " + metric.series;
+}
+
+bool changed(const GateMetric& metric) {
+  return metric.verdict == GateVerdict::regressed || metric.verdict == GateVerdict::improved;
+}
+
+Tone tone_of(GateVerdict verdict) {
+  switch (verdict) {
+    case GateVerdict::regressed:
+      return Tone::bad;
+    case GateVerdict::improved:
+      return Tone::good;
+    case GateVerdict::inconclusive:
+      return Tone::caution;
+    case GateVerdict::not_regressed:
+      return Tone::plain;
+  }
+  return Tone::plain;
+}
+
+/// "[+4.0 %, +8.3 %]", an end that was not found as "…".
+std::string interval_text(const GateMetric& metric) {
+  const auto end = [](const std::optional<double>& ratio) {
+    return ratio ? signed_percent(*ratio - 1) : std::string("…");
+  };
+  return fmt::format("[{}, {}]", end(metric.ratio_low), end(metric.ratio_high));
+}
+
+std::string with_unit(double value, const std::string& unit) {
+  return significant(value, 4) + " " + unit;
+}
+
+std::vector<const GateMetric*> by_size(const GateReport& gate,
+                                       const std::function<bool(const GateMetric&)>& wanted) {
+  std::vector<const GateMetric*> metrics;
+  for (const GateMetric& metric : gate.metrics) {
+    if (wanted(metric)) metrics.push_back(&metric);
+  }
+  std::ranges::stable_sort(metrics, std::greater{}, [](const GateMetric* metric) {
+    return metric->ratio > 0 ? std::abs(std::log(metric->ratio)) : 0.0;
+  });
+  return metrics;
+}
+
+Table metrics_table(std::string title, const std::vector<const GateMetric*>& metrics) {
+  Table table;
+  table.title = std::move(title);
+  table.columns = {{"metric", Align::left},
+                   {"verdict", Align::left},
+                   {"base"},
+                   {"changed"},
+                   {"change (+ = worse)"},
+                   {"interval"},
+                   {"p (BH)"},
+                   {"rounds"},
+                   {"method", Align::left},
+                   {"remark", Align::left}};
+  for (const GateMetric* metric : metrics) {
+    table.rows.push_back(
+        {{metric_name(*metric)},
+         {std::string(gate_verdict_name(metric->verdict)), tone_of(metric->verdict)},
+         {with_unit(metric->base, metric->unit)},
+         {with_unit(metric->changed, metric->unit)},
+         {signed_percent(metric->ratio - 1)},
+         {interval_text(*metric)},
+         {significant(metric->p_adjusted, 2)},
+         {std::to_string(metric->rounds)},
+         {std::string(gate_method_name(metric->method))},
+         {metric->note}});
+  }
+  return table;
+}
+
+Table table_of(const GateReport& gate, std::string title, GateVerdict verdict) {
+  return metrics_table(std::move(title), by_size(gate, [verdict](const GateMetric& metric) {
+                         return metric.verdict == verdict;
+                       }));
+}
+
+Table changes_table(const GateReport& gate) {
+  Table table = metrics_table("What changed, the largest change first", by_size(gate, changed));
+  table.notes = {
+      fmt::format("changes within {} do not matter; + is worse; p is that of no such change, over "
+                  "all looks and "
+                  "metrics (Benjamini-Hochberg, q = {:g})",
+                  percent(gate.margin), gate.q)};
+  return table;
+}
+
+/// What the two versions say of where they ran, one row a fact that differs.
+Table differences_table(const GateReport& gate) {
+  Table table;
+  table.title = "What differs in where the versions ran";
+  table.columns = {{"property", Align::left}, {"base", Align::left}, {"changed", Align::left}};
+  std::map<std::string, std::pair<std::string, std::string>> rows;
+  for (const auto& [name, value] : gate.base.environment) rows[name].first = value;
+  for (const auto& [name, value] : gate.changed.environment) rows[name].second = value;
+  for (const auto& [name, values] : rows) {
+    if (values.first != values.second) {
+      table.rows.push_back({{name}, {values.first}, {values.second}});
+    }
+  }
+  return table;
+}
+
+/// How much the same version differed from round to round: what a change is hidden in.
+std::string noise_sentence(const GateReport& gate) {
+  std::vector<double> spreads;
+  for (const GateMetric& metric : gate.metrics) {
+    if (metric.ratio_low && metric.ratio_high && *metric.ratio_low > 0) {
+      spreads.push_back(std::sqrt(*metric.ratio_high / *metric.ratio_low) - 1);
+    }
+  }
+  if (spreads.empty()) return "No metric has an interval with two ends.";
+  std::ranges::sort(spreads);
+  return fmt::format("Half the interval of a metric: {} in the middle, {} at most.",
+                     percent(spreads[spreads.size() / 2]), percent(spreads.back()));
+}
+
+Section trust_section(const GateReport& gate) {
+  Items items;
+  items.lines.push_back(
+      fmt::format("Canary (the base against itself): {}.", canary_verdict_name(gate.canary)));
+  items.lines.push_back(noise_sentence(gate));
+  items.lines.push_back(
+      fmt::format("Machine: {}.", gate.machine.empty() ? "not said" : gate.machine));
+  for (const std::string& note : gate.notes) items.lines.push_back(note);
+  Section section{"trust", "Can it be trusted", {std::move(items)}};
+  if (Table differences = differences_table(gate); !differences.rows.empty()) {
+    section.blocks.emplace_back(std::move(differences));
+  }
+  if (!gate.canary_metrics.empty()) {
+    std::vector<const GateMetric*> metrics;
+    for (const GateMetric& metric : gate.canary_metrics) metrics.push_back(&metric);
+    section.blocks.emplace_back(Folded{metrics_table("The canary, metric by metric", metrics)});
+  }
+  return section;
+}
+
+std::string at_commit(const GateSide& side) {
+  return side.commit.empty() ? std::string{} : fmt::format(" at {}", side.commit);
+}
+
+Section reproduce_section(const GateReport& gate) {
+  std::vector<std::string> looks;
+  for (const GateLook& look : gate.looks) {
+    looks.push_back(fmt::format("{} (α = {:g})", look.rounds, look.alpha));
+  }
+  Items items;
+  items.lines = {
+      fmt::format("base: {}{}", fmt::join(gate.base.command, " "), at_commit(gate.base)),
+      fmt::format("changed: {}{}", fmt::join(gate.changed.command, " "), at_commit(gate.changed)),
+      fmt::format("seed of the order of versions: {}", gate.seed),
+      fmt::format("looks after rounds {}", fmt::join(looks, ", ")),
+      fmt::format("margin {}, share of false discoveries {:g}", percent(gate.margin), gate.q),
+      fmt::format("{} in {:.0f} s, the last on {}", counted(gate.rounds, "round"), gate.duration,
+                  gate.date)};
+  return {"reproduce", "How it was made", {std::move(items)}};
+}
+
+Table rounds_table(const GateReport& gate) {
+  Table table;
+  table.columns = {
+      {"metric", Align::left}, {"round"}, {"first", Align::left}, {"base"}, {"changed"},
+      {"changed / base"}};
+  for (const GateMetric& metric : gate.metrics) {
+    for (const GatePair& pair : metric.pairs) {
+      table.rows.push_back({{metric_name(metric)},
+                            {std::to_string(pair.round)},
+                            {pair.first == GateSideName::base ? "base" : "changed"},
+                            {with_unit(pair.base, metric.unit)},
+                            {with_unit(pair.changed, metric.unit)},
+                            {pair.base > 0 ? significant(pair.changed / pair.base, 5) : ""}});
+    }
+  }
+  table.title =
+      fmt::format("{} of all metrics", counted(static_cast<long long>(table.rows.size()), "pair"));
+  return table;
+}
+
+/// Ratio of a round with the sign "+ = worse".
+double worse_ratio(const GateMetric& metric, const GatePair& pair) {
+  return metric.direction == Direction::larger_is_better ? pair.base / pair.changed
+                                                         : pair.changed / pair.base;
+}
+
+Table records_of(const GateReport& gate) {
+  Table table;
+  for (const char* key :
+       {"key", "series", "unit", "direction", "base", "changed", "ratio", "ratio_low", "ratio_high",
+        "p_adjusted", "rounds", "method", "verdict", "note"}) {
+    table.columns.push_back({key});
+  }
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? exact(*value) : std::string{};
+  };
+  for (const GateMetric& metric : gate.metrics) {
+    table.rows.push_back({{metric.key},
+                          {metric.series},
+                          {metric.unit},
+                          {std::string(direction_name(metric.direction))},
+                          {exact(metric.base)},
+                          {exact(metric.changed)},
+                          {exact(metric.ratio)},
+                          {optional(metric.ratio_low)},
+                          {optional(metric.ratio_high)},
+                          {exact(metric.p_adjusted)},
+                          {std::to_string(metric.rounds)},
+                          {std::string(gate_method_name(metric.method))},
+                          {std::string(gate_verdict_name(metric.verdict))},
+                          {metric.note}});
+  }
+  return table;
+}
+
+}  // namespace
+
+Document gate_document(const GateReport& gate) {
+  Document document;
+  document.lead = gate_headline(gate);
+  for (Table table :
+       {changes_table(gate), table_of(gate, "Inconclusive", GateVerdict::inconclusive),
+        table_of(gate, "Not regressed", GateVerdict::not_regressed)}) {
+    if (!table.rows.empty()) document.tables.push_back(std::move(table));
+  }
+  if (!gate.notes.empty()) document.tables.push_back({"Notes", {}, {}, gate.notes});
+  document.records = records_of(gate);
+  document.json = to_json(gate);
+  return document;
+}
+
+Figures gate_figures(const GateReport& gate) {
+  std::vector<figure::ForestRow> rows;
+  std::vector<figure::PairedRow> rounds;
+  for (const GateMetric* metric : by_size(gate, [](const GateMetric&) { return true; })) {
+    if (!(metric->ratio > 0) || metric->rounds == 0) continue;
+    rows.push_back({metric_name(*metric), metric->ratio, metric->ratio_low, metric->ratio_high,
+                    std::string(gate_verdict_name(metric->verdict)),
+                    metric->verdict == GateVerdict::regressed,
+                    metric->verdict == GateVerdict::improved});
+    if (!changed(*metric)) continue;
+    figure::PairedRow row{metric_name(*metric), {}};
+    for (const GatePair& pair : metric->pairs) {
+      if (pair.base > 0 && pair.changed > 0) row.ratios.push_back(worse_ratio(*metric, pair));
+    }
+    rounds.push_back(std::move(row));
+  }
+  Figures figures;
+  for (auto& each : {figure::forest(rows, gate.margin), figure::paired(rounds, gate.margin)}) {
+    if (each) figures.drawn.push_back(*each);
+  }
+  return figures;
+}
+
+std::vector<Section> gate_sections(const GateReport& gate) {
+  Section changes{"changes", "What changed", {FigureSlot{"forest"}}};
+  if (Table table = changes_table(gate); !table.rows.empty()) {
+    changes.blocks.emplace_back(std::move(table));
+  } else {
+    changes.blocks.emplace_back(Paragraph{"No metric changed by more than the margin."});
+  }
+  changes.blocks.emplace_back(FigureSlot{"paired"});
+  if (Table table =
+          table_of(gate, "Inconclusive: more rounds would tell", GateVerdict::inconclusive);
+      !table.rows.empty()) {
+    changes.blocks.emplace_back(std::move(table));
+  }
+  if (Table table = table_of(gate, "Not regressed", GateVerdict::not_regressed);
+      !table.rows.empty()) {
+    changes.blocks.emplace_back(Folded{std::move(table)});
+  }
+  return {{"verdict", "Verdict", {Paragraph{gate_headline(gate)}}},
+          std::move(changes),
+          trust_section(gate),
+          reproduce_section(gate),
+          {"raw", "Everything measured", {RawRows{rounds_table(gate)}}}};
+}
+
+std::string gate_title(const GateReport& gate) {
+  return fmt::format("dlscale: gate, {}", gate_verdict_name(gate.verdict));
+}
+
+}  // namespace dlscale::report

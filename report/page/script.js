@@ -1,0 +1,138 @@
+"use strict";
+// Makes the tables of a report sort and filter. Nothing is loaded or sent, and without this script the page reads the same.
+(() => {
+  const factors = {
+    ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600,
+    B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40,
+    "B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12,
+    "FLOP/s": 1, "MFLOP/s": 1e6, "GFLOP/s": 1e9, "TFLOP/s": 1e12, "%": 0.01,
+  };
+  const pattern = /^([+\-−]?\d[\d.]*(?:e[+\-]?\d+)?)(?:\s+(\S+))?/i;
+
+  /** The number a cell begins with, in its base unit; NaN where it begins with none. */
+  const value = (text) => {
+    const found = pattern.exec(text.trim());
+    if (!found) return NaN;
+    return Number(found[1].replace("−", "-")) * (factors[found[2]] ?? 1);
+  };
+
+  const cell = (row, column) => row.cells[column]?.textContent ?? "";
+
+  /** Numbers by value and before words, words by letters, empty cells last whatever the direction. */
+  const compare = (a, b, sign) => {
+    if (a.text === "" || b.text === "") return (a.text === "") - (b.text === "");
+    if (!isNaN(a.number) && !isNaN(b.number)) return sign * (a.number - b.number);
+    if (isNaN(a.number) !== isNaN(b.number)) return isNaN(a.number) - isNaN(b.number);
+    return sign * (a.text < b.text ? -1 : a.text > b.text ? 1 : 0);
+  };
+
+  const sort = (view, column, descending) => {
+    const keys = new Map(view.rows.map((row) => {
+      const text = cell(row, column);
+      return [row, { text: text, number: value(text) }];
+    }));
+    const sign = descending ? -1 : 1;
+    const place = view.body.nextSibling;
+    const table = view.body.parentNode;
+    view.body.remove(); // rows that are out of the page move without a layout each
+    view.body.append(...[...view.rows].sort((a, b) => compare(keys.get(a), keys.get(b), sign)));
+    table.insertBefore(view.body, place);
+    view.headings.forEach((heading, i) => {
+      heading.setAttribute("aria-sort", i !== column ? "none" : descending ? "descending" : "ascending");
+    });
+    view.sorted = column;
+    view.descending = descending;
+  };
+
+  const filter = (view) => {
+    const wanted = view.input.value.toLowerCase();
+    const column = Number(view.select.value);
+    let shown = 0;
+    for (const row of view.rows) {
+      const text = (column < 0 ? row.textContent : cell(row, column)).toLowerCase();
+      row.hidden = !text.includes(wanted);
+      shown += row.hidden ? 0 : 1;
+    }
+    view.status.textContent = `${shown} of ${view.rows.length} rows`;
+  };
+
+  /** What is set, kept in the address, so that a link shows the same: "#?0=1~convolution&3=-1~f32". */
+  const remember = (views) => {
+    const parts = views.flatMap((view, i) => view.input?.value
+      ? [`${i}=${view.select.value}~${encodeURIComponent(view.input.value)}`] : []);
+    history.replaceState(null, "", parts.length ? `#?${parts.join("&")}` : "#");
+  };
+
+  const recall = (views) => {
+    if (!location.hash.startsWith("#?")) return;
+    for (const part of location.hash.slice(2).split("&")) {
+      const found = /^(\d+)=(-?\d+)~(.*)$/.exec(part);
+      const view = found && views[Number(found[1])];
+      if (!view?.input) continue;
+      try {
+        view.input.value = decodeURIComponent(found[3]);
+      } catch {
+        continue; // an address that somebody has cut off
+      }
+      view.select.value = found[2];
+      if (view.select.selectedIndex < 0) view.select.value = "-1";
+      view.region.closest("details")?.setAttribute("open", "");
+      filter(view);
+    }
+  };
+
+  const labelled = (text, control) => {
+    const label = document.createElement("label");
+    label.append(text, control);
+    return label;
+  };
+
+  const addFilter = (view, views) => {
+    const bar = document.createElement("div");
+    bar.className = "filter";
+    view.input = document.createElement("input");
+    view.input.type = "search";
+    view.select = document.createElement("select");
+    view.select.append(new Option("any column", "-1"),
+      ...view.headings.map((heading, i) => new Option(heading.textContent || `column ${i + 1}`, String(i))));
+    view.status = document.createElement("span");
+    view.status.setAttribute("role", "status");
+    view.status.textContent = `${view.rows.length} rows`;
+    bar.append(labelled("Filter ", view.input), labelled("in ", view.select), view.status);
+    view.region.before(bar);
+    const changed = () => {
+      filter(view);
+      remember(views);
+    };
+    view.input.addEventListener("input", changed);
+    view.select.addEventListener("change", changed);
+  };
+
+  const addSorting = (view) => {
+    view.headings.forEach((heading, i) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      heading.setAttribute("aria-sort", "none");
+      button.addEventListener("click", () => sort(view, i, view.sorted === i && !view.descending));
+    });
+  };
+
+  const views = [...document.querySelectorAll(".wide")].map((region) => ({
+    region: region,
+    body: region.querySelector("tbody"),
+    rows: [...region.querySelectorAll("tbody > tr")],
+    headings: [...region.querySelectorAll("thead th")],
+  }));
+  for (const view of views) {
+    if (view.rows.length > 5) addFilter(view, views);
+    if (view.rows.length > 1) addSorting(view);
+  }
+  recall(views);
+  window.addEventListener("hashchange", () => recall(views));
+  // What is folded is not printed, unless it is opened before; raw rows stay folded.
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details:not(.raw)").forEach((each) => each.setAttribute("open", ""));
+  });
+})();

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""Opens a report in a real browser: browser_test.py FOLDER [PICTURE]
+
+It renders, sorts and filters, says nothing on the console, asks the network for nothing, has contrast and labels, and reads the
+same without JavaScript. Exits with 77 (skipped) where no Chromium is installed. With PICTURE the page is kept as a PNG.
+"""
+
+import json
+import pathlib
+import sys
+import unittest
+
+import browser
+
+SKIPPED = 77
+HERE = pathlib.Path(__file__).parent
+FOLDER = PICTURE = None
+
+# The first table with a filter: its parts, for expressions.
+FIRST = "const bar = document.querySelector('.filter'); const region = bar.nextElementSibling; " \
+        "const input = bar.querySelector('input'); const select = bar.querySelector('select'); "
+ROWS = "[...region.querySelectorAll('tbody > tr')]"
+TYPE = "const type = (text) => { input.value = text; input.dispatchEvent(new Event('input')); }; "
+
+
+def run(body):
+    return f"(() => {{ {body} }})()"
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = browser.Browser(browser.find())
+        cls.pages = sorted(FOLDER.glob("*.html"))
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def each_page(self, **how):
+        self.assertTrue(self.pages)
+        for page in self.pages:
+            with self.subTest(page=page.name):
+                self.browser.open(page.as_uri(), **how)
+                yield page
+
+    def evaluate(self, body):
+        return self.browser.evaluate(run(body))
+
+    def check_quiet(self, page):
+        self.assertEqual(self.browser.troubles(), [])
+        self.assertEqual(self.browser.requests(), [page.as_uri()])
+
+    def check_accessible(self):
+        found = self.browser.evaluate((HERE / "accessibility.js").read_text(encoding="utf-8"))
+        self.assertGreater(found["texts"], 20)
+        self.assertEqual(found["problems"], [])
+
+    def test_it_renders_without_a_word_on_the_console_or_a_request(self):
+        for page in self.each_page():
+            self.check_quiet(page)
+            self.assertGreater(self.evaluate("return document.querySelector('main').getBoundingClientRect().height"), 500)
+            self.assertGreater(self.evaluate("return document.querySelectorAll('table').length"), 1)
+
+    def test_texts_have_contrast_and_controls_have_labels_on_light_and_dark_pages(self):
+        for dark in (False, True):
+            for _ in self.each_page(dark=dark):
+                shade = self.evaluate("return getComputedStyle(document.body).backgroundColor")
+                self.assertEqual(shade == "rgb(255, 255, 255)", not dark)
+                self.evaluate("document.querySelectorAll('details:not(.raw)').forEach((each) => { each.open = true; })")
+                self.check_accessible()
+
+    def test_without_javascript_everything_can_be_read(self):
+        for page in self.each_page(script=False):
+            self.assertEqual(self.evaluate("return document.querySelectorAll('.filter, thead button').length"), 0)
+            self.assertGreater(self.evaluate("return document.querySelectorAll('tbody > tr').length"), 5)
+            self.check_quiet(page)
+            self.check_accessible()
+
+    def test_a_table_sorts_by_a_column_both_ways_and_says_so(self):
+        for _ in self.each_page():
+            # Of all columns of all tables: numbers ascend after one click, descend after two.
+            wrong = self.evaluate("""
+              const wrong = [];
+              for (const heading of document.querySelectorAll("thead th.number")) {
+                const button = heading.querySelector("button");
+                if (!button) continue;
+                for (const sign of [1, -1]) {
+                  button.click();
+                  const rows = [...heading.closest("table").querySelectorAll("tbody > tr")];
+                  const texts = rows.map((row) => row.cells[heading.cellIndex].textContent);
+                  const plain = texts.filter((text) => /^-?[0-9.]+$/.test(text)).map(Number);
+                  const said = heading.getAttribute("aria-sort");
+                  if (said !== (sign > 0 ? "ascending" : "descending")) wrong.push(`${heading.textContent}: ${said}`);
+                  if (plain.some((each, i) => i > 0 && sign * (each - plain[i - 1]) < 0)) wrong.push(heading.textContent);
+                }
+              }
+              return wrong;""")
+            self.assertEqual(wrong, [])
+            self.assertEqual(self.evaluate("return document.querySelectorAll('[aria-sort=descending]').length > 0"), True)
+
+    def test_units_count_where_a_table_sorts(self):
+        self.browser.open((FOLDER / "parts.html").as_uri())
+        order = self.evaluate("""
+          const heading = [...document.querySelectorAll(".raw thead th")].find((each) => each.textContent === "median");
+          heading.querySelector("button").click();
+          const factors = { ns: 1e-9, us: 1e-6, "µs": 1e-6, ms: 1e-3, s: 1 };
+          const rows = [...heading.closest("table").querySelectorAll("tbody > tr")];
+          return rows.map((row) => row.cells[heading.cellIndex].textContent).filter((text) => text)
+            .map((text) => parseFloat(text) * factors[text.split(" ")[1]]);""")
+        self.assertGreater(len(order), 5)
+        self.assertEqual(order, sorted(order))
+
+    def test_a_table_filters_by_text_and_by_column_and_the_address_keeps_it(self):
+        for page in self.each_page():
+            if self.evaluate("return document.querySelector('.filter') === null"):
+                continue
+            word = self.evaluate(FIRST + f"return {ROWS}[1].cells[0].textContent")
+            script = FIRST + TYPE + "select.value = '0'; type(" + json.dumps(word) + "); "
+            matching, visible, status = self.evaluate(script + f"""
+              const rows = {ROWS};
+              return [rows.filter((row) => row.cells[0].textContent.toLowerCase().includes({json.dumps(word.lower())})).length,
+                      rows.filter((row) => row.getBoundingClientRect().height > 0 || !row.hidden).length,
+                      bar.querySelector('[role=status]').textContent];""")
+            self.assertEqual(matching, visible)
+            self.assertTrue(status.startswith(f"{visible} of "), status)
+            kept = self.evaluate("return location.href")
+            self.assertIn("#?", kept)
+            self.browser.open(kept)
+            again = self.evaluate(FIRST + f"return [input.value, select.value, {ROWS}.filter((row) => !row.hidden).length]")
+            self.assertEqual(again, [word, "0", visible])
+            none = self.evaluate(FIRST + TYPE + f"type('no row has this'); return {ROWS}.filter((row) => !row.hidden).length")
+            self.assertEqual(none, 0)
+            cleared = self.evaluate(FIRST + TYPE + f"type(''); return [{ROWS}.every((row) => !row.hidden), location.hash]")
+            self.assertEqual(cleared, [True, ""])
+
+    def test_a_broken_address_does_no_harm(self):
+        for hash_ in ("#?0=1~%E0%A4%A", "#?99=0~x", "#?0=77~x", "#?<script>", "#nowhere"):
+            self.browser.open(self.pages[0].as_uri() + hash_)
+            self.assertEqual(self.browser.troubles(), [])
+
+    def test_keys_reach_what_a_pointer_reaches(self):
+        for _ in self.each_page():
+            unreachable = self.evaluate("""
+              const controls = [...document.querySelectorAll(".filter input, .filter select, thead button, summary, a[href]")];
+              return controls.filter((each) => { if (!each.checkVisibility()) return false; each.focus();
+                return document.activeElement !== each || each.tabIndex < 0; }).length;""")
+            self.assertEqual(unreachable, 0)
+
+    def test_a_script_that_is_not_the_page_s_own_does_not_run(self):
+        self.browser.open(self.pages[0].as_uri())
+        ran = self.evaluate("""
+          const script = document.createElement("script");
+          script.textContent = "window.foreign = true";
+          document.body.append(script);
+          return window.foreign === true;""")
+        self.assertFalse(ran)
+
+    def test_what_is_folded_is_opened_for_print_but_not_thousands_of_raw_rows(self):
+        self.browser.open(self.pages[0].as_uri())
+        self.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        self.assertEqual(self.evaluate("return document.querySelectorAll('details:not(.raw):not([open])').length"), 0)
+        self.assertEqual(self.evaluate("return document.querySelectorAll('details.raw[open]').length"), 0)
+
+    def test_a_picture_can_be_taken(self):
+        if PICTURE:
+            self.browser.open(self.pages[0].as_uri())
+            self.browser.screenshot(PICTURE, 2400)
+
+
+if __name__ == "__main__":
+    if browser.find() is None:
+        print(f"skipped: none of {', '.join(browser.NAMES)} is installed (apt install chromium)")
+        sys.exit(SKIPPED)
+    FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
+    if len(sys.argv) > 1 and sys.argv[1].endswith(".png"):
+        PICTURE = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,255 @@
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/figure/axis.hpp"
+#include "report/figure/bus_bandwidth.hpp"
+#include "report/figure/canvas.hpp"
+#include "report/figure/comparison_figures.hpp"
+#include "report/figure/training_figures.hpp"
+#include "report/page/svg_text.hpp"
+#include "report/step_parts.hpp"
+#include "tests/report/look_at.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report::figure {
+namespace {
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+/// What every figure keeps to: a page takes it, and every number in it is one.
+void expect_drawable(const std::optional<Figure>& figure) {
+  ASSERT_TRUE(figure);
+  EXPECT_NO_THROW(static_cast<void>(inline_svg(figure->svg, figure->name, figure->alt)));
+  EXPECT_FALSE(contains(figure->svg, "nan")) << figure->name;
+  EXPECT_FALSE(contains(figure->svg, "inf ")) << figure->name;
+  EXPECT_FALSE(contains(figure->svg, "\"inf")) << figure->name;
+  EXPECT_TRUE(contains(figure->svg, "<title>")) << figure->name;
+  EXPECT_GT(figure->alt.size(), 40U);
+  EXPECT_EQ(figure->file, figure->name + ".svg");
+}
+
+ResultFile runs(int ranks) {
+  return samples::file("e2e", {samples::e2e({"alexnet", ranks, Schedule::wait_free, 0}, {})});
+}
+
+Measurement all_reduce(double bytes, double seconds) {
+  Measurement row = samples::timed("comm",
+                                   {{"collective", "all_reduce"},
+                                    {"bytes", std::to_string(static_cast<long long>(bytes))},
+                                    {"ranks", "2"},
+                                    {"ranks_on_node", "2"}},
+                                   {seconds, seconds, seconds});
+  return row;
+}
+
+TEST(Scale, MapsItsEndsToItsPixels) {
+  const Scale linear{10, 20, 100, 300};
+  EXPECT_DOUBLE_EQ(linear.at(10), 100);
+  EXPECT_DOUBLE_EQ(linear.at(15), 200);
+  const Scale logs{1, 100, 300, 100, Spacing::logarithmic};
+  EXPECT_DOUBLE_EQ(logs.at(10), 200);
+}
+
+TEST(Ticks, LieWithinTheScaleAndAscend) {
+  const std::vector<std::pair<double, double>> ranges{{0, 1}, {0, 7e-9}, {-3, 12}, {99, 100}};
+  for (const auto& [low, high] : ranges) {
+    const std::vector<Tick> ticks = linear_ticks({low, high});
+    EXPECT_GE(ticks.size(), 3U);
+    EXPECT_LE(ticks.size(), 11U);
+    for (std::size_t i = 0; i < ticks.size(); ++i) {
+      EXPECT_GE(ticks[i].value, low - 1e-9 * high);
+      EXPECT_LE(ticks[i].value, high * (1 + 1e-9));
+      if (i > 0) {
+        EXPECT_GT(ticks[i].value, ticks[i - 1].value);
+      }
+    }
+  }
+  EXPECT_EQ(size_ticks({1000, 300000, 0, 1, Spacing::logarithmic}).front().text, "4 KiB");
+  EXPECT_EQ(decade_ticks({0.5, 30, 0, 1, Spacing::logarithmic}).size(), 6U);  // .5 1 2 5 10 20
+}
+
+TEST(Frame, WidensARangeWithoutExtent) {
+  const Frame frame = frame_in({0, 0, 10, 10}, {5, 5}, {0, 0});
+  EXPECT_TRUE(std::isfinite(frame.x.at(5)));
+  EXPECT_TRUE(std::isfinite(frame.y.at(0)));
+}
+
+TEST(Canvas, EscapesTexts) {
+  Canvas canvas(10, 10);
+  canvas.text({0, 0}, "<script>\"&");
+  canvas.rect({0, 0, 1, 1}, "c0", "<b>");
+  const std::string svg = canvas.svg("<i>", "a & b");
+  EXPECT_FALSE(contains(svg, "<script"));
+  EXPECT_FALSE(contains(svg, "<b>"));
+  EXPECT_FALSE(contains(svg, "<i>"));
+}
+
+TEST(StepParts, AddUpToTheStep) {
+  const ResultFile file = runs(2);
+  const std::vector<StepParts> all = step_parts(std::span(&file, 1));
+  ASSERT_EQ(all.size(), 1U);
+  ASSERT_EQ(all[0].ranks.size(), 2U);
+  const samples::PhaseTimes times;
+  EXPECT_NEAR(all[0].ranks[0][0], times.forward + times.backward + times.update, 1e-12);
+  EXPECT_NEAR(all[0].ranks[0][1], times.exposed, 1e-12);
+  EXPECT_NEAR(step_total(all[0].ranks[1]), times.total(), 1e-12);
+}
+
+TEST(StepParts, LeaveOutRepeatsAndRowsWithoutPhases) {
+  ResultFile file = runs(1);
+  file.measurements.push_back(samples::e2e({"alexnet", 1, Schedule::wait_free, 1}, {}));
+  file.measurements.push_back(file.measurements.front());
+  file.measurements.back().series.erase("t_b");
+  file.measurements.push_back(file.measurements.front());
+  file.measurements.back().status = Status::wrong;
+  EXPECT_EQ(step_parts(std::span(&file, 1)).size(), 1U);
+}
+
+TEST(StepTable, TellsOfRowsThatAreNotShown) {
+  const ResultFile file = runs(8);
+  const Table table = step_table(step_parts(std::span(&file, 1)), 3);
+  EXPECT_EQ(table.rows.size(), 3U);
+  EXPECT_EQ(table.notes.back(), "5 more ranks are not shown");
+}
+
+TEST(StepStack, HasABarARankOfAllParts) {
+  const ResultFile file = runs(3);
+  const auto figure = step_stack(std::span(&file, 1));
+  expect_drawable(figure);
+  EXPECT_EQ(count(figure->svg, ": compute "), 3U);
+  EXPECT_EQ(count(figure->svg, ": exposed communication "), 3U);
+  EXPECT_EQ(count(figure->svg, ": other "), 3U);
+}
+
+TEST(StepStack, SaysHowManyRanksItLeavesOut) {
+  const ResultFile file = runs(100);
+  const auto figure = step_stack(std::span(&file, 1));
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->title, "36 more ranks are not drawn"));
+}
+
+TEST(StepStack, IsNotThereWithoutTraining) {
+  EXPECT_FALSE(step_stack({}));
+  EXPECT_FALSE(straggler_map({}));
+}
+
+TEST(Stragglers, ShowWhichRankIsLateAndByHowMuch) {
+  ResultFile file = runs(4);
+  auto& series = file.measurements.front().series;
+  const double own = samples::PhaseTimes{}.total() - samples::PhaseTimes{}.exposed;
+  series.at("t_iter").samples[2][5] += 0.25 * own;
+  const auto figure = straggler_map(std::span(&file, 1));
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->svg, "rank 2, step 5: +25.0 %"));
+  EXPECT_EQ(count(figure->svg, ": +25.0 %<"), 1U);
+}
+
+TEST(Stragglers, JoinRanksAndStepsWhereThereAreMany) {
+  ResultFile file = runs(200);
+  const auto figure = straggler_map(std::span(&file, 1));
+  expect_drawable(figure);
+  EXPECT_LE(count(figure->svg, "<rect "), 64U * 120U + 2U);
+}
+
+TEST(Scaling, DrawsPredictionsWithTheirIntervalAndWhatWasMeasured) {
+  const ReportInput input = samples::report_input();
+  const auto figure = scaling(input.curves, input.validation);
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->svg, "<polygon"));
+  EXPECT_TRUE(contains(figure->svg, "images/s measured"));
+  EXPECT_FALSE(scaling({}, input.validation));
+}
+
+TEST(Scaling, OfADataSheetHasNoInterval) {
+  ReportInput input = samples::report_input();
+  for (auto& curve : input.curves) {
+    for (model::Prediction& each : curve) each.low = each.high = std::nullopt;
+  }
+  const auto figure = scaling(input.curves, {});
+  expect_drawable(figure);
+  EXPECT_FALSE(contains(figure->svg, "<polygon"));
+}
+
+TEST(BusBandwidth, PutsPointsWhereTheyWereMeasuredAndTheLineOfTheModel) {
+  const ResultFile file =
+      samples::file("comm", {all_reduce(1 << 20, 1e-3), all_reduce(1 << 24, 1e-2)});
+  const model::Machine machine = samples::machine();
+  const auto figure = bus_bandwidth(std::span(&file, 1), machine.collectives);
+  expect_drawable(figure);
+  // 2 ranks: busbw = algbw; 1 MiB in 1 ms is 1.0486 GB/s.
+  EXPECT_TRUE(contains(figure->svg, "1.049 GB/s measured"));
+  EXPECT_TRUE(contains(figure->svg, "<polyline"));
+  EXPECT_FALSE(contains(bus_bandwidth(std::span(&file, 1), {})->svg, "<polyline"));
+}
+
+TEST(BusBandwidth, NeedsTwoSizesOrAFit) {
+  const ResultFile file = samples::file("comm", {all_reduce(1 << 20, 1e-3)});
+  EXPECT_FALSE(bus_bandwidth(std::span(&file, 1), {}));
+  EXPECT_FALSE(bus_bandwidth({}, {}));
+  expect_drawable(bus_bandwidth({}, samples::machine().collectives));
+}
+
+TEST(Forest, ShowsTheLargestChangesAndTellsOfTheRest) {
+  std::vector<ForestRow> rows;
+  for (int i = 0; i < 70; ++i) {
+    rows.push_back(
+        {fmt::format("metric {} <&>", i), 1 + 0.001 * i, {}, 1.2, "inconclusive", false, false});
+  }
+  const auto figure = forest(rows, 0.01);
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->title, "10 smaller changes are not drawn"));
+  EXPECT_TRUE(contains(figure->svg, ">metric 69 &lt;&amp;&gt;<"));
+  EXPECT_FALSE(contains(figure->svg, ">metric 9 &lt;"));
+  EXPECT_FALSE(forest({}, 0.01));
+}
+
+TEST(Forest, StandsWithoutAMarginAndWithoutAChange) {
+  const std::vector<ForestRow> rows{{"same", 1, 1, 1, "not regressed", false, false}};
+  expect_drawable(forest(rows, 0));
+}
+
+TEST(Paired, HasAPointARound) {
+  const std::vector<PairedRow> rows{{"metric", {1.01, 1.02, 0.99}}, {"one round", {1.0}}};
+  const auto figure = paired(rows, 0.01);
+  expect_drawable(figure);
+  EXPECT_EQ(count(figure->svg, "<circle "), 3U);
+  EXPECT_FALSE(paired(std::span(rows).subspan(1), 0.01));
+}
+
+TEST(HistoryStrips, ShowLevelsAndWhereTheyChanged) {
+  StripRow row{"conv", "s", {}, {}, {}};
+  for (int i = 0; i < 40; ++i) row.values.push_back((i < 20 ? 1.0 : 1.1) + 0.001 * (i % 3));
+  row.found = find_change_points(std::span<const double>(row.values));
+  ASSERT_EQ(row.found.changes.size(), 1U);
+  const auto figure = history_strips(std::span(&row, 1));
+  expect_drawable(figure);
+  EXPECT_EQ(count(figure->svg, "<circle "), 40U);
+  EXPECT_TRUE(contains(figure->svg, ">+10.0 %<") || contains(figure->svg, ">+9.9 %<"));
+}
+
+TEST(HistoryStrips, LeaveOutPointsThatAreNoNumbersAndSeriesWithoutTwo) {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<StripRow> rows{{"odd", "s", {1.0, nan, 1.0, -1, 0}, {}, {}},
+                                   {"none", "s", {nan, nan}, {}, {}}};
+  const auto figure = history_strips(rows);
+  expect_drawable(figure);
+  EXPECT_EQ(count(figure->svg, "<circle "), 2U);
+  EXPECT_FALSE(contains(figure->svg, ">none"));
+  EXPECT_FALSE(history_strips(std::span(rows).subspan(1)));
+}
+
+}  // namespace
+}  // namespace dlscale::report::figure

@@ -1,0 +1,149 @@
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "core/error.hpp"
+#include "report/format/file_kind.hpp"
+#include "report/format/format.hpp"
+#include "report/format/utf8.hpp"
+#include "report/gate_sections.hpp"
+#include "tests/report/look_at.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+std::string written(const char* name, const Document& document) {
+  return format::find_format(name).write(document, {});
+}
+
+Document without_verdicts() {
+  Document document;
+  document.lead = "nothing to judge";
+  document.tables = {{"Names", {{"name", Align::left}}, {{{"a"}}}, {}}};
+  document.records = {"", {{"name"}}, {{{"a"}}}, {}};
+  document.json = R"({"schema": "dlscale.names", "version": 1})";
+  return document;
+}
+
+/// A gate of so many regressed and so many unchanged metrics.
+GateReport large_gate(int regressed, int unchanged) {
+  GateReport gate = samples::gate();
+  const GateMetric worse = gate.metrics[0];
+  const GateMetric same = gate.metrics[3];
+  gate.metrics.clear();
+  for (int i = 0; i < regressed; ++i) {
+    gate.metrics.push_back(worse);
+    gate.metrics.back().key = fmt::format("conv layer={}", i);
+    gate.metrics.back().ratio = 1.02 + 0.001 * i;
+  }
+  for (int i = 0; i < unchanged; ++i) {
+    gate.metrics.push_back(same);
+    gate.metrics.back().key = fmt::format("copy size={}", i);
+  }
+  return gate;
+}
+
+TEST(Comment, StaysWithinWhatACodeHostTakesAndSaysHowManyMore) {
+  for (const int unchanged : {0, 10, 5000}) {
+    for (const int regressed : {0, 1, 3000}) {
+      const std::string text = format::file_text(format::find_format("comment"),
+                                                 gate_document(large_gate(regressed, unchanged)));
+      EXPECT_LE(text.size(), 65'536U);
+      const bool all_fit = regressed + unchanged < 100;
+      EXPECT_EQ(contains(text, " more\n") || contains(text, "do not fit here"), !all_fit);
+    }
+  }
+}
+
+TEST(Comment, KeepsTheLargestChangesWhereNotAllFit) {
+  const std::string text = written("comment", gate_document(large_gate(3000, 0)));
+  EXPECT_TRUE(contains(text, "conv layer=2999 "));
+  EXPECT_FALSE(contains(text, "conv layer=0 "));
+}
+
+TEST(Comment, CutsALongHeadline) {
+  Document document = gate_document(samples::gate());
+  document.lead = std::string(130, 'x') + std::string(40, '+') + "é";
+  const std::string text = written("comment", document);
+  EXPECT_TRUE(contains(text, std::string(130, 'x') + std::string(9, '+') + "…\n"));
+}
+
+TEST(MachineFormats, RefuseADocumentThatHasNothingForThem) {
+  for (const char* name : {"comment", "junit", "openmetrics"}) {
+    EXPECT_THROW(static_cast<void>(written(name, without_verdicts())), ConfigError) << name;
+  }
+}
+
+TEST(MachineFormats, AreKnownAgainAsAFileOfTheirKindAndNoOther) {
+  const Document gate = gate_document(samples::gate());
+  for (const char* name : {"comment", "junit", "openmetrics"}) {
+    std::istringstream own(format::file_text(format::find_format(name), gate));
+    EXPECT_TRUE(format::is_of_kind(own, gate)) << name;
+    std::istringstream other(format::file_text(format::find_format(name), gate));
+    EXPECT_FALSE(format::is_of_kind(other, without_verdicts())) << name;
+  }
+}
+
+TEST(Junit, TellsStatusesOfMeasurementsApart) {
+  Document document = without_verdicts();
+  document.records.columns = {{"benchmark"}, {"batch"}, {"status"}, {"time_s"}};
+  for (const char* status : {"ok", "unstable", "wrong", "unsupported"}) {
+    document.records.rows.push_back({{"conv"}, {"8"}, {status}, {"0.5"}});
+  }
+  document.records.rows.erase(document.records.rows.begin());
+  const std::string text = written("junit", document);
+  EXPECT_TRUE(contains(text, R"(tests="4" failures="0" errors="1" skipped="1")"));
+  EXPECT_TRUE(contains(text, R"(name="conv batch=8" time="0.5")"));
+}
+
+TEST(OpenMetrics, SpellsUnitsOutAndKeepsRowsApart) {
+  Document document = without_verdicts();
+  document.records.columns = {
+      {"name"}, {"time_s"}, {"busbw_bytes_per_s"}, {"moves_per_s"}, {"batch"}};
+  document.records.rows = {{{"a"}, {"0.5"}, {"2e9"}, {"3"}, {"8"}},
+                           {{"a"}, {"0.25"}, {""}, {""}, {"8"}}};
+  const std::string text = written("openmetrics", document);
+  EXPECT_TRUE(contains(text, "# UNIT dlscale_names_time_seconds seconds\n"));
+  EXPECT_TRUE(contains(text, "dlscale_names_time_seconds{name=\"a\",batch=\"8\"} 0.5\n"));
+  EXPECT_TRUE(contains(text, "{name=\"a\",batch=\"8\",row=\"1\"} 0.25\n"));
+  EXPECT_TRUE(contains(text, "dlscale_names_busbw_bytes_per_second{name=\"a\",batch=\"8\"} 2e9\n"));
+  EXPECT_TRUE(contains(text, "# UNIT dlscale_names_moves_per_second per_second\n"));
+}
+
+TEST(ValidUtf8, ReplacesWhatIsNone) {
+  const std::string odd = "\xEF\xBF\xBD";
+  EXPECT_EQ(format::valid_utf8("a\tb\né × 漢 😀"), "a b é × 漢 😀");
+  EXPECT_EQ(format::valid_utf8("\xff"), odd);
+  EXPECT_EQ(format::valid_utf8("\xc3"), odd);
+  EXPECT_EQ(format::valid_utf8("\xc0\xaf"), odd + odd);
+  EXPECT_EQ(format::valid_utf8("\xed\xa0\x80"), odd + odd + odd);  // a surrogate
+  EXPECT_EQ(format::valid_utf8("\xef\xbf\xbf"), odd + odd + odd);  // U+FFFF
+}
+
+TEST(GateSections, FigureSignsAreWorseUpwardWhateverTheDirection) {
+  GateReport gate = samples::gate();
+  gate.metrics.resize(1);
+  GateMetric& metric = gate.metrics.front();
+  metric.direction = Direction::larger_is_better;
+  for (GatePair& pair : metric.pairs) {
+    pair.base = 106;
+    pair.changed = 100;
+  }
+  const Figures figures = gate_figures(gate);
+  ASSERT_EQ(figures.drawn.size(), 2U);
+  EXPECT_TRUE(contains(figures.drawn[1].svg, "round 1: +6.0 %"));
+}
+
+TEST(GateSections, OfAGateWithoutMetricsSayThatNothingChanged) {
+  GateReport gate = samples::gate();
+  gate.metrics.clear();
+  EXPECT_TRUE(gate_figures(gate).drawn.empty());
+  EXPECT_TRUE(contains(html_page("x", gate_sections(gate), {}),
+                       "No metric changed by more than the margin."));
+}
+
+}  // namespace
+}  // namespace dlscale::report
