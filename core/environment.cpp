@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/build_info.hpp"
+#include "core/facts.hpp"
 #include "core/fnv1a.hpp"
 #include "core/physical_memory.hpp"
 
@@ -140,6 +141,7 @@ Environment capture_environment() {
   environment.dirty = build.dirty;
   environment.load = first_line("/proc/loadavg");
   environment.variables = recorded_variables();
+  environment.facts = capture_facts();
   return environment;
 }
 

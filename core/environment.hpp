@@ -26,6 +26,9 @@ struct Environment {
   std::map<std::string, std::string> libraries;  ///< name → version, filled by the backends in use
   std::map<std::string, std::string>
       variables;  ///< OMP_*, OMPI_MCA_*, MPIR_CVAR_*, NCCL_*, DNNL_*, ONEDNN_*, DLSCALE_*
+  /// What else there is to know of the machine, the scheduler's job and the build: capture_facts(),
+  /// to which whoever measures adds those of devices. Empty in older files.
+  std::map<std::string, std::string> facts;
 };
 
 Environment capture_environment();

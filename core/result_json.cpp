@@ -83,12 +83,14 @@ json to_json(const Series& series) {
 json environment_json(const Environment& environment) {
   json value = environment;
   if (!environment.denormals.empty()) value["denormals"] = environment.denormals;
+  if (!environment.facts.empty()) value["facts"] = environment.facts;
   return value;
 }
 
 Environment parse_environment(const json& value) {
   auto environment = value.get<Environment>();
   if (value.contains("denormals")) environment.denormals = value.at("denormals");
+  if (value.contains("facts")) environment.facts = value.at("facts");
   return environment;
 }
 
