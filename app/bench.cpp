@@ -26,6 +26,7 @@
 #include "backend/comm/launch.hpp"
 #include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
+#include "backend/power/gpu_facts.hpp"
 #include "bench/e2e/trace_path.hpp"
 #include "bench/extra_work.hpp"
 #include "bench/together.hpp"
@@ -135,6 +136,11 @@ ResultHeader header(const BenchOptions& options, const bench::Context& context,
   header.run["build"] = build_id();
   header.environment = capture_environment();
   header.environment.libraries = library_versions(context);
+  header.environment.facts.merge(backend::gpu_facts());
+  // The name of the one host is told as its hash only.
+  if (context.communicator->size() > 1) {
+    header.environment.facts["ranks_by_host"] = session.ranks_by_host();
+  }
   return header;
 }
 

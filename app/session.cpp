@@ -62,8 +62,8 @@ void announce(const backend::Connection& connection) {
 
 /// Launchers may have bound each rank to cores of its own, as Open MPI does for two ranks: then the
 /// ranks of a node see different cores, and that binding is kept. Other nodes may have other cores.
-bool bound_by_launcher(backend::Communicator& communicator, const std::vector<int>& cores) {
-  const backend::Roster roster = backend::exchange_cards(communicator);
+bool bound_by_launcher(backend::Communicator& communicator, const backend::Roster& roster,
+                       const std::vector<int>& cores) {
   const int first = cores.front();
   std::vector<int> firsts(roster.size());
   communicator.all_gather(std::as_bytes(std::span(&first, 1)),
@@ -89,7 +89,9 @@ Session::Session(const SessionOptions& options) : connection_(connect(options)) 
   announce(connection_);
   backend::Communicator& ranks = communicator();
   const std::vector<int> cores = backend::usable_cores();
-  const bool bound = bound_by_launcher(ranks, cores);
+  const backend::Roster roster = backend::exchange_cards(ranks);
+  ranks_by_host_ = backend::ranks_by_host(roster);
+  const bool bound = bound_by_launcher(ranks, roster, cores);
   const int sharers = bound ? 1 : ranks.node_size();
   const int even_share = std::max(1, static_cast<int>(cores.size()) / sharers);
   cores_per_rank_ = options.cores_per_rank > 0 ? options.cores_per_rank : even_share;

@@ -31,6 +31,8 @@ class Session {
   /// What joins the ranks, as the family calls it.
   [[nodiscard]] const std::string& communicator_name() const { return connection_.name; }
   [[nodiscard]] int cores_per_rank() const { return cores_per_rank_; }
+  /// Which ranks each node has: "n1: 0-3, n2: 4-7".
+  [[nodiscard]] const std::string& ranks_by_host() const { return ranks_by_host_; }
   /// All ranks leave in good order. Collective.
   void close();
 
@@ -39,6 +41,7 @@ class Session {
   backend::Connection connection_;
   std::unique_ptr<backend::Watchdog> watchdog_;
   int cores_per_rank_ = 1;
+  std::string ranks_by_host_;
 };
 
 }  // namespace dlscale::app

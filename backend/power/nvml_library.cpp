@@ -40,6 +40,16 @@ NvmlFunctions functions_of(void* library) {
   find(library, all.energy, {"nvmlDeviceGetTotalEnergyConsumption"});
   find(library, all.throttle_reasons,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+  find(library, all.driver, {"nvmlSystemGetDriverVersion"});
+  find(library, all.count, {"nvmlDeviceGetCount_v2"});
+  find(library, all.device_of, {"nvmlDeviceGetHandleByIndex_v2"});
+  find(library, all.name, {"nvmlDeviceGetName"});
+  find(library, all.uuid, {"nvmlDeviceGetUUID"});
+  find(library, all.vbios, {"nvmlDeviceGetVbiosVersion"});
+  find(library, all.power_limit, {"nvmlDeviceGetPowerManagementLimit"});
+  find(library, all.application_clock, {"nvmlDeviceGetApplicationsClock"});
+  find(library, all.ecc, {"nvmlDeviceGetEccMode"});
+  find(library, all.mig, {"nvmlDeviceGetMigMode"});
   return all;
 }
 

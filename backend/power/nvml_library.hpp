@@ -18,6 +18,16 @@ struct NvmlFunctions {
   int (*temperature)(NvmlDevice* device, int sensor, unsigned* celsius) = nullptr;
   int (*energy)(NvmlDevice* device, unsigned long long* millijoules) = nullptr;
   int (*throttle_reasons)(NvmlDevice* device, unsigned long long* reasons) = nullptr;
+  int (*driver)(char* text, unsigned length) = nullptr;
+  int (*count)(unsigned* devices) = nullptr;
+  int (*device_of)(unsigned index, NvmlDevice** device) = nullptr;
+  int (*name)(NvmlDevice* device, char* text, unsigned length) = nullptr;
+  int (*uuid)(NvmlDevice* device, char* text, unsigned length) = nullptr;
+  int (*vbios)(NvmlDevice* device, char* text, unsigned length) = nullptr;
+  int (*power_limit)(NvmlDevice* device, unsigned* milliwatts) = nullptr;
+  int (*application_clock)(NvmlDevice* device, int kind, unsigned* megahertz) = nullptr;
+  int (*ecc)(NvmlDevice* device, unsigned* now, unsigned* after_boot) = nullptr;
+  int (*mig)(NvmlDevice* device, unsigned* now, unsigned* after_boot) = nullptr;
 };
 
 /// NVML, loaded and initialised for as long as this lives.

@@ -122,8 +122,7 @@ class Matrix(CellsTest):
         self.assertEqual(listed.stdout, f"gemm-2: dlscale {GEMM.replace('{result}', '{cell}/result.jsonl')} --sizes 2x8x8\n")
         self.assertFalse(self.out.exists())
         self.assert_refused(self.run_cells("--name", "conv"), 5, "none of the 4 cells")
-        self.assert_refused(self.run_cells("--name", "(")
-                            , 2, "no regular expression")
+        self.assert_refused(self.run_cells("--name", "("), 2, "no regular expression")
         late = self.run_cells("--time-budget", 0.001)
         self.assertEqual(late.returncode, 3, late.stderr)
         self.assertIn("since the time budget is spent", late.stderr)
@@ -232,7 +231,7 @@ class Places(CellsTest):
     def test_a_full_disk_ends_with_a_sentence_and_damages_nothing(self):
         disk = self.folder / "disk"
         disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", disk], capture_output=True, check=False)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96k", "tmpfs", disk], capture_output=True, check=False)
         if mounted.returncode != 0:
             self.skipTest("a small file system cannot be mounted here")
         try:

@@ -92,7 +92,7 @@ TEST(SuiteCells, AreNotMoreThanAnybodyWaitsFor) {
 
 TEST(SuiteCells, TakeOptionsForAllBenchmarks) {
   Suite suite = load("  - {name: a, command: 'bench comm -o {result}'}\n");
-  add_options({.wait_quiet_s = 3}, suite);
+  add_options({.wait_quiet_s = 3, .cluster = ""}, suite);
   EXPECT_THAT(suite.cells[0].words, ::testing::Contains("--wait-quiet"));
   EXPECT_THAT(suite.cells[0].placed_words, ::testing::Contains("--wait-quiet"));
 }

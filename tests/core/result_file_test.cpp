@@ -119,6 +119,12 @@ TEST(ResultFile, MayLackWhatBecomesOfDenormals) {
   EXPECT_EQ(parse_header(line).environment.denormals, "");
 }
 
+TEST(ResultFile, KeepsFactsWhereThereAreSome) {
+  ResultHeader with = header();
+  with.environment.facts = {{"turbo", "unavailable: x"}};
+  EXPECT_EQ(parse_header(header_line(with)).environment.facts, with.environment.facts);
+}
+
 TEST(ResultFile, KeepsWhichNetworkWasTrained) {
   const TemporaryFolder folder;
   Measurement trained = measurement();

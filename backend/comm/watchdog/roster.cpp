@@ -40,6 +40,29 @@ Roster exchange_cards(Communicator& communicator) {
   return roster;
 }
 
+std::string ranks_by_host(const Roster& roster) {
+  struct Host {
+    std::string name;
+    std::string ranks;
+  };
+  std::vector<Host> hosts;
+  const auto range = [](std::size_t first, std::size_t last) {
+    return first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last);
+  };
+  for (std::size_t rank = 0; rank < roster.size();) {
+    const std::string name = roster[rank].host.data();
+    std::size_t last = rank;
+    while (last + 1 < roster.size() && roster[last + 1].host.data() == name) ++last;
+    auto host = std::ranges::find(hosts, name, &Host::name);
+    if (host == hosts.end()) host = hosts.insert(hosts.end(), {name, ""});
+    host->ranks += (host->ranks.empty() ? "" : ", ") + range(rank, last);
+    rank = last + 1;
+  }
+  std::vector<std::string> texts;
+  for (const Host& host : hosts) texts.push_back(fmt::format("{}: {}", host.name, host.ranks));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
 std::string describe(const Roster& roster, Rank rank) {
   const Card& card = roster.at(static_cast<std::size_t>(rank));
   return fmt::format("rank {} (process {} on node {})", rank, card.process, card.host.data());

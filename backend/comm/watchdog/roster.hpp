@@ -26,6 +26,9 @@ Card own_card();
 /// Collective.
 Roster exchange_cards(Communicator& communicator);
 
+/// "n1: 0-3, 6, n2: 4-5": which ranks each node has, in the order of their first ones.
+std::string ranks_by_host(const Roster& roster);
+
 /// "rank 3 (process 4711 on node n2)"
 std::string describe(const Roster& roster, Rank rank);
 

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <array>
 #include <span>
+#include <string_view>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,6 +20,18 @@ using testing::Not;
 
 constexpr Seconds at_once{0.0};
 constexpr Seconds long_enough{10.0};
+
+Card card_on(std::string_view host) {
+  Card card;
+  std::ranges::copy(host, card.host.begin());
+  return card;
+}
+
+TEST(Roster, NamesTheRanksOfEachNode) {
+  EXPECT_EQ(ranks_by_host({card_on("n1")}), "n1: 0");
+  EXPECT_EQ(ranks_by_host({card_on("n1"), card_on("n1"), card_on("n2"), card_on("n1")}),
+            "n1: 0-1, 3, n2: 2");
+}
 
 TEST(Door, LetsInRanksThatKnowTheToken) {
   Door door(3);

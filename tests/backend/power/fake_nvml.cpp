@@ -1,3 +1,15 @@
+namespace {
+
+int copy(const char* from, char* to, unsigned length) {
+  for (unsigned i = 0; i < length; ++i) {
+    to[i] = from[i];
+    if (from[i] == 0) return 0;
+  }
+  return 7;  // NVML_ERROR_INSUFFICIENT_SIZE
+}
+
+}  // namespace
+
 /// A library with the interface of NVML and one GPU, at 0000:3b:00.0, for the monitor to load. Its
 /// energy counter goes on by 2 J with each reading; it has no temperature.
 // NOLINTBEGIN(readability-identifier-naming): the names are NVML's
@@ -22,6 +34,48 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char* bus_id, void** device) {
     if (known[i] != bus_id[i]) return 6;
   }
   *device = &gpu;
+  return 0;
+}
+
+int nvmlSystemGetDriverVersion(char* text, unsigned length) {
+  return copy("575.57.08", text, length);
+}
+
+int nvmlDeviceGetCount_v2(unsigned* devices) {
+  *devices = 1;
+  return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  return index == 0 ? nvmlDeviceGetHandleByPciBusId_v2("0000:3b:00.0", device) : 6;
+}
+
+int nvmlDeviceGetName(void* /*device*/, char* text, unsigned length) {
+  return copy("Fake H200", text, length);
+}
+
+int nvmlDeviceGetUUID(void* /*device*/, char* text, unsigned length) {
+  return copy("GPU-1234", text, length);
+}
+
+int nvmlDeviceGetPowerManagementLimit(void* /*device*/, unsigned* milliwatts) {
+  *milliwatts = 700000;
+  return 0;
+}
+
+int nvmlDeviceGetApplicationsClock(void* /*device*/, int /*kind*/, unsigned* /*megahertz*/) {
+  return 3;
+}
+
+int nvmlDeviceGetEccMode(void* /*device*/, unsigned* now, unsigned* after_boot) {
+  *now = 1;
+  *after_boot = 0;
+  return 0;
+}
+
+int nvmlDeviceGetMigMode(void* /*device*/, unsigned* now, unsigned* after_boot) {
+  *now = 0;
+  *after_boot = 0;
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backend/power/device_monitor.hpp"
+#include "backend/power/gpu_facts.hpp"
 #include "backend/power/throttling.hpp"
 #include "core/error.hpp"
 
@@ -24,6 +25,23 @@ std::string refusal(const std::string& bus_id, const std::string& library) {
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
+}
+
+TEST(GpuFacts, AreThoseThatNvmlTells) {
+  const Facts facts = gpu_facts(FAKE_NVML);
+  EXPECT_EQ(facts.at("gpu_driver"), "575.57.08");
+  const std::string gpu = facts.at("gpu_0");
+  EXPECT_TRUE(contains(gpu, "Fake H200; UUID GPU-1234; ")) << gpu;
+  EXPECT_TRUE(contains(gpu, "VBIOS unavailable: this version of NVML lacks")) << gpu;
+  EXPECT_TRUE(contains(gpu, "power limit 700 W; application clock unavailable: Not Supported"))
+      << gpu;
+  EXPECT_TRUE(contains(gpu, "ECC on; MIG off")) << gpu;
+}
+
+TEST(GpuFacts, SayWhyThereAreNone) {
+  EXPECT_EQ(gpu_facts("libno_such_nvml.so").at("gpu").find("unavailable: "), 0U);
+  EXPECT_EQ(gpu_facts(DRIVERLESS_NVML).at("gpu").find("unavailable: "), 0U);
+  EXPECT_EQ(gpu_facts(LACKING_NVML).at("gpu").find("unavailable: "), 0U);
 }
 
 TEST(DeviceMonitor, ReadsWhatNvmlTellsInSiUnits) {
