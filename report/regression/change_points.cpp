@@ -140,6 +140,31 @@ std::vector<double> modes_of(const std::vector<double>& levels, double limit) {
   return modes;
 }
 
+/// The levels between which single points jump, be it more often on one side of the change; empty
+/// if they do not. Near a level: within a quarter of the distance, which noise that wide would not
+/// keep free of points between.
+std::vector<double> modes_at(std::span<const double> before, std::span<const double> after) {
+  constexpr std::ptrdiff_t enough = 3;
+  constexpr std::ptrdiff_t between_of = 10;
+  const double a = median(before);
+  const double b = median(after);
+  const double near = std::abs(b - a) / 4;
+  const double low = std::min(a, b);
+  const double high = std::max(a, b);
+  const auto at = [near](std::span<const double> x, double level) {
+    return std::ranges::count_if(
+        x, [near, level](double value) { return std::abs(value - level) <= near; });
+  };
+  const auto between = [near, low, high](std::span<const double> x) {
+    return std::ranges::count_if(
+        x, [near, low, high](double value) { return value > low + near && value < high - near; });
+  };
+  const auto all = static_cast<std::ptrdiff_t>(before.size() + after.size());
+  const bool apart = (between(before) + between(after)) * between_of <= all;
+  if (!apart || std::min(at(before, b), at(after, a)) < enough) return {};
+  return {std::exp(low), std::exp(high)};
+}
+
 /// Usable points in the order of time, with the caller's index of each.
 struct Usable {
   std::vector<double> x;  ///< ln
@@ -165,6 +190,10 @@ void fill(const Choice& choice, const Usable& usable, double limit, ChangePoints
                               .ratio = std::exp(shift_at(usable.x, choice.ends, i))});
   }
   result.modes = modes_of(levels, limit);
+  for (std::size_t i = 0; i + 1 < choice.ends.size() && result.modes.empty(); ++i) {
+    result.modes =
+        modes_at(segment(usable.x, choice.ends, i), segment(usable.x, choice.ends, i + 1));
+  }
 }
 
 void check(const ChangePointRule& rule) {

@@ -35,8 +35,9 @@ enum class HistoryShape {
   too_short,  ///< fewer than 2 · least_points usable points: nothing can be said
   steady,     ///< one level
   changed,    ///< levels that follow each other
-  bimodal,    ///< jumps to and fro between levels: at least 3 segments return to an earlier one.
-              ///< Its changes are reported and must raise no alarm
+  bimodal,    ///< jumps to and fro between levels: at least 3 segments return to an earlier one, or
+            ///< on both sides of a change at least 3 points lie at the level of the other and next
+            ///< to none between. Its changes are reported and must raise no alarm
 };
 std::string_view history_shape_name(HistoryShape shape);
 

@@ -78,7 +78,7 @@ SegmentCosts::SegmentCosts(std::span<const double> values)
   for (std::size_t first = 0; first < n_; ++first) {
     SortedStretch stretch(values, order, rank, first);
     for (std::size_t end = n_; end > first + 1; --end) {
-      costs_[first * n_ + end - 1] = stretch.cost();
+      costs_[(end - 1) * n_ + first] = stretch.cost();
       stretch.remove(end - 1);
     }
   }

@@ -13,12 +13,12 @@ class SegmentCosts {
   explicit SegmentCosts(std::span<const double> values);
   /// Of the points first ≤ t < end; requires first < end ≤ n.
   [[nodiscard]] double operator()(std::size_t first, std::size_t end) const {
-    return costs_[first * n_ + end - 1];
+    return costs_[(end - 1) * n_ + first];
   }
 
  private:
   std::size_t n_;
-  std::vector<double> costs_;
+  std::vector<double> costs_;  ///< those of one end beside each other, as a search reads them
 };
 
 }  // namespace dlscale::report

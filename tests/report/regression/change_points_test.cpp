@@ -135,6 +135,12 @@ TEST(ChangePoints, CallAHistoryThatJumpsToAndFroBimodal) {
   ASSERT_EQ(found.modes.size(), 2U);
   EXPECT_NEAR(found.modes[0], 530, 1e-6);
   EXPECT_NEAR(found.modes[1], 20702, 1e-4);
+  // Single points that jump, more often in the second half: its median moves.
+  std::vector<double> mixed;
+  for (int i = 0; i < 80; ++i) mixed.push_back((i < 40 ? i % 4 == 0 : i % 4 != 0) ? 20702 : 530);
+  const ChangePoints jumping = find_change_points(mixed);
+  EXPECT_EQ(jumping.shape, HistoryShape::bimodal);
+  EXPECT_EQ(jumping.modes.size(), 2U);
   // There and back once is a regression and its fix.
   EXPECT_EQ(find_change_points(levels({{20, 100}, {20, 110}, {20, 100}})).shape,
             HistoryShape::changed);

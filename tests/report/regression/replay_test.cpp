@@ -3,6 +3,8 @@
 // results/published/regression.
 #include <gtest/gtest.h>
 
+#include <span>
+
 #include "studies.hpp"
 
 namespace dlscale::report {
@@ -117,6 +119,22 @@ TEST(Talos, TenOfTwelveLabelledChangesAreFoundWithOneExtraAtMost) {
   EXPECT_EQ(score.labels, 12);
   EXPECT_GE(score.found, 10);
   EXPECT_LE(score.extra, 1);
+}
+
+// Talos' runs5 flips between 530 and 20,702: without the guard half of its windows alarm.
+TEST(Talos, AHistoryOfTwoLevelsRaisesAlarmsInFewWindows) {
+  for (const LabelledHistory& history : read_talos()) {
+    if (history.name != "runs5") continue;
+    constexpr std::size_t window = 100;
+    std::size_t alarms = 0;
+    const std::size_t windows = history.values.size() - window + 1;
+    for (std::size_t first = 0; first < windows; ++first) {
+      const ChangePoints found =
+          find_change_points(std::span(history.values).subspan(first, window));
+      alarms += found.shape == HistoryShape::changed ? 1 : 0;
+    }
+    EXPECT_LE(alarms * 20, windows);
+  }
 }
 
 }  // namespace
