@@ -1,8 +1,7 @@
-// How fast a history of a million points is read and judged, and in how much memory. Not run by
-// ctest: its figures are in results/epyc-2vcpu.
+// How fast a history of a million points is read and judged, and in how much memory. No test.
 //
-//   dlscale_history_speed write FOLDER [SERIES [COMMITS]]   makes a history there (default: 1000 of
-//   1000) dlscale_history_speed check FOLDER                      reads and judges it
+//   dlscale_history_speed write FOLDER [SERIES [COMMITS]]   makes a history, of 1000 by 1000
+//   dlscale_history_speed check FOLDER                      reads and judges it
 #include <fmt/format.h>
 #include <sys/resource.h>
 
