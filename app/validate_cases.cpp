@@ -12,6 +12,7 @@
 #include "app/positive.hpp"
 #include "core/cases/case_file.hpp"
 #include "core/cases/prediction_file.hpp"
+#include "core/device_file.hpp"
 #include "model/baselines/baselines.hpp"
 #include "model/scaling/fitted_file.hpp"
 
@@ -33,6 +34,11 @@ std::vector<NamedPredictions> baseline_predictions(const cases::CaseFile& file) 
     add(model::curve_baselines(), file.curves);
   } else {
     add(model::training_baselines(), file.trainings);
+    const DeviceCatalogue devices = DeviceCatalogue::load();
+    for (const auto& baseline : model::cold_baselines()) {
+      all.push_back({std::string(baseline.name), std::string(baseline.doc),
+                     model::predict(baseline, file.trainings, devices)});
+    }
   }
   return all;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/cases/prediction.hpp"
+#include "core/device_file.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::model {
@@ -20,6 +21,17 @@ struct TrainingBaseline {
   Seconds (*iteration)(const cases::ScalingCase& training);
 };
 
+/// A naive predictor of trainings of transformers of which no measured point is given:
+///   t = 6 N D / (s P)
+/// N: parameters that a token takes; D: tokens of an iteration on a GPU; s: of_peak; P: peak of the
+/// GPU's data sheet, dense, in the precision of the training. Blind to attention, recomputing,
+/// communication and how the work is split.
+struct ColdBaseline {
+  std::string_view name;
+  std::string_view doc;
+  double of_peak = 1;  ///< share of its peak that a GPU computes at, > 0
+};
+
 /// A naive predictor of curves.
 struct CurveBaseline {
   std::string_view name;
@@ -30,6 +42,8 @@ struct CurveBaseline {
 
 /// linear, bsp_ring, wfbp_ideal.
 std::span<const TrainingBaseline> training_baselines();
+/// mfu40, peak.
+std::span<const ColdBaseline> cold_baselines();
 /// alpha_beta, loglog.
 std::span<const CurveBaseline> curve_baselines();
 
@@ -37,6 +51,11 @@ std::span<const CurveBaseline> curve_baselines();
 /// covered.
 std::vector<cases::CasePrediction> predict(const TrainingBaseline& baseline,
                                            std::span<const cases::ScalingCase> trainings);
+/// Seconds with ± 20 %, one prediction a case; what has a given point, tells no tokens, or has no
+/// data sheet with a peak in its precision is not covered.
+std::vector<cases::CasePrediction> predict(const ColdBaseline& baseline,
+                                           std::span<const cases::ScalingCase> trainings,
+                                           const DeviceCatalogue& devices);
 /// Seconds with ± 20 %, one prediction a curve; curves that it cannot tell are not covered.
 std::vector<cases::CasePrediction> predict(const CurveBaseline& baseline,
                                            std::span<const cases::CurveCase> curves);

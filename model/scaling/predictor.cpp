@@ -18,9 +18,11 @@ using cases::PredictedTerm;
 using cases::PredictedValue;
 using cases::ScalingCase;
 
-/// Whether what computing takes was measured as it is asked for: by one GPU at the same batch.
+/// Whether what computing takes was measured as it is asked for: alone, which is by one GPU or of
+/// computing only, and at the same batch. [ScalingModel::alone()]
 bool is_measured(const TrainingFacts& facts) {
-  return facts.given.gpus == 1 && facts.given_batch == facts.batch && !facts.given_computes_only;
+  const bool is_alone = facts.given.gpus == 1 || facts.given_computes_only;
+  return is_alone && facts.given_batch == facts.batch;
 }
 
 /// The parts of the time; of those that are nothing only computing. Of several things that a part

@@ -139,7 +139,9 @@ Table overall_table(const ScoreReport& report) {
     table.rows.push_back(score_cells(baseline.name, baseline.score.overall));
   }
   if (report.baselines.empty()) {
-    table.notes.push_back("no baseline: each needs a given point, and no case has one");
+    table.notes.push_back(
+        "no baseline: each needs a given point, or tokens and a GPU with a data sheet, and no case "
+        "has them");
   }
   return table;
 }

@@ -166,7 +166,7 @@ class AsTheScorerDoesIt(CasesTest):
 
     def test_baselines_are_those_of_the_published_definitions(self):
         pages = published_tables()
-        for name, some in [("open.jsonl", "linear"), ("open_allreduce.jsonl", "alpha_beta")]:
+        for name, some in [("open.jsonl", "linear"), ("open_allreduce.jsonl", "alpha_beta"), ("open_llm.jsonl", "mfu40")]:
             made = self.folder / "baselines"
             subprocess.run([sys.executable, VALIDATION / "baselines.py", VALIDATION / name, made], check=True)
             stem = name.removesuffix(".jsonl")
@@ -179,9 +179,10 @@ class AsTheScorerDoesIt(CasesTest):
                 for group, score in baseline["groups"].items():
                     self.assertEqual(cells(score), pages[baseline["name"]][group], f"{baseline['name']} {group}")
 
-    def test_cases_without_a_given_point_have_no_baseline(self):
-        cases = VALIDATION / "open_llm.jsonl"
-        predictions = self.write("p.jsonl", [guess(line, random.Random(1)) for line in lines_of(cases)])
+    def test_images_without_a_given_point_have_no_baseline(self):
+        lines = [{**line, "sample_unit": "image"} for line in lines_of(VALIDATION / "open_llm.jsonl")[:5]]
+        cases = self.write("images.jsonl", lines)
+        predictions = self.write("p.jsonl", [guess(line, random.Random(1)) for line in lines])
         self.assertEqual(self.scored(cases, predictions)["baselines"], [])
 
 

@@ -153,6 +153,10 @@ void use_cases(const fs::path& file) {
   for (const auto& baseline : model::training_baselines()) {
     expect_predictions(model::predict(baseline, read.trainings));
   }
+  static const DeviceCatalogue devices = DeviceCatalogue::load();
+  for (const auto& baseline : model::cold_baselines()) {
+    expect_predictions(model::predict(baseline, read.trainings, devices));
+  }
   for (const auto& baseline : model::curve_baselines()) {
     expect_predictions(model::predict(baseline, read.curves));
   }

@@ -107,6 +107,96 @@ TEST(TrainingBaselines, StateTwentyPercentAndCoverOnlyWhatHasAGivenPoint) {
   }
 }
 
+/// A transformer of which nothing was measured; 128 tokens a sequence, 32 of these a GPU.
+ScalingCase cold_training() {
+  ScalingCase asked = training();
+  asked.given.clear();
+  asked.sample_unit = "sequence";
+  asked.precision = "bf16";
+  asked.cluster.gpu = "A100-SXM4-80GB";
+  return asked;
+}
+
+const DeviceCatalogue& devices() {
+  static const DeviceCatalogue all = DeviceCatalogue::load();
+  return all;
+}
+
+CasePrediction cold(const ColdBaseline& baseline, const ScalingCase& asked) {
+  return predict(baseline, std::vector{asked}, devices()).at(0);
+}
+
+TEST(ColdBaselines, AreSixOperationsAParameterAndToken) {
+  // 25e6 parameters, 312 TFLOP/s.
+  const double at_peak = 6 * 25e6 * 128 * 32 / 312e12;
+  ASSERT_EQ(cold_baselines().size(), 2U);
+  for (const ColdBaseline& baseline : cold_baselines()) {
+    const CasePrediction said = cold(baseline, cold_training());
+    ASSERT_EQ(said.status, PredictionStatus::ok) << said.reason;
+    EXPECT_EQ(said.unit, cases::CaseUnit::iteration_s);
+    const cases::PredictedValue value = said.values.at(0).value();
+    EXPECT_DOUBLE_EQ(value.value, at_peak / baseline.of_peak);
+    EXPECT_DOUBLE_EQ(value.low.value(), 0.8 * value.value);
+    EXPECT_DOUBLE_EQ(value.high.value(), 1.2 * value.value);
+  }
+  EXPECT_EQ(cold_baselines()[0].name, "mfu40");
+  EXPECT_DOUBLE_EQ(cold_baselines()[0].of_peak, 0.4);
+  EXPECT_DOUBLE_EQ(cold_baselines()[1].of_peak, 1);
+}
+
+TEST(ColdBaselines, TakeThePeakOfThePrecisionAndOnlyActiveParameters) {
+  const ColdBaseline& peak = cold_baselines()[1];
+  const auto time = [&](const ScalingCase& asked) {
+    return cold(peak, asked).values.at(0).value().value;
+  };
+  const double usual = time(cold_training());
+  ScalingCase plain = cold_training();
+  plain.precision = "fp32";
+  EXPECT_DOUBLE_EQ(time(plain) / usual, 312 / 19.5);
+  ScalingCase sparse = cold_training();
+  sparse.network.active_parameters = 5'000'000;
+  EXPECT_DOUBLE_EQ(time(sparse) / usual, 0.2);
+  ScalingCase tokens = cold_training();
+  tokens.sample_unit = "token";
+  EXPECT_DOUBLE_EQ(time(tokens) / usual, 1.0 / 128);
+  // GPUs that share a sequence.
+  ScalingCase shared = cold_training();
+  shared.batch_per_gpu = 0.5;
+  shared.global_batch = 4;
+  EXPECT_DOUBLE_EQ(time(shared) / usual, 0.5 / 32);
+}
+
+TEST(ColdBaselines, SayWhatTheyDoNotCover) {
+  const ColdBaseline& peak = cold_baselines()[1];
+  const auto reason = [&](const ScalingCase& asked) {
+    const CasePrediction said = cold(peak, asked);
+    EXPECT_EQ(said.status, PredictionStatus::not_covered);
+    EXPECT_TRUE(said.values.empty());
+    return said.reason;
+  };
+  ScalingCase given = cold_training();
+  given.given = training().given;
+  test::expect_contains(reason(given), "a measured point is given");
+  ScalingCase images = cold_training();
+  images.sample_unit = "image";
+  test::expect_contains(reason(images), "how many tokens");
+  ScalingCase untold = cold_training();
+  untold.network.seq.reset();
+  test::expect_contains(reason(untold), "how many tokens");
+  ScalingCase unknown = cold_training();
+  unknown.cluster.gpu = "A GPU of the moon";
+  test::expect_contains(reason(unknown), "no data sheet");
+  ScalingCase narrow = cold_training();
+  narrow.precision = "fp8";  // which an A100 does not have
+  test::expect_contains(reason(narrow), "no peak in fp8");
+  narrow.precision = "a precision of the moon";
+  test::expect_contains(reason(narrow), "no peak in a precision of the moon");
+  ScalingCase endless = cold_training();
+  endless.global_batch = 1e308;
+  endless.network.parameters = 1'000'000'000'000;
+  test::expect_contains(reason(endless), "no time that an iteration could take");
+}
+
 TEST(CurveBaselines, ALineGoesThroughTheSmallestAndTheLargestSize) {
   const std::vector<double> found = times("alpha_beta", curve());
   ASSERT_EQ(found.size(), 2U);

@@ -63,7 +63,7 @@ std::vector<TimedMessage> on_a_line() {
 TEST(TimedIterations, AreAsTheClosedFormsOfTheirSchedulesSay) {
   std::mt19937 random(7);
   const auto messages = on_a_line();
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 12; ++round) {
     const TimedLayers timed = some_layers(random);
     const LinearCost cost{4e-4_s, SecondsPerByte(1e-9)};
     std::vector<Seconds> backward;
@@ -204,41 +204,45 @@ class PublishedChain : public testing::Test {
       std::filesystem::path(DLSCALE_SOURCE_DIR) / "results/published/googlenet_k80";
   const TimedLayers layers_ = read_timed_layers(folder_ / "layers.csv");
   const std::vector<TimedMessage> messages_ = read_timed_messages(folder_ / "all_reduce.csv");
-  [[nodiscard]] Trained predicted(int nodes, const RankSpread& spread) const {
+  [[nodiscard]] Trained predicted(int nodes) const {
     const auto rate = [&](Schedule schedule, std::optional<Bytes> bucket = {}) {
       dlscale::Run run = on(nodes, schedule);
       run.batch = 64;
-      return predict_timed(layers_, {messages_}, run, bucket, spread).images_per_s;
+      return predict_timed(layers_, {messages_}, run, bucket, {}).images_per_s;
     };
     return {nodes, rate(Schedule::wait_free), rate(Schedule::merged_greedy),
             rate(Schedule::bucketed, Bytes(1e9))};
   }
-  /// The largest error of a ratio of two ways of the same number of nodes.
-  [[nodiscard]] double worst_ratio(const RankSpread& spread) const {
-    double worst = 0;
+  /// Errors of the ratios of two ways on the same number of nodes, without their signs.
+  [[nodiscard]] std::vector<double> errors() const {
+    std::vector<double> errors;
     for (const Trained& measured : trained) {
-      const Trained said = predicted(measured.nodes, spread);
+      const Trained said = predicted(measured.nodes);
       const auto look = [&](double one, double other, double one_of, double other_of) {
-        worst = std::max(worst, std::abs((one / other) / (one_of / other_of) - 1));
+        errors.push_back(std::abs((one / other) / (one_of / other_of) - 1));
       };
       look(said.wait_free, said.single, measured.wait_free, measured.single);
       look(said.merged, said.single, measured.merged, measured.single);
       look(said.merged, said.wait_free, measured.merged, measured.wait_free);
     }
-    return worst;
+    return errors;
   }
 };
 
-TEST_F(PublishedChain, HasTheRatiosOfItsTrainings) {
-  EXPECT_LT(worst_ratio({}), 0.09);  // 8.8 %: merged to single messages on 8 nodes
-  EXPECT_LT(worst_ratio({SpreadShape::normal, 0.037, 1}), 0.08);  // as others' workers vary
+/// As results/published/README.md has it: one of the nine is further off than 8 %.
+TEST_F(PublishedChain, HasTheRatiosOfItsTrainingsButOne) {
+  std::vector<double> found = errors();
+  std::ranges::sort(found);
+  ASSERT_EQ(found.size(), 9U);
+  EXPECT_LT(found[7], 0.0695);
+  EXPECT_NEAR(found[8], 0.088, 5e-4);  // merged to single messages on 8 nodes
 }
 
 /// docs/EXAMPLES.md
 TEST_F(PublishedChain, IsTheWorkedExample) {
   const std::string page = test::read_file(DLSCALE_SOURCE_DIR "/docs/EXAMPLES.md");
   for (const Trained& measured : trained) {
-    const Trained said = predicted(measured.nodes, {});
+    const Trained said = predicted(measured.nodes);
     expect_contains(
         page,
         fmt::format("| {} | {:.3f} ({:.3f}) | {:.3f} ({:.3f}) | {:.3f} ({:.3f}) |", measured.nodes,
@@ -250,7 +254,7 @@ TEST_F(PublishedChain, IsTheWorkedExample) {
 
 TEST_F(PublishedChain, KeepsTheOrderOfItsTrainings) {
   for (const Trained& measured : trained) {
-    const Trained said = predicted(measured.nodes, {});
+    const Trained said = predicted(measured.nodes);
     EXPECT_LT(said.single, said.wait_free) << measured.nodes;
     EXPECT_LE(said.wait_free, said.merged * (1 + 1e-12)) << measured.nodes;
   }

@@ -103,6 +103,13 @@ TEST(ScalingPredictor, TellsWhatATermRestsOn) {
   ScalingCase from_two = training(0, 16, cases::Overlap::none);
   from_two.given = {{2, cases::PerSecond(600), 64, 128, ""}};
   EXPECT_EQ(term(predicted(from_two), "compute").basis, "extrapolated");
+  // Computing that was timed by itself is taken as it is; what it leaves out is a term of its own.
+  ScalingCase computing = training(0, 16, cases::Overlap::none);
+  computing.given.front().note = "compute only, no communication";
+  const CasePrediction computed = predicted(computing);
+  EXPECT_EQ(term(computed, "compute").basis, "measured");
+  EXPECT_NEAR(term(computed, "compute").time.si(), 0.2, 1e-9);
+  EXPECT_EQ(term(computed, "update and input not in the given point").basis, "assumed");
 }
 
 TEST(ScalingPredictor, PredictsASetByTheFitWithoutIt) {
