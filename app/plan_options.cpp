@@ -39,30 +39,108 @@ std::vector<int> find_ranks(const PlanOptions& options, int workers) {
   return swept_counts("--max-ranks", std::span(&all, 1));
 }
 
-/// Sizes of buckets are of `bucketed` alone.
-std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
-  std::vector<model::Exchange> exchanges;
-  bool bucketed = false;
-  for (const Schedule schedule : parse_schedules("--schedules", options.schedules)) {
-    bucketed |= schedule == Schedule::bucketed;
-    if (schedule != Schedule::bucketed || options.buckets.empty()) {
-      exchanges.push_back({schedule});
-      continue;
+bool has(const std::vector<Synchronisation>& synchronisations, Synchronisation one) {
+  return std::ranges::find(synchronisations, one) != synchronisations.end();
+}
+
+std::vector<Synchronisation> find_synchronisations(const PlanOptions& options) {
+  std::vector<Synchronisation> found;
+  for (const std::string& name : options.synchronisations) {
+    const Synchronisation one = parse_synchronisation(name);
+    if (has(found, one)) {
+      throw ConfigError(fmt::format(
+          "--synchronisation names {} twice (both would say the same). Name it once.", name));
     }
-    for (const std::string& text : swept_quantities<Bytes>("--buckets", options.buckets)) {
-      const Bytes size = parse_quantity<Bytes>(text, "--buckets");
-      if (size < Bytes(4)) {
-        throw ConfigError(fmt::format(
-            "--buckets has {} (a bucket holds at least one gradient of 4 B). Write such as 25MiB.",
-            text));
-      }
-      exchanges.push_back({schedule, size});
+    found.push_back(one);
+  }
+  if (!options.servers.empty() && !has(found, Synchronisation::parameter_server)) {
+    throw ConfigError(
+        "--servers changes nothing here: it is a setting of --synchronisation parameter_server. "
+        "Ask for that, or leave it out.");
+  }
+  return found;
+}
+
+std::vector<Schedule> find_schedules(const PlanOptions& options, bool all_reduce) {
+  if (options.schedules.empty()) {
+    if (!all_reduce) return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
+    return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed, Schedule::merged_greedy,
+            Schedule::merged};
+  }
+  std::vector<Schedule> found = parse_schedules("--schedules", options.schedules);
+  for (const Schedule schedule : found) {
+    if (all_reduce || goes_with_server(schedule)) continue;
+    throw ConfigError(fmt::format(
+        "--schedules has {}, which orders all-reduces (a parameter server makes none). Leave it "
+        "out, or add all_reduce to --synchronisation.",
+        schedule_name(schedule)));
+  }
+  return found;
+}
+
+/// 0 stands for all ranks, as in ScheduleSettings.
+std::vector<int> find_servers(const PlanOptions& options) {
+  std::vector<int> found;
+  std::vector<std::string> numbers;
+  bool all = options.servers.empty();
+  for (const std::string& text : options.servers) {
+    if (text == "all") {
+      all = true;
+    } else {
+      numbers.push_back(text);
     }
   }
-  if (!options.buckets.empty() && !bucketed) {
+  if (!numbers.empty()) found = ascending(swept_counts("--servers", numbers));
+  if (all) found.push_back(0);
+  return found;
+}
+
+void add_buckets(const PlanOptions& options, std::vector<model::Exchange>& exchanges) {
+  for (const std::string& text : swept_quantities<Bytes>("--buckets", options.buckets)) {
+    const Bytes size = parse_quantity<Bytes>(text, "--buckets");
+    if (size < Bytes(4)) {
+      throw ConfigError(fmt::format(
+          "--buckets has {} (a bucket holds at least one gradient of 4 B). Write such as 25MiB.",
+          text));
+    }
+    exchanges.push_back({.schedule = Schedule::bucketed, .bucket = size});
+  }
+}
+
+/// Sizes of buckets are of `bucketed` alone, and of all-reduces.
+std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
+  const std::vector<Synchronisation> synchronisations = find_synchronisations(options);
+  const bool all_reduce = has(synchronisations, Synchronisation::all_reduce);
+  const bool server = has(synchronisations, Synchronisation::parameter_server);
+  const std::vector<Schedule> schedules = find_schedules(options, all_reduce);
+  const bool bucketed = std::ranges::find(schedules, Schedule::bucketed) != schedules.end();
+  if (!options.buckets.empty() && !(bucketed && all_reduce)) {
     throw ConfigError(
-        "--buckets changes nothing here: it is a setting of --schedules bucketed. Ask for that, or "
-        "leave it out.");
+        "--buckets changes nothing here: it is a setting of --schedules bucketed with all-reduces. "
+        "Ask for that, or leave it out.");
+  }
+  std::vector<model::Exchange> exchanges;
+  for (const Schedule schedule : schedules) {
+    if (!all_reduce) continue;
+    if (schedule == Schedule::bucketed && !options.buckets.empty()) {
+      add_buckets(options, exchanges);
+    } else {
+      exchanges.push_back({.schedule = schedule});
+    }
+  }
+  if (!server) return exchanges;
+  for (const Schedule schedule : schedules) {
+    if (!goes_with_server(schedule)) continue;
+    for (const int servers : find_servers(options)) {
+      exchanges.push_back({.schedule = schedule,
+                           .synchronisation = Synchronisation::parameter_server,
+                           .servers = servers});
+    }
+  }
+  if (std::ranges::none_of(exchanges, &model::Exchange::by_server)) {
+    throw ConfigError(
+        "--synchronisation parameter_server goes with none of the --schedules named. Add "
+        "sequential, wait_free or bucketed, or leave it out.");
   }
   return exchanges;
 }
@@ -153,12 +231,21 @@ void PlanOptions::declare(CLI::App& verb) {
       ->capture_default_str();
   verb.add_option("--schedules,--schedule", schedules,
                   "Schedules to choose from; those that only a simulation knows (horovod, "
-                  "reduce_scatter_overlap, priority) take longer")
-      ->delimiter(',')
-      ->capture_default_str();
+                  "reduce_scatter_overlap, priority) take longer (default: "
+                  "sequential,wait_free,bucketed,merged_greedy,merged; of servers the first three)")
+      ->delimiter(',');
   verb.add_option("--buckets", buckets,
                   "bucketed: sizes at which a bucket is closed, 4MiB,25MiB or 1MiB..64MiB:x2 "
                   "(default: 25 MiB)")
+      ->delimiter(',');
+  verb.add_option("--synchronisation", synchronisations,
+                  "all_reduce, parameter_server or both: how ranks come to the same parameters "
+                  "(servers with sequential, wait_free, bucketed)")
+      ->delimiter(',')
+      ->capture_default_str();
+  verb.add_option("--servers", servers,
+                  "parameter_server: numbers of ranks that own parameters to choose from, 1,2,all "
+                  "or a sweep such as 1..16:x2 (default: all)")
       ->delimiter(',');
   verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
   verb.add_option("--samples", samples, "Images of an epoch (default: 1281167, ImageNet's)")

@@ -15,9 +15,11 @@ struct PlanOptions {
   std::vector<std::string> ranks;
   std::string max_ranks;
   std::vector<std::string> batches{"8..512:x2"};
-  std::vector<std::string> schedules{"sequential", "wait_free", "bucketed", "merged_greedy",
-                                     "merged"};
+  /// Empty: all that have a closed form and go with a way to synchronise.
+  std::vector<std::string> schedules;
   std::vector<std::string> buckets;
+  std::vector<std::string> synchronisations{"all_reduce"};
+  std::vector<std::string> servers;  ///< numbers, sweeps of them, or "all"
   double epochs = 0;
   double samples = 0;
   double critical_batch = 0;

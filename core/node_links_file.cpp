@@ -31,6 +31,10 @@ TreePlace read_place(const ConfigMap& map, const HostTree& tree) {
   map.allow_only({"name", "under", "bandwidth", "devices", "adapters"});
   TreePlace place;
   place.name = map.text("name");
+  if (std::ranges::find(tree.places, place.name, &TreePlace::name) != tree.places.end()) {
+    map.refuse("name", fmt::format("place {} is there twice", place.name),
+               "Give each a name of its own.");
+  }
   place.under = place_above(map, tree.places);
   if (place.under >= 0) {
     place.up = map.has("bandwidth") ? map.quantity<BytesPerSecond>("bandwidth") : tree.bandwidth;

@@ -120,6 +120,7 @@ std::vector<std::string> notes_of(const TrainingPlan& plan) {
   for (const std::string& why : plan.why_simulated) notes.push_back("simulated: " + why);
   if (std::ranges::any_of(plan.best, by_form)) notes.push_back(difference_note(plan.best));
   for (const std::string& one : plan.left_out) notes.push_back("left out for memory: " + one);
+  for (const std::string& one : plan.too_few) notes.push_back("left out: " + one);
   if (!plan.question.length.critical_batch) {
     notes.emplace_back(
         "as many epochs whatever the batch: recipes are known to hold so up to a global batch of "
@@ -227,10 +228,26 @@ std::string lead_of(const TrainingPlan& plan) {
 /// A row each of the best, of time against cost, and of the neighbours.
 Table records_of(const TrainingPlan& plan) {
   Table table;
-  for (const char* key :
-       {"part", "change", "network", "cluster", "dtype", "ranks", "batch", "schedule",
-        "bucket_bytes", "t_iter_s", "t_iter_simulated_s", "images_per_s", "efficiency", "epochs",
-        "time_to_train_s", "rank_hours", "cost", "within_limits"}) {
+  for (const char* key : {"part",
+                          "change",
+                          "network",
+                          "cluster",
+                          "dtype",
+                          "ranks",
+                          "batch",
+                          "schedule",
+                          "bucket_bytes",
+                          "synchronisation",
+                          "servers",
+                          "t_iter_s",
+                          "t_iter_simulated_s",
+                          "images_per_s",
+                          "efficiency",
+                          "epochs",
+                          "time_to_train_s",
+                          "rank_hours",
+                          "cost",
+                          "within_limits"}) {
     table.columns.push_back({key});
   }
   const auto add = [&](const char* part, const std::string& change, const PlannedTraining& one,
@@ -244,6 +261,8 @@ Table records_of(const TrainingPlan& plan) {
                           {std::to_string(one.batch)},
                           {std::string(schedule_name(one.exchange.schedule))},
                           {one.exchange.bucket ? exact(one.exchange.bucket->si()) : ""},
+                          {std::string(synchronisation_name(one.exchange.synchronisation))},
+                          {one.exchange.by_server() ? std::to_string(one.servers()) : ""},
                           {exact(one.iteration.si())},
                           {simulated},
                           {exact(one.images_per_s)},

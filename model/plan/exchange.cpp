@@ -1,11 +1,14 @@
 #include "model/plan/exchange.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "core/bucket_limits.hpp"
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 #include "model/fast/cut.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/message_time.hpp"
@@ -45,6 +48,24 @@ IterationCosts put_together(const IterationCosts& single, const Cut& cut,
 
 }  // namespace
 
+void apply(const Exchange& exchange, Run& run) {
+  run.schedule = exchange.schedule;
+  run.synchronisation = exchange.synchronisation;
+  run.settings.servers = exchange.servers;
+}
+
+bool goes_with_ranks(const Exchange& exchange, int ranks) {
+  return ranks == 1 || exchange.servers <= ranks;
+}
+
+std::string exchange_text(const Exchange& exchange) {
+  std::string text(schedule_name(exchange.schedule));
+  if (exchange.bucket) text += " at " + to_text(*exchange.bucket);
+  if (!exchange.by_server()) return text;
+  if (exchange.servers == 0) return text + " by servers on all ranks";
+  return text + fmt::format(" by {} server{}", exchange.servers, exchange.servers == 1 ? "" : "s");
+}
+
 std::optional<Travel> travel_of(const Exchange& exchange) {
   switch (exchange.schedule) {
     case Schedule::sequential:
@@ -69,7 +90,7 @@ BucketLimits bucket_limits(const Exchange& exchange) {
 
 IterationPlan iteration_plan(const Network& network, const Machine& machine, const Run& run,
                              const Exchange& exchange, Notes& notes) {
-  EXPECT(run.schedule == exchange.schedule);
+  EXPECT(run.schedule == exchange.schedule && run.synchronisation == exchange.synchronisation);
   if (!exchange.bucket || run.ranks == 1) {
     return iteration_costs(network, machine, run, notes).plan({}, Bound::value);
   }

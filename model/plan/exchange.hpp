@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <string>
 
 #include "core/network.hpp"
 #include "core/run.hpp"
@@ -17,8 +18,23 @@ struct Exchange {
   /// bucketed: at what size, > 0, a bucket is closed; the first at 1 MiB, or at this where it is
   /// less. Absent: as usual, 25 MiB (core/bucket_limits.hpp).
   std::optional<Bytes> bucket = {};
+  /// parameter_server: with a schedule that goes_with_server(), and without `bucket`.
+  Synchronisation synchronisation = Synchronisation::all_reduce;
+  int servers = 0;  ///< ranks that own parameters then, as ScheduleSettings::servers
+  [[nodiscard]] bool by_server() const {
+    return synchronisation == Synchronisation::parameter_server;
+  }
   bool operator==(const Exchange&) const = default;
 };
+
+/// Makes the run exchange gradients so, but for the size of buckets.
+void apply(const Exchange& exchange, Run& run);
+
+/// Whether there can be so many servers; one rank exchanges nothing, whoever owns the parameters.
+bool goes_with_ranks(const Exchange& exchange, int ranks);
+
+/// "bucketed at 10 MiB", "wait_free", "wait_free by 4 servers".
+std::string exchange_text(const Exchange& exchange);
 
 /// Whether the batched form knows the schedule, and how its messages travel.
 std::optional<Travel> travel_of(const Exchange& exchange);

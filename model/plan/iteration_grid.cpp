@@ -16,6 +16,7 @@
 #include "model/fast/merged_cut.hpp"
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/costs.hpp"
+#include "model/sgd_iter/exchange_costs.hpp"
 #include "model/sgd_iter/memory.hpp"
 #include "model/topology/topology.hpp"
 
@@ -45,18 +46,29 @@ class Grid {
  private:
   /// Times of the messages of a cut, by number of ranks, for those whose times are no line.
   using TimesOfCut = std::vector<std::vector<double>>;
+  /// What messages take by servers: each its reduce, then the update, then all broadcasts.
+  struct Served {
+    std::vector<double> reduces;
+    double update = 0;
+    double broadcasts = 0;  ///< with the meeting before them
+  };
+  using ServedCut = std::vector<std::optional<Served>>;  ///< by number of ranks
 
-  [[nodiscard]] Run run_on(int ranks, int batch, Schedule schedule) const;
+  [[nodiscard]] Run run_on(int ranks, int batch, const Exchange& exchange) const;
   [[nodiscard]] std::vector<Alike> alike() const;
   [[nodiscard]] bool fits(const Run& run);
   [[nodiscard]] Profile find_profile(int ranks, int batch, Notes& notes) const;
   void find_alone();
   void place_ranks();
   void add(std::size_t batch, const Alike& ranks);
+  [[nodiscard]] Alike with_servers(const Exchange& exchange, const Alike& ranks);
   void add_by_form(std::size_t exchange, std::size_t batch, const Alike& ranks,
                    const Profile& profile, Travel travel);
   void add_cut(std::size_t exchange, const Alike& ranks, const Profile& profile, Travel travel,
                std::span<double> row);
+  void add_served(std::size_t exchange, const Alike& ranks, const Profile& profile, Travel travel,
+                  std::span<double> row);
+  const Served& served(std::size_t exchange, std::size_t rank, const Cut& messages, Travel travel);
   void add_merged(Schedule schedule, const Alike& ranks, const Profile& profile,
                   std::span<double> row);
   double merged(Schedule schedule, std::size_t rank, const Profile& profile,
@@ -78,6 +90,7 @@ class Grid {
   std::vector<double> meeting_;
   std::vector<double> storage_;                          ///< for the batch at hand
   std::vector<TimesOfCut> times_;                        ///< by exchange; of no lines
+  std::vector<ServedCut> served_;                        ///< by exchange; of servers
   std::vector<std::optional<LinearCost>> fitted_lines_;  ///< by number of ranks: as planned by
   MergedCuts merged_cuts_;
   std::vector<Job> jobs_;
@@ -85,7 +98,9 @@ class Grid {
 
 Grid::Grid(const Network& network, const Machine& machine, const Run& run, const PlanSpace& space)
     : network_(as_run(network, run)), machine_(&machine), run_(run) {
-  EXPECT(run.synchronisation == Synchronisation::all_reduce);
+  for (const Exchange& exchange : space.exchanges) {
+    EXPECT(!exchange.by_server() || (goes_with_server(exchange.schedule) && !exchange.bucket));
+  }
   EXPECT(std::ranges::is_sorted(space.ranks) && std::ranges::is_sorted(space.batches));
   if (space.size() == 0) {
     throw ConfigError(
@@ -104,11 +119,11 @@ Grid::Grid(const Network& network, const Machine& machine, const Run& run, const
   grid_.space = space;
 }
 
-Run Grid::run_on(int ranks, int batch, Schedule schedule) const {
+Run Grid::run_on(int ranks, int batch, const Exchange& exchange) const {
   Run run = run_;
   run.ranks = ranks;
   run.batch = batch;
-  run.schedule = schedule;
+  apply(exchange, run);
   check(run);
   return run;
 }
@@ -142,21 +157,20 @@ bool Grid::fits(const Run& run) {
 }
 
 Profile Grid::find_profile(int ranks, int batch, Notes& notes) const {
-  const Run run = run_on(ranks, batch, Schedule::wait_free);
+  const Run run = run_on(ranks, batch, {});
   return profile_of(iteration_costs(network_, *machine_, run, notes).plan({}, Bound::value));
 }
 
 void Grid::find_alone() {
   for (const int batch : grid_.space.batches) {
-    const Run run = run_on(1, batch, Schedule::wait_free);
+    const Run run = run_on(1, batch, {});
     if (!fits(run)) {
       grid_.alone.push_back(absent);
       continue;
     }
     Notes notes;
     grid_.alone.push_back(
-        simulate_iteration(iteration_plan(network_, *machine_, run, {Schedule::wait_free}, notes))
-            .total.si());
+        simulate_iteration(iteration_plan(network_, *machine_, run, {}, notes)).total.si());
   }
 }
 
@@ -175,6 +189,7 @@ void Grid::place_ranks() {
   storage_.resize(placed_.size());
   fitted_lines_.resize(placed_.size());
   times_.assign(grid_.space.exchanges.size(), TimesOfCut(placed_.size()));
+  served_.assign(grid_.space.exchanges.size(), ServedCut(placed_.size()));
 }
 
 std::span<double> Grid::row_of(std::size_t exchange, std::size_t batch, const Alike& ranks) {
@@ -185,7 +200,7 @@ std::span<double> Grid::row_of(std::size_t exchange, std::size_t batch, const Al
 IterationGrid Grid::find() {
   for (const int batch : grid_.space.batches) {
     for (const int ranks : {grid_.space.ranks.front(), grid_.space.ranks.back()}) {
-      static_cast<void>(run_on(ranks, batch, Schedule::wait_free));  // refuses what cannot be
+      static_cast<void>(run_on(ranks, batch, {}));  // refuses what cannot be
     }
   }
   grid_.iteration.assign(grid_.space.size(), absent);
@@ -202,7 +217,7 @@ IterationGrid Grid::find() {
 void Grid::add(std::size_t batch, const Alike& ranks) {
   const int images = grid_.space.batches[batch];
   const int first = grid_.space.ranks[ranks.first];
-  if (!fits(run_on(first, images, Schedule::wait_free))) return;
+  if (!fits(run_on(first, images, {}))) return;
   Notes notes;
   const Profile here = find_profile(first, images, notes);
   for (std::size_t i = ranks.first; i < ranks.first + ranks.count; ++i) {
@@ -214,6 +229,8 @@ void Grid::add(std::size_t batch, const Alike& ranks) {
       !machine_->contention.empty() && machine_->cluster.device.kind == DeviceKind::cpu;
   for (std::size_t e = 0; e < grid_.space.exchanges.size(); ++e) {
     const Exchange& exchange = grid_.space.exchanges[e];
+    const Alike some = with_servers(exchange, ranks);
+    if (some.count == 0) continue;
     const auto travel = travel_of(exchange);
     std::string why;
     if (!travel) {
@@ -224,12 +241,27 @@ void Grid::add(std::size_t batch, const Alike& ranks) {
       why = here.absent(*travel);
     }
     if (why.empty()) {
-      add_by_form(e, batch, ranks, here, *travel);
+      add_by_form(e, batch, some, here, *travel);
     } else {
       grid_.why_simulated.insert(why);
-      jobs_.push_back({e, batch, ranks});
+      jobs_.push_back({e, batch, some});
     }
   }
+}
+
+/// Those of the ranks on which there can be the servers. Notes where that is not all of them.
+Alike Grid::with_servers(const Exchange& exchange, const Alike& ranks) {
+  Alike some = ranks;
+  while (some.count > 0 && !goes_with_ranks(exchange, grid_.space.ranks[some.first])) {
+    ++some.first;
+    --some.count;
+  }
+  if (some.count == ranks.count) return some;
+  std::string what = fmt::format("{}: not on fewer ranks than that", exchange_text(exchange));
+  if (std::ranges::find(grid_.too_few, what) == grid_.too_few.end()) {
+    grid_.too_few.push_back(std::move(what));
+  }
+  return some;
 }
 
 Cut Grid::find_cut(const Exchange& exchange, const Profile& profile) {
@@ -242,7 +274,9 @@ void Grid::add_by_form(std::size_t exchange, std::size_t batch, const Alike& ran
                        const Profile& profile, Travel travel) {
   const Schedule schedule = grid_.space.exchanges[exchange].schedule;
   const std::span<double> result = row_of(exchange, batch, ranks);
-  if (is_merged(schedule) && !profile.gradients.empty()) {
+  if (grid_.space.exchanges[exchange].by_server() && grid_.space.ranks[ranks.first] > 1) {
+    add_served(exchange, ranks, profile, travel, result);
+  } else if (is_merged(schedule) && !profile.gradients.empty()) {
     add_merged(schedule, ranks, profile, result);
   } else {
     add_cut(exchange, ranks, profile, travel, result);
@@ -273,6 +307,42 @@ void Grid::add_cut(std::size_t exchange, const Alike& ranks, const Profile& prof
     row[i] = iteration_time(profile, storage_[rank],
                             backward_with_comm(profile, messages, travel, times, meeting_[rank]));
   }
+}
+
+/// As messages of an all-reduce, but that each is reduced, and that after the update of what a
+/// server owns at most, all are broadcast, one after another.
+void Grid::add_served(std::size_t exchange, const Alike& ranks, const Profile& profile,
+                      Travel travel, std::span<double> row) {
+  const Cut messages = find_cut(grid_.space.exchanges[exchange], profile);
+  for (std::size_t i = 0; i < ranks.count; ++i) {
+    const std::size_t rank = ranks.first + i;
+    const Served& times = served(exchange, rank, messages, travel);
+    Profile own = profile;
+    own.update = times.update;
+    const double arrived = backward_with_comm(own, messages, travel, times.reduces, meeting_[rank]);
+    row[i] = iteration_time(own, storage_[rank], arrived + times.broadcasts);
+  }
+}
+
+/// The messages depend on the network alone.
+const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const Cut& messages,
+                                 Travel travel) {
+  std::optional<Served>& known = served_[exchange][rank];
+  if (known) return *known;
+  known.emplace();
+  std::vector<Bytes> sizes;
+  for (const double bytes : messages.bytes) {
+    const auto [reduce, broadcast] = placed_[rank].served(travel, bytes);
+    known->reduces.push_back(reduce);
+    known->broadcasts += broadcast;
+    sizes.emplace_back(bytes);
+  }
+  if (!sizes.empty()) known->broadcasts += meeting_[rank];
+  const Run run = run_on(grid_.space.ranks[rank], 1, grid_.space.exchanges[exchange]);
+  Notes notes;
+  const Bytes most = most_owned(sizes, server_count(run));
+  known->update = update_cost(network_, *machine_, run, most, notes).compute.value.si();
+  return *known;
 }
 
 void Grid::add_merged(Schedule schedule, const Alike& ranks, const Profile& profile,
@@ -339,8 +409,8 @@ void Grid::simulate(const Job& job) {
   const std::span<double> result = row_of(job.exchange, job.batch, job.ranks);
   const Exchange& how = grid_.space.exchanges[job.exchange];
   for (std::size_t i = 0; i < job.ranks.count; ++i) {
-    const Run run = run_on(grid_.space.ranks[job.ranks.first + i], grid_.space.batches[job.batch],
-                           how.schedule);
+    const Run run =
+        run_on(grid_.space.ranks[job.ranks.first + i], grid_.space.batches[job.batch], how);
     grid_.simulated[grid_.index({job.exchange, job.batch, job.ranks.first + i})] = true;
     Notes notes;
     result[i] = simulate_iteration(iteration_plan(network_, *machine_, run, how, notes)).total.si();

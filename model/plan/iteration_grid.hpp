@@ -38,11 +38,12 @@ inline constexpr std::size_t most_simulated = 2'000;
 struct IterationGrid {
   PlanSpace space;
   /// By exchange, batch and rank, the last fastest, s; NaN where the memory does not hold the
-  /// batch.
+  /// batch, or there are fewer ranks than servers.
   std::vector<double> iteration;
   std::vector<bool> simulated;        ///< likewise: found by simulation, not by the batched form
   std::vector<double> alone;          ///< by batch: of one rank; NaN likewise
   std::vector<std::string> left_out;  ///< what did not fit the memory, a sentence each
+  std::vector<std::string> too_few;   ///< on how many ranks there are fewer than servers, likewise
   std::size_t by_form = 0;            ///< places found by the batched form
   std::size_t by_simulation = 0;
   std::set<std::string> why_simulated;
@@ -53,9 +54,9 @@ struct IterationGrid {
 };
 
 /// By the batched form (model/fast) where it holds, else by the task graph; of both the values,
-/// without intervals. `run` says all but ranks, batch and schedule; its synchronisation is
-/// all_reduce. Throws ConfigError for an empty or too large space, where too much of it must be
-/// simulated, and as predict() does, but for memory.
+/// without intervals. `run` says all but ranks, batch and the exchange. Throws ConfigError for an
+/// empty or too large space, where too much of it must be simulated, and as predict() does, but for
+/// memory.
 IterationGrid iteration_grid(const Network& network, const Machine& machine, const Run& run,
                              const PlanSpace& space);
 

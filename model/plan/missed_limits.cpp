@@ -57,7 +57,12 @@ std::string MissedLimits::too_dear(const Nearest& nearest) const {
       nearest.value, nearest.what, times(nearest.value, limit), limit);
 }
 
-std::string MissedLimits::sentence(const std::vector<std::string>& left_out) const {
+std::string MissedLimits::sentence(const std::vector<std::string>& left_out,
+                                   const std::vector<std::string>& too_few) const {
+  if (!smallest_batch_ && !too_few.empty()) {
+    return fmt::format("nothing fits: servers are ranks ({}). Name fewer servers, or more ranks.",
+                       fmt::join(too_few, "; "));
+  }
   if (!smallest_batch_) {
     return fmt::format(
         "nothing fits: no batch leaves room in the memory of a rank ({}). Name smaller batches, or "

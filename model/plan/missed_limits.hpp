@@ -17,8 +17,9 @@ class MissedLimits {
   explicit MissedLimits(const PlanQuestion& question) : question_(&question) {}
   void look_at(const PlannedTraining& planned);
   /// One sentence: the limit, by how much it is missed, and what to do. `left_out` is what the
-  /// memory did not hold. For a question to which nothing keeps.
-  [[nodiscard]] std::string sentence(const std::vector<std::string>& left_out) const;
+  /// memory did not hold, `too_few` what needs more ranks. For a question to which nothing keeps.
+  [[nodiscard]] std::string sentence(const std::vector<std::string>& left_out,
+                                     const std::vector<std::string>& too_few) const;
 
  private:
   /// A time or cost, and what has it.

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "model/fast/all_reduce_line.hpp"
+#include "model/sgd_iter/collective_time.hpp"
 #include "model/sgd_iter/meeting_time.hpp"
 #include "model/sgd_iter/message_time.hpp"
 #include "model/sgd_iter/notes.hpp"
@@ -12,10 +13,15 @@ namespace dlscale::model {
 /// As MessageTimes says, each size asked for once. What it notes is told by single predictions.
 struct PlacedMessages::Looked {
   Looked(const Machine& machine, const Placement& placement, Schedule schedule)
-      : times(machine, placement, schedule, notes) {}
+      : times(machine, placement, schedule, notes),
+        reduce(machine, placement, collective::Collective::reduce, schedule, times, notes),
+        broadcast(machine, placement, collective::Collective::broadcast, schedule, times, notes) {}
   Notes notes;
   MessageTimes times;
+  CollectiveTimes reduce;
+  CollectiveTimes broadcast;
   std::unordered_map<double, double> known;
+  std::unordered_map<double, Served> known_served;
 };
 
 PlacedMessages::PlacedMessages(const Machine& machine, const Placement& placement)
@@ -33,16 +39,31 @@ PlacedMessages::~PlacedMessages() = default;
 PlacedMessages::PlacedMessages(PlacedMessages&& other) noexcept = default;
 PlacedMessages& PlacedMessages::operator=(PlacedMessages&& other) noexcept = default;
 
-double PlacedMessages::time(Travel travel, double bytes) {
-  if (line_) return line_->a.si() + line_->b.si() * bytes;
+PlacedMessages::Looked& PlacedMessages::looked(Travel travel) {
   const bool beside = travel == Travel::beside_backward;
   std::unique_ptr<Looked>& looked = beside ? beside_ : after_;
   if (!looked) {
     looked = std::make_unique<Looked>(*machine_, placement_,
                                       beside ? Schedule::wait_free : Schedule::sequential);
   }
-  const auto [place, is_new] = looked->known.try_emplace(bytes);
-  if (is_new) place->second = looked->times.time(Bytes(bytes)).value.si();
+  return *looked;
+}
+
+double PlacedMessages::time(Travel travel, double bytes) {
+  if (line_) return line_->a.si() + line_->b.si() * bytes;
+  Looked& found = looked(travel);
+  const auto [place, is_new] = found.known.try_emplace(bytes);
+  if (is_new) place->second = found.times.time(Bytes(bytes)).value.si();
+  return place->second;
+}
+
+PlacedMessages::Served PlacedMessages::served(Travel travel, double bytes) {
+  Looked& found = looked(travel);
+  const auto [place, is_new] = found.known_served.try_emplace(bytes);
+  if (is_new) {
+    place->second = {found.reduce.time(Bytes(bytes)).value.si(),
+                     found.broadcast.time(Bytes(bytes)).value.si()};
+  }
   return place->second;
 }
 

@@ -25,15 +25,23 @@ class PlacedMessages {
   [[nodiscard]] double meeting() const { return meeting_; }
   /// Of a message of > 0 bytes, s.
   double time(Travel travel, double bytes);
+  /// What its reduce to the server that owns it takes, and its broadcast from there, s.
+  struct Served {
+    double reduce = 0;
+    double broadcast = 0;
+  };
+  Served served(Travel travel, double bytes);
 
  private:
   struct Looked;
+
+  Looked& looked(Travel travel);
 
   const Machine* machine_;
   Placement placement_;
   std::optional<LinearCost> line_;
   double meeting_ = 0;
-  std::unique_ptr<Looked> beside_;  ///< only where there is no line
+  std::unique_ptr<Looked> beside_;  ///< only where there is no line, or there are servers
   std::unique_ptr<Looked> after_;
 };
 

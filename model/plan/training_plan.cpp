@@ -10,7 +10,6 @@
 #include "core/error.hpp"
 #include "core/fuse.hpp"
 #include "core/parse_word.hpp"
-#include "core/quantity_text.hpp"
 #include "model/plan/missed_limits.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
@@ -166,7 +165,7 @@ CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
   Run run = run_;
   run.ranks = planned_one.ranks;
   run.batch = planned_one.batch;
-  run.schedule = planned_one.exchange.schedule;
+  apply(planned_one.exchange, run);
   CheckedTraining result;
   result.planned = planned_one;
   Seconds iteration;
@@ -199,7 +198,7 @@ void Planner::check_best(TrainingPlan& plan) const {
 void Planner::add_neighbour(const PlanPlace& place, std::string change,
                             std::vector<PlanNeighbour>& neighbours) const {
   const double iteration = grid_.at(place);
-  if (std::isnan(iteration)) return;  // the memory does not hold it, as left_out says
+  if (std::isnan(iteration)) return;  // it cannot be, as left_out says
   const PlannedTraining one = planned(place, Seconds(iteration));
   neighbours.push_back({std::move(change), one, is_within(one)});
 }
@@ -245,7 +244,7 @@ TrainingPlan Planner::find() {
       }
     }
   }
-  if (within_ == 0) throw ConfigError(missed_.sentence(grid_.left_out));
+  if (within_ == 0) throw ConfigError(missed_.sentence(grid_.left_out, grid_.too_few));
   TrainingPlan plan;
   plan.question = *question_;
   check_best(plan);
@@ -253,7 +252,7 @@ TrainingPlan Planner::find() {
   const PlannedTraining& best = plan.best.front().simulated;
   plan.run.ranks = best.ranks;
   plan.run.batch = best.batch;
-  plan.run.schedule = best.exchange.schedule;
+  apply(best.exchange, plan.run);
   plan.front = front();
   plan.neighbours = neighbours(best.place);
   plan.configurations = space.size();
@@ -262,6 +261,7 @@ TrainingPlan Planner::find() {
   plan.by_simulation = grid_.by_simulation;
   plan.why_simulated.assign(grid_.why_simulated.begin(), grid_.why_simulated.end());
   plan.left_out = grid_.left_out;
+  plan.too_few = grid_.too_few;
   return plan;
 }
 
@@ -294,12 +294,6 @@ std::string_view objective_name(Objective objective) {
 
 Objective parse_objective(std::string_view name) {
   return parse_word("thing to plan for", name, all_objectives, objective_name);
-}
-
-std::string exchange_text(const Exchange& exchange) {
-  std::string text(schedule_name(exchange.schedule));
-  if (exchange.bucket) text += " at " + to_text(*exchange.bucket);
-  return text;
 }
 
 TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,

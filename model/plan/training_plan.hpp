@@ -64,6 +64,8 @@ struct PlannedTraining {
   double efficiency = 0;
   bool by_form = true;  ///< by the batched form, not by simulation
   [[nodiscard]] double global_batch() const { return static_cast<double>(ranks) * batch; }
+  /// Ranks that own parameters, where the exchange is by servers.
+  [[nodiscard]] int servers() const { return exchange.servers == 0 ? ranks : exchange.servers; }
 };
 
 /// One of the best, predicted in full as well.
@@ -94,15 +96,13 @@ struct TrainingPlan {
   std::size_t by_form = 0;
   std::size_t by_simulation = 0;
   std::vector<std::string> why_simulated;
-  std::vector<std::string> left_out;
+  std::vector<std::string> left_out;  ///< by the memory
+  std::vector<std::string> too_few;   ///< ranks for the servers
 };
 
 /// The best training of a question. Pure, as predict() is. Throws ConfigError as iteration_grid()
 /// does, and where nothing keeps to the limits, naming the limit and by how much it is missed.
 TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,
                            const PlanQuestion& question);
-
-/// "bucketed at 10 MiB", "wait_free".
-std::string exchange_text(const Exchange& exchange);
 
 }  // namespace dlscale::model

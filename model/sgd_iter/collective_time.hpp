@@ -26,8 +26,11 @@ namespace dlscale::model {
 ///     smallest message that of all: with T(m) of all-reduce and 4 B the smallest message
 ///       α = T(4 B) / (2 (p - 1)),  β = (T(m) - T(4 B)) / m · p / (2 (p - 1))
 ///     so what an all-reduce is known to take, between nodes too, is known of these. [D, derived:
-///     the ring's closed form solved for its link] Wrong where the library's all-reduce is far from
-///     a ring, as in trees on many ranks.
+///     the ring's closed form solved for its link] On several nodes an algorithm in which all ranks
+///     of a node send at once has them share its way out, which a ring leaves by one message:
+///     collective::flows() times β. That is fair sharing (FairLinks) in the rounds between nodes,
+///     and too long in those within. Wrong where the library's all-reduce is far from a ring, as in
+///     trees on many ranks.
 /// All but the first are noted, alike for every number of ranks. Messages follow one another, so
 /// none shares its links with another.
 class CollectiveTimes {

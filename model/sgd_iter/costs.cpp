@@ -97,6 +97,7 @@ class Costs {
         notes_(&notes),
         place_{run.ranks, run.ranks_per_node} {}
   IterationCosts find();
+  [[nodiscard]] StepCost update(Bytes parameters) const;
 
  private:
   [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
@@ -106,7 +107,6 @@ class Costs {
   [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
   [[nodiscard]] Bytes batch_size() const;
   void add_cores(IterationPlan& plan) const;
-  [[nodiscard]] StepCost update(Bytes parameters) const;
   void add_steps(IterationCosts& costs) const;
   void add_late(IterationCosts& costs, const std::vector<Bucket>& messages,
                 const std::vector<std::size_t>& parts) const;
@@ -440,6 +440,11 @@ void check_device(const Cluster& cluster, const Run& run) {
   if (run.launch != Launch::eager) {
     refuse("graphs of kernels", "it launches none", "--launch eager");
   }
+}
+
+StepCost update_cost(const Network& network, const Machine& machine, const Run& run,
+                     Bytes parameters, Notes& notes) {
+  return Costs(network, machine, run, notes).update(parameters);
 }
 
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,

@@ -73,5 +73,8 @@ void check_device(const Cluster& cluster, const Run& run);
 /// machine lacks it. Notes what was not measured as it is used.
 IterationCosts iteration_costs(const Network& network, const Machine& machine, const Run& run,
                                Notes& notes);
+/// The update of so many bytes of parameters, as it is in these. Requires a machine that knows one.
+StepCost update_cost(const Network& network, const Machine& machine, const Run& run,
+                     Bytes parameters, Notes& notes);
 
 }  // namespace dlscale::model

@@ -107,11 +107,14 @@ TimeSource ExchangeCosts::source(const Bucket& message) const {
 Bytes ExchangeCosts::most_owned() const {
   std::vector<Bytes> sizes;
   for (const Bucket& message : messages_) sizes.push_back(message_size(message));
-  const int servers = server_count(*run_);
-  const auto owners = shard_owners(sizes, servers);
+  return model::most_owned(sizes, server_count(*run_));
+}
+
+Bytes most_owned(std::span<const Bytes> messages, int servers) {
+  const auto owners = shard_owners(messages, servers);
   std::vector<Bytes> owned(static_cast<std::size_t>(servers));
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    owned[static_cast<std::size_t>(owners[i])] += sizes[i];
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    owned[static_cast<std::size_t>(owners[i])] += messages[i];
   }
   return *std::ranges::max_element(owned);
 }

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "core/network.hpp"
@@ -31,6 +32,10 @@ struct MessageCost {
   std::vector<LayerId> layers = {};  ///< whose gradients they are
   [[nodiscard]] Estimate<Seconds> total() const;
 };
+
+/// Bytes of the server that owns most of the messages, as shard_owners() gives them out: all wait
+/// for its update. 0 without messages.
+Bytes most_owned(std::span<const Bytes> messages, int servers);
 
 /// The messages of a run on ≥ 2 ranks and what they cost.
 class ExchangeCosts {

@@ -15,6 +15,8 @@ Json training_fields(const PlannedTraining& one, bool price) {
           {"batch", one.batch},
           {"schedule", schedule_name(one.exchange.schedule)},
           {"bucket_bytes", bucket ? number(bucket->si()) : Json(nullptr)},
+          {"synchronisation", synchronisation_name(one.exchange.synchronisation)},
+          {"servers", one.exchange.by_server() ? Json(one.servers()) : Json(nullptr)},
           {"t_iter_s", number(one.iteration)},
           {"images_per_s", number(one.images_per_s)},
           {"efficiency", number(one.efficiency)},
@@ -51,6 +53,7 @@ std::string plan_json(const TrainingPlan& plan) {
             {"by_simulation", plan.by_simulation},
             {"simulated_because", plan.why_simulated},
             {"left_out_for_memory", plan.left_out},
+            {"left_out_for_servers", plan.too_few},
             {"best", Json::array()},
             {"front", Json::array()},
             {"neighbours", Json::array()}};

@@ -78,6 +78,34 @@ class Plan(ProgramTest):
         best = json.loads(result.stdout)["best"][0]
         self.assertAlmostEqual(best["epochs"], 34.58 * (1 + 32 * best["ranks"] / 46909), delta=1e-6)
 
+    def test_parameter_servers_are_a_choice(self):
+        words = ["--ranks", "2,16", "--batch", 32, "--epochs", 90]
+        answer = self.plan(*words, "--synchronisation", "all_reduce,parameter_server", "--servers", "1,4,all", "--check", 20)
+        self.assertEqual(answer["configurations"], 2 * (5 + 3 * 3))
+        self.assertEqual(answer["by_simulation"], 0)
+        self.assertEqual(len(answer["left_out_for_servers"]), 3)
+        self.assertIn("sequential by 4 servers", answer["left_out_for_servers"][0])
+        served = [one for one in answer["best"] if one["synchronisation"] == "parameter_server"]
+        self.assertTrue(served)
+        for one in served:
+            predicted = run("predict", *self.words[1:], "--ranks", one["ranks"], "--batch", 32, "--schedule", one["schedule"],
+                            "--synchronisation", "parameter_server", "--servers", one["servers"], "--format", "json")
+            time = json.loads(predicted.stdout)["predictions"][0]["time"]["t_iter_s"]
+            self.assertAlmostEqual(one["closed_form_t_iter_s"] / time, 1, delta=1e-9)
+            self.assertAlmostEqual(one["t_iter_s"] / time, 1, delta=1e-12)
+        alone = self.plan(*words, "--synchronisation", "parameter_server")
+        self.assertEqual(alone["configurations"], 2 * 3)
+        self.assertEqual({one["servers"] == one["ranks"] for one in alone["best"]}, {True})
+        words = [*words, "--synchronisation", "parameter_server"]
+        for more, part in [(["--schedules", "merged"], "merged, which orders all-reduces"),
+                           (["--servers", "32"], "servers are ranks"), (["--servers", "0"], "0"),
+                           (["--servers", "many"], "many"), (["--servers", "2,2"], "twice"),
+                           (["--buckets", "1MiB"], "--buckets changes nothing")]:
+            self.assert_refused(run(*self.words, *words, *more), 2, part)
+        self.assert_refused(run(*self.words, *words[:-2], "--servers", 2), 2, "--servers changes nothing")
+        self.assert_refused(run(*self.words, *words[:-1], "all_reduce,parameter_server", "--schedules", "merged"), 2,
+                            "goes with none of the --schedules")
+
     def test_nothing_fits(self):
         more = ["--gpus", 16, "--batch", "64", "--epochs", 90]
         self.assert_refused(run(*self.words, *more, "--time-limit", "1 s"), 2, "the quickest training takes", "--time-limit 1.000 s")

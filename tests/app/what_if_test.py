@@ -38,7 +38,8 @@ class WhatIf(ProgramTest):
                             for more in ([], ["--stragglers", "5 %"]))
             self.assertEqual(even[0]["time"], uneven[0]["time"])
             added = uneven[1]["time"]["t_iter_s"] - even[1]["time"]["t_iter_s"]
-            self.assertGreater(added, 0)
+            # What is ready a little later may still be so at the same look of Horovod's thread.
+            (self.assertGreaterEqual if schedule == "horovod" else self.assertGreater)(added, 0)
             self.assertAlmostEqual(uneven[1]["time"]["t_comm_exposed_s"] - even[1]["time"]["t_comm_exposed_s"], added, delta=1e-9)
             self.assertIn("varies by 5 % (log-normal, as stated)", " ".join(uneven[1]["notes"]))
 

@@ -155,7 +155,7 @@ TEST(ClusterFile, UnknownKeyIsRefusedWithTheNearest) {
   expect_contains(error_after("memory_bandwidth", "memory_bandwith"),
                   "small.yaml: /device/memory_bandwith is not a known key. Did you mean "
                   "\"memory_bandwidth\"?");
-  expect_contains(error_after("nodes: 2", "node: 2"), "/node is not a known key. Did you mean");
+  expect_contains(error_after("nodes: 2", "nods: 2"), "/nods is not a known key. Did you mean");
   expect_contains(error_after("peak: {f32:", "peak: {fp32:"), "/device/peak/fp32 is not a known");
   expect_contains(error_after("{name: copy, latency", "{name: copy, latencey"),
                   "/links/host_device/latencey is not a known key. Did you mean \"latency\"?");

@@ -40,7 +40,7 @@ void expect_as_folded(const IterationPlan& plan, const CountedIterations& counte
 TEST(ClusterIteration, OfEqualRanksIsThatOfOneForAll) {
   std::mt19937 random(41);
   for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
-    for (int trial = 0; trial < 40; ++trial) {
+    for (int trial = 0; trial < 15; ++trial) {
       IterationPlan plan = random_plan(random, schedule);
       if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
       SCOPED_TRACE(trial);
@@ -51,7 +51,7 @@ TEST(ClusterIteration, OfEqualRanksIsThatOfOneForAll) {
 
 TEST(ClusterIteration, OfEqualRanksIsThatOfOneWithGathersBesideTheNextForward) {
   std::mt19937 random(42);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 15; ++trial) {
     IterationPlan plan = random_gathered_plan(random);
     if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
     SCOPED_TRACE(trial);
@@ -62,7 +62,7 @@ TEST(ClusterIteration, OfEqualRanksIsThatOfOneWithGathersBesideTheNextForward) {
 TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhereThreadsShareCores) {
   std::mt19937 random(43);
   for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
-    for (int trial = 0; trial < 20; ++trial) {
+    for (int trial = 0; trial < 8; ++trial) {
       IterationPlan plan = random_plan(random, schedule);
       plan.storage = plan.load = Seconds();
       plan.compute_cores = plan.copy_cores = plan.comm_cores = 1;
@@ -101,7 +101,7 @@ IterationPlan random_packed_plan(std::mt19937& random) {
 
 TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhoseMessagesArePacked) {
   std::mt19937 random(47);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 15; ++trial) {
     IterationPlan plan = random_packed_plan(random);
     if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
     SCOPED_TRACE(trial);
@@ -112,7 +112,7 @@ TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhoseMessagesArePacked) {
 /// Votes and packs on the cores that computing wants, on each rank.
 TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhoseMessagesArePackedOnSharedCores) {
   std::mt19937 random(48);
-  for (int trial = 0; trial < 20; ++trial) {
+  for (int trial = 0; trial < 8; ++trial) {
     IterationPlan plan = random_packed_plan(random);
     plan.compute_cores = plan.copy_cores = plan.comm_cores = plan.packing->cores = 1;
     plan.cores = 1.5;
@@ -153,7 +153,7 @@ TEST(ClusterIteration, OfEqualRanksIsThatOfOneWhosePiecesOvertakeOneAnother) {
 TEST(ClusterIteration, OfEqualRanksIsThatOfOneWithServers) {
   std::mt19937 random(50);
   for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
-    for (int trial = 0; trial < 20; ++trial) {
+    for (int trial = 0; trial < 8; ++trial) {
       IterationPlan plan = random_plan(random, schedule);
       for (BackwardPart& part : plan.backward) part.gather = part.message;
       SCOPED_TRACE(trial);
@@ -210,7 +210,7 @@ TEST(ClusterIteration, WaitsForOneThatIsAlwaysSlow) {
 /// (1.9) of its own times.
 TEST(ClusterIteration, WithOneSlowRankIsTheClosedFormOfThatRank) {
   std::mt19937 random(44);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (int trial = 0; trial < 12; ++trial) {
     IterationPlan plan = random_plan(random, Schedule::wait_free);
     plan.load = plan.storage = Seconds();
     const ClusterIteration all =
@@ -263,7 +263,7 @@ TEST(ClusterIteration, WithSpreadIsWhatOrderStatisticsExpect) {
 
 TEST(ClusterIteration, NeverBeatsItsSlowestRankNorEqualOnes) {
   std::mt19937 random(45);
-  for (int trial = 0; trial < 30; ++trial) {
+  for (int trial = 0; trial < 12; ++trial) {
     IterationPlan plan = random_plan(random, Schedule::wait_free);
     plan.storage = Seconds();
     std::vector<double> by_rank;
@@ -309,7 +309,7 @@ TEST(ClusterIteration, SharesThePathToStorageInANode) {
 TEST(ClusterIteration, GoesAtThePaceOfTheSlowestStageOfInput) {
   std::mt19937 random(46);
   std::uniform_real_distribution<double> factor(0.2, 1.8);
-  for (int trial = 0; trial < 40; ++trial) {
+  for (int trial = 0; trial < 15; ++trial) {
     const SampleCost sample{Bytes(1e5 * factor(random)), Seconds(4e-3 * factor(random)), Seconds(),
                             Bytes(1e5 * factor(random))};
     const InputNode node{4, BytesPerSecond(4e8 * factor(random)), 16, BytesPerSecond(1e8), {}};

@@ -4,11 +4,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/collective/algorithm.hpp"
 #include "model/calibrate/calibrate.hpp"
+#include "model/sgd_iter/fair_links.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/synthetic.hpp"
 
@@ -150,6 +156,75 @@ TEST_F(Collectives, TakeTheFasterAlgorithmBySize) {
   const double scattered = 6 * alpha + 2 * (p - 1) / p * m * beta;
   EXPECT_LT(scattered, 3 * (alpha + m * beta));
   EXPECT_NEAR(seconds(Collective::broadcast, 8, m), scattered, 1e-9 * scattered);
+}
+
+/// Rounds of messages, one after another, that share the ways out of and into ranks and nodes of
+/// `beta` s/B fairly, and whose latency comes on top.
+double time_of_flows(const collective::Schedule& schedule, const Placement& place, double alpha,
+                     double beta, double m) {
+  FairLinks links;
+  const auto add_links = [&](int count) {
+    std::vector<LinkId> added;
+    for (int i = 0; i < count; ++i) added.push_back(links.add(BytesPerSecond(1 / beta)));
+    return added;
+  };
+  const std::vector<LinkId> out = add_links(place.ranks);
+  const std::vector<LinkId> in = add_links(place.ranks);
+  const std::vector<LinkId> node_out = add_links(place.nodes());
+  const std::vector<LinkId> node_in = add_links(place.nodes());
+  double latency = 0;
+  Seconds now;
+  for (const collective::Round& round : schedule.rounds) {
+    std::map<std::pair<Rank, Rank>, int> messages;
+    for (const collective::Transfer& one : round) {
+      if (one.from != one.to) messages[{one.from, one.to}] += one.count;
+    }
+    std::uint32_t number = 0;
+    for (const auto& [ends, slots] : messages) {
+      const auto [from, to] = ends;
+      std::vector<LinkId> path{out.at(static_cast<std::size_t>(from)),
+                               in.at(static_cast<std::size_t>(to))};
+      if (place.node(from) != place.node(to)) {
+        path.push_back(node_out.at(static_cast<std::size_t>(place.node(from))));
+        path.push_back(node_in.at(static_cast<std::size_t>(place.node(to))));
+      }
+      links.begin(number++, Bytes(m * slots / schedule.chunks), path, now);
+    }
+    for (; number > 0; --number) {
+      now = links.next();
+      links.end();
+    }
+    latency += alpha;
+  }
+  return now.si() + latency;
+}
+
+/// On data sheets a ring takes what its closed form says, so that the link derived of it is the
+/// one between nodes.
+TEST_F(Collectives, ShareTheWayOutOfANodeAsFlowsDo) {
+  machine_ = nominal_machine(load_cluster("p40x16"));
+  const Placement place{16, 4};
+  const double m = 1e8;
+  for (const Collective each : {Collective::reduce, Collective::broadcast}) {
+    const double said = times(each, place).time(Bytes(m)).value.si();
+    const collective::Link link = ring_link(machine_.cluster, place);
+    const double alpha = all_reduce_->time(Bytes(4)).value.si() / (2 * (place.ranks - 1));
+    double least = std::numeric_limits<double>::infinity();
+    for (const collective::Algorithm* one : collective::algorithms_of(each)) {
+      const collective::Settings settings{.p = place.ranks};
+      if (one->traits.segments || one->traits.two_levels) continue;
+      const double flows = time_of_flows(one->schedule(settings), place, alpha, link.beta.si(), m);
+      const double alone = one->cost({link, link}, settings, Bytes(m)).si();
+      least = std::min(least, flows);
+      if (one->outflow == collective::Outflow::one) {
+        EXPECT_NEAR(flows, alone, 1e-5 * alone) << one->name;
+      } else {
+        EXPECT_GT(flows, 1.5 * alone) << one->name;
+        EXPECT_LT(flows, 4 * alone) << one->name;
+      }
+    }
+    EXPECT_NEAR(said, least, 1e-5 * least) << to_string(each);
+  }
 }
 
 TEST_F(Collectives, CostNothingOnOneRank) {

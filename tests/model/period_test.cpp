@@ -119,7 +119,7 @@ void expect_period(const IterationPlan& plan) {
 TEST(Period, IsTheLargestRatioOfACycle) {
   std::mt19937 random(51);
   for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
-    for (int trial = 0; trial < 100; ++trial) {
+    for (int trial = 0; trial < 40; ++trial) {
       IterationPlan plan = random_plan(random, schedule);
       if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
       SCOPED_TRACE(trial);
@@ -130,7 +130,7 @@ TEST(Period, IsTheLargestRatioOfACycle) {
 
 TEST(Period, IsThatWithGathersBesideTheNextForwardToo) {
   std::mt19937 random(52);
-  for (int trial = 0; trial < 100; ++trial) {
+  for (int trial = 0; trial < 40; ++trial) {
     IterationPlan plan = random_gathered_plan(random);
     if (trial % 2 == 1) plan.input_copy = InputCopy::ahead;
     SCOPED_TRACE(trial);
@@ -149,7 +149,7 @@ TEST(Period, IsThatOfAHostThatGivesWorkToo) {
     one.together = std::max(host, work.device) + 0.1 * host;
     return one;
   };
-  for (int trial = 0; trial < 100; ++trial) {
+  for (int trial = 0; trial < 40; ++trial) {
     IterationPlan plan = random_plan(random, Schedule::wait_free);
     plan.input_copy = InputCopy::ahead;
     plan.forward = given(plan.forward);

@@ -26,28 +26,49 @@ const std::vector<Exchange>& five_schedules() {
   return all;
 }
 
-/// Every place of a grid, as predict() has it.
+/// Each schedule that goes with them, on one rank, on three and on all.
+std::vector<Exchange> by_servers() {
+  std::vector<Exchange> all;
+  for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free, Schedule::bucketed}) {
+    for (const int servers : {1, 3, 0}) {
+      all.push_back({.schedule = schedule,
+                     .synchronisation = Synchronisation::parameter_server,
+                     .servers = servers});
+    }
+  }
+  return all;
+}
+
+/// Every place of a grid, as predict() has it. Where it refuses a place there is none.
 void expect_predictions(const Network& network, const Machine& machine, const TrainingRun& run,
                         const PlanSpace& space) {
   const IterationGrid grid = iteration_grid(network, machine, run, space);
-  EXPECT_EQ(grid.by_form + grid.by_simulation, space.size());
   PlanPlace place;
+  std::size_t places = 0;
   for (place.exchange = 0; place.exchange < space.exchanges.size(); ++place.exchange) {
     for (place.batch = 0; place.batch < space.batches.size(); ++place.batch) {
       TrainingRun one = run;
-      one.schedule = space.exchanges[place.exchange].schedule;
+      apply(space.exchanges[place.exchange], one);
       one.batch = space.batches[place.batch];
-      const auto predictions = predict(network, machine, one, space.ranks);
       for (place.rank = 0; place.rank < space.ranks.size(); ++place.rank) {
-        const double expected = predictions[place.rank].time.total.si();
+        const int ranks[] = {space.ranks[place.rank]};
+        if (ranks[0] > 1 && one.settings.servers > ranks[0]) {
+          EXPECT_THROW((void)predict(network, machine, one, ranks), ConfigError);
+          EXPECT_TRUE(std::isnan(grid.at(place)));
+          continue;
+        }
+        ++places;
+        const Prediction said = predict(network, machine, one, ranks).front();
+        const double expected = said.time.total.si();
         EXPECT_NEAR(grid.at(place), expected, 1e-9 * expected)
-            << schedule_name(one.schedule) << " " << one.batch << " on " << space.ranks[place.rank]
-            << " of " << machine.cluster.name;
-        EXPECT_NEAR(grid.alone[place.batch] / grid.at(place), predictions[place.rank].efficiency,
-                    1e-9);
+            << exchange_text(space.exchanges[place.exchange]) << " " << one.batch << " on "
+            << ranks[0] << " of " << machine.cluster.name;
+        EXPECT_NEAR(grid.alone[place.batch] / grid.at(place), said.efficiency, 1e-9);
       }
     }
   }
+  EXPECT_EQ(grid.by_form + grid.by_simulation, places);
+  EXPECT_EQ(grid.too_few.empty(), places == space.size());
 }
 
 TrainingRun gpu_run(const Machine& machine) {
@@ -85,6 +106,20 @@ TEST(IterationGrid, IsWhatPredictSaysWhereMessagesTakeNoLine) {
   expect_predictions(network, machine, gpu_run(machine), space);
   machine.all_reduce_asked = "best";
   expect_predictions(network, machine, gpu_run(machine), space);
+}
+
+TEST(IterationGrid, IsWhatPredictSaysOfParameterServers) {
+  const Network network = load_network("alexnet");
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  const PlanSpace space{{1, 2, 4, 6, 64}, {8, 64}, by_servers()};
+  expect_predictions(network, machine, gpu_run(machine), space);
+  const IterationGrid grid = iteration_grid(network, machine, gpu_run(machine), space);
+  EXPECT_EQ(grid.by_simulation, 0U);
+  EXPECT_EQ(grid.too_few.front(), "sequential by 3 servers: not on fewer ranks than that");
+  EXPECT_EQ(exchange_text(space.exchanges[0]), "sequential by 1 server");
+  EXPECT_EQ(exchange_text(space.exchanges[5]), "wait_free by servers on all ranks");
+  // One server updates all, and each of many a share: it can be told apart.
+  EXPECT_GT(grid.at({0, 0, 4}), grid.at({2, 0, 4}));
 }
 
 /// Every gradient is a bucket of 4 B, or waits for the next; all together are one message.
@@ -125,6 +160,16 @@ class PlansOfTwoRanks : public TwoRanks {
 TEST_F(PlansOfTwoRanks, AreWhatPredictSaysOfAFittedMachine) {
   expect_predictions(network_, machine_, run_, space_);
   EXPECT_EQ(iteration_grid(network_, machine_, run_, space_).by_simulation, 0U);
+}
+
+TEST_F(PlansOfTwoRanks, AreWhatPredictSaysOfServersToo) {
+  space_ = {{1, 2, 8}, {4}, by_servers()};
+  expect_predictions(network_, machine_, run_, space_);
+  EXPECT_EQ(iteration_grid(network_, machine_, run_, space_).by_simulation, 0U);
+  machine_.cluster.host.cores = 2;
+  run_.cores_per_rank = 1;
+  expect_predictions(network_, machine_, run_, space_);
+  EXPECT_EQ(iteration_grid(network_, machine_, run_, space_).by_form, 0U);
 }
 
 TEST_F(PlansOfTwoRanks, AreSimulatedWhereNoClosedFormHolds) {

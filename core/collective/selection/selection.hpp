@@ -26,14 +26,17 @@ Selection mpich(Collective collective, int p, Bytes m, Bytes element);
 /// What Gloo takes on p ≥ 1 ranks where the caller names no algorithm, as PyTorch and Horovod do:
 /// for every size a ring for all-reduce and all-gather, a binomial tree for broadcast, all pairs
 /// for all-to-all. Its ring adds one segment of a block while the next travels (at least two of
-/// each block, of 1 MiB at most), so that the closed form of a ring is what its wire takes. It has
-/// a reduce of its own and no reduce-scatter of vectors. [gloo/allreduce.cc at 1d9e62af,
-/// broadcast.cc, allgather.cc, alltoall.cc, reduce.cc]
+/// each block, of 1 MiB at most), so that the closed form of a ring is what its wire takes. Its
+/// tree starts with neighbours, so that all ranks of a node send to others at once in the end,
+/// where ours starts between nodes. Its reduce is a ring's reduce-scatter, after which all send
+/// their blocks to the root; it has no reduce-scatter of vectors. [gloo/allreduce.cc at 1d9e62af,
+/// broadcast.cc and allgather.cc at 58985072, alltoall.cc at 3d08580f, reduce.cc at 55b6bf77]
 Selection gloo(Collective collective, int p);
 
 /// What Horovod's all-reduce is with HOROVOD_HIERARCHICAL_ALLREDUCE=1: on several nodes NCCL's
 /// reduce-scatter within them, MPI's all-reduce of each part across them, NCCL's all-gather within;
-/// on one node it is ignored, and NCCL's all-reduce is left, taken as a ring. Only with as many
+/// on one node it is ignored (operations.cc: "size != local_size"), and NCCL's all-reduce is left,
+/// taken as a ring. Only with as many
 /// ranks on each node; the elements that do not divide by these, of which the fusion buffer has
 /// none, are left out. [horovod/common/ops/nccl_operations.cc at 0246ec05; MODEL 3.13]
 Selection horovod_hierarchical(int p, int ranks_on_node);
