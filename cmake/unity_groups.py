@@ -255,7 +255,7 @@ def can_be_renamed(name, source, headers):
     """Whether all that the file calls so is what it has for itself, and nothing else sees the name."""
     if not WORD.fullmatch(name) or source.own[name] == "macro" or source.own[name][0] == "using":
         return False
-    if source.conditional or name in source.bound:
+    if source.conditional or name in source.bound or name in source.shared:  # such as one that was declared extern
         return False
     included = [headers[header] for header in source.includes]
     if any(name in header.own or name in header.shared for header in included):

@@ -56,6 +56,10 @@ class Groups(unittest.TestCase):
             self.assertEqual(renamed(own(first), own(second)), ["row", "row"], first)
             self.assertEqual(renamed(own(first), own(second.replace("row", "roll"))), ["", ""], first)
 
+    def test_do_not_rename_what_other_files_find_by_its_name(self):
+        member = in_namespace('extern const Format table;\nconst Format table{"table"};')
+        self.assertFalse(together(member, own("int cell(int table) { return table; }")))
+
     def test_keep_apart_what_has_a_name_twice_and_cannot_be_renamed(self):
         test = own("TEST(Rows, AreTwo) {}")
         self.assertFalse(together(test, test))
