@@ -68,7 +68,7 @@ TEST(NodeTransfers, TakeNvlinksOrTheWayThroughTheHost) {
 NodeLinks random_tree(std::mt19937& random, int devices, int adapters) {
   NodeLinks node;
   HostTree& tree = node.tree;
-  const auto rate = [&] { return BytesPerSecond(1e9 * (1 + random() % 20)); };
+  const auto rate = [&] { return BytesPerSecond(1e9 * static_cast<double>(1 + random() % 20)); };
   tree.bandwidth = rate();
   tree.latency = Seconds(1e-6);
   const int sockets = 1 + static_cast<int>(random() % 2);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "core/error.hpp"
 #include "report/format/file_kind.hpp"
@@ -126,8 +128,16 @@ bool is_sample(const std::string& text) {
   return is_of_kind(content, sample());
 }
 
+/// Those that take any document; machine_formats_test.cpp has the others.
+std::vector<const Format*> formats_of_any_document() {
+  std::vector<const Format*> result;
+  for (const char* name : {"table", "markdown", "csv", "json"})
+    result.push_back(&find_format(name));
+  return result;
+}
+
 TEST(FileKind, IsKnownFromAFileInAnyFormat) {
-  for (const Format* format : family<Format>().members) {
+  for (const Format* format : formats_of_any_document()) {
     EXPECT_TRUE(is_sample(file_text(*format, sample()))) << format->name;
   }
   EXPECT_TRUE(is_sample("{ \"schema\":\"dlscale.sample\", \"version\": 7}"));
@@ -137,13 +147,13 @@ TEST(FileKind, IsNotThatOfAnotherDocument) {
   Document other = sample();
   other.json = R"({"schema": "dlscale.sample_of_another", "version": 1})";
   other.records.columns = {{"name"}, {"t_s"}, {"more"}};
-  for (const Format* format : family<Format>().members) {
+  for (const Format* format : formats_of_any_document()) {
     EXPECT_FALSE(is_sample(file_text(*format, other))) << format->name;
   }
 }
 
 TEST(FileKind, IsNotThatOfATextThatQuotesOne) {
-  for (const Format* format : family<Format>().members) {
+  for (const Format* format : formats_of_any_document()) {
     EXPECT_FALSE(is_sample("Thesis\n" + file_text(*format, sample()) + "End\n")) << format->name;
   }
   EXPECT_FALSE(is_sample("{"));
