@@ -314,7 +314,7 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   declare_format(verb, options->format);
   options->inter_node.declare(verb);
   verb.footer(
-      "Examples: dlscale report results/A results/B --side-by-side -o page\n"
+      "Example: dlscale report results/A results/B --side-by-side -o page\n"
       "dlscale report gate.json --format comment -o page\n"
       "dlscale report results/local/quickstart -o results/local/quickstart/report");
   verb.callback([options, &result] { result = write_report(*options); });

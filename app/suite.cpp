@@ -50,11 +50,16 @@ void add_steps(const ConfigMap& parent, const Values& values, Suite& suite) {
   for (const ConfigMap& map : parent.maps("steps")) {
     const bool is_group = map.has("steps");
     allow_step_keys(map);
-    for (const Values& row : combinations(map, values)) {
+    for (const Values& row : combinations(map, values, step_limit)) {
       if (is_group) {
         add_steps(map, row, suite);
       } else {
         suite.steps.push_back(make_step(map, row));
+        if (suite.steps.size() > step_limit.most) {
+          parent.refuse("steps",
+                        fmt::format("more than {} with all their combinations", step_limit.most),
+                        "Part the suite into several.");
+        }
       }
     }
   }

@@ -13,8 +13,6 @@ namespace {
 
 constexpr IntegerRange shape_range{1, 1'000'000};
 constexpr NumberRange seconds_range{0, 1e9};
-/// More cells are a slip in a table, not a plan that anybody waits for.
-constexpr std::size_t most_cells = 100'000;
 
 LaunchShape read_shape(const ConfigMap& cell, const Values& values) {
   LaunchShape shape;
@@ -98,7 +96,7 @@ std::vector<SuiteCell> read_cells(const ConfigMap& suite, const Values& values) 
   std::map<std::string, std::string> names;  // by the folder's
   for (const ConfigMap& map : suite.maps("cells")) {
     map.allow_only({"name", "doc", "for", "shape", "command", "seconds", "timeout"});
-    for (const Values& row : combinations(map, values)) {
+    for (const Values& row : combinations(map, values, cell_limit)) {
       SuiteCell cell = make_cell(map, row);
       const auto [other, is_new] = names.emplace(cell.id, cell.name);
       if (!is_new) {
@@ -108,11 +106,11 @@ std::vector<SuiteCell> read_cells(const ConfigMap& suite, const Values& values) 
                         map.where("name"), other->second, cell.name));
       }
       cells.push_back(std::move(cell));
-      if (cells.size() > most_cells) {
+      if (cells.size() > cell_limit.most) {
         throw ConfigError(
             fmt::format("{}: there are more than {} cells. Write fewer values, or "
                         "several suites.",
-                        map.where("for"), most_cells));
+                        map.where("for"), cell_limit.most));
       }
     }
   }

@@ -21,9 +21,6 @@ constexpr std::string_view white_space = " \t\n\v\f\r";
 /// What hides white space from split(): no argument of a program holds a zero.
 constexpr char hidden = '\0';
 
-/// More than anybody waits for; a few axes of a `for` table come to more than memory holds.
-constexpr std::size_t most_combinations = 10'000;
-
 std::vector<std::string> split(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
@@ -101,7 +98,8 @@ std::string fill_in(const std::string& text, const Values& values, const std::st
   return result;
 }
 
-std::vector<Values> combinations(const ConfigMap& step, const Values& base) {
+std::vector<Values> combinations(const ConfigMap& step, const Values& base,
+                                 const SuiteLimit& limit) {
   std::vector<Values> result{base};
   if (!step.has("for")) return result;
   const ConfigMap table = step.map("for");
@@ -111,11 +109,12 @@ std::vector<Values> combinations(const ConfigMap& step, const Values& base) {
       for (Values& row : rows(table, axis, values)) {
         row.insert(values.begin(), values.end());
         next.push_back(std::move(row));
+        if (next.size() > limit.most) {
+          step.refuse(
+              "for", fmt::format("more than {} {} by its combinations", limit.most, limit.what),
+              fmt::format("Write fewer values, for at most {} {}.", limit.most, limit.what));
+        }
       }
-    }
-    if (next.size() > most_combinations) {
-      step.refuse("for", fmt::format("{} combinations and more", next.size()),
-                  fmt::format("Name fewer, of at most {} steps.", most_combinations));
     }
     result = std::move(next);
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -23,9 +24,18 @@ std::string show_spaces(const std::string& text);
 /// `text` with what its placeholders stand for. Throws ConfigError beginning with `where`.
 std::string fill_in(const std::string& text, const Values& values, const std::string& where);
 
+/// The most that a suite has of them: more are a slip in a table, and not what anybody waits for.
+struct SuiteLimit {
+  std::size_t most;
+  std::string_view what;
+};
+inline constexpr SuiteLimit step_limit{10'000, "steps"};
+inline constexpr SuiteLimit cell_limit{100'000, "cells"};
+
 /// All combinations of the rows of the `for` table of a step or cell, if it has one; each with
-/// `base`, too.
-std::vector<Values> combinations(const ConfigMap& step, const Values& base);
+/// `base`, too. More than the limit are refused before they fill the memory.
+std::vector<Values> combinations(const ConfigMap& step, const Values& base,
+                                 const SuiteLimit& limit);
 
 /// A whole number that may be written with placeholders. Throws ConfigError.
 int read_count(const ConfigMap& map, std::string_view key, const Values& values,

@@ -3,6 +3,7 @@
 #include "report/format/format.hpp"
 #include "report/format/markdown_text.hpp"
 #include "report/format/text_width.hpp"
+#include "report/format/utf8.hpp"
 
 namespace dlscale::report::format {
 namespace {
@@ -47,7 +48,7 @@ std::string write_markdown(const Document& document, const Terminal&) {
 }  // namespace
 
 std::string escape_markdown(std::string_view text) {
-  const std::string clean = printable(text);
+  const std::string clean = printable(valid_utf8(text));
   std::string out;
   for (std::size_t i = 0; i < clean.size(); ++i) {
     if (clean[i] == '<') {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "report/format/text_width.hpp"
+#include "report/format/utf8.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -75,7 +76,7 @@ std::string notes_list(const std::vector<std::string>& notes) {
 
 std::string escape_html(std::string_view text) {
   std::string out;
-  for (const char character : format::printable(text)) {
+  for (const char character : format::printable(format::valid_utf8(text))) {
     const std::string_view replacement = entity(character);
     if (replacement.empty()) {
       out += character;

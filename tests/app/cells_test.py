@@ -113,8 +113,8 @@ class Matrix(CellsTest):
     def test_the_plan_beside_the_results_is_in_nobody_s_way(self):
         self.suite(many(2))
         self.assertEqual(self.run_cells().returncode, 0)
-        report = run("report", self.out, "-o", self.folder / "report")
-        self.assertEqual(report.returncode, 0, report.stderr)
+        compared = run("compare", self.out, self.out)
+        self.assertIn(compared.returncode, (0, 3), compared.stderr)
 
     def test_choosing_listing_and_a_budget_of_time(self):
         self.suite(many(4))

@@ -50,7 +50,7 @@ class History(ProgramTest):
 
     def add(self, number, value, again=0, name="BM_A"):
         """One run of a commit."""
-        file = self.write(f"run-{number}-{again}.json", google(value, name) + "\n" * again)
+        file = self.write(f"run-{number}-{again}.json", google(value, name) + " " * number + "\n" * again)
         result = self.history("add", file, "--commit", commit(number), "--time", moment(number))
         self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -299,7 +299,7 @@ class Bisect(History):
                                                capture_output=True).stdout.strip())
         # Measured every other commit; slower from number 19 on, which the history sees at 20.
         for number in range(0, 24, 2):
-            file = self.write(f"{number}.json", google(1.0 + 0.001 * number if number < 19 else 1.3))
+            file = self.write(f"{number}.json", google(1.0 + 0.001 * number if number < 19 else 1.3) + " " * number)
             added = self.history("add", file, "--commit", self.commits[number], "--time", moment(number))
             self.assertEqual(added.returncode, 0, added.stderr)
 

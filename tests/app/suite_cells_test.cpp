@@ -59,7 +59,7 @@ TEST(SuiteCells, KnowWhereTheyReadFromWhateverTheFolderIsCalled) {
 }
 
 TEST(SuiteCells, AreRefusedWithPlaceAndAdvice) {
-  const std::string command = "command: bench comm -o {result}";
+  const std::string command = "command: 'bench comm -o {result}'";
   EXPECT_THAT(error_of("  - {name: a, command: 'bench comm'}\n"), HasSubstr("Add -o {result}"));
   EXPECT_THAT(error_of("  - {name: a, " + command + "}\n  - {name: a, " + command + "}\n"),
               HasSubstr("the same folder"));

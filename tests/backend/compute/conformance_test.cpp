@@ -235,6 +235,7 @@ TEST_P(Conformance, GivesTheAnswersOfReference) {
   const auto& [backend, layer_case, dtype, layout] = GetParam();
   const auto& [device, reason] = shared->devices.of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
+  if (const auto why = why_without(*device, dtype); !why.empty()) GTEST_SKIP() << why;
   ComputeDevice& reference = *shared->reference;
   const Layer layer = layer_case.layer();
   const OperationSpec spec = spec_of(*device, layer, GetParam());
@@ -257,6 +258,7 @@ TEST_P(Conformance, GivesThemByEveryAlgorithm) {
   const auto& [backend, layer_case, dtype, layout] = GetParam();
   const auto& [device, reason] = shared->devices.of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
+  if (const auto why = why_without(*device, dtype); !why.empty()) GTEST_SKIP() << why;
   ComputeDevice& reference = *shared->reference;
   const Layer layer = layer_case.layer();
   const OperationSpec spec = spec_of(*device, layer, GetParam());

@@ -6,6 +6,7 @@
 
 #include "backend/compute/compute.hpp"
 #include "core/error.hpp"
+#include "core/gemm.hpp"
 
 namespace dlscale::backend {
 
@@ -20,6 +21,19 @@ inline OpenedDevice try_open(const ComputeBackend& backend) {
     return {backend.open({}), ""};
   } catch (const Unsupported& refusal) {
     return {nullptr, refusal.what()};
+  }
+}
+
+/// Why the processor has no kernels in `dtype`; empty if it has. oneDNN's in bf16 need AVX-512;
+/// that a processor with AVX-512 is refused is not for a test to pass over.
+inline std::string why_without(ComputeDevice& device, DType dtype) {
+  if (dtype != DType::bf16) return "";
+  try {
+    static_cast<void>(device.matrix_product(parse_gemm_shape("4x4x4:nn", "a test"), dtype));
+    return "";
+  } catch (const Unsupported& refusal) {
+    const std::string why = refusal.what();
+    return why.find("avx512") == std::string::npos ? why : "";
   }
 }
 

@@ -190,6 +190,7 @@ TEST_P(MatrixProductTest, GivesTheAnswersOfReferenceForAllTransposes) {
   const auto& [backend, dtype, sizes] = GetParam();
   const auto& [device, reason] = devices->of(*backend);
   if (device == nullptr) GTEST_SKIP() << reason;
+  if (const auto why = why_without(*device, dtype); !why.empty()) GTEST_SKIP() << why;
   const auto reference = open_reference();
   for (const char* transposes : {":nn", ":nt", ":tn", ":tt"}) {
     for (const char* batch : {"", ":b3"}) {

@@ -116,7 +116,8 @@ TEST_F(DataSetFolder, IsLeftAloneOnceFinished) {
   const DataSet data = make_data_set(root(), small_spec());
   std::vector<fs::file_time_type> times;
   for (const auto& picture : data.pictures) {
-    fs::last_write_time(picture.path, fs::file_time_type::min() + std::chrono::hours(24 * 365000));
+    fs::last_write_time(picture.path,
+                        fs::file_time_type::clock::now() - std::chrono::hours(24 * 365));
     times.push_back(fs::last_write_time(picture.path));
   }
   make_data_set(root(), small_spec());
