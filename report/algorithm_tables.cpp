@@ -126,8 +126,9 @@ std::vector<Field> axis_fields(const Rows& rows) {
   }
   std::vector<Field> fields;
   for (const std::string& name : varying_axes(all)) {
-    fields.push_back({{name, Align::left},
-                      [name](const Measurement& each) { return axis_or_empty(each.axes, name); }});
+    Field& field = fields.emplace_back();
+    field.column = {name, Align::left};
+    field.text = [name](const Measurement& each) { return axis_or_empty(each.axes, name); };
   }
   return fields;
 }
@@ -136,7 +137,7 @@ std::vector<Field> detail_fields(const Rows& rows, const KernelStudy& study) {
   std::vector<Field> fields{
       {{"algorithm", Align::left}, algorithm_of},
       {{"pass", Align::left}, [](const Measurement& each) { return axis_or_empty(each, "pass"); }}};
-  std::ranges::move(axis_fields(rows), std::back_inserter(fields));
+  for (Field& field : axis_fields(rows)) fields.push_back(std::move(field));
   const auto add = [&fields](const char* heading, auto text) {
     fields.push_back({{heading}, std::move(text)});
   };

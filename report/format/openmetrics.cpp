@@ -50,7 +50,7 @@ std::string plain_name(std::string_view text) {
   for (const char c : text) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0 ||
       name.starts_with("__")) {
-    name.insert(0, "x");
+    return std::string("x").append(name);
   }
   return name;
 }

@@ -75,7 +75,7 @@ SeriesKey key_of(const ResultHeader& header, const Measurement& measurement) {
     key.launch.insert_or_assign(found->first, found->second);
     key.axes.erase(found);
   }
-  key.unit = "s";
+  key.unit = std::string("s");
   key.better = Better::smaller;
   return key;
 }

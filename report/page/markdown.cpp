@@ -25,7 +25,7 @@ void append_texts(std::vector<std::string>& texts, const Table& table) {
   while (!parts.empty()) {
     const Table part = std::move(parts.back());
     parts.pop_back();
-    std::string text = "\n" + format::markdown_table(part);
+    std::string text = fmt::format("\n{}", format::markdown_table(part));
     if (text.size() <= largest_page || part.rows.size() < 2) {
       texts.push_back(std::move(text));
       continue;
@@ -65,7 +65,7 @@ std::vector<Page> appendix_pages(const Appendix& appendix) {
   const std::vector<std::string> texts = packed(appendix.tables);
   std::vector<Page> pages;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::string number = texts.size() == 1 ? "" : fmt::format("-{}", i + 1);
+    const std::string number = texts.size() == 1 ? std::string() : fmt::format("-{}", i + 1);
     const std::string part =
         texts.size() == 1 ? "" : fmt::format(" ({} of {})", i + 1, texts.size());
     pages.push_back({fmt::format("{}/{}{}.md", folder, file_name(appendix.name), number),
