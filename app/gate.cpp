@@ -25,6 +25,7 @@
 #include "core/interrupt.hpp"
 #include "core/shown_text.hpp"
 #include "report/format/format.hpp"
+#include "report/gate_sections.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::app {
@@ -251,7 +252,7 @@ ExitCode gate(GateOptions& options) {
   if (options.folder.is_kept()) {
     write_output((fs::path(options.folder.path()) / "gate.json").string(), to_json(report));
   }
-  write_output("-", format.write(gate_document(report),
+  write_output("-", format.write(report::gate_document(report),
                                  report::format::detect_terminal(/*standard output*/ 1)));
   return exit_code(report, exits_of(options));
 }

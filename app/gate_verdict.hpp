@@ -6,7 +6,6 @@
 #include "app/interleaved.hpp"
 #include "report/regression/gate_report.hpp"
 #include "report/regression/paired_gate.hpp"
-#include "report/table.hpp"
 
 namespace dlscale::app {
 
@@ -24,9 +23,6 @@ report::GateReport judge_rounds(std::span<const Round> rounds, const report::Gat
 
 /// Whether no further round can change a verdict.
 bool is_decided(const report::GateReport& report);
-
-/// The headline, what changed or may have, what did not, and the notes.
-report::Document gate_document(const report::GateReport& report);
 
 /// What exit codes depend on beside the verdict.
 struct GateExit {

@@ -41,17 +41,6 @@ bool is_standard_output(const struct stat& file) {
          output.st_ino == file.st_ino;
 }
 
-/// 0 or errno.
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(descriptor, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return 0;
-}
-
 /// To what is no file, or is one that has no name.
 int write_through(const fs::path& path, std::string_view content) {
   Descriptor file(open_output(path, O_TRUNC));
@@ -104,6 +93,16 @@ bool is_file(const fs::path& path, const struct stat& file) {
 }
 
 }  // namespace
+
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(descriptor, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return 0;
+}
 
 int open_output(const std::filesystem::path& path, int flags) {
   const int descriptor =

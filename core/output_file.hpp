@@ -9,6 +9,10 @@ namespace dlscale {
 /// reads, or a socket, throws ConfigError.
 int open_output(const std::filesystem::path& path, int flags);
 
+/// All of `content` to an open descriptor, also where write(2) takes a part or is interrupted.
+/// Returns 0, or the reason as in errno.
+[[nodiscard]] int write_all(int descriptor, std::string_view content);
+
 /// A file holds `content` whole, or still what it held before: it is written beside it, with the
 /// permissions that it had, and renamed. Links are followed. What is no file (a device, a pipe) is
 /// written as it is, and so is the file that standard output goes to, after what stands there.

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/quantity_text.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/numbers.hpp"
 
@@ -47,7 +48,24 @@ std::string interval_text(const GateMetric& metric) {
 }
 
 std::string with_unit(double value, const std::string& unit) {
-  return significant(value, 4) + " " + unit;
+  return unit == "s" ? to_text(Seconds(value)) : significant(value, 4) + " " + unit;
+}
+
+/// "10 (α = 0.02)".
+std::vector<std::string> look_texts(const GateReport& gate) {
+  std::vector<std::string> looks;
+  for (const GateLook& look : gate.looks) {
+    looks.push_back(fmt::format("{} (α = {:g})", look.rounds, look.alpha));
+  }
+  return looks;
+}
+
+std::string rule_sentence(const GateReport& gate) {
+  return fmt::format(
+      "changes within {} do not matter; + is worse; each end of an interval is one-sided at 1 - α "
+      "of its look; p is that of no such change, over all looks and metrics (Benjamini-Hochberg, q "
+      "= {:g})",
+      percent(gate.margin), gate.q);
 }
 
 std::vector<const GateMetric*> by_size(const GateReport& gate,
@@ -85,7 +103,8 @@ Table metrics_table(std::string title, const std::vector<const GateMetric*>& met
          {interval_text(*metric)},
          {significant(metric->p_adjusted, 2)},
          {std::to_string(metric->rounds)},
-         {std::string(gate_method_name(metric->method))},
+         {fmt::format("{} of the {}", gate_method_name(metric->method),
+                      run_statistic_name(metric->statistic))},
          {metric->note}});
   }
   return table;
@@ -99,11 +118,7 @@ Table table_of(const GateReport& gate, std::string title, GateVerdict verdict) {
 
 Table changes_table(const GateReport& gate) {
   Table table = metrics_table("What changed, the largest change first", by_size(gate, changed));
-  table.notes = {
-      fmt::format("changes within {} do not matter; + is worse; p is that of no such change, over "
-                  "all looks and "
-                  "metrics (Benjamini-Hochberg, q = {:g})",
-                  percent(gate.margin), gate.q)};
+  table.notes = {rule_sentence(gate)};
   return table;
 }
 
@@ -162,16 +177,12 @@ std::string at_commit(const GateSide& side) {
 }
 
 Section reproduce_section(const GateReport& gate) {
-  std::vector<std::string> looks;
-  for (const GateLook& look : gate.looks) {
-    looks.push_back(fmt::format("{} (α = {:g})", look.rounds, look.alpha));
-  }
   Items items;
   items.lines = {
       fmt::format("base: {}{}", fmt::join(gate.base.command, " "), at_commit(gate.base)),
       fmt::format("changed: {}{}", fmt::join(gate.changed.command, " "), at_commit(gate.changed)),
       fmt::format("seed of the order of versions: {}", gate.seed),
-      fmt::format("looks after rounds {}", fmt::join(looks, ", ")),
+      fmt::format("looks after rounds {}", fmt::join(look_texts(gate), ", ")),
       fmt::format("margin {}, share of false discoveries {:g}", percent(gate.margin), gate.q),
       fmt::format("{} in {:.0f} s, the last on {}", counted(gate.rounds, "round"), gate.duration,
                   gate.date)};
@@ -207,8 +218,8 @@ double worse_ratio(const GateMetric& metric, const GatePair& pair) {
 Table records_of(const GateReport& gate) {
   Table table;
   for (const char* key :
-       {"key", "series", "unit", "direction", "base", "changed", "ratio", "ratio_low", "ratio_high",
-        "p_adjusted", "rounds", "method", "verdict", "note"}) {
+       {"key", "series", "unit", "direction", "statistic", "base", "changed", "ratio", "ratio_low",
+        "ratio_high", "p", "p_adjusted", "rounds", "method", "verdict", "note"}) {
     table.columns.push_back({key});
   }
   const auto optional = [](const std::optional<double>& value) {
@@ -219,11 +230,13 @@ Table records_of(const GateReport& gate) {
                           {metric.series},
                           {metric.unit},
                           {std::string(direction_name(metric.direction))},
+                          {std::string(run_statistic_name(metric.statistic))},
                           {exact(metric.base)},
                           {exact(metric.changed)},
                           {exact(metric.ratio)},
                           {optional(metric.ratio_low)},
                           {optional(metric.ratio_high)},
+                          {exact(metric.p)},
                           {exact(metric.p_adjusted)},
                           {std::to_string(metric.rounds)},
                           {std::string(gate_method_name(metric.method))},
@@ -238,12 +251,19 @@ Table records_of(const GateReport& gate) {
 Document gate_document(const GateReport& gate) {
   Document document;
   document.lead = gate_headline(gate);
-  for (Table table :
-       {changes_table(gate), table_of(gate, "Inconclusive", GateVerdict::inconclusive),
-        table_of(gate, "Not regressed", GateVerdict::not_regressed)}) {
+  Table changes = changes_table(gate);
+  changes.notes.clear();  // among all notes, also where nothing changed
+  for (Table table : {std::move(changes), table_of(gate, "Inconclusive", GateVerdict::inconclusive),
+                      table_of(gate, "Not regressed", GateVerdict::not_regressed)}) {
     if (!table.rows.empty()) document.tables.push_back(std::move(table));
   }
-  if (!gate.notes.empty()) document.tables.push_back({"Notes", {}, {}, gate.notes});
+  std::vector<std::string> notes = gate.notes;
+  notes.push_back(rule_sentence(gate));
+  notes.push_back(fmt::format("looks after rounds {}; seed {}; {} of processes, last round {}",
+                              fmt::join(look_texts(gate), ", "), gate.seed,
+                              to_text(Seconds(gate.duration)),
+                              gate.date.empty() ? "none" : gate.date));
+  document.tables.push_back({"Notes", {}, {}, std::move(notes)});
   document.records = records_of(gate);
   document.json = to_json(gate);
   return document;

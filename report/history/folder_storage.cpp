@@ -76,17 +76,6 @@ std::size_t whole_lines(std::string_view content) {
   return last == std::string_view::npos ? 0 : last + 1;
 }
 
-/// 0 or errno.
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(descriptor, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return errno;
-    content.remove_prefix(static_cast<std::size_t>(put));
-  }
-  return 0;
-}
-
 void sync_folder(const fs::path& folder) {
   const OpenFile file(folder, O_RDONLY | O_DIRECTORY);
   if (file.is_open()) (void)::fsync(file.get());
