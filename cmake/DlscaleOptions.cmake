@@ -74,8 +74,29 @@ endfunction()
 # The precompiled headers (cmake/DlscalePrecompiled.cmake) of the folder.
 set(DLSCALE_HEADERS dlscale_headers)
 
+# Whether files are compiled in groups (cmake/DlscaleUnity.cmake). AUTO, what CI and the README's test command take, does not
+# ask for ccache: an empty one would cost a whole build of single files, twice the time.
+set(DLSCALE_UNITY AUTO CACHE STRING "Compile files in groups: AUTO (with sanitizers), ON (kept by ccache, if there is one) or OFF")
+set_property(CACHE DLSCALE_UNITY PROPERTY STRINGS AUTO ON OFF)
+if(NOT DLSCALE_UNITY MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "DLSCALE_UNITY is \"${DLSCALE_UNITY}\". Write AUTO, ON or OFF.")
+endif()
+find_package(Python3 QUIET COMPONENTS Interpreter)
+if(DLSCALE_UNITY STREQUAL "ON" AND NOT Python3_FOUND)
+  message(FATAL_ERROR "DLSCALE_UNITY is ON, but Python, which chooses the groups, was not found. Install python3, "
+                      "or set DLSCALE_UNITY to AUTO or OFF.")
+endif()
+set(DLSCALE_GROUPS OFF)
+set(dlscale_keep_compiled ON)
+if(DLSCALE_UNITY STREQUAL "ON")
+  set(DLSCALE_GROUPS ON)
+elseif(DLSCALE_UNITY STREQUAL "AUTO" AND DLSCALE_SANITIZE AND Python3_FOUND)
+  set(DLSCALE_GROUPS ON)
+  set(dlscale_keep_compiled OFF)
+endif()
+
 find_program(DLSCALE_CCACHE ccache)
-if(DLSCALE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+if(DLSCALE_CCACHE AND dlscale_keep_compiled AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${DLSCALE_CCACHE})
 endif()
 

@@ -1,26 +1,13 @@
 # Files that are compiled as one. Most of what a file takes is headers, and what it instantiates of their templates, which
-# other files of its target need as well. Only where nothing keeps what was compiled (with ccache a file that changed is
-# compiled alone), and only with sanitizers: what is measured is compiled in one way everywhere.
+# other files of its target need as well. Unless asked for only with sanitizers: what is measured is compiled in one way
+# everywhere. DlscaleOptions.cmake says when (DLSCALE_GROUPS).
 #
 # Which go together is chosen at configuration (unity_groups.py), so that no name of a file means anything else in another;
 # names that several of them have for themselves are renamed in the group (a debugger shows row_of_report_rows for row).
-# Where the compiler finds a name twice after an edit, configure again. A file must still include what it uses; builds
-# without groups show it.
+# Where the compiler finds a name twice after an edit, configure again. A file must still include what it uses;
+# scripts/lint, which asks for a build without groups, shows it.
 
-set(DLSCALE_UNITY AUTO CACHE STRING "Compile files in groups: AUTO (with sanitizers and without ccache), ON or OFF")
-set_property(CACHE DLSCALE_UNITY PROPERTY STRINGS AUTO ON OFF)
-if(NOT DLSCALE_UNITY MATCHES "^(AUTO|ON|OFF)$")
-  message(FATAL_ERROR "DLSCALE_UNITY is \"${DLSCALE_UNITY}\". Write AUTO, ON or OFF.")
-endif()
-find_package(Python3 QUIET COMPONENTS Interpreter)
-if(DLSCALE_UNITY STREQUAL "ON" AND NOT Python3_FOUND)
-  message(FATAL_ERROR "DLSCALE_UNITY is ON, but Python, which chooses the groups, was not found. Install python3, "
-                      "or set DLSCALE_UNITY to AUTO or OFF.")
-endif()
-set(DLSCALE_GROUPS OFF)
-if(DLSCALE_UNITY STREQUAL "ON"
-   OR (DLSCALE_UNITY STREQUAL "AUTO" AND DLSCALE_SANITIZE AND Python3_FOUND AND NOT CMAKE_CXX_COMPILER_LAUNCHER))
-  set(DLSCALE_GROUPS ON)
+if(DLSCALE_GROUPS)
   # A parameter may be called as something that only another file of its group says it uses; builds without groups warn.
   target_compile_options(dlscale_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow>)
 endif()

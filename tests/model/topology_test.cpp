@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/config_path.hpp"
+#include "core/error.hpp"
 #include "model/fast/all_reduce_line.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/asked_all_reduce.hpp"
