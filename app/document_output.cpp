@@ -20,8 +20,25 @@ void declare_format(CLI::App& command, std::string& format) {
   command.add_option("--format", format, "One of: " + names)->capture_default_str();
 }
 
+void declare_colour(CLI::App& command, std::string& colour) {
+  command
+      .add_option("--color,--colour", colour,
+                  "Colours in tables: auto, on a terminal unless NO_COLOR is set; always; or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+}
+
+report::format::Terminal terminal_of_output(const std::string& colour) {
+  using report::format::ColourChoice;
+  const ColourChoice choice = colour == "always"  ? ColourChoice::always
+                              : colour == "never" ? ColourChoice::never
+                                                  : ColourChoice::automatic;
+  return report::format::detect_terminal(STDOUT_FILENO, choice);
+}
+
 void DocumentOutput::declare(CLI::App& command) {
   declare_format(command, format);
+  declare_colour(command, colour);
   command.add_option("-o,--output", path, "File to write, or - for standard output")
       ->capture_default_str();
 }
@@ -30,8 +47,7 @@ void DocumentOutput::write(const report::Document& document) const {
   const auto& chosen = report::format::find_format(format);
   const bool to_standard_output = path.empty() || path == "-";
   if (to_standard_output) {
-    const auto terminal = report::format::detect_terminal(STDOUT_FILENO);
-    write_output(path, chosen.write(document, terminal));
+    write_output(path, chosen.write(document, terminal_of_output(colour)));
     return;
   }
   refuse_foreign_file(

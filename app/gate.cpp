@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "app/document_output.hpp"
 #include "app/gate_builds.hpp"
 #include "app/gate_verdict.hpp"
 #include "app/interleaved.hpp"
@@ -55,6 +56,7 @@ struct GateOptions {
   int ranks = 0;
   SessionFolder folder;
   std::string format = "table";
+  std::string colour = "auto";
 };
 
 /// Both versions, and what tells this gate from others.
@@ -252,8 +254,8 @@ ExitCode gate(GateOptions& options) {
   if (options.folder.is_kept()) {
     write_output((fs::path(options.folder.path()) / "gate.json").string(), to_json(report));
   }
-  write_output("-", format.write(report::gate_document(report),
-                                 report::format::detect_terminal(/*standard output*/ 1)));
+  write_output("-",
+               format.write(report::gate_document(report), terminal_of_output(options.colour)));
   return exit_code(report, exits_of(options));
 }
 
@@ -316,6 +318,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   options->folder.declare(verb);
   verb.add_option("--format", options->format, "As of other verbs: table, json, csv, markdown")
       ->capture_default_str();
+  declare_colour(verb, options->colour);
   verb.footer(
       "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "
       "--sizes 256x256x256 --cache hot\nExit code 0: not regressed, 1: regressed, 3: inconclusive, "

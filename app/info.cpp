@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/info_sheets.hpp"
+#include "app/obstacle.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
@@ -19,20 +20,6 @@
 
 namespace dlscale::app {
 namespace {
-
-/// Why a member that is in this build cannot be used here; empty if it can.
-std::string obstacle(const backend::ComputeBackend& member) {
-  try {
-    static_cast<void>(member.open({}));
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
-}
-
-std::string obstacle(const backend::CommBackend& member) {
-  return member.obstacle == nullptr ? "" : member.obstacle();
-}
 
 template <class Member>
 void print_obstacle(const Member& member) {

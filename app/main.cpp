@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -11,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/command_tree.hpp"
+#include "app/hidden.hpp"
 #include "app/option_values.hpp"
 #include "app/output.hpp"
 #include "app/said_once.hpp"
@@ -75,8 +78,10 @@ ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
 }
 
 ExitCode run(int argc, char** argv) {
-  CLI::App app{
-      "How fast will data-parallel training run on N workers, what bounds it, what to change?"};
+  if (const auto answered = app::answer_hidden({argv, static_cast<std::size_t>(argc)})) {
+    return *answered;
+  }
+  CLI::App app{app::program_doc};
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
   auto result = ExitCode::ok;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "app/document_output.hpp"
 #include "app/interleaved.hpp"
 #include "app/noise_study.hpp"
 #include "app/output.hpp"
@@ -41,6 +42,7 @@ struct NoiseOptions {
   std::uint64_t seed = 1;
   SessionFolder folder;
   std::string format = "table";
+  std::string colour = "auto";
 };
 
 std::vector<NoiseKernel> chosen(const NoiseOptions& options) {
@@ -146,7 +148,7 @@ ExitCode noise(NoiseOptions& options) {
   if (options.folder.is_kept()) {
     write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json);
   }
-  write_output("-", format.write(document, report::format::detect_terminal(/*standard output*/ 1)));
+  write_output("-", format.write(document, terminal_of_output(options.colour)));
   return ExitCode::ok;
 }
 
@@ -170,6 +172,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   options->folder.declare(verb);
   verb.add_option("--format", options->format, "As of other verbs: table, json, csv, markdown")
       ->capture_default_str();
+  declare_colour(verb, options->colour);
   verb.footer(
       "Example: dlscale noise --minutes 10 -o results/local/noise\nInterrupt it at any time; the "
       "same command goes on.");

@@ -78,7 +78,7 @@ void PredictTimed::declare(CLI::App& verb) {
                  {"--ranks", "--batch", "--schedule", "--message-times", "--bucket", "--cluster",
                   "--machine", "--all-reduce", "--inter-node-bandwidth", "--inter-node-latency",
                   "--cycle", "--fusion-threshold", "--input-copy", "--stragglers",
-                  "--straggler-shape", "--format", "--output"});
+                  "--straggler-shape", "--format", "--color", "--output"});
   messages->excludes(verb.get_option("--cluster"));
   messages->excludes(verb.get_option("--machine"));
   messages->excludes(verb.get_option("--all-reduce"));

@@ -27,12 +27,24 @@ bool speaks_utf8() {
   return false;
 }
 
+bool shows_colour(int file_descriptor, ColourChoice choice) {
+  switch (choice) {
+    case ColourChoice::always:
+      return true;
+    case ColourChoice::never:
+      return false;
+    case ColourChoice::automatic:
+      break;
+  }
+  const std::string_view term = environment_variable("TERM");
+  return isatty(file_descriptor) == 1 && !term.empty() && term != "dumb" &&
+         environment_variable("NO_COLOR").empty();
+}
+
 }  // namespace
 
-Terminal detect_terminal(int file_descriptor) {
-  const std::string_view term = environment_variable("TERM");
-  const bool colour = isatty(file_descriptor) == 1 && !term.empty() && term != "dumb" &&
-                      environment_variable("NO_COLOR").empty();
+Terminal detect_terminal(int file_descriptor, ColourChoice choice) {
+  const bool colour = shows_colour(file_descriptor, choice);
   return {colour ? Colour::ansi : Colour::none, speaks_utf8() ? Charset::utf8 : Charset::ascii};
 }
 

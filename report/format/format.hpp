@@ -17,10 +17,13 @@ struct Terminal {
   Charset charset = Charset::utf8;
 };
 
-/// The terminal behind a file descriptor. Colour only on a terminal whose TERM is not "dumb" and
-/// where NO_COLOR is unset (no-color.org); UTF-8 by LC_ALL, LC_CTYPE or LANG, whichever is set
+/// What was asked for on the command line. `automatic`: colour on a terminal whose TERM is not
+/// "dumb" and where NO_COLOR is unset or empty, which a command line overrides (no-color.org).
+enum class ColourChoice { automatic, always, never };
+
+/// The terminal behind a file descriptor. UTF-8 by LC_ALL, LC_CTYPE or LANG, whichever is set
 /// first.
-Terminal detect_terminal(int file_descriptor);
+Terminal detect_terminal(int file_descriptor, ColourChoice choice = ColourChoice::automatic);
 
 /// A way to print a document: the word after --format.
 struct Format {

@@ -16,7 +16,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 class Cli(ProgramTest):
     def test_every_verb_has_help_with_an_example(self):
         for verb in ["info", "run", "calibrate", "predict", "plan", "validate", "validate-comm", "roofline", "choose", "report",
-                     "compare"]:
+                     "compare", "doctor", "help"]:
             result = run(verb, "--help")
             self.assertEqual(result.returncode, 0, verb)
             self.assertIn("Example: dlscale " + verb, result.stdout)

@@ -1,0 +1,109 @@
+"""dlscale doctor on this machine, and colours, which it has most of."""
+
+import json
+import os
+import subprocess
+
+from program import MPIEXEC, PROGRAM, ProgramTest, environment, main, run
+
+STATES = {"ok", "warning", "missing"}
+UNSET = dict.fromkeys(["DLSCALE_RENDEZVOUS", "NO_COLOR"])
+
+
+def finding(answer, group, what):
+    [found] = [one for one in answer["findings"] if (one["group"], one["what"]) == (group, what)]
+    return found
+
+
+class Doctor(ProgramTest):
+    def test_everything_found_has_a_state_and_what_is_not_ok_advice(self):
+        result = run("doctor", "--format", "json", variables=UNSET)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        answer = json.loads(result.stdout)
+        self.assertEqual((answer["schema"], answer["version"]), ("dlscale.doctor", 1))
+        self.assertEqual({one["group"] for one in answer["findings"]}, {"machine", "noise", "build", "launching", "tools"})
+        for one in answer["findings"]:
+            self.assertIn(one["state"], STATES)
+            self.assertNotEqual(one["found"], "", one)
+            self.assertEqual(one["advice"] == "", one["state"] == "ok", one)
+        for state in ["warning", "missing"]:
+            counted = answer[state + ("s" if state == "warning" else "")]
+            self.assertEqual(counted, sum(one["state"] == state for one in answer["findings"]))
+        self.assertEqual(finding(answer, "build", "backend reference")["state"], "ok")
+        launcher = finding(answer, "launching", "launcher")
+        if MPIEXEC:
+            self.assertEqual(launcher["state"], "ok", launcher)
+            self.assertIn("2 ranks by", launcher["found"])
+        else:
+            self.assertEqual(launcher["state"], "missing")
+
+    def test_quick_leaves_out_what_takes_time(self):
+        answer = json.loads(run("doctor", "--quick", "--format", "json", variables=UNSET).stdout)
+        self.assertNotIn("noise", {one["group"] for one in answer["findings"]})
+        if MPIEXEC:
+            self.assertIn("not tried", finding(answer, "launching", "launcher")["found"])
+
+    def test_strict_turns_findings_into_exit_codes(self):
+        """Without python3, git and configurations on the way to them."""
+        empty = self.folder / "empty"
+        empty.mkdir()
+        changed = UNSET | {"PATH": str(empty), "DLSCALE_CONFIGS": "/no/such", "DLSCALE_PLOTS": str(empty / "none")}
+        result = run("doctor", "--quick", "--strict", "--format", "json", variables=changed)
+        answer = json.loads(result.stdout)
+        self.assertEqual(result.returncode, 6, result.stderr)
+        for what, word in [("matplotlib", "apt install"), ("git", "apt install"), ("configurations", "DLSCALE_CONFIGS"),
+                           ("scripts of figures", "DLSCALE_PLOTS")]:
+            self.assertEqual(finding(answer, "tools", what)["state"], "missing", what)
+            self.assertIn(word, finding(answer, "tools", what)["advice"])
+        self.assertEqual(run("doctor", "--quick", variables=changed).returncode, 0)
+
+    def test_a_launcher_that_started_it_is_not_tried(self):
+        if not MPIEXEC:
+            self.skipTest("this build has no MPI")
+        out = self.folder / "doctor.json"
+        result = run("doctor", "--quick", "--format", "json", "-o", out, ranks=1, variables=UNSET)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        launcher = finding(json.loads(out.read_text()), "launching", "launcher")
+        self.assertEqual(launcher["state"], "warning")
+        self.assertIn("not tried", launcher["found"])
+
+    def test_hello_needs_as_many_ranks_as_it_is_told(self):
+        self.assertEqual(run("__hello", 1, variables=UNSET).stdout, "1 ranks by local\n")
+        self.assertEqual(run("__hello", 2, variables=UNSET).returncode, 2)
+
+
+class Colours(ProgramTest):
+    def on_a_terminal(self, *words, **variables):
+        """What the program writes to one."""
+        changed = {name: value for name, value in (environment() | UNSET | {"TERM": "xterm"} | variables).items() if value is not None}
+        ours, theirs = os.openpty()
+        with subprocess.Popen([PROGRAM, "config", "show", *words], env=changed, stdout=theirs, stderr=subprocess.PIPE) as process:
+            os.close(theirs)
+            text = b""
+            while True:
+                try:
+                    more = os.read(ours, 65536)
+                except OSError:  # the other end is closed
+                    break
+                if not more:
+                    break
+                text += more
+        os.close(ours)
+        self.assertEqual(process.returncode, 0)
+        return text
+
+    def test_colours_are_for_terminals_unless_somebody_says_otherwise(self):
+        predict = ["predict", "--network", "alexnet"]
+        self.assertIn(b"\033[32m", self.on_a_terminal(*predict))
+        self.assertNotIn(b"\033", self.on_a_terminal("--color", "never", *predict))
+        self.assertNotIn(b"\033", self.on_a_terminal(*predict, NO_COLOR="1"))
+        self.assertIn(b"\033[32m", self.on_a_terminal(*predict, NO_COLOR=""))
+        self.assertIn(b"\033[32m", self.on_a_terminal("--color", "always", *predict, NO_COLOR="1"))
+        self.assertNotIn(b"\033", self.on_a_terminal(*predict, TERM="dumb"))
+        self.assertNotIn("\033", run("config", "show", *predict).stdout)
+        self.assertIn("\033[32m", run("config", "show", "--colour", "always", *predict).stdout)
+        self.assert_refused(run("config", "show", "--color", "blue"), 2, "blue")
+
+
+if __name__ == "__main__":
+    main()
