@@ -11,6 +11,7 @@
 #include "core/communication_profile.hpp"
 #include "core/quantity_text.hpp"
 #include "report/environment_rows.hpp"
+#include "report/history_section.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
 #include "report/processor_tables.hpp"
@@ -19,6 +20,7 @@
 #include "report/side_by_side.hpp"
 #include "report/step_parts.hpp"
 #include "report/summary.hpp"
+#include "report/trust_section.hpp"
 #include "report/validate_order_table.hpp"
 #include "report/validation_table.hpp"
 
@@ -97,6 +99,24 @@ Table measured_speedups(const Validation& validation) {
                           {significant(run.prediction.speedup, 3)}});
   }
   table.notes = {"over 1 rank with the same batch per rank"};
+  return table;
+}
+
+/// Only what differs, and which files have what.
+Table differences_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "In what the result files differ";
+  table.columns = {{"property", Align::left}, {"value", Align::left}, {"files", Align::left}};
+  constexpr std::size_t most_named = 4;
+  for (const EnvironmentDifference& difference : environment_differences(results)) {
+    for (const auto& [value, files] : difference.files) {
+      const auto named = std::span(files).first(std::min(most_named, files.size()));
+      std::string text = fmt::format("{}", fmt::join(named, ", "));
+      if (files.size() > most_named) text += fmt::format(" and {} more", files.size() - most_named);
+      table.rows.push_back(
+          {{difference.property}, {value.empty() ? "not recorded" : value}, {text}});
+    }
+  }
   return table;
 }
 
@@ -215,6 +235,7 @@ std::vector<Section> side_by_side_sections(const ReportInput& input) {
   const Document document = side_by_side_document(input.side_by_side);
   return {{"verdict", "In short", {Paragraph{document.lead + "."}}},
           side_by_side_section(input),
+          trust_section(input),
           steps_section(input),
           {"files", "Result files", {files_table(input.results)}},
           raw_section(input)};
@@ -269,8 +290,19 @@ Section bounds_section(const ReportInput& input) {
 }
 
 Section environment_section(const ReportInput& input) {
-  return {
-      "environment", "Environment", {environment_table(input.results), files_table(input.results)}};
+  Section section{"environment", "Environment and how it was made", {}};
+  if (Table differences = differences_table(input.results); !differences.rows.empty()) {
+    section.blocks.emplace_back(std::move(differences));
+  }
+  constexpr std::size_t most_files = 40;
+  section.blocks.emplace_back(Folded{environment_table(input.results)});
+  Table files = files_table(input.results);
+  if (files.rows.size() > most_files) {
+    section.blocks.emplace_back(Folded{std::move(files)});
+  } else {
+    section.blocks.emplace_back(std::move(files));
+  }
+  return section;
 }
 
 Section warnings_section(const ReportInput& input, const Figures& figures) {
@@ -321,15 +353,27 @@ Section processor_section(const ReportInput& input) {
   return section;
 }
 
-std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
+/// Verdict, what changed, whether to believe it: what stands before everything else.
+std::vector<Section> first_sections(const ReportInput& input) {
   std::vector<Section> sections;
+  if (input.trained) sections.push_back(verdict_section(input));
+  if (!input.suites.empty()) sections.push_back(suite_section(input));
+  if (input.side_by_side.columns.size() > 1) sections.push_back(side_by_side_section(input));
+  if (input.history) sections.push_back(history_section(*input.history));
+  sections.push_back(trust_section(input));
+  return sections;
+}
+
+std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
+  std::vector<Section> sections = first_sections(input);
   if (input.trained) {
-    sections = {verdict_section(input), steps_section(input),  validation_section(input),
-                speedup_section(input), bounds_section(input), machine_section(input.machine)};
-  }
-  if (input.side_by_side.columns.size() > 1) {
-    const auto at = sections.begin() + (sections.empty() ? 0 : 1);
-    sections.insert(at, side_by_side_section(input));
+    for (Section& section :
+         std::array{steps_section(input), validation_section(input), speedup_section(input),
+                    bounds_section(input), machine_section(input.machine)}) {
+      sections.push_back(std::move(section));
+    }
+  } else if (has_benchmark(input.results, {"e2e"})) {
+    sections.push_back(steps_section(input));
   }
   if (!input.trained && has_benchmark(input.results, {"comm"})) {
     sections.push_back(messages_section(input));
