@@ -177,8 +177,10 @@ Table files_table(std::span<const ResultFile> results) {
                    {"benchmark", Align::left},
                    {"measurements"},
                    {"command", Align::left}};
-  for (const ResultFile& file : results) {
-    table.rows.push_back({{file.path.filename().string()},
+  const std::vector<std::string> shown = shown_names(results);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ResultFile& file = results[i];
+    table.rows.push_back({{shown[i]},
                           {file.header.benchmark},
                           {std::to_string(file.measurements.size())},
                           {fmt::format("{}", fmt::join(file.header.command, " "))}});
@@ -309,12 +311,13 @@ Section warnings_section(const ReportInput& input, const Figures& figures) {
   Items items{figures.troubles};
   for (const std::string& note : input.validation.notes) items.lines.push_back(note);
   std::map<std::string, std::vector<Measurement>> benchmarks;
-  for (const ResultFile& file : input.results) {
+  const std::vector<std::string> shown = shown_names(input.results);
+  for (std::size_t i = 0; i < input.results.size(); ++i) {
+    const ResultFile& file = input.results[i];
     std::vector<Measurement>& all = benchmarks[file.header.benchmark];
     all.insert(all.end(), file.measurements.begin(), file.measurements.end());
     if (!file.complete) {
-      items.lines.push_back(file.path.filename().string() +
-                            " ends early: a crash or a signal stopped the benchmark");
+      items.lines.push_back(shown[i] + " ends early: a crash or a signal stopped the benchmark");
     }
   }
   for (const auto& [benchmark, measurements] : benchmarks) {

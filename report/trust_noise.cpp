@@ -100,7 +100,8 @@ TrustRow within_run_row(const ReportInput& input) {
   const std::vector<double> intervals = of_all_times(input, half_interval);
   std::string seen = "samples spread by " + middle_and_worst(spreads);
   if (!intervals.empty()) seen += "; medians are known to ± " + middle_and_worst(intervals);
-  const bool calm = median(spreads) < much_noise;
+  const bool calm =
+      median(spreads) < much_noise && (intervals.empty() || median(intervals) < much_noise);
   return {what, calm ? "ok" : "look", seen,
           "1.4826 MAD / median; half the 95 % interval of a median",
           calm ? Tone::good : Tone::caution};

@@ -77,6 +77,7 @@ Table unread_table(const ReportInput& input) {
 
 std::vector<EnvironmentDifference> environment_differences(std::span<const ResultFile> results) {
   std::vector<EnvironmentDifference> all;
+  const std::vector<std::string> shown = shown_names(results);
   std::vector<NamedTexts> rows;
   std::vector<std::string> names;
   for (const ResultFile& file : results) {
@@ -90,8 +91,7 @@ std::vector<EnvironmentDifference> environment_differences(std::span<const Resul
     EnvironmentDifference difference{name, {}};
     for (std::size_t i = 0; i < results.size(); ++i) {
       const auto found = std::ranges::find(rows[i], name, &NamedTexts::value_type::first);
-      difference.files[found == rows[i].end() ? "" : found->second].push_back(
-          results[i].path.filename().string());
+      difference.files[found == rows[i].end() ? "" : found->second].push_back(shown[i]);
     }
     if (difference.files.size() > 1) all.push_back(std::move(difference));
   }

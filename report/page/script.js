@@ -156,7 +156,7 @@
     texts: {}, // by column, for filtering
   }));
   for (const view of views) {
-    view.shown = view.rows;
+    view.shown = [...view.rows];
     if (view.rows.length > 5) addFilter(view, views);
     if (view.rows.length > 1) addSorting(view);
     if (view.rows.length <= most) continue;
