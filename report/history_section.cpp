@@ -390,12 +390,12 @@ std::string history_page_title(const HistoryView& view) {
 }
 
 std::vector<Section> history_page(const HistoryView& view) {
-  return {
-      history_section(view),
-      {"reproduce",
-       "How it was made",
-       {Items{{fmt::format("dlscale history check --store {}", view.store),
-               fmt::format("{} of {} series", view.report.points, view.report.series.size())}}}}};
+  return {history_section(view),
+          {"reproduce",
+           "How it was made",
+           {Items{{fmt::format("dlscale history check --store {}", view.store),
+                   fmt::format("{} points of {} series", view.report.points,
+                               view.report.series.size())}}}}};
 }
 
 }  // namespace dlscale::report

@@ -102,7 +102,7 @@ void draw_strip(Canvas& canvas, const StripRow& row, double top) {
                 consider);
   if (row.reported) consider(*row.reported);
   canvas.text({80, top + 12}, heading(row), Anchor::start, "bold", row.name);
-  const double room = (most - least) * 0.1;
+  const double room = (most - least) * 0.3;  // for words above and below the points
   const Frame frame =
       frame_in({80, top + 20, width - 100, strip - 62},
                {static_cast<double>(first) - 1,
