@@ -36,8 +36,8 @@ case $name in
   noise) echo "this machine can see changes of 3.0 % or more" ;;
   gate)
     echo "1 regressed of 2"
-    while [ "$1" != -o ]; do shift; done
-    case $code in 0 | 1 | 3 | 5) mkdir -p "$2" && echo > "$2/gate.json" ;; esac
+    while [ "${1:--o}" != -o ]; do shift; done
+    case ${2:+$code} in 0 | 1 | 3 | 5) mkdir -p "$2" && echo > "$2/gate.json" ;; esac
     ;;
   report)
     while [ "$1" != --format ]; do shift; done
