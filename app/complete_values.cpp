@@ -108,6 +108,10 @@ Candidates words_of(const std::array<Enum, N>& all, std::string_view (*name_of)(
   return candidates;
 }
 
+Candidates shardings(const Typed&) {
+  return words_of(all_shardings, sharding_name);
+}
+
 Candidates schedules(const Typed&) {
   return words_of(all_schedules, schedule_name);
 }
@@ -254,6 +258,7 @@ constexpr std::array table{
     Line{.option = "--new-build", .command = "gate", .paths = folders},
     Line{.option = "--repository", .paths = folders},
     Line{.option = "--store", .command = "history", .paths = folders},
+    Line{.option = "--history", .command = "report", .paths = folders},
     Line{.option = "--output", .command = "run", .paths = folders},
     Line{.option = "--output", .command = "report", .paths = folders},
     Line{.option = "--output", .command = "gate", .paths = folders},
@@ -282,6 +287,8 @@ constexpr std::array table{
     Line{
         .option = "--synchronisation", .command = "plan", .read = synchronisations, .in = In::list},
     Line{.option = "--synchronisation", .read = synchronisations},
+    Line{.option = "--sharding", .command = "plan", .read = shardings, .in = In::list},
+    Line{.option = "--sharding", .read = shardings},
     Line{.option = "--all-reduce", .read = all_reduces},
     Line{.option = "--input-copy", .words = "on_path,ahead"},
     Line{.option = "--normalise", .command = "bench", .words = "host,device,auto"},

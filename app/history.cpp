@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,16 +12,15 @@
 #include <vector>
 
 #include "app/document_output.hpp"
+#include "app/history_explanation.hpp"
 #include "app/history_options.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
 #include "core/shown_text.hpp"
-#include "report/attribution.hpp"
 #include "report/history/check.hpp"
 #include "report/history/listing.hpp"
-#include "report/history/result_run.hpp"
 #include "report/history/time_text.hpp"
 #include "report/history_table.hpp"
 
@@ -70,47 +68,11 @@ struct CheckOptions {
   DocumentOutput output;
 };
 
-/// The training of a series among those of two runs.
-const report::Attribution* find_training(const std::vector<report::Attribution>& all,
-                                         const history::SeriesKey& key) {
-  const auto found = std::ranges::find_if(all, [&](const report::Attribution& attribution) {
-    return std::ranges::all_of(key.axes, [&](const auto& axis) {
-      const auto same = attribution.axes.find(axis.first);
-      return same != attribution.axes.end() && same->second == axis.second;
-    });
-  });
-  return found == all.end() ? nullptr : &*found;
-}
-
-/// Of an iteration that changed, which phases did, by a run at either level.
-void explain(history::Store& store, history::CheckReport& report) {
-  std::map<std::string, history::RunRecord> records;
-  for (history::Alert& alert : report.alerts) {
-    for (history::AlertMetric& metric : alert.metrics) {
-      if (metric.key.suite != "e2e" || metric.key.is_detail()) continue;
-      if (records.empty()) {
-        for (history::RunRecord& record : store.runs()) {
-          const std::string id = record.id();
-          records.emplace(id, std::move(record));
-        }
-      }
-      const auto read = [&](const std::string& run) {
-        const history::RunRecord& record = records.at(run);
-        return std::vector{history::result_of(store.content(record), record.file)};
-      };
-      const auto all = report::attribute(read(metric.run_before), read(metric.run_after));
-      if (const auto* training = find_training(all, metric.key)) {
-        metric.explanation = report::attribution_sentence(*training);
-      }
-    }
-  }
-}
-
 ExitCode check(const CheckOptions& options) {
   history::Store store = options.history.open();
   history::CheckReport report =
       history::check(store, options.history.wanted(), options.rules.chosen());
-  explain(store, report);
+  explain_alerts(store, report);
   options.output.write(report::history_check_document(report));
   return exit_code(report);
 }

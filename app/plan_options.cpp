@@ -58,6 +58,25 @@ std::vector<Synchronisation> find_synchronisations(const PlanOptions& options) {
         "--servers changes nothing here: it is a setting of --synchronisation parameter_server. "
         "Ask for that, or leave it out.");
   }
+  if (!options.shardings.empty() && !has(found, Synchronisation::parameter_server)) {
+    throw ConfigError(
+        "--sharding changes nothing here: it is a setting of --synchronisation parameter_server. "
+        "Ask for that, or leave it out.");
+  }
+  return found;
+}
+
+std::vector<Sharding> find_shardings(const PlanOptions& options) {
+  if (options.shardings.empty()) return {Sharding::largest_first};
+  std::vector<Sharding> found;
+  for (const std::string& name : options.shardings) {
+    const Sharding one = parse_sharding(name);
+    if (std::ranges::find(found, one) != found.end()) {
+      throw ConfigError(
+          fmt::format("--sharding names {} twice (both would say the same). Name it once.", name));
+    }
+    found.push_back(one);
+  }
   return found;
 }
 
@@ -107,6 +126,30 @@ void add_buckets(const PlanOptions& options, std::vector<model::Exchange>& excha
   }
 }
 
+/// All ways to have servers under the schedules that know some.
+void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedules,
+                 std::vector<model::Exchange>& exchanges) {
+  const std::vector<Sharding> shardings = find_shardings(options);
+  const std::vector<int> numbers = find_servers(options);
+  for (const Schedule schedule : schedules) {
+    if (!goes_with_server(schedule)) continue;
+    for (const Sharding sharding : shardings) {
+      if (!goes_with_sharding(schedule, sharding)) continue;
+      for (const int servers : numbers) {
+        exchanges.push_back({.schedule = schedule,
+                             .synchronisation = Synchronisation::parameter_server,
+                             .servers = servers,
+                             .sharding = sharding});
+      }
+    }
+  }
+  if (std::ranges::any_of(exchanges, &model::Exchange::by_server)) return;
+  throw ConfigError(
+      "--synchronisation parameter_server goes with none of the --schedules named, by the "
+      "--sharding asked for. Add sequential or wait_free (or, with largest_first, bucketed), or "
+      "leave it out.");
+}
+
 /// Sizes of buckets are of `bucketed` alone, and of all-reduces.
 std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
   const std::vector<Synchronisation> synchronisations = find_synchronisations(options);
@@ -128,20 +171,7 @@ std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
       exchanges.push_back({.schedule = schedule});
     }
   }
-  if (!server) return exchanges;
-  for (const Schedule schedule : schedules) {
-    if (!goes_with_server(schedule)) continue;
-    for (const int servers : find_servers(options)) {
-      exchanges.push_back({.schedule = schedule,
-                           .synchronisation = Synchronisation::parameter_server,
-                           .servers = servers});
-    }
-  }
-  if (std::ranges::none_of(exchanges, &model::Exchange::by_server)) {
-    throw ConfigError(
-        "--synchronisation parameter_server goes with none of the --schedules named. Add "
-        "sequential, wait_free or bucketed, or leave it out.");
-  }
+  if (server) add_servers(options, schedules, exchanges);
   return exchanges;
 }
 
@@ -246,6 +276,11 @@ void PlanOptions::declare(CLI::App& verb) {
   verb.add_option("--servers", servers,
                   "parameter_server: numbers of ranks that own parameters to choose from, 1,2,all "
                   "or a sweep such as 1..16:x2 (default: all)")
+      ->delimiter(',');
+  verb.add_option("--sharding", shardings,
+                  "parameter_server: rules by which they own parameters to choose from: "
+                  "largest_first (default), and of tensors, with sequential and wait_free: mxnet, "
+                  "tensorflow, tensorflow_greedy")
       ->delimiter(',');
   verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
   verb.add_option("--samples", samples, "Images of an epoch (default: 1281167, ImageNet's)")

@@ -20,6 +20,7 @@ struct PlanOptions {
   std::vector<std::string> buckets;
   std::vector<std::string> synchronisations{"all_reduce"};
   std::vector<std::string> servers;  ///< numbers, sweeps of them, or "all"
+  std::vector<std::string> shardings;
   double epochs = 0;
   double samples = 0;
   double critical_batch = 0;

@@ -17,17 +17,23 @@
 #include <vector>
 
 #include "app/document_output.hpp"
+#include "app/history_explanation.hpp"
+#include "app/history_options.hpp"
 #include "app/inter_node_options.hpp"
 #include "app/option_values.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
 #include "app/report_sources.hpp"
+#include "app/report_suites.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "core/replaceable.hpp"
 #include "model/machine.hpp"
 #include "report/format/format.hpp"
 #include "report/gate_sections.hpp"
+#include "report/history_section.hpp"
+#include "report/history_table.hpp"
+#include "report/history_view.hpp"
 #include "report/regression/gate_report.hpp"
 #include "report/sections.hpp"
 #include "report/side_by_side.hpp"
@@ -47,6 +53,8 @@ struct ReportOptions {
   report::Limits limits;
   InterNodeOptions inter_node;
   bool side_by_side = false;
+  HistoryOptions history{"", "", ""};  ///< no store: no history
+  HistoryRules rules;
   std::string format = "table";  ///< of what is printed
 };
 
@@ -89,6 +97,7 @@ bool is_page(std::istream& content) {
            text.starts_with(before + "dlscale: measured on ") ||
            text.starts_with(before + "dlscale: gate, ") ||
            text.starts_with(before + std::string(report::side_by_side_title)) ||
+           text.starts_with(before + std::string(report::history_title)) ||
            text.starts_with(report::layer_page_title) ||
            text.starts_with(report::message_page_title);
   };
@@ -147,7 +156,7 @@ bool are_of_one_machine(report::ReportInput& input) {
     static_cast<void>(report::processor_of(input.results));
     return true;
   } catch (const ConfigError& error) {
-    if (!input.trained) throw;
+    if (!input.trained && input.suites.empty() && !input.history) throw;
     input.left_out.push_back(std::string("convolutions by algorithm: ") + error.what());
     return false;
   }
@@ -160,12 +169,33 @@ bool are_of_parts(const report::ReportInput& input, const ReportOptions& options
          (report::has_benchmark(input.results, {"memory"}) && !machine_file(options));
 }
 
+/// What the history says of results or, without any, of all that it has.
+std::shared_ptr<report::HistoryView> look_at_history(const ReportOptions& options,
+                                                     const std::vector<ResultFile>& results) {
+  if (options.history.store.empty()) return nullptr;
+  report::history::Store store = options.history.open();
+  auto view = std::make_shared<report::HistoryView>(
+      report::look_at_history(store, options.history.store, options.history.wanted(),
+                              options.rules.chosen(), report::reported_values(results)));
+  explain_alerts(store, view->report);
+  return view;
+}
+
+/// Cells of a suite and a history have a page also where nothing is predicted.
+bool tells_elsewhere(const report::ReportInput& input, const ReportOptions& options) {
+  return (!input.suites.empty() || input.history) && !machine_file(options);
+}
+
 /// Results without training runs can still tell of convolutions, the processor and messages; with
 /// training runs messages are in the machine that predicts these.
 report::ReportInput read_input(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(measured_paths(options.results));
-  input.trained = report::has_benchmark(input.results, {"e2e"}) || !are_of_parts(input, options);
+  input.suites = read_suites(options.results);
+  input.noise = read_noise(options.results);
+  input.history = look_at_history(options, input.results);
+  input.trained = !tells_elsewhere(input, options) &&
+                  (report::has_benchmark(input.results, {"e2e"}) || !are_of_parts(input, options));
   if (input.trained) add_training(input, options);
   if (are_of_one_machine(input) && report::compares_algorithms(input.results)) {
     input.kernels = std::make_shared<report::KernelStudy>(input.results);
@@ -248,6 +278,30 @@ ExitCode write_gate_report(const ReportOptions& options) {
   return ExitCode::ok;
 }
 
+/// Of a history alone.
+ExitCode write_history(const ReportOptions& options) {
+  const std::shared_ptr<report::HistoryView> view = look_at_history(options, {});
+  report::Figures figures;
+  if (auto figure = report::history_figure(*view)) figures.drawn.push_back(std::move(*figure));
+  const std::vector<report::Section> sections = report::history_page(*view);
+  const std::string title = report::history_page_title(*view);
+  write_figures(options, figures);
+  write_forms(options, report::html_page(title, sections, figures),
+              report::markdown_pages(title, sections, figures));
+  print_document(options, report::history_check_document(view->report));
+  tell_place(options);
+  return ExitCode::ok;
+}
+
+/// Pages that tell of one thing only are of no history.
+void refuse_history(const ReportOptions& options, const char* what) {
+  if (options.history.store.empty()) return;
+  throw ConfigError(fmt::format(
+      "--history says what was measured before of results, and {} has no place for it. Leave "
+      "--history out, or make a page of the history alone (dlscale report --history {}).",
+      what, options.history.store));
+}
+
 ExitCode write_side_by_side(const ReportOptions& options) {
   report::ReportInput input;
   input.results = all_results(measured_paths(options.results));
@@ -274,8 +328,20 @@ ExitCode write_report(const ReportOptions& options) {
   static_cast<void>(report::format::find_format(options.format));  // before the work
   refuse_foreign_files(out);
   refuse_foreign_figures(out);
-  if (std::ranges::any_of(options.results, is_gate_file)) return write_gate_report(options);
-  if (options.side_by_side) return write_side_by_side(options);
+  if (options.results.empty()) {
+    if (!options.history.store.empty()) return write_history(options);
+    throw ConfigError(
+        "nothing to report on was named. Name result files and folders, the result of a gate, or a "
+        "history with --history.");
+  }
+  if (std::ranges::any_of(options.results, is_gate_file)) {
+    refuse_history(options, "the page of a gate");
+    return write_gate_report(options);
+  }
+  if (options.side_by_side) {
+    refuse_history(options, "a page of medians side by side");
+    return write_side_by_side(options);
+  }
   report::ReportInput input = read_input(options);
   add_side_by_side(input, options.results);
   const report::Figures figures = report::run_plots(input, out);
@@ -293,12 +359,20 @@ ExitCode write_report(const ReportOptions& options) {
 void declare_report(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<ReportOptions>();
   verb.add_option(
-          "results", options->results,
-          "Result files and folders, of bench e2e and of what was measured, or the result of a "
-          "gate; without e2e a page of convolutions by algorithms, caches, memory, arithmetic and "
-          "messages, those "
-          "of training and those of bench comm")
-      ->required();
+      "results", options->results,
+      "Result files and folders, of bench e2e and of what was measured, of suites of cells, or the "
+      "result of a gate; without e2e a page of convolutions by algorithms, caches, memory, "
+      "arithmetic and messages, those of training and those of bench comm. None with --history: a "
+      "page of all that the history has");
+  CLI::Option* history =
+      verb.add_option("--history", options->history.store,
+                      "What was measured before, a folder or git:BRANCH as of dlscale history: "
+                      "strips of the same series, changes of level and alerts");
+  options->history.declare_selection(verb);
+  options->rules.declare(verb);
+  for (const char* name : {"--name", "--exclude", "--margin", "--sensitive"}) {
+    verb.get_option(name)->needs(history)->group("History");
+  }
   verb.add_option("--machine", options->machine,
                   "Machine file (default: machine.json in a folder of results)");
   verb.add_option("-o,--output", options->out,
@@ -316,6 +390,7 @@ void declare_report(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Example: dlscale report results/A results/B --side-by-side -o page\n"
       "dlscale report gate.json --format comment -o page\n"
+      "dlscale report results/nightly --history git:perf-history -o page\n"
       "dlscale report results/local/quickstart -o results/local/quickstart/report");
   verb.callback([options, &result] { result = write_report(*options); });
 }

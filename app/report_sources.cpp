@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "app/report_suites.hpp"
 #include "app/result_files.hpp"
 #include "core/replaceable.hpp"
 
@@ -39,7 +40,9 @@ bool is_gate_file(const std::string& path) {
 
 std::vector<std::string> measured_paths(const std::vector<std::string>& paths) {
   std::vector<std::string> measured;
-  std::ranges::remove_copy_if(paths, std::back_inserter(measured), is_prediction_file);
+  std::ranges::remove_copy_if(paths, std::back_inserter(measured), [](const std::string& path) {
+    return is_prediction_file(path) || is_noise_file(path);
+  });
   return measured;
 }
 

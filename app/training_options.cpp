@@ -150,6 +150,10 @@ void declare_synchronisation(CLI::App& verb, ScheduleOptions& options) {
       "it owns (with sequential, wait_free, bucketed)");
   verb.add_option("--servers", options.servers,
                   "parameter_server: ranks that own parameters (default: all)");
+  verb.add_option(
+      "--sharding", options.sharding,
+      "parameter_server: which of them owns what: largest_first (default), whole messages, or as "
+      "mxnet, tensorflow or tensorflow_greedy give out tensors (with sequential, wait_free)");
 }
 
 void declare_settings(CLI::App& verb, ScheduleOptions& options) {

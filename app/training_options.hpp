@@ -48,9 +48,8 @@ struct TrainingOptions {
                              const std::vector<Schedule>& schedules) const;
 };
 
-/// What schedules can be tuned by: --synchronisation and --servers; and --cycle,
-/// --fusion-threshold,
-/// --partition and --credit, which are all of all-reduce.
+/// What schedules can be tuned by: --synchronisation, --servers and --sharding; and --cycle,
+/// --fusion-threshold, --partition and --credit, which are all of all-reduce.
 void declare_synchronisation(CLI::App& verb, ScheduleOptions& options);
 void declare_settings(CLI::App& verb, ScheduleOptions& options);
 

@@ -106,10 +106,10 @@ Fact<Q> read_quantity(const ConfigMap& map, std::string_view key) {
   });
 }
 
-constexpr std::array<std::string_view, 15> properties{
-    "input_copy",   "gradients", "in_node",   "between_nodes",    "schedule",
-    "first_bucket", "bucket",    "groups",    "fusion_threshold", "fusion_cycle",
-    "partition",    "credit",    "update_on", "negotiation",      "launch"};
+constexpr std::array<std::string_view, 16> properties{
+    "input_copy", "gradients", "in_node",          "between_nodes", "schedule",  "first_bucket",
+    "bucket",     "groups",    "fusion_threshold", "fusion_cycle",  "partition", "credit",
+    "sharding",   "update_on", "negotiation",      "launch"};
 
 void read_sizes(const ConfigMap& map, FrameworkProfile& profile) {
   profile.first_bucket = read_quantity<Bytes>(map, "first_bucket");
@@ -134,6 +134,19 @@ void check_sizes(const ConfigMap& map, const FrameworkProfile& profile) {
   if (profile.credit.is_stated() && profile.partition.is_none()) {
     map.refuse("credit", "of parts that are none", "Write its partition, too.");
   }
+}
+
+/// Only servers keep anything apart.
+Fact<Sharding> read_sharding(const ConfigMap& map, const FrameworkProfile& profile) {
+  const auto sharding = read_fact<Sharding>(
+      map, "sharding", [&] { return read_word(map, "sharding", parse_sharding); });
+  const bool no_servers =
+      profile.gradients.is_none() || (profile.gradients.is_stated() &&
+                                      profile.gradients.value() != GradientPath::parameter_server);
+  if (sharding.is_stated() && no_servers) {
+    map.refuse("sharding", "of servers where gradients take another way", "Write none.");
+  }
+  return sharding;
 }
 
 std::vector<std::string_view> known_properties(const ConfigMap& map) {
@@ -269,6 +282,7 @@ FrameworkProfile load_framework(std::string_view name) {
       map, "schedule", [&] { return read_word(map, "schedule", parse_schedule); });
   read_sizes(map, profile);
   check_sizes(map, profile);
+  profile.sharding = read_sharding(map, profile);
   profile.update_on = read_words(map, "update_on", update_places);
   profile.negotiation = read_words(map, "negotiation", negotiations);
   profile.launch = read_words(map, "launch", kernel_launches);
@@ -313,6 +327,10 @@ std::string to_text(const Fact<GradientLibrary>& fact) {
 
 std::string to_text(const Fact<Schedule>& fact) {
   return fact_text(fact, schedule_name);
+}
+
+std::string to_text(const Fact<Sharding>& fact) {
+  return fact_text(fact, sharding_name);
 }
 
 std::string to_text(const Fact<UpdatePlace>& fact) {

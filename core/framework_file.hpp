@@ -92,7 +92,8 @@ struct FrameworkProfile {
   Fact<Bytes> fusion_threshold = Fact<Bytes>::unknown();
   Fact<Seconds> fusion_cycle = Fact<Seconds>::unknown();
   Fact<Bytes> partition = Fact<Bytes>::unknown();
-  Fact<Bytes> credit = Fact<Bytes>::unknown();  ///< bytes of partitions under way at once
+  Fact<Bytes> credit = Fact<Bytes>::unknown();          ///< bytes of partitions under way at once
+  Fact<Sharding> sharding = Fact<Sharding>::unknown();  ///< which server keeps what
   Fact<UpdatePlace> update_on = Fact<UpdatePlace>::unknown();
   Fact<Negotiation> negotiation = Fact<Negotiation>::unknown();
   Fact<KernelLaunch> launch = Fact<KernelLaunch>::unknown();
@@ -120,6 +121,7 @@ std::string to_text(const Fact<HostMemory>& fact);
 std::string to_text(const Fact<GradientPath>& fact);
 std::string to_text(const Fact<GradientLibrary>& fact);
 std::string to_text(const Fact<Schedule>& fact);
+std::string to_text(const Fact<Sharding>& fact);
 std::string to_text(const Fact<UpdatePlace>& fact);
 std::string to_text(const Fact<Negotiation>& fact);
 std::string to_text(const Fact<KernelLaunch>& fact);

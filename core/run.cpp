@@ -51,11 +51,19 @@ void check_server(const Run& run) {
                     "to the number of ranks.",
                     servers, run.ranks));
   }
-  if (run.synchronisation == Synchronisation::all_reduce || goes_with_server(run.schedule)) return;
+  if (run.synchronisation == Synchronisation::all_reduce) return;
+  if (!goes_with_server(run.schedule)) {
+    throw ConfigError(fmt::format(
+        "schedule {} orders all-reduces, which a parameter server does not make. Take sequential, "
+        "wait_free or bucketed with it, or synchronise by all_reduce.",
+        schedule_name(run.schedule)));
+  }
+  if (goes_with_sharding(run.schedule, run.settings.sharding)) return;
   throw ConfigError(fmt::format(
-      "schedule {} orders all-reduces, which a parameter server does not make. Take sequential, "
-      "wait_free or bucketed with it, or synchronise by all_reduce.",
-      schedule_name(run.schedule)));
+      "sharding {} gives tensors to servers one by one, and schedule {} packs them into messages "
+      "that belong to one server each. Take sequential or wait_free, or sharding {}.",
+      sharding_name(run.settings.sharding), schedule_name(run.schedule),
+      sharding_name(Sharding::largest_first)));
 }
 
 }  // namespace
@@ -122,6 +130,24 @@ std::string_view synchronisation_name(Synchronisation synchronisation) {
 
 Synchronisation parse_synchronisation(std::string_view name) {
   return parse_word("way to synchronise ranks", name, all_synchronisations, synchronisation_name);
+}
+
+std::string_view sharding_name(Sharding sharding) {
+  switch (sharding) {
+    case Sharding::largest_first:
+      return "largest_first";
+    case Sharding::mxnet:
+      return "mxnet";
+    case Sharding::tensorflow:
+      return "tensorflow";
+    case Sharding::tensorflow_greedy:
+      return "tensorflow_greedy";
+  }
+  fail_expectation("sharding is a Sharding");
+}
+
+Sharding parse_sharding(std::string_view name) {
+  return parse_word("rule for parameter servers", name, all_shardings, sharding_name);
 }
 
 std::string_view input_copy_name(InputCopy copy) {

@@ -79,6 +79,25 @@ constexpr bool goes_with_server(Schedule schedule) {
 std::string_view synchronisation_name(Synchronisation synchronisation);
 Synchronisation parse_synchronisation(std::string_view name);  ///< throws ConfigError
 
+/// Which parameter server owns what. The rules of frameworks give out tensors, weights and bias of
+/// a layer apart (core/collective/selection/parameter_servers.hpp says where each is from).
+enum class Sharding {
+  largest_first,  ///< whole messages, the largest first to the server that owns least
+  /// MXNet's kvstore: a tensor below a million elements as a whole by a hash of its number, a
+  /// larger one in equal parts on all servers.
+  mxnet,
+  tensorflow,         ///< replica_device_setter: tensors in turn, whatever their size
+  tensorflow_greedy,  ///< GreedyLoadBalancingStrategy: each to the server with the fewest bytes
+};
+inline constexpr std::array all_shardings{Sharding::largest_first, Sharding::mxnet,
+                                          Sharding::tensorflow, Sharding::tensorflow_greedy};
+/// Whether a rule can give out what a schedule sends: buckets belong to one server as a whole.
+constexpr bool goes_with_sharding(Schedule schedule, Sharding sharding) {
+  return sharding == Sharding::largest_first || schedule != Schedule::bucketed;
+}
+std::string_view sharding_name(Sharding sharding);
+Sharding parse_sharding(std::string_view name);  ///< throws ConfigError
+
 /// What some schedules can be tuned by; the others ignore it (core/schedule_settings.hpp).
 struct ScheduleSettings {
   /// horovod: from one wake-up to the next, > 0, and the most that is packed into one message,
@@ -91,6 +110,7 @@ struct ScheduleSettings {
   int credit = 4;
   /// parameter_server: ranks 0 … servers - 1 own parameters; 0: all ranks do.
   int servers = 0;
+  Sharding sharding = Sharding::largest_first;  ///< parameter_server: which of them owns what
   bool operator==(const ScheduleSettings&) const = default;
 };
 
@@ -146,7 +166,8 @@ struct Run {
 int server_count(const Run& run);
 
 /// Throws ConfigError naming the field, the value and what is allowed. A parameter server goes with
-/// the schedules sequential, wait_free and bucketed.
+/// the schedules sequential, wait_free and bucketed, and rules that give out tensors with the first
+/// two.
 void check(const Run& run);
 
 }  // namespace dlscale

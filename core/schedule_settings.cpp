@@ -47,6 +47,7 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
   expect_effect("--partition", options.partition, priority, "--schedule priority");
   expect_effect("--credit", options.credit, priority, "--schedule priority");
   expect_effect("--servers", options.servers, server, "--synchronisation parameter_server");
+  expect_effect("--sharding", options.sharding, server, "--synchronisation parameter_server");
   ScheduleSettings& settings = run.settings;
   if (!options.cycle.empty()) settings.cycle = parse_quantity<Seconds>(options.cycle, "--cycle");
   if (!options.fusion_threshold.empty()) {
@@ -60,6 +61,7 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
   if (!options.servers.empty()) {
     settings.servers = options.servers == "all" ? 0 : whole_number(options.servers, "--servers");
   }
+  if (!options.sharding.empty()) settings.sharding = parse_sharding(options.sharding);
 }
 
 std::map<std::string, std::string> schedule_axes(const Run& run) {
@@ -76,6 +78,9 @@ std::map<std::string, std::string> schedule_axes(const Run& run) {
   if (run.synchronisation != Synchronisation::all_reduce) {
     axes["synchronisation"] = synchronisation_name(run.synchronisation);
     axes["servers"] = fmt::format("{}", server_count(run));
+    if (settings.sharding != ScheduleSettings{}.sharding) {
+      axes["sharding"] = sharding_name(settings.sharding);
+    }
   }
   return axes;
 }
@@ -93,7 +98,8 @@ void read_schedule_axes(const std::map<std::string, std::string>& axes, Run& run
          .fusion_threshold = text("fusion_threshold"),
          .partition = text("partition"),
          .credit = text("credit"),
-         .servers = text("servers")},
+         .servers = text("servers"),
+         .sharding = text("sharding")},
         std::span(&run.schedule, 1), run);
 }
 

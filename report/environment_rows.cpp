@@ -1,6 +1,7 @@
 #include "report/environment_rows.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,6 +10,19 @@
 #include "core/quantity_text.hpp"
 
 namespace dlscale::report {
+
+std::vector<std::string> shown_names(std::span<const ResultFile> files) {
+  std::map<std::string, int> counts;
+  for (const ResultFile& file : files) ++counts[file.path.filename().string()];
+  std::vector<std::string> names;
+  names.reserve(files.size());
+  for (const ResultFile& file : files) {
+    const std::string name = file.path.filename().string();
+    const std::string folder = file.path.parent_path().filename().string();
+    names.push_back(counts[name] < 2 || folder.empty() ? name : fmt::format("{}/{}", folder, name));
+  }
+  return names;
+}
 
 NamedTexts environment_rows(const Environment& environment) {
   NamedTexts rows;

@@ -11,6 +11,10 @@ namespace dlscale::report {
 
 using NamedTexts = std::vector<std::pair<std::string, std::string>>;
 
+/// The names of result files on a page, as many: with the folder where several files are called the
+/// same, as those of cells are.
+std::vector<std::string> shown_names(std::span<const ResultFile> files);
+
 /// An environment as (name, text), for tables and comparisons; libraries and variables each get a
 /// row. What is empty is left out.
 NamedTexts environment_rows(const Environment& environment);

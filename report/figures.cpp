@@ -13,6 +13,7 @@
 #include "report/axes.hpp"
 #include "report/figure/bus_bandwidth.hpp"
 #include "report/figure/training_figures.hpp"
+#include "report/history_section.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/page/svg_text.hpp"
@@ -193,8 +194,13 @@ void append_own(Figures& figures, const ReportInput& input, const fs::path& fold
     own.push_back(figure::scaling(input.curves, input.validation));
     own.push_back(figure::bus_bandwidth(input.results, input.machine.collectives));
   } else {
+    if (has_benchmark(input.results, {"e2e"})) {
+      own.push_back(figure::step_stack(input.results));
+      own.push_back(figure::straggler_map(input.results));
+    }
     own.push_back(figure::bus_bandwidth(input.results, {}));
   }
+  if (input.history) own.push_back(history_figure(*input.history));
   for (std::optional<Figure>& each : own) {
     if (!each) continue;
     write_text(folder / each->file, each->svg);
@@ -251,7 +257,8 @@ std::vector<std::string> figure_files() {
   for (const char* stem : {"phases", "crossover", "roofline", "batch_speed", "latency"}) {
     for (const char* ending : {".svg", ".png"}) files.push_back(std::string(stem) + ending);
   }
-  for (const char* own : {"step_stack.svg", "stragglers.svg", "speedup.svg", "allreduce.svg"}) {
+  for (const char* own :
+       {"step_stack.svg", "stragglers.svg", "speedup.svg", "allreduce.svg", "history.svg"}) {
     files.emplace_back(own);
   }
   return files;

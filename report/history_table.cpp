@@ -24,14 +24,6 @@ using history::SeriesCheck;
 using history::SeriesState;
 using history::time_text;
 
-/// As git shortens them.
-std::string short_commit(const std::string& commit) {
-  constexpr std::size_t digits = 12;
-  return commit.size() > digits && commit.find_first_not_of("0123456789abcdef") == std::string::npos
-             ? commit.substr(0, digits)
-             : commit;
-}
-
 Tone tone_of(Movement movement) {
   return movement == Movement::improved ? Tone::good : Tone::bad;
 }
@@ -324,6 +316,13 @@ std::string list_json(std::span<const ListedSeries> series) {
 }
 
 }  // namespace
+
+std::string short_commit(const std::string& commit) {
+  constexpr std::size_t digits = 12;
+  return commit.size() > digits && commit.find_first_not_of("0123456789abcdef") == std::string::npos
+             ? commit.substr(0, digits)
+             : commit;
+}
 
 std::string history_value(const history::SeriesKey& key, double value) {
   if (key.unit == "s") return to_text(Seconds(value));

@@ -31,6 +31,7 @@ void for_each_measurement(const ReportInput& input, Visit visit) {
 /// none.
 std::string not_shown(const Measurement& each) {
   if (each.benchmark == profile_benchmark || is_of_messages(each)) return "";
+  if (each.benchmark == "e2e") return "e2e, which a machine.json beside them would predict";
   if (each.benchmark != "conv") return is_of_processor(each) ? "" : each.benchmark;
   if (!axis_or_empty(each, "kernel").starts_with("convolution ")) return "conv, other layers";
   return names_algorithm(each) ? "" : "conv, what training runs by itself";

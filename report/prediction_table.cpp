@@ -8,6 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/fuse.hpp"
+#include "report/iteration_cells.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
@@ -50,13 +51,6 @@ class Footnotes {
   std::vector<std::vector<int>> ranks_;  ///< by note
 };
 
-std::vector<std::string> texts(const std::vector<model::Note>& notes) {
-  std::vector<std::string> texts;
-  texts.reserve(notes.size());
-  for (const model::Note& note : notes) texts.push_back(note.text());
-  return texts;
-}
-
 double closed_form_difference(const Prediction& prediction) {
   const Seconds total = prediction.time.total;
   return std::abs((prediction.closed_form->total - total) / total);
@@ -88,36 +82,20 @@ std::vector<std::string> closed_form_notes(std::span<const Prediction> predictio
   return notes;
 }
 
-const std::vector<Column>& columns() {
-  static const std::vector<Column> all{{"ranks"},
-                                       {"io ms"},
-                                       {"h2d ms"},
-                                       {"forward ms"},
-                                       {"backward ms"},
-                                       {"comm ms"},
-                                       {"update ms"},
-                                       {"iteration ms"},
-                                       {"95 % interval"},
-                                       {"images/s"},
-                                       {"speed-up"},
-                                       {"efficiency"},
-                                       {"bound by", Align::left},
-                                       {"notes", Align::left}};
+std::vector<Column> columns() {
+  std::vector<Column> all{{"ranks"}};
+  add_phase_columns(all);
+  all.push_back({"95 % interval"});
+  add_gain_columns(all);
+  all.push_back({"notes", Align::left});
   return all;
 }
 
 std::vector<Cell> row(const Prediction& prediction, Footnotes& footnotes) {
-  const model::IterationTime& time = prediction.time;
   std::vector<Cell> cells{{std::to_string(prediction.run.ranks)}};
-  for (const Seconds phase : {time.io, time.h2d, time.forward, time.backward, time.exposed_comm,
-                              time.update, time.total}) {
-    cells.push_back({milliseconds(phase)});
-  }
+  add_phase_cells(prediction.time, cells);
   cells.push_back({interval_text(prediction)});
-  cells.push_back({significant(prediction.images_per_s, 4)});
-  cells.push_back({significant(prediction.speedup, 3)});
-  cells.push_back({percent(prediction.efficiency)});
-  cells.push_back({prediction.bound});
+  add_gain_cells(prediction, cells);
   cells.push_back({footnotes.mark(prediction.run.ranks, prediction.notes)});
   return cells;
 }
@@ -138,38 +116,25 @@ Table table_of(std::span<const Prediction> predictions) {
   return table;
 }
 
-std::vector<std::string> record_keys(const Run& run) {
-  std::vector<std::string> keys{"network", "cluster", "ranks",    "ranks_per_node",
-                                "batch",   "dtype",   "schedule", "synchronisation"};
-  for (const ScheduleField& field : schedule_fields(run)) keys.emplace_back(field.key);
-  for (const char* key : {"cores_per_rank",
-                          "compute_threads",
-                          "loader_threads",
-                          "prefetch",
-                          "input_copy",
-                          "normalise",
-                          "launch",
-                          "fuse",
-                          "t_io_s",
-                          "t_h2d_s",
-                          "t_f_s",
-                          "t_b_s",
-                          "t_comm_exposed_s",
-                          "t_u_s",
-                          "t_iter_s",
-                          "t_iter_low_s",
-                          "t_iter_high_s",
-                          "t_comm_hidden_s",
-                          "t_load_s",
-                          "closed_form_t_iter_s",
-                          "images_per_s",
-                          "speedup",
-                          "efficiency",
-                          "bound",
-                          "notes"}) {
-    keys.emplace_back(key);
+std::vector<Column> record_columns(const Run& run) {
+  std::vector<Column> columns;
+  const auto add = [&columns](std::string_view key) { columns.push_back({std::string(key)}); };
+  for (const char* key : {"network", "cluster", "ranks", "ranks_per_node", "batch", "dtype",
+                          "schedule", "synchronisation"}) {
+    add(key);
   }
-  return keys;
+  for (const ScheduleField& field : schedule_fields(run)) add(field.key);
+  for (const char* key : {"cores_per_rank", "compute_threads", "loader_threads", "prefetch",
+                          "input_copy", "normalise", "launch", "fuse"}) {
+    add(key);
+  }
+  add_phase_keys(columns);
+  for (const char* key :
+       {"t_iter_low_s", "t_iter_high_s", "t_comm_hidden_s", "t_load_s", "closed_form_t_iter_s"}) {
+    add(key);
+  }
+  add_gain_keys(columns);
+  return columns;
 }
 
 std::vector<Cell> record(const Prediction& prediction) {
@@ -192,21 +157,14 @@ std::vector<Cell> record(const Prediction& prediction) {
   cells.push_back({std::string(normalisation_name(run.normalisation))});
   cells.push_back({std::string(launch_name(run.launch))});
   cells.push_back({std::string(fusion_name(run))});
-  for (const Seconds value : {time.io, time.h2d, time.forward, time.backward, time.exposed_comm,
-                              time.update, time.total}) {
-    cells.push_back({exact(value.si())});
-  }
+  add_phase_values(time, cells);
   for (const std::optional<Seconds>& value : {prediction.low, prediction.high}) {
     cells.push_back({value ? exact(value->si()) : ""});
   }
   for (const Seconds value : {time.hidden_comm, time.load}) cells.push_back({exact(value.si())});
   const auto& closed_form = prediction.closed_form;
   cells.push_back({closed_form ? exact(closed_form->total.si()) : ""});
-  for (const double value : {prediction.images_per_s, prediction.speedup, prediction.efficiency}) {
-    cells.push_back({exact(value)});
-  }
-  cells.push_back({prediction.bound});
-  cells.push_back({fmt::format("{}", fmt::join(texts(prediction.notes), "; "))});
+  add_gain_values(prediction, cells);
   return cells;
 }
 
@@ -215,9 +173,7 @@ std::vector<Cell> record(const Prediction& prediction) {
 Table prediction_records(std::span<const Prediction> predictions) {
   EXPECT(!predictions.empty());
   Table table;
-  for (const std::string& key : record_keys(predictions.front().run)) {
-    table.columns.push_back({key});
-  }
+  table.columns = record_columns(predictions.front().run);
   for (const Prediction& prediction : predictions) table.rows.push_back(record(prediction));
   return table;
 }

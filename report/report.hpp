@@ -13,9 +13,12 @@
 #include "report/figures.hpp"
 #include "report/kernel_study.hpp"
 #include "report/side_by_side.hpp"
+#include "report/suite_record.hpp"
 #include "report/validate.hpp"
 
 namespace dlscale::report {
+
+struct HistoryView;
 
 /// Whether any result file is of one of these benchmarks.
 bool has_benchmark(std::span<const ResultFile> results,
@@ -40,6 +43,9 @@ struct ReportInput {
   std::vector<ResultFile> results;  ///< all files, of "e2e" and of what the machine was fitted to
   /// Where results of several folders are told of, each by itself: their medians side by side.
   SideBySide side_by_side = {};
+  std::vector<SuiteRecord> suites = {};             ///< of cells, whose results are among these
+  std::vector<NoiseFinding> noise = {};             ///< studies of the noise of this machine
+  std::shared_ptr<const HistoryView> history = {};  ///< what a history says of these results
 };
 
 /// One self-contained HTML file: nothing from the network, which its policy forbids, figures

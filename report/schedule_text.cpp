@@ -35,6 +35,9 @@ std::vector<std::string> unusual_settings(const Run& run) {
   if (by_server(run) && settings.servers != usual.servers) {
     texts.push_back(counted(settings.servers, "server"));
   }
+  if (by_server(run) && settings.sharding != usual.sharding) {
+    texts.push_back(fmt::format("sharding {}", sharding_name(settings.sharding)));
+  }
   return texts;
 }
 
@@ -62,6 +65,8 @@ std::vector<ScheduleField> schedule_fields(const Run& run) {
           {"partition_bytes", number(priority, settings.partition.si())},
           {"credit", number(priority, settings.credit)},
           {"servers", number(by_server(run), server_count(run))},
+          {"sharding", by_server(run) ? std::string(sharding_name(settings.sharding)) : "",
+           ScheduleField::Kind::word},
           {"first_bucket_bytes", number(buckets, first_bucket_limit.si())},
           {"bucket_bytes", number(buckets, bucket_limit.si())}};
 }

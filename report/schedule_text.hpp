@@ -13,13 +13,16 @@ std::string schedule_text(const Run& run);
 
 /// A setting of a schedule as documents for programs have it.
 struct ScheduleField {
+  enum class Kind { number, word };
+
   std::string_view key;  ///< with its unit, "cycle_s"
-  std::string value;     ///< a number; empty where it has no effect on the run
+  std::string value;     ///< empty where it has no effect on the run
+  Kind kind = Kind::number;
 };
 
 /// "cycle_s" and "fusion_threshold_bytes" of horovod, "partition_bytes" and "credit" of priority,
-/// "servers" of a parameter server, "first_bucket_bytes" and "bucket_bytes", at which buckets are
-/// closed, of schedules with buckets: always all of them, in this order.
+/// "servers" and "sharding" of a parameter server, "first_bucket_bytes" and "bucket_bytes", at
+/// which buckets are closed, of schedules with buckets: always all of them, in this order.
 std::vector<ScheduleField> schedule_fields(const Run& run);
 
 }  // namespace dlscale::report

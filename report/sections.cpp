@@ -11,6 +11,7 @@
 #include "core/communication_profile.hpp"
 #include "core/quantity_text.hpp"
 #include "report/environment_rows.hpp"
+#include "report/history_section.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
 #include "report/processor_tables.hpp"
@@ -19,6 +20,7 @@
 #include "report/side_by_side.hpp"
 #include "report/step_parts.hpp"
 #include "report/summary.hpp"
+#include "report/trust_section.hpp"
 #include "report/validate_order_table.hpp"
 #include "report/validation_table.hpp"
 
@@ -100,6 +102,24 @@ Table measured_speedups(const Validation& validation) {
   return table;
 }
 
+/// Only what differs, and which files have what.
+Table differences_table(std::span<const ResultFile> results) {
+  Table table;
+  table.title = "In what the result files differ";
+  table.columns = {{"property", Align::left}, {"value", Align::left}, {"files", Align::left}};
+  constexpr std::size_t most_named = 4;
+  for (const EnvironmentDifference& difference : environment_differences(results)) {
+    for (const auto& [value, files] : difference.files) {
+      const auto named = std::span(files).first(std::min(most_named, files.size()));
+      std::string text = fmt::format("{}", fmt::join(named, ", "));
+      if (files.size() > most_named) text += fmt::format(" and {} more", files.size() - most_named);
+      table.rows.push_back(
+          {{difference.property}, {value.empty() ? "not recorded" : value}, {text}});
+    }
+  }
+  return table;
+}
+
 Table environment_table(std::span<const ResultFile> results) {
   Table table;
   table.title = "Where and with what it was measured";
@@ -157,8 +177,10 @@ Table files_table(std::span<const ResultFile> results) {
                    {"benchmark", Align::left},
                    {"measurements"},
                    {"command", Align::left}};
-  for (const ResultFile& file : results) {
-    table.rows.push_back({{file.path.filename().string()},
+  const std::vector<std::string> shown = shown_names(results);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const ResultFile& file = results[i];
+    table.rows.push_back({{shown[i]},
                           {file.header.benchmark},
                           {std::to_string(file.measurements.size())},
                           {fmt::format("{}", fmt::join(file.header.command, " "))}});
@@ -215,6 +237,7 @@ std::vector<Section> side_by_side_sections(const ReportInput& input) {
   const Document document = side_by_side_document(input.side_by_side);
   return {{"verdict", "In short", {Paragraph{document.lead + "."}}},
           side_by_side_section(input),
+          trust_section(input),
           steps_section(input),
           {"files", "Result files", {files_table(input.results)}},
           raw_section(input)};
@@ -269,20 +292,32 @@ Section bounds_section(const ReportInput& input) {
 }
 
 Section environment_section(const ReportInput& input) {
-  return {
-      "environment", "Environment", {environment_table(input.results), files_table(input.results)}};
+  Section section{"environment", "Environment and how it was made", {}};
+  if (Table differences = differences_table(input.results); !differences.rows.empty()) {
+    section.blocks.emplace_back(std::move(differences));
+  }
+  constexpr std::size_t most_files = 40;
+  section.blocks.emplace_back(Folded{environment_table(input.results)});
+  Table files = files_table(input.results);
+  if (files.rows.size() > most_files) {
+    section.blocks.emplace_back(Folded{std::move(files)});
+  } else {
+    section.blocks.emplace_back(std::move(files));
+  }
+  return section;
 }
 
 Section warnings_section(const ReportInput& input, const Figures& figures) {
   Items items{figures.troubles};
   for (const std::string& note : input.validation.notes) items.lines.push_back(note);
   std::map<std::string, std::vector<Measurement>> benchmarks;
-  for (const ResultFile& file : input.results) {
+  const std::vector<std::string> shown = shown_names(input.results);
+  for (std::size_t i = 0; i < input.results.size(); ++i) {
+    const ResultFile& file = input.results[i];
     std::vector<Measurement>& all = benchmarks[file.header.benchmark];
     all.insert(all.end(), file.measurements.begin(), file.measurements.end());
     if (!file.complete) {
-      items.lines.push_back(file.path.filename().string() +
-                            " ends early: a crash or a signal stopped the benchmark");
+      items.lines.push_back(shown[i] + " ends early: a crash or a signal stopped the benchmark");
     }
   }
   for (const auto& [benchmark, measurements] : benchmarks) {
@@ -321,15 +356,27 @@ Section processor_section(const ReportInput& input) {
   return section;
 }
 
-std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
+/// Verdict, what changed, whether to believe it: what stands before everything else.
+std::vector<Section> first_sections(const ReportInput& input) {
   std::vector<Section> sections;
+  if (input.trained) sections.push_back(verdict_section(input));
+  if (!input.suites.empty()) sections.push_back(suite_section(input));
+  if (input.side_by_side.columns.size() > 1) sections.push_back(side_by_side_section(input));
+  if (input.history) sections.push_back(history_section(*input.history));
+  sections.push_back(trust_section(input));
+  return sections;
+}
+
+std::vector<Section> report_sections(const ReportInput& input, const Figures& figures) {
+  std::vector<Section> sections = first_sections(input);
   if (input.trained) {
-    sections = {verdict_section(input), steps_section(input),  validation_section(input),
-                speedup_section(input), bounds_section(input), machine_section(input.machine)};
-  }
-  if (input.side_by_side.columns.size() > 1) {
-    const auto at = sections.begin() + (sections.empty() ? 0 : 1);
-    sections.insert(at, side_by_side_section(input));
+    for (Section& section :
+         std::array{steps_section(input), validation_section(input), speedup_section(input),
+                    bounds_section(input), machine_section(input.machine)}) {
+      sections.push_back(std::move(section));
+    }
+  } else if (has_benchmark(input.results, {"e2e"})) {
+    sections.push_back(steps_section(input));
   }
   if (!input.trained && has_benchmark(input.results, {"comm"})) {
     sections.push_back(messages_section(input));

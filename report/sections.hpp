@@ -72,6 +72,7 @@ Section model_section(const ReportInput& input);        ///< likewise
 Section processor_section(const ReportInput& input);
 Section messages_section(const ReportInput& input);
 Section communication_section(const ReportInput& input);
+Section suite_section(const ReportInput& input);  ///< requires input.suites
 Section left_out_section(const ReportInput& input);
 Section environment_section(const ReportInput& input);
 Section warnings_section(const ReportInput& input, const Figures& figures);
@@ -80,8 +81,11 @@ Section warnings_section(const ReportInput& input, const Figures& figures);
 std::vector<Section> side_by_side_sections(const ReportInput& input);
 inline constexpr std::string_view side_by_side_title = "dlscale: side by side";
 
-// What is printed on the screen, too; both require input.kernels.
+// What is printed on the screen, too; these two require input.kernels.
 std::vector<Table> convolution_summary(const ReportInput& input);
 std::vector<Table> ratio_tables(const ReportInput& input);
+
+/// Cells of suites that have no result, which are printed, too: a table a suite that has some.
+std::vector<Table> suite_troubles(const ReportInput& input);
 
 }  // namespace dlscale::report

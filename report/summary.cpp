@@ -228,6 +228,7 @@ Document parts_document(const ReportInput& input) {
     std::erase_if(document.tables,
                   [](const Table& table) { return table.rows.empty() && table.notes.empty(); });
   }
+  std::ranges::move(suite_troubles(input), std::back_inserter(document.tables));
   for (Table& table : processor_tables(input.results)) document.tables.push_back(std::move(table));
   std::ranges::move(message_summary(input.results), std::back_inserter(document.tables));
   std::ranges::move(communication_summary(input.results), std::back_inserter(document.tables));

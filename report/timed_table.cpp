@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "core/quantity_text.hpp"
 #include "core/run.hpp"
 #include "model/sgd_iter/notes.hpp"
+#include "report/iteration_cells.hpp"
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
 #include "report/schedule_text.hpp"
@@ -20,12 +20,6 @@ namespace dlscale::report {
 namespace {
 
 using model::Prediction;
-
-constexpr std::array shown_phases{
-    &model::IterationTime::io,           &model::IterationTime::h2d,
-    &model::IterationTime::forward,      &model::IterationTime::backward,
-    &model::IterationTime::exposed_comm, &model::IterationTime::update,
-    &model::IterationTime::total};
 
 /// With the bucket that was asked for.
 std::string how(const Run& run, const std::optional<Bytes>& bucket) {
@@ -56,26 +50,13 @@ Table table_of(const TimedPredictions& predictions) {
   const Run& first = predictions.rows.front().run;
   table.title = fmt::format("{} as timed on one worker, {} per rank, messages of {}", first.network,
                             counted(first.batch, "image"), predictions.messages);
-  table.columns = {{"ranks"},
-                   {"schedule", Align::left},
-                   {"io ms"},
-                   {"h2d ms"},
-                   {"forward ms"},
-                   {"backward ms"},
-                   {"comm ms"},
-                   {"update ms"},
-                   {"iteration ms"},
-                   {"images/s"},
-                   {"speed-up"},
-                   {"efficiency"},
-                   {"bound by", Align::left}};
+  table.columns = {{"ranks"}, {"schedule", Align::left}};
+  add_phase_columns(table.columns);
+  add_gain_columns(table.columns);
   for (const Prediction& row : predictions.rows) {
     std::vector<Cell> cells{{std::to_string(row.run.ranks)}, {how(row.run, predictions.bucket)}};
-    for (const auto phase : shown_phases) cells.push_back({milliseconds(row.time.*phase)});
-    cells.push_back({significant(row.images_per_s, 4)});
-    cells.push_back({significant(row.speedup, 3)});
-    cells.push_back({percent(row.efficiency)});
-    cells.push_back({row.bound});
+    add_phase_cells(row.time, cells);
+    add_gain_cells(row, cells);
     table.rows.push_back(std::move(cells));
   }
   table.notes = lines_of(predictions.rows);
@@ -91,31 +72,14 @@ std::string number_if(bool is_used, double value) {
 
 Table records_of(const TimedPredictions& predictions) {
   Table table;
-  for (const char* key : {"network",
-                          "messages",
-                          "ranks",
-                          "batch",
-                          "schedule",
-                          "bucket_bytes",
-                          "cycle_s",
-                          "fusion_threshold_bytes",
-                          "input_copy",
-                          "t_io_s",
-                          "t_h2d_s",
-                          "t_f_s",
-                          "t_b_s",
-                          "t_comm_exposed_s",
-                          "t_u_s",
-                          "t_iter_s",
-                          "t_comm_hidden_s",
-                          "closed_form_t_iter_s",
-                          "images_per_s",
-                          "speedup",
-                          "efficiency",
-                          "bound",
-                          "notes"}) {
+  for (const char* key : {"network", "messages", "ranks", "batch", "schedule", "bucket_bytes",
+                          "cycle_s", "fusion_threshold_bytes", "input_copy"}) {
     table.columns.push_back({key});
   }
+  add_phase_keys(table.columns);
+  table.columns.push_back({"t_comm_hidden_s"});
+  table.columns.push_back({"closed_form_t_iter_s"});
+  add_gain_keys(table.columns);
   for (const Prediction& row : predictions.rows) {
     const Run& run = row.run;
     const bool packs = run.schedule == Schedule::horovod;
@@ -130,16 +94,10 @@ Table records_of(const TimedPredictions& predictions) {
                             {number_if(packs, run.settings.cycle.si())},
                             {number_if(packs, run.settings.fusion_threshold.si())},
                             {std::string(input_copy_name(run.input_copy))}};
-    for (const auto phase : shown_phases) cells.push_back({exact((row.time.*phase).si())});
+    add_phase_values(row.time, cells);
     cells.push_back({exact(row.time.hidden_comm.si())});
     cells.push_back({row.closed_form ? exact(row.closed_form->total.si()) : ""});
-    for (const double value : {row.images_per_s, row.speedup, row.efficiency}) {
-      cells.push_back({exact(value)});
-    }
-    cells.push_back({row.bound});
-    std::vector<std::string> notes;
-    for (const model::Note& note : row.notes) notes.push_back(note.text());
-    cells.push_back({fmt::format("{}", fmt::join(notes, "; "))});
+    add_gain_values(row, cells);
     table.rows.push_back(std::move(cells));
   }
   return table;

@@ -64,6 +64,7 @@ std::vector<Rank> owners_of(Program& program, std::span<const Message> messages,
   if (options.synchronisation == Synchronisation::all_reduce) return {};
   const int servers = options.settings.servers == 0 ? ranks : options.settings.servers;
   EXPECT(servers >= 1 && servers <= ranks);
+  EXPECT(options.settings.sharding == Sharding::largest_first);
   return shard_owners(sizes_of(program, messages), servers);
 }
 

@@ -11,7 +11,8 @@
 
 namespace dlscale::train {
 
-/// By message: the rank that owns its parameters; empty without a parameter server.
+/// By message: the rank that owns its parameters; empty without a parameter server. Requires
+/// Sharding::largest_first: messages are not cut.
 std::vector<Rank> owners_of(Program& program, std::span<const Message> messages,
                             const TrainOptions& options, int ranks);
 

@@ -52,6 +52,7 @@ void apply(const Exchange& exchange, Run& run) {
   run.schedule = exchange.schedule;
   run.synchronisation = exchange.synchronisation;
   run.settings.servers = exchange.servers;
+  run.settings.sharding = exchange.sharding;
 }
 
 bool goes_with_ranks(const Exchange& exchange, int ranks) {
@@ -62,8 +63,13 @@ std::string exchange_text(const Exchange& exchange) {
   std::string text(schedule_name(exchange.schedule));
   if (exchange.bucket) text += " at " + to_text(*exchange.bucket);
   if (!exchange.by_server()) return text;
-  if (exchange.servers == 0) return text + " by servers on all ranks";
-  return text + fmt::format(" by {} server{}", exchange.servers, exchange.servers == 1 ? "" : "s");
+  if (exchange.servers == 0) {
+    text += " by servers on all ranks";
+  } else {
+    text += fmt::format(" by {} server{}", exchange.servers, exchange.servers == 1 ? "" : "s");
+  }
+  if (exchange.sharding == Sharding::largest_first) return text;
+  return text + fmt::format(" ({})", sharding_name(exchange.sharding));
 }
 
 std::optional<Travel> travel_of(const Exchange& exchange) {

@@ -21,6 +21,8 @@ struct Exchange {
   /// parameter_server: with a schedule that goes_with_server(), and without `bucket`.
   Synchronisation synchronisation = Synchronisation::all_reduce;
   int servers = 0;  ///< ranks that own parameters then, as ScheduleSettings::servers
+  /// By which rule; one that goes_with_sharding().
+  Sharding sharding = Sharding::largest_first;
   [[nodiscard]] bool by_server() const {
     return synchronisation == Synchronisation::parameter_server;
   }
@@ -33,7 +35,7 @@ void apply(const Exchange& exchange, Run& run);
 /// Whether there can be so many servers; one rank exchanges nothing, whoever owns the parameters.
 bool goes_with_ranks(const Exchange& exchange, int ranks);
 
-/// "bucketed at 10 MiB", "wait_free", "wait_free by 4 servers".
+/// "bucketed at 10 MiB", "wait_free", "wait_free by 4 servers", "wait_free by 4 servers (mxnet)".
 std::string exchange_text(const Exchange& exchange);
 
 /// Whether the batched form knows the schedule, and how its messages travel.

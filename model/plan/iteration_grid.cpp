@@ -12,12 +12,13 @@
 
 #include "core/error.hpp"
 #include "core/fuse.hpp"
+#include "core/step.hpp"
 #include "model/fast/batched_form.hpp"
 #include "model/fast/merged_cut.hpp"
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/exchange_costs.hpp"
 #include "model/sgd_iter/memory.hpp"
+#include "model/sgd_iter/sharding.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -99,7 +100,8 @@ class Grid {
 Grid::Grid(const Network& network, const Machine& machine, const Run& run, const PlanSpace& space)
     : network_(as_run(network, run)), machine_(&machine), run_(run) {
   for (const Exchange& exchange : space.exchanges) {
-    EXPECT(!exchange.by_server() || (goes_with_server(exchange.schedule) && !exchange.bucket));
+    EXPECT(!exchange.by_server() || (goes_with_server(exchange.schedule) && !exchange.bucket &&
+                                     goes_with_sharding(exchange.schedule, exchange.sharding)));
   }
   EXPECT(std::ranges::is_sorted(space.ranks) && std::ranges::is_sorted(space.batches));
   if (space.size() == 0) {
@@ -330,17 +332,20 @@ const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const C
   std::optional<Served>& known = served_[exchange][rank];
   if (known) return *known;
   known.emplace();
-  std::vector<Bytes> sizes;
-  for (const double bytes : messages.bytes) {
-    const auto [reduce, broadcast] = placed_[rank].served(travel, bytes);
-    known->reduces.push_back(reduce);
-    known->broadcasts += broadcast;
-    sizes.emplace_back(bytes);
-  }
-  if (!sizes.empty()) known->broadcasts += meeting_[rank];
   const Run run = run_on(grid_.space.ranks[rank], 1, grid_.space.exchanges[exchange]);
+  const std::vector<Bucket> buckets = gradient_buckets(network_, run.schedule);
+  EXPECT(buckets.size() == messages.messages());
+  for (const Bucket& bucket : buckets) {
+    double& reduces = known->reduces.emplace_back();
+    for (const Bytes part : sent_apart(network_, bucket, run.settings.sharding)) {
+      const auto [reduce, broadcast] = placed_[rank].served(travel, part.si());
+      reduces += reduce;
+      known->broadcasts += broadcast;
+    }
+  }
+  if (!buckets.empty()) known->broadcasts += meeting_[rank];
   Notes notes;
-  const Bytes most = most_owned(sizes, server_count(run));
+  const Bytes most = most_owned(network_, buckets, run);
   known->update = update_cost(network_, *machine_, run, most, notes).compute.value.si();
   return *known;
 }

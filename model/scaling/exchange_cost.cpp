@@ -56,12 +56,20 @@ double around(int n) {
   return 2.0 * (n - 1) / n;
 }
 
+/// M_n. The even case by itself, so that rounding does not make it differ.
+Bytes through_busiest(const TrainingFacts& facts, const Layout& layout) {
+  const int n = layout.nodes;
+  if (layout.busiest_server == 1) return around(n) * facts.gradient;
+  const Bytes m = layout.busiest_server / n * facts.gradient;
+  return (n - 1.0) * m + (facts.gradient - m);
+}
+
 Seconds over_servers(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
   const double efficiency = p[Parameter::server_efficiency];
   const BytesPerSecond host = efficiency * pcie_rate(facts, p);
   if (layout.nodes == 1) return around(layout.gpus) * facts.gradient / host;
   const BytesPerSecond slowest = std::min(host, efficiency * between_nodes(facts, p));
-  return around(layout.nodes) * facts.gradient / slowest;
+  return through_busiest(facts, layout) / slowest;
 }
 
 Seconds over_links(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {

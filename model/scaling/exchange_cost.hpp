@@ -19,14 +19,18 @@ struct ExchangeCost {
 ///                   transfer = t₁ on one node, else (t₁³ + t³)^(1/3)
 ///                   startup  = min{ ring 2 (n α + (N-n) α₁),  tree 4 lg n α + 4 (k-1) α₁ }
 ///   MPI over hosts  transfer = 2 (n-1)/n M / (B_nominal / 2) + 2 M / 6 GB/s
-///   servers         transfer = 2 (N-1)/N M / B_s on one node, else 2 (n-1)/n M / min{B_s, e_s B}
+///   servers         transfer = 2 (N-1)/N M / B_s on one node, else M_n / min{B_s, e_s B}
+///                   M_n = (n-1) m + M - m, 2 (n-1)/n M if all servers keep m = M / n
 /// of which one flat ring over the slowest link is the limit (MODEL 1.14): the third power joins
 /// two links through which the same bytes pass one after the other, is the slower one's time where
 /// one is much slower, and 26 % more where they are alike and neither can wait for the other's
 /// unevenness. [derived; its power is a judgement] B₁ of PCIe grows by a power of the nominal rate;
 /// of NVLink's cube mesh two GPUs use a third and four use two thirds. Libraries that have rings
 /// only do not close one over the mesh of eight and take PCIe. TCP carries at most 3 GB/s of a
-/// node. Wrong for fabrics that sum in the network and for several cards that are not used alike.
+/// node. M_n passes the link of the busiest node, each being a server: what the others push to the
+/// m bytes that it keeps, and what it pulls of the rest (3.19). m is by the framework's rule, or
+/// even where that or the layers are not known (Layout::busiest_server). Wrong for fabrics that sum
+/// in the network and for several cards that are not used alike.
 ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
                            const Parameters& parameters);
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <string_view>
 
+#include "core/collective/selection/parameter_servers.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
 #include "core/suggest.hpp"
@@ -30,6 +31,36 @@ constexpr int usual_launch = 2018;
 Layout layout(int gpus, int gpus_per_node) {
   const int nodes = gpus / gpus_per_node + (gpus % gpus_per_node > 0 ? 1 : 0);
   return {gpus, nodes, std::min(gpus, gpus_per_node)};
+}
+
+/// First layer first, of each its weights before its bias: as in backward order, in which the last
+/// layer comes first. Tensors of a layer are ready at the same time.
+std::vector<Bytes> in_forward_order(const std::vector<GradientTensor>& backward, Bytes element) {
+  std::vector<Bytes> forward;
+  for (std::size_t end = backward.size(); end > 0;) {
+    std::size_t begin = end - 1;
+    while (begin > 0 && backward[begin - 1].ready == backward[end - 1].ready) --begin;
+    for (std::size_t i = begin; i < end; ++i) forward.push_back(backward[i].elements * element);
+    end = begin;
+  }
+  return forward;
+}
+
+/// By the framework's rule, where that and the layers of the network are known.
+double busiest_server(const TrainingFacts& facts, int nodes, std::vector<std::string>& guesses) {
+  constexpr int most_followed = 100'000;
+  if (facts.synchronisation != cases::Synchronisation::parameter_server) return 1;
+  if (!facts.framework.sharding || facts.profile.source != TensorSource::layers) return 1;
+  if (nodes > most_followed) {
+    guesses.push_back(fmt::format(
+        "what each of {} servers keeps is not followed (on more than {}): taken as even", nodes,
+        most_followed));
+    return 1;
+  }
+  const Bytes element = facts.gradient / facts.parameters;
+  const std::vector<Bytes> tensors = in_forward_order(facts.profile.tensors, element);
+  return collective::imbalance(
+      collective::servers_by(*facts.framework.sharding, tensors, element, nodes));
 }
 
 bool holds(std::string_view text, std::string_view part) {
@@ -218,6 +249,9 @@ TrainingFacts training_facts(const ScalingCase& training, const FactSources& sou
   facts.synchronisation = training.run.synchronisation;
   facts.overlap = training.run.overlap;
   facts.framework = framework_traits(training.run.framework, sources.frameworks, facts.guesses);
+  for (Layout* at : {&facts.given, &facts.asked}) {
+    at->busiest_server = busiest_server(facts, at->nodes, facts.guesses);
+  }
   return facts;
 }
 

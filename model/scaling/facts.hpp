@@ -7,6 +7,7 @@
 #include "core/device_file.hpp"
 #include "core/framework_file.hpp"
 #include "core/link_kind.hpp"
+#include "core/run.hpp"
 #include "core/units.hpp"
 #include "model/scaling/tensors.hpp"
 
@@ -48,6 +49,8 @@ struct FrameworkTraits {
   bool over_host = false;
   /// Gradients pass between nodes by remote procedure calls over TCP, whatever the links.
   bool over_rpc = false;
+  /// Which server keeps what, where servers keep parameters and it is known.
+  std::optional<Sharding> sharding = {};
   /// All gradients are packed before any is sent where overlap is not told.
   bool packs_all = false;
 };
@@ -57,6 +60,9 @@ struct Layout {
   int gpus = 1;
   int nodes = 1;
   int gpus_on_node = 1;  ///< of the fullest
+  /// Where each node has a parameter server: what the one keeps that keeps most, over what it would
+  /// if all kept as much; in [1, nodes].
+  double busiest_server = 1;
 };
 
 /// All that the model of scaling knows of a training: facts of the case, of data sheets and of the

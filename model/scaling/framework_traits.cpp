@@ -76,6 +76,7 @@ FrameworkTraits traits_of(const FrameworkProfile& profile, ReleaseMonth released
   traits.over_host = over_host(profile);
   traits.over_rpc = is(profile.gradients, GradientPath::all_reduce) &&
                     is(profile.between_nodes, GradientLibrary::grpc);
+  if (profile.sharding.is_stated()) traits.sharding = profile.sharding.value();
   traits.packs_all = is(profile.schedule, Schedule::sequential);
   return traits;
 }

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
+#include "core/collective/selection/parameter_servers.hpp"
 #include "core/merge.hpp"
 #include "core/quantity_text.hpp"
 #include "model/sgd_iter/message_plan.hpp"
+#include "model/sgd_iter/sharding.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -24,7 +27,7 @@ Estimate<Seconds> MessageCost::total() const {
 
 ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, const Run& run,
                              const KernelTimes& kernels, Notes& notes)
-    : run_(&run) {
+    : network_(&network), run_(&run) {
   const Placement place{run.ranks, run.ranks_per_node};
   all_reduce_ = std::make_shared<const MessageTimes>(machine, place, run.schedule, notes);
   const auto times = [&](Collective collective) {
@@ -39,6 +42,7 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
   }
   messages_ = planned_messages(network, run, kernels, *all_reduce_, notes);
   if (run.schedule == Schedule::priority) note_parts(notes);
+  if (run.synchronisation == Synchronisation::parameter_server) note_servers(notes);
 }
 
 void ExchangeCosts::note_parts(Notes& notes) const {
@@ -51,6 +55,15 @@ void ExchangeCosts::note_parts(Notes& notes) const {
       fmt::format("priority: {} gradients in {} parts of at most {}; those under way at once "
                   "follow one another",
                   messages_.size(), parts, to_text(run_->settings.partition)));
+}
+
+void ExchangeCosts::note_servers(Notes& notes) const {
+  if (run_->settings.sharding == Sharding::largest_first || messages_.empty()) return;
+  const std::vector<Bytes> owned = owned_by_servers(*network_, messages_, *run_);
+  notes.add(fmt::format("parameters given out by sharding {}, of which tensors travel one by one: "
+                        "what the server updates that owns most, over an even share",
+                        sharding_name(run_->settings.sharding)),
+            fmt::format("{:.4g} ({} servers)", collective::imbalance(owned), owned.size()));
 }
 
 MessageCost ExchangeCosts::in_parts(const Bucket& message) const {
@@ -85,38 +98,44 @@ MessageCost ExchangeCosts::in_blocks(const Bucket& message) const {
   return cost;
 }
 
+MessageCost ExchangeCosts::by_servers(const Bucket& message) const {
+  MessageCost cost;
+  cost.size = message_size(message);
+  cost.gather.emplace();
+  for (const Bytes part : sent_apart(*network_, message, run_->settings.sharding)) {
+    cost.time += first_->time(part);
+    *cost.gather += second_->time(part);
+  }
+  return cost;
+}
+
 MessageCost ExchangeCosts::cost(const Bucket& message) const {
   if (run_->schedule == Schedule::priority) return in_parts(message);
   if (run_->schedule == Schedule::reduce_scatter_overlap) return in_blocks(message);
+  if (first_) return by_servers(message);
   MessageCost cost;
   cost.size = message_size(message);
-  cost.time = first_ ? first_->time(cost.size) : all_reduce_->time(cost.size);
-  if (second_) cost.gather = second_->time(cost.size);
+  cost.time = all_reduce_->time(cost.size);
   return cost;
 }
 
 TimeSource ExchangeCosts::source(const Bucket& message) const {
-  const Bytes size = message_size(message);
-  TimeSource source = first_ ? first_->source(size) : all_reduce_->source(size);
-  if (second_) source = std::max(source, second_->source(size));
+  std::vector<Bytes> parts{message_size(message)};
+  if (run_->synchronisation == Synchronisation::parameter_server) {
+    parts = sent_apart(*network_, message, run_->settings.sharding);
+  }
+  TimeSource source = first_ ? first_->source(parts.front()) : all_reduce_->source(parts.front());
+  for (const Bytes part : parts) {
+    if (first_) source = std::max(source, first_->source(part));
+    if (second_) source = std::max(source, second_->source(part));
+  }
   const std::int64_t rest = no_equal_blocks(message);
   if (rest > 0) source = std::max(source, all_reduce_->source(message_size({{}, rest})));
   return source;
 }
 
 Bytes ExchangeCosts::most_owned() const {
-  std::vector<Bytes> sizes;
-  for (const Bucket& message : messages_) sizes.push_back(message_size(message));
-  return model::most_owned(sizes, server_count(*run_));
-}
-
-Bytes most_owned(std::span<const Bytes> messages, int servers) {
-  const auto owners = shard_owners(messages, servers);
-  std::vector<Bytes> owned(static_cast<std::size_t>(servers));
-  for (std::size_t i = 0; i < messages.size(); ++i) {
-    owned[static_cast<std::size_t>(owners[i])] += messages[i];
-  }
-  return *std::ranges::max_element(owned);
+  return model::most_owned(*network_, messages_, *run_);
 }
 
 }  // namespace dlscale::model

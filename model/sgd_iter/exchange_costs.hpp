@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "core/network.hpp"
@@ -33,10 +32,6 @@ struct MessageCost {
   [[nodiscard]] Estimate<Seconds> total() const;
 };
 
-/// Bytes of the server that owns most of the messages, as shard_owners() gives them out: all wait
-/// for its update. 0 without messages.
-Bytes most_owned(std::span<const Bytes> messages, int servers);
-
 /// The messages of a run on ≥ 2 ranks and what they cost.
 class ExchangeCosts {
  public:
@@ -52,7 +47,9 @@ class ExchangeCosts {
   /// share the links, and the time of bytes on these is the same for all of them together, one
   /// after the other or at once. Wrong by what travelling at once hides of their start-ups, and in
   /// that links shared evenly let all of them arrive late in their time, where here the first does
-  /// early. [MODEL 2.4: each part α + δβ, non-pre-emptive]
+  /// early. [MODEL 2.4: each part α + δβ, non-pre-emptive] Of parameter_server, what the rule of
+  /// its servers keeps apart follows one another, too (sent_apart()); how evenly they own it counts
+  /// in their update alone, as in the engine, which carries one message at a time.
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
   /// parameter_server: bytes that the server owns that owns most. All wait for it.
@@ -62,9 +59,12 @@ class ExchangeCosts {
  private:
   [[nodiscard]] MessageCost in_parts(const Bucket& message) const;
   [[nodiscard]] MessageCost in_blocks(const Bucket& message) const;
+  [[nodiscard]] MessageCost by_servers(const Bucket& message) const;
   [[nodiscard]] std::int64_t no_equal_blocks(const Bucket& message) const;
   void note_parts(Notes& notes) const;
+  void note_servers(Notes& notes) const;
 
+  const Network* network_;
   const Run* run_;
   std::shared_ptr<const MessageTimes> all_reduce_;
   std::optional<CollectiveTimes> first_;   ///< instead of an all-reduce

@@ -27,6 +27,7 @@ class Changes {
   }
   [[nodiscard]] bool on_gpu() const { return machine_->cluster.device.kind == DeviceKind::gpu; }
   void add_schedules();
+  void add_shardings();
   void add_settings();
   void add_all_reduces();
   void add_input();
@@ -41,7 +42,11 @@ class Changes {
 void Changes::add_schedules() {
   const bool by_server = run_->synchronisation == Synchronisation::parameter_server;
   for (const Schedule schedule : all_schedules) {
-    if (schedule == run_->schedule || (by_server && !goes_with_server(schedule))) continue;
+    if (schedule == run_->schedule) continue;
+    if (by_server &&
+        !(goes_with_server(schedule) && goes_with_sharding(schedule, run_->settings.sharding))) {
+      continue;
+    }
     add(fmt::format("--schedule {}", schedule_name(schedule)),
         [&](Change& change) { change.run.schedule = schedule; });
   }
@@ -49,7 +54,19 @@ void Changes::add_schedules() {
     add("--synchronisation all_reduce", [](Change& change) {
       change.run.synchronisation = Synchronisation::all_reduce;
       change.run.settings.servers = 0;
+      change.run.settings.sharding = Sharding::largest_first;
     });
+    add_shardings();
+  }
+}
+
+/// The other rules by which servers may own parameters.
+void Changes::add_shardings() {
+  for (const Sharding sharding : all_shardings) {
+    const bool now = sharding == run_->settings.sharding;
+    if (now || !goes_with_sharding(run_->schedule, sharding)) continue;
+    add(fmt::format("--sharding {}", sharding_name(sharding)),
+        [&](Change& change) { change.run.settings.sharding = sharding; });
   }
 }
 

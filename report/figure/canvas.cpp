@@ -83,10 +83,13 @@ void Canvas::circle(Point centre, double radius, std::string_view classes, std::
   body_ += closed("circle", title);
 }
 
-void Canvas::text(Point at, std::string_view text, Anchor anchor, std::string_view classes) {
+void Canvas::text(Point at, std::string_view text, Anchor anchor, std::string_view classes,
+                  std::string_view title) {
+  const std::string hint =
+      title.empty() ? "" : fmt::format("<title>{}</title>", escape_html(title));
   body_ +=
-      fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"{}\" class=\"{}\">{}</text>\n",
-                  at.x, at.y, anchor_word(anchor), classes, escape_html(text));
+      fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"{}\" class=\"{}\">{}{}</text>\n",
+                  at.x, at.y, anchor_word(anchor), classes, hint, escape_html(text));
 }
 
 void Canvas::upright(Point middle, std::string_view text) {

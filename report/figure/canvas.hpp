@@ -38,7 +38,7 @@ class Canvas {
             double opacity = 1);
   void circle(Point centre, double radius, std::string_view classes, std::string_view title = {});
   void text(Point at, std::string_view text, Anchor anchor = Anchor::start,
-            std::string_view classes = {});
+            std::string_view classes = {}, std::string_view title = {});
   /// Read from below to above, around its middle.
   void upright(Point middle, std::string_view text);
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,6 +35,13 @@ struct PairedRow {
 /// at a glance. At most 12 panels. Nothing without a row of two rounds.
 std::optional<Figure> paired(std::span<const PairedRow> rows, double margin);
 
+/// What happened at a point of a history: an alert, an annotation, another machine.
+struct StripNote {
+  std::size_t at = 0;  ///< index of the first value that it is true of
+  std::string label;   ///< a few letters: "A1", which a table explains
+  std::string text;    ///< all of it, where a pointer rests
+};
+
 /// One series of a history, oldest first, and the levels that were found in it.
 struct StripRow {
   std::string name;
@@ -41,10 +49,15 @@ struct StripRow {
   std::vector<double> values;
   std::vector<std::string> labels;  ///< of the points: commits; as many as values, or none
   ChangePoints found;
+  std::string remark = {};              ///< beside the unit: "smaller is better"
+  std::vector<StripNote> notes = {};    ///< in the order of the values
+  std::optional<double> reported = {};  ///< a value that is in no history yet: drawn after the last
 };
 
-/// "history": the last 100 points of each series with the levels of its segments and a mark where
-/// the level changed. At most 24 strips. Nothing without a series of two points.
+/// "history": the last 100 points of each series with the levels of its segments, a mark where the
+/// level changed and another for each note. At most 24 strips. Nothing without a series of two
+/// points.
+inline constexpr std::size_t most_strips = 24;
 std::optional<Figure> history_strips(std::span<const StripRow> rows);
 
 }  // namespace dlscale::report::figure

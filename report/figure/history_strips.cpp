@@ -1,23 +1,29 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
 #include "report/figure/comparison_figures.hpp"
+#include "report/format/text_width.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::report::figure {
 namespace {
 
 constexpr double width = 860;
-constexpr double strip = 128;
-constexpr std::size_t most_strips = 24;
+constexpr double strip = 140;
 constexpr std::size_t most_points = 100;
+constexpr std::size_t longest_heading = 116;  ///< characters of bold text that a strip is wide
 
 bool usable(double value) {
   return std::isfinite(value) && value > 0;
+}
+
+bool is_drawn(const std::optional<double>& reported) {
+  return reported && usable(*reported);
 }
 
 /// The part of a strip that is drawn: its last points.
@@ -32,6 +38,7 @@ void draw_levels(Canvas& canvas, const Frame& frame, const ChangePoints& found, 
     if (to < first) continue;
     const double y = frame.y.at(segment.level);
     canvas.line({frame.x.at(from - 0.4), y}, {frame.x.at(to + 0.4), y}, "s0 wide");
+    canvas.text({frame.x.at(to + 0.4), y - 4}, significant(segment.level, 4), Anchor::end, "soft");
   }
   for (const ChangePoint& change : found.changes) {
     const double middle = static_cast<double>(change.before + change.after) / 2;
@@ -50,26 +57,62 @@ void draw_points(Canvas& canvas, const Frame& frame, const StripRow& row, std::s
   }
 }
 
+/// Between the points before and from there on; labels of one place stand beside each other.
+void draw_notes(Canvas& canvas, const Frame& frame, const StripRow& row, std::size_t first) {
+  std::size_t before = row.values.size();
+  double shift = 0;
+  for (const StripNote& note : row.notes) {
+    if (note.at < first || note.at >= row.values.size()) continue;
+    const double x = frame.x.at(static_cast<double>(note.at) - 0.5);
+    shift = note.at == before ? shift + 9.0 * static_cast<double>(note.label.size()) : 0;
+    before = note.at;
+    canvas.line({x, frame.y.from}, {x, frame.y.to}, "s1");
+    canvas.text({x + 3 + shift, frame.y.from - 3}, note.label, Anchor::start, "bold", note.text);
+  }
+}
+
+/// What a page tells of, where the history does not have it: a ring after the last point.
+void draw_reported(Canvas& canvas, const Frame& frame, const StripRow& row) {
+  if (!is_drawn(row.reported)) return;
+  const auto after = static_cast<double>(row.values.size());
+  canvas.circle({frame.x.at(after), frame.y.at(*row.reported)}, 4, "hollow s1",
+                fmt::format("reported here, not in the history: {} {}",
+                            significant(*row.reported, 4), row.unit));
+}
+
+/// "metric (ms, smaller is better), changed"; the name as far as there is room.
+std::string heading(const StripRow& row) {
+  const std::string remark = row.remark.empty() ? "" : ", " + row.remark;
+  const std::string rest =
+      fmt::format(" ({}{}), {}", row.unit, remark, history_shape_name(row.found.shape));
+  const std::size_t room = longest_heading - std::min(rest.size(), longest_heading / 2);
+  return format::shortened(row.name, room) + rest;
+}
+
 void draw_strip(Canvas& canvas, const StripRow& row, double top) {
   const std::size_t first = first_point(row);
   double least = HUGE_VAL;
   double most = 0;
-  for (std::size_t i = first; i < row.values.size(); ++i) {
-    if (!usable(row.values[i])) continue;
-    least = std::min(least, row.values[i]);
-    most = std::max(most, row.values[i]);
-  }
-  canvas.text({80, top + 12},
-              fmt::format("{} ({}), {}", row.name, row.unit, history_shape_name(row.found.shape)),
-              Anchor::start, "bold");
-  const double room = (most - least) * 0.1;
+  const auto consider = [&](double value) {
+    if (!usable(value)) return;
+    least = std::min(least, value);
+    most = std::max(most, value);
+  };
+  std::for_each(row.values.begin() + static_cast<std::ptrdiff_t>(first), row.values.end(),
+                consider);
+  if (row.reported) consider(*row.reported);
+  canvas.text({80, top + 12}, heading(row), Anchor::start, "bold", row.name);
+  const double room = (most - least) * 0.3;  // for words above and below the points
   const Frame frame =
       frame_in({80, top + 20, width - 100, strip - 62},
-               {static_cast<double>(first) - 1, static_cast<double>(row.values.size())},
+               {static_cast<double>(first) - 1,
+                static_cast<double>(row.values.size() + (is_drawn(row.reported) ? 1 : 0))},
                {least - room, most + room});
   draw_axes(canvas, frame, {}, linear_ticks(frame.y), "commits, the oldest first", "");
   draw_levels(canvas, frame, row.found, static_cast<double>(first));
   draw_points(canvas, frame, row, first);
+  draw_notes(canvas, frame, row, first);
+  draw_reported(canvas, frame, row);
 }
 
 }  // namespace
@@ -88,12 +131,16 @@ std::optional<Figure> history_strips(std::span<const StripRow> rows) {
   for (std::size_t i = 0; i < shown.size(); ++i) {
     draw_strip(canvas, *shown[i], strip * static_cast<double>(i));
   }
-  std::string title = "History: points (grey), levels (lines) and where they changed";
+  std::string title =
+      "History: points (grey), levels (lines), where they changed (broken lines) and what happened "
+      "(marks)";
   if (shown.size() < fit) title += fmt::format(" ({} more are not drawn)", fit - shown.size());
   const std::string alt = fmt::format(
-      "The last points of {}, the level of each segment, and a broken line where the level "
-      "changed, with the change in percent.",
-      fmt::format("{} series", shown.size()));
+      "The last {} commits at most of {} series, the level of each segment, a broken line where "
+      "the "
+      "level changed, with the change in percent, and marks of alerts, annotations and other "
+      "machines. The tables of levels and marks say the same.",
+      most_points, shown.size());
   return Figure{"history", title, alt, canvas.svg(title, alt), "history.svg"};
 }
 

@@ -35,7 +35,9 @@ Json run_fields(const Run& run) {
             {"schedule", schedule_name(run.schedule)},
             {"synchronisation", synchronisation_name(run.synchronisation)}};
   for (const ScheduleField& field : schedule_fields(run)) {
-    json[std::string(field.key)] = field.value.empty() ? Json(nullptr) : Json::parse(field.value);
+    Json& value = json[std::string(field.key)];
+    if (field.value.empty()) continue;
+    value = field.kind == ScheduleField::Kind::word ? Json(field.value) : Json::parse(field.value);
   }
   json["cores_per_rank"] = run.cores_per_rank;
   json["compute_threads"] = run.compute_threads;

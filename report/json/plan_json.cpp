@@ -17,6 +17,8 @@ Json training_fields(const PlannedTraining& one, bool price) {
           {"bucket_bytes", bucket ? number(bucket->si()) : Json(nullptr)},
           {"synchronisation", synchronisation_name(one.exchange.synchronisation)},
           {"servers", one.exchange.by_server() ? Json(one.servers()) : Json(nullptr)},
+          {"sharding",
+           one.exchange.by_server() ? Json(sharding_name(one.exchange.sharding)) : Json(nullptr)},
           {"t_iter_s", number(one.iteration)},
           {"images_per_s", number(one.images_per_s)},
           {"efficiency", number(one.efficiency)},

@@ -25,28 +25,34 @@ std::string_view entity(char character) {
   }
 }
 
-std::string_view align_class(Align align) {
-  return align == Align::right ? "number" : "text";
-}
-
-std::string_view tone_class(Tone tone) {
+/// Of a heading or a cell, with a blank before it; text to the left is what has none: pages have a
+/// hundred thousand cells.
+std::string class_of(Align align, Tone tone) {
+  std::string classes = align == Align::right ? "number" : "";
+  const auto add = [&classes](std::string_view name) {
+    if (!classes.empty()) classes += ' ';
+    classes += name;
+  };
   switch (tone) {
     case Tone::plain:
-      return "";
+      break;
     case Tone::good:
-      return " good";
+      add("good");
+      break;
     case Tone::caution:
-      return " caution";
+      add("caution");
+      break;
     case Tone::bad:
-      return " bad";
+      add("bad");
+      break;
   }
-  return "";
+  return classes.empty() ? "" : fmt::format(" class=\"{}\"", classes);
 }
 
 std::string heading_row(const Table& table) {
   std::string out = "<thead><tr>";
   for (const Column& column : table.columns) {
-    out += fmt::format("<th scope=\"col\" class=\"{}\">{}</th>", align_class(column.align),
+    out += fmt::format("<th scope=\"col\"{}>{}</th>", class_of(column.align, Tone::plain),
                        escape_html(column.heading));
   }
   return out + "</tr></thead>\n";
@@ -56,11 +62,10 @@ std::string heading_row(const Table& table) {
 std::string body_row(const Table& table, const std::vector<Cell>& row) {
   std::string out = "<tr>";
   for (std::size_t i = 0; i < row.size(); ++i) {
-    const std::string classes =
-        fmt::format("{}{}", align_class(table.columns.at(i).align), tone_class(row[i].tone));
+    const std::string classes = class_of(table.columns.at(i).align, row[i].tone);
     const std::string text = escape_html(row[i].text);
-    out += i == 0 ? fmt::format("<th scope=\"row\" class=\"{}\">{}</th>", classes, text)
-                  : fmt::format("<td class=\"{}\">{}</td>", classes, text);
+    out += i == 0 ? fmt::format("<th scope=\"row\"{}>{}</th>", classes, text)
+                  : fmt::format("<td{}>{}</td>", classes, text);
   }
   return out + "</tr>\n";
 }

@@ -16,7 +16,10 @@
     return Number(found[1].replace("−", "-")) * (factors[found[2]] ?? 1);
   };
 
-  const cell = (row, column) => row.cells[column]?.textContent ?? "";
+  /** Rows of a table that stand in the page at a time: a browser lays out thousands of them in seconds. */
+  const most = 500;
+
+  const cell = (row, column) => row.children[column]?.textContent ?? "";
 
   /** Numbers by value and before words, words by letters, empty cells last whatever the direction. */
   const compare = (a, b, sign) => {
@@ -26,17 +29,33 @@
     return sign * (a.text < b.text ? -1 : a.text > b.text ? 1 : 0);
   };
 
+  /** Puts the rows that match into the page, in their order: the first of them, unless all are wanted. */
+  const show = (view) => {
+    const matching = view.rows.filter((row) => !view.hidden.has(row));
+    const shown = view.all ? matching : matching.slice(0, most);
+    if (shown.length === view.body.rows.length && shown.every((row, i) => row === view.shown[i])) return;
+    const table = view.body.parentNode;
+    const place = view.body.nextSibling;
+    view.body.remove(); // rows that are out of the page move without a layout each
+    view.body.replaceChildren(...shown);
+    table.insertBefore(view.body, place);
+    view.shown = shown;
+    if (!view.status) return;
+    const cut = matching.length - shown.length;
+    const part = cut > 0 ? `, the first ${shown.length} shown` : "";
+    view.status.textContent = `${view.hidden.size ? `${matching.length} of ` : ""}${view.rows.length} rows${part}`;
+    view.more.hidden = cut === 0;
+  };
+
   const sort = (view, column, descending) => {
-    const keys = new Map(view.rows.map((row) => {
+    view.keys[column] ??= new Map(view.rows.map((row) => {
       const text = cell(row, column);
       return [row, { text: text, number: value(text) }];
     }));
+    const keys = view.keys[column];
     const sign = descending ? -1 : 1;
-    const place = view.body.nextSibling;
-    const table = view.body.parentNode;
-    view.body.remove(); // rows that are out of the page move without a layout each
-    view.body.append(...[...view.rows].sort((a, b) => compare(keys.get(a), keys.get(b), sign)));
-    table.insertBefore(view.body, place);
+    view.rows.sort((a, b) => compare(keys.get(a), keys.get(b), sign));
+    show(view);
     view.headings.forEach((heading, i) => {
       heading.setAttribute("aria-sort", i !== column ? "none" : descending ? "descending" : "ascending");
     });
@@ -47,13 +66,11 @@
   const filter = (view) => {
     const wanted = view.input.value.toLowerCase();
     const column = Number(view.select.value);
-    let shown = 0;
-    for (const row of view.rows) {
-      const text = (column < 0 ? row.textContent : cell(row, column)).toLowerCase();
-      row.hidden = !text.includes(wanted);
-      shown += row.hidden ? 0 : 1;
-    }
-    view.status.textContent = `${shown} of ${view.rows.length} rows`;
+    view.texts[column] ??= new Map(view.rows.map((row) =>
+      [row, (column < 0 ? row.textContent : cell(row, column)).toLowerCase()]));
+    const texts = view.texts[column];
+    view.hidden = new Set(wanted === "" ? [] : view.rows.filter((row) => !texts.get(row).includes(wanted)));
+    show(view);
   };
 
   /** What is set, kept in the address, so that a link shows the same: "#?0=1~convolution&3=-1~f32". */
@@ -81,6 +98,11 @@
     }
   };
 
+  const showAll = (view) => {
+    view.all = true;
+    show(view);
+  };
+
   const labelled = (text, control) => {
     const label = document.createElement("label");
     label.append(text, control);
@@ -98,7 +120,12 @@
     view.status = document.createElement("span");
     view.status.setAttribute("role", "status");
     view.status.textContent = `${view.rows.length} rows`;
-    bar.append(labelled("Filter ", view.input), labelled("in ", view.select), view.status);
+    view.more = document.createElement("button");
+    view.more.type = "button";
+    view.more.textContent = "Show all";
+    view.more.hidden = true;
+    view.more.addEventListener("click", () => showAll(view));
+    bar.append(labelled("Filter ", view.input), labelled("in ", view.select), view.status, view.more);
     view.region.before(bar);
     const changed = () => {
       filter(view);
@@ -124,15 +151,23 @@
     body: region.querySelector("tbody"),
     rows: [...region.querySelectorAll("tbody > tr")],
     headings: [...region.querySelectorAll("thead th")],
+    hidden: new Set(), // rows that do not match
+    keys: {}, // by column, for sorting
+    texts: {}, // by column, for filtering
   }));
   for (const view of views) {
+    view.shown = [...view.rows];
     if (view.rows.length > 5) addFilter(view, views);
     if (view.rows.length > 1) addSorting(view);
+    if (view.rows.length <= most) continue;
+    view.region.querySelector("table").setAttribute("aria-rowcount", view.rows.length + 1);
+    show(view);
   }
   recall(views);
   window.addEventListener("hashchange", () => recall(views));
   // What is folded is not printed, unless it is opened before; raw rows stay folded.
   window.addEventListener("beforeprint", () => {
     document.querySelectorAll("details:not(.raw)").forEach((each) => each.setAttribute("open", ""));
+    views.filter((view) => !view.region.closest(".raw")).forEach(showAll);
   });
 })();

@@ -183,14 +183,21 @@ std::vector<JudgedItem> judged_items(const cases::CurveCase& curve, const Measur
   return items;
 }
 
-std::vector<JudgedCase> judge_cases(const CaseFile& file,
-                                    std::span<const CasePrediction> predictions,
-                                    const CaseChoice& choice) {
-  expect_field(file, choice.by);
+std::vector<JudgedCase> chosen_cases(const CaseFile& file,
+                                     std::span<const CasePrediction> predictions,
+                                     const CaseChoice& choice) {
   const auto known = by_id(predictions);
   std::vector<JudgedCase> judged_cases;
   judge_all(file.trainings, file, known, choice, judged_cases);
   judge_all(file.curves, file, known, choice, judged_cases);
+  return judged_cases;
+}
+
+std::vector<JudgedCase> judge_cases(const CaseFile& file,
+                                    std::span<const CasePrediction> predictions,
+                                    const CaseChoice& choice) {
+  expect_field(file, choice.by);
+  std::vector<JudgedCase> judged_cases = chosen_cases(file, predictions, choice);
   if (judged_cases.empty()) refuse_empty(file, choice);
   return judged_cases;
 }

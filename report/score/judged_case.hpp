@@ -63,6 +63,11 @@ std::vector<JudgedCase> judge_cases(const cases::CaseFile& file,
                                     std::span<const cases::CasePrediction> predictions,
                                     const CaseChoice& choice);
 
+/// The same, but that there may be none. Requires a field that cases have.
+std::vector<JudgedCase> chosen_cases(const cases::CaseFile& file,
+                                     std::span<const cases::CasePrediction> predictions,
+                                     const CaseChoice& choice);
+
 /// Ids of predictions that are of no case of the file, in the order of the predictions.
 std::vector<std::string> unknown_ids(const cases::CaseFile& file,
                                      std::span<const cases::CasePrediction> predictions);

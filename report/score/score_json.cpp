@@ -69,6 +69,10 @@ std::string score_json(const ScoreReport& report, const ScoreLimits& limits) {
   json["nodes"] =
       report.choice.nodes == NodeChoice::any ? Json(nullptr) : Json(to_string(report.choice.nodes));
   json["predictions"] = scored_fields(report.predictions);
+  json["by_nodes"] = Json::object();
+  for (const auto& [nodes, score] : report.by_nodes) {
+    json["by_nodes"][std::string(to_string(nodes))] = score_fields(score);
+  }
   json["baselines"] = Json::array();
   for (const ScoredPredictions& baseline : report.baselines) {
     json["baselines"].push_back(scored_fields(baseline));

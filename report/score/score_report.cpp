@@ -21,6 +21,18 @@ ScoredPredictions scored(const CaseFile& file, const NamedPredictions& named,
   return scored;
 }
 
+std::vector<NodeScore> scores_by_nodes(const CaseFile& file, const NamedPredictions& named,
+                                       const CaseChoice& choice) {
+  if (choice.nodes != NodeChoice::any) return {};
+  std::vector<NodeScore> scores;
+  for (const NodeChoice nodes : {NodeChoice::one, NodeChoice::several}) {
+    const auto judged = chosen_cases(file, named.predictions, {"set", choice.quality, nodes});
+    if (judged.empty()) return {};
+    scores.push_back({nodes, score(judged).overall});
+  }
+  return scores;
+}
+
 bool covers_any(const NamedPredictions& named) {
   return std::ranges::any_of(named.predictions, [](const CasePrediction& prediction) {
     return prediction.status != PredictionStatus::not_covered;
@@ -47,6 +59,7 @@ ScoreReport score_report(const CaseFile& file, const NamedPredictions& predictio
   for (const NamedPredictions& baseline : baselines) {
     if (covers_any(baseline)) report.baselines.push_back(scored(file, baseline, choice));
   }
+  report.by_nodes = scores_by_nodes(file, predictions, choice);
   report.not_measured = static_cast<std::size_t>(std::ranges::count_if(
       file.outcomes, [](const cases::Outcome& outcome) { return !outcome.measured; }));
   report.unknown = unknown_ids(file, predictions.predictions);

@@ -31,6 +31,12 @@ struct ScoredPredictions {
   GroupedScore score = {};
 };
 
+/// The score of cases of so many nodes, each set weighing the same.
+struct NodeScore {
+  NodeChoice nodes = NodeChoice::any;
+  Score score = {};
+};
+
 /// Predictions of a case file scored, with the baselines beside them.
 struct ScoreReport {
   std::filesystem::path cases = {};
@@ -38,8 +44,11 @@ struct ScoreReport {
   bool of_curves = false;
   ScoredPredictions predictions = {};
   std::vector<ScoredPredictions> baselines = {};  ///< those that cover a case of the file at least
-  std::size_t not_measured = 0;                   ///< cases that can be predicted only
-  std::vector<std::string> unknown = {};          ///< ids of predictions of no case of the file
+  /// Of one node, then of several, whatever the cases are grouped by; none where all are of either,
+  /// or only some were chosen.
+  std::vector<NodeScore> by_nodes = {};
+  std::size_t not_measured = 0;           ///< cases that can be predicted only
+  std::vector<std::string> unknown = {};  ///< ids of predictions of no case of the file
   /// Ids of cases with a number that has no prediction, in the order of the file.
   [[nodiscard]] std::vector<std::string> missing() const;
 };

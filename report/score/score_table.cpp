@@ -5,6 +5,8 @@
 #include <array>
 #include <functional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "report/numbers.hpp"
 #include "report/score/score_report.hpp"
@@ -85,6 +87,17 @@ Table groups_table(const ScoreReport& report) {
   }
   table.rows.push_back(score_cells(overall_name(report), score.overall));
   table.notes = score_notes(report);
+  return table;
+}
+
+Table nodes_table(const ScoreReport& report) {
+  Table table;
+  table.title = "One node and several";
+  table.columns = score_columns("nodes");
+  for (const auto& [nodes, score] : report.by_nodes) {
+    table.rows.push_back(score_cells(std::string(to_string(nodes)), score));
+  }
+  table.notes.emplace_back("each set weighs the same");
   return table;
 }
 
@@ -257,10 +270,10 @@ Table records(const ScoreReport& report) {
 }  // namespace
 
 Document score_document(const ScoreReport& report, const ScoreLimits& limits) {
-  return {sentence(report, limits),
-          {groups_table(report), beside_table(report), overall_table(report), worst_table(report)},
-          records(report),
-          score_json(report, limits)};
+  std::vector<Table> tables{groups_table(report), beside_table(report), overall_table(report),
+                            worst_table(report)};
+  if (!report.by_nodes.empty()) tables.insert(tables.begin() + 1, nodes_table(report));
+  return {sentence(report, limits), std::move(tables), records(report), score_json(report, limits)};
 }
 
 }  // namespace dlscale::report

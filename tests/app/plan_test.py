@@ -106,6 +106,22 @@ class Plan(ProgramTest):
         self.assert_refused(run(*self.words, *words[:-1], "all_reduce,parameter_server", "--schedules", "merged"), 2,
                             "goes with none of the --schedules")
 
+    def test_servers_own_parameters_by_the_rules_of_frameworks(self):
+        words = ["--ranks", "4", "--batch", 32, "--epochs", 90, "--synchronisation", "parameter_server", "--servers", 2]
+        answer = self.plan(*words, "--sharding", "largest_first,mxnet,tensorflow", "--check", 20)
+        self.assertEqual(answer["configurations"], 3 + 2 + 2)
+        self.assertEqual({one["sharding"] for one in answer["best"]}, {"largest_first", "mxnet", "tensorflow"})
+        for one in answer["best"]:
+            predicted = run("predict", *self.words[1:], "--ranks", 4, "--batch", 32, "--schedule", one["schedule"], "--synchronisation",
+                            "parameter_server", "--servers", 2, "--sharding", one["sharding"], "--format", "json")
+            prediction = json.loads(predicted.stdout)["predictions"][0]
+            self.assertEqual(prediction["run"]["sharding"], one["sharding"])
+            self.assertAlmostEqual(one["closed_form_t_iter_s"] / prediction["time"]["t_iter_s"], 1, delta=1e-9)
+        for more, part in [(["--sharding", "mxnt"], "mxnet"), (["--sharding", "mxnet,mxnet"], "twice"),
+                           (["--sharding", "mxnet", "--schedules", "bucketed"], "goes with none of the --schedules")]:
+            self.assert_refused(run(*self.words, *words, *more), 2, part)
+        self.assert_refused(run(*self.words, *words[:-4], "--sharding", "mxnet"), 2, "--sharding changes nothing")
+
     def test_nothing_fits(self):
         more = ["--gpus", 16, "--batch", "64", "--epochs", 90]
         self.assert_refused(run(*self.words, *more, "--time-limit", "1 s"), 2, "the quickest training takes", "--time-limit 1.000 s")

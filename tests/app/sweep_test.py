@@ -39,6 +39,23 @@ class Sweeps(ProgramTest):
         # For each number of ranks and each link there is one, of which one is the best of all.
         self.assertEqual(sum(row["best"] is not None for row in rows), 3 * 2)
 
+    def test_sweeps_keep_the_rule_by_which_servers_own_parameters(self):
+        served = ["--synchronisation", "parameter_server", "--servers", 2]
+        words = ["--ranks", "2,4", "--batch", 16, "--schedule", "sequential,wait_free", *served]
+        updates = {}
+        for sharding in ["largest_first", "mxnet", "tensorflow", "tensorflow_greedy"]:
+            rows = self.sweep(*words, "--sharding", sharding)["rows"]
+            self.assertEqual({row["run"]["sharding"] for row in rows}, {sharding})
+            updates[sharding] = rows[0]["time"]["t_u_s"]
+        # Halves of the large tensors and few others; fc6 and little else; all weights.
+        self.assertLess(updates["mxnet"], updates["largest_first"])
+        self.assertLess(updates["largest_first"], updates["tensorflow"])
+        refused = [(["--sharding", "mxnet", "--schedule", "bucketed", *served], "Take sequential or wait_free"),
+                   (["--sharding", "mxnet"], "--sharding changes nothing here"),
+                   (["--sharding", "hash", *served], "tensorflow_greedy")]
+        for more, part in refused:
+            self.assert_refused(run(*self.words, "--ranks", 4, *more), 2, part)
+
     def test_a_sweep_in_every_format(self):
         words = [*self.words, "--ranks", "2,4", "--batch", "16,32"]
         for name in ["table", "markdown"]:

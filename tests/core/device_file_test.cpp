@@ -132,8 +132,11 @@ TEST(ConfiguredDevices, HaveTheBandwidthOfTheirLinks) {
 
 TEST(ConfiguredDevices, AgreeWithTheClusters) {
   const DeviceCatalogue catalogue = DeviceCatalogue::load();
-  for (const auto& [name, gpu] : std::map<std::string, std::string>{
-           {"p40x16", "p40"}, {"dgx1", "v100_sxm2_16gb"}, {"h200x8", "h200_sxm"}}) {
+  for (const auto& [name, gpu] :
+       std::map<std::string, std::string>{{"p40x16", "p40"},
+                                          {"dgx1", "v100_sxm2_16gb"},
+                                          {"h200x8", "h200_sxm"},
+                                          {"piz_daint", "p100_pcie_16gb"}}) {
     const Device of_cluster = load_cluster(name).device;
     const Device of_sheet = nominal_device(catalogue.at(gpu), of_cluster.launch);
     EXPECT_EQ(of_sheet.memory, of_cluster.memory) << name;

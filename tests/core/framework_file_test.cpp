@@ -32,6 +32,7 @@ fusion_threshold: none
 fusion_cycle: none
 partition: none
 credit: none
+sharding: none
 update_on: worker
 negotiation: unknown
 launch: eager
@@ -76,6 +77,28 @@ TEST(ConfiguredFrameworks, KnowWhenHorovodChangedItsDefaults) {
   EXPECT_EQ(since.fusion_threshold.value(), ScheduleSettings{}.fusion_threshold);
   EXPECT_EQ(since.fusion_cycle.value(), ScheduleSettings{}.cycle);
   EXPECT_EQ(load_framework("byteps_0.2").partition.value(), ScheduleSettings{}.partition);
+}
+
+TEST(ConfiguredFrameworks, KnowWhichServerKeepsWhat) {
+  const auto sharding = [](const char* name) { return load_framework(name).sharding; };
+  EXPECT_EQ(sharding("mxnet_0.10").value(), Sharding::mxnet);
+  EXPECT_EQ(sharding("tf_cnn_benchmarks_distributed_replicated").value(), Sharding::tensorflow);
+  for (const char* name :
+       {"tf_cnn_benchmarks_parameter_server_cpu", "tf_cnn_benchmarks_parameter_server_gpu"}) {
+    EXPECT_EQ(sharding(name).value(), Sharding::tensorflow_greedy) << name;
+  }
+  for (const FrameworkProfile& profile : load_frameworks()) {
+    const bool servers = profile.gradients.is_unknown() ||
+                         profile.gradients.value() == GradientPath::parameter_server;
+    EXPECT_EQ(profile.sharding.is_none(), !servers) << profile.id;
+  }
+}
+
+TEST(Frameworks, GiveParametersToServersOnlyWhereThereAreSome) {
+  expect_contains(error_after("sharding: none", "sharding: mxnet"),
+                  "of servers where gradients take another way");
+  expect_contains(error_after("sharding: none", "sharding: mxnt"), "mxnet");
+  expect_contains(error_after("sharding: none\n", ""), "sharding");
 }
 
 TEST(ConfiguredFrameworks, AreFoundByWhatCasesCallThem) {

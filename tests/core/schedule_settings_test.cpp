@@ -50,6 +50,28 @@ TEST(ScheduleSettings, AreReadWithTheirUnits) {
   EXPECT_EQ(server_count(applied(server, {Schedule::bucketed})), 3);
   server.servers = "all";
   EXPECT_EQ(server_count(applied(server, {Schedule::bucketed})), 4);
+  EXPECT_EQ(applied(server, {Schedule::bucketed}).settings.sharding, Sharding::largest_first);
+  for (const Sharding sharding : all_shardings) {
+    server.sharding = sharding_name(sharding);
+    EXPECT_EQ(applied(server, {Schedule::wait_free}).settings.sharding, sharding);
+  }
+}
+
+TEST(ScheduleSettings, GiveOutTensorsOnlyWhereTheyTravelOneByOne) {
+  for (const Sharding sharding : all_shardings) {
+    for (const Schedule schedule : all_schedules) {
+      dlscale::Run run = run_by(schedule, Synchronisation::parameter_server);
+      run.settings.sharding = sharding;
+      if (!goes_with_server(schedule)) continue;
+      if (goes_with_sharding(schedule, sharding)) {
+        EXPECT_NO_THROW(check(run)) << sharding_name(sharding);
+      } else {
+        expect_contains(config_error([&] { check(run); }), "one server each. Take sequential");
+        run.synchronisation = Synchronisation::all_reduce;  // which has no servers
+        EXPECT_NO_THROW(check(run)) << sharding_name(sharding);
+      }
+    }
+  }
 }
 
 TEST(ScheduleSettings, AreRefusedWhereTheyChangeNothing) {
@@ -68,12 +90,14 @@ TEST(ScheduleSettings, AreRefusedWhereTheyChangeNothing) {
   expect_contains(refusal(&ScheduleOptions::credit, "1", Schedule::merged), "--schedule priority");
   expect_contains(refusal(&ScheduleOptions::servers, "1", Schedule::wait_free),
                   "--synchronisation parameter_server");
+  expect_contains(refusal(&ScheduleOptions::sharding, "mxnet", Schedule::wait_free),
+                  "--sharding changes nothing here");
 }
 
 TEST(ScheduleSettings, OutOfRangeOrWithoutUnitAreRefused) {
   const auto refusal = [](std::string ScheduleOptions::*option, const char* value) {
     ScheduleOptions options;
-    const bool server = option == &ScheduleOptions::servers;
+    const bool server = option == &ScheduleOptions::servers || option == &ScheduleOptions::sharding;
     if (server) options.synchronisation = "parameter_server";
     options.*option = value;
     const std::vector<Schedule> schedules =
@@ -88,6 +112,7 @@ TEST(ScheduleSettings, OutOfRangeOrWithoutUnitAreRefused) {
   expect_contains(refusal(&ScheduleOptions::credit, "2000"), "credit is 2000");
   expect_contains(refusal(&ScheduleOptions::servers, "5"), "servers is 5, of 4 ranks");
   expect_contains(refusal(&ScheduleOptions::servers, "two"), "--servers is \"two\"");
+  expect_contains(refusal(&ScheduleOptions::sharding, "tensorflow_gredy"), "tensorflow_greedy");
   expect_contains(refusal(&ScheduleOptions::synchronisation, "server"), "parameter_server");
 }
 
@@ -135,7 +160,12 @@ TEST(ScheduleAxes, AreReadBack) {
   priority.settings.credit = 7;
   dlscale::Run server = run_by(Schedule::bucketed, Synchronisation::parameter_server);
   server.settings.servers = 2;
-  for (const dlscale::Run& run : {horovod, priority, server, run_by(Schedule::wait_free)}) {
+  dlscale::Run sharded = run_by(Schedule::wait_free, Synchronisation::parameter_server);
+  sharded.settings.servers = 3;
+  sharded.settings.sharding = Sharding::tensorflow;
+  EXPECT_FALSE(schedule_axes(server).contains("sharding"));
+  for (const dlscale::Run& run :
+       {horovod, priority, server, sharded, run_by(Schedule::wait_free)}) {
     dlscale::Run read = run_by(Schedule::sequential);
     read_schedule_axes(schedule_axes(run), read);
     EXPECT_EQ(read.schedule, run.schedule);

@@ -109,6 +109,32 @@ TEST_F(Explained, AdviceIsThatOfPredictionsOfTheChangedRun) {
   }
 }
 
+TEST_F(Explained, AdviceOnServersIsAllPossible) {
+  TrainingRun run = on_p40s(16);
+  run.synchronisation = Synchronisation::parameter_server;
+  run.settings.servers = 4;
+  run.settings.sharding = Sharding::tensorflow;
+  Explanation explanation = explain(network_, machine_, run);
+  EXPECT_EQ(advice(explanation, "--schedule bucketed"), nullptr);  // which takes whole messages
+  EXPECT_EQ(advice(explanation, "--sharding tensorflow"), nullptr);
+  TrainingRun cut = run;
+  cut.settings.sharding = Sharding::mxnet;
+  ASSERT_NE(advice(explanation, "--sharding mxnet"), nullptr);
+  EXPECT_NEAR(advice(explanation, "--sharding mxnet")->images_per_s,
+              predicted(machine_, cut).images_per_s, 1e-6);
+  EXPECT_GT(advice(explanation, "--sharding mxnet")->images_per_s,
+            explanation.prediction.images_per_s);
+  for (const Advice& one : explanation.advice) {
+    const bool exchange = one.change.starts_with("--s");
+    EXPECT_TRUE(!exchange || one.why_not.empty()) << one.change << ": " << one.why_not;
+  }
+  run.schedule = Schedule::bucketed;
+  run.settings.sharding = Sharding::largest_first;
+  explanation = explain(network_, machine_, run);
+  EXPECT_EQ(advice(explanation, "--sharding mxnet"), nullptr);
+  EXPECT_NE(advice(explanation, "--schedule wait_free"), nullptr);
+}
+
 TEST_F(Explained, AdviceThatCannotBeFollowedSaysWhy) {
   const TrainingRun run = on_p40s(1);
   machine_.cluster.device.memory =

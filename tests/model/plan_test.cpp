@@ -39,6 +39,23 @@ std::vector<Exchange> by_servers() {
   return all;
 }
 
+/// Each rule that gives out tensors with each schedule that sends them one by one.
+std::vector<Exchange> by_rules() {
+  std::vector<Exchange> all;
+  for (const Sharding sharding :
+       {Sharding::mxnet, Sharding::tensorflow, Sharding::tensorflow_greedy}) {
+    for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+      for (const int servers : {2, 0}) {
+        all.push_back({.schedule = schedule,
+                       .synchronisation = Synchronisation::parameter_server,
+                       .servers = servers,
+                       .sharding = sharding});
+      }
+    }
+  }
+  return all;
+}
+
 /// Every place of a grid, as predict() has it. Where it refuses a place there is none.
 void expect_predictions(const Network& network, const Machine& machine, const TrainingRun& run,
                         const PlanSpace& space) {
@@ -122,6 +139,19 @@ TEST(IterationGrid, IsWhatPredictSaysOfParameterServers) {
   EXPECT_GT(grid.at({0, 0, 4}), grid.at({2, 0, 4}));
 }
 
+TEST(IterationGrid, IsWhatPredictSaysOfTheRulesOfFrameworks) {
+  const Network network = load_network("alexnet");
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  const PlanSpace space{{1, 2, 4, 64}, {8}, by_rules()};
+  expect_predictions(network, machine, gpu_run(machine), space);
+  const IterationGrid grid = iteration_grid(network, machine, gpu_run(machine), space);
+  EXPECT_EQ(grid.by_simulation, 0U);
+  EXPECT_EQ(exchange_text(space.exchanges[0]), "sequential by 2 servers (mxnet)");
+  EXPECT_EQ(exchange_text(space.exchanges[7]), "wait_free by servers on all ranks (tensorflow)");
+  // Half of fc6 each, or all of the weights on one of two.
+  EXPECT_LT(grid.at({0, 0, 2}), grid.at({4, 0, 2}));
+}
+
 /// Every gradient is a bucket of 4 B, or waits for the next; all together are one message.
 TEST(IterationGrid, ClosesBucketsWhereItIsAsked) {
   const Network network = load_network("alexnet");
@@ -164,6 +194,9 @@ TEST_F(PlansOfTwoRanks, AreWhatPredictSaysOfAFittedMachine) {
 
 TEST_F(PlansOfTwoRanks, AreWhatPredictSaysOfServersToo) {
   space_ = {{1, 2, 8}, {4}, by_servers()};
+  expect_predictions(network_, machine_, run_, space_);
+  EXPECT_EQ(iteration_grid(network_, machine_, run_, space_).by_simulation, 0U);
+  space_.exchanges = by_rules();
   expect_predictions(network_, machine_, run_, space_);
   EXPECT_EQ(iteration_grid(network_, machine_, run_, space_).by_simulation, 0U);
   machine_.cluster.host.cores = 2;

@@ -188,6 +188,41 @@ TEST_F(Schedules, PushAndPullUnderAParameterServer) {
               1e-12 * overlapped.time.total.si());
 }
 
+TEST_F(Schedules, SendTensorsApartWhereServersOwnThem) {
+  run_.synchronisation = Synchronisation::parameter_server;
+  const double smallest = all_reduce_seconds(4);
+  const auto half = [&](double bytes) {
+    return smallest / 2 + (all_reduce_seconds(bytes) - smallest);
+  };
+  // 216 + 8 of conv1, 576 of conv2a, 8 + 8 of norm2a, 20480 + 10 of fc.
+  double once = 0;
+  for (const double elements : {216, 8, 576, 8, 8, 20480, 10}) once += half(4 * elements);
+  for (const Sharding sharding :
+       {Sharding::mxnet, Sharding::tensorflow, Sharding::tensorflow_greedy}) {
+    run_.settings.sharding = sharding;
+    const Prediction sequential = one(Schedule::sequential);
+    EXPECT_NEAR(sequential.time.exposed_comm.si(), 2 * once, 1e-6 * once);
+    EXPECT_TRUE(mentions(sequential, std::string(sharding_name(sharding))))
+        << all(sequential.notes);
+    for (const Schedule schedule : {Schedule::sequential, Schedule::wait_free}) {
+      for (const int ranks : {2, 3, 8}) {
+        run_.ranks = ranks;
+        const Prediction p = one(schedule);
+        expect_phases_add_up(p.time);
+        ASSERT_TRUE(p.closed_form) << p.closed_form_absent;
+        EXPECT_NEAR(p.closed_form->total.si(), p.time.total.si(), 1e-10 * p.time.total.si());
+      }
+      run_.ranks = 2;
+    }
+    EXPECT_THROW(one(Schedule::bucketed), ConfigError);
+  }
+  // In turn on two: conv1's weights, conv2a's, norm2a's shift and fc's bias on the first.
+  run_.settings.sharding = Sharding::tensorflow;
+  const double second = 4.0 * (8 + 8 + 20480);
+  EXPECT_NEAR(one(Schedule::sequential).time.update.si(), update_seconds(second),
+              1e-6 * update_seconds(second));
+}
+
 TEST_F(Schedules, CountServersOnlyWhereThereAreRanksForThem) {
   run_.synchronisation = Synchronisation::parameter_server;
   run_.settings.servers = 3;

@@ -292,6 +292,23 @@ TEST(LinkBetweenNodes, TapersWithTheNodesOfAnOversubscribedTree) {
   EXPECT_NEAR(before / link_between_nodes(cluster, {12, 6}, 1).beta, 2, 0.01);
 }
 
+TEST(LinkBetweenNodes, OfAriesIsWhatArrivesOfWhatANodeInjects) {
+  const Cluster daint = load_cluster("piz_daint");
+  // 64 bytes every five cycles of 800 MHz; 8765.65 MB/s from GPU to GPU.
+  EXPECT_NEAR(daint.inter_node.bandwidth.si(), 64 * 800e6 / 5, 0.05e9);
+  for (const int nodes : {2, 384, 385, 5320}) {
+    EXPECT_NEAR(1 / link_between_nodes(daint, {nodes, 1}, 1).beta.si(), 8765.65e6, 5e6) << nodes;
+  }
+  // Ten global links of 4.75 GB/s on each of 96 routers carry what 4 · 96 nodes inject.
+  EXPECT_EQ(daint.network->fabric, Fabric::dragonfly);
+  EXPECT_GE(96 * 10 * 4.75e9, daint.network->group * daint.inter_node.bandwidth.si());
+  Cluster shared = daint;
+  shared.network->share = 0.25;
+  const SecondsPerByte whole = link_between_nodes(shared, {384, 1}, 1).beta;
+  EXPECT_NEAR(link_between_nodes(shared, {5320, 1}, 1).beta / whole,
+              (5320 - 384) / (0.25 * (5320 - 1)), 1e-9);
+}
+
 TEST(DescribedLinks, AreToldInTheNotesOfAPrediction) {
   const Machine machine = nominal_machine(load_cluster("dgx1"));
   Notes notes;

@@ -165,6 +165,15 @@ class GateTest(WellFormed, unittest.TestCase):
             self.assertIn(word, text)
 
 
+class HistoryTest(WellFormed, unittest.TestCase):
+    name = "history"
+
+    def test_levels_and_marks_stand_in_tables_too(self):
+        text = "".join(self.page.text)
+        for word in ("Levels of the strips", "Marks of the strips", "oneDNN: 2.6.3 → 3.0.0", "dlscale history bisect c0031"):
+            self.assertIn(word, text)
+
+
 class SideBySideTest(WellFormed, unittest.TestCase):
     name = "side_by_side"
 

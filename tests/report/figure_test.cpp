@@ -240,6 +240,23 @@ TEST(HistoryStrips, ShowLevelsAndWhereTheyChanged) {
   EXPECT_TRUE(contains(figure->svg, ">+10.0 %<") || contains(figure->svg, ">+9.9 %<"));
 }
 
+TEST(HistoryStrips, ShowTheMedianOfEachSegmentMarksAndWhatTheHistoryDoesNotHave) {
+  StripRow row{std::string(300, 'x'), "ms", {}, {}, {}, "+ = worse", {}, 1.234};
+  for (int i = 0; i < 120; ++i) row.values.push_back(i < 100 ? 1.5 : 1.75);
+  row.found = find_change_points(std::span<const double>(row.values));
+  row.notes = {{5, "A1", "too old to be drawn"}, {90, "E1", "NCCL: 1 → 2"}, {90, "N1", "expected"}};
+  const auto figure = history_strips(std::span(&row, 1));
+  expect_drawable(figure);
+  EXPECT_EQ(count(figure->svg, "<circle "), 101U);
+  EXPECT_TRUE(contains(figure->svg, ">1.500<"));
+  EXPECT_TRUE(contains(figure->svg, ">1.750<"));
+  EXPECT_TRUE(contains(figure->svg, "<title>NCCL: 1 → 2</title>E1<"));
+  EXPECT_TRUE(contains(figure->svg, "</title>N1<"));
+  EXPECT_FALSE(contains(figure->svg, "A1"));
+  EXPECT_TRUE(contains(figure->svg, "reported here, not in the history: 1.234 ms"));
+  EXPECT_TRUE(contains(figure->svg, "… (ms, + = worse), changed")) << "a long name is cut";
+}
+
 TEST(HistoryStrips, LeaveOutPointsThatAreNoNumbersAndSeriesWithoutTwo) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<StripRow> rows{{"odd", "s", {1.0, nan, 1.0, -1, 0}, {}, {}},

@@ -31,6 +31,13 @@ TrainingRun served(int servers) {
   return run;
 }
 
+TrainingRun sharded(Sharding sharding) {
+  TrainingRun run = served(2);
+  run.schedule = Schedule::wait_free;
+  run.settings.sharding = sharding;
+  return run;
+}
+
 TEST(ScheduleText, IsTheNameWhereAllIsAsUsual) {
   for (const Schedule schedule : all_schedules) {
     EXPECT_EQ(schedule_text(run_under(schedule)), schedule_name(schedule));
@@ -41,6 +48,8 @@ TEST(ScheduleText, NamesTheServerAndUnusualSettingsThatHaveAnEffect) {
   EXPECT_EQ(schedule_text(served(0)), "bucketed by parameter server");
   EXPECT_EQ(schedule_text(served(1)), "bucketed by parameter server (1 server)");
   EXPECT_EQ(schedule_text(served(4)), "bucketed by parameter server (4 servers)");
+  EXPECT_EQ(schedule_text(sharded(Sharding::mxnet)),
+            "wait_free by parameter server (2 servers, sharding mxnet)");
   for (const Schedule schedule : all_schedules) {
     TrainingRun run = run_under(schedule);
     run.settings.cycle = Seconds(5e-3);
@@ -48,6 +57,7 @@ TEST(ScheduleText, NamesTheServerAndUnusualSettingsThatHaveAnEffect) {
     run.settings.partition = Bytes(1024);
     run.settings.credit = 1;
     run.settings.servers = 2;
+    run.settings.sharding = Sharding::tensorflow;
     std::string expected(schedule_name(schedule));
     if (schedule == Schedule::horovod) {
       expected += " (cycle 5.000 ms, fusion threshold 64.0 KiB)";
@@ -93,6 +103,9 @@ TEST(PredictionDocument, HasTheSettingsThatHaveAnEffect) {
   EXPECT_EQ(told(priority, "credit").csv, "4");
   EXPECT_EQ(told(served(0), "servers").json, 4);  // all ranks
   EXPECT_EQ(told(served(1), "servers").csv, "1");
+  EXPECT_EQ(told(served(1), "sharding").json, "largest_first");
+  EXPECT_EQ(told(sharded(Sharding::tensorflow_greedy), "sharding").json, "tensorflow_greedy");
+  EXPECT_EQ(told(sharded(Sharding::mxnet), "sharding").csv, "mxnet");
   EXPECT_EQ(told(served(1), "synchronisation").json, "parameter_server");
   EXPECT_EQ(told(priority, "synchronisation").csv, "all_reduce");
   for (const Schedule schedule : {Schedule::bucketed, Schedule::reduce_scatter_overlap}) {

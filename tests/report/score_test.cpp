@@ -219,6 +219,43 @@ TEST_F(ScoreReportOfTwo, KeepsCasesOfOneNodeOrOfSeveral) {
   EXPECT_TRUE(nlohmann::json::parse(score_json(report({}), {})).at("nodes").is_null());
 }
 
+TEST_F(ScoreReportOfTwo, TellsOneNodeFromSeveralWhateverTheGroups) {
+  EXPECT_TRUE(report({}).by_nodes.empty());  // all are of two
+  const std::string several(test::training_line);
+  const std::string one = replaced(
+      replaced(several, R"("gpus_per_node":4,"nodes":2)", R"("gpus_per_node":8,"nodes":1)"), "/a-",
+      "/one-");
+  const std::string other =
+      replaced(replaced(one, "made/one-", "more/two-"), R"("set":"made")", R"("set":"more")");
+  file_ = file_of(several + "\n" + one + "\n" + replaced(one, "/one-", "/more-") + "\n" + other);
+  const auto of = [](const char* id, double value) {
+    return predicted(id, CaseUnit::samples_per_s, {value, {}, {}});
+  };
+  const NamedPredictions own{"own",
+                             "made up",
+                             {of("made/a-8gpu", 1.01 * 1000.5), of("made/one-8gpu", 1.1 * 1000.5),
+                              of("made/more-8gpu", 1.2 * 1000.5), of("more/two-8gpu", 1000.5)}};
+  for (const char* by : {"set", "nodes", "run.overlap"}) {
+    const ScoreReport found = score_report(file_, own, {}, {by, ""});
+    ASSERT_EQ(found.by_nodes.size(), 2U) << by;
+    EXPECT_EQ(found.by_nodes[0].nodes, NodeChoice::one);
+    EXPECT_EQ(found.by_nodes[0].score.items, 3U);
+    // Halves of the weight for the two sets: (0.1 + 0.2) / 4, and 0.
+    EXPECT_NEAR(found.by_nodes[0].score.mean, 0.075, 1e-12) << by;
+    EXPECT_NEAR(found.by_nodes[1].score.median, 0.01, 1e-12) << by;
+    EXPECT_NEAR(found.by_nodes[1].score.mean, 0.01, 1e-12) << by;
+    const Document document = score_document(found, {});
+    ASSERT_EQ(document.tables.size(), 5U);
+    EXPECT_EQ(cell(document.tables[1], 0, "nodes"), "one");
+    EXPECT_EQ(cell(document.tables[1], 0, "mean"), "7.5 %");
+    EXPECT_EQ(cell(document.tables[1], 1, "median"), "1.0 %");
+    const auto json = nlohmann::json::parse(document.json).at("by_nodes");
+    EXPECT_NEAR(json.at("one").at("mean_abs").get<double>(), 0.075, 1e-12);
+    EXPECT_NEAR(json.at("several").at("median_abs").get<double>(), 0.01, 1e-12);
+  }
+  EXPECT_TRUE(score_report(file_, own, {}, {"set", "", NodeChoice::one}).by_nodes.empty());
+}
+
 TEST(BlamedTerm, IsTheLargestThatWasNotMeasuredItself) {
   JudgedCase judged;
   EXPECT_EQ(blamed_term(judged), nullptr);

@@ -11,10 +11,13 @@
 #include "core/measurement.hpp"
 #include "report/format/format.hpp"
 #include "report/gate_sections.hpp"
+#include "report/history_section.hpp"
+#include "report/history_view.hpp"
 #include "report/report.hpp"
 #include "report/sections.hpp"
 #include "report/side_by_side.hpp"
 #include "report/validation_table.hpp"
+#include "tests/report/history/histories.hpp"
 #include "tests/report/samples.hpp"
 
 namespace {
@@ -83,6 +86,46 @@ void write_side_by_side(const std::filesystem::path& folder) {
   write_pages(folder, "side_by_side.md", report::markdown_pages("side by side", sections, {}));
 }
 
+/// A history with a change, another library, and a table of more rows than stand in a page at a
+/// time.
+void write_history(const std::filesystem::path& folder) {
+  namespace report = dlscale::report;
+  namespace history = dlscale::report::history;
+  std::filesystem::remove_all(folder / "history");
+  history::Store store = history::samples::folder_store(folder / "history");
+  history::SeriesKey key = history::samples::kernel(hostile);
+  const auto add = [&](int first, int last, double level) {
+    std::vector<history::ImportedRun> runs;
+    for (int commit = first; commit <= last; ++commit) {
+      const double noise = 1 + 1e-3 * (commit * 7 % 5);
+      runs.push_back(history::samples::run_of({key}, commit, level * noise));
+    }
+    store.add(runs);
+  };
+  add(1, 15, 1e-3);
+  key.environment["oneDNN"] = "3.0.0";
+  add(16, 30, 0.9e-3);
+  add(31, 45, 1e-3);
+  const auto all = [](const history::SeriesKey&) { return true; };
+  const report::HistoryView view = report::look_at_history(store, "history", all, {}, {});
+  report::Figures figures;
+  if (auto figure = report::history_figure(view)) {
+    std::ofstream(folder / figure->file) << figure->svg;
+    figures.drawn.push_back(std::move(*figure));
+  }
+  std::vector<report::Section> sections = report::history_page(view);
+  constexpr int rows = 1200;
+  report::Table many{"1200 rows", {{"name", report::Align::left}, {"median"}}, {}, {}};
+  for (int i = 0; i < rows; ++i) {
+    // The least is far from the first.
+    many.rows.push_back({{"row " + std::to_string(i)}, {std::to_string((i + 300) % rows) + " ms"}});
+  }
+  sections.push_back({"raw", "Everything measured", {report::RawRows{std::move(many)}}});
+  const std::string title = report::history_page_title(view);
+  std::ofstream(folder / "history.html") << report::html_page(title, sections, figures);
+  write_pages(folder, "history.md", report::markdown_pages(title, sections, figures));
+}
+
 void write_samples(const std::filesystem::path& folder) {
   namespace report = dlscale::report;
   std::filesystem::create_directories(folder);
@@ -94,6 +137,7 @@ void write_samples(const std::filesystem::path& folder) {
   write_parts(folder);
   write_gate(folder);
   write_side_by_side(folder);
+  write_history(folder);
 }
 
 }  // namespace

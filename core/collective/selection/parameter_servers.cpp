@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "core/error.hpp"
+#include "core/ids.hpp"
+#include "core/merge.hpp"
 
 namespace dlscale::collective {
 namespace {
@@ -14,6 +16,15 @@ constexpr std::size_t mxnet_hash = 9973;
 std::vector<Bytes> empty_servers(int servers) {
   EXPECT(servers >= 1);
   return std::vector<Bytes>(static_cast<std::size_t>(servers));
+}
+
+std::vector<Bytes> largest_first_servers(std::span<const Bytes> tensors, int servers) {
+  std::vector<Bytes> kept = empty_servers(servers);
+  const std::vector<Rank> owners = shard_owners(tensors, servers);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    kept[static_cast<std::size_t>(owners[i])] += tensors[i];
+  }
+  return kept;
 }
 
 }  // namespace
@@ -49,6 +60,21 @@ std::vector<Bytes> tensorflow_greedy_servers(std::span<const Bytes> tensors, int
   std::vector<Bytes> kept = empty_servers(servers);
   for (const Bytes tensor : tensors) *std::ranges::min_element(kept) += tensor;
   return kept;
+}
+
+std::vector<Bytes> servers_by(Sharding rule, std::span<const Bytes> tensors, Bytes element,
+                              int servers) {
+  switch (rule) {
+    case Sharding::largest_first:
+      return largest_first_servers(tensors, servers);
+    case Sharding::mxnet:
+      return mxnet_servers(tensors, element, servers);
+    case Sharding::tensorflow:
+      return tensorflow_servers(tensors, servers);
+    case Sharding::tensorflow_greedy:
+      return tensorflow_greedy_servers(tensors, servers);
+  }
+  fail_expectation("rule is a Sharding");
 }
 
 double imbalance(std::span<const Bytes> servers) {

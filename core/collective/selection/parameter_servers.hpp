@@ -2,6 +2,7 @@
 #include <span>
 #include <vector>
 
+#include "core/run.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::collective {
@@ -23,6 +24,10 @@ std::vector<Bytes> tensorflow_servers(std::span<const Bytes> tensors, int server
 /// tf.contrib's GreedyLoadBalancingStrategy by bytes: each variable to the server that has least,
 /// the first of several. [tensorflow/contrib/training/python/training/device_setter.py]
 std::vector<Bytes> tensorflow_greedy_servers(std::span<const Bytes> tensors, int servers);
+
+/// By one of these rules; by largest_first (shard_owners()) as if each tensor were a message.
+std::vector<Bytes> servers_by(Sharding rule, std::span<const Bytes> tensors, Bytes element,
+                              int servers);
 
 /// How much longer the server that keeps most takes than if all kept the same: S max / sum, in
 /// [1, S]. The time of (3.19), T = 2 max{m β_w, (N / S) m β_s}, has its second term times this

@@ -279,9 +279,10 @@ TEST(ServersOfEveryRule, KeepAllBytesAndAreAtMostAsUnevenAsOneForAll) {
       sum += tensors.back().si();
     }
     const int servers = 1 + trial % 9;
-    for (const auto& kept :
-         {mxnet_servers(tensors, element, servers), tensorflow_servers(tensors, servers),
-          tensorflow_greedy_servers(tensors, servers)}) {
+    for (const auto& kept : {servers_by(Sharding::mxnet, tensors, element, servers),
+                             servers_by(Sharding::tensorflow, tensors, element, servers),
+                             servers_by(Sharding::tensorflow_greedy, tensors, element, servers),
+                             servers_by(Sharding::largest_first, tensors, element, servers)}) {
       double total = 0;
       for (const Bytes server : kept) total += server.si();
       EXPECT_NEAR(total, sum, 1e-3);

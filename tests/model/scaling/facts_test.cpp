@@ -39,6 +39,54 @@ TEST(TrainingFacts, AreThoseOfTheCaseAndOfDataSheets) {
   EXPECT_TRUE(found.framework.coordinator);
 }
 
+cases::ScalingCase on_servers(const char* framework) {
+  cases::ScalingCase training = test::example_case();
+  training.network.name = "AlexNet";
+  training.network.parameters = 61'100'840;
+  training.gpus = training.run.parallel.dp = 16;
+  training.gpus_per_node = 4;
+  training.nodes = 4;
+  training.run.framework = framework;
+  training.run.synchronisation = cases::Synchronisation::parameter_server;
+  return training;
+}
+
+TEST(TrainingFacts, GiveParametersToServersAsTheFrameworkDoes) {
+  const auto busiest = [](const char* framework) {
+    return facts(on_servers(framework)).asked.busiest_server;
+  };
+  // Its weights, one tower: 23232, 307200, 663552, 884736, 589824, 37748736, 16777216, 4096000.
+  constexpr double cut = (37'748'736 + 16'777'216 + 4'096'000) / 4.0;
+  constexpr double even = 61'100'840 / 4.0;
+  EXPECT_NEAR(busiest("MXNet 0.10"), (cut + 23'232 + 663'552 + 589'824) / even, 1e-9);
+  const char* in_turn = "TensorFlow 1.2 tf_cnn_benchmarks: distributed_replicated";
+  EXPECT_NEAR(busiest(in_turn), (307'200 + 884'736 + 37'748'736 + 4'096'000) / even, 1e-9);
+  // conv2's weights and conv5's bias are where fc6 comes to.
+  EXPECT_NEAR(busiest("TensorFlow 1.2 parameter server"), (307'200 + 256 + 37'748'736) / even,
+              1e-9);
+  EXPECT_EQ(facts(on_servers(in_turn)).given.busiest_server, 1);
+}
+
+TEST(TrainingFacts, TakeServersForEvenWhereNothingTellsThemApart) {
+  const auto busiest = [](const cases::ScalingCase& training) {
+    return facts(training).asked.busiest_server;
+  };
+  const char* in_turn = "TensorFlow 1.2 tf_cnn_benchmarks: distributed_replicated";
+  cases::ScalingCase training = on_servers(in_turn);
+  training.network.name = "Nobody's net";
+  EXPECT_EQ(busiest(training), 1);  // of layers that nobody knows
+  EXPECT_EQ(busiest(on_servers("BytePS 0.2")), 1);
+  training = on_servers(in_turn);
+  training.run.synchronisation = cases::Synchronisation::all_reduce;
+  EXPECT_EQ(busiest(training), 1);
+  training = on_servers(in_turn);
+  training.gpus = training.run.parallel.dp = 400'004;
+  const TrainingFacts many = facts(training);
+  EXPECT_EQ(many.asked.busiest_server, 1);
+  ASSERT_EQ(many.guesses.size(), 1U);
+  EXPECT_NE(many.guesses[0].find("100001 servers"), std::string::npos);
+}
+
 TEST(TrainingFacts, CountNodesThatAreNotFull) {
   cases::ScalingCase training = test::example_case();
   training.gpus = training.run.parallel.dp = 9;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/scaling/exchange_cost.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
 namespace dlscale::model::scaling {
@@ -33,6 +34,23 @@ TrainingFacts by_servers(TrainingFacts facts) {
   facts.synchronisation = Synchronisation::parameter_server;
   facts.overlap = Overlap::unknown;
   return facts;
+}
+
+TEST(ExchangeCost, OfServersIsWhatPassesTheBusiest) {
+  const Parameters prior = Parameters::prior();
+  const auto transfer = [&](int nodes, double busiest) {
+    TrainingFacts facts = by_servers(on_ethernet(nodes, 4, Overlap::unknown));
+    facts.asked.busiest_server = busiest;
+    return exchange_cost(facts, facts.asked, prior).messages.transfer.si();
+  };
+  for (const int nodes : {2, 4, 16}) {
+    const double even = transfer(nodes, 1);
+    EXPECT_NEAR(transfer(nodes, 1 + 1e-12), even, 1e-9 * even);
+    // One keeps all: it gets (n - 1) M, where each got 2 (n - 1)/n M.
+    EXPECT_NEAR(transfer(nodes, nodes) / even, nodes / 2.0, 1e-12);
+    EXPECT_GE(transfer(nodes, 1.5), even * (1 - 1e-12));
+  }
+  EXPECT_NEAR(transfer(2, 1.3), transfer(2, 1), 1e-12);  // what one gets more it pulls less
 }
 
 /// One of each kind that the model tells apart.

@@ -1,0 +1,54 @@
+#include "app/history_explanation.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/attribution.hpp"
+#include "report/history/result_run.hpp"
+
+namespace dlscale::app {
+namespace {
+
+namespace history = report::history;
+
+/// The training of a series among those of two runs.
+const report::Attribution* find_training(const std::vector<report::Attribution>& all,
+                                         const history::SeriesKey& key) {
+  const auto found = std::ranges::find_if(all, [&](const report::Attribution& attribution) {
+    return std::ranges::all_of(key.axes, [&](const auto& axis) {
+      const auto same = attribution.axes.find(axis.first);
+      return same != attribution.axes.end() && same->second == axis.second;
+    });
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void explain_alerts(history::Store& store, history::CheckReport& report) {
+  std::map<std::string, history::RunRecord> records;
+  for (history::Alert& alert : report.alerts) {
+    for (history::AlertMetric& metric : alert.metrics) {
+      if (metric.key.suite != "e2e" || metric.key.is_detail()) continue;
+      if (records.empty()) {
+        for (history::RunRecord& record : store.runs()) {
+          const std::string id = record.id();
+          records.emplace(id, std::move(record));
+        }
+      }
+      const auto read = [&](const std::string& run) {
+        const history::RunRecord& record = records.at(run);
+        return std::vector{history::result_of(store.content(record), record.file)};
+      };
+      const auto all = report::attribute(read(metric.run_before), read(metric.run_after));
+      if (const auto* training = find_training(all, metric.key)) {
+        metric.explanation = report::attribution_sentence(*training);
+      }
+    }
+  }
+}
+
+}  // namespace dlscale::app

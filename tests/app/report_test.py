@@ -1,0 +1,119 @@
+"""dlscale report of suites of cells, with histories and of histories alone, as a shell sees it."""
+
+import json
+import unittest
+
+from program import ProgramTest, main, run
+
+GEMM = "bench gemm --backend reference --samples 6 --warm-ups 1 --sizes {m}x8x8 -o {result}"
+
+
+class Report(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.page = self.folder / "page"
+
+    def report(self, *words):
+        return run("report", *words, "-o", self.page)
+
+    def text(self, name="README.md"):
+        return (self.page / name).read_text(encoding="utf-8")
+
+    def run_suite(self, out, *more):
+        suite = self.folder / "suite.yaml"
+        cells = [{"name": "gemm-{m}", "for": {"m": [4, 8, 16]}, "command": GEMM, "seconds": 0.3},
+                 {"name": "refused", "command": "bench gemm --nope -o {result}", "seconds": 0.3}]
+        suite.write_text(json.dumps({"suite": "matrix", "cells": cells}))
+        return run("run", suite, "-o", out, *more)
+
+
+class Suites(Report):
+    def test_cells_that_failed_and_that_are_left_are_rows_of_the_page(self):
+        out = self.folder / "out"
+        self.assertEqual(self.run_suite(out, "--exclude", "gemm-4").returncode, 4)
+        made = self.report(out)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("refused", made.stdout)
+        text = self.text()
+        self.assertLess(text.index("## What became of each cell"), text.index("## Can it be trusted"))
+        self.assertRegex(text, r"matrix, 4 cells: 1 failed, 1 left, (2 ok|1 ok, 1 unstable|2 unstable)\.")
+        self.assertRegex(text, r"\| gemm-8/result.jsonl +\| gemm ")
+        self.assertRegex(text, r"\| refused +\| failed +\| .*--nope")
+        self.assertRegex(text, r"\| gemm-4 +\| left ")
+        self.assertRegex(text, r"\| Canary +\| (ok|bad) +\| a kernel beside itself: [01] of 1 call")
+        self.assertIn("1 cell failed; 1 cell left to be carried out", text)
+        self.assertIn("gemm m16 n8 k8", self.text("index.html"))
+
+        # Nothing measured at all is a page, too; a damaged row is named.
+        (out / "cells" / "refused" / "cell.json").write_text("{}")
+        self.assert_refused(self.report(out), 2, "cell.json is damaged")
+        only = self.folder / "only"
+        self.assertEqual(self.run_suite(only, "--name", "refused").returncode, 4)
+        made = self.report(only)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("there is no number on this page", self.text())
+
+    def test_a_study_of_noise_tells_the_smallest_change_that_shows(self):
+        out = self.folder / "out"
+        self.run_suite(out, "--name", "gemm-4")
+        study = {"schema": "dlscale.noise", "version": 1, "margin": 0.01, "sees": 0.03, "by_rule": "10 rounds",
+                 "machine": "this one", "date": "2026-01-01"}
+        (out / "noise.json").write_text(json.dumps(study))
+        self.assertEqual(self.report(out).returncode, 0)
+        self.assertIn("3.0 % or more (10 rounds, margin 1.0 %, power 0.8) (this one, 2026-01-01)", self.text())
+        (out / "noise.json").write_text('{"schema": "dlscale.noise", "version": 1}')
+        self.assert_refused(self.report(out), 2, "noise.json is no study of noise")
+
+
+class Histories(Report):
+    def setUp(self):
+        super().setUp()
+        self.store = self.folder / "store"
+        self.results = self.folder / "gemm.jsonl"
+        measured = run(*GEMM.replace("{m}", "8").replace("{result}", str(self.results)).split())
+        self.assertEqual(measured.returncode, 0, measured.stderr)
+        added = run("history", "add", self.results, "--store", self.store, "--commit", f"{0:040x}",
+                    "--time", "2026-01-01T00:00:00Z")
+        self.assertEqual(added.returncode, 0, added.stderr)
+        # Eleven more commits, by the lines that `history add` writes, which is quicker than the program.
+        runs = self.store / "runs.jsonl"
+        for number in range(1, 12):
+            commit = {"commit": f"{number:040x}", "time": f"2026-01-01T{number:02}:00:00Z"}
+            for file in (self.store / "series").glob("*.jsonl"):
+                self.append(file, commit | {"run": f"{number:016x}"})
+            self.append(runs, commit | {"run": f"{number:016x}" + 48 * "0"})
+
+    @staticmethod
+    def append(file, changes):
+        line = json.loads(file.read_text().splitlines()[-1]) | changes
+        with file.open("a") as stream:
+            stream.write(json.dumps(line, separators=(",", ":")) + "\n")
+
+    def test_a_page_of_results_shows_what_was_measured_before(self):
+        made = self.report(self.results, "--history", self.store)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        text = self.text()
+        self.assertLess(text.index("## History"), text.index("## Can it be trusted"))
+        self.assertIn("no new regression", text)
+        self.assertIn("What is reported here, beside the level of its history", text)
+        self.assertIn("](<history.svg>)", text)
+        self.assertIn("<circle", (self.page / "history.svg").read_text())
+
+        other = self.report(self.results, "--history", self.store, "--name", "no such series")
+        self.assert_refused(other, 5, "no series of")
+        self.assert_refused(self.report(self.results, "--name", "gemm"), 2, "--name")
+        self.assert_refused(self.report(self.results, "--history", self.folder / "nowhere"), 2, "is empty")
+
+    def test_a_history_alone_has_a_page(self):
+        made = self.report("--history", self.store, "--format", "json")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(json.loads(made.stdout)["schema"], "dlscale.history_check")
+        self.assertIn("<title>dlscale: history, no new regression</title>", self.text("index.html"))
+        self.assertEqual(self.report("--history", self.store).returncode, 0, "a page of ours may be replaced")
+        both = self.report(self.results, "--history", self.store, "--side-by-side")
+        self.assert_refused(both, 2, "a page of medians side by side has no place for it")
+        self.assert_refused(self.report(), 2, "nothing to report on was named")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+#include "report/history_section.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/error.hpp"
+#include "report/history/result_run.hpp"
+#include "report/history_view.hpp"
+#include "tests/report/history/histories.hpp"
+#include "tests/report/look_at.hpp"
+#include "tests/report/samples.hpp"
+
+namespace dlscale::report {
+namespace {
+
+/// A result file of one kernel, as a commit had it.
+ResultFile result_of_commit(int number, double seconds, const std::string& library = "2.6.0") {
+  // Six samples that no other commit has to the last digit.
+  std::vector<double> times;
+  for (int i = 0; i < 6; ++i)
+    times.push_back(seconds * (1 + 1e-3 * ((number * 7 + i * 3) % 5 - 2)));
+  ResultFile file =
+      samples::file("gemm", {samples::timed("gemm", {{"kernel", "gemm m8"}}, std::move(times))});
+  file.header.environment.commit = history::samples::commit_name(number);
+  file.header.environment.libraries["onednn"] = library;
+  return file;
+}
+
+class HistoryPage : public testing::Test {
+ protected:
+  HistoryPage() : store_(history::samples::folder_store(folder_.path())) {}
+
+  void add(int first, int last, double seconds) {
+    std::vector<history::ImportedRun> runs;
+    for (int number = first; number <= last; ++number) {
+      history::ImportedRun run;
+      run.file = run.content = history::samples::commit_name(number) + "\n";
+      history::add_points(run, result_of_commit(number, seconds));
+      run.commit = history::samples::commit_name(number);
+      run.time = history::samples::commit_time(number);
+      for (history::KeyedPoint& each : run.points) {
+        each.point.commit = run.commit;
+        each.point.time = run.time;
+      }
+      history::number_parts(run);
+      runs.push_back(std::move(run));
+    }
+    store_.add(runs);
+  }
+  [[nodiscard]] HistoryView view(const std::vector<ResultFile>& results) {
+    return look_at_history(
+        store_, "perf", [](const history::SeriesKey&) { return true; }, {},
+        reported_values(results));
+  }
+
+  history::samples::TemporaryFolder folder_;
+  history::Store store_;
+};
+
+/// All text of a section.
+std::string text_of(const Section& section) {
+  return html_page("page", {section}, {});
+}
+
+TEST_F(HistoryPage, HasTheVerdictTheBisectionAndLevelsOfAChange) {
+  add(1, 20, 1e-3);
+  add(21, 40, 1.2e-3);
+  const HistoryView history = view({});
+  EXPECT_EQ(history_page_title(history), "dlscale: history, regressed");
+  const std::string text = text_of(history_section(history));
+  EXPECT_TRUE(contains(text, "regressed: 1 of 1 alert"));
+  EXPECT_TRUE(contains(text, "dlscale history bisect c0021 --store perf"));
+  EXPECT_TRUE(contains(text, "Levels of the strips"));
+  EXPECT_TRUE(contains(text, "Marks of the strips"));
+  const auto figure = history_figure(history);
+  ASSERT_TRUE(figure);
+  EXPECT_EQ(figure->file, "history.svg");
+  EXPECT_TRUE(contains(figure->svg, ">A1<") || contains(figure->svg, "</title>A1<"));
+  EXPECT_TRUE(contains(figure->svg, "(ms, + = worse), changed")) << figure->svg;
+}
+
+TEST_F(HistoryPage, HoldsResultsAgainstTheLevelOfTheirSeries) {
+  add(1, 20, 1e-3);
+  const HistoryView history = view({result_of_commit(99, 1.5e-3)});
+  ASSERT_EQ(history.reported.size(), 1U);
+  ASSERT_TRUE(history.reported[0].kept);
+  const Section section = history_section(history);
+  const auto table = std::ranges::find_if(section.blocks, [](const Block& block) {
+    return std::holds_alternative<Table>(block) &&
+           std::get<Table>(block).title.starts_with("What is reported here");
+  });
+  ASSERT_NE(table, section.blocks.end());
+  const Table& beside = std::get<Table>(*table);
+  ASSERT_EQ(beside.rows.size(), 1U);
+  EXPECT_TRUE(cell(beside, 0, "against level").starts_with("+50"));
+  EXPECT_EQ(cell(beside, 0, "remark"), "beyond");
+  const auto figure = history_figure(history);
+  ASSERT_TRUE(figure);
+  EXPECT_TRUE(contains(figure->svg, "reported here, not in the history"));
+}
+
+TEST_F(HistoryPage, DoesNotDrawTwiceWhatTheHistoryHas) {
+  add(1, 20, 1e-3);
+  const auto figure = history_figure(view({result_of_commit(20, 1e-3)}));
+  ASSERT_TRUE(figure);
+  EXPECT_FALSE(contains(figure->svg, "reported here"));
+}
+
+TEST_F(HistoryPage, SaysInWhichFactAnEnvironmentWithoutAHistoryDiffers) {
+  add(1, 20, 1e-3);
+  const HistoryView history = view({result_of_commit(21, 1e-3, "3.0.0")});
+  ASSERT_EQ(history.reported.size(), 1U);
+  EXPECT_FALSE(history.reported[0].kept);
+  EXPECT_TRUE(contains(text_of(history_section(history)), "onednn: 2.6.0 → 3.0.0"));
+}
+
+TEST_F(HistoryPage, OfResultsThatItNeverSawSaysSoAndIsNoError) {
+  add(1, 20, 1e-3);
+  ResultFile other = result_of_commit(21, 1e-3);
+  other.measurements[0].axes["kernel"] = "gemm m9";
+  const HistoryView history = view({other});
+  EXPECT_TRUE(history.strips.empty());
+  EXPECT_TRUE(contains(text_of(history_section(history)), "Nothing of what is reported here"));
+  EXPECT_FALSE(history_figure(history));
+  EXPECT_THROW(static_cast<void>(look_at_history(
+                   store_, "perf", [](const history::SeriesKey&) { return false; }, {}, {})),
+               Error);
+}
+
+TEST_F(HistoryPage, StandsBeforeTheTrustInItsNumbers) {
+  add(1, 20, 1e-3);
+  ReportInput input;
+  input.trained = false;
+  input.results = {result_of_commit(20, 1e-3)};
+  input.history = std::make_shared<HistoryView>(view(input.results));
+  const std::vector<Section> sections = report_sections(input, {});
+  ASSERT_GE(sections.size(), 2U);
+  EXPECT_EQ(sections[0].id, "history");
+  EXPECT_EQ(sections[1].id, "trust");
+}
+
+}  // namespace
+}  // namespace dlscale::report

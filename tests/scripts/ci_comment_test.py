@@ -1,0 +1,294 @@
+"""docs/ci/comment.py against servers in place of GitHub and GitLab: what it posts, where, and what it refuses of a stranger's artifact."""
+
+import contextlib
+import http.server
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+import urllib.parse
+import zipfile
+from unittest import mock
+
+SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "docs" / "ci" / "comment.py"
+MARKER = "<!-- dlscale -->"
+TEXT = f"{MARKER}\n1 regressed of 2\n\n| case | change |\n| --- | ---: |\n| a | +5.0 % |\n\n<details>\n<summary>rest</summary>\n\nb\n</details>\n"
+SHA = "0123456789abcdef0123456789abcdef01234567"
+BOT = "github-actions[bot]"
+
+sys.dont_write_bytecode = True
+SPEC = importlib.util.spec_from_file_location("comment", SCRIPT)
+COMMENT = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(COMMENT)
+
+
+def zipped(files):
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, data in files:
+            file.writestr(name, data)
+    return archive.getvalue()
+
+
+class Host:
+    """A code host: answers of GET by path, a log of what else was asked; `elsewhere` is where archives are stored."""
+
+    def __init__(self):
+        self.answers = {}
+        self.asked = []
+        host = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_):
+                pass
+
+            def answer(self):
+                parts = urllib.parse.urlsplit(self.path)
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                query = dict(urllib.parse.parse_qsl(parts.query))
+                host.asked.append((self.command, parts.path, query, json.loads(body) if body else None, dict(self.headers)))
+                found = host.answers.get(parts.path, {} if self.command != "GET" else None)
+                if callable(found):
+                    found = found(query)
+                if isinstance(found, str):  # elsewhere
+                    self.send_response(302)
+                    self.send_header("Location", found)
+                    data = b""
+                else:
+                    self.send_response(404 if found is None else 200)
+                    data = found if isinstance(found, bytes) else json.dumps(found).encode()
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = do_PATCH = do_PUT = answer
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def written(self):
+        return [(command, path, body["body"]) for command, path, _, body, _ in self.asked if command != "GET"]
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class CommentTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.host = self.started()
+
+    def started(self):
+        host = Host()
+        self.addCleanup(host.close)
+        return host
+
+    def run_script(self, *words, **variables):
+        """As a job would, but in this process: dozens of interpreters take their time."""
+        out, err = io.StringIO(), io.StringIO()
+        with mock.patch.dict(os.environ, variables, clear=True), mock.patch.object(sys, "argv", ["comment.py", *map(str, words)]), \
+                contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = COMMENT.main()
+        return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
+
+    def assert_refused(self, done, sentence, code=1):
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        self.assertIn(sentence, done.stderr)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertEqual(self.host.written(), [])
+
+
+class GitHub(CommentTest):
+    def setUp(self):
+        super().setUp()
+        self.store = self.started()
+        self.run = {"id": 7, "event": "pull_request", "head_sha": SHA, "head_branch": "a&b=$(c)", "html_url": "https://host/run/7",
+                    "repository": {"full_name": "o/r"}, "head_repository": {"id": 5, "owner": {"login": "stranger"}}}
+        self.artifact = {"id": 9, "name": "dlscale-comment", "size_in_bytes": 300, "workflow_run": {"id": 7, "head_sha": SHA}}
+        self.pull = {"number": 12, "head": {"sha": SHA, "repo": {"id": 5}}}
+        self.comments = []
+        self.host.answers = {
+            "/repos/o/r/pulls": lambda query: [self.pull] if query["head"] == "stranger:a&b=$(c)" else [],
+            "/repos/o/r/actions/runs/7/artifacts": lambda _: {"artifacts": [self.artifact]},
+            "/repos/o/r/actions/artifacts/9/zip": self.store.address + "/archive",
+            "/repos/o/r/issues/12/comments": self.listed,
+        }
+        self.put([("comment.md", TEXT)])
+
+    def listed(self, query):
+        first = 100 * (int(query.get("page", 1)) - 1)
+        return self.comments[first:first + 100]
+
+    def put(self, files):
+        self.store.answers["/archive"] = zipped(files)
+
+    def comment(self, **variables):
+        event = self.folder / "event.json"
+        event.write_text(json.dumps({"workflow_run": self.run}))
+        return self.run_script("github", GITHUB_EVENT_PATH=str(event), GITHUB_REPOSITORY="o/r", GITHUB_TOKEN="secret",
+                               GITHUB_API_URL=self.host.address, **variables)
+
+    def test_a_first_comment_is_posted_and_says_where_it_comes_from(self):
+        done = self.comment()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ((command, path, body),) = self.host.written()
+        self.assertEqual((command, path), ("POST", "/repos/o/r/issues/12/comments"))
+        self.assertTrue(body.startswith(f"{MARKER}\n[Run 7](https://host/run/7) of 0123456789ab; what follows was written by the code"))
+        self.assertTrue(body.endswith(TEXT.partition("\n")[2]))
+
+    def test_its_own_comment_is_edited_however_many_there_are_and_nobody_elses(self):
+        self.comments = [{"id": number, "user": {"login": "a"}, "body": MARKER} for number in range(150)]
+        self.comments[120] = {"id": 120, "user": {"login": BOT}, "body": "of another robot's workflow"}
+        self.comments[130] = {"id": 130, "user": None, "body": MARKER}
+        self.comments[140] = {"id": 140, "user": {"login": BOT}, "body": MARKER + "\nearlier"}
+        done = self.comment()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([each[:2] for each in self.host.written()], [("PATCH", "/repos/o/r/issues/comments/140")])
+
+    def test_the_token_is_not_sent_to_where_archives_are_stored(self):
+        self.comment()
+        ((_, _, _, _, headers),) = self.store.asked
+        self.assertNotIn("Authorization", headers)
+        self.assertTrue(all(asked[4]["Authorization"] == "Bearer secret" for asked in self.host.asked))
+
+    def test_a_pull_request_that_went_on_or_was_closed_gets_no_comment(self):
+        self.pull["head"]["sha"] = "f" * 40
+        self.assertIn("nothing posted", self.comment().stdout)
+        self.pull = {"number": 12, "head": {"sha": SHA, "repo": {"id": 6}}}  # a fork of another owner's with the same commit
+        self.assertIn("nothing posted", self.comment().stdout)
+        self.pull["head"]["repo"] = None
+        self.assertIn("nothing posted", self.comment().stdout)
+        self.assertEqual(self.host.written(), [])
+
+    def test_a_run_without_an_artifact_gets_no_comment(self):
+        self.host.answers["/repos/o/r/actions/runs/7/artifacts"] = {"artifacts": []}
+        done = self.comment()
+        self.assertEqual((done.returncode, self.host.written()), (0, []), done.stderr)
+        self.assertIn("left no artifact", done.stdout)
+
+    def test_an_artifact_of_another_run_or_commit_is_refused(self):
+        for origin in ({"id": 8, "head_sha": SHA}, {"id": 7, "head_sha": "f" * 40}, None):
+            self.artifact["workflow_run"] = origin
+            self.assert_refused(self.comment(), "is not of the run 7")
+
+    def test_two_artifacts_or_two_pull_requests_are_refused(self):
+        self.host.answers["/repos/o/r/actions/runs/7/artifacts"] = {"artifacts": [self.artifact] * 2}
+        self.assert_refused(self.comment(), "has 2 artifacts")
+        self.host.answers["/repos/o/r/pulls"] = [self.pull, self.pull | {"number": 13}]
+        self.assert_refused(self.comment(), "head of the pull requests [12, 13]")
+
+    def test_a_run_of_another_event_or_repository_is_refused(self):
+        self.run["event"] = "push"
+        self.assert_refused(self.comment(), "is not of a pull request of o/r")
+        self.run |= {"event": "pull_request", "repository": {"full_name": "o/other"}}
+        self.assert_refused(self.comment(), "is not of a pull request of o/r")
+
+    def test_archives_that_are_too_large_damaged_or_of_other_files_are_refused(self):
+        self.artifact["size_in_bytes"] = 10**6
+        self.assert_refused(self.comment(), "1000000 bytes, more than")
+        self.artifact["size_in_bytes"] = 300
+        self.store.answers["/archive"] = os.urandom(200_000)  # more than was told
+        self.assert_refused(self.comment(), "more than 131072 bytes")
+        for data in (b"", b"PK\x03\x04", zipped([("comment.md", TEXT)])[:-30]):
+            self.store.answers["/archive"] = data
+            self.assert_refused(self.comment(), "no ZIP file that can be read")
+        for files in ([("other.md", TEXT)], [("../comment.md", TEXT)], [("comment.md", TEXT), ("x", "")], []):
+            self.put(files)
+            self.assert_refused(self.comment(), "not comment.md alone")
+
+    def test_a_file_that_unpacks_to_more_than_a_comment_is_refused(self):
+        self.put([("comment.md", TEXT + "a" * 50_000_000)])
+        self.artifact["size_in_bytes"] = len(self.store.answers["/archive"])
+        self.assert_refused(self.comment(), "more than 65536 bytes")
+
+    def test_text_that_is_none_of_ours_is_refused(self):
+        for data, sentence in [(b"\xff\xfe", "no UTF-8"), (b"hello\n", "does not begin with"), (b" " + TEXT.encode(), "does not begin with"),
+                               (TEXT.encode() + b"\x1b[2J", "control characters"), (TEXT.encode() + "\u202e".encode(), "control characters"),
+                               (TEXT.replace("\n", "\r\n").encode(), "control characters")]:
+            self.put([("comment.md", data)])
+            self.assert_refused(self.comment(), sentence)
+
+    def test_an_error_of_the_host_is_told_in_a_sentence(self):
+        del self.host.answers["/repos/o/r/pulls"]
+        self.assert_refused(self.comment(), "answered 404")
+        done = self.run_script("github", GITHUB_REPOSITORY="o/r")
+        self.assert_refused(done, "GITHUB_EVENT_PATH", code=2)
+
+
+class GitLab(CommentTest):
+    def setUp(self):
+        super().setUp()
+        self.notes = []
+        self.host.answers = {"/user": {"id": 3}, "/projects/4/merge_requests/5/notes": lambda _: self.notes}
+        self.file = self.folder / "comment.md"
+        self.file.write_text(TEXT)
+
+    def note(self, **variables):
+        known = {"CI_API_V4_URL": self.host.address, "CI_MERGE_REQUEST_PROJECT_ID": "4", "CI_MERGE_REQUEST_IID": "5",
+                 "CI_PIPELINE_URL": "https://host/p/1", "CI_COMMIT_SHA": SHA, "DLSCALE_NOTE_TOKEN": "secret"}
+        return self.run_script("gitlab", self.file, **(known | variables))
+
+    def test_a_first_note_is_posted_and_the_next_edits_it(self):
+        done = self.note()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.notes = [{"id": 1, "author": {"id": 2}, "body": MARKER}, {"id": 8, "author": {"id": 3}, "body": MARKER}]
+        self.assertEqual(self.note().returncode, 0)
+        notes = "/projects/4/merge_requests/5/notes"
+        self.assertEqual([each[:2] for each in self.host.written()], [("POST", notes), ("PUT", notes + "/8")])
+        self.assertIn("of 0123456789ab; what follows was written", self.host.written()[0][2])
+
+    def test_without_a_token_it_says_so_and_passes(self):
+        done = self.note(DLSCALE_NOTE_TOKEN="")
+        self.assertEqual((done.returncode, self.host.asked), (0, []))
+        self.assertIn("pipelines of forks", done.stdout)
+
+    def test_what_is_not_ours_is_refused(self):
+        self.file.write_text("hello")
+        self.assert_refused(self.note(), "does not begin with")
+        self.file.write_bytes(TEXT.encode() * 10_000)
+        self.assert_refused(self.note(), "more than 65536 bytes")
+        self.file.unlink()
+        self.assert_refused(self.note(), "No such file")
+
+
+class Script(unittest.TestCase):
+    def test_a_shell_sees_its_exit_codes(self):
+        for words, code in [(["--help"], 0), ([], 2), (["gitlab"], 2), (["github"], 2)]:
+            done = subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True, check=False, env={"PATH": os.environ["PATH"]})
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
+
+class Text(unittest.TestCase):
+    """What a stranger may write, and what of it is left."""
+
+    def test_what_has_effects_is_disarmed(self):
+        for written, left in [("@everyone", "&#64;everyone"), ("closes #12", "closes &#35;12"), ("![x](https://a/b.png)", "&#33;[x](https://a/b.png)"),
+                              ("<img src=x>", "&lt;img src=x>"), ("<script>", "&lt;script>"), ("<!-- dlscale -->", "&lt;!-- dlscale -->"),
+                              ("<details open>", "&lt;details open>"), ("<DETAILS>", "&lt;DETAILS>")]:
+            self.assertEqual(COMMENT.disarmed(written), left)
+
+    def test_what_dlscale_writes_stays_as_it_is(self):
+        text = TEXT.partition("\n")[2] + "a &lt; b, &#124; and \\| · 4×8 H100 # 5\n## heading\n"
+        self.assertEqual(COMMENT.disarmed(text), text)
+
+    def test_a_comment_never_has_more_characters_than_a_host_takes(self):
+        for line in ("@" * 50 + "\n", "é" * 30 + "\n", "@" * 65_000):
+            data = f"{MARKER}\n" + line * ((65_536 - len(MARKER) - 1) // len(line.encode()))
+            body = COMMENT.body_of(data.encode(), "origin\n")
+            self.assertLessEqual(len(body), 65_536)
+            self.assertEqual("more lines" in body, "@" in line)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])

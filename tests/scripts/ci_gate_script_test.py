@@ -1,0 +1,174 @@
+"""docs/ci/gate.sh and nightly.sbatch as CI calls them: exit codes, what they leave, and that the real program knows how they call it.
+
+    ci_gate_script_test.py PROGRAM
+"""
+
+import sys
+import unittest
+
+from ci_support import CheckoutTest, complaint_of, git
+
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
+
+# What is measured for a second here is of no account.
+TINY = """suite: tiny
+doc: One update
+steps:
+  - name: update
+    doc: of few parameters
+    command: bench update --sizes 16KiB --cache hot --backend reference --samples 2 --warm-ups 1 -o {out}/update.jsonl
+    seconds: 1
+"""
+
+
+class Gate(CheckoutTest):
+    def gate(self, *words, **settings):
+        return self.run_recipe("gate.sh", *(words or ("HEAD^1", "HEAD", "results")), **settings)
+
+    def result(self, name):
+        return (self.checkout / "results" / name).read_text()
+
+    def test_the_base_judges_both_commits_and_everything_that_ci_shows_is_there(self):
+        done = self.gate()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        noise, gate, *reports = self.called()
+        self.assertEqual((noise[0], gate[0], len(reports)), ("noise", "gate", 3))
+        builds = [gate[gate.index(option) + 1] for option in ("--base-build", "--new-build")]
+        commits = [git(self.checkout, "rev-parse", name) for name in ("HEAD^1", "HEAD")]
+        for build, commit in zip(builds, commits):
+            self.assertIn(commit, build)
+        self.assertEqual(self.result("comment.md"),
+                         "<!-- dlscale -->\n1 regressed of 2\n\nthis machine can see changes of 3.0 % or more\n")
+        self.assertEqual((self.result("headline.txt"), self.result("junit.xml"), self.result("metrics.txt")),
+                         ("1 regressed of 2\n", "junit\n", "openmetrics\n"))
+
+    def test_every_exit_code_of_a_gate_is_that_of_the_script(self):
+        for code in (0, 1, 2, 3, 4, 5, 130, 143):
+            done = self.gate(codes={"gate": [code]}, NOISE_MINUTES=0)
+            self.calls.unlink()
+            self.assertEqual(done.returncode, code, done.stderr)
+
+    def test_advice_lets_pass_a_regression_and_an_undecided_gate_and_nothing_else(self):
+        for code, expected in ((0, 0), (1, 0), (2, 2), (3, 0), (4, 4), (5, 5), (143, 143)):
+            done = self.gate(codes={"gate": [code]}, NOISE_MINUTES=0, ADVICE="yes")
+            self.calls.unlink()
+            self.assertEqual(done.returncode, expected, done.stderr)
+            self.assertEqual("advice only" in done.stdout, code in (1, 3))
+            self.assertIn("Advice only", self.result("comment.md"))
+
+    def test_a_gate_that_failed_leaves_no_verdict_of_an_earlier_one(self):
+        self.gate(codes={"gate": [1]})
+        self.calls.unlink()
+        done = self.gate(codes={"gate": [4]}, ADVICE="yes")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("ended with exit code 4", self.result("headline.txt"))
+        self.assertTrue(self.result("comment.md").startswith("<!-- dlscale -->\nthe gate ended with exit code 4"))
+
+    def test_a_commit_is_built_once(self):
+        self.gate(NOISE_MINUTES=0)
+        done = self.gate(NOISE_MINUTES=0, BREAK_BUILD="yes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("building", done.stderr)
+
+    def test_a_build_that_fails_is_exit_code_4_with_what_it_said(self):
+        done = self.gate(BREAK_BUILD="yes", ADVICE="yes")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("broken on purpose", done.stderr)
+        self.assertEqual(self.called(), [])
+
+    def test_noise_that_cannot_be_measured_ends_it(self):
+        self.assertEqual(self.gate(codes={"noise": [4]}, ADVICE="yes").returncode, 4)
+
+    def test_bad_usage_is_refused_with_what_to_write(self):
+        for words, settings, sentence in [
+            (["HEAD"], {}, "Write docs/ci/gate.sh BASE NEW FOLDER"),
+            (["HEAD~7", "HEAD", "results"], {}, "fetch more"),
+            (["--exec=x", "HEAD", "results"], {}, "is no commit"),
+            (["HEAD^1", "HEAD", "results"], {"ADVICE": "maybe"}, "Write yes or no"),
+        ]:
+            done = self.gate(*words, **settings)
+            self.assertEqual(done.returncode, 2, (words, done.stderr))
+            self.assertIn(sentence, done.stderr)
+            self.assertEqual(self.called(), [])
+
+
+class Nightly(CheckoutTest):
+    def nightly(self, **settings):
+        return self.run_recipe("nightly.sbatch", **settings)
+
+    def verbs(self):
+        return [" ".join(words[:2]) if words[0] == "history" else words[0] for words in self.called()]
+
+    def test_it_measures_adds_and_checks(self):
+        done = self.nightly()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.verbs(), ["run", "history add", "history check"])
+        run, add, check = self.called()
+        self.assertEqual(run[run.index("-o") + 1], add[2])
+        self.assertEqual(add[add.index("--store") + 1], check[check.index("--store") + 1])
+
+    def test_a_suspect_is_measured_twice_more_and_no_more(self):
+        self.assertEqual(self.nightly(codes={"history check": [3, 3, 0]}).returncode, 0)
+        self.assertEqual(self.verbs(), ["run", "history add", "history check"] * 3)
+        self.assertEqual(len({words[2] for words in self.called() if words[:2] == ["history", "add"]}), 3)
+        self.calls.unlink()
+        self.assertEqual(self.nightly(codes={"history check": [3]}).returncode, 3)
+        self.assertEqual(len(self.called()), 9)
+
+    def test_a_regression_fails_the_job_and_so_does_what_cannot_be_measured(self):
+        self.assertEqual(self.nightly(codes={"history check": [1]}).returncode, 1)
+        self.assertEqual(self.nightly(codes={"run": [4]}).returncode, 4)
+        self.assertEqual(self.nightly(codes={"history add": [2]}).returncode, 2)
+
+    def test_a_container_has_the_program_and_is_part_of_the_series(self):
+        image = self.write("image.sif", "an image")
+        self.write("bin/apptainer", '#!/bin/sh\n[ "$1 $3" = "exec dlscale" ] || exit 9\nshift 3\nexec "$FAKE_PROGRAM" "$@"\n')
+        done = self.nightly(IMAGE=image)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        add = self.called()[1]
+        self.assertRegex(add[add.index("--environment") + 1], "^container=sha256:[0-9a-f]{64}$")
+        self.assertEqual(self.nightly(IMAGE=image, DLSCALE=self.program).returncode, 2)
+
+
+@unittest.skipUnless(PROGRAM, "the program is not named")
+class RealProgram(CheckoutTest):
+    def test_it_knows_every_command_line_of_the_scripts(self):
+        self.run_recipe("gate.sh", "HEAD^1", "HEAD", "results")
+        self.write("bin/apptainer", '#!/bin/sh\nshift 3\nexec "$FAKE_PROGRAM" "$@"\n')
+        self.run_recipe("nightly.sbatch", IMAGE=self.write("image.sif", "an image"))
+        self.assertEqual([words[0] for words in self.called()], ["noise", "gate", "report", "report", "report", "run", "history", "history"])
+        for words in self.called():
+            self.assertEqual(complaint_of(PROGRAM, words), "")
+        for words in (["gate", "--marjin", "1"], ["history", "chek"], ["bench", "update", "--size", "1KiB"]):
+            self.assertIn(words[1], complaint_of(PROGRAM, words))
+
+    def tiny_suite(self):
+        (self.checkout / "configs" / "suites" / "tiny.yaml").write_text(TINY)
+        git(self.checkout, "add", "-A")
+        git(self.checkout, "commit", "-qm", "third")
+        git(self.checkout, "commit", "-qm", "fourth", "--allow-empty")
+
+    def test_a_gate_of_it_from_end_to_end(self):
+        self.tiny_suite()
+        # Not itself: a gate reads the whole of a program, and one with sanitizers is large.
+        self.program = self.write("dlscale", f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
+        done = self.run_recipe("gate.sh", "HEAD^1", "HEAD", "results", SUITE="tiny", ROUNDS=2, NOISE_MINUTES=0, ADVICE="yes")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("advice only: exit code 3", done.stdout)
+        results = self.checkout / "results"
+        self.assertTrue((results / "comment.md").read_text().startswith("<!-- dlscale -->\n"))
+        self.assertIn("<testcase", (results / "junit.xml").read_text())
+        self.assertIn("# EOF", (results / "metrics.txt").read_text())
+        self.assertTrue((results / "page" / "index.html").exists())
+
+    def test_a_night_of_it_from_end_to_end(self):
+        self.tiny_suite()
+        suite = self.checkout / "configs" / "suites" / "tiny.yaml"
+        done = self.run_recipe("nightly.sbatch", DLSCALE=PROGRAM, SUITE=suite, STORE="git:perf-history")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("1 points of 1 runs were added to", done.stdout)
+        self.assertIn("series", git(self.checkout, "ls-tree", "--name-only", "perf-history"))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
