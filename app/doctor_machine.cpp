@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
@@ -195,7 +194,8 @@ double memory_of(const MachineView& view, std::string_view key) {
 
 Finding memory_limit(const MachineView& view) {
   const double limit =
-      memory_limit_of(text_of(view.root / "proc/self/cgroup"), view.root / "sys/fs/cgroup");
+      backend::memory_limit_of(text_of(view.root / "proc/self/cgroup"), view.root / "sys/fs/cgroup")
+          .value_or(0);
   const double all = memory_of(view, "MemTotal:");
   if (limit <= 0 || (all > 0 && limit >= all)) return ok("limit of memory", "none");
   return warn("limit of memory",
@@ -280,44 +280,7 @@ Finding heat(const MachineView& view) {
               "clock so that it can be kept.");
 }
 
-std::optional<double> limit_in(const fs::path& file) {
-  std::ifstream stream(file);
-  double bytes = 0;
-  return stream >> bytes ? std::optional(bytes) : std::nullopt;  // "max" is no number
-}
-
-double tightest_upwards(const fs::path& mount, const fs::path& group, const char* file) {
-  double tightest = 0;
-  const auto look = [&](const fs::path& folder) {
-    const auto limit = limit_in(folder / file);
-    if (limit && *limit > 0 && (tightest == 0 || *limit < tightest)) tightest = *limit;
-  };
-  look(mount);
-  for (fs::path at = group.relative_path(); !at.empty(); at = at.parent_path()) look(mount / at);
-  return tightest;
-}
-
 }  // namespace
-
-double memory_limit_of(const std::string& groups, const fs::path& root) {
-  double tightest = 0;
-  std::istringstream lines(groups);
-  // "0::/user.slice" in version 2, "9:memory:/docker/…" in version 1
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const fs::path group = line.substr(second + 1);
-    double limit = 0;
-    if (controllers.empty()) limit = tightest_upwards(root, group, "memory.max");
-    if (controllers == "memory") {
-      limit = tightest_upwards(root / controllers, group, "memory.limit_in_bytes");
-    }
-    if (limit > 0 && (tightest == 0 || limit < tightest)) tightest = limit;
-  }
-  return tightest;
-}
 
 Space space_at(const std::string& place) {
   struct statvfs held = {};

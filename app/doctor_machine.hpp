@@ -31,9 +31,4 @@ struct MachineView {
 /// Reads only.
 std::vector<Finding> check_machine(const MachineView& view);
 
-/// The tightest limit of memory on the way from a control group up to the root, in bytes; 0: none.
-/// `groups` is the text of /proc/self/cgroup. Reads memory.max of version 2 and
-/// memory.limit_in_bytes of version 1.
-double memory_limit_of(const std::string& groups, const std::filesystem::path& root);
-
 }  // namespace dlscale::app

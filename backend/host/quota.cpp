@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <string_view>
 
 #include "backend/host/host.hpp"
 
@@ -49,17 +50,29 @@ Limit tightest_upwards(const path& mount, path group, Limit (*limit)(const path&
   return tightest;
 }
 
-bool controls_cpu(const std::string& controllers) {
+bool holds(const std::string& controllers, std::string_view controller) {
   std::istringstream words(controllers);
   for (std::string word; std::getline(words, word, ',');) {
-    if (word == "cpu") return true;
+    if (word == controller) return true;
   }
   return false;
 }
 
-}  // namespace
+Limit positive(double value) {
+  return value > 0 ? Limit(value) : std::nullopt;
+}
 
-std::optional<double> quota_of(const std::string& groups, const path& root) {
+Limit memory_of_version_2(const path& folder) {
+  return positive(number_in(folder / "memory.max"));  // "max" is no number
+}
+
+Limit memory_of_version_1(const path& folder) {
+  return positive(number_in(folder / "memory.limit_in_bytes"));
+}
+
+/// `version_2` and `version_1` read the limit of one group from its folder.
+Limit tightest_of(const std::string& groups, const path& root, std::string_view controller,
+                  Limit (*version_2)(const path&), Limit (*version_1)(const path&)) {
   Limit tightest;
   std::istringstream lines(groups);
   // "0::/user.slice" in version 2, "4:cpu,cpuacct:/docker/…" in version 1
@@ -70,12 +83,22 @@ std::optional<double> quota_of(const std::string& groups, const path& root) {
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const path group = line.substr(second + 1);
     if (controllers.empty()) {
-      tightest = tighter(tightest, tightest_upwards(root, group, limit_of_version_2));
-    } else if (controls_cpu(controllers)) {
-      tightest = tighter(tightest, tightest_upwards(root / controllers, group, limit_of_version_1));
+      tightest = tighter(tightest, tightest_upwards(root, group, version_2));
+    } else if (holds(controllers, controller)) {
+      tightest = tighter(tightest, tightest_upwards(root / controllers, group, version_1));
     }
   }
   return tightest;
+}
+
+}  // namespace
+
+std::optional<double> quota_of(const std::string& groups, const path& root) {
+  return tightest_of(groups, root, "cpu", limit_of_version_2, limit_of_version_1);
+}
+
+std::optional<double> memory_limit_of(const std::string& groups, const path& root) {
+  return tightest_of(groups, root, "memory", memory_of_version_2, memory_of_version_1);
 }
 
 std::optional<double> cpu_quota() {

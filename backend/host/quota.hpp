@@ -10,4 +10,7 @@ namespace dlscale::backend {
 /// version 2, and cpu.cfs_quota_us over cpu.cfs_period_us of version 1.
 std::optional<double> quota_of(const std::string& groups, const std::filesystem::path& root);
 
+/// The same of memory, in bytes: memory.max of version 2, memory.limit_in_bytes of version 1.
+std::optional<double> memory_limit_of(const std::string& groups, const std::filesystem::path& root);
+
 }  // namespace dlscale::backend

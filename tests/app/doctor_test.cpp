@@ -14,6 +14,7 @@
 #include "app/doctor_noise.hpp"
 #include "app/doctor_software.hpp"
 #include "app/man_text.hpp"
+#include "backend/host/quota.hpp"
 #include "core/units.hpp"
 #include "report/table.hpp"
 
@@ -158,12 +159,12 @@ TEST_F(DoctoredMachine, HasTheTightestLimitOfMemoryOnTheWayUp) {
   const fs::path groups = root_ / "sys/fs/cgroup";
   write("sys/fs/cgroup/a/memory.max", "2000");
   write("sys/fs/cgroup/a/b/memory.max", "max");
-  EXPECT_DOUBLE_EQ(memory_limit_of("0::/a/b\n", groups), 2000);
-  EXPECT_DOUBLE_EQ(memory_limit_of("0::/elsewhere\n", groups), 0);
+  EXPECT_DOUBLE_EQ(backend::memory_limit_of("0::/a/b\n", groups).value_or(0), 2000);
+  EXPECT_DOUBLE_EQ(backend::memory_limit_of("0::/elsewhere\n", groups).value_or(0), 0);
   write("sys/fs/cgroup/memory/docker/memory.limit_in_bytes", "3000");
-  EXPECT_DOUBLE_EQ(memory_limit_of("9:memory:/docker\n0::/a\n", groups), 2000);
-  EXPECT_DOUBLE_EQ(memory_limit_of("9:memory:/docker\n", groups), 3000);
-  EXPECT_DOUBLE_EQ(memory_limit_of("no colon\n:\n", groups), 0);
+  EXPECT_DOUBLE_EQ(backend::memory_limit_of("9:memory:/docker\n0::/a\n", groups).value_or(0), 2000);
+  EXPECT_DOUBLE_EQ(backend::memory_limit_of("9:memory:/docker\n", groups).value_or(0), 3000);
+  EXPECT_DOUBLE_EQ(backend::memory_limit_of("no colon\n:\n", groups).value_or(0), 0);
 }
 
 TEST_F(DoctoredMachine, CountsTicksWithoutThoseOfGuestsTwice) {
