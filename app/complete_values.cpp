@@ -112,6 +112,10 @@ Candidates shardings(const Typed&) {
   return words_of(all_shardings, sharding_name);
 }
 
+Candidates transports(const Typed&) {
+  return words_of(all_transports, transport_name);
+}
+
 Candidates schedules(const Typed&) {
   return words_of(all_schedules, schedule_name);
 }
@@ -289,6 +293,7 @@ constexpr std::array table{
     Line{.option = "--synchronisation", .read = synchronisations},
     Line{.option = "--sharding", .command = "plan", .read = shardings, .in = In::list},
     Line{.option = "--sharding", .read = shardings},
+    Line{.option = "--transport", .read = transports},
     Line{.option = "--all-reduce", .read = all_reduces},
     Line{.option = "--input-copy", .words = "on_path,ahead"},
     Line{.option = "--normalise", .command = "bench", .words = "host,device,auto"},

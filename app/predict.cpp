@@ -155,6 +155,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
       ->delimiter(',')
       ->capture_default_str();
   declare_synchronisation(verb, options->exchange);
+  declare_transport(verb, options->exchange);
   declare_settings(verb, options->exchange);
   options->declare_training(verb);
   verb.add_flag("--layers", options->layers,

@@ -107,7 +107,7 @@ Suite load_suite(std::string_view name, const Values& values) {
     check_workers(map.integer("least_workers", count_range), values, path.string());
   }
   Suite suite;
-  suite.name = map.text("suite");
+  suite.name = map.name("suite");
   suite.doc = map.text_or("doc", "");
   Values whole;
   for (const auto& [key, value] : values) whole[key] = hide_spaces(value);

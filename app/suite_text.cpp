@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 #include <system_error>
 #include <utility>
 
@@ -16,15 +15,63 @@
 namespace dlscale::app {
 namespace {
 
-constexpr std::string_view white_space = " \t\n\v\f\r";
+/// White space and quotes, which split() takes for more than letters.
+constexpr std::string_view special = " \t\n\v\f\r'\"";
+constexpr std::string_view quotes = "'\"";
 
-/// What hides white space from split(): no argument of a program holds a zero.
+/// What hides them from split(): no argument of a program holds a zero.
 constexpr char hidden = '\0';
 
-std::vector<std::string> split(const std::string& text) {
-  std::istringstream stream(text);
+bool is_space(char c) {
+  return special.find(c) != std::string_view::npos && quotes.find(c) == std::string_view::npos;
+}
+
+/// The end of the word that begins there: white space, where that is not between quotes of a kind.
+/// Throws ConfigError beginning with `where` if quotes stay open.
+std::size_t end_of_word(std::string_view text, std::size_t at, const std::string& where) {
+  char open = '\0';
+  for (; at < text.size(); ++at) {
+    if (open != '\0') {
+      if (text[at] == open) open = '\0';
+    } else if (quotes.find(text[at]) != std::string_view::npos) {
+      open = text[at];
+    } else if (is_space(text[at])) {
+      break;
+    }
+  }
+  if (open == '\0') return at;
+  throw ConfigError(
+      fmt::format("{} has a {} that is not closed. Write another behind the word.", where, open));
+}
+
+/// Without the quotes around its parts; the other kind may stand between them.
+std::string unquoted(std::string_view word) {
+  std::string result;
+  char open = '\0';
+  for (const char c : word) {
+    const bool is_quote = quotes.find(c) != std::string_view::npos;
+    if (is_quote && open == '\0') {
+      open = c;
+    } else if (is_quote && open == c) {
+      open = '\0';
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+std::vector<std::string> split(std::string_view text, const std::string& where) {
   std::vector<std::string> words;
-  for (std::string word; stream >> word;) words.push_back(show_spaces(word));
+  for (std::size_t at = 0; at < text.size();) {
+    if (is_space(text[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t end = end_of_word(text, at, where);
+    words.push_back(show_spaces(unquoted(text.substr(at, end - at))));
+    at = end;
+  }
   return words;
 }
 
@@ -53,7 +100,7 @@ std::vector<Values> rows(const ConfigMap& table, const std::string& axis, const 
 std::string hide_spaces(const std::string& text) {
   std::string result;
   for (const char c : text) {
-    const std::size_t which = white_space.find(c);
+    const std::size_t which = special.find(c);
     if (which == std::string_view::npos) {
       result += c;
     } else {
@@ -68,10 +115,10 @@ std::string show_spaces(const std::string& text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool hides = text[i] == hidden && i + 1 < text.size();
     const std::size_t which = hides ? static_cast<std::size_t>(text[i + 1] - '0') : 0;
-    if (!hides || which >= white_space.size()) {
+    if (!hides || which >= special.size()) {
       result += text[i];
     } else {
-      result += white_space[which];
+      result += special[which];
       ++i;
     }
   }
@@ -134,7 +181,7 @@ int read_count(const ConfigMap& map, std::string_view key, const Values& values,
 
 std::vector<std::string> read_command(const ConfigMap& map, const Values& values) {
   std::vector<std::string> words =
-      split(fill_in(map.text("command"), values, map.where("command")));
+      split(fill_in(map.text("command"), values, map.where("command")), map.where("command"));
   std::vector<std::string> verbs;
   for (const Verb* verb : family<Verb>().members) verbs.emplace_back(verb->name);
   if (words.empty()) {

@@ -11,11 +11,11 @@ namespace dlscale::app {
 
 /// The text of a suite file: words with {placeholders}, and what they stand for.
 
-/// Placeholder → text, in which white space from outside is hidden.
+/// Placeholder → text, in which white space and quotes from outside are hidden.
 using Values = std::map<std::string, std::string>;
 
 /// For values from outside, such as the name of a folder: their white space does not end the word
-/// they are filled into.
+/// they are filled into, and their quotes are letters of it.
 std::string hide_spaces(const std::string& text);
 
 /// What hide_spaces() was given.

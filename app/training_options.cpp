@@ -156,6 +156,13 @@ void declare_synchronisation(CLI::App& verb, ScheduleOptions& options) {
       "mxnet, tensorflow or tensorflow_greedy give out tensors (with sequential, wait_free)");
 }
 
+void declare_transport(CLI::App& verb, ScheduleOptions& options) {
+  verb.add_option("--transport", options.transport,
+                  "parameter_server: how ranks reach servers: collectives (default), as bench e2e "
+                  "trains; grpc, calls of each rank to each server, which pack and unpack tensors; "
+                  "or grpc_rdma, with tensors beside the calls (grpc+verbs, grpc+gdr, grpc+mpi)");
+}
+
 void declare_settings(CLI::App& verb, ScheduleOptions& options) {
   verb.add_option("--cycle", options.cycle,
                   "horovod: from one wake-up of its thread to the next (default: \"1 ms\")");

@@ -53,6 +53,9 @@ struct TrainingOptions {
 void declare_synchronisation(CLI::App& verb, ScheduleOptions& options);
 void declare_settings(CLI::App& verb, ScheduleOptions& options);
 
+/// --transport, for what predicts: training reaches its servers by collectives.
+void declare_transport(CLI::App& verb, ScheduleOptions& options);
+
 /// Names of schedules as typed, each once. Throws ConfigError.
 std::vector<Schedule> parse_schedules(std::string_view option,
                                       const std::vector<std::string>& names);

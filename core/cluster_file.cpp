@@ -40,7 +40,7 @@ std::map<DType, FlopsPerSecond> read_peak(const ConfigMap& map) {
 Device read_device(const ConfigMap& map) {
   map.allow_only({"name", "kind", "peak", "memory_bandwidth", "memory", "launch", "source"});
   Device device;
-  device.name = map.text("name");
+  device.name = map.name("name");
   device.kind = read_device_kind(map);
   device.peak = read_peak(map.map("peak"));
   device.memory_bandwidth = map.quantity<BytesPerSecond>("memory_bandwidth");
@@ -64,7 +64,7 @@ Host read_host(const ConfigMap& map) {
 LinkSpec read_link(const ConfigMap& map) {
   map.allow_only({"name", "latency", "bandwidth", "source"});
   LinkSpec link;
-  link.name = map.text("name");
+  link.name = map.name("name");
   link.latency = map.quantity<Seconds>("latency");
   link.bandwidth = map.quantity<BytesPerSecond>("bandwidth");
   link.source = map.text("source");
@@ -157,7 +157,7 @@ Cluster load_cluster(std::string_view name) {
   map.allow_only({"cluster", "doc", "nodes", "devices_per_node", "device", "host", "links", "node",
                   "network", "storage", "nccl", "all_reduce"});
   Cluster cluster;
-  cluster.name = map.text("cluster");
+  cluster.name = map.name("cluster");
   cluster.doc = map.text_or("doc", "");
   cluster.nodes = map.integer("nodes", count_range);
   cluster.devices_per_node = map.integer("devices_per_node", {1, 1024});

@@ -152,6 +152,12 @@ std::string ConfigMap::text(std::string_view key) const {
   return value;
 }
 
+std::string ConfigMap::name(std::string_view key) const {
+  std::string value = text(key);
+  if (is_plain_line(value)) return value;
+  refuse(key, "with a line break or another control character", "Write a name on one line.");
+}
+
 std::string ConfigMap::text_or(std::string_view key, std::string_view absent) const {
   return has(key) ? text(key) : std::string(absent);
 }

@@ -38,6 +38,8 @@ class ConfigMap {
 
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
+  /// A text that tables and sentences repeat: no control character, such as a line break, is in it.
+  [[nodiscard]] std::string name(std::string_view key) const;
   [[nodiscard]] std::string text_or(std::string_view key, std::string_view absent) const;
   [[nodiscard]] int integer(std::string_view key, IntegerRange range) const;
   [[nodiscard]] int integer_or(std::string_view key, int absent, IntegerRange range) const;

@@ -186,8 +186,8 @@ DeviceSheet load_device_sheet(std::string_view name) {
                   "memory_bandwidth", "multiprocessors", "cores", "boost_clock", "peak",
                   "host_link", "nvlink", "sources"});
   DeviceSheet sheet;
-  sheet.id = map.text("device");
-  sheet.name = map.text("name");
+  sheet.id = map.name("device");
+  sheet.name = map.name("name");
   sheet.aliases = read_aliases(map);
   sheet.architecture = map.text("architecture");
   sheet.chip = map.text("chip");

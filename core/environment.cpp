@@ -27,8 +27,10 @@
 namespace dlscale {
 namespace {
 
-constexpr std::array recorded_prefixes{"OMP_",  "OMPI_MCA_", "MPIR_CVAR_", "NCCL_",
-                                       "DNNL_", "ONEDNN_",   "DLSCALE_"};
+/// Of our own only what a result depends on: the others are folders of the user, and how ranks
+/// meet.
+constexpr std::array recorded_prefixes{"OMP_",  "OMPI_MCA_", "MPIR_CVAR_",     "NCCL_",
+                                       "DNNL_", "ONEDNN_",   "DLSCALE_CLUSTER"};
 /// What Open MPI's launcher tells its ranks about one launch: addresses, folders, job numbers.
 constexpr std::array left_out_prefixes{"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_initial_wdir",
                                        "OMPI_MCA_pmix", "OMPI_MCA_shmem_RUNTIME"};

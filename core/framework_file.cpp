@@ -268,8 +268,8 @@ FrameworkProfile load_framework(std::string_view name) {
   keys.insert(keys.end(), properties.begin(), properties.end());
   map.allow_only(keys);
   FrameworkProfile profile;
-  profile.id = map.text("framework");
-  profile.name = map.text("name");
+  profile.id = map.name("framework");
+  profile.name = map.name("name");
   profile.versions = map.text("versions");
   profile.doc = map.text_or("doc", "");
   profile.match = read_match(map);

@@ -30,7 +30,7 @@ std::vector<LinkRate> read_rates(const ConfigMap& map) {
   std::set<std::string> names;
   for (const ConfigMap& entry : map.maps("rates")) {
     entry.allow_only({"name", "bandwidth"});
-    rates.push_back({entry.text("name"), read_rate(entry)});
+    rates.push_back({entry.name("name"), read_rate(entry)});
     if (!names.insert(rates.back().name).second) {
       entry.refuse("name", "there twice", "Keep one.");
     }
@@ -65,7 +65,7 @@ std::vector<LinkFraming> read_framings(const ConfigMap& map) {
   for (const ConfigMap& entry : map.maps("framings")) {
     entry.allow_only({"name", "payload", "overhead"});
     framings.push_back(
-        {entry.text("name"), entry.quantity<Bytes>("payload"), entry.quantity<Bytes>("overhead")});
+        {entry.name("name"), entry.quantity<Bytes>("payload"), entry.quantity<Bytes>("overhead")});
     if (framings.back().overhead >= framings.back().payload) {
       entry.refuse("overhead", "not less than the payload", "Write what headers and gaps take.");
     }

@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/layer_shape.hpp"
+#include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -56,7 +57,7 @@ class Builder {
   void connect(Layer& layer, const std::string& producer) {
     const auto found = ids_.find(producer);
     if (found == ids_.end()) {
-      refuse(layer, fmt::format("reads \"{}\", which is no layer before it", producer),
+      refuse(layer, fmt::format("reads \"{}\", which is no layer before it", shown_text(producer)),
              suggestion(producer, names()));
     }
     if (is_loss(layers_[found->second.index()])) {

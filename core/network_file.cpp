@@ -175,9 +175,9 @@ LayerKind read_kind(const ConfigMap& map) {
 
 Network::Node read_layer(ConfigMap& map, const std::string& previous) {
   Network::Node node;
-  if (map.has("name")) map.set_title(fmt::format("layer \"{}\"", map.text("name")));
+  if (map.has("name")) map.set_title(fmt::format("layer \"{}\"", map.name("name")));
   node.kind = read_kind(map);
-  node.name = map.text("name");
+  node.name = map.name("name");
   node.inputs = map.has("from") ? map.texts("from") : std::vector<std::string>{previous};
   return node;
 }
@@ -195,7 +195,7 @@ Network load_network(std::string_view name) {
   const std::filesystem::path file = find_config("networks", name);
   const ConfigMap map = ConfigMap::load(file);
   map.allow_only({"network", "doc", "source", "input", "layers"});
-  const std::string network = map.text("network");
+  const std::string network = map.name("network");
   (void)map.text_or("doc", "");
   (void)map.text_or("source", "");
   const ImageShape input = read_input(map.map("input"));

@@ -30,7 +30,7 @@ int place_above(const ConfigMap& map, const std::vector<TreePlace>& places) {
 TreePlace read_place(const ConfigMap& map, const HostTree& tree) {
   map.allow_only({"name", "under", "bandwidth", "devices", "adapters"});
   TreePlace place;
-  place.name = map.text("name");
+  place.name = map.name("name");
   if (std::ranges::find(tree.places, place.name, &TreePlace::name) != tree.places.end()) {
     map.refuse("name", fmt::format("place {} is there twice", place.name),
                "Give each a name of its own.");

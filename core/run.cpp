@@ -150,6 +150,22 @@ Sharding parse_sharding(std::string_view name) {
   return parse_word("rule for parameter servers", name, all_shardings, sharding_name);
 }
 
+std::string_view transport_name(Transport transport) {
+  switch (transport) {
+    case Transport::collectives:
+      return "collectives";
+    case Transport::grpc:
+      return "grpc";
+    case Transport::grpc_rdma:
+      return "grpc_rdma";
+  }
+  fail_expectation("transport is a Transport");
+}
+
+Transport parse_transport(std::string_view name) {
+  return parse_word("way to reach parameter servers", name, all_transports, transport_name);
+}
+
 std::string_view input_copy_name(InputCopy copy) {
   switch (copy) {
     case InputCopy::on_path:

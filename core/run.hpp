@@ -98,6 +98,17 @@ constexpr bool goes_with_sharding(Schedule schedule, Sharding sharding) {
 std::string_view sharding_name(Sharding sharding);
 Sharding parse_sharding(std::string_view name);  ///< throws ConfigError
 
+/// How ranks reach parameter servers. Training takes collectives; calls can be predicted.
+enum class Transport {
+  collectives,  ///< each message is reduced to its owner by all ranks, and broadcast from it
+  grpc,         ///< remote procedure calls of each rank to each server, which carry tensors
+  grpc_rdma,    ///< likewise, with tensors beside them: TensorFlow's grpc+verbs, +gdr and +mpi
+};
+inline constexpr std::array all_transports{Transport::collectives, Transport::grpc,
+                                           Transport::grpc_rdma};
+std::string_view transport_name(Transport transport);
+Transport parse_transport(std::string_view name);  ///< throws ConfigError
+
 /// What some schedules can be tuned by; the others ignore it (core/schedule_settings.hpp).
 struct ScheduleSettings {
   /// horovod: from one wake-up to the next, > 0, and the most that is packed into one message,
@@ -110,7 +121,8 @@ struct ScheduleSettings {
   int credit = 4;
   /// parameter_server: ranks 0 … servers - 1 own parameters; 0: all ranks do.
   int servers = 0;
-  Sharding sharding = Sharding::largest_first;  ///< parameter_server: which of them owns what
+  Sharding sharding = Sharding::largest_first;   ///< parameter_server: which of them owns what
+  Transport transport = Transport::collectives;  ///< parameter_server: how ranks reach them
   bool operator==(const ScheduleSettings&) const = default;
 };
 

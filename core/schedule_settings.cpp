@@ -48,6 +48,7 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
   expect_effect("--credit", options.credit, priority, "--schedule priority");
   expect_effect("--servers", options.servers, server, "--synchronisation parameter_server");
   expect_effect("--sharding", options.sharding, server, "--synchronisation parameter_server");
+  expect_effect("--transport", options.transport, server, "--synchronisation parameter_server");
   ScheduleSettings& settings = run.settings;
   if (!options.cycle.empty()) settings.cycle = parse_quantity<Seconds>(options.cycle, "--cycle");
   if (!options.fusion_threshold.empty()) {
@@ -62,6 +63,7 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
     settings.servers = options.servers == "all" ? 0 : whole_number(options.servers, "--servers");
   }
   if (!options.sharding.empty()) settings.sharding = parse_sharding(options.sharding);
+  if (!options.transport.empty()) settings.transport = parse_transport(options.transport);
 }
 
 std::map<std::string, std::string> schedule_axes(const Run& run) {
@@ -81,6 +83,9 @@ std::map<std::string, std::string> schedule_axes(const Run& run) {
     if (settings.sharding != ScheduleSettings{}.sharding) {
       axes["sharding"] = sharding_name(settings.sharding);
     }
+    if (settings.transport != ScheduleSettings{}.transport) {
+      axes["transport"] = transport_name(settings.transport);
+    }
   }
   return axes;
 }
@@ -99,7 +104,8 @@ void read_schedule_axes(const std::map<std::string, std::string>& axes, Run& run
          .partition = text("partition"),
          .credit = text("credit"),
          .servers = text("servers"),
-         .sharding = text("sharding")},
+         .sharding = text("sharding"),
+         .transport = text("transport")},
         std::span(&run.schedule, 1), run);
 }
 

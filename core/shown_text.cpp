@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 
 namespace dlscale {
@@ -19,11 +20,15 @@ std::string_view cut(std::string_view text) {
   return text.substr(0, end);
 }
 
+bool is_control(char byte) {
+  const auto code = static_cast<unsigned char>(byte);
+  return code < 0x20 || code == 0x7f;
+}
+
 std::string escaped(char byte) {
   if (byte == '\n') return "\\n";
   if (byte == '\t') return "\\t";
-  const auto code = static_cast<unsigned char>(byte);
-  if (code < 0x20 || code == 0x7f) return fmt::format("\\x{:02x}", code);
+  if (is_control(byte)) return fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
   return {byte};
 }
 
@@ -35,6 +40,10 @@ std::string shown_text(std::string_view text) {
   for (const char byte : kept) line += escaped(byte);
   if (kept.size() < text.size()) line += "…";
   return line;
+}
+
+bool is_plain_line(std::string_view text) {
+  return std::ranges::none_of(text, is_control);
 }
 
 }  // namespace dlscale

@@ -8,4 +8,7 @@ namespace dlscale {
 /// \n, \t or \x1b, and cut where they are long, by "…" and never within a character of UTF-8.
 std::string shown_text(std::string_view text);
 
+/// Whether text has no control character, line breaks among them.
+bool is_plain_line(std::string_view text);
+
 }  // namespace dlscale

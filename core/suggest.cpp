@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <iterator>
+
+#include "core/shown_text.hpp"
 
 namespace dlscale {
 namespace {
@@ -18,6 +21,13 @@ bool same_letter(char a, char b) {
 bool is_near(std::string_view word, std::string_view candidate) {
   const int longest = static_cast<int>(std::max(word.size(), candidate.size()));
   return edit_distance(word, candidate) <= std::max(1, longest / 3);
+}
+
+/// Words of a file may hold what breaks a sentence.
+std::vector<std::string> shown(std::span<const std::string> words) {
+  std::vector<std::string> each;
+  std::ranges::transform(words, std::back_inserter(each), shown_text);
+  return each;
 }
 
 }  // namespace
@@ -53,14 +63,14 @@ std::string suggestion(std::string_view word, std::span<const std::string> words
   constexpr std::size_t most_shown = 16;
   std::vector<std::string> ordered = nearest_first(word, words);
   const std::string nearest = ordered.front();
-  std::string allowed = fmt::format("Allowed: {}.", fmt::join(words, ", "));
+  std::string allowed = fmt::format("Allowed: {}.", fmt::join(shown(words), ", "));
   if (words.size() > most_shown) {
     ordered.resize(most_shown);
-    allowed = fmt::format("Allowed: {}, and {} more.", fmt::join(ordered, ", "),
+    allowed = fmt::format("Allowed: {}, and {} more.", fmt::join(shown(ordered), ", "),
                           words.size() - most_shown);
   }
   if (!is_near(word, nearest)) return allowed;
-  return fmt::format("Did you mean \"{}\"? {}", nearest, allowed);
+  return fmt::format("Did you mean \"{}\"? {}", shown_text(nearest), allowed);
 }
 
 }  // namespace dlscale

@@ -11,6 +11,7 @@
 #include "core/config_path.hpp"
 #include "core/error.hpp"
 #include "core/parse_word.hpp"
+#include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -33,9 +34,7 @@ Launcher parse_launcher(std::string_view word) {
 
 /// What is written into a script or onto a command line stays one line of it.
 void expect_one_line(const ConfigMap& map, std::string_view key, const std::string& text) {
-  const bool is_plain = std::ranges::none_of(
-      text, [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
-  if (!text.empty() && is_plain) return;
+  if (!text.empty() && is_plain_line(text)) return;
   throw ConfigError(
       fmt::format("{} is empty or holds a line break or another control character (it becomes part "
                   "of one line of a script). Write it on one line, or leave it out.",

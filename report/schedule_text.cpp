@@ -38,6 +38,9 @@ std::vector<std::string> unusual_settings(const Run& run) {
   if (by_server(run) && settings.sharding != usual.sharding) {
     texts.push_back(fmt::format("sharding {}", sharding_name(settings.sharding)));
   }
+  if (by_server(run) && settings.transport != usual.transport) {
+    texts.push_back(fmt::format("transport {}", transport_name(settings.transport)));
+  }
   return texts;
 }
 
@@ -66,6 +69,8 @@ std::vector<ScheduleField> schedule_fields(const Run& run) {
           {"credit", number(priority, settings.credit)},
           {"servers", number(by_server(run), server_count(run))},
           {"sharding", by_server(run) ? std::string(sharding_name(settings.sharding)) : "",
+           ScheduleField::Kind::word},
+          {"transport", by_server(run) ? std::string(transport_name(settings.transport)) : "",
            ScheduleField::Kind::word},
           {"first_bucket_bytes", number(buckets, first_bucket_limit.si())},
           {"bucket_bytes", number(buckets, bucket_limit.si())}};

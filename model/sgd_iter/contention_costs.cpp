@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "core/quantity_text.hpp"
+#include "model/sgd_iter/server_traffic.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -166,7 +167,8 @@ MessageKinds Lookup::add(const OfWork& of_work, std::string_view collective,
 void Lookup::note_none() const {
   const bool shares = cores_.computing + 1 > cores_.all;
   notes_->add(fmt::format("what computing and messages cost each other was {}: {}",
-                          machine_->contention.empty()
+                          calls_servers(*run_) ? "not measured of calls to servers"
+                          : machine_->contention.empty()
                               ? "not measured (bench comm --beside gemm,conv,memcpy)"
                               : "measured on other ranks, links, threads or cores alone",
                           shares ? "only that they share cores is counted" : "not counted"));
@@ -180,7 +182,7 @@ ContentionCosts Lookup::find() const {
   }
   Fits fits;
   for (const ContentionFit& fit : machine_->contention) {
-    if (suits(fit)) fits.push_back(&fit);
+    if (suits(fit) && !calls_servers(*run_)) fits.push_back(&fit);
   }
   if (fits.empty()) {
     note_none();

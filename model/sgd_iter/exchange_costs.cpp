@@ -33,7 +33,7 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
   const auto times = [&](Collective collective) {
     return CollectiveTimes(machine, place, collective, run.schedule, *all_reduce_, notes);
   };
-  if (run.synchronisation == Synchronisation::parameter_server) {
+  if (run.synchronisation == Synchronisation::parameter_server && !calls_servers(run)) {
     first_ = times(Collective::reduce);
     second_ = times(Collective::broadcast);
   } else if (run.schedule == Schedule::reduce_scatter_overlap) {
@@ -41,6 +41,10 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
     second_ = times(Collective::all_gather);
   }
   messages_ = planned_messages(network, run, kernels, *all_reduce_, notes);
+  if (calls_servers(run) && !messages_.empty()) {
+    calls_.emplace(machine, run, collective::imbalance(owned_by_servers(network, messages_, run)));
+    calls_->add_to(notes);
+  }
   if (run.schedule == Schedule::priority) note_parts(notes);
   if (run.synchronisation == Synchronisation::parameter_server) note_servers(notes);
 }
@@ -103,8 +107,8 @@ MessageCost ExchangeCosts::by_servers(const Bucket& message) const {
   cost.size = message_size(message);
   cost.gather.emplace();
   for (const Bytes part : sent_apart(*network_, message, run_->settings.sharding)) {
-    cost.time += first_->time(part);
-    *cost.gather += second_->time(part);
+    cost.time += calls_ ? calls_->time(part) : first_->time(part);
+    *cost.gather += calls_ ? calls_->time(part) : second_->time(part);
   }
   return cost;
 }
@@ -112,7 +116,7 @@ MessageCost ExchangeCosts::by_servers(const Bucket& message) const {
 MessageCost ExchangeCosts::cost(const Bucket& message) const {
   if (run_->schedule == Schedule::priority) return in_parts(message);
   if (run_->schedule == Schedule::reduce_scatter_overlap) return in_blocks(message);
-  if (first_) return by_servers(message);
+  if (first_ || calls_) return by_servers(message);
   MessageCost cost;
   cost.size = message_size(message);
   cost.time = all_reduce_->time(cost.size);
@@ -120,6 +124,7 @@ MessageCost ExchangeCosts::cost(const Bucket& message) const {
 }
 
 TimeSource ExchangeCosts::source(const Bucket& message) const {
+  if (calls_) return calls_->source();
   std::vector<Bytes> parts{message_size(message)};
   if (run_->synchronisation == Synchronisation::parameter_server) {
     parts = sent_apart(*network_, message, run_->settings.sharding);

@@ -13,6 +13,7 @@
 #include "model/sgd_iter/kernel_time.hpp"
 #include "model/sgd_iter/message_time.hpp"
 #include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/server_traffic.hpp"
 #include "model/sgd_iter/time_source.hpp"
 #include "model/topology/topology.hpp"
 
@@ -49,7 +50,8 @@ class ExchangeCosts {
   /// that links shared evenly let all of them arrive late in their time, where here the first does
   /// early. [MODEL 2.4: each part α + δβ, non-pre-emptive] Of parameter_server, what the rule of
   /// its servers keeps apart follows one another, too (sent_apart()); how evenly they own it counts
-  /// in their update alone, as in the engine, which carries one message at a time.
+  /// in their update alone, as in the engine, which carries one message at a time; by calls
+  /// (ServerCalls), to all servers at once, in the messages as well.
   [[nodiscard]] MessageCost cost(const Bucket& message) const;
   [[nodiscard]] TimeSource source(const Bucket& message) const;
   /// parameter_server: bytes that the server owns that owns most. All wait for it.
@@ -67,6 +69,7 @@ class ExchangeCosts {
   const Network* network_;
   const Run* run_;
   std::shared_ptr<const MessageTimes> all_reduce_;
+  std::optional<ServerCalls> calls_;       ///< instead of collectives
   std::optional<CollectiveTimes> first_;   ///< instead of an all-reduce
   std::optional<CollectiveTimes> second_;  ///< the gather
   std::vector<Bucket> messages_;

@@ -83,6 +83,24 @@ TEST_F(SuiteFile, KeepsNamesOfFoldersWhole) {
   EXPECT_EQ(step.doc, "into my  old\tresults");
 }
 
+TEST_F(SuiteFile, QuotesKeepTheWordsOfACommandTogether) {
+  const fs::path path = folder_ / "suite.yaml";
+  std::ofstream(path) << R"(suite: test
+steps:
+  - name: a
+    command: bench comm --filter 'a b|"c"' --layer "d 'e'"f -o '{out}/x' --empty ''
+)";
+  const SuiteStep step = load_suite(path.string(), {{"out", "Ann's \"new\" results"}}).steps.at(0);
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(step.words, (Words{"bench", "comm", "--filter", "a b|\"c\"", "--layer", "d 'e'f", "-o",
+                               "Ann's \"new\" results/x", "--empty", ""}));
+}
+
+TEST_F(SuiteFile, RefusesQuotesThatStayOpen) {
+  EXPECT_THAT(error_of("  - {name: a, command: bench comm --filter don't}\n"),
+              HasSubstr("command has a ' that is not closed"));
+}
+
 TEST_F(SuiteFile, MakesOneStepOfEachCombination) {
   const Suite suite = load(
       "  - name: t-{network}-{ranks}\n"

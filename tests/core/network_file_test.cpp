@@ -154,6 +154,18 @@ TEST(NetworkFile, UnknownNetworkListsTheNearestFirst) {
                   "has no \"resnet5O\". There is: resnet50,");
 }
 
+TEST(NetworkFile, NamesStandOnOneLine) {
+  const std::string start = "network: x\ninput: {channels: 1, height: 1, width: 1}\nlayers:\n";
+  const std::string fc = "  - {name: \"f\\nc\", kind: fully_connected, outputs: 2}\n";
+  expect_contains(test::config_error([&] { (void)load_text(start + fc); }),
+                  "is \"f\\nc\" (with a line break or another control character). Write a name");
+  const std::string reads =
+      "  - {name: fc, from: \"in\\nput\", kind: fully_connected, outputs: 2}\n";
+  const std::string sentence = test::config_error([&] { (void)load_text(start + reads); });
+  expect_contains(sentence, "reads \"in\\nput\", which is no layer before it");
+  EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
+}
+
 TEST(NetworkFile, AnythingThatIsNotANetworkIsAConfigError) {
   const std::vector<std::string> hostile{
       "",

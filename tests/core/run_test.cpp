@@ -114,11 +114,15 @@ TEST(Environment, RecordsWhatChangesResultsAndNoSecrets) {
   const Variable threads("OMP_NUM_THREADS", "2");
   const Variable secret("MY_PASSWORD", "hunter2");
   const Variable setting("OMPI_MCA_btl", "self,vader");
+  const Variable cluster("DLSCALE_CLUSTER", "ours");
+  const Variable folder("DLSCALE_CONFIGS", "/home/ann/configs");
   const Variable internal("OMPI_MCA_orte_hnp_uri", "1.0;tcp://192.0.2.1:1");
   const Environment environment = capture_environment();
   EXPECT_EQ(environment.variables.at("OMP_NUM_THREADS"), "2");
   EXPECT_EQ(environment.variables.at("OMPI_MCA_btl"), "self,vader");
   EXPECT_FALSE(environment.variables.contains("OMPI_MCA_orte_hnp_uri"));
+  EXPECT_EQ(environment.variables.at("DLSCALE_CLUSTER"), "ours");
+  EXPECT_FALSE(environment.variables.contains("DLSCALE_CONFIGS"));
   EXPECT_FALSE(environment.variables.contains("MY_PASSWORD"));
   for (const auto& [name, value] : environment.variables) EXPECT_NE(value, "hunter2") << name;
 }
@@ -144,6 +148,9 @@ TEST(Environment, KnowsHowItWasBuilt) {
   const BuildInfo build = build_info();
   EXPECT_FALSE(build.compiler.empty());
   EXPECT_NE(build.flags.find("-Wall"), std::string::npos);
+#ifdef __SANITIZE_ADDRESS__
+  EXPECT_NE(build.flags.find("-fsanitize="), std::string::npos);
+#endif
   EXPECT_TRUE(build.commit == "unknown" || pattern_of(build.commit) == std::string(40, 'd'));
   EXPECT_EQ(capture_environment().commit, build.commit);
 }

@@ -163,9 +163,12 @@ TEST(ScheduleAxes, AreReadBack) {
   dlscale::Run sharded = run_by(Schedule::wait_free, Synchronisation::parameter_server);
   sharded.settings.servers = 3;
   sharded.settings.sharding = Sharding::tensorflow;
+  dlscale::Run called = sharded;
+  called.settings.transport = Transport::grpc;
   EXPECT_FALSE(schedule_axes(server).contains("sharding"));
+  EXPECT_FALSE(schedule_axes(sharded).contains("transport"));
   for (const dlscale::Run& run :
-       {horovod, priority, server, sharded, run_by(Schedule::wait_free)}) {
+       {horovod, priority, server, sharded, called, run_by(Schedule::wait_free)}) {
     dlscale::Run read = run_by(Schedule::sequential);
     read_schedule_axes(schedule_axes(run), read);
     EXPECT_EQ(read.schedule, run.schedule);

@@ -1,0 +1,159 @@
+#include "model/sgd_iter/server_traffic.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/quantity_text.hpp"
+
+namespace dlscale::model {
+namespace {
+
+/// How much of the gradients server 0, and each other server, keeps.
+struct Shares {
+  double most;
+  double other;
+};
+
+Shares shares(int servers, double imbalance) {
+  const double most = imbalance / servers;
+  return {most, servers > 1 ? (1 - most) / (servers - 1) : 0.0};
+}
+
+struct NodeRanks {
+  int ranks;
+  int servers;
+};
+
+NodeRanks on_node(const Placement& placement, int servers, int node) {
+  const int before = node * placement.ranks_per_node;
+  const int ranks = std::min(placement.ranks_per_node, placement.ranks - before);
+  return {ranks, std::clamp(servers - before, 0, ranks)};
+}
+
+/// Of all gradients, what the servers of a node keep.
+double kept_on(const NodeRanks& node, bool has_first, const Shares& share) {
+  if (!has_first) return node.servers * share.other;
+  return share.most + (node.servers - 1) * share.other;
+}
+
+/// The busier way of the link of the busiest node: what its ranks push to other nodes, or what
+/// other nodes push to its servers.
+double busiest_link(const Placement& placement, int servers, const Shares& share) {
+  double busiest = 0;
+  for (int node = 0; node < placement.nodes(); ++node) {
+    const NodeRanks here = on_node(placement, servers, node);
+    const double kept = kept_on(here, node == 0, share);
+    busiest = std::max({busiest, here.ranks * (1 - kept), (placement.ranks - here.ranks) * kept});
+  }
+  return busiest;
+}
+
+/// Of node 0, which has the busiest server: into that, or out of the rank that keeps least.
+double busiest_within(const Placement& placement, int servers, const Shares& share) {
+  const NodeRanks first = on_node(placement, servers, 0);
+  if (first.ranks == 1) return 0;
+  const double kept = kept_on(first, true, share);
+  const double own = first.servers < first.ranks ? 0 : share.other;
+  return std::max((first.ranks - 1) * share.most, kept - own);
+}
+
+KnownLink link_of(const Machine& machine, const Run& run, LinkKind kind) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  constexpr Bytes usual(1e6);  // of a tensor: what the line of a fit is read at
+  if (auto link = known_link(machine, kind, placement, run.schedule, usual, usual)) return *link;
+  const bool inter = kind == LinkKind::inter;
+  throw ConfigError(fmt::format(
+      "--transport {} cannot be predicted here: machine {} knows no latency and bandwidth {}. "
+      "Measure it (dlscale bench comm --collectives sendrecv) and calibrate{}.",
+      transport_name(run.settings.transport), machine.cluster.name,
+      inter ? "between nodes" : "within a node",
+      inter ? ", or state it (--inter-node-bandwidth 10Gb/s)" : ""));
+}
+
+TimeSource source_of(const KnownLink& link) {
+  return link.nominal ? TimeSource::data_sheet : TimeSource::extrapolated;
+}
+
+Estimate<SecondsPerByte> slower(const Estimate<SecondsPerByte>& a,
+                                const Estimate<SecondsPerByte>& b) {
+  return {std::max(a.value, b.value), std::max(a.low, b.low), std::max(a.high, b.high)};
+}
+
+}  // namespace
+
+bool calls_servers(const Run& run) {
+  return run.synchronisation == Synchronisation::parameter_server &&
+         run.settings.transport != Transport::collectives;
+}
+
+ServerTraffic server_traffic(const Placement& placement, int servers, double imbalance) {
+  EXPECT(servers >= 1 && servers <= placement.ranks);
+  EXPECT(imbalance >= 1 && imbalance <= servers * (1 + 1e-9));
+  const Shares share = shares(servers, std::min<double>(imbalance, servers));
+  ServerTraffic traffic;
+  traffic.from_rank = servers < placement.ranks ? 1 : 1 - share.other;
+  traffic.to_server = (placement.ranks - 1) * share.most;
+  if (placement.nodes() > 1) traffic.out_of_node = busiest_link(placement, servers, share);
+  traffic.within_node = busiest_within(placement, servers, share);
+  return traffic;
+}
+
+/// Between two processes of one machine, tensors of 128 MB took 1/(569 MB/s) in December 2016, and
+/// 1/(162 MB/s) in September; since gRPC was renewed in August 2017, 1/(800 MB/s) over a link of 10
+/// Gb/s, which is part of that. [TensorFlow issues 6256, 4498 and 6116; MODEL 3.2: none where
+/// tensors go beside the calls]
+Estimate<SecondsPerByte> serialisation(Transport transport) {
+  EXPECT(transport != Transport::collectives);
+  if (transport == Transport::grpc_rdma) return Estimate<SecondsPerByte>::exact({});
+  return {SecondsPerByte(1 / 569.27e6), SecondsPerByte(1 / 800e6), SecondsPerByte(1 / 161.63e6)};
+}
+
+ServerCalls::ServerCalls(const Machine& machine, const Run& run, double imbalance)
+    : transport_(run.settings.transport) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  EXPECT(placement.ranks >= 2 && transport_ != Transport::collectives);
+  traffic_ = server_traffic(placement, server_count(run), imbalance);
+  if (traffic_.within_node > 0) within_ = link_of(machine, run, LinkKind::intra);
+  if (placement.nodes() > 1) between_ = link_of(machine, run, LinkKind::inter);
+}
+
+Estimate<Seconds> ServerCalls::time(Bytes size) const {
+  Estimate<Seconds> start{};
+  Estimate<SecondsPerByte> link{};
+  if (within_) {
+    start = within_->fit.alpha;
+    link = traffic_.within_node * within_->fit.beta;
+  }
+  if (between_) {
+    start = between_->fit.alpha;
+    link = slower(link, traffic_.out_of_node * between_->fit.beta);
+  }
+  Estimate<SecondsPerByte> each =
+      std::max(traffic_.from_rank, traffic_.to_server) * serialisation(transport_);
+  each += link;
+  return {2.0 * start.value + size * each.value, 2.0 * start.low + size * each.low,
+          2.0 * start.high + size * each.high};
+}
+
+TimeSource ServerCalls::source() const {
+  TimeSource source = TimeSource::extrapolated;
+  if (within_) source = std::max(source, source_of(*within_));
+  if (between_) source = std::max(source, source_of(*between_));
+  return source;
+}
+
+void ServerCalls::add_to(Notes& notes) const {
+  notes.add(fmt::format(
+      "transport {}: ranks push to servers and pull from them by calls of their own, all servers "
+      "at once; copies between device and host are not in it",
+      transport_name(transport_)));
+  if (transport_ != Transport::grpc) return;
+  const Estimate<SecondsPerByte> each = serialisation(transport_);
+  notes.add(fmt::format(
+      "tensors are packed and unpacked at {}, of {} to {} that were published of 2016 and 2017",
+      to_text(1.0 / each.value), to_text(1.0 / each.high), to_text(1.0 / each.low)));
+}
+
+}  // namespace dlscale::model

@@ -1,0 +1,60 @@
+#pragma once
+#include <optional>
+#include <string_view>
+
+#include "core/run.hpp"
+#include "core/units.hpp"
+#include "model/machine.hpp"
+#include "model/piecewise.hpp"
+#include "model/sgd_iter/known_links.hpp"
+#include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
+#include "model/topology/topology.hpp"
+
+namespace dlscale::model {
+
+/// Whether each rank of a run talks to each server by itself.
+bool calls_servers(const Run& run);
+
+/// What is sent for each byte of the gradients where every rank talks to every server by itself: it
+/// pushes what the server keeps, and pulls it. Each is of one way; the other has the same.
+struct ServerTraffic {
+  double from_rank = 0;    ///< of the rank that sends most to servers other than itself
+  double to_server = 0;    ///< into the server that keeps most, from all ranks but itself
+  double out_of_node = 0;  ///< over the link of the busiest node, the busier of its two ways
+  double within_node = 0;  ///< of the busiest rank or server with those of its node
+};
+
+/// Of ranks 0 … servers - 1 that are servers, 1 ≤ servers ≤ ranks; `imbalance`, from 1 to the
+/// number of servers, is what the one that keeps most keeps, over an even share. It is server 0,
+/// and the others share the rest evenly. Every server gets its share of what is under way: true of
+/// the sum of many messages, and wrong of a single one that belongs to one server.
+ServerTraffic server_traffic(const Placement& placement, int servers, double imbalance);
+
+/// What a byte takes to be packed into remote procedure calls and unpacked, beside the links: β_ser
+/// of MODEL 3.2. Requires a transport by calls.
+Estimate<SecondsPerByte> serialisation(Transport transport);
+
+/// How long it takes to push a message to its servers, or to pull it: (3.19), with β_net + β_ser,
+///   t(m) = 2 α + m (max{ from_rank, to_server } β_ser
+///                   + max{ out_of_node β_between, within_node β_within })
+/// for a call is a request and an answer [D: a process packs and unpacks one call after the other;
+/// its links are full duplex, and shared evenly by all that is under way].
+class ServerCalls {
+ public:
+  /// Of a run on ≥ 2 ranks with a transport by calls. Throws ConfigError if the machine does not
+  /// know a link that is used.
+  ServerCalls(const Machine& machine, const Run& run, double imbalance);
+  [[nodiscard]] Estimate<Seconds> time(Bytes size) const;
+  [[nodiscard]] TimeSource source() const;
+  /// What was assumed.
+  void add_to(Notes& notes) const;
+
+ private:
+  Transport transport_;
+  ServerTraffic traffic_;
+  std::optional<KnownLink> within_;   ///< where ranks of a node talk to each other
+  std::optional<KnownLink> between_;  ///< likewise of nodes
+};
+
+}  // namespace dlscale::model
