@@ -224,6 +224,10 @@ TEST_F(Asked, AreOverTheLinkThatWasStated) {
   machine_.reduction.reset();
   const double stated = seconds("ring", {4, 1}, 1e6);
   EXPECT_NEAR(stated, 6 * (5e-5 + 1e6 / 4 / 1.25e9), 1e-9);
+  const Estimate<Seconds> time =
+      AskedAllReduce(machine_, {4, 1}, Schedule::wait_free, "ring", notes_).time(Bytes(1e6));
+  EXPECT_NEAR(time.low.si(), 6 * 1e6 / 4 / 1.25e9, 1e-9);  // no start-ups
+  EXPECT_GT(time.high, 1.2 * time.value);
   EXPECT_NE(stated, measured);
 }
 
