@@ -2,18 +2,37 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/error.hpp"
+#include "model/data_sheet_shares.hpp"
 
 namespace dlscale::model {
 namespace {
 
 /// T = start + n / bandwidth, from a data sheet.
-Piecewise nominal_cost(Seconds start, SecondsPerByte per_byte, Bytes largest) {
+Piecewise nominal_cost(const Estimate<Seconds>& start, const Estimate<SecondsPerByte>& per_byte,
+                       Bytes largest) {
   Segment segment;
   segment.to = largest;
-  segment.alpha = Estimate<Seconds>::exact(start);
-  segment.beta = Estimate<SecondsPerByte>::exact(per_byte);
+  segment.alpha = start;
+  segment.beta = per_byte;
   return Piecewise({segment});
+}
+
+/// From no start-up and line rate to what links within a node were found to carry.
+AffineFit nominal_copy(const LinkSpec& link, Bytes largest) {
+  const SecondsPerByte at_best = 1 / link.bandwidth;
+  return {1, 1, DType::f32,
+          nominal_cost({link.latency, {}, std::max(link.latency, pcie_shares.startup)},
+                       {at_best, at_best, at_best / pcie_shares.efficiency}, largest),
+          link.source};
+}
+
+template <class Q>
+Estimate<Q> computed(Q at_best) {
+  const SheetRange& range = computing_shares.range;
+  return {at_best, range.low * at_best, range.high * at_best};
 }
 
 void check_nominal(const Cluster& cluster) {
@@ -32,8 +51,10 @@ void check_nominal(const Cluster& cluster) {
 /// 16-bit kernels also weights of half the size.
 AffineFit nominal_update(const Device& device, DType dtype, Bytes largest) {
   const double passes = element_bytes(dtype) == 4 ? 5 : 5.5;
-  return {1, 1, dtype, nominal_cost(device.launch, passes / device.memory_bandwidth, largest),
-          device.source};
+  return {
+      1, 1, dtype,
+      nominal_cost(computed(device.launch), computed(passes / device.memory_bandwidth), largest),
+      device.source};
 }
 
 }  // namespace
@@ -44,9 +65,7 @@ Machine nominal_machine(const Cluster& cluster) {
   Machine machine;
   machine.cluster = cluster;
   const Bytes all(1e15);  // no size is out of a data sheet's range
-  const LinkSpec& link = cluster.host_device;
-  machine.h2d = {
-      {1, 1, DType::f32, nominal_cost(link.latency, 1 / link.bandwidth, all), link.source}};
+  machine.h2d = {nominal_copy(cluster.host_device, all)};
   for (const DType dtype : all_dtypes) machine.update.push_back(nominal_update(device, dtype, all));
   LoaderFit loader;
   loader.decode = Estimate<Seconds>::exact(cluster.host.decode);

@@ -123,9 +123,12 @@ void save_machine(const std::filesystem::path& path, const Machine& machine);
 std::string machine_json(const Machine& machine);
 Machine machine_from_json(std::string_view text, std::string_view where);
 
-/// Times from data sheets alone: rooflines at full peak and bandwidth, links at line rate. A lower
-/// bound on time, said to be one. Kernels and collectives are left to predict(), which knows their
-/// sizes. Throws ConfigError if the cluster gives no peak, memory or host link bandwidth.
+/// Times from data sheets alone: rooflines at full peak and bandwidth, links at line rate and with
+/// the start-ups that are stated. No bound: a library may need fewer operations than a layer
+/// declares, and another algorithm fewer start-ups. Intervals are of 90 %, by what published
+/// trainings reached of data sheets (data_sheet_shares.hpp). Kernels and collectives are left to
+/// predict(), which knows their sizes. Throws ConfigError if the cluster gives no peak, memory or
+/// host link bandwidth.
 Machine nominal_machine(const Cluster& cluster);
 
 }  // namespace dlscale::model

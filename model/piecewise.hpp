@@ -6,13 +6,18 @@
 
 namespace dlscale::model {
 
-/// A fitted value with its 95 % interval.
+/// Half the width of an interval of a normal distribution, in standard deviations: of 90 % and of
+/// 95 % of it.
+inline constexpr double deviations_of_90 = 1.645;
+inline constexpr double deviations_of_95 = 1.960;
+
+/// A fitted value with its 95 % interval; of a machine that data sheets tell, with that of 90 %.
 template <class Q>
 struct Estimate {
   Q value;
   Q low;
   Q high;
-  /// A value taken as exact: from a data sheet, or nothing at all.
+  /// A value taken as exact: nothing at all, or what nobody knows an interval of.
   static Estimate exact(Q value) { return {value, value, value}; }
   Estimate& operator+=(const Estimate& other) {
     value += other.value;

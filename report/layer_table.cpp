@@ -47,7 +47,9 @@ std::string explain(TimeSource source) {
     case TimeSource::efficiency:
       return "not measured: that of the measured kernels of its kind";
     case TimeSource::data_sheet:
-      return "at full peak and line rate, so a lower bound on time";
+      return "the work that is declared at full peak and memory bandwidth, or line rate and the "
+             "start-ups "
+             "that are stated: an estimate, and no bound";
   }
   fail_expectation("source is a TimeSource");
 }

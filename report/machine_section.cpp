@@ -147,8 +147,8 @@ std::string origin(const model::Machine& machine) {
                   cluster.device.name);
   return what + (machine.fitted ? " Values are fitted to measurements, with 95 % intervals in "
                                   "brackets; no measurement of a training run is among them."
-                                : " Values are from data sheets, so predicted times are lower "
-                                  "bounds.");
+                                : " Values are from data sheets, so predicted times are "
+                                  "estimates with wide intervals, and no bounds.");
 }
 
 }  // namespace

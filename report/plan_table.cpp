@@ -31,30 +31,55 @@ bool has_price(const TrainingPlan& plan) {
   return plan.question.price.has_value();
 }
 
+/// That an interval may or may not reach: the global batch is as it is.
+bool has_limits(const TrainingPlan& plan) {
+  return plan.question.limits.time || plan.question.limits.budget;
+}
+
 /// What all tables say of a training.
-std::vector<Column> training_columns(bool price) {
+std::vector<Column> training_columns(bool price, bool limits) {
   std::vector<Column> columns{{"ranks"}, {"batch"}, {"global batch"}, {"schedule", Align::left}};
-  for (const char* heading : {"iteration ms", "images/s", "efficiency", "epochs"}) {
+  for (const char* heading :
+       {"iteration ms", "90 % interval", "images/s", "efficiency", "epochs", "time to train"}) {
     columns.push_back({heading});
   }
-  columns.push_back({"time to train"});
+  columns.push_back({"90 % interval"});
   columns.push_back({"rank hours"});
   if (price) columns.push_back({"cost"});
+  if (limits) columns.push_back({"limits kept", Align::left});
   return columns;
 }
 
-std::vector<Cell> training_cells(const PlannedTraining& one, bool price) {
+std::string iteration_interval(const PlannedTraining& one) {
+  if (!one.interval) return "–";
+  return fmt::format("{} – {}", milliseconds(one.interval->low), milliseconds(one.interval->high));
+}
+
+std::string time_interval(const PlannedTraining& one) {
+  if (!one.interval) return "–";
+  return fmt::format("{} – {}", duration_text(one.time_at(one.interval->low)),
+                     duration_text(one.time_at(one.interval->high)));
+}
+
+std::string kept_text(const PlannedTraining& one) {
+  return one.interval ? std::string(model::limits_kept_name(one.kept)) : "–";
+}
+
+std::vector<Cell> training_cells(const PlannedTraining& one, bool price, bool limits) {
   std::vector<Cell> cells{{std::to_string(one.ranks)},
                           {std::to_string(one.batch)},
                           {fmt::format("{:.0f}", one.global_batch())},
                           {model::exchange_text(one.exchange)},
                           {milliseconds(one.iteration)},
+                          {iteration_interval(one)},
                           {significant(one.images_per_s, 4)},
                           {percent(one.efficiency)},
                           {significant(one.epochs, 4)},
                           {duration_text(one.time)},
+                          {time_interval(one)},
                           {significant(one.rank_hours, 4)}};
   if (price) cells.push_back({significant(one.cost, 4)});
+  if (limits) cells.push_back({kept_text(one)});
   return cells;
 }
 
@@ -117,6 +142,14 @@ std::vector<std::string> notes_of(const TrainingPlan& plan) {
       plan.configurations, plan.within_limits,
       limits.empty() ? "" : fmt::format(" ({})", fmt::join(limits, ", ")), plan.by_form,
       plan.by_simulation));
+  if (plan.within_limits == 0) {
+    notes.emplace_back(
+        "nothing keeps to the limits as predicted: this comes nearest, and does at the quick end "
+        "of its interval");
+  }
+  notes.emplace_back(
+      "90 % interval: of the iteration, and of the time to train in proportion to it; epochs are "
+      "taken as they are. Limits are kept throughout: at its slow end, too");
   for (const std::string& why : plan.why_simulated) notes.push_back("simulated: " + why);
   if (std::ranges::any_of(plan.best, by_form)) notes.push_back(difference_note(plan.best));
   for (const std::string& one : plan.left_out) notes.push_back("left out for memory: " + one);
@@ -147,13 +180,13 @@ Table best_table(const TrainingPlan& plan) {
   const bool price = has_price(plan);
   Table table;
   table.title = title_of(plan) + ": " + wanted(plan.question.objective);
-  table.columns = training_columns(price);
+  table.columns = training_columns(price, has_limits(plan));
   table.columns.push_back({"closed form"});
   table.columns.push_back({"bound by", Align::left});
   std::set<std::string> told;
   std::vector<std::string> notes;
   for (const CheckedTraining& one : plan.best) {
-    auto& row = table.rows.emplace_back(training_cells(one.simulated, price));
+    auto& row = table.rows.emplace_back(training_cells(one.simulated, price, has_limits(plan)));
     row.push_back(closed_form_cell(one));
     row.push_back({one.bound});
     for (const std::string& note : one.notes) {
@@ -184,9 +217,9 @@ Table front_table(const TrainingPlan& plan) {
   const bool price = has_price(plan);
   Table table;
   table.title = "Time against cost: nothing is both quicker and cheaper";
-  table.columns = training_columns(price);
+  table.columns = training_columns(price, has_limits(plan));
   for (const PlannedTraining& one : thinned(plan.front)) {
-    table.rows.push_back(training_cells(one, price));
+    table.rows.push_back(training_cells(one, price, has_limits(plan)));
   }
   if (table.rows.size() < plan.front.size()) {
     table.notes.push_back(fmt::format("{} of {} points (all of them with --format json or csv)",
@@ -202,7 +235,7 @@ Table neighbour_table(const TrainingPlan& plan) {
   table.title = "The best with one choice made otherwise";
   table.columns = {{"change", Align::left}, {"time to train"}, {"time"}, {"rank hours"}, {"hours"}};
   if (price) table.columns.push_back({"cost"});
-  table.columns.push_back({"limits", Align::left});
+  table.columns.push_back({"limits kept", Align::left});
   for (const PlanNeighbour& one : plan.neighbours) {
     const PlannedTraining& other = one.planned;
     std::vector<Cell> row{{one.change},
@@ -211,7 +244,7 @@ Table neighbour_table(const TrainingPlan& plan) {
                           {significant(other.rank_hours, 4)},
                           {change_text(other.rank_hours / best.rank_hours)}};
     if (price) row.push_back({significant(other.cost, 4)});
-    row.push_back({one.within_limits ? "kept" : "missed"});
+    row.push_back({other.interval ? kept_text(other) : one.within_limits ? "kept" : "missed"});
     table.rows.push_back(std::move(row));
   }
   return table;
@@ -228,17 +261,18 @@ std::string lead_of(const TrainingPlan& plan) {
 /// A row each of the best, of time against cost, and of the neighbours.
 Table records_of(const TrainingPlan& plan) {
   Table table;
-  for (const char* key : {"part",         "change",
-                          "network",      "cluster",
-                          "dtype",        "ranks",
-                          "batch",        "schedule",
-                          "bucket_bytes", "synchronisation",
-                          "servers",      "sharding",
-                          "t_iter_s",     "t_iter_simulated_s",
-                          "images_per_s", "efficiency",
-                          "epochs",       "time_to_train_s",
-                          "rank_hours",   "cost",
-                          "within_limits"}) {
+  for (const char* key : {"part",          "change",
+                          "network",       "cluster",
+                          "dtype",         "ranks",
+                          "batch",         "schedule",
+                          "bucket_bytes",  "synchronisation",
+                          "servers",       "sharding",
+                          "t_iter_s",      "t_iter_simulated_s",
+                          "t_iter_low_s",  "t_iter_high_s",
+                          "images_per_s",  "efficiency",
+                          "epochs",        "time_to_train_s",
+                          "rank_hours",    "cost",
+                          "within_limits", "limits_kept"}) {
     table.columns.push_back({key});
   }
   const auto add = [&](const char* part, const std::string& change, const PlannedTraining& one,
@@ -258,18 +292,26 @@ Table records_of(const TrainingPlan& plan) {
          {one.exchange.by_server() ? std::string(sharding_name(one.exchange.sharding)) : ""},
          {exact(one.iteration.si())},
          {simulated},
+         {one.interval ? exact(one.interval->low.si()) : ""},
+         {one.interval ? exact(one.interval->high.si()) : ""},
          {exact(one.images_per_s)},
          {exact(one.efficiency)},
          {exact(one.epochs)},
          {exact(one.time.si())},
          {exact(one.rank_hours)},
          {plan.question.price ? exact(one.cost) : ""},
-         {within ? "1" : "0"}});
+         {within ? "1" : "0"},
+         {one.interval ? kept_text(one) : ""}});
   };
   for (const CheckedTraining& one : plan.best) {
-    add("best", "", one.planned, exact(one.simulated.iteration.si()), true);
+    PlannedTraining best = one.planned;
+    best.interval = one.simulated.interval;
+    best.kept = one.simulated.kept;
+    add("best", "", best, exact(one.simulated.iteration.si()), plan.within_limits > 0);
   }
-  for (const PlannedTraining& one : plan.front) add("front", "", one, "", true);
+  for (const PlannedTraining& one : plan.front) {
+    add("front", "", one, "", plan.within_limits > 0);
+  }
   for (const PlanNeighbour& one : plan.neighbours) {
     add("neighbour", one.change, one.planned, "", one.within_limits);
   }

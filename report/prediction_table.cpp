@@ -82,10 +82,44 @@ std::vector<std::string> closed_form_notes(std::span<const Prediction> predictio
   return notes;
 }
 
+/// "forward measured, backward measured"; empty where nothing is known.
+std::string basis_text(const model::PhaseSources& sources) {
+  const std::pair<std::string_view, std::optional<model::TimeSource>> phases[] = {
+      {"loading", sources.load},           {"copy", sources.h2d},
+      {"forward", sources.forward},        {"backward", sources.backward},
+      {"messages", sources.communication}, {"update", sources.update}};
+  std::string text;
+  for (const auto& [phase, source] : phases) {
+    if (!source) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", phase, time_source_name(*source));
+  }
+  return text;
+}
+
+/// Where the times come from, a line for rows that have all of them alike.
+std::vector<std::string> basis_notes(std::span<const Prediction> predictions) {
+  std::vector<std::pair<std::string, std::vector<int>>> rows;
+  for (const Prediction& prediction : predictions) {
+    const std::string text = basis_text(prediction.sources);
+    if (text.empty()) continue;
+    auto known = std::ranges::find(rows, text, [](const auto& row) { return row.first; });
+    if (known == rows.end()) known = rows.insert(rows.end(), {text, {}});
+    known->second.push_back(prediction.run.ranks);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [text, ranks] : rows) {
+    const std::string of = ranks.size() == predictions.size()
+                               ? ""
+                               : fmt::format(" (ranks {})", fmt::join(ranks, ", "));
+    notes.push_back(fmt::format("times from{}: {}", of, text));
+  }
+  return notes;
+}
+
 std::vector<Column> columns() {
   std::vector<Column> all{{"ranks"}};
   add_phase_columns(all);
-  all.push_back({"95 % interval"});
+  all.push_back({"90 % interval"});
   add_gain_columns(all);
   all.push_back({"notes", Align::left});
   return all;
@@ -109,6 +143,7 @@ Table table_of(std::span<const Prediction> predictions) {
     table.rows.push_back(row(prediction, footnotes));
   }
   table.notes = footnotes.lines(table.rows.size());
+  for (std::string& note : basis_notes(predictions)) table.notes.push_back(std::move(note));
   for (std::string& note : closed_form_notes(predictions)) table.notes.push_back(std::move(note));
   table.notes.emplace_back(
       "comm is what the backward pass does not hide; speed-up is over 1 rank with the same batch "
@@ -134,6 +169,10 @@ std::vector<Column> record_columns(const Run& run) {
     add(key);
   }
   add_gain_keys(columns);
+  for (const char* key :
+       {"t_load_from", "t_h2d_from", "t_f_from", "t_b_from", "t_comm_from", "t_u_from"}) {
+    add(key);
+  }
   return columns;
 }
 
@@ -165,6 +204,11 @@ std::vector<Cell> record(const Prediction& prediction) {
   const auto& closed_form = prediction.closed_form;
   cells.push_back({closed_form ? exact(closed_form->total.si()) : ""});
   add_gain_values(prediction, cells);
+  const model::PhaseSources& from = prediction.sources;
+  for (const auto& source :
+       {from.load, from.h2d, from.forward, from.backward, from.communication, from.update}) {
+    cells.push_back({source ? std::string(time_source_name(*source)) : ""});
+  }
   return cells;
 }
 

@@ -53,7 +53,7 @@ std::vector<Column> columns(bool links) {
     all.push_back({"start-up"});
   }
   for (const char* heading :
-       {"comm ms", "iteration ms", "95 % interval", "images/s", "speed-up", "efficiency"}) {
+       {"comm ms", "iteration ms", "90 % interval", "images/s", "speed-up", "efficiency"}) {
     all.push_back({heading});
   }
   all.push_back({"bound by", Align::left});

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "report/iteration_cells.hpp"
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
+#include "report/prediction_table.hpp"
 #include "report/schedule_text.hpp"
 
 namespace dlscale::report {
@@ -52,10 +54,12 @@ Table table_of(const TimedPredictions& predictions) {
                             counted(first.batch, "image"), predictions.messages);
   table.columns = {{"ranks"}, {"schedule", Align::left}};
   add_phase_columns(table.columns);
+  table.columns.push_back({"90 % interval"});
   add_gain_columns(table.columns);
   for (const Prediction& row : predictions.rows) {
     std::vector<Cell> cells{{std::to_string(row.run.ranks)}, {how(row.run, predictions.bucket)}};
     add_phase_cells(row.time, cells);
+    cells.push_back({interval_text(row)});
     add_gain_cells(row, cells);
     table.rows.push_back(std::move(cells));
   }
@@ -77,7 +81,9 @@ Table records_of(const TimedPredictions& predictions) {
     table.columns.push_back({key});
   }
   add_phase_keys(table.columns);
-  table.columns.push_back({"t_comm_hidden_s"});
+  for (const char* key : {"t_iter_low_s", "t_iter_high_s", "t_comm_hidden_s"}) {
+    table.columns.push_back({key});
+  }
   table.columns.push_back({"closed_form_t_iter_s"});
   add_gain_keys(table.columns);
   for (const Prediction& row : predictions.rows) {
@@ -95,6 +101,9 @@ Table records_of(const TimedPredictions& predictions) {
                             {number_if(packs, run.settings.fusion_threshold.si())},
                             {std::string(input_copy_name(run.input_copy))}};
     add_phase_values(row.time, cells);
+    for (const std::optional<Seconds>& end : {row.low, row.high}) {
+      cells.push_back({end ? exact(end->si()) : ""});
+    }
     cells.push_back({exact(row.time.hidden_comm.si())});
     cells.push_back({row.closed_form ? exact(row.closed_form->total.si()) : ""});
     add_gain_values(row, cells);
@@ -121,7 +130,11 @@ std::string json_of(const TimedPredictions& predictions) {
                 {"fusion_threshold_bytes",
                  packs ? number(run.settings.fusion_threshold.si()) : Json(nullptr)},
                 {"input_copy", input_copy_name(run.input_copy)},
-                {"time", time_fields(row.time)}};
+                {"time", time_fields(row.time)},
+                {"t_iter_low_s", optional_number(row.low)},
+                {"t_iter_high_s", optional_number(row.high)},
+                {"interval", row.low ? Json(model::prediction_interval) : Json(nullptr)},
+                {"basis", basis_fields(row.sources)}};
     fields["closed_form"] = row.closed_form ? time_fields(*row.closed_form) : Json(nullptr);
     fields["closed_form_absent"] = row.closed_form_absent;
     fields["images_per_s"] = number(row.images_per_s);

@@ -83,7 +83,7 @@ Table table_of(std::span<const Training> trainings, const TrainingGoal& goal, Se
   Table table;
   table.title = "Time to train: " + run_title(trainings.front().prediction->run);
   table.columns = {{"ranks"},    {"global batch"}, {"epochs"},
-                   {"images/s"}, {"hours"},        {"95 % interval"}};
+                   {"images/s"}, {"hours"},        {"90 % interval"}};
   for (const Training& training : trainings) {
     const bool best = training.time == least;
     table.rows.push_back({{std::to_string(training.prediction->run.ranks)},

@@ -211,7 +211,7 @@ Table runs_table(const Validation& validation) {
   const RunColumns columns(validation);
   table.columns = columns.columns();
   for (const char* heading :
-       {"predicted ms", "95 % interval", "measured ms", "error", "of repeats"}) {
+       {"predicted ms", "90 % interval", "measured ms", "error", "of repeats"}) {
     table.columns.push_back({heading});
   }
   table.columns.push_back({"blame", Align::left});
@@ -230,7 +230,8 @@ Table runs_table(const Validation& validation) {
   table.notes = {
       "error = (predicted − measured) / measured; blame = the phase that adds most to it",
       "the interval is that of the machine's fitted parameters, not of the model",
-      "bound by: the work whose pace it goes at, messages under way while it computes counted, predicted / "
+      "bound by: the work whose pace it goes at, messages under way while it computes counted, "
+      "predicted / "
       "measured where these differ"};
   return table;
 }

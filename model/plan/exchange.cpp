@@ -96,9 +96,14 @@ BucketLimits bucket_limits(const Exchange& exchange) {
 
 IterationPlan iteration_plan(const Network& network, const Machine& machine, const Run& run,
                              const Exchange& exchange, Notes& notes) {
+  return planned_costs(network, machine, run, exchange, notes).plan({}, Bound::value);
+}
+
+IterationCosts planned_costs(const Network& network, const Machine& machine, const Run& run,
+                             const Exchange& exchange, Notes& notes) {
   EXPECT(run.schedule == exchange.schedule && run.synchronisation == exchange.synchronisation);
   if (!exchange.bucket || run.ranks == 1) {
-    return iteration_costs(network, machine, run, notes).plan({}, Bound::value);
+    return iteration_costs(network, machine, run, notes);
   }
   EXPECT(exchange.schedule == Schedule::bucketed &&
          run.synchronisation == Synchronisation::all_reduce);
@@ -111,7 +116,7 @@ IterationPlan iteration_plan(const Network& network, const Machine& machine, con
   const Cut cut = cut_in_buckets(gradients_of(single), first, others);
   IterationCosts costs = put_together(single, cut, times);
   costs.shape.schedule = run.schedule;
-  return costs.plan({}, Bound::value);
+  return costs;
 }
 
 }  // namespace dlscale::model

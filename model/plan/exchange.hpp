@@ -7,6 +7,7 @@
 #include "core/units.hpp"
 #include "model/fast/profile.hpp"
 #include "model/machine.hpp"
+#include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/notes.hpp"
 
@@ -47,6 +48,10 @@ struct BucketLimits {
   Bytes others;
 };
 BucketLimits bucket_limits(const Exchange& exchange);
+
+/// What the iteration of `run` costs, as iteration_plan() has it, with intervals.
+IterationCosts planned_costs(const Network& network, const Machine& machine, const Run& run,
+                             const Exchange& exchange, Notes& notes);
 
 /// The iteration of `run`, whose schedule is that of the exchange, of a network as it runs
 /// (as_run()). Throws ConfigError as iteration_costs() does; `notes` must outlive it.

@@ -19,12 +19,25 @@ std::string how(const PlannedTraining& planned) {
                      exchange_text(planned.exchange));
 }
 
+std::string time_interval(const PlannedTraining& planned) {
+  if (!planned.interval) return "";
+  return fmt::format("; 90 % interval {} to {}",
+                     duration_text(planned.time_at(planned.interval->low)),
+                     duration_text(planned.time_at(planned.interval->high)));
+}
+
+std::string cost_interval(const PlannedTraining& planned) {
+  if (!planned.interval) return "";
+  return fmt::format("; 90 % interval {:.4g} to {:.4g}", planned.cost_at(planned.interval->low),
+                     planned.cost_at(planned.interval->high));
+}
+
 }  // namespace
 
 void MissedLimits::take(std::optional<Nearest>& nearest, double value,
                         const PlannedTraining& planned) {
   if (nearest && value >= nearest->value) return;
-  nearest = Nearest{value, how(planned)};
+  nearest = Nearest{value, planned};
 }
 
 void MissedLimits::look_at(const PlannedTraining& planned) {
@@ -39,22 +52,31 @@ void MissedLimits::look_at(const PlannedTraining& planned) {
   }
 }
 
+PlannedTraining* MissedLimits::nearest() {
+  if (!quickest_) return nullptr;
+  const PlanLimits& limits = question_->limits;
+  if (limits.time && quickest_->value > limits.time->si()) return &quickest_->planned;
+  return affordable_ ? &affordable_->planned : &cheapest_.value().planned;
+}
+
 std::string MissedLimits::too_slow(const Nearest& nearest, bool within_budget) const {
   const Seconds limit = question_->limits.time.value();
   return fmt::format(
-      "nothing fits: the quickest training {}takes {} ({}), {} --time-limit {}. Allow more time{}, "
+      "nothing fits: the quickest training {}takes {} ({}{}), {} --time-limit {}. Allow more "
+      "time{}, "
       "more ranks or other batches and schedules.",
-      within_budget ? "within --budget " : "", duration_text(Seconds(nearest.value)), nearest.what,
-      times(nearest.value, limit.si()), duration_text(limit),
-      within_budget ? ", a larger budget" : "");
+      within_budget ? "within --budget " : "", duration_text(Seconds(nearest.value)),
+      how(nearest.planned), time_interval(nearest.planned), times(nearest.value, limit.si()),
+      duration_text(limit), within_budget ? ", a larger budget" : "");
 }
 
 std::string MissedLimits::too_dear(const Nearest& nearest) const {
   const double limit = question_->limits.budget.value();
   return fmt::format(
-      "nothing fits: the cheapest training costs {:.4g} ({}), {} --budget {:.4g}. Allow more, or "
+      "nothing fits: the cheapest training costs {:.4g} ({}{}), {} --budget {:.4g}. Allow more, or "
       "other ranks, batches and schedules.",
-      nearest.value, nearest.what, times(nearest.value, limit), limit);
+      nearest.value, how(nearest.planned), cost_interval(nearest.planned),
+      times(nearest.value, limit), limit);
 }
 
 std::string MissedLimits::sentence(const std::vector<std::string>& left_out,

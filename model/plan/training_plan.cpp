@@ -36,6 +36,12 @@ class Planner {
  private:
   [[nodiscard]] PlannedTraining planned(const PlanPlace& place, Seconds iteration) const;
   [[nodiscard]] bool is_within(const PlannedTraining& planned) const;
+  [[nodiscard]] bool keeps_at(const PlannedTraining& planned, Seconds iteration) const;
+  [[nodiscard]] Run run_of(const PlannedTraining& planned) const;
+  void add_interval(PlannedTraining& planned, const IterationInterval& of, Seconds total) const;
+  void find_interval(PlannedTraining& planned) const;
+  void find_intervals(TrainingPlan& plan) const;
+  [[nodiscard]] std::vector<PlannedTraining> nearest();
   [[nodiscard]] double key(const PlannedTraining& planned) const;
   [[nodiscard]] bool is_better(const PlannedTraining& one, const PlannedTraining& other) const;
   void look_at(const PlannedTraining& planned);
@@ -83,6 +89,61 @@ bool Planner::is_within(const PlannedTraining& planned) const {
   return (!limits.time || planned.time <= *limits.time) &&
          (!limits.budget || planned.cost <= *limits.budget) &&
          (!limits.global_batch || planned.global_batch() <= *limits.global_batch);
+}
+
+/// Were its iteration to take that long.
+bool Planner::keeps_at(const PlannedTraining& planned, Seconds iteration) const {
+  PlannedTraining other = planned;
+  other.time = planned.time_at(iteration);
+  other.cost = planned.cost_at(iteration);
+  return is_within(other);
+}
+
+Run Planner::run_of(const PlannedTraining& planned) const {
+  Run run = run_;
+  run.ranks = planned.ranks;
+  run.batch = planned.batch;
+  apply(planned.exchange, run);
+  return run;
+}
+
+/// In proportion to that of an iteration that takes `total`.
+void Planner::add_interval(PlannedTraining& planned, const IterationInterval& of,
+                           Seconds total) const {
+  const double ratio = planned.iteration / total;
+  const IterationInterval interval{ratio * of.low, ratio * of.high};
+  planned.interval = interval;
+  if (keeps_at(planned, interval.high)) {
+    planned.kept = LimitsKept::throughout;
+  } else if (is_within(planned)) {
+    planned.kept = LimitsKept::as_predicted;
+  } else if (keeps_at(planned, interval.low)) {
+    planned.kept = LimitsKept::at_quick_end;
+  } else {
+    planned.kept = LimitsKept::not_at_all;
+  }
+}
+
+void Planner::find_interval(PlannedTraining& planned) const {
+  Notes notes;
+  const IterationCosts costs =
+      planned_costs(as_run(*network_, run_), *machine_, run_of(planned), planned.exchange, notes);
+  const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
+  add_interval(planned, interval_of(costs, machine_->fitted, total), total);
+}
+
+/// Of all that is told, and that has none yet.
+void Planner::find_intervals(TrainingPlan& plan) const {
+  for (PlannedTraining& one : plan.front) find_interval(one);
+  for (PlanNeighbour& one : plan.neighbours) find_interval(one.planned);
+}
+
+/// What keeps to the limits at the quick end of its interval, where nothing does as predicted.
+std::vector<PlannedTraining> Planner::nearest() {
+  PlannedTraining* near = missed_.nearest();
+  if (near != nullptr) find_interval(*near);
+  if (near != nullptr && near->kept == LimitsKept::at_quick_end) return {*near};
+  throw ConfigError(missed_.sentence(grid_.left_out, grid_.too_few));
 }
 
 /// The less, the better.
@@ -162,29 +223,31 @@ std::vector<PlannedTraining> Planner::front() const {
 
 /// By predict(), but for buckets of a size that no run has: by their task graph.
 CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
-  Run run = run_;
-  run.ranks = planned_one.ranks;
-  run.batch = planned_one.batch;
-  apply(planned_one.exchange, run);
+  const Run run = run_of(planned_one);
   CheckedTraining result;
   result.planned = planned_one;
   Seconds iteration;
+  IterationInterval interval;
   if (!planned_one.exchange.bucket) {
     const int ranks[] = {run.ranks};
     const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
     iteration = prediction.time.total;
+    interval = {prediction.low.value(), prediction.high.value()};
     result.bound = prediction.bound;
     for (const Note& note : prediction.notes) result.notes.push_back(note.text());
   } else {
     Notes notes;
-    const IterationPlan plan =
-        iteration_plan(as_run(*network_, run), *machine_, run, planned_one.exchange, notes);
+    const IterationCosts costs =
+        planned_costs(as_run(*network_, run), *machine_, run, planned_one.exchange, notes);
+    const IterationPlan plan = costs.plan({}, Bound::value);
     const IterationTime time = simulate_iteration(plan);
+    interval = interval_of(costs, machine_->fitted, time.total);
     iteration = time.total;
     result.bound = bound_by(time, plan.most_cores_wanted() > plan.cores);
     result.notes = notes.text();
   }
   result.simulated = planned(planned_one.place, iteration);
+  add_interval(result.simulated, interval, iteration);
   return result;
 }
 
@@ -244,7 +307,7 @@ TrainingPlan Planner::find() {
       }
     }
   }
-  if (within_ == 0) throw ConfigError(missed_.sentence(grid_.left_out, grid_.too_few));
+  if (within_ == 0) best_ = nearest();
   TrainingPlan plan;
   plan.question = *question_;
   check_best(plan);
@@ -253,8 +316,9 @@ TrainingPlan Planner::find() {
   plan.run.ranks = best.ranks;
   plan.run.batch = best.batch;
   apply(best.exchange, plan.run);
-  plan.front = front();
+  plan.front = within_ > 0 ? front() : best_;
   plan.neighbours = neighbours(best.place);
+  find_intervals(plan);
   plan.configurations = space.size();
   plan.within_limits = within_;
   plan.by_form = grid_.by_form;
@@ -294,6 +358,20 @@ std::string_view objective_name(Objective objective) {
 
 Objective parse_objective(std::string_view name) {
   return parse_word("thing to plan for", name, all_objectives, objective_name);
+}
+
+std::string_view limits_kept_name(LimitsKept kept) {
+  switch (kept) {
+    case LimitsKept::throughout:
+      return "throughout";
+    case LimitsKept::as_predicted:
+      return "as predicted";
+    case LimitsKept::at_quick_end:
+      return "at the quick end";
+    case LimitsKept::not_at_all:
+      return "not at all";
+  }
+  fail_expectation("kept is a LimitsKept");
 }
 
 TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,

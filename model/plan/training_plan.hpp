@@ -11,6 +11,7 @@
 #include "core/units.hpp"
 #include "model/machine.hpp"
 #include "model/plan/iteration_grid.hpp"
+#include "model/sgd_iter/iteration_interval.hpp"
 
 namespace dlscale::model {
 
@@ -49,6 +50,15 @@ struct PlanQuestion {
   std::size_t checked = 3;           ///< ≥ 1: so many of the best are simulated
 };
 
+/// Whether a training keeps to the limits, over the 90 % interval of its iteration.
+enum class LimitsKept {
+  throughout,    ///< at its slow end, too
+  as_predicted,  ///< but not at its slow end
+  at_quick_end,  ///< but not as predicted
+  not_at_all,
+};
+std::string_view limits_kept_name(LimitsKept kept);  ///< "throughout", "as predicted", …
+
 /// One way to train.
 struct PlannedTraining {
   PlanPlace place;
@@ -63,6 +73,12 @@ struct PlannedTraining {
   double images_per_s = 0;
   double efficiency = 0;
   bool by_form = true;  ///< by the batched form, not by simulation
+  /// 90 % interval of `iteration`; of those that a plan tells of.
+  std::optional<IterationInterval> interval = {};
+  LimitsKept kept = LimitsKept::as_predicted;  ///< where there is an interval
+  /// Time and cost grow with the iteration.
+  [[nodiscard]] Seconds time_at(Seconds one) const { return one / iteration * time; }
+  [[nodiscard]] double cost_at(Seconds one) const { return one / iteration * cost; }
   [[nodiscard]] double global_batch() const { return static_cast<double>(ranks) * batch; }
   /// Ranks that own parameters, where the exchange is by servers.
   [[nodiscard]] int servers() const { return exchange.servers == 0 ? ranks : exchange.servers; }
@@ -86,7 +102,9 @@ struct PlanNeighbour {
 struct TrainingPlan {
   PlanQuestion question;
   Run run;  ///< with the choices of the best
-  /// The best of each other first, by the simulation; ≥ 1.
+  /// The best of each other first, by the simulation; ≥ 1. Where nothing keeps to the limits as
+  /// predicted (within_limits = 0), what comes nearest to them and does so at the quick end of its
+  /// interval.
   std::vector<CheckedTraining> best;
   /// Time against cost: no other is both quicker and cheaper. By time.
   std::vector<PlannedTraining> front;
@@ -101,7 +119,8 @@ struct TrainingPlan {
 };
 
 /// The best training of a question. Pure, as predict() is. Throws ConfigError as iteration_grid()
-/// does, and where nothing keeps to the limits, naming the limit and by how much it is missed.
+/// does, and where nothing keeps to the limits, not even what comes nearest at the quick end of its
+/// interval, naming the limit and by how much it is missed.
 TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,
                            const PlanQuestion& question);
 

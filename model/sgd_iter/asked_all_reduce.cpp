@@ -163,30 +163,29 @@ KnownLink AskedAllReduce::link(LinkKind kind, Bytes transfer, Bytes m) const {
                  "calibrate.");
 }
 
-/// Of an algorithm of one level: the slowest of the links that its messages cross, where several
-/// ranks of a node share its way out; with the β of that shared.
-KnownLink AskedAllReduce::flat_link(const Algorithm& algorithm, Bytes transfer, Bytes m) const {
-  if (placement_.nodes() == 1) return link(LinkKind::intra, transfer, m);
-  KnownLink slowest = link(LinkKind::inter, transfer, m);
-  const int on_node = placement_.ranks_on_node();
-  slowest.fit.beta = collective::flows(algorithm.outflow, on_node) * slowest.fit.beta;
-  if (on_node == 1) return slowest;
-  const auto inside = known_link(*machine_, LinkKind::intra, placement_, schedule_, transfer, m);
-  if (!inside) return slowest;
-  const bool starts_slower = inside->fit.alpha.value > slowest.fit.alpha.value;
-  const bool sends_slower = inside->fit.beta.value > slowest.fit.beta.value;
-  if (starts_slower) slowest.fit.alpha = inside->fit.alpha;
-  if (sends_slower) slowest.fit.beta = inside->fit.beta;
-  if (starts_slower || sends_slower) slowest.from += " or, where slower, " + inside->from;
-  return slowest;
+const FlatRounds& AskedAllReduce::rounds(const Algorithm& algorithm) const {
+  return rounds_.try_emplace(&algorithm, algorithm, placement_).first->second;
 }
 
-/// By the links that the whole message would cross.
+/// The slower of those that an algorithm of one level crosses, α and β apart.
+Link AskedAllReduce::slower_link(const Algorithm& algorithm, Bytes m) const {
+  const Crossed crossed = links(algorithm, m, m);
+  Link slower{{}, {}, adding().value};
+  if (crossed.inter) {
+    slower.alpha = crossed.inter->fit.alpha.value;
+    slower.beta = rounds(algorithm).sharers() * crossed.inter->fit.beta.value;
+  }
+  if (crossed.intra) {
+    slower.alpha = std::max(slower.alpha, crossed.intra->fit.alpha.value);
+    slower.beta = std::max(slower.beta, crossed.intra->fit.beta.value);
+  }
+  return slower;
+}
+
 int AskedAllReduce::best_segments(const Algorithm& algorithm, Bytes m) const {
   if (!algorithm.traits.segments || m < element) return 1;
   EXPECT(!algorithm.traits.two_levels);
-  Link usual = link_of(flat_link(algorithm, m, m).fit, &Estimate<Seconds>::value,
-                       &Estimate<SecondsPerByte>::value, adding().value);
+  Link usual = slower_link(algorithm, m);
   if (algorithm.name != chain) {
     return collective::best_segments(algorithm, {usual, usual}, settings(1), m, element);
   }
@@ -198,31 +197,47 @@ Estimate<SecondsPerByte> AskedAllReduce::adding() const {
   return machine_->reduction ? machine_->reduction->per_byte : Estimate<SecondsPerByte>{};
 }
 
-/// Those that an algorithm crosses.
-AskedAllReduce::Crossed AskedAllReduce::links(const Algorithm& algorithm,
-                                              const collective::Settings& here, Bytes m) const {
-  if (!algorithm.traits.two_levels) {
-    return {flat_link(algorithm, transfer_of(algorithm, here, m), m), {}};
-  }
+/// An algorithm of one level takes that between nodes for both where nothing is known of the other.
+AskedAllReduce::Crossed AskedAllReduce::links(const Algorithm& algorithm, Bytes transfer,
+                                              Bytes m) const {
   Crossed crossed;
-  const int on_node = placement_.ranks_on_node();
-  if (on_node > 1) crossed.intra = link(LinkKind::intra, m, m);
-  if (placement_.nodes() == 1) return crossed;
-  crossed.inter = link(LinkKind::inter, m, m);
-  crossed.inter.fit.beta = collective::flows(algorithm.outflow, on_node) * crossed.inter.fit.beta;
+  const bool across = placement_.nodes() > 1;
+  if (across) crossed.inter = link(LinkKind::inter, transfer, m);
+  if (placement_.ranks_on_node() == 1) return crossed;
+  if (across && !algorithm.traits.two_levels) {
+    crossed.intra = known_link(*machine_, LinkKind::intra, placement_, schedule_, transfer, m);
+    if (!crossed.intra) crossed.intra = crossed.inter;
+  } else {
+    crossed.intra = link(LinkKind::intra, transfer, m);
+  }
   return crossed;
+}
+
+Seconds AskedAllReduce::cost(const Algorithm& algorithm, const collective::Links& links,
+                             int segments, Bytes m) const {
+  const collective::Settings here = settings(segments);
+  if (placement_.nodes() == 1) {
+    return algorithm.traits.two_levels ? algorithm.cost(links, here, m)
+                                       : algorithm.cost({links.intra, {}}, here, m);
+  }
+  if (!algorithm.traits.two_levels) return rounds(algorithm).time(links, segments, m);
+  collective::Links shared = links;
+  shared.inter.beta = collective::flows(algorithm.outflow, here.ranks_on_node) * links.inter.beta;
+  return algorithm.cost(shared, here, m);
 }
 
 /// After what the answer holds already.
 void AskedAllReduce::add(const Algorithm& algorithm, Bytes m, Answer& answer) const {
   const int segments = name_ == open_mpi ? 1 : best_segments(algorithm, m);
-  const collective::Settings here = settings(segments);
-  const Crossed crossed = links(algorithm, here, m);
+  const Bytes transfer =
+      algorithm.traits.two_levels ? m : transfer_of(algorithm, settings(segments), m);
+  const Crossed crossed = links(algorithm, transfer, m);
   const Estimate<SecondsPerByte> gamma = adding();
   const auto by = [&](auto start, auto per_byte) {
-    return algorithm.cost({link_of(crossed.inter.fit, start, per_byte, gamma.*per_byte),
-                           link_of(crossed.intra.fit, start, per_byte, gamma.*per_byte)},
-                          here, m);
+    const auto of = [&](const std::optional<KnownLink>& link) {
+      return link ? link_of(link->fit, start, per_byte, gamma.*per_byte) : Link{};
+    };
+    return cost(algorithm, {of(crossed.inter), of(crossed.intra)}, segments, m);
   };
   using Start = Estimate<Seconds>;
   using Slope = Estimate<SecondsPerByte>;
@@ -231,8 +246,9 @@ void AskedAllReduce::add(const Algorithm& algorithm, Bytes m, Answer& answer) co
   const std::string in =
       segments > 1 ? fmt::format(" in {} segments of {}", segments, to_text(m / segments)) : "";
   if (in != answer.in) answer.in += answer.in.empty() ? in : " and then" + in;
-  for (const KnownLink* each : {&crossed.inter, &crossed.intra}) {
-    if (!each->from.empty() && std::ranges::find(answer.links, each->from) == answer.links.end()) {
+  for (const std::optional<KnownLink>& each : {crossed.inter, crossed.intra}) {
+    if (!each) continue;
+    if (std::ranges::find(answer.links, each->from) == answer.links.end()) {
       answer.links.push_back(each->from);
     }
     answer.nominal |= each->nominal;
@@ -311,7 +327,7 @@ Estimate<Seconds> AskedAllReduce::time(Bytes m) const {
   }
   const Answer found = answer(m);
   notes_->add(
-      fmt::format("all-reduce by {}, as asked and not measured: its closed form over {}; {}",
+      fmt::format("all-reduce by {}, as asked and not measured: round by round over {}; {}",
                   found.by, fmt::join(found.links, " and "),
                   machine_->reduction ? "with what adding takes" : "adding taken as nothing"),
       size + found.in);

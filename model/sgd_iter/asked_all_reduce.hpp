@@ -1,4 +1,6 @@
 #pragma once
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "model/sgd_iter/known_links.hpp"
 #include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/time_source.hpp"
+#include "model/topology/flat_rounds.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -27,13 +30,15 @@ void check_asked_all_reduce(std::string_view name);
 
 /// All-reduces by an algorithm that somebody asks for, whatever a library was measured to do:
 ///   carried out by it and fitted (bench comm --algorithm NAME): that fit and its closed form;
-///   else its closed form over known_link() within a node and between nodes, of β shared by as many
-///     ranks of a node as the algorithm lets send at once (Outflow), with γ of the machine, 0 if it
-///     knows none; of an algorithm of one level all messages over the slower of both. Where an
-///     algorithm cuts messages in segments, in as many as take least by the links that the whole
-///     message would cross; of a chain by (3.15). The notes tell them.
+///   else over known_link() within a node and between nodes, with γ of the machine, 0 if it knows
+///     none: on one node its closed form; over several, of two levels its closed form, the β
+///     between nodes shared by as many ranks of a node as it lets send at once (Outflow), and of
+///     one level round by round, by who leaves the node in each (FlatRounds). Where an algorithm
+///     cuts messages in segments, in as many as take least by the slower of the links; of a chain
+///     by (3.15). The notes tell them.
 /// adding_switches: in_network_all_reduce() over the same links; only over several nodes.
-/// Wrong where two messages of a round meet on a link that cannot carry both at its full rate.
+/// Wrong where two messages of a round meet on a link within a node that cannot carry both at its
+/// full rate.
 class AskedAllReduce {
  public:
   /// Throws ConfigError as check_asked_all_reduce() does, for an algorithm that cannot be set up on
@@ -47,9 +52,10 @@ class AskedAllReduce {
  private:
   /// One or two algorithms that follow one another.
   using Algorithms = std::vector<const collective::Algorithm*>;
+  /// Those that an algorithm crosses; between nodes, of one message that has the way out alone.
   struct Crossed {
-    KnownLink inter;  ///< of an algorithm of one level: that of all its messages
-    KnownLink intra;
+    std::optional<KnownLink> inter;
+    std::optional<KnownLink> intra;
   };
   struct Answer {
     Estimate<Seconds> time;
@@ -65,12 +71,14 @@ class AskedAllReduce {
   [[nodiscard]] const AlgorithmFit* carried_out() const;
   [[nodiscard]] KnownLink link(LinkKind kind, Bytes transfer, Bytes m) const;
   [[nodiscard]] collective::Settings settings(int segments) const;
-  [[nodiscard]] KnownLink flat_link(const collective::Algorithm& algorithm, Bytes transfer,
-                                    Bytes m) const;
+  [[nodiscard]] collective::Link slower_link(const collective::Algorithm& algorithm, Bytes m) const;
+  [[nodiscard]] const FlatRounds& rounds(const collective::Algorithm& algorithm) const;
   [[nodiscard]] Estimate<SecondsPerByte> adding() const;
   [[nodiscard]] int best_segments(const collective::Algorithm& algorithm, Bytes m) const;
-  [[nodiscard]] Crossed links(const collective::Algorithm& algorithm,
-                              const collective::Settings& here, Bytes m) const;
+  [[nodiscard]] Crossed links(const collective::Algorithm& algorithm, Bytes transfer,
+                              Bytes m) const;
+  [[nodiscard]] Seconds cost(const collective::Algorithm& algorithm, const collective::Links& links,
+                             int segments, Bytes m) const;
   void add(const collective::Algorithm& algorithm, Bytes m, Answer& answer) const;
   [[nodiscard]] Answer by(const Algorithms& algorithms, Bytes m) const;
   [[nodiscard]] Answer best(Bytes m) const;
@@ -82,6 +90,7 @@ class AskedAllReduce {
   Schedule schedule_;
   std::string name_;
   Notes* notes_;
+  mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;  ///< once they are asked for
 };
 
 }  // namespace dlscale::model

@@ -91,16 +91,22 @@ Seconds CollectiveTimes::by_link(Seconds smallest, Seconds all_reduce, Bytes siz
   const double p = placement_.ranks;
   const Seconds rest = std::max(Seconds(), all_reduce - smallest);
   const Link link{smallest / (2 * (p - 1)), rest / size * (p / (2 * (p - 1))), {}};
-  const int on_node = placement_.nodes() > 1 ? placement_.ranks_on_node() : 1;
   Seconds best(std::numeric_limits<double>::infinity());
   for (const std::string_view name : candidates(collective_)) {
     const Algorithm* algorithm = collective::find(collective_, name);
     EXPECT(algorithm != nullptr);
-    Link shared = link;
-    shared.beta = collective::flows(algorithm->outflow, on_node) * link.beta;
-    best = std::min(best, algorithm->cost({shared, shared}, {.p = placement_.ranks}, size));
+    best = std::min(best, by(*algorithm, link, size));
   }
   return best;
+}
+
+/// Where one message at most leaves a node in a round, nobody shares a link.
+Seconds CollectiveTimes::by(const Algorithm& algorithm, const Link& link, Bytes size) const {
+  if (placement_.nodes() == 1 || algorithm.outflow == collective::Outflow::one) {
+    return algorithm.cost({link, link}, {.p = placement_.ranks}, size);
+  }
+  const auto& rounds = rounds_.try_emplace(&algorithm, algorithm, placement_).first->second;
+  return rounds.time({link, link}, 1, size);
 }
 
 std::string CollectiveTimes::not_measured() const {

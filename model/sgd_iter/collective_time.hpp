@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "model/sgd_iter/message_time.hpp"
 #include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/time_source.hpp"
+#include "model/topology/flat_rounds.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -27,10 +29,9 @@ namespace dlscale::model {
 ///       α = T(4 B) / (2 (p - 1)),  β = (T(m) - T(4 B)) / m · p / (2 (p - 1))
 ///     so what an all-reduce is known to take, between nodes too, is known of these. [D, derived:
 ///     the ring's closed form solved for its link] On several nodes an algorithm in which all ranks
-///     of a node send at once has them share its way out, which a ring leaves by one message:
-///     collective::flows() times β. That is fair sharing (FairLinks) in the rounds between nodes,
-///     and too long in those within. Wrong where the library's all-reduce is far from a ring, as in
-///     trees on many ranks.
+///     of a node send at once has them share its way out, which a ring leaves by one message, in
+///     the rounds in which they do (FlatRounds). Wrong where the library's all-reduce is far from a
+///     ring, as in trees on many ranks.
 /// All but the first are noted, alike for every number of ranks. Messages follow one another, so
 /// none shares its links with another.
 class CollectiveTimes {
@@ -46,6 +47,8 @@ class CollectiveTimes {
 
  private:
   [[nodiscard]] Seconds by_link(Seconds smallest, Seconds all_reduce, Bytes size) const;
+  [[nodiscard]] Seconds by(const collective::Algorithm& algorithm, const collective::Link& link,
+                           Bytes size) const;
   [[nodiscard]] std::string not_measured() const;
   [[nodiscard]] Estimate<Seconds> derived(Bytes size) const;
 
@@ -55,6 +58,8 @@ class CollectiveTimes {
   Notes* notes_;
   const CollectiveFit* fit_ = nullptr;
   bool over_other_link_ = false;  ///< it was measured, but not over the link that was stated
+  /// Of algorithms whose messages share the ways out of nodes, once they are asked for.
+  mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;
 };
 
 }  // namespace dlscale::model

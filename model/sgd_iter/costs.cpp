@@ -103,6 +103,11 @@ class Costs {
   [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
   [[nodiscard]] StepCost affine(const std::vector<AffineFit>& fits, const Conditions& wanted,
                                 Bytes size, std::string_view what) const;
+  [[nodiscard]] TimeSource affine_source(const std::vector<AffineFit>& fits,
+                                         const Conditions& wanted, Bytes size) const;
+  [[nodiscard]] const LoaderFit& nearest_loader() const;
+  [[nodiscard]] std::optional<TimeSource> load_source() const;
+  [[nodiscard]] Conditions here() const;
   [[nodiscard]] Estimate<Seconds> picture() const;
   [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
   [[nodiscard]] Bytes batch_size() const;
@@ -134,6 +139,18 @@ StepCost Costs::affine(const std::vector<AffineFit>& fits, const Conditions& wan
   return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{}), WorkKind::copy};
 }
 
+TimeSource Costs::affine_source(const std::vector<AffineFit>& fits, const Conditions& wanted,
+                                Bytes size) const {
+  if (!machine_->fitted) return TimeSource::data_sheet;
+  const AffineFit& fit = nearest(fits, wanted);
+  const bool as_measured = Conditions(fit) == wanted && fit.cost.covers(size);
+  return as_measured ? TimeSource::fitted : TimeSource::extrapolated;
+}
+
+Conditions Costs::here() const {
+  return {run_->dtype, run_->compute_threads, place_.ranks_on_node()};
+}
+
 /// Thread time of a picture as the cluster's description states it.
 Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
   const std::string& cluster = machine_->cluster.name;
@@ -141,14 +158,39 @@ Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
   if (time.value > Seconds()) {
     notes_->add(
         fmt::format("decoding takes {} a picture and core by host.decode of cluster {}: "
-                    "measured by others, maybe on another processor (see its source), so "
-                    "an estimate and no bound",
+                    "measured by others, maybe on another processor (see its source), with "
+                    "no interval",
                     to_text(time.value), cluster));
   } else {
     notes_->add(
-        fmt::format("cluster {} gives no host.decode: decoding is taken to cost nothing", cluster));
+        fmt::format("cluster {} gives no host.decode: decoding is taken to cost nothing, in the "
+                    "interval, too",
+                    cluster));
   }
   return time;
+}
+
+const LoaderFit& Costs::nearest_loader() const {
+  const ImageShape input = network_->input();
+  const double pixels = static_cast<double>(input.height) * input.width;
+  const auto distance = [&](const LoaderFit& fit) {
+    const double ratio = fit.height * static_cast<double>(fit.width) / pixels;
+    return std::pair(apart(fit.ranks_on_node, place_.ranks_on_node()), std::abs(std::log(ratio)));
+  };
+  return *std::min_element(
+      machine_->loaders.begin(), machine_->loaders.end(),
+      [&](const LoaderFit& a, const LoaderFit& b) { return distance(a) < distance(b); });
+}
+
+std::optional<TimeSource> Costs::load_source() const {
+  const LoaderFit& fit = nearest_loader();
+  if (!machine_->fitted) {
+    return fit.picture().value > Seconds() ? std::optional(TimeSource::data_sheet) : std::nullopt;
+  }
+  const ImageShape input = network_->input();
+  if (fit.height != input.height || fit.width != input.width) return TimeSource::extrapolated;
+  const bool as_many = fit.ranks_on_node == place_.ranks_on_node();
+  return as_many ? TimeSource::measured : TimeSource::other_ranks;
 }
 
 /// Thread time of a picture of the network's input size. Reading and decoding do not depend on the
@@ -156,13 +198,7 @@ Estimate<Seconds> Costs::stated_picture(const LoaderFit& fit) const {
 Estimate<Seconds> Costs::picture() const {
   const ImageShape input = network_->input();
   const double pixels = static_cast<double>(input.height) * input.width;
-  const auto distance = [&](const LoaderFit& fit) {
-    const double ratio = fit.height * static_cast<double>(fit.width) / pixels;
-    return std::pair(apart(fit.ranks_on_node, place_.ranks_on_node()), std::abs(std::log(ratio)));
-  };
-  const LoaderFit& fit = *std::min_element(
-      machine_->loaders.begin(), machine_->loaders.end(),
-      [&](const LoaderFit& a, const LoaderFit& b) { return distance(a) < distance(b); });
+  const LoaderFit& fit = nearest_loader();
   if (!machine_->fitted) return stated_picture(fit);
   if (fit.ranks_on_node != place_.ranks_on_node()) {
     notes_->add(fmt::format("loading beside {} ranks was not measured: taken from {} ranks",
@@ -210,14 +246,16 @@ void Costs::add_cores(IterationPlan& plan) const {
 }
 
 StepCost Costs::update(Bytes parameters) const {
-  const Conditions here(run_->dtype, run_->compute_threads, place_.ranks_on_node());
-  return affine(machine_->update, here, parameters, "the update");
+  return affine(machine_->update, here(), parameters, "the update");
 }
 
 /// One part of backward for each message, and what comes after the last.
 void Costs::add_steps(IterationCosts& costs) const {
   const KernelTimes kernels(*network_, *machine_, *run_, place_.ranks_on_node(), *notes_);
+  PhaseSources& sources = costs.sources;
   const auto cost = [&](Step step) {
+    auto& source = step.pass == Pass::forward ? sources.forward : sources.backward;
+    source = less_sure(source, kernels.source(step));
     return StepCost{kernels.time(step), kernels.give(step), work_kind(*network_, step)};
   };
   for (const Step step : forward_steps(*network_)) costs.forward.push_back(cost(step));
@@ -234,6 +272,7 @@ void Costs::add_steps(IterationCosts& costs) const {
     for (const Bucket& bucket : exchange.messages()) {
       advance_to(std::max(done, ready_after(*network_, steps, bucket) + 1));
       costs.message.back() = exchange.cost(bucket);
+      sources.communication = less_sure(sources.communication, exchange.source(bucket));
       costs.message.back()->layers = bucket.layers;
       parts.push_back(costs.message.size() - 1);
     }
@@ -305,9 +344,12 @@ IterationCosts Costs::find() {
   costs.shape.storage = storage_time(*machine_, place_, run_->batch);
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
-  const Conditions here(run_->dtype, run_->compute_threads, place_.ranks_on_node());
-  costs.h2d = affine(machine_->h2d, here, batch_size(), "the host-to-device copy");
+  const Bytes images = batch_size();
+  costs.h2d = affine(machine_->h2d, here(), images, "the host-to-device copy");
   const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
+  costs.sources.load = load_source();
+  costs.sources.h2d = affine_source(machine_->h2d, here(), images);
+  costs.sources.update = affine_source(machine_->update, here(), Bytes(parameters));
   if (updates_all_at_end(*run_)) costs.update = update(Bytes(parameters));
   costs.settings = run_->settings;
   const RankCores cores{costs.shape.cores, costs.shape.compute_cores};

@@ -11,6 +11,7 @@
 #include "model/sgd_iter/exchange_costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -54,6 +55,7 @@ struct IterationCosts {
   Estimate<Seconds> meeting;  ///< of ranks before a message
   ScheduleSettings settings;
   StepCost update;  ///< at the end of the iteration
+  PhaseSources sources;
 
   /// All at their values, except those of `moved`, which are at `bound`. The Notes that the costs
   /// were found with must outlive a plan that packs.

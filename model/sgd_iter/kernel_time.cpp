@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/statistics.hpp"
+#include "model/data_sheet_shares.hpp"
 #include "model/sgd_iter/unfused.hpp"
 
 namespace dlscale::model {
@@ -287,7 +288,9 @@ void KernelTimes::find_mean_pressure() {
 Estimate<Seconds> KernelTimes::nominal(Step step) const {
   const Roofline roofline = data_sheet(machine_->cluster, run_->dtype, *notes_);
   const Work what = work(*network_, step, run_->batch, run_->dtype);
-  return Estimate<Seconds>::exact(roofline.time(what) + machine_->cluster.device.launch);
+  const Seconds at_best = roofline.time(what) + machine_->cluster.device.launch;
+  const SheetRange& range = computing_shares.range;
+  return {at_best, range.low * at_best, range.high * at_best};
 }
 
 /// In proportion; of two equally near, the one with more ranks.

@@ -7,6 +7,7 @@
 
 #include "model/sgd_iter/pair_time.hpp"
 #include "model/sgd_iter/waiting.hpp"
+#include "model/topology/sheet_links.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -19,10 +20,15 @@ std::string_view place_of(LinkKind kind) {
 
 KnownLink nominal(const Machine& machine, LinkKind kind, const Placement& placement,
                   std::string_view from) {
-  const Cluster& cluster = machine.cluster;
-  const collective::Link link = kind == LinkKind::inter ? link_between_nodes(cluster, placement, 1)
-                                                        : link_within(cluster, placement);
-  return {{Estimate<Seconds>::exact(link.alpha), Estimate<SecondsPerByte>::exact(link.beta)},
+  const auto of = [&](const Cluster& cluster) {
+    return kind == LinkKind::inter ? link_between_nodes(cluster, placement, 1)
+                                   : link_within(cluster, placement);
+  };
+  const collective::Link stated = of(machine.cluster);
+  const SheetLinks ends = sheet_links(machine);
+  const collective::Link quick = of(ends.quick);
+  const collective::Link slow = of(ends.slow);
+  return {{{stated.alpha, quick.alpha, slow.alpha}, {stated.beta, quick.beta, slow.beta}},
           fmt::format("{} {}", from, place_of(kind)),
           true};
 }

@@ -1,8 +1,5 @@
 #include "model/sgd_iter/layer_times.hpp"
 
-#include <algorithm>
-
-#include "core/error.hpp"
 #include "core/fuse.hpp"
 #include "core/step.hpp"
 #include "model/sgd_iter/costs.hpp"
@@ -14,21 +11,16 @@
 namespace dlscale::model {
 namespace {
 
-/// The less sure of what is known and one more.
-void join(std::optional<TimeSource>& known, TimeSource more) {
-  known = known ? std::max(*known, more) : more;
-}
-
 void add_steps(LayerTimes& times, const Network& network, const KernelTimes& kernels) {
   for (const Step step : forward_steps(network)) {
     LayerTime& layer = times.layers[step.layer.index()];
     layer.forward += kernels.time(step).value;
-    join(layer.forward_source, kernels.source(step));
+    layer.forward_source = less_sure(layer.forward_source, kernels.source(step));
   }
   for (const Step step : backward_steps(network)) {
     LayerTime& layer = times.layers[step.layer.index()];
     layer.backward += kernels.time(step).value;
-    join(layer.backward_source, kernels.source(step));
+    layer.backward_source = less_sure(layer.backward_source, kernels.source(step));
   }
 }
 
@@ -44,28 +36,6 @@ void add_messages(LayerTimes& times, const ExchangeCosts& exchange) {
 }
 
 }  // namespace
-
-std::string_view time_source_name(TimeSource source) {
-  switch (source) {
-    case TimeSource::measured:
-      return "measured";
-    case TimeSource::fitted:
-      return "fitted";
-    case TimeSource::other_ranks:
-      return "other ranks";
-    case TimeSource::interpolated:
-      return "interpolated";
-    case TimeSource::extrapolated:
-      return "extrapolated";
-    case TimeSource::unfused:
-      return "unfused";
-    case TimeSource::efficiency:
-      return "efficiency";
-    case TimeSource::data_sheet:
-      return "data sheet";
-  }
-  fail_expectation("source is a TimeSource");
-}
 
 LayerTimes layer_times(const Network& read, const Machine& machine, const Run& run) {
   check(run);

@@ -21,6 +21,7 @@ using collective::Collective;
 using collective::Link;
 
 constexpr std::string_view all_reduce = "all_reduce";
+constexpr Bytes smallest_message = 4_B;
 
 /// Among which an extrapolation chooses: those that libraries run between the ranks alone and that
 /// follow from the number of ranks and one link. The others of the family need segments or nodes of
@@ -146,7 +147,7 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
     : machine_(&machine), placement_(placement), notes_(&notes) {
   if (placement.ranks == 1) return;
   if (machine.all_reduce_asked == "nccl") {
-    nccl_.emplace(machine.cluster.nccl.value(), placement);
+    use_nccl();
     return;
   }
   const bool lacks_switches = machine.all_reduce_asked == adding_switches && placement.nodes() == 1;
@@ -166,16 +167,21 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
       machine.fitted && !(machine.inter_node_stated && placement.nodes() > 1)) {
     pair_ = measured_pair(machine, placement, schedule);
   }
-  if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) {
-    nccl_.emplace(cluster.nccl.value(), placement);
-  }
+  if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) use_nccl();
+  if (fit_ == nullptr && over_ranks_ == nullptr && pair_ == nullptr) ends_ = sheet_links(machine);
   if (fit_ == nullptr || exact_ || !crosses_unmeasured_nodes_) return;
   crosses_nominal_link_ = machine.cluster.inter_node.bandwidth.si() > 0;
+  if (crosses_nominal_link_) ends_ = sheet_links(machine);
   if (!crosses_nominal_link_ && over_ranks_ == nullptr) {
     notes.add(
         fmt::format("cluster {} gives no link between nodes: taken to be as fast as within one",
                     machine.cluster.name));
   }
+}
+
+void MessageTimes::use_nccl() {
+  nccl_.emplace(machine_->cluster.nccl.value(), placement_);
+  slow_nccl_.emplace(sheet_links(*machine_).slow.nccl.value(), placement_);
 }
 
 /// On as many ranks; else over several nodes with as many ranks each; else within a node.
@@ -210,7 +216,7 @@ Estimate<Seconds> MessageTimes::time(Bytes message) const {
   if (const auto time = by_closed_form(message)) return *time;
   if (fit_ != nullptr) return extrapolate(message);
   if (pair_ != nullptr) return by_pair(message);
-  return Estimate<Seconds>::exact(nominal(message));
+  return nominal(message);
 }
 
 std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) const {
@@ -240,7 +246,7 @@ Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
   return best.time;
 }
 
-Seconds MessageTimes::nominal(Bytes message) const {
+Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
   const Cluster& cluster = machine_->cluster;
   if (nccl_) return by_nccl(message);
   const std::string described = described_links(cluster, placement_);
@@ -249,18 +255,27 @@ Seconds MessageTimes::nominal(Bytes message) const {
   }
   if (cluster.all_reduce == AllReduceRule::hierarchical) {
     notes_->add("all-reduce from nominal links: rings within nodes and across them (3.13)");
+  } else {
+    notes_->add("all-reduce from nominal links: a ring over the slowest of them (1.14)");
+  }
+  return {by_rule(cluster, message), by_rule(ends_->quick, message), by_rule(ends_->slow, message)};
+}
+
+Seconds MessageTimes::by_rule(const Cluster& cluster, Bytes message) const {
+  if (cluster.all_reduce == AllReduceRule::hierarchical) {
     return hierarchical_all_reduce(cluster, placement_, message);
   }
-  notes_->add("all-reduce from nominal links: a ring over the slowest of them (1.14)");
   return cost(algorithm_named("ring"), ring_link(cluster, placement_), placement_.ranks, message);
 }
 
-Seconds MessageTimes::by_nccl(Bytes message) const {
+Estimate<Seconds> MessageTimes::by_nccl(Bytes message) const {
   const NcclChoice choice = nccl_->choose(message);
   notes_->add(
       fmt::format("all-reduce by NCCL's own cost model (3.9), not measured: {}", to_string(choice)),
       fmt::format("{:.0f} B", message.si()));
-  return choice.time;
+  const Seconds startup = nccl_->choose(std::min(message, smallest_message)).time;
+  return {choice.time, std::max(Seconds(), choice.time - startup),
+          std::max(choice.time, slow_nccl_->choose(message).time)};
 }
 
 TimeSource MessageTimes::source(Bytes message) const {
@@ -277,19 +292,29 @@ Estimate<Seconds> MessageTimes::by(const Algorithm& algorithm, Bytes message) co
   const Multiples here = multiples_of(algorithm, fit_->ranks);
   const Multiples there = multiples_of(algorithm, placement_.ranks);
   const double sharers = collective::flows(algorithm.outflow, placement_.ranks_on_node());
-  const Cluster& cluster = machine_->cluster;
-  const Link outside =
-      crosses_nominal_link_ ? link_between_nodes(cluster, placement_, sharers) : Link{};
+  const auto outside_of = [&](const Cluster& cluster) {
+    return link_between_nodes(cluster, placement_, sharers);
+  };
+  const bool crosses = crosses_nominal_link_;
+  const Link outside = crosses ? outside_of(machine_->cluster) : Link{};
+  const Link quick = crosses ? outside_of(ends_->quick) : Link{};
+  const Link slow = crosses ? outside_of(ends_->slow) : Link{};
   const Segment& segment = fit_->cost.segment(message);
   const bool start_measured = segment.alpha.value / here.alpha >= outside.alpha;
   const bool bytes_measured = segment.beta.value / here.beta >= outside.beta;
   Estimate<Seconds> time =
       segment.time(start_measured ? there.alpha / here.alpha : 0,
                    bytes_measured ? there.beta / here.beta * message : Bytes());
-  if (!start_measured) time += Estimate<Seconds>::exact(there.alpha * outside.alpha);
-  if (!bytes_measured) time += Estimate<Seconds>::exact(there.beta * message * outside.beta);
-  const Seconds least = cost(algorithm, outside, placement_.ranks, message);
-  time.low = std::min(time.value, std::max(time.low, least));
+  const auto of = [&](const Link& link) {
+    Seconds sum;
+    if (!start_measured) sum += there.alpha * link.alpha;
+    if (!bytes_measured) sum += there.beta * message * link.beta;
+    return sum;
+  };
+  time += {of(outside), of(quick), of(slow)};
+  time.low =
+      std::min(time.value, std::max(time.low, cost(algorithm, quick, placement_.ranks, message)));
+  time.high = std::max(time.high, cost(algorithm, slow, placement_.ranks, message));
   return time;
 }
 

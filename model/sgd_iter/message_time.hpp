@@ -10,6 +10,7 @@
 #include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/time_source.hpp"
 #include "model/topology/nccl.hpp"
+#include "model/topology/sheet_links.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -38,7 +39,9 @@ class AskedAllReduce;
 ///     by these and the closed form that then takes least (pair_time.hpp), unless the cluster names
 ///     a rule for what was not measured.
 ///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
-///     (3.13), or what NCCL would choose by its own cost model (3.9).
+///     (3.13), or what NCCL would choose by its own cost model (3.9). The interval of these is by
+///     sheet_links(); NCCL's model, which knows no link without start-ups, is taken to be as much
+///     quicker at most as its smallest message takes.
 /// A link between nodes that was stated (Machine::inter_node_stated) replaces what was measured
 /// across nodes: over several nodes, only fits within a node and nominal links count then.
 /// Ranks that send after backward enter each message together, as those that met spinning; a
@@ -57,8 +60,10 @@ class MessageTimes {
   void find_fit(const std::vector<const CollectiveFit*>& fits);
   [[nodiscard]] std::optional<Estimate<Seconds>> by_closed_form(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by_pair(Bytes message) const;
-  [[nodiscard]] Seconds nominal(Bytes message) const;
-  [[nodiscard]] Seconds by_nccl(Bytes message) const;
+  void use_nccl();
+  [[nodiscard]] Estimate<Seconds> nominal(Bytes message) const;
+  [[nodiscard]] Seconds by_rule(const Cluster& cluster, Bytes message) const;
+  [[nodiscard]] Estimate<Seconds> by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::Algorithm& algorithm, Bytes message) const;
 
@@ -71,7 +76,9 @@ class MessageTimes {
   const CollectiveFit* pair_ = nullptr;       ///< where neither of these is there
   bool crosses_unmeasured_nodes_ = false;     ///< nodes were not part of the fit
   bool crosses_nominal_link_ = false;         ///< and the link between them is known
-  std::optional<NcclModel> nccl_;  ///< where nothing was measured and the cluster says so
+  std::optional<SheetLinks> ends_;            ///< where a nominal link counts
+  std::optional<NcclModel> nccl_;       ///< where nothing was measured and the cluster says so
+  std::optional<NcclModel> slow_nccl_;  ///< the same over the slowest links
   std::shared_ptr<const AskedAllReduce> asked_;
 };
 

@@ -11,10 +11,13 @@
 #include "core/error.hpp"
 #include "core/fuse.hpp"
 #include "core/quantity_text.hpp"
+#include "model/data_sheet_shares.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/iteration_interval.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
+#include "model/topology/sheet_links.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
@@ -22,21 +25,30 @@ namespace {
 
 constexpr std::string_view computing_bound = "compute";
 
-/// Each term moved to the ends of its interval by itself, everything within a term at once; the
-/// changes of the terms add up in quadrature, as independent errors do.
-void add_interval(const IterationCosts& costs, Prediction& prediction) {
-  double below = 0;
-  double above = 0;
-  const Seconds total = prediction.time.total;
-  for (const IterationTerm term : all_iteration_terms) {
-    if (term == IterationTerm::contention && costs.contention.kinds.empty()) continue;
-    const Seconds low = simulate_iteration(costs.plan(term, Bound::low)).total;
-    const Seconds high = simulate_iteration(costs.plan(term, Bound::high)).total;
-    below += std::pow(std::max(0.0, (total - low).si()), 2);
-    above += std::pow(std::max(0.0, (high - total).si()), 2);
-  }
-  prediction.low = total - Seconds(std::sqrt(below));
-  prediction.high = total + Seconds(std::sqrt(above));
+/// What a prediction from data sheets is, and where its interval comes from.
+void note_data_sheets(const Cluster& cluster, const Placement& placement, Notes& notes) {
+  const ComputingShares& shares = computing_shares;
+  notes.add(
+      "from data sheets alone: the work that layers declare at full peak and memory bandwidth, "
+      "transfers at line rate with the start-ups that are stated. An estimate and no bound: most "
+      "trainings take longer, and a library may need less work than is declared");
+  notes.add(fmt::format(
+      "90 % interval of computing: {:g} to {:g} times that, as {} published throughputs of one "
+      "GPU had it (half of them {:g} and more)",
+      shares.range.low, shares.range.high, shares.points, shares.median));
+  if (placement.ranks == 1) return;
+  const LinkShares within = shares_within(cluster);
+  const LinkShares between = shares_between(cluster);
+  const auto text = [](const LinkShares& link) {
+    return fmt::format("{:.0f} % of the rate and start-ups of {}", 100 * link.efficiency,
+                       to_text(link.startup));
+  };
+  const bool several = placement.nodes() > 1;
+  notes.add(
+      "90 % interval of messages: from line rate without start-ups to what published trainings "
+      "on several GPUs were fitted to get",
+      fmt::format("{}{}", several ? "between nodes " : "within a node ",
+                  text(several ? between : within)));
 }
 
 /// What forward and backward take of the device and of the host.
@@ -81,25 +93,25 @@ std::string what_bounds(const Prediction& prediction, const IterationPlan& plan)
 Prediction predict_one(const Network& network, const Machine& machine, const Run& run,
                        const RankSpread& spread) {
   Notes notes;
-  if (!machine.fitted) {
-    notes.add(
-        "from data sheets alone, at full peak and line rate: a lower bound on time, not an "
-        "estimate");
-  }
+  const Placement placement{run.ranks, run.ranks_per_node};
+  if (!machine.fitted) note_data_sheets(machine.cluster, placement, notes);
   const IterationCosts costs = iteration_costs(network, machine, run, notes);
   const IterationPlan plan = costs.plan({}, Bound::value);
   Prediction prediction;
   prediction.run = run;
   prediction.contention = costs.contention.used;
+  prediction.sources = costs.sources;
   prediction.time = simulate_iteration(plan);
   prediction.closed_form = closed_form(plan, prediction.closed_form_absent);
-  if (machine.fitted) add_interval(costs, prediction);
+  const auto [low, high] = interval_of(costs, machine.fitted, prediction.time.total);
+  prediction.low = low;
+  prediction.high = high;
   add_stragglers(given_at_once(plan), spread, prediction, notes);
   prediction.images_per_s = throughput(run.ranks, run.batch, prediction.time.total);
   prediction.shares_cores = plan.most_cores_wanted() > plan.cores;
   prediction.bound = what_bounds(prediction, plan);
   note_launches(plan, prediction.time, notes);
-  const int nodes = Placement{run.ranks, run.ranks_per_node}.nodes();
+  const int nodes = placement.nodes();
   if (nodes > machine.cluster.nodes) {
     notes.add(fmt::format("more nodes like the {} that cluster {} has", machine.cluster.nodes,
                           machine.cluster.name),
@@ -107,6 +119,12 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
   }
   prediction.notes = notes.all();
   return prediction;
+}
+
+double images_per_s_alone(const Network& network, const Machine& machine, const Run& run) {
+  Notes notes;
+  const IterationPlan plan = iteration_costs(network, machine, run, notes).plan({}, Bound::value);
+  return throughput(1, run.batch, simulate_iteration(plan).total);
 }
 
 }  // namespace
@@ -139,7 +157,7 @@ std::vector<Prediction> predict(const Network& network, const Machine& machine, 
   };
   const Network running = as_run(network, run);
   const int any = 0;  // one rank exchanges nothing
-  const double alone = predict_one(running, machine, with_ranks(1, any), spread).images_per_s;
+  const double alone = images_per_s_alone(running, machine, with_ranks(1, any));
   std::vector<Prediction> predictions;
   for (const int count : ranks) {
     Prediction prediction =

@@ -10,6 +10,7 @@
 #include "model/machine.hpp"
 #include "model/sgd_iter/contention_costs.hpp"
 #include "model/sgd_iter/notes.hpp"
+#include "model/sgd_iter/time_source.hpp"
 
 namespace dlscale::model {
 
@@ -32,15 +33,20 @@ struct IterationTime {
   Seconds load;
 };
 
+/// What part of an interval [Prediction::low, Prediction::high] is to hold.
+inline constexpr double prediction_interval = 0.9;
+
 struct Prediction {
   Run run;
   IterationTime time;                        ///< by simulation of the task graph
   std::optional<IterationTime> closed_form;  ///< (1.1)–(1.9), where they apply
   std::string closed_form_absent;            ///< why not, else empty
-  /// 95 % interval of time.total from the intervals of the machine's parameters; absent for data
-  /// sheets, which state none.
+  /// 90 % interval of time.total, from the intervals of the machine's parameters; of data sheets
+  /// from what published trainings reached of them. Without what nobody knows an interval of, which
+  /// is noted. Absent where no part of the prediction has one.
   std::optional<Seconds> low;
   std::optional<Seconds> high;
+  PhaseSources sources = {};
   double images_per_s = 0;
   double speedup = 0;     ///< over one rank with the same batch per rank
   double efficiency = 0;  ///< speedup / ranks

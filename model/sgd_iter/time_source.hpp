@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string_view>
 
 namespace dlscale::model {
@@ -15,5 +16,18 @@ enum class TimeSource {
   data_sheet,
 };
 std::string_view time_source_name(TimeSource source);  ///< "other ranks", "data sheet", …
+/// The less sure of what is known of some parts and one more of them.
+std::optional<TimeSource> less_sure(std::optional<TimeSource> known, TimeSource more);
+
+/// Where the times of the phases of an iteration come from: of each the least sure of its parts;
+/// absent where nothing is done, or nothing is known of what it takes.
+struct PhaseSources {
+  std::optional<TimeSource> load = {};
+  std::optional<TimeSource> h2d = {};
+  std::optional<TimeSource> forward = {};
+  std::optional<TimeSource> backward = {};
+  std::optional<TimeSource> communication = {};  ///< hidden or not
+  std::optional<TimeSource> update = {};
+};
 
 }  // namespace dlscale::model

@@ -48,7 +48,9 @@ struct MessageSource {
   const Machine* machine = nullptr;
 };
 
-/// By simulation of that plan and, where one holds, its closed form. Throws ConfigError as the
+/// By simulation of that plan and, where one holds, its closed form; with an interval on several
+/// ranks, from how far messages are from their line, or from their machine, and from how far such
+/// predictions of a published training were off. Throws ConfigError as the
 /// above do. Wrong where layers of several ranks do not take what they take alone: computing that
 /// messages slow down, shared hosts and disks, and waiting for the slowest, but for what `spread`
 /// states.

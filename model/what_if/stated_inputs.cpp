@@ -187,10 +187,16 @@ Machine on_other_link(Machine machine, const Key& key, double value) {
   return machine;
 }
 
+/// Stating a time makes it no surer than it was when it was measured.
+Estimate<Seconds> as_sure_as(const Estimate<Seconds>& measured, Seconds stated) {
+  if (measured.value <= Seconds()) return Estimate<Seconds>::exact(stated);
+  return (stated / measured.value) * measured;
+}
+
 Machine loading(Machine machine, const Key& key, double value) {
   state(machine.cluster, key, value);
   for (LoaderFit& loader : machine.loaders) {
-    loader.decode = Estimate<Seconds>::exact(Seconds(value));
+    loader.decode = as_sure_as(loader.decode, Seconds(value));
     loader.augment = {};
   }
   return machine;

@@ -125,7 +125,7 @@ std::optional<Figure> scaling(std::span<const Curve> curves, const Validation& v
   const auto rows = static_cast<double>((panels.size() + 1) / 2);
   Canvas canvas(width, 30 + rows * row);
   draw_legend(canvas, {10, 14}, width,
-              {{"predicted, with its 95 % interval", "c0"},
+              {{"predicted, with its 90 % interval", "c0"},
                {"measured in the same setting, with its 95 % interval", "c1"},
                {"ideal (broken line)", "c3"}});
   for (std::size_t i = 0; i < panels.size(); ++i) {

@@ -22,8 +22,8 @@ std::optional<Figure> step_stack(std::span<const ResultFile> results);
 std::optional<Figure> straggler_map(std::span<const ResultFile> results);
 
 /// "speedup": images a second against the number of workers, a panel a network: predicted with its
-/// 95 % interval, measured in the same setting with its own, and the ideal, which is n times the
-/// predicted one of a worker. Nothing without a curve of two points.
+/// 90 % interval, measured in the same setting with its own of 95 %, and the ideal, which is n
+/// times the predicted one of a worker. Nothing without a curve of two points.
 std::optional<Figure> scaling(std::span<const std::vector<model::Prediction>> curves,
                               const Validation& validation);
 

@@ -83,12 +83,26 @@ Json contention_fields(const std::vector<model::UsedContention>& all) {
 
 }  // namespace
 
+Json basis_fields(const model::PhaseSources& sources) {
+  const auto name = [](const std::optional<model::TimeSource>& source) {
+    return source ? Json(model::time_source_name(*source)) : Json(nullptr);
+  };
+  return {{"load", name(sources.load)},
+          {"h2d", name(sources.h2d)},
+          {"forward", name(sources.forward)},
+          {"backward", name(sources.backward)},
+          {"communication", name(sources.communication)},
+          {"update", name(sources.update)}};
+}
+
 Json prediction_fields(const model::Prediction& prediction) {
   Json json;
   json["run"] = run_fields(prediction.run);
   json["time"] = time_fields(prediction.time);
   json["t_iter_low_s"] = optional_number(prediction.low);
   json["t_iter_high_s"] = optional_number(prediction.high);
+  json["interval"] = prediction.low ? Json(model::prediction_interval) : Json(nullptr);
+  json["basis"] = basis_fields(prediction.sources);
   json["closed_form"] =
       prediction.closed_form ? time_fields(*prediction.closed_form) : Json(nullptr);
   json["closed_form_absent"] = prediction.closed_form_absent;

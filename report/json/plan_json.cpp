@@ -11,6 +11,9 @@ using model::TrainingPlan;
 
 Json training_fields(const PlannedTraining& one, bool price) {
   const auto& bucket = one.exchange.bucket;
+  const auto end = [&](Seconds model::IterationInterval::*which) {
+    return one.interval ? number((*one.interval).*which) : Json(nullptr);
+  };
   return {{"ranks", one.ranks},
           {"batch", one.batch},
           {"schedule", schedule_name(one.exchange.schedule)},
@@ -20,12 +23,15 @@ Json training_fields(const PlannedTraining& one, bool price) {
           {"sharding",
            one.exchange.by_server() ? Json(sharding_name(one.exchange.sharding)) : Json(nullptr)},
           {"t_iter_s", number(one.iteration)},
+          {"t_iter_low_s", end(&model::IterationInterval::low)},
+          {"t_iter_high_s", end(&model::IterationInterval::high)},
           {"images_per_s", number(one.images_per_s)},
           {"efficiency", number(one.efficiency)},
           {"epochs", number(one.epochs)},
           {"time_to_train_s", number(one.time)},
           {"rank_hours", number(one.rank_hours)},
-          {"cost", price ? number(one.cost) : Json(nullptr)}};
+          {"cost", price ? number(one.cost) : Json(nullptr)},
+          {"limits_kept", one.interval ? Json(model::limits_kept_name(one.kept)) : Json(nullptr)}};
 }
 
 Json question_fields(const model::PlanQuestion& question) {
@@ -49,6 +55,7 @@ std::string plan_json(const TrainingPlan& plan) {
             {"cluster", plan.run.cluster},
             {"dtype", dtype_name(plan.run.dtype)},
             {"question", question_fields(plan.question)},
+            {"interval", model::prediction_interval},
             {"configurations", plan.configurations},
             {"within_limits", plan.within_limits},
             {"by_closed_form", plan.by_form},

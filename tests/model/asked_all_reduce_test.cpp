@@ -135,21 +135,33 @@ TEST_F(Asked, OfBothLevelsAreOverBothLinks) {
       << all(notes_.text());
 }
 
-TEST_F(Asked, OfOneLevelAreOverTheSlowestLinkOnTheirWay) {
+TEST_F(Asked, OfOneLevelCrossInEachRoundTheLinksThatItsMessagesTake) {
   const Link outside{Seconds(1e-5), SecondsPerByte(3e-9), {}};
   machine_.collectives.push_back(pair(1, outside));
   machine_.reduction.reset();
-  // It starts later within a node; twice two ranks share the way out of theirs.
-  const Link ring{pair_link.alpha, outside.beta, {}};
-  const Link all_at_once{pair_link.alpha, 2 * outside.beta, {}};
-  const Algorithm* doubling = collective::find(Collective::all_reduce, "recursive_doubling");
-  const Algorithm* around = collective::find(Collective::all_reduce, "ring");
-  EXPECT_NEAR(seconds("ring", {4, 2}, 1e6), around->cost({ring, ring}, {.p = 4}, Bytes(1e6)).si(),
+  // Twice two ranks, 1 MB. Within a node 20 us and 1 ns/B, between them 10 us and 3 ns/B.
+  const Placement twice_two{4, 2};
+  EXPECT_NEAR(seconds("ring", twice_two, 1e6), 6 * (1e-5 + 0.75e-3), 1e-12);
+  // First with the neighbour, then two ranks of a node with those of the other.
+  EXPECT_NEAR(seconds("recursive_doubling", twice_two, 1e6), (2e-5 + 1e-3) + (1e-5 + 6e-3), 1e-12);
+  // Halves between nodes, two at once, then quarters within them; and back.
+  EXPECT_NEAR(seconds("rabenseifner", twice_two, 1e6), 2 * ((1e-5 + 3e-3) + (2e-5 + 0.25e-3)),
               1e-12);
-  EXPECT_NEAR(seconds("recursive_doubling", {4, 2}, 1e6),
-              doubling->cost({all_at_once, all_at_once}, {.p = 4}, Bytes(1e6)).si(), 1e-12);
-  EXPECT_NEAR(seconds("ring", {4, 1}, 1e6),
-              around->cost({outside, outside}, {.p = 4}, Bytes(1e6)).si(), 1e-12);
+  // To the neighbour, then one message to the other node; and back.
+  EXPECT_NEAR(seconds("binomial", twice_two, 1e6), 2 * ((2e-5 + 1e-3) + (1e-5 + 3e-3)), 1e-12);
+  EXPECT_NEAR(seconds("ring", {4, 1}, 1e6), 6 * (1e-5 + 0.75e-3), 1e-12);
+}
+
+TEST_F(Asked, DoNotChargeTheAdapterForRoundsThatStayInTheNode) {
+  machine_ = nominal_machine(load_cluster("p40x16"));
+  const double m = 1e8;
+  const double inside = 5.7e-6 + m / 15.75e9;
+  const auto outside = [&](int sharers) { return 14e-6 + sharers * m / (54.54e9 / 8); };
+  // 4 nodes of 4: distances 1 and 2 are in the node, 4 and 8 take all four ranks out of it.
+  EXPECT_NEAR(seconds("recursive_doubling", {16, 4}, m), 2 * inside + 2 * outside(4), 1e-9);
+  // 5 ranks: 0 folds into 1, and only one of 1, 2, 3 and 4 is on the other node.
+  EXPECT_NEAR(seconds("recursive_doubling", {5, 4}, m), 2 * inside + 2 * outside(1), 1e-9);
+  EXPECT_NEAR(seconds("recursive_doubling", {4, 4}, m), 2 * inside, 1e-9);
 }
 
 TEST_F(Asked, FollowTheRulesOfLibraries) {
@@ -212,6 +224,10 @@ TEST_F(Asked, AreOverTheLinkThatWasStated) {
   machine_.reduction.reset();
   const double stated = seconds("ring", {4, 1}, 1e6);
   EXPECT_NEAR(stated, 6 * (5e-5 + 1e6 / 4 / 1.25e9), 1e-9);
+  const Estimate<Seconds> time =
+      AskedAllReduce(machine_, {4, 1}, Schedule::wait_free, "ring", notes_).time(Bytes(1e6));
+  EXPECT_NEAR(time.low.si(), 6 * 1e6 / 4 / 1.25e9, 1e-9);  // no start-ups
+  EXPECT_GT(time.high, 1.2 * time.value);
   EXPECT_NE(stated, measured);
 }
 

@@ -125,8 +125,9 @@ TEST_F(Gpus, WidenTheirIntervalWithTheHostsTime) {
   give({Seconds(1), Seconds(0.9), Seconds(1.2)});
   const Prediction p = one();
   const auto all = static_cast<double>(steps().size());
-  EXPECT_NEAR((p.time.total - *p.low).si(), 0.1 * all, 1e-3);
-  EXPECT_NEAR((*p.high - p.time.total).si(), 0.2 * all, 1e-3);
+  const double of_95_to_90 = 1.645 / 1.960;
+  EXPECT_NEAR((p.time.total - *p.low).si(), of_95_to_90 * 0.1 * all, 1e-3);
+  EXPECT_NEAR((*p.high - p.time.total).si(), of_95_to_90 * 0.2 * all, 1e-3);
 }
 
 TEST_F(Gpus, TakeTheMedianHostTimeForKernelsWithoutAndSaySo) {

@@ -110,6 +110,26 @@ TEST(TimedIterations, OfOneRankAreTheLayersAlone) {
   }
 }
 
+TEST(TimedIterations, HaveAnIntervalOfTheirMessagesAndOfWhatSuchPredictionsWereOffBy) {
+  std::mt19937 random(12);
+  const TimedLayers timed = some_layers(random);
+  std::vector<TimedMessage> messages = on_a_line();
+  const dlscale::Run run = on(4, Schedule::sequential);
+  const auto predicted = [&] { return predict_timed(timed, {messages}, run, {}, {}); };
+  const Prediction on_line = predicted();
+  EXPECT_NEAR(*on_line.high / on_line.time.total, 1.088, 1e-9);  // [results/published/README.md]
+  EXPECT_NEAR(*on_line.low / on_line.time.total, 0.912, 1e-9);
+  EXPECT_EQ(on_line.sources.forward, TimeSource::measured);
+  EXPECT_EQ(on_line.sources.communication, TimeSource::fitted);
+  messages[4].time = 1.5 * messages[4].time;
+  EXPECT_GT(*predicted().high / predicted().time.total, 1.089);
+  EXPECT_FALSE(predict_timed(timed, {messages}, on(1, Schedule::sequential), {}, {}).low);
+  const Machine machine = nominal_machine(load_cluster("p40x16"));
+  const Prediction by_sheet = predict_timed(timed, {{}, &machine}, run, {}, {});
+  EXPECT_GT(*by_sheet.high / by_sheet.time.total, 1.089);
+  EXPECT_EQ(by_sheet.sources.communication, TimeSource::data_sheet);
+}
+
 TEST(TimedIterations, WaitForInputThatIsSlower) {
   std::mt19937 random(9);
   TimedLayers timed = some_layers(random);

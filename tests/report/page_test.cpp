@@ -106,7 +106,8 @@ TEST(Html, CanDoWithoutCurvesAndWithADataSheetMachine) {
   input.curves.clear();
   input.machine = {};
   const std::string page = html(input, {});
-  EXPECT_TRUE(contains(page, "lower bounds"));
+  EXPECT_TRUE(contains(page, "estimates with wide intervals, and no bounds"));
+  EXPECT_FALSE(contains(page, "lower bound"));
   EXPECT_TRUE(contains(page, "No prediction beyond the runs measured."));
 }
 

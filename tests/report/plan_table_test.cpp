@@ -59,7 +59,7 @@ TEST(PlanTable, TellsTheBestTheFrontAndTheNeighbours) {
   ASSERT_EQ(document.tables.size(), 3U);
   const Table& best = document.tables[0];
   EXPECT_EQ(best.rows.size(), 2U);
-  EXPECT_EQ(best.rows[0][11].text, "the same");
+  EXPECT_EQ(best.rows[0][14].text, "the same");
   const auto has_note = [&](const std::string& part) {
     return std::ranges::any_of(
         best.notes, [&](const std::string& note) { return note.find(part) != std::string::npos; });
@@ -82,7 +82,7 @@ TEST(PlanTable, SaysWhereClosedFormAndSimulationDiffer) {
   model::TrainingPlan plan = sample_plan();
   plan.best[1].planned.iteration = Seconds(0.09);
   const Document document = plan_document(plan);
-  EXPECT_EQ(document.tables[0].rows[1][11].text, "-10.0 %");
+  EXPECT_EQ(document.tables[0].rows[1][14].text, "-10.0 %");
   const auto& notes = document.tables[0].notes;
   EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
     return note.find("differ by 10 % at most: the order is that of the simulation") !=
@@ -99,7 +99,7 @@ TEST(PlanTable, SaysNothingOfAClosedFormWhereThereIsNone) {
   plan.why_simulated = {"threads share processor cores"};
   plan.neighbours[0].planned = plan.best[0].planned;
   const Document document = plan_document(plan);
-  EXPECT_EQ(document.tables[0].rows[0][11].text, "–");
+  EXPECT_EQ(document.tables[0].rows[0][14].text, "–");
   const auto& notes = document.tables[0].notes;
   EXPECT_TRUE(std::ranges::none_of(notes, [](const std::string& note) {
     return note.find("closed form and simulation") != std::string::npos;
@@ -108,6 +108,33 @@ TEST(PlanTable, SaysNothingOfAClosedFormWhereThereIsNone) {
   EXPECT_EQ(document.tables[2].rows[0][2].text, "the same");
   const Json json = Json::parse(document.json);
   EXPECT_TRUE(json["best"][0]["closed_form_t_iter_s"].is_null());
+}
+
+TEST(PlanTable, TellsIntervalsAndWhereInThemLimitsAreKept) {
+  model::TrainingPlan plan = sample_plan();
+  model::PlannedTraining& one = plan.best[0].simulated;
+  one.interval = {Seconds(0.09), Seconds(0.25)};
+  one.kept = model::LimitsKept::as_predicted;
+  const Document document = plan_document(plan);
+  const std::vector<Cell>& row = document.tables[0].rows[0];
+  EXPECT_EQ(row[5].text, "90.00 – 250.0");
+  EXPECT_EQ(row[10].text, "108 min – 5 h");
+  EXPECT_EQ(row[13].text, "as predicted");
+  EXPECT_EQ(document.tables[0].rows[1][13].text, "–");
+  const Json json = Json::parse(document.json);
+  EXPECT_EQ(json["interval"], 0.9);
+  EXPECT_EQ(json["best"][0]["t_iter_low_s"], 0.09);
+  EXPECT_EQ(json["best"][0]["limits_kept"], "as predicted");
+  EXPECT_TRUE(json["front"][0]["t_iter_high_s"].is_null());
+}
+
+TEST(PlanTable, SaysWhereNothingKeepsToTheLimitsAsPredicted) {
+  model::TrainingPlan plan = sample_plan();
+  plan.within_limits = 0;
+  const Document document = plan_document(plan);
+  EXPECT_TRUE(std::ranges::any_of(document.tables[0].notes, [](const std::string& note) {
+    return note.starts_with("nothing keeps to the limits as predicted");
+  }));
 }
 
 TEST(PlanTable, HasNoCostWithoutAPrice) {

@@ -211,10 +211,30 @@ TEST(PredictionTable, HasNoIntervalWhereThereIsNone) {
   const Document document = prediction_document(curve);
   expect_well_made(document);
   const Table& table = document.tables.front();
-  EXPECT_EQ(table.rows[0][column(table, "95 % interval")].text, "–");
+  EXPECT_EQ(table.rows[0][column(table, "90 % interval")].text, "–");
   EXPECT_EQ(document.records.rows[0][column(document.records, "t_iter_low_s")].text, "");
   const Json json = Json::parse(document.json);
   EXPECT_TRUE(json.at("predictions").at(0).at("t_iter_high_s").is_null());
+  EXPECT_TRUE(json.at("predictions").at(0).at("interval").is_null());
+}
+
+TEST(PredictionTable, TellsWhereTheTimesOfEachPhaseComeFrom) {
+  auto curve = samples::curve("alexnet");
+  for (auto& prediction : curve) prediction.sources = {};
+  curve.back().sources.forward = model::TimeSource::measured;
+  curve.back().sources.communication = model::TimeSource::data_sheet;
+  const Document document = prediction_document(curve);
+  const Table& table = document.tables.front();
+  EXPECT_EQ(std::ranges::count(table.notes,
+                               "times from (ranks 64): forward measured, messages data sheet"),
+            1);
+  const Json last = Json::parse(document.json).at("predictions").back();
+  EXPECT_EQ(last.at("interval"), 0.9);
+  EXPECT_EQ(last.at("basis").at("forward"), "measured");
+  EXPECT_EQ(last.at("basis").at("communication"), "data sheet");
+  EXPECT_TRUE(last.at("basis").at("load").is_null());
+  const auto& row = document.records.rows.back();
+  EXPECT_EQ(row[column(document.records, "t_comm_from")].text, "data sheet");
 }
 
 TEST(PredictionTable, TellsEachNoteOnceAndMarksTheRowsItIsAbout) {

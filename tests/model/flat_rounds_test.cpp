@@ -1,0 +1,129 @@
+#include "model/topology/flat_rounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/collective/schedule.hpp"
+#include "core/ids.hpp"
+#include "model/sgd_iter/fair_links.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using collective::Algorithm;
+using collective::Collective;
+using collective::Link;
+using collective::Links;
+
+constexpr Bytes message(9.6e6);
+
+/// Rounds one after another, each as long as its slowest message. Those that leave a node share its
+/// way out, and the way into the other, fairly, by simulation of flows; a rank has a link of its
+/// own within its node. Latency comes on top.
+double simulated(const collective::Schedule& schedule, const Placement& place, const Links& links) {
+  double total = 0;
+  for (const collective::Round& round : schedule.rounds) {
+    std::map<std::pair<Rank, Rank>, int> messages;
+    for (const collective::Transfer& one : round) messages[{one.from, one.to}] += one.count;
+    FairLinks ways;
+    std::vector<LinkId> out;
+    std::vector<LinkId> in;
+    for (int node = 0; node < place.nodes(); ++node) {
+      out.push_back(ways.add(1 / links.inter.beta));
+      in.push_back(ways.add(1 / links.inter.beta));
+    }
+    double slowest = 0;
+    std::uint32_t flows = 0;
+    for (const auto& [ends, slots] : messages) {
+      const auto from = static_cast<std::size_t>(place.node(ends.first));
+      const auto to = static_cast<std::size_t>(place.node(ends.second));
+      const Bytes size = slots * message / schedule.chunks;
+      if (from == to) {
+        slowest = std::max(slowest, (links.intra.alpha + size * links.intra.beta).si());
+      } else {
+        const std::vector<LinkId> path{out.at(from), in.at(to)};
+        ways.begin(flows++, size, path, Seconds());
+      }
+    }
+    for (; flows > 0; --flows) {
+      slowest = std::max(slowest, (links.inter.alpha + ways.next()).si());
+      ways.end();
+    }
+    total += slowest;
+  }
+  return total;
+}
+
+std::vector<const Algorithm*> flat_algorithms() {
+  std::vector<const Algorithm*> flat;
+  for (const Algorithm* one : collective::algorithms_of(Collective::all_reduce)) {
+    const collective::Traits& reads = one->traits;
+    if (!reads.two_levels && !reads.servers && !reads.switches) flat.push_back(one);
+  }
+  flat.push_back(collective::find(Collective::reduce, "chain"));
+  flat.push_back(collective::find(Collective::broadcast, "chain"));
+  return flat;
+}
+
+/// Slower between nodes; slower to start within them; slower within them.
+const Links all_links[] = {
+    {{Seconds(14e-6), SecondsPerByte(1.5e-10), {}}, {Seconds(5e-6), SecondsPerByte(6e-11), {}}},
+    {{Seconds(4e-6), SecondsPerByte(1e-9), {}}, {Seconds(2e-4), SecondsPerByte(1e-10), {}}},
+    {{Seconds(2e-6), SecondsPerByte(4e-11), {}}, {Seconds(9e-6), SecondsPerByte(2e-10), {}}}};
+
+/// Nodes of one rank, full ones, and a last one that is filled in part.
+const Placement placements[] = {{2, 1}, {5, 1}, {4, 2}, {16, 4}, {5, 4}, {7, 4}, {12, 4}, {24, 8}};
+
+TEST(FlatRounds, TakeWhatFlowsThatShareTheWaysOutOfNodesTake) {
+  for (const Algorithm* one : flat_algorithms()) {
+    for (const Placement& place : placements) {
+      const FlatRounds rounds(*one, place);
+      for (const int segments : {1, 2, 3, 12}) {
+        if (segments > 1 && !one->traits.segments) continue;
+        for (const Links& links : all_links) {
+          const double flows =
+              simulated(one->schedule({.p = place.ranks, .segments = segments}), place, links);
+          const double said = rounds.time(links, segments, message).si();
+          const std::string what = std::string(one->name) + " on " + std::to_string(place.ranks) +
+                                   " ranks, " + std::to_string(place.ranks_per_node) +
+                                   " on a node, segments: " + std::to_string(segments);
+          if (one->inexact.empty()) {
+            EXPECT_NEAR(said, flows, 1e-9 * flows) << what;
+          } else {
+            EXPECT_GE(said, flows * (1 - 1e-9)) << what;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FlatRounds, AddWhatIsReceivedToBeAdded) {
+  // Halves, then quarters are added on twice two ranks; nobody adds on the way back.
+  const SecondsPerByte gamma(1e-9);
+  Links links = all_links[0];
+  const Algorithm* halving = collective::find(Collective::all_reduce, "rabenseifner");
+  const FlatRounds rounds(*halving, {4, 2});
+  const double before = rounds.time(links, 1, message).si();
+  links.inter.gamma = links.intra.gamma = gamma;
+  EXPECT_NEAR(rounds.time(links, 1, message).si() - before, (0.75 * message * gamma).si(), 1e-12);
+}
+
+TEST(FlatRounds, OfRingsAndChainsAreNotListedHoweverManyTheyAre) {
+  const Placement many{27648, 6};
+  const Links links = all_links[0];
+  const FlatRounds ring(*collective::find(Collective::all_reduce, "ring"), many);
+  const Bytes block = message / many.ranks;
+  const Seconds round = links.inter.alpha + block * links.inter.beta;
+  EXPECT_NEAR(ring.time(links, 1, message).si(), 2.0 * (many.ranks - 1) * round.si(), 1e-9);
+  EXPECT_EQ(ring.sharers(), 1);
+}
+
+}  // namespace
+}  // namespace dlscale::model
