@@ -77,16 +77,26 @@ std::vector<Miss> misses_of(std::span<const LeftOut> left_out) {
   return misses;
 }
 
-/// The likeliest shift for a scale: a weighted median.
-double likeliest_shift(const std::vector<Miss>& misses, const Parts& each) {
-  std::vector<Weighted> shifts;
-  for (const Miss& miss : misses) {
-    if (!(miss.at.shifted > 0)) continue;  // asked for what is given, which no shift changes
-    const double weight = miss.weight * miss.at.shifted / scale_of(miss.at, each);
-    shifts.push_back({miss.log_ratio / miss.at.shifted, weight});
+/// The shift that makes Σ w 2 (√(1 + z²) − 1) least for a scale, by weighted means.
+double best_shift(const std::vector<Miss>& misses, const Parts& each) {
+  double shift = 0;
+  for (int round = 0; round < 50; ++round) {
+    double numerator = 0;
+    double denominator = 0;
+    for (const Miss& miss : misses) {
+      const double s = scale_of(miss.at, each);
+      const double z = (miss.log_ratio - shift * miss.at.shifted) / s;
+      const double weight = miss.weight / (s * s * std::sqrt(1 + z * z));
+      numerator += weight * miss.at.shifted * miss.log_ratio;
+      denominator += weight * miss.at.shifted * miss.at.shifted;
+    }
+    if (!(denominator > 0)) return 0;
+    const double next = numerator / denominator;
+    const bool is_there = std::abs(next - shift) < 1e-12;
+    shift = next;
+    if (is_there) break;
   }
-  if (shifts.empty()) return 0;
-  return weighted_quantile(std::move(shifts), 0.5);
+  return shift;
 }
 
 /// The sum that is to be least, by ln of the parts.
@@ -177,12 +187,12 @@ ErrorModel fit_errors(std::span<const LeftOut> left_out) {
   EXPECT(!left_out.empty());
   const std::vector<Miss> misses = misses_of(left_out);
   Parts each = usual;
-  double shift = likeliest_shift(misses, each);
+  double shift = best_shift(misses, each);
   for (int round = 0; round < 200; ++round) {
     const Parts before = each;
     each = likelier(misses, shift, each);
     const double old_shift = shift;
-    shift = likeliest_shift(misses, each);
+    shift = best_shift(misses, each);
     double change = std::abs(shift - old_shift);
     for (std::size_t i = 0; i < parts; ++i) change += std::abs(std::log(each[i] / before[i]));
     if (change < 1e-9) break;

@@ -45,7 +45,9 @@ struct LeftOut {
   double weight = 1;  ///< 1 / cases of the set
 };
 
-/// The shift and the parts of the scale under which errors of Laplace's distribution of that middle
+/// The shift that makes Σ w 2 (√(1 + z²) − 1) least, z = (ln(measured / predicted) − m) / s, the
+/// loss of fit(): near a mean for small errors and a median for large ones, of which more are late
+/// than early. The parts of the scale under which errors of Laplace's distribution of that middle
 /// and scale are likeliest, all parts > 0:
 ///   Σ w (ln s + |ln(measured / predicted) - m| / s) / Σ w + 0.001 Σ (ln(part / usual))²
 /// is least, with usual parts 0.02, 0.15, 0.1, 0.02, 0.1, 0.05, which count only for what no error

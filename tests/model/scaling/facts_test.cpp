@@ -144,13 +144,15 @@ TEST(TrainingFacts, OfSamplesAreByNetworkAndUnit) {
 
 TEST(TrainingFacts, KnowAPointThatOnlyComputes) {
   cases::ScalingCase training = test::example_case();
-  for (const char* note : {"compute only, no communication", "Computation only", "pure computing",
-                           "only forward and backward", "iteration without optimizer step"}) {
+  for (const char* note :
+       {"compute only, no communication", "Computation only", "pure computing", "compute-only time",
+        "only forward and backward", "iteration without optimizer step"}) {
     training.given[0].note = note;
     EXPECT_TRUE(facts(training).given_computes_only) << note;
   }
   // No communication takes place on one GPU, whatever is timed.
-  for (const char* note : {"", "no communication", "one GPU only", "compute node 7", "warm"}) {
+  for (const char* note :
+       {"", "no communication", "one GPU only", "compute node 7", "computed from one GPU alone"}) {
     training.given[0].note = note;
     EXPECT_FALSE(facts(training).given_computes_only) << note;
   }

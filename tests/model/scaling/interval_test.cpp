@@ -185,7 +185,8 @@ TEST(FitErrors, TakesTheShortestIntervalOfLopsidedErrors) {
 }
 
 TEST(FitErrors, PointsThatAreTheGivenOnesSayNothing) {
-  std::vector<LeftOut> all = drawn(truth(), 300, 7).left_out;
+  const Drawn others = drawn(truth(), 300, 7);
+  std::vector<LeftOut> all = others.left_out;
   const ErrorModel without = fit_errors(all);
   LeftOut given = all.front();
   given.predicted.differs = 0;
