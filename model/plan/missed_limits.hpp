@@ -26,6 +26,8 @@ class MissedLimits {
   struct Nearest {
     double value = 0;
     std::string what;
+    double epochs = 0;
+    double images_per_s = 0;
   };
   static void take(std::optional<Nearest>& nearest, double value, const PlannedTraining& planned);
   [[nodiscard]] std::string too_slow(const Nearest& nearest, bool within_budget) const;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/fuse.hpp"
 #include "core/parse_word.hpp"
 #include "model/plan/missed_limits.hpp"
 #include "model/sgd_iter/predict.hpp"
@@ -35,6 +34,7 @@ class Planner {
 
  private:
   [[nodiscard]] PlannedTraining planned(const PlanPlace& place, Seconds iteration) const;
+  [[nodiscard]] bool over_all() const { return !std::isnan(grid_.alone_with_all); }
   [[nodiscard]] bool is_within(const PlannedTraining& planned) const;
   [[nodiscard]] double key(const PlannedTraining& planned) const;
   [[nodiscard]] bool is_better(const PlannedTraining& one, const PlannedTraining& other) const;
@@ -45,6 +45,7 @@ class Planner {
   void check_best(TrainingPlan& plan) const;
   [[nodiscard]] std::vector<PlannedTraining> front() const;
   [[nodiscard]] std::vector<PlanNeighbour> neighbours(const PlanPlace& best) const;
+  void add_other_shares(const PlanPlace& best, std::vector<PlanNeighbour>& neighbours) const;
   void add_neighbour(const PlanPlace& place, std::string change,
                      std::vector<PlanNeighbour>& neighbours) const;
 
@@ -73,7 +74,8 @@ PlannedTraining Planner::planned(const PlanPlace& place, Seconds iteration) cons
   one.rank_hours = one.ranks * one.time.si() / hour;
   one.cost = one.rank_hours * question_->price.value_or(1);
   one.images_per_s = one.global_batch() / iteration.si();
-  one.efficiency = grid_.alone[place.batch] / iteration.si();
+  one.efficiency =
+      (over_all() ? grid_.alone_with_all / one.ranks : grid_.alone[place.batch]) / iteration.si();
   one.by_form = !grid_.simulated[grid_.index(place)];
   return one;
 }
@@ -160,7 +162,7 @@ std::vector<PlannedTraining> Planner::front() const {
   return front;
 }
 
-/// By predict(), but for buckets of a size that no run has: by their task graph.
+/// By predict().
 CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
   Run run = run_;
   run.ranks = planned_one.ranks;
@@ -168,23 +170,11 @@ CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
   apply(planned_one.exchange, run);
   CheckedTraining result;
   result.planned = planned_one;
-  Seconds iteration;
-  if (!planned_one.exchange.bucket) {
-    const int ranks[] = {run.ranks};
-    const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
-    iteration = prediction.time.total;
-    result.bound = prediction.bound;
-    for (const Note& note : prediction.notes) result.notes.push_back(note.text());
-  } else {
-    Notes notes;
-    const IterationPlan plan =
-        iteration_plan(as_run(*network_, run), *machine_, run, planned_one.exchange, notes);
-    const IterationTime time = simulate_iteration(plan);
-    iteration = time.total;
-    result.bound = bound_by(time, plan.most_cores_wanted() > plan.cores);
-    result.notes = notes.text();
-  }
-  result.simulated = planned(planned_one.place, iteration);
+  const int ranks[] = {run.ranks};
+  const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
+  result.bound = prediction.bound;
+  for (const Note& note : prediction.notes) result.notes.push_back(note.text());
+  result.simulated = planned(planned_one.place, prediction.time.total);
   return result;
 }
 
@@ -203,6 +193,24 @@ void Planner::add_neighbour(const PlanPlace& place, std::string change,
   neighbours.push_back({std::move(change), one, is_within(one)});
 }
 
+/// The next numbers of ranks, with their shares of the global batch.
+void Planner::add_other_shares(const PlanPlace& best,
+                               std::vector<PlanNeighbour>& neighbours) const {
+  const PlanSpace& space = grid_.space;
+  for (const std::size_t next : {best.rank - 1, best.rank + 1}) {
+    if (next >= space.ranks.size()) continue;  // of the first, the one before wraps around
+    PlanPlace place = best;
+    place.rank = next;
+    const auto share = std::ranges::find_if(
+        space.batches, [&](int batch) { return space.has(space.ranks[next], batch); });
+    place.batch = static_cast<std::size_t>(share - space.batches.begin());
+    add_neighbour(place,
+                  fmt::format("ranks {} (batch {}) instead of {}", space.ranks[next], *share,
+                              space.ranks[best.rank]),
+                  neighbours);
+  }
+}
+
 /// The next smaller and larger of each number, and every other exchange.
 std::vector<PlanNeighbour> Planner::neighbours(const PlanPlace& best) const {
   const PlanSpace& space = grid_.space;
@@ -218,8 +226,12 @@ std::vector<PlanNeighbour> Planner::neighbours(const PlanPlace& best) const {
                     result);
     }
   };
-  step(&PlanPlace::rank, space.ranks, "ranks");
-  step(&PlanPlace::batch, space.batches, "batch");
+  if (space.global_batch) {
+    add_other_shares(best, result);
+  } else {
+    step(&PlanPlace::rank, space.ranks, "ranks");
+    step(&PlanPlace::batch, space.batches, "batch");
+  }
   for (std::size_t e = 0; e < space.exchanges.size(); ++e) {
     if (e == best.exchange) continue;
     PlanPlace place = best;
@@ -262,6 +274,7 @@ TrainingPlan Planner::find() {
   plan.why_simulated.assign(grid_.why_simulated.begin(), grid_.why_simulated.end());
   plan.left_out = grid_.left_out;
   plan.too_few = grid_.too_few;
+  plan.over_all = over_all();
   return plan;
 }
 
