@@ -13,6 +13,7 @@
 #include "app/noise_study.hpp"
 #include "app/suite.hpp"
 #include "app/topics.hpp"
+#include "app/training_target.hpp"
 #include "backend/comm/communicator.hpp"
 #include "backend/compute/compute.hpp"
 #include "core/collective/algorithm.hpp"
@@ -121,6 +122,12 @@ Candidates schedules(const Typed&) {
 }
 Candidates synchronisations(const Typed&) {
   return words_of(all_synchronisations, synchronisation_name);
+}
+Candidates targets(const Typed&) {
+  return without_docs(target_names());
+}
+Candidates frameworks(const Typed&) {
+  return named("frameworks");
 }
 Candidates dtypes(const Typed&) {
   return words_of(all_dtypes, dtype_name);
@@ -287,6 +294,7 @@ constexpr std::array table{
     Line{.option = "--backend", .command = "bench", .read = compute_backends, .in = In::list},
     Line{.option = "--backend", .read = compute_backends},
     Line{.option = "--comm", .command = "bench", .read = communicators},
+    Line{.option = "--framework", .read = frameworks, .paths = files},
     Line{.option = "--schedule", .read = schedules, .in = In::list},
     Line{
         .option = "--synchronisation", .command = "plan", .read = synchronisations, .in = In::list},
@@ -310,8 +318,7 @@ constexpr std::array table{
     Line{.option = "--dtype", .read = dtypes},
     Line{.option = "--straggler-shape", .words = "normal,log_normal,exponential"},
     Line{.option = "--objective", .command = "plan", .words = "time,cost,efficiency"},
-    Line{.option = "--target", .command = "plan", .words = "imagenet-75.9"},
-    Line{.option = "--target", .words = "resnet50"},
+    Line{.option = "--target", .read = targets},
     Line{.option = "--kernels", .command = "noise", .read = kernels_of_studies, .in = In::list},
     Line{.option = "--kernels", .command = "choose", .paths = files},
     Line{.option = "--measure", .command = "gate", .words = "results,google,wall,auto"},

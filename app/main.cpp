@@ -61,7 +61,9 @@ std::string usage_sentence(const CLI::App& command, const CLI::ParseError& error
       command.get_require_subcommand_min() > 0 && command.get_subcommands().empty();
   if (lacks_subcommand) return ask_for_subcommand(command);
   const std::string twice = app::given_twice(command);
-  return twice.empty() ? in_our_words(error.what()) : twice;
+  if (!twice.empty()) return twice;
+  const std::string unknown = app::not_an_option(command);
+  return unknown.empty() ? in_our_words(error.what()) : unknown;
 }
 
 /// Help goes to standard output; a usage error is one sentence and the way to more.
@@ -88,9 +90,10 @@ ExitCode run(int argc, char** argv) {
   for (const app::Verb* verb : family<app::Verb>().members) {
     CLI::App* command = app.add_subcommand(std::string(verb->name), std::string(verb->doc));
     // Its options once it is the verb: to declare those of all takes longer than most answers.
-    command->preparse_callback([verb, command, &result](std::size_t) {
+    command->preparse_callback([verb, command, argc, argv, &result](std::size_t) {
       verb->declare(*command, result);
       app::refuse_empty_values(*command);
+      app::refuse_empty_items(*command, {argv, static_cast<std::size_t>(argc)});
       if (verb->signals == app::Verb::Signals::are_remembered) install_signal_handlers();
     });
   }

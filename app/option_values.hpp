@@ -14,6 +14,14 @@ namespace dlscale::app {
 /// hold. To be called when all options are declared.
 void refuse_empty_values(CLI::App& command);
 
+/// Throws ConfigError where a list among the words of a command line has an item that is empty,
+/// "1,,2", which the library of options would leave out.
+void refuse_empty_items(const CLI::App& command, std::span<char* const> words);
+
+/// "--rank is no option of predict. Did you mean --ranks?", of the first word that the command does
+/// not know; empty where there is none.
+std::string not_an_option(const CLI::App& command);
+
 /// Throws ConfigError where a list that an option was given names a number twice.
 void refuse_repeated(std::string_view option, std::span<const int> numbers);
 

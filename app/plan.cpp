@@ -1,9 +1,11 @@
 // dlscale plan: the best schedule, size of buckets, batch and number of ranks under limits.
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "app/document_output.hpp"
+#include "app/framework_option.hpp"
 #include "app/plan_options.hpp"
 #include "app/training_options.hpp"
 #include "app/verb.hpp"
@@ -18,15 +20,39 @@ namespace {
 struct Options {
   TrainingOptions training;
   PlanOptions plan;
+  FrameworkOption framework;
   DocumentOutput output;
 };
 
-ExitCode plan(const Options& options) {
+/// Of what it can do, where nothing else is asked for.
+void follow_framework(const CLI::App& verb, const Network& network, Options& options) {
+  if (!options.framework.is_given()) return;
+  PlanOptions& plan = options.plan;
+  AskedByHand by_hand;
+  by_hand.usual_schedules = plan.chosen_schedules(true);
+  if (is_by_hand(verb, "--schedules")) by_hand.schedules = by_hand.usual_schedules;
+  if (is_by_hand(verb, "--synchronisation")) {
+    by_hand.synchronisations.emplace();
+    for (const std::string& name : plan.synchronisations) {
+      by_hand.synchronisations->push_back(parse_synchronisation(name));
+    }
+  }
+  by_hand.sizes_of_buckets = is_by_hand(verb, "--buckets");
+  for (auto& [option, value] : options.framework.follow(verb, network, by_hand, options.training)) {
+    if (option == "--schedule") plan.schedules = {value};
+    if (option == "--synchronisation") plan.synchronisations = {value};
+    if (option == "--servers") plan.servers = {value};
+    if (option == "--sharding") plan.shardings = {value};
+  }
+}
+
+ExitCode plan(Options& options, const CLI::App& verb) {
   options.training.check_hardware();
   const Network network = load_network(options.training.network);
+  follow_framework(verb, network, options);
   const model::Machine machine = options.training.find_machine();
-  const model::PlanQuestion question =
-      options.plan.question(network.name(), machine.cluster.workers());
+  model::PlanQuestion question = options.plan.question(network.name(), machine.cluster.workers());
+  for (const std::string& note : options.training.told) question.notes.push_back(note);
   std::vector<Schedule> schedules;
   for (const model::Exchange& exchange : question.space.exchanges) {
     schedules.push_back(exchange.schedule);
@@ -41,6 +67,7 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<Options>();
   options->training.declare_hardware(verb);
   options->plan.declare(verb);
+  options->framework.declare(verb);
   declare_settings(verb, options->training.exchange);
   options->training.declare_training(verb);
   options->output.declare(verb);
@@ -49,8 +76,10 @@ void declare_plan(CLI::App& verb, ExitCode& result) {
       "Example: dlscale plan --network resnet50 --cluster p40x16 --target imagenet-75.9 "
       "--time-limit \"7 d\" --objective cost\n"
       "Example: dlscale plan --network alexnet --cluster v100x16_ib100 --gpus 64 --epochs 90 "
-      "--buckets 1MiB..64MiB:x2 --cost-per-gpu-hour 2.5 --budget 500");
-  verb.callback([options, &result] { result = plan(*options); });
+      "--buckets 1MiB..64MiB:x2 --cost-per-gpu-hour 2.5 --budget 500\n"
+      "Example: dlscale plan --network resnet50 --cluster v100x16_ib100 --global-batch 1024 "
+      "--framework pytorch_ddp --target imagenet-75.9");
+  verb.callback([options, &verb, &result] { result = plan(*options, verb); });
 }
 
 }  // namespace

@@ -9,17 +9,13 @@
 #include "app/number_sweep.hpp"
 #include "app/positive.hpp"
 #include "app/training_options.hpp"
+#include "app/training_target.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
-#include "core/suggest.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 
 namespace dlscale::app {
 namespace {
-
-/// The one training whose epochs by batch are known (model/sgd_iter/time_to_train.hpp).
-constexpr std::string_view known_target = "imagenet-75.9";
-constexpr std::string_view known_network = "resnet50";
 
 std::vector<int> ascending(std::vector<int> numbers) {
   std::ranges::sort(numbers);
@@ -76,23 +72,6 @@ std::vector<Sharding> find_shardings(const PlanOptions& options) {
           fmt::format("--sharding names {} twice (both would say the same). Name it once.", name));
     }
     found.push_back(one);
-  }
-  return found;
-}
-
-std::vector<Schedule> find_schedules(const PlanOptions& options, bool all_reduce) {
-  if (options.schedules.empty()) {
-    if (!all_reduce) return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
-    return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed, Schedule::merged_greedy,
-            Schedule::merged};
-  }
-  std::vector<Schedule> found = parse_schedules("--schedules", options.schedules);
-  for (const Schedule schedule : found) {
-    if (all_reduce || goes_with_server(schedule)) continue;
-    throw ConfigError(fmt::format(
-        "--schedules has {}, which orders all-reduces (a parameter server makes none). Leave it "
-        "out, or add all_reduce to --synchronisation.",
-        schedule_name(schedule)));
   }
   return found;
 }
@@ -155,7 +134,7 @@ std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
   const std::vector<Synchronisation> synchronisations = find_synchronisations(options);
   const bool all_reduce = has(synchronisations, Synchronisation::all_reduce);
   const bool server = has(synchronisations, Synchronisation::parameter_server);
-  const std::vector<Schedule> schedules = find_schedules(options, all_reduce);
+  const std::vector<Schedule> schedules = options.chosen_schedules(all_reduce);
   const bool bucketed = std::ranges::find(schedules, Schedule::bucketed) != schedules.end();
   if (!options.buckets.empty() && !(bucketed && all_reduce)) {
     throw ConfigError(
@@ -185,19 +164,8 @@ void refuse_beyond(std::string_view option, double value, double least, double m
 }
 
 model::TrainingLength known_length(const PlanOptions& options, const std::string& network) {
-  const std::vector<std::string> known{std::string(known_target)};
-  if (options.target != known_target) {
-    throw ConfigError(fmt::format("--target {} is no training whose epochs by batch are known. {}",
-                                  options.target, suggestion(options.target, known)));
-  }
-  if (!network.starts_with(known_network)) {
-    throw ConfigError(fmt::format(
-        "--target {} is known for {} alone, and this is {}. Say how long training takes with "
-        "--epochs and --samples.",
-        known_target, known_network, network));
-  }
-  return {model::resnet50_imagenet.least_epochs, model::imagenet_images,
-          model::resnet50_imagenet.critical_batch};
+  const model::TrainingTarget& target = find_target(options.target, network);
+  return {target.convergence.least_epochs, target.samples, target.convergence.critical_batch};
 }
 
 model::TrainingLength find_length(const PlanOptions& options, const std::string& network) {
@@ -205,12 +173,23 @@ model::TrainingLength find_length(const PlanOptions& options, const std::string&
   refuse_beyond("--samples", options.samples, 1, 1e15);
   refuse_beyond("--critical-batch", options.critical_batch, 1, 1e12);
   const bool told = options.epochs > 0;
-  if (told == !options.target.empty()) {
+  const int ways = static_cast<int>(told) + static_cast<int>(!options.target.empty()) +
+                   static_cast<int>(!options.epochs_at.empty());
+  if (ways != 1) {
     throw ConfigError(
         fmt::format("a plan needs to know how long training goes on, said once. Give --epochs N "
                     "(with --samples "
-                    "N for other data than ImageNet), or --target {} for {}.",
-                    known_target, known_network));
+                    "N for other data than ImageNet), --epochs-at with what some batches took, or "
+                    "--target with one of {}.",
+                    known_targets()));
+  }
+  if (!options.epochs_at.empty()) {
+    if (options.critical_batch > 0) {
+      throw ConfigError("--critical-batch goes with --epochs: --epochs-at says it. Leave it out.");
+    }
+    const model::Convergence fitted = fitted_epochs(options.epochs_at);
+    const double samples = options.samples > 0 ? options.samples : model::imagenet_images;
+    return {fitted.least_epochs, samples, fitted.critical_batch};
   }
   if (!told) {
     if (options.samples > 0 || options.critical_batch > 0) {
@@ -245,7 +224,49 @@ model::PlanLimits find_limits(const PlanOptions& options) {
   return limits;
 }
 
+/// Leaves the ranks that all get a whole number of images, and takes these for batches.
+void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
+  model::PlanSpace& space = question.space;
+  std::vector<int> ranks;
+  std::vector<int> left_out;
+  for (const int count : space.ranks)
+    (global_batch % count == 0 ? ranks : left_out).push_back(count);
+  if (ranks.empty()) {
+    throw ConfigError(
+        fmt::format("--global-batch {} is no whole number of images for each of any number of "
+                    "ranks asked for. Take a multiple of one.",
+                    global_batch));
+  }
+  if (!left_out.empty()) {
+    question.notes.push_back(
+        fmt::format("left out: {} that {} images are no whole number for each of",
+                    left_out.size() == 1 ? fmt::format("{} ranks", left_out.front())
+                                         : fmt::format("{} numbers of ranks", left_out.size()),
+                    global_batch));
+  }
+  space.ranks = ranks;
+  for (const int count : ranks) space.batches.push_back(share_of(global_batch, count));
+  std::ranges::sort(space.batches);
+}
+
 }  // namespace
+
+std::vector<Schedule> PlanOptions::chosen_schedules(bool all_reduce) const {
+  if (schedules.empty()) {
+    if (!all_reduce) return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed};
+    return {Schedule::sequential, Schedule::wait_free, Schedule::bucketed, Schedule::merged_greedy,
+            Schedule::merged};
+  }
+  std::vector<Schedule> found = parse_schedules("--schedules", schedules);
+  for (const Schedule schedule : found) {
+    if (all_reduce || goes_with_server(schedule)) continue;
+    throw ConfigError(fmt::format(
+        "--schedules has {}, which orders all-reduces (a parameter server makes none). Leave it "
+        "out, or add all_reduce to --synchronisation.",
+        schedule_name(schedule)));
+  }
+  return found;
+}
 
 void PlanOptions::declare(CLI::App& verb) {
   verb.add_option("--ranks", ranks,
@@ -259,6 +280,7 @@ void PlanOptions::declare(CLI::App& verb) {
       ->delimiter(',')
       ->check(count_sweep())
       ->capture_default_str();
+  global_batch.declare(verb);
   verb.add_option("--schedules,--schedule", schedules,
                   "Schedules to choose from; those that only a simulation knows (horovod, "
                   "reduce_scatter_overlap, priority) take longer (default: "
@@ -289,10 +311,14 @@ void PlanOptions::declare(CLI::App& verb) {
                   "The global batch B' at which training takes twice --epochs: E (1 + B / B') "
                   "(default: as many epochs whatever the batch)")
       ->check(positive());
+  verb.add_option("--epochs-at", epochs_at,
+                  "Instead of --epochs: what trainings with some global batches took, "
+                  "8192=64,32768=90, as E (1 + B / C) fitted to these")
+      ->delimiter(',');
   verb.add_option("--target", target,
-                  fmt::format("Instead of --epochs: {}, ResNet-50 on ImageNet to that accuracy, as "
-                              "fitted to MLPerf's reference points",
-                              known_target));
+                  fmt::format("Instead of --epochs: those that training to a target takes with the "
+                              "global batch, {}",
+                              known_targets()));
   verb.add_option("--time-limit", time_limit, "Training must end within, such as \"24 h\"");
   verb.add_option("--cost-per-gpu-hour", price, "What a rank's device costs for an hour")
       ->check(positive());
@@ -300,7 +326,8 @@ void PlanOptions::declare(CLI::App& verb) {
       ->check(positive());
   verb.add_option("--max-global-batch", max_global_batch,
                   "The most images of an iteration on all ranks")
-      ->check(positive());
+      ->check(positive())
+      ->excludes(verb.get_option("--global-batch"));
   verb.add_option("--objective", objective, "What is best: time, cost or efficiency")
       ->capture_default_str();
   verb.add_option("--check", check, "So many of the best are simulated, too")
@@ -320,8 +347,13 @@ model::PlanQuestion PlanOptions::question(const std::string& network, int worker
   question.objective = model::parse_objective(objective);
   if (price > 0) question.price = price;
   question.checked = static_cast<std::size_t>(check);
-  question.space = {find_ranks(*this, workers), ascending(swept_counts("--batch", batches)),
-                    find_exchanges(*this)};
+  question.space = {find_ranks(*this, workers), {}, find_exchanges(*this)};
+  question.space.global_batch = global_batch.find();
+  if (question.space.global_batch) {
+    share_out(*question.space.global_batch, question);
+  } else {
+    question.space.batches = ascending(swept_counts("--batch", batches));
+  }
   return question;
 }
 

@@ -12,6 +12,8 @@
 
 #include "app/document_output.hpp"
 #include "app/explain_options.hpp"
+#include "app/framework_option.hpp"
+#include "app/global_batch.hpp"
 #include "app/number_sweep.hpp"
 #include "app/predict_cases.hpp"
 #include "app/predict_sweep.hpp"
@@ -26,6 +28,7 @@
 #include "core/network.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
+#include "model/sgd_iter/strong_scaling.hpp"
 #include "report/layer_table.hpp"
 #include "report/prediction_table.hpp"
 #include "report/sweep_table.hpp"
@@ -37,6 +40,8 @@ namespace {
 struct PredictOptions : TrainingOptions {
   std::vector<std::string> ranks;
   std::vector<std::string> batches{"32"};
+  GlobalBatchOption global_batch;
+  FrameworkOption framework;
   std::vector<std::string> schedules{"wait_free"};
   bool layers = false;
   WhatIfOptions what_if;
@@ -63,34 +68,78 @@ report::Document layer_document(const Network& network, const model::Machine& ma
 }
 
 /// `assumed`: what other hardware was asked about.
+std::vector<model::Prediction> predictions_of(const PredictOptions& options, const Network& network,
+                                              const model::Machine& machine, const Run& run,
+                                              const SweptAxes& axes) {
+  const model::RankSpread spread = options.stragglers.spread();
+  if (!axes.global_batch) return model::predict(network, machine, run, axes.ranks, spread);
+  model::StrongScaling scaling =
+      model::predict_strong(network, machine, run, axes.ranks, *axes.global_batch, spread);
+  if (scaling.rows.empty()) {
+    throw ConfigError("nothing can be predicted. The first: " + scaling.left_out.front());
+  }
+  for (const std::string& why : scaling.left_out) {
+    scaling.rows.front().notes.push_back({"left out: " + why, {}});
+  }
+  return std::move(scaling.rows);
+}
+
 report::Document answer(const PredictOptions& options, const Network& network,
-                        const model::Machine& machine, const Run& run,
-                        const std::vector<int>& ranks, const std::vector<std::string>& assumed) {
+                        const model::Machine& machine, const Run& run, const SweptAxes& axes,
+                        const std::vector<std::string>& assumed) {
+  const std::vector<int>& ranks = axes.ranks;
   if (options.layers) return layer_document(network, machine, run, ranks, assumed);
   if (options.explain.asked) {
     return ExplainOptions::document(network, machine, run, ranks, assumed);
   }
-  auto predictions = model::predict(network, machine, run, ranks, options.stragglers.spread());
-  for (model::Prediction& prediction : predictions) add_notes(assumed, prediction);
+  auto predictions = predictions_of(options, network, machine, run, axes);
+  for (model::Prediction& prediction : predictions) {
+    add_notes(assumed, prediction);
+    note_input(machine, prediction);
+  }
   return options.training.asked()
-             ? report::training_time_document(predictions, options.training.goal())
+             ? report::training_time_document(predictions, options.training.goal(network.name()))
              : report::prediction_document(predictions);
 }
 
+void follow_framework(const CLI::App& verb, const Network& network, PredictOptions& options) {
+  if (!options.framework.is_given()) return;
+  AskedByHand by_hand;
+  const std::vector<Schedule> schedules = parse_schedules("--schedule", options.schedules);
+  by_hand.usual_schedules = schedules;
+  if (is_by_hand(verb, "--schedule")) by_hand.schedules = schedules;
+  if (!options.exchange.synchronisation.empty()) {
+    by_hand.synchronisations = {parse_synchronisation(options.exchange.synchronisation)};
+  }
+  for (auto& [option, value] : options.framework.follow(verb, network, by_hand, options)) {
+    if (option == "--schedule") options.schedules = {value};
+    if (option == "--synchronisation") options.exchange.synchronisation = value;
+    if (option == "--servers") options.exchange.servers = value;
+    if (option == "--sharding") options.exchange.sharding = value;
+  }
+}
+
 SweptAxes find_axes(const PredictOptions& options) {
-  return {swept_counts("--ranks", options.ranks), swept_counts("--batch", options.batches),
-          parse_schedules("--schedule", options.schedules), options.inter_node.each()};
+  SweptAxes axes{swept_counts("--ranks", options.ranks),
+                 {},
+                 parse_schedules("--schedule", options.schedules),
+                 options.inter_node.each(),
+                 options.global_batch.find()};
+  if (!axes.global_batch) axes.batches = swept_counts("--batch", options.batches);
+  return axes;
 }
 
 /// What tells of one batch, schedule and link, or of ranks that are alike.
 void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes) {
-  const std::array<std::pair<const char*, bool>, 4> details{
+  constexpr std::string_view training = "--epochs, --target or --epochs-at";
+  const std::array<std::pair<std::string_view, bool>, 4> details{
       {{"--layers", options.layers},
        {"--explain", options.explain.asked},
        {"--trace", options.trace.asked()},
-       {"--epochs or --target", options.training.asked()}}};
+       {training, options.training.asked()}}};
   for (const auto& [name, asked] : details) {
-    if (!asked || !axes.beyond_ranks()) continue;
+    const bool one_batch = name == training ? !axes.beyond_ranks() : !axes.several();
+    if (!asked || one_batch) continue;
     throw ConfigError(
         fmt::format("{} tells of one batch, schedule and link, and several are asked for. Name one "
                     "of each, or leave {} out.",
@@ -101,7 +150,12 @@ void refuse_contradictions(const PredictOptions& options, const SweptAxes& axes)
   if (options.trace.asked()) options.stragglers.refuse_beside("--trace");
 }
 
-ExitCode predict(const PredictOptions& options) {
+bool wants_details(const PredictOptions& options) {
+  return options.layers || options.explain.asked || options.trace.asked() ||
+         options.training.asked();
+}
+
+ExitCode predict(PredictOptions& options, const CLI::App& verb) {
   if (options.cases.are_given()) return options.cases.predict(options.output.path);
   if (options.timed.are_given()) {
     options.output.write(
@@ -111,20 +165,21 @@ ExitCode predict(const PredictOptions& options) {
   if (options.network.empty()) throw CLI::RequiredError("--network");
   if (options.ranks.empty()) throw CLI::RequiredError("--ranks");
   options.check_hardware();
+  const Network network = load_network(options.network);
+  follow_framework(verb, network, options);
   const SweptAxes axes = find_axes(options);
   refuse_contradictions(options, axes);
   options.training.check();
-  const Network network = load_network(options.network);
-  if (axes.beyond_ranks()) {
+  if (axes.beyond_ranks() || (axes.global_batch && !wants_details(options))) {
     options.output.write(report::sweep_document(
         predict_sweep(options, options.what_if, options.stragglers.spread(), network, axes)));
     return ExitCode::ok;
   }
   model::Machine machine = options.find_machine(axes.links.front());
-  const std::vector<std::string> assumed =
-      options.what_if.apply(machine, parse_dtype(options.dtype));
+  const std::vector<std::string> assumed = what_is_assumed(options, options.what_if, machine);
   Run run = options.find_run(network.name(), machine, axes.schedules);
-  run.batch = axes.batches.front();
+  run.batch =
+      axes.global_batch ? share_of(*axes.global_batch, axes.ranks.front()) : axes.batches.front();
   for (const int ranks : axes.ranks) {
     Run of_so_many = run;
     of_so_many.ranks = ranks;
@@ -132,7 +187,7 @@ ExitCode predict(const PredictOptions& options) {
   }
   options.what_if.check(run);
   options.trace.write(network, machine, run, axes.ranks);
-  options.output.write(answer(options, network, machine, run, axes.ranks, assumed));
+  options.output.write(answer(options, network, machine, run, axes, assumed));
   return ExitCode::ok;
 }
 
@@ -149,6 +204,8 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
       ->delimiter(',')
       ->check(count_sweep())
       ->capture_default_str();
+  options->global_batch.declare(verb);
+  options->framework.declare(verb);
   verb.add_option("--schedule", options->schedules,
                   "When gradients travel: sequential, wait_free, bucketed, merged_greedy, merged, "
                   "horovod, reduce_scatter_overlap or priority; several with commas")
@@ -157,6 +214,7 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
   declare_synchronisation(verb, options->exchange);
   declare_transport(verb, options->exchange);
   declare_settings(verb, options->exchange);
+  declare_buckets(verb, options->exchange);
   options->declare_training(verb);
   verb.add_flag("--layers", options->layers,
                 "What each layer adds, and where its times come from, instead of phases");
@@ -174,11 +232,13 @@ void declare_predict(CLI::App& verb, ExitCode& result) {
       "Example: dlscale predict --network alexnet --cluster p40x16 --ranks 1,2,4,8,16\n"
       "Example: dlscale predict --network resnet50 --cluster p40x16 --ranks 1..64:x2 --batch 32,64 "
       "--schedule wait_free,merged\n"
+      "Example: dlscale predict --network resnet50 --cluster v100x16_ib100 --ranks 1..16:x2 "
+      "--global-batch 96 --framework horovod\n"
       "Or from layers that you timed: dlscale predict --layer-times layers.csv --message-times "
       "all_reduce.csv --batch 64 --ranks 2,4,8 --schedule wait_free,merged\n"
       "Or what others published, each from a point of its series: dlscale predict --cases "
       "cases.jsonl -o predictions.jsonl");
-  verb.callback([options, &result] { result = predict(*options); });
+  verb.callback([options, &verb, &result] { result = predict(*options, verb); });
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 
 #include "app/explain_options.hpp"
 #include "core/error.hpp"
+#include "model/sgd_iter/input_pipeline.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/strong_scaling.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -20,15 +22,21 @@ namespace {
 class Rows {
  public:
   Rows(const Network& network, const model::Machine& machine, model::RankSpread spread,
-       std::vector<std::string> assumed, report::Sweep& sweep)
+       std::vector<std::string> assumed, std::optional<std::int64_t> global_batch,
+       report::Sweep& sweep)
       : network_(&network),
         machine_(&machine),
         spread_(spread),
         assumed_(std::move(assumed)),
+        global_batch_(global_batch),
         sweep_(&sweep) {}
 
   /// At once where all can be, else those that can one by one.
   void add(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
+    if (global_batch_) {
+      add_strong(run, ranks, link);
+      return;
+    }
     if (try_to_add(run, ranks, link).empty()) return;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
       const std::string why = try_to_add(run, ranks.subspan(i, 1), link);
@@ -37,6 +45,19 @@ class Rows {
   }
 
  private:
+  void add_strong(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
+    model::StrongScaling scaling =
+        model::predict_strong(*network_, *machine_, run, ranks, *global_batch_, spread_);
+    for (model::Prediction& prediction : scaling.rows) {
+      add_notes(assumed_, prediction);
+      note_input(*machine_, prediction);
+      sweep_->rows.push_back({std::move(prediction), link});
+    }
+    for (const std::string& why : scaling.left_out) {
+      sweep_->left_out.push_back(fmt::format("{}, {}", schedule_name(run.schedule), why));
+    }
+    if (!scaling.rows.empty()) sweep_->speedup_over = scaling.speedup_over;
+  }
   /// Nothing of it, and why, where one cannot be predicted.
   std::string try_to_add(const Run& run, std::span<const int> ranks,
                          const std::optional<LinkSpec>& link) {
@@ -44,6 +65,7 @@ class Rows {
       for (model::Prediction& prediction :
            model::predict(*network_, *machine_, run, ranks, spread_)) {
         add_notes(assumed_, prediction);
+        note_input(*machine_, prediction);
         sweep_->rows.push_back({std::move(prediction), link});
       }
     } catch (const ConfigError& error) {
@@ -60,13 +82,15 @@ class Rows {
   const model::Machine* machine_;
   model::RankSpread spread_;
   std::vector<std::string> assumed_;
+  std::optional<std::int64_t> global_batch_;
   report::Sweep* sweep_;
 };
 
 void refuse_too_many(const SweptAxes& axes) {
-  const double rows =
-      static_cast<double>(axes.ranks.size()) * static_cast<double>(axes.batches.size()) *
-      static_cast<double>(axes.schedules.size()) * static_cast<double>(axes.links.size());
+  const double rows = static_cast<double>(axes.ranks.size()) *
+                      static_cast<double>(std::max<std::size_t>(1, axes.batches.size())) *
+                      static_cast<double>(axes.schedules.size()) *
+                      static_cast<double>(axes.links.size());
   if (rows <= static_cast<double>(most_swept_rows)) return;
   throw ConfigError(
       fmt::format("the sweep has {:.0f} rows, and each takes a full prediction (the limit is {}). "
@@ -76,6 +100,20 @@ void refuse_too_many(const SweptAxes& axes) {
 
 }  // namespace
 
+std::vector<std::string> what_is_assumed(const TrainingOptions& options,
+                                         const WhatIfOptions& what_if, model::Machine& machine) {
+  std::vector<std::string> assumed = options.told;
+  for (std::string& one : what_if.apply(machine, parse_dtype(options.dtype))) {
+    assumed.push_back(std::move(one));
+  }
+  return assumed;
+}
+
+void note_input(const model::Machine& machine, model::Prediction& prediction) {
+  const std::string said = model::input_sentence(machine, prediction);
+  if (!said.empty()) prediction.notes.push_back({said, {}});
+}
+
 report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,
                             const model::RankSpread& spread, const Network& network,
                             const SweptAxes& axes) {
@@ -83,12 +121,12 @@ report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions&
   report::Sweep sweep;
   for (const InterNodeOptions& link : axes.links) {
     model::Machine machine = options.find_machine(link);
-    const std::vector<std::string> assumed = what_if.apply(machine, parse_dtype(options.dtype));
+    const std::vector<std::string> assumed = what_is_assumed(options, what_if, machine);
     std::optional<LinkSpec> stated;
     if (link.given()) stated = machine.cluster.inter_node;
-    Rows rows(network, machine, spread, assumed, sweep);
+    Rows rows(network, machine, spread, assumed, axes.global_batch, sweep);
     Run run = options.find_run(network.name(), machine, axes.schedules);
-    for (const int batch : axes.batches) {
+    for (const int batch : axes.global_batch ? std::vector{1} : axes.batches) {
       run.batch = batch;
       for (const Schedule schedule : axes.schedules) {
         run.schedule = schedule;

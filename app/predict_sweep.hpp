@@ -1,11 +1,15 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "app/training_options.hpp"
 #include "app/what_if_options.hpp"
 #include "core/network.hpp"
 #include "model/sgd_iter/compute_factors.hpp"
+#include "model/sgd_iter/predict.hpp"
 #include "report/sweep_table.hpp"
 
 namespace dlscale::app {
@@ -16,14 +20,28 @@ struct SweptAxes {
   std::vector<int> batches;
   std::vector<Schedule> schedules;
   std::vector<InterNodeOptions> links;
+  /// Images of an iteration on all ranks, instead of `batches`, which is empty then.
+  std::optional<std::int64_t> global_batch = {};
   /// Whether anything but the ranks is swept, which prediction_document() has a row each of.
   [[nodiscard]] bool beyond_ranks() const {
     return batches.size() > 1 || schedules.size() > 1 || links.size() > 1;
+  }
+  /// Whether rows differ in batch, schedule or link.
+  [[nodiscard]] bool several() const {
+    return beyond_ranks() || (global_batch && ranks.size() > 1);
   }
 };
 
 /// Each row is predicted in full, which takes some milliseconds.
 inline constexpr std::size_t most_swept_rows = 10'000;
+
+/// Changes `machine` as was asked for. Returns sentences of that, and of what a framework's profile
+/// set. Throws ConfigError.
+std::vector<std::string> what_is_assumed(const TrainingOptions& options,
+                                         const WhatIfOptions& what_if, model::Machine& machine);
+
+/// What input_sentence() says of it.
+void note_input(const model::Machine& machine, model::Prediction& prediction);
 
 /// Every combination, on the hardware asked about, of ranks that vary so. One that cannot be
 /// predicted is left out, and why is said; throws ConfigError for more than most_swept_rows of

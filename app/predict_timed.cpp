@@ -66,12 +66,7 @@ void PredictTimed::declare(CLI::App& verb) {
       verb.add_option("--message-times", messages_,
                       "With --layer-times: a CSV file of all-reduces that were timed, instead of a "
                       "cluster or a machine");
-  CLI::Option* bucket = verb.add_option(
-      "--bucket", bucket_,
-      "With --layer-times and bucketed: where buckets are closed, such as \"25 MB\"; one that "
-      "holds all gradients is one message after backward (default: 1 MiB, then 25 MiB)");
   messages->needs(layers);
-  bucket->needs(layers);
   layers->needs(verb.get_option("--batch"));
   layers->needs(verb.get_option("--ranks"));
   exclude_others(verb, *layers,
@@ -90,7 +85,7 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
                                        const model::RankSpread& spread) const {
   refuse_sweeps(axes);
   refuse_too_many(axes);
-  const std::optional<Bytes> bucket = parse_bucket(bucket_, axes.schedules);
+  const std::optional<Bytes> bucket = parse_bucket(options.exchange.bucket, axes.schedules);
   const TimedLayers layers = read_timed_layers(layers_);
   std::vector<TimedMessage> timed;
   std::optional<model::Machine> machine;
@@ -107,7 +102,9 @@ report::Document PredictTimed::predict(const TrainingOptions& options, const Swe
     run.cluster = std::filesystem::path(messages_).filename().string();
   }
   if (!options.input_copy.empty()) run.input_copy = parse_input_copy(options.input_copy);
-  apply(options.exchange, axes.schedules, run);
+  ScheduleOptions exchange = options.exchange;
+  exchange.bucket.clear();  // which predict_timed() takes
+  apply(exchange, axes.schedules, run);
   const model::MessageSource source{timed, machine ? &*machine : nullptr};
   std::vector<model::Prediction> rows;
   for (const int ranks : axes.ranks) {

@@ -28,7 +28,6 @@ class PredictTimed {
  private:
   std::string layers_;
   std::string messages_;
-  std::string bucket_;
 };
 
 }  // namespace dlscale::app

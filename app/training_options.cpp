@@ -163,6 +163,15 @@ void declare_transport(CLI::App& verb, ScheduleOptions& options) {
                   "or grpc_rdma, with tensors beside the calls (grpc+verbs, grpc+gdr, grpc+mpi)");
 }
 
+void declare_buckets(CLI::App& verb, ScheduleOptions& options) {
+  verb.add_option("--bucket", options.bucket,
+                  "bucketed and reduce_scatter_overlap: where buckets are closed, such as \"25 "
+                  "MB\"; one that holds all gradients is one message after backward (default: 1 "
+                  "MiB, then 25 MiB)");
+  verb.add_option("--first-bucket", options.first_bucket,
+                  "Likewise of the first one, where that is another size");
+}
+
 void declare_settings(CLI::App& verb, ScheduleOptions& options) {
   verb.add_option("--cycle", options.cycle,
                   "horovod: from one wake-up of its thread to the next (default: \"1 ms\")");

@@ -29,6 +29,8 @@ struct TrainingOptions {
   std::string all_reduce;
   std::string fuse = "none";
   InterNodeOptions inter_node;
+  /// What a framework's profile set of these (framework_option.hpp), to be told with the answer.
+  std::vector<std::string> told;
 
   TrainingOptions() { run.loader_threads = 0; }
   /// --network, --cluster and --machine.
@@ -49,8 +51,10 @@ struct TrainingOptions {
 };
 
 /// What schedules can be tuned by: --synchronisation, --servers and --sharding; and --cycle,
-/// --fusion-threshold, --partition and --credit, which are all of all-reduce.
+/// --fusion-threshold, --partition and --credit, which are all of all-reduce; and --bucket and
+/// --first-bucket.
 void declare_synchronisation(CLI::App& verb, ScheduleOptions& options);
+void declare_buckets(CLI::App& verb, ScheduleOptions& options);
 void declare_settings(CLI::App& verb, ScheduleOptions& options);
 
 /// --transport, for what predicts: training reaches its servers by collectives.

@@ -4,24 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <string_view>
-#include <vector>
 
+#include "app/training_target.hpp"
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
-#include "core/suggest.hpp"
 
 namespace dlscale::app {
 namespace {
-
-constexpr std::string_view resnet50 = "resnet50";
-
-model::Convergence convergence_of(const std::string& name) {
-  if (name == resnet50) return model::resnet50_imagenet;
-  const std::vector<std::string> known{std::string(resnet50)};
-  throw ConfigError(fmt::format(
-      "--target {}: how many epochs it takes by batch is not known. {} Or state them: --epochs 90.",
-      name, suggestion(name, known)));
-}
 
 /// Of an option that may be left out.
 Seconds time_of(const std::string& text, std::string_view option) {
@@ -54,11 +43,21 @@ void TrainingTimeOptions::declare(CLI::App& command) {
       command
           .add_option("--target", target,
                       "The same for the epochs that training to a target takes with the global "
-                      "batch: resnet50 (ImageNet, 75.9 % top 1)")
+                      "batch: " +
+                          known_targets())
           ->excludes(by_epochs);
+  CLI::Option* by_points =
+      command
+          .add_option("--epochs-at", epochs_at,
+                      "The same for the epochs that trainings with some global batches took, "
+                      "8192=64,32768=90: E (1 + B / C) as fitted to these")
+          ->delimiter(',')
+          ->excludes(by_epochs)
+          ->excludes(by_target);
   for (const char* other : {"--layers", "--explain"}) {
-    by_epochs->excludes(command.get_option(other));
-    by_target->excludes(command.get_option(other));
+    for (CLI::Option* option : {by_epochs, by_target, by_points}) {
+      option->excludes(command.get_option(other));
+    }
   }
   command.add_option("--samples", samples, "Images of an epoch (default: ImageNet's)")
       ->check(up_to(1e15));
@@ -75,8 +74,8 @@ void TrainingTimeOptions::check() const {
   const auto refuse = [](std::string_view option) {
     throw ConfigError(
         fmt::format("{} is about the time to train, which needs the epochs. Give --epochs 90, or "
-                    "--target resnet50.",
-                    option));
+                    "--target {}.",
+                    option, target_names().front()));
   };
   if (samples) refuse("--samples");
   if (!evaluation.empty()) refuse("--evaluation");
@@ -84,13 +83,19 @@ void TrainingTimeOptions::check() const {
   if (!start.empty()) refuse("--start");
 }
 
-report::TrainingGoal TrainingTimeOptions::goal() const {
+report::TrainingGoal TrainingTimeOptions::goal(std::string_view network) const {
   EXPECT(asked());
   report::TrainingGoal goal;
   goal.epochs = epochs;
   if (!target.empty()) {
-    goal.target = convergence_of(target);
+    const model::TrainingTarget& known = find_target(target, network);
+    goal.target = known.convergence;
     goal.target_name = target;
+    goal.samples = known.samples;
+  }
+  if (!epochs_at.empty()) {
+    goal.target = fitted_epochs(epochs_at);
+    goal.target_name = "what --epochs-at states";
   }
   goal.samples = samples.value_or(goal.samples);
   goal.evaluation = time_of(evaluation, "--evaluation");

@@ -54,8 +54,10 @@ fs::path find_config(std::string_view group, std::string_view name) {
   std::error_code error;
   if (!name.empty() && fs::is_regular_file(path, error)) return path;
   const std::vector<std::string> names = nearest_first(name, config_names(group));
+  const bool near = !names.empty() && edit_distance(names.front(), name) <= 2;
   throw ConfigError(
-      fmt::format("{} has no \"{}\". There is: {}.", (config_root() / group).string(), name,
+      fmt::format("{} has no \"{}\".{} There is: {}.", (config_root() / group).string(), name,
+                  near ? fmt::format(" Did you mean \"{}\"?", names.front()) : "",
                   names.empty() ? "nothing" : fmt::to_string(fmt::join(names, ", "))));
 }
 

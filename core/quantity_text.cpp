@@ -90,11 +90,23 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+/// The unit that a word for it begins with, "d" of "days"; the longest, or the first example.
+std::string_view meant_unit(std::string_view word, const Dimension& wanted) {
+  std::string_view longest;
+  for (const Unit& unit : wanted.units) {
+    if (word.starts_with(unit.name) && unit.name.size() > longest.size()) longest = unit.name;
+  }
+  return longest.empty() ? wanted.examples[0] : longest;
+}
+
 [[noreturn]] void refuse(std::string_view text, std::string_view where, std::string_view why,
-                         std::string_view number, const Dimension& wanted) {
+                         std::string_view number, const Dimension& wanted,
+                         std::string_view unit = {}) {
+  const std::string_view first = meant_unit(unit, wanted);
+  const std::string_view second = wanted.examples[first == wanted.examples[1] ? 0 : 1];
   throw ConfigError(fmt::format("{} is {} ({}). Write \"{} {}\" or \"{} {}\".", where,
-                                text.empty() ? "empty" : shown_text(text), why, number,
-                                wanted.examples[0], number, wanted.examples[1]));
+                                text.empty() ? "empty" : shown_text(text), why, number, first,
+                                number, second));
 }
 
 std::string why_not(std::string_view unit, const Dimension& wanted) {
@@ -128,7 +140,10 @@ double parse(std::string_view whole, std::string_view where, const Dimension& wa
   const std::string_view name = trimmed(text.substr(number.size()));
   const Unit* unit = find_unit(wanted, name);
   if (unit == nullptr) {
-    refuse(text, where, why_not(name, wanted), advised(number, value, wanted), wanted);
+    const Unit* const meant = find_unit(wanted, meant_unit(name, wanted));
+    const bool countable = meant != nullptr && value * meant->si < wanted.below;
+    refuse(text, where, why_not(name, wanted), advised(number, value, wanted), wanted,
+           countable ? name : "");
   }
   const double si = value * unit->si;
   if (!std::isfinite(si) || std::abs(si) >= wanted.below) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/parse_word.hpp"
@@ -32,6 +33,12 @@ void check_settings(const ScheduleSettings& settings) {
   if (settings.fusion_threshold < Bytes()) {
     throw ConfigError(fmt::format("fusion_threshold is {}. Write 0 B or more.",
                                   to_text(settings.fusion_threshold)));
+  }
+  for (const auto& [name, size] :
+       {std::pair("first_bucket", settings.first_bucket), std::pair("bucket", settings.bucket)}) {
+    if (size >= 4_B) continue;
+    throw ConfigError(fmt::format("{} is {} (less than one gradient element). Write 4 B or more.",
+                                  name, to_text(size)));
   }
   if (settings.partition < 4_B) {
     throw ConfigError(

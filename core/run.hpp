@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/bucket_limits.hpp"
 #include "core/units.hpp"
 
 namespace dlscale {
@@ -61,6 +62,10 @@ constexpr bool overlaps_next_forward(Schedule schedule) {
 constexpr bool is_merged(Schedule schedule) {
   return schedule == Schedule::merged_greedy || schedule == Schedule::merged;
 }
+/// Whether messages are buckets, closed at a size.
+constexpr bool has_buckets(Schedule schedule) {
+  return schedule == Schedule::bucketed || schedule == Schedule::reduce_scatter_overlap;
+}
 
 /// How the ranks come to the same parameters.
 enum class Synchronisation {
@@ -115,6 +120,9 @@ struct ScheduleSettings {
   /// ≥ 0 (a larger gradient travels alone). [Horovod 0.21 operations.cc: 1 ms, 128 MiB]
   Seconds cycle{1e-3};
   Bytes fusion_threshold{128.0 * 1024 * 1024};
+  /// bucketed, reduce_scatter_overlap: at what size, ≥ 4 B, a bucket is closed, and the first.
+  Bytes first_bucket = first_bucket_limit;
+  Bytes bucket = bucket_limit;
   /// priority: the most of a part, ≥ 4 B [BytePS docs/env.md], and parts under way at once, ≥ 1
   /// [as ByteScheduler's credit of four of its partitions].
   Bytes partition{4'096'000};

@@ -44,6 +44,10 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
   const bool server = run.synchronisation == Synchronisation::parameter_server;
   expect_effect("--cycle", options.cycle, horovod, "--schedule horovod");
   expect_effect("--fusion-threshold", options.fusion_threshold, horovod, "--schedule horovod");
+  const bool buckets = std::ranges::any_of(schedules, has_buckets);
+  constexpr std::string_view of_buckets = "--schedule bucketed and reduce_scatter_overlap";
+  expect_effect("--bucket", options.bucket, buckets, of_buckets);
+  expect_effect("--first-bucket", options.first_bucket, buckets, of_buckets);
   expect_effect("--partition", options.partition, priority, "--schedule priority");
   expect_effect("--credit", options.credit, priority, "--schedule priority");
   expect_effect("--servers", options.servers, server, "--synchronisation parameter_server");
@@ -54,6 +58,13 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
   if (!options.fusion_threshold.empty()) {
     settings.fusion_threshold =
         parse_quantity<Bytes>(options.fusion_threshold, "--fusion-threshold");
+  }
+  if (!options.bucket.empty()) {
+    settings.bucket = parse_quantity<Bytes>(options.bucket, "--bucket");
+    settings.first_bucket = settings.bucket;
+  }
+  if (!options.first_bucket.empty()) {
+    settings.first_bucket = parse_quantity<Bytes>(options.first_bucket, "--first-bucket");
   }
   if (!options.partition.empty()) {
     settings.partition = parse_quantity<Bytes>(options.partition, "--partition");

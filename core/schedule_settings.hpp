@@ -14,9 +14,11 @@ struct ScheduleOptions {
   std::string synchronisation;
   std::string cycle;             ///< with a unit, "1 ms"
   std::string fusion_threshold;  ///< with a unit, "128 MiB"
-  std::string partition;         ///< with a unit, "4096000 B"
-  std::string credit;
-  std::string servers;         ///< "all", or how many
+  std::string bucket = {};       ///< with a unit, "25 MiB": of all buckets, but for
+  std::string first_bucket = {};
+  std::string partition = {};  ///< with a unit, "4096000 B"
+  std::string credit = {};
+  std::string servers = {};    ///< "all", or how many
   std::string sharding = {};   ///< by which rule they own parameters, "mxnet"
   std::string transport = {};  ///< how ranks reach them, "grpc"
 };

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "core/bucket_limits.hpp"
 #include "core/error.hpp"
 
 namespace dlscale {
@@ -89,7 +88,8 @@ Bucket one_layer(const Layer& layer) {
 }
 
 /// Closes a bucket once it holds its limit.
-std::vector<Bucket> fill_buckets(const std::vector<Bucket>& layers) {
+std::vector<Bucket> fill_buckets(const std::vector<Bucket>& layers,
+                                 const ScheduleSettings& settings) {
   constexpr double gradient_bytes = 4;  // gradients are f32
   std::vector<Bucket> buckets;
   bool is_open = false;
@@ -98,7 +98,7 @@ std::vector<Bucket> fill_buckets(const std::vector<Bucket>& layers) {
     Bucket& bucket = buckets.back();
     bucket.layers.push_back(layer.layers.front());
     bucket.elements += layer.elements;
-    const Bytes limit = buckets.size() == 1 ? first_bucket_limit : bucket_limit;
+    const Bytes limit = buckets.size() == 1 ? settings.first_bucket : settings.bucket;
     is_open = Bytes(gradient_bytes * static_cast<double>(bucket.elements)) < limit;
   }
   return buckets;
@@ -152,7 +152,8 @@ std::string kernel_key(const Network& network, LayerId id) {
                      consumers > 1 ? fmt::format(" consumers{}", consumers) : "");
 }
 
-std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule) {
+std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule,
+                                     const ScheduleSettings& settings) {
   std::vector<Bucket> by_layer;
   for (auto layer = network.layers().rbegin(); layer != network.layers().rend(); ++layer) {
     if (layer->parameter_count() > 0) by_layer.push_back(one_layer(*layer));
@@ -167,7 +168,7 @@ std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule) 
       return by_layer;
     case Schedule::bucketed:
     case Schedule::reduce_scatter_overlap:
-      return fill_buckets(by_layer);
+      return fill_buckets(by_layer, settings);
   }
   fail_expectation("schedule is a Schedule");
 }

@@ -65,8 +65,9 @@ struct Bucket {
 /// reduce_scatter_overlap: a bucket is closed when its size reaches its limit, 1 MiB for the first,
 /// 25 MiB for the others, as PyTorch DDP does. The others: one message a layer with parameters,
 /// which merged_greedy and merged (once they know their groups) and horovod put together
-/// (core/merge.hpp), and priority cuts into parts.
-std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule);
+/// (core/merge.hpp), and priority cuts into parts. Of `settings` the limits of buckets count.
+std::vector<Bucket> gradient_buckets(const Network& network, Schedule schedule,
+                                     const ScheduleSettings& settings = {});
 
 /// The backward step after which the gradients of a bucket are complete, so that it may be sent: an
 /// index into `steps`, which is backward_steps(network). The last backward_filter (of batch norm:

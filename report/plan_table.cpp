@@ -159,8 +159,14 @@ std::vector<std::string> notes_of(const TrainingPlan& plan) {
         "as many epochs whatever the batch: recipes are known to hold so up to a global batch of "
         "some 8,000; --critical-batch says how many more larger ones take");
   }
-  notes.emplace_back(
-      "without evaluations and the start; efficiency is over one rank with the same batch");
+  for (const std::string& one : plan.question.notes) notes.push_back(one);
+  const auto& all = plan.question.space.global_batch;
+  notes.push_back(
+      fmt::format("without evaluations and the start; efficiency is over one rank with {}",
+                  plan.over_all ? fmt::format("all {} images", *all) : "the same batch"));
+  if (all && !plan.over_all) {
+    notes.push_back(fmt::format("one rank cannot train with all {} images", *all));
+  }
   return notes;
 }
 

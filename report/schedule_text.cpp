@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/bucket_limits.hpp"
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
 
@@ -25,6 +24,12 @@ std::vector<std::string> unusual_settings(const Run& run) {
   if (run.schedule == Schedule::horovod) {
     add("cycle", settings.cycle, usual.cycle);
     add("fusion threshold", settings.fusion_threshold, usual.fusion_threshold);
+  }
+  if (has_buckets(run.schedule)) {
+    add("bucket", settings.bucket, usual.bucket);
+    if (settings.first_bucket != settings.bucket) {
+      add("first bucket", settings.first_bucket, usual.first_bucket);
+    }
   }
   if (run.schedule == Schedule::priority) {
     add("partition", settings.partition, usual.partition);
@@ -58,8 +63,7 @@ std::vector<ScheduleField> schedule_fields(const Run& run) {
   const ScheduleSettings& settings = run.settings;
   const bool horovod = run.schedule == Schedule::horovod;
   const bool priority = run.schedule == Schedule::priority;
-  const bool buckets =
-      run.schedule == Schedule::bucketed || run.schedule == Schedule::reduce_scatter_overlap;
+  const bool buckets = has_buckets(run.schedule);
   const auto number = [](bool has_effect, double value) {
     return has_effect ? exact(value) : std::string();
   };
@@ -72,8 +76,8 @@ std::vector<ScheduleField> schedule_fields(const Run& run) {
            ScheduleField::Kind::word},
           {"transport", by_server(run) ? std::string(transport_name(settings.transport)) : "",
            ScheduleField::Kind::word},
-          {"first_bucket_bytes", number(buckets, first_bucket_limit.si())},
-          {"bucket_bytes", number(buckets, bucket_limit.si())}};
+          {"first_bucket_bytes", number(buckets, settings.first_bucket.si())},
+          {"bucket_bytes", number(buckets, settings.bucket.si())}};
 }
 
 }  // namespace dlscale::report

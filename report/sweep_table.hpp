@@ -20,6 +20,7 @@ struct SweepRow {
 struct Sweep {
   std::vector<SweepRow> rows;
   std::vector<std::string> left_out;  ///< what could not be predicted, and why
+  std::string speedup_over = "1 rank with the same batch per rank";
 };
 
 /// By row: most images a second of all rows, of those with as many ranks and the same link, or
@@ -31,8 +32,9 @@ std::vector<SweepMark> best_rows(const std::vector<SweepRow>& rows);
 /// A row a combination. Requires ≥ 1.
 Document sweep_document(const Sweep& sweep);
 
-/// {"schema": "dlscale.sweep", "version": 1, "rows": [...], "left_out": [...]}: as rows of
-/// dlscale.prediction, with "inter_node" and "best" ("all", "ranks" or null).
+/// {"schema": "dlscale.sweep", "version": 1, "rows": [...], "left_out": [...],
+/// "speedup_over": "…"}: as rows of dlscale.prediction, with "inter_node" and "best" ("all",
+/// "ranks" or null).
 std::string sweep_json(const Sweep& sweep, const std::vector<SweepMark>& marks);
 
 }  // namespace dlscale::report

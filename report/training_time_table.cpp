@@ -10,6 +10,7 @@
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/schedule_text.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -79,9 +80,20 @@ std::vector<std::string> notes_of(std::span<const Training> trainings, const Tra
   return notes;
 }
 
+/// Of one batch per rank, or of one global batch.
+std::string title_of(std::span<const Training> trainings) {
+  const Run& run = trainings.front().prediction->run;
+  const auto as_first = [&](const Training& training) {
+    return training.prediction->run.batch == run.batch;
+  };
+  if (std::ranges::all_of(trainings, as_first)) return run_title(run);
+  return fmt::format("{} on {}, {:.0f} images on all ranks, {}, {}", run.network, run.cluster,
+                     trainings.front().batch, dtype_name(run.dtype), schedule_text(run));
+}
+
 Table table_of(std::span<const Training> trainings, const TrainingGoal& goal, Seconds least) {
   Table table;
-  table.title = "Time to train: " + run_title(trainings.front().prediction->run);
+  table.title = "Time to train: " + title_of(trainings);
   table.columns = {{"ranks"},    {"global batch"}, {"epochs"},
                    {"images/s"}, {"hours"},        {"90 % interval"}};
   for (const Training& training : trainings) {

@@ -2,14 +2,9 @@
 #include <optional>
 #include <string>
 
-#include "core/network.hpp"
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "model/fast/profile.hpp"
-#include "model/machine.hpp"
-#include "model/sgd_iter/costs.hpp"
-#include "model/sgd_iter/iteration.hpp"
-#include "model/sgd_iter/notes.hpp"
 
 namespace dlscale::model {
 
@@ -17,7 +12,7 @@ namespace dlscale::model {
 struct Exchange {
   Schedule schedule = Schedule::wait_free;
   /// bucketed: at what size, > 0, a bucket is closed; the first at 1 MiB, or at this where it is
-  /// less. Absent: as usual, 25 MiB (core/bucket_limits.hpp).
+  /// less. Absent: as the settings of the run have it.
   std::optional<Bytes> bucket = {};
   /// parameter_server: with a schedule that goes_with_server(), and without `bucket`.
   Synchronisation synchronisation = Synchronisation::all_reduce;
@@ -30,7 +25,7 @@ struct Exchange {
   bool operator==(const Exchange&) const = default;
 };
 
-/// Makes the run exchange gradients so, but for the size of buckets.
+/// Makes the run exchange gradients so.
 void apply(const Exchange& exchange, Run& run);
 
 /// Whether there can be so many servers; one rank exchanges nothing, whoever owns the parameters.
@@ -47,15 +42,6 @@ struct BucketLimits {
   Bytes first;
   Bytes others;
 };
-BucketLimits bucket_limits(const Exchange& exchange);
-
-/// What the iteration of `run` costs, as iteration_plan() has it, with intervals.
-IterationCosts planned_costs(const Network& network, const Machine& machine, const Run& run,
-                             const Exchange& exchange, Notes& notes);
-
-/// The iteration of `run`, whose schedule is that of the exchange, of a network as it runs
-/// (as_run()). Throws ConfigError as iteration_costs() does; `notes` must outlive it.
-IterationPlan iteration_plan(const Network& network, const Machine& machine, const Run& run,
-                             const Exchange& exchange, Notes& notes);
+BucketLimits bucket_limits(const Exchange& exchange, const ScheduleSettings& settings);
 
 }  // namespace dlscale::model

@@ -57,9 +57,12 @@ class Grid {
 
   [[nodiscard]] Run run_on(int ranks, int batch, const Exchange& exchange) const;
   [[nodiscard]] std::vector<Alike> alike() const;
+  [[nodiscard]] std::vector<Alike> alike_with(std::size_t batch) const;
   [[nodiscard]] bool fits(const Run& run);
+  [[nodiscard]] double simulated(const Run& run, Notes& notes) const;
   [[nodiscard]] Profile find_profile(int ranks, int batch, Notes& notes) const;
   void find_alone();
+  void find_alone_with_all();
   void place_ranks();
   void add(std::size_t batch, const Alike& ranks);
   [[nodiscard]] Alike with_servers(const Exchange& exchange, const Alike& ranks);
@@ -77,7 +80,7 @@ class Grid {
   LinearCost fitted_line(std::size_t rank, const Profile& profile);
   void simulate();
   void simulate(const Job& job);
-  [[nodiscard]] static Cut find_cut(const Exchange& exchange, const Profile& profile);
+  [[nodiscard]] Cut find_cut(const Exchange& exchange, const Profile& profile) const;
   std::span<double> row_of(std::size_t exchange, std::size_t batch, const Alike& ranks);
 
   Network network_;
@@ -144,6 +147,16 @@ std::vector<Alike> Grid::alike() const {
   return groups;
 }
 
+/// Of a global batch the one number of ranks that has such shares of it.
+std::vector<Alike> Grid::alike_with(std::size_t batch) const {
+  const PlanSpace& space = grid_.space;
+  if (!space.global_batch) return alike();
+  for (std::size_t i = 0; i < space.ranks.size(); ++i) {
+    if (space.has(space.ranks[i], space.batches[batch])) return {{i, 1}};
+  }
+  return {};
+}
+
 /// Where it does not, notes it.
 bool Grid::fits(const Run& run) {
   const Bytes memory = memory_of_rank(machine_->cluster, run);
@@ -163,6 +176,12 @@ Profile Grid::find_profile(int ranks, int batch, Notes& notes) const {
   return profile_of(iteration_costs(network_, *machine_, run, notes).plan({}, Bound::value));
 }
 
+/// t_iter by the task graph.
+double Grid::simulated(const Run& run, Notes& notes) const {
+  const IterationCosts costs = iteration_costs(network_, *machine_, run, notes);
+  return simulate_iteration(costs.plan({}, Bound::value)).total.si();
+}
+
 void Grid::find_alone() {
   for (const int batch : grid_.space.batches) {
     const Run run = run_on(1, batch, {});
@@ -171,9 +190,27 @@ void Grid::find_alone() {
       continue;
     }
     Notes notes;
-    grid_.alone.push_back(
-        simulate_iteration(iteration_plan(network_, *machine_, run, {}, notes)).total.si());
+    grid_.alone.push_back(simulated(run, notes));
   }
+  find_alone_with_all();
+}
+
+/// One rank with more images than a run may have, or than its memory holds, is none.
+void Grid::find_alone_with_all() {
+  const auto all = grid_.space.global_batch;
+  if (!all || *all > std::numeric_limits<int>::max()) return;
+  Run run = run_on(1, 1, {});
+  run.batch = static_cast<int>(*all);
+  try {
+    check(run);
+  } catch (const ConfigError&) {
+    return;
+  }
+  const Bytes memory = memory_of_rank(machine_->cluster, run);
+  const Bytes need = memory_need(network_, machine_->cluster.device.kind, run).total();
+  if (memory > Bytes() && need > memory) return;
+  Notes notes;
+  grid_.alone_with_all = simulated(run, notes);
 }
 
 void Grid::place_ranks() {
@@ -205,12 +242,14 @@ IterationGrid Grid::find() {
       static_cast<void>(run_on(ranks, batch, {}));  // refuses what cannot be
     }
   }
-  grid_.iteration.assign(grid_.space.size(), absent);
-  grid_.simulated.assign(grid_.space.size(), false);
+  const PlanSpace& space = grid_.space;
+  const std::size_t places = space.ranks.size() * space.batches.size() * space.exchanges.size();
+  grid_.iteration.assign(places, absent);
+  grid_.simulated.assign(places, false);
   find_alone();
   place_ranks();
   for (std::size_t batch = 0; batch < grid_.space.batches.size(); ++batch) {
-    for (const Alike& ranks : alike()) add(batch, ranks);
+    for (const Alike& ranks : alike_with(batch)) add(batch, ranks);
   }
   simulate();
   return std::move(grid_);
@@ -266,9 +305,9 @@ Alike Grid::with_servers(const Exchange& exchange, const Alike& ranks) {
   return some;
 }
 
-Cut Grid::find_cut(const Exchange& exchange, const Profile& profile) {
+Cut Grid::find_cut(const Exchange& exchange, const Profile& profile) const {
   if (exchange.schedule != Schedule::bucketed) return cut_singly(profile.gradients);
-  const auto [first, others] = bucket_limits(exchange);
+  const auto [first, others] = bucket_limits(exchange, run_.settings);
   return cut_in_buckets(profile.gradients, first, others);
 }
 
@@ -333,7 +372,7 @@ const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const C
   if (known) return *known;
   known.emplace();
   const Run run = run_on(grid_.space.ranks[rank], 1, grid_.space.exchanges[exchange]);
-  const std::vector<Bucket> buckets = gradient_buckets(network_, run.schedule);
+  const std::vector<Bucket> buckets = gradient_buckets(network_, run.schedule, run.settings);
   EXPECT(buckets.size() == messages.messages());
   for (const Bucket& bucket : buckets) {
     double& reduces = known->reduces.emplace_back();
@@ -418,7 +457,7 @@ void Grid::simulate(const Job& job) {
         run_on(grid_.space.ranks[job.ranks.first + i], grid_.space.batches[job.batch], how);
     grid_.simulated[grid_.index({job.exchange, job.batch, job.ranks.first + i})] = true;
     Notes notes;
-    result[i] = simulate_iteration(iteration_plan(network_, *machine_, run, how, notes)).total.si();
+    result[i] = simulated(run, notes);
   }
 }
 

@@ -1,5 +1,8 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -16,8 +19,13 @@ struct PlanSpace {
   std::vector<int> ranks;    ///< ≥ 1, ascending
   std::vector<int> batches;  ///< images per rank, ≥ 1, ascending
   std::vector<Exchange> exchanges;
+  /// Only places whose ranks have so many images together; each number of ranks has one batch then.
+  std::optional<std::int64_t> global_batch = {};
+  [[nodiscard]] bool has(int ranks_of_it, int batch) const {
+    return !global_batch || static_cast<std::int64_t>(ranks_of_it) * batch == *global_batch;
+  }
   [[nodiscard]] std::size_t size() const {
-    return ranks.size() * batches.size() * exchanges.size();
+    return ranks.size() * (global_batch ? 1 : batches.size()) * exchanges.size();
   }
 };
 
@@ -40,8 +48,11 @@ struct IterationGrid {
   /// By exchange, batch and rank, the last fastest, s; NaN where the memory does not hold the
   /// batch, or there are fewer ranks than servers.
   std::vector<double> iteration;
-  std::vector<bool> simulated;        ///< likewise: found by simulation, not by the batched form
-  std::vector<double> alone;          ///< by batch: of one rank; NaN likewise
+  std::vector<bool> simulated;  ///< likewise: found by simulation, not by the batched form
+  std::vector<double> alone;    ///< by batch: of one rank; NaN likewise
+  /// Of one rank with the whole global batch; NaN where there is none, or the memory does not hold
+  /// it.
+  double alone_with_all = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> left_out;  ///< what did not fit the memory, a sentence each
   std::vector<std::string> too_few;   ///< on how many ranks there are fewer than servers, likewise
   std::size_t by_form = 0;            ///< places found by the batched form

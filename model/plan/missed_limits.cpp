@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "model/plan/duration_text.hpp"
 #include "model/plan/training_plan.hpp"
+#include "model/sgd_iter/time_to_train.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -15,8 +16,8 @@ std::string times(double value, double limit) {
 }
 
 std::string how(const PlannedTraining& planned) {
-  return fmt::format("{} ranks, batch {}, {}", planned.ranks, planned.batch,
-                     exchange_text(planned.exchange));
+  return fmt::format("{} {}, batch {}, {}", planned.ranks, planned.ranks == 1 ? "rank" : "ranks",
+                     planned.batch, exchange_text(planned.exchange));
 }
 
 std::string time_interval(const PlannedTraining& planned) {
@@ -62,12 +63,15 @@ PlannedTraining* MissedLimits::nearest() {
 std::string MissedLimits::too_slow(const Nearest& nearest, bool within_budget) const {
   const Seconds limit = question_->limits.time.value();
   return fmt::format(
-      "nothing fits: the quickest training {}takes {} ({}{}), {} --time-limit {}. Allow more "
-      "time{}, "
-      "more ranks or other batches and schedules.",
+      "nothing fits: the quickest training {}takes {} ({}{}), {} --time-limit {}, for which it "
+      "would have to train on {:.4g} images/s, not {:.4g}. Allow more time{}, more ranks or other "
+      "batches and schedules.",
       within_budget ? "within --budget " : "", duration_text(Seconds(nearest.value)),
       how(nearest.planned), time_interval(nearest.planned), times(nearest.value, limit.si()),
-      duration_text(limit), within_budget ? ", a larger budget" : "");
+      duration_text(limit),
+      required_rate({.epochs = nearest.planned.epochs, .samples = question_->length.samples},
+                    limit),
+      nearest.planned.images_per_s, within_budget ? ", a larger budget" : "");
 }
 
 std::string MissedLimits::too_dear(const Nearest& nearest) const {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/fuse.hpp"
 #include "core/parse_word.hpp"
 #include "model/plan/missed_limits.hpp"
 #include "model/sgd_iter/predict.hpp"
@@ -35,6 +34,7 @@ class Planner {
 
  private:
   [[nodiscard]] PlannedTraining planned(const PlanPlace& place, Seconds iteration) const;
+  [[nodiscard]] bool over_all() const { return !std::isnan(grid_.alone_with_all); }
   [[nodiscard]] bool is_within(const PlannedTraining& planned) const;
   [[nodiscard]] bool keeps_at(const PlannedTraining& planned, Seconds iteration) const;
   [[nodiscard]] Run run_of(const PlannedTraining& planned) const;
@@ -51,6 +51,7 @@ class Planner {
   void check_best(TrainingPlan& plan) const;
   [[nodiscard]] std::vector<PlannedTraining> front() const;
   [[nodiscard]] std::vector<PlanNeighbour> neighbours(const PlanPlace& best) const;
+  void add_other_shares(const PlanPlace& best, std::vector<PlanNeighbour>& neighbours) const;
   void add_neighbour(const PlanPlace& place, std::string change,
                      std::vector<PlanNeighbour>& neighbours) const;
 
@@ -79,7 +80,8 @@ PlannedTraining Planner::planned(const PlanPlace& place, Seconds iteration) cons
   one.rank_hours = one.ranks * one.time.si() / hour;
   one.cost = one.rank_hours * question_->price.value_or(1);
   one.images_per_s = one.global_batch() / iteration.si();
-  one.efficiency = grid_.alone[place.batch] / iteration.si();
+  one.efficiency =
+      (over_all() ? grid_.alone_with_all / one.ranks : grid_.alone[place.batch]) / iteration.si();
   one.by_form = !grid_.simulated[grid_.index(place)];
   return one;
 }
@@ -126,8 +128,9 @@ void Planner::add_interval(PlannedTraining& planned, const IterationInterval& of
 
 void Planner::find_interval(PlannedTraining& planned) const {
   Notes notes;
-  const IterationCosts costs =
-      planned_costs(as_run(*network_, run_), *machine_, run_of(planned), planned.exchange, notes);
+  const Run run = run_of(planned);
+  const Network network = as_run(*network_, run);  // which the costs refer to
+  const IterationCosts costs = iteration_costs(network, *machine_, run, notes);
   const Seconds total = simulate_iteration(costs.plan({}, Bound::value)).total;
   add_interval(planned, interval_of(costs, machine_->fitted, total), total);
 }
@@ -221,33 +224,18 @@ std::vector<PlannedTraining> Planner::front() const {
   return front;
 }
 
-/// By predict(), but for buckets of a size that no run has: by their task graph.
+/// By predict().
 CheckedTraining Planner::checked(const PlannedTraining& planned_one) const {
   const Run run = run_of(planned_one);
   CheckedTraining result;
   result.planned = planned_one;
-  Seconds iteration;
-  IterationInterval interval;
-  if (!planned_one.exchange.bucket) {
-    const int ranks[] = {run.ranks};
-    const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
-    iteration = prediction.time.total;
-    interval = {prediction.low.value(), prediction.high.value()};
-    result.bound = prediction.bound;
-    for (const Note& note : prediction.notes) result.notes.push_back(note.text());
-  } else {
-    Notes notes;
-    const IterationCosts costs =
-        planned_costs(as_run(*network_, run), *machine_, run, planned_one.exchange, notes);
-    const IterationPlan plan = costs.plan({}, Bound::value);
-    const IterationTime time = simulate_iteration(plan);
-    interval = interval_of(costs, machine_->fitted, time.total);
-    iteration = time.total;
-    result.bound = bound_by(time, plan.most_cores_wanted() > plan.cores);
-    result.notes = notes.text();
-  }
-  result.simulated = planned(planned_one.place, iteration);
-  add_interval(result.simulated, interval, iteration);
+  const int ranks[] = {run.ranks};
+  const Prediction prediction = predict(*network_, *machine_, run, ranks).front();
+  result.bound = prediction.bound;
+  for (const Note& note : prediction.notes) result.notes.push_back(note.text());
+  result.simulated = planned(planned_one.place, prediction.time.total);
+  add_interval(result.simulated, {prediction.low.value(), prediction.high.value()},
+               prediction.time.total);
   return result;
 }
 
@@ -266,6 +254,24 @@ void Planner::add_neighbour(const PlanPlace& place, std::string change,
   neighbours.push_back({std::move(change), one, is_within(one)});
 }
 
+/// The next numbers of ranks, with their shares of the global batch.
+void Planner::add_other_shares(const PlanPlace& best,
+                               std::vector<PlanNeighbour>& neighbours) const {
+  const PlanSpace& space = grid_.space;
+  for (const std::size_t next : {best.rank - 1, best.rank + 1}) {
+    if (next >= space.ranks.size()) continue;  // of the first, the one before wraps around
+    PlanPlace place = best;
+    place.rank = next;
+    const auto share = std::ranges::find_if(
+        space.batches, [&](int batch) { return space.has(space.ranks[next], batch); });
+    place.batch = static_cast<std::size_t>(share - space.batches.begin());
+    add_neighbour(place,
+                  fmt::format("ranks {} (batch {}) instead of {}", space.ranks[next], *share,
+                              space.ranks[best.rank]),
+                  neighbours);
+  }
+}
+
 /// The next smaller and larger of each number, and every other exchange.
 std::vector<PlanNeighbour> Planner::neighbours(const PlanPlace& best) const {
   const PlanSpace& space = grid_.space;
@@ -281,8 +287,12 @@ std::vector<PlanNeighbour> Planner::neighbours(const PlanPlace& best) const {
                     result);
     }
   };
-  step(&PlanPlace::rank, space.ranks, "ranks");
-  step(&PlanPlace::batch, space.batches, "batch");
+  if (space.global_batch) {
+    add_other_shares(best, result);
+  } else {
+    step(&PlanPlace::rank, space.ranks, "ranks");
+    step(&PlanPlace::batch, space.batches, "batch");
+  }
   for (std::size_t e = 0; e < space.exchanges.size(); ++e) {
     if (e == best.exchange) continue;
     PlanPlace place = best;
@@ -326,6 +336,7 @@ TrainingPlan Planner::find() {
   plan.why_simulated.assign(grid_.why_simulated.begin(), grid_.why_simulated.end());
   plan.left_out = grid_.left_out;
   plan.too_few = grid_.too_few;
+  plan.over_all = over_all();
   return plan;
 }
 

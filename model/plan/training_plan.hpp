@@ -48,6 +48,7 @@ struct PlanQuestion {
   Objective objective = Objective::time;
   std::optional<double> price = {};  ///< > 0, of a rank's device for an hour; absent: cost in hours
   std::size_t checked = 3;           ///< ≥ 1: so many of the best are simulated
+  std::vector<std::string> notes = {};  ///< how it came to be, to be told with the answer
 };
 
 /// Whether a training keeps to the limits, over the 90 % interval of its iteration.
@@ -116,6 +117,8 @@ struct TrainingPlan {
   std::vector<std::string> why_simulated;
   std::vector<std::string> left_out;  ///< by the memory
   std::vector<std::string> too_few;   ///< ranks for the servers
+  /// Of a global batch: efficiency is over one rank with all of it, which the memory holds.
+  bool over_all = false;
 };
 
 /// The best training of a question. Pure, as predict() is. Throws ConfigError as iteration_grid()

@@ -16,10 +16,6 @@ Seconds iteration_of_one(const IterationParts& parts) {
   return parts.io + parts.gpu();
 }
 
-Seconds iteration_naive(const IterationParts& parts) {
-  return parts.io + parts.gpu() + parts.comm;
-}
-
 Seconds iteration_input_and_copy_prefetched(const IterationParts& parts) {
   return iteration_wait_free(parts, parts.comm);
 }
@@ -97,23 +93,6 @@ ContendedBackward contended_backward(std::span<const ContendedPart> parts) {
   return result;
 }
 
-ContendedBackward contended_closed_form(std::span<const Seconds> backward,
-                                        std::span<const Seconds> comm,
-                                        const Contention& contention) {
-  const auto [s_c, s_m] = contention;
-  const double rho = s_m / s_c;
-  std::vector<Seconds> slowed;
-  Seconds all;
-  for (const Seconds message : comm) {
-    slowed.push_back(rho * message);
-    all += slowed.back();
-  }
-  const Seconds X = wait_free_closed_form(backward, slowed).exposed;
-  const Seconds beside = all - X;
-  const Seconds alone = std::accumulate(backward.begin(), backward.end(), Seconds());
-  return {alone + (s_c - 1) * beside, s_c * beside, X / rho};
-}
-
 namespace {
 
 bool is_positive(double value) {
@@ -150,13 +129,6 @@ double scaling_efficiency(double speedup, int workers) {
 double throughput(int workers, int batch, Seconds iteration) {
   EXPECT(workers >= 1 && batch >= 1 && is_positive(iteration.si()));
   return workers * static_cast<double>(batch) / iteration.si();
-}
-
-Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_link,
-                             Seconds startup) {
-  EXPECT(workers >= 1 && is_positive(slowest_link.si()));
-  const double P = workers;
-  return startup + 2 * (P - 1) / P * message / slowest_link;
 }
 
 namespace {

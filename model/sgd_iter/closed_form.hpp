@@ -29,9 +29,6 @@ struct IterationParts {
 /// prefetched.
 Seconds iteration_of_one(const IterationParts& parts);
 
-/// (1.2) t_iter = t_io + t_gpu + t_c: naive S-SGD. An upper bound on every other schedule.
-Seconds iteration_naive(const IterationParts& parts);
-
 /// (1.3) t_iter = max{ t_io + t_h2d, t_f + t_b + t_c + t_u }: input is prefetched up to and
 /// including an asynchronous copy to the device (page-locked memory), by one thread that reads and
 /// copies in turn. Wrong for copies on the training thread: see (1.3'); and where others read while
@@ -103,17 +100,6 @@ struct ContendedBackward {
 /// go at full speed. [D, derived] Wrong where others take cores from both.
 ContendedBackward contended_backward(std::span<const ContendedPart> parts);
 
-/// The same as a closed form where s_c and s_m are alike for all. By a clock that tells the work
-/// done by backward, messages that travel beside it last ρ = s_m / s_c times as long as alone, and
-/// (1.9) holds:
-///   X = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + ρ Σ_{i=1..c} t_c(i), less Σ t_b, at least 0
-///   t_c^no = X / ρ,   backward takes  Σ t_b + (s_c - 1) (ρ Σ t_c - X)
-///   beside it messages travel for  s_c (ρ Σ t_c - X)
-/// [D, derived: backward loses (s_c - 1) / s_c of the time that messages travel beside it]
-ContendedBackward contended_closed_form(std::span<const Seconds> backward,
-                                        std::span<const Seconds> comm,
-                                        const Contention& contention);
-
 /// Backward beside messages that are packed.
 struct PackedBackward {
   Seconds finish;     ///< T_bc
@@ -176,12 +162,5 @@ double speedup_overlapped(int workers, const IterationParts& one, Seconds shared
 double scaling_efficiency(double speedup, int workers);
 /// (1.13) N_g b / t_iter, images per second.
 double throughput(int workers, int batch, Seconds iteration);
-
-/// (1.14) t_c ≈ a_p + 2 (p-1)/p M / B_min: one flat ring over all workers whose slowest link, of
-/// bandwidth B_min = min(B_intra, B_nic of a node), sets the pace; `startup` is a_p. Within 1.4 %
-/// of measured throughput on 10 Gb Ethernet at line rate (checks C002–C004). Wrong for small
-/// messages on rings of very many workers, where libraries use trees.
-Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_link,
-                             Seconds startup);
 
 }  // namespace dlscale::model

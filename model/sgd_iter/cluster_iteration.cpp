@@ -1,6 +1,8 @@
 #include "model/sgd_iter/cluster_iteration.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -59,6 +61,7 @@ class Unfolding {
   void make_room();
   void add_of_each_rank(std::size_t begin, std::size_t end);
   [[nodiscard]] ClusterTask of_rank(std::size_t task, Rank rank) const;
+  void add_reading(Rank rank);
   void add_collective(std::size_t task);
 
   const IterationGraph* folded_;
@@ -66,10 +69,12 @@ class Unfolding {
   const ComputeFactors* factors_;
   bool shares_cores_;
   ClusterGraph graph_;
-  PoolId first_cores_;                     ///< by rank; only where cores are shared
-  PoolId first_storage_;                   ///< by node
-  std::vector<Copies> copies_;             ///< by task of the graph of one rank
-  std::vector<std::size_t> iteration_of_;  ///< likewise
+  PoolId first_cores_;                               ///< by rank; only where cores are shared
+  PoolId first_storage_;                             ///< by node
+  std::vector<LinkId> server_and_nodes_;             ///< of storage that nodes share, else empty
+  std::vector<std::optional<TaskId>> last_reading_;  ///< by rank, likewise
+  std::vector<Copies> copies_;                       ///< by task of the graph of one rank
+  std::vector<std::size_t> iteration_of_;            ///< likewise
   std::vector<TaskId> after_;
 };
 
@@ -128,6 +133,15 @@ void Unfolding::add_resources() {
     one.servers = 1;
     graph_.add_line(std::move(one), all_cores);
   }
+  if (plan.shared_storage) {
+    const auto& [batch, server, node_path] = *plan.shared_storage;
+    server_and_nodes_.push_back(graph_.add_link(server));
+    for (int node = 0; node < placement_.nodes(); ++node) {
+      server_and_nodes_.push_back(graph_.add_link(node_path));
+    }
+    last_reading_.resize(static_cast<std::size_t>(placement_.ranks));
+    return;
+  }
   for (int node = 0; node < placement_.nodes(); ++node) {
     const PoolId storage = graph_.add_pool(1);
     if (node == 0) first_storage_ = storage;
@@ -155,6 +169,15 @@ ClusterTask Unfolding::of_rank(std::size_t task, Rank rank) const {
   return copy;
 }
 
+/// After `after_` and the rank's batch before it.
+void Unfolding::add_reading(Rank rank) {
+  std::optional<TaskId>& last = last_reading_[static_cast<std::size_t>(rank)];
+  if (last) after_.push_back(*last);
+  const auto node = static_cast<std::size_t>(placement_.node(rank));
+  const std::array path{server_and_nodes_.front(), server_and_nodes_[1 + node]};
+  last = graph_.add_flow(folded_->plan().shared_storage.value().batch, path, after_);
+}
+
 /// Tasks that follow one another without a collective between them: all of a rank, then all of the
 /// next, so that what a rank runs lies side by side in memory.
 void Unfolding::add_of_each_rank(std::size_t begin, std::size_t end) {
@@ -165,7 +188,11 @@ void Unfolding::add_of_each_rank(std::size_t begin, std::size_t end) {
     for (std::size_t task = begin; task < end; ++task) {
       after_.clear();
       for (const TaskId before : task_of(task).after) after_.push_back(copy(before.index(), rank));
-      graph_.add(of_rank(task, rank), after_);
+      if (last_reading_.empty() || folded_->part_of(TaskId(task)) != Part::storage) {
+        graph_.add(of_rank(task, rank), after_);
+      } else {
+        add_reading(rank);
+      }
     }
   }
 }

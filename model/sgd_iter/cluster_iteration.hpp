@@ -31,11 +31,12 @@ std::string why_not_unfolded(const IterationPlan& plan);
 /// The plan on every rank of a placement, with nothing folded: what simulate_iteration() does with
 /// one rank for all. Each rank has a device, a copy engine, loader threads and cores of its own;
 /// the ranks of a node share its storage, fairly, and of it `plan.storage` is what all ranks of the
-/// fullest node take together. Forward, backward and updates of a rank take its factor times what
-/// the plan says. A message or a gather is ready when all ranks have come to it; which of those
-/// that are ready is next, and whether they travel in packs, is as in simulate_iteration(): all
-/// ranks look at the same times, on one clock. It ends on all at once; where threads share cores,
-/// when the last rank could do its part.
+/// fullest node take together; of a server that nodes share, flows of all ranks share its link, and
+/// those of a node the node's, by max-min (FairLinks). Forward, backward and updates of a rank take
+/// its factor times what the plan says. A message or a gather is ready when all ranks have come to
+/// it; which of those that are ready is next, and whether they travel in packs, is as in
+/// simulate_iteration(): all ranks look at the same times, on one clock. It ends on all at once;
+/// where threads share cores, when the last rank could do its part.
 ///
 /// Whether ranks meet at once, or those of a node first and then nodes, makes no difference to
 /// that: with b in nodes, c across them and a in nodes again, and no node in two messages at a

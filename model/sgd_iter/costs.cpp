@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "core/step.hpp"
+#include "model/sgd_iter/input_pipeline.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
 #include "model/sgd_iter/meeting_time.hpp"
 #include "model/sgd_iter/memory.hpp"
@@ -20,9 +21,6 @@
 namespace dlscale::model {
 namespace {
 
-/// Mean size of an ImageNet picture; Host::decode and the data sets of `dlscale data make` are for
-/// it. [MODEL §9: 114,660 B a TFRecord, of which some is not picture]
-constexpr Bytes picture_size(110e3);
 constexpr double f32_bytes = 4;
 /// What a vote on which gradients are ready sends. [train/cycle_exchange.cpp,
 /// train/priority_exchange.cpp]
@@ -340,8 +338,16 @@ IterationCosts Costs::find() {
   costs.shape.prefetch = run_->prefetch;
   costs.shape.schedule = run_->schedule;
   if (run_->schedule == Schedule::priority) costs.shape.window = run_->settings.credit;
+  if (run_->schedule == Schedule::horovod && run_->ranks > 1) {
+    notes_->add(
+        fmt::format("horovod: what is ready waits for the next wake-up, {} apart, so that what is "
+                    "exposed moves by up to as much, either way, with small changes of ranks or "
+                    "times",
+                    to_text(run_->settings.cycle)));
+  }
   costs.shape.input_copy = run_->input_copy;
   costs.shape.storage = storage_time(*machine_, place_, run_->batch);
+  costs.shape.shared_storage = shared_storage(*machine_, place_, run_->batch);
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
   const Bytes images = batch_size();
@@ -457,12 +463,36 @@ IterationPlan IterationCosts::plan(std::optional<IterationTerm> moved, Bound bou
   return result;
 }
 
+namespace {
+
+/// That to other nodes; where it is not stated, as fast as the server.
+BytesPerSecond path_to_server(const Cluster& cluster) {
+  const BytesPerSecond path = cluster.inter_node.bandwidth;
+  return path > BytesPerSecond() ? path : cluster.storage.read_bandwidth;
+}
+
+}  // namespace
+
 Seconds storage_time(const Machine& machine, const Placement& placement, int batch) {
   const Storage& storage = machine.cluster.storage;
   const bool served = storage.shared_by_nodes && placement.nodes() > 1;
   if (storage.read_bandwidth.si() <= 0 || (machine.fitted && !served)) return {};
-  const int sharers = storage.shared_by_nodes ? placement.ranks : placement.ranks_on_node();
-  return static_cast<double>(sharers) * batch * picture_size / storage.read_bandwidth;
+  const int readers = placement.ranks_on_node();
+  BytesPerSecond read = storage.read_bandwidth;
+  if (storage.shared_by_nodes) {
+    const double nodes = static_cast<double>(placement.ranks) / readers;
+    read = shared_read(path_to_server(machine.cluster), read, nodes);
+  }
+  return static_cast<double>(readers) * batch * picture_size / read;
+}
+
+std::optional<SharedStorage> shared_storage(const Machine& machine, const Placement& placement,
+                                            int batch) {
+  const Cluster& cluster = machine.cluster;
+  const bool takes_time = storage_time(machine, placement, batch) > Seconds();
+  if (!cluster.storage.shared_by_nodes || !takes_time) return std::nullopt;
+  return SharedStorage{batch * picture_size, cluster.storage.read_bandwidth,
+                       path_to_server(cluster)};
 }
 
 void check_device(const Cluster& cluster, const Run& run) {

@@ -1,14 +1,22 @@
 #include "model/sgd_iter/input_pipeline.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
+#include <limits>
 
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
+#include "model/machine.hpp"
+#include "model/sgd_iter/costs.hpp"
+#include "model/sgd_iter/predict.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 template <class Q>
 bool is_amount(Q value) {
@@ -20,76 +28,27 @@ bool is_positive(Q value) {
   return is_amount(value) && value > Q();
 }
 
-void expect_input(const SampleCost& sample, const InputNode& node) {
-  EXPECT(is_positive(sample.stored) && is_amount(sample.copied));
-  EXPECT(is_amount(sample.decode) && is_amount(sample.preprocess));
-  EXPECT(node.workers >= 1 && node.threads >= 1);
-  EXPECT(is_positive(node.read) && is_positive(node.copy));
-  EXPECT(!node.most_decoded || (std::isfinite(*node.most_decoded) && *node.most_decoded > 0));
+/// What the storage delivers to a node while all of them read.
+std::optional<BytesPerSecond> read_of_node(const Machine& machine, const Run& run) {
+  const Placement placement{run.ranks, run.ranks_per_node};
+  const Seconds batches = storage_time(machine, placement, run.batch);
+  if (batches <= Seconds()) return std::nullopt;
+  return placement.ranks_on_node() * run.batch * picture_size / batches;
 }
 
 }  // namespace
 
-InputTimes input_times(const SampleCost& sample, const InputNode& node, int batch) {
-  expect_input(sample, node);
-  EXPECT(batch >= 1);
-  const double b = batch;
-  const double samples = node.workers * b;
-  InputTimes times{samples * sample.stored / node.read, samples * sample.decode / node.threads,
-                   samples * sample.preprocess / node.threads, b * sample.copied / node.copy};
-  if (node.most_decoded) {
-    times.decode = std::max(times.decode, Seconds(samples / *node.most_decoded));
-  }
-  return times;
-}
-
-Seconds input_period(const InputTimes& times, InputThreads threads) {
-  switch (threads) {
-    case InputThreads::of_a_stage:
-      return std::max({times.read, times.decode, times.preprocess});
-    case InputThreads::in_turn:
-      return times.read + times.decode + times.preprocess;
-  }
-  fail_expectation("threads of the enumeration");
-}
-
 InputRate input_rate(const SampleCost& sample, const InputNode& node) {
-  const InputTimes times = input_times(sample, node, 1);
-  const std::array stages{
-      std::pair{times.read, InputStage::read}, std::pair{times.decode, InputStage::decode},
-      std::pair{times.preprocess, InputStage::preprocess}, std::pair{times.copy, InputStage::copy}};
-  auto slowest = stages.front();
-  for (const auto& stage : stages) {
-    if (stage.first > slowest.first) slowest = stage;
-  }
-  return {node.workers / slowest.first.si(), slowest.second};
+  EXPECT(is_positive(sample.stored) && is_amount(sample.decode) && node.threads >= 1);
+  EXPECT(!node.read || is_positive(*node.read));
+  const double read = node.read ? *node.read / sample.stored * Seconds(1) : infinity;
+  const double decode = node.threads * (Seconds(1) / sample.decode);
+  return read <= decode ? InputRate{read, InputStage::read} : InputRate{decode, InputStage::decode};
 }
 
-BytesPerSecond shared_read(BytesPerSecond client, BytesPerSecond server, int nodes) {
-  EXPECT(is_positive(client) && is_positive(server) && nodes >= 1);
+BytesPerSecond shared_read(BytesPerSecond client, BytesPerSecond server, double nodes) {
+  EXPECT(is_positive(client) && is_positive(server) && std::isfinite(nodes) && nodes >= 1);
   return std::min(client, server / nodes);
-}
-
-Seconds seek_time(int batch, Seconds seek, int queue_depth) {
-  EXPECT(batch >= 1 && queue_depth >= 1 && is_amount(seek));
-  return batch * seek / queue_depth;
-}
-
-BytesPerSecond cached_read(BytesPerSecond storage, BytesPerSecond memory, double kept) {
-  EXPECT(is_positive(storage) && is_positive(memory) && kept >= 0 && kept <= 1);
-  const SecondsPerByte time = std::max((1 - kept) / storage, kept / memory);
-  return 1 / time;
-}
-
-Seconds reading_time(Bytes data, int epochs, BytesPerSecond storage, BytesPerSecond memory,
-                     double kept) {
-  EXPECT(is_positive(data) && epochs >= 1);
-  return data / storage + (epochs - 1) * (data / cached_read(storage, memory, kept));
-}
-
-Seconds input_stall(Seconds io, Seconds compute) {
-  EXPECT(is_amount(io) && is_amount(compute));
-  return std::max(Seconds(), io - compute);
 }
 
 double accelerator_utilisation(Seconds compute, Seconds stall) {
@@ -97,24 +56,35 @@ double accelerator_utilisation(Seconds compute, Seconds stall) {
   return compute / (compute + stall);
 }
 
-Seconds late_batch_stall(Seconds late, Seconds compute, int prefetch) {
-  EXPECT(is_amount(late) && is_amount(compute) && prefetch >= 1);
-  return std::max(Seconds(), late - prefetch * compute);
-}
-
 BytesPerSecond required_read(double samples_per_s, Bytes stored) {
   EXPECT(std::isfinite(samples_per_s) && samples_per_s > 0 && is_positive(stored));
   return stored * samples_per_s / Seconds(1);
 }
 
-Seconds pinned_copy(Bytes size, Seconds startup, BytesPerSecond bus) {
-  EXPECT(is_amount(size) && is_amount(startup) && is_positive(bus));
-  return startup + size / bus;
-}
-
-Seconds pageable_copy(Bytes size, BytesPerSecond staging, BytesPerSecond bus) {
-  EXPECT(is_amount(size) && is_positive(staging) && is_positive(bus));
-  return size / staging + size / bus;
+std::string input_sentence(const Machine& machine, const Prediction& prediction) {
+  const Run& run = prediction.run;
+  const IterationTime& time = prediction.time;
+  const Seconds computing = time.total - time.io;
+  if (prediction.bound != "input" || time.io <= Seconds() || computing <= Seconds()) return "";
+  const int ranks = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
+  const SampleCost sample{picture_size, time.load / run.batch};
+  const InputNode node{read_of_node(machine, run), ranks * run.loader_threads};
+  const InputRate rate = input_rate(sample, node);
+  const double wanted = ranks * run.batch / computing.si();
+  const std::string taken = fmt::format(
+      "of the {:.0f} images/s that the {} of a node would take; they compute {:.0f} % "
+      "of the time",
+      wanted, ranks == 1 ? "one device" : fmt::format("{} devices", ranks),
+      100 * accelerator_utilisation(computing, time.io));
+  if (rate.bound == InputStage::read) {
+    return fmt::format("input: storage delivers {:.0f} {}. {} a node would be enough",
+                       rate.samples_per_s, taken, to_text(required_read(wanted, sample.stored)));
+  }
+  const std::string decoded = fmt::format("input: {} loader threads decode {:.0f} {}", node.threads,
+                                          rate.samples_per_s, taken);
+  if (prediction.shares_cores) return decoded + ", on the same cores";
+  return decoded + fmt::format(". {:.0f} for each rank would be enough",
+                               std::ceil(wanted * sample.decode.si() / ranks));
 }
 
 }  // namespace dlscale::model

@@ -38,11 +38,20 @@ struct ForwardPart {
   Given compute;
 };
 
+/// Storage on a server that nodes share.
+struct SharedStorage {
+  Bytes batch;            ///< > 0, of one rank
+  BytesPerSecond server;  ///< > 0, to all nodes together
+  BytesPerSecond node;    ///< > 0, to each
+};
+
 /// What one iteration of one rank consists of. All ranks are alike, so one stands for all; what
 /// they share (storage, links) is in the times.
 struct IterationPlan {
   Seconds storage;  ///< until the node's storage has delivered a batch to each of its ranks
-  Seconds load;     ///< a loader thread's work on its share of a batch
+  /// Where a server delivers it: what it is read over, for ranks that do not read all at once.
+  std::optional<SharedStorage> shared_storage = {};
+  Seconds load;  ///< a loader thread's work on its share of a batch
   int loader_threads = 1;
   int prefetch = 2;  ///< batches decoded ahead, ≥ 1
   Given h2d;

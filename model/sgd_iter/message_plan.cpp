@@ -55,14 +55,20 @@ Bytes message_size(const Bucket& bucket) {
 std::vector<Bucket> planned_messages(const Network& network, const Run& run,
                                      const KernelTimes& kernels, const MessageTimes& messages,
                                      Notes& notes) {
-  std::vector<Bucket> buckets = gradient_buckets(network, run.schedule);
+  std::vector<Bucket> buckets = gradient_buckets(network, run.schedule, run.settings);
   if (!is_merged(run.schedule) || buckets.empty()) return buckets;
   const auto gradients = ready_gradients(network, kernels, buckets);
   const LinearCost cost = fitted_cost(gradients, messages);
   std::vector<Bucket> merged = merged_buckets(buckets, merge_for(run.schedule, gradients, cost));
-  notes.add(fmt::format("{}: {}, planned for messages that take {} and {:.3g} ns a byte",
-                        schedule_name(run.schedule), in_messages(buckets.size(), merged),
-                        to_text(cost.a), cost.b.si() * 1e9));
+  notes.add(fmt::format(
+      "{}: {}, {} if messages take {} and {:.3g} ns a byte{}", schedule_name(run.schedule),
+      in_messages(buckets.size(), merged),
+      run.schedule == Schedule::merged ? "whose last ends earliest" : "by the rule of MG-WFBP",
+      to_text(cost.a), cost.b.si() * 1e9,
+      run.schedule == Schedule::merged
+          ? ", which is fitted to those of single gradients: where they take "
+            "otherwise, other groups may end earlier"
+          : ""));
   return merged;
 }
 

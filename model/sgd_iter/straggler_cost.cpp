@@ -72,9 +72,12 @@ StragglerCost straggler_cost(IterationPlan plan, const Placement& placement,
   const ComputeFactors factors =
       drawn_factors(spread, placement.ranks, static_cast<std::size_t>(drawn), seed);
   const Seconds uneven = simulate_cluster(plan, placement, factors, counted).total;
-  // A full node of equal ranks stands for all, over as many iterations.
+  // A full node of equal ranks stands for all, over as many iterations, unless nodes share a
+  // server.
   const Placement node{placement.ranks_on_node(), placement.ranks_per_node};
-  const Seconds even = simulate_cluster(plan, node, ComputeFactors(), counted).total;
+  const Seconds even =
+      simulate_cluster(plan, plan.shared_storage ? placement : node, ComputeFactors(), counted)
+          .total;
   const Seconds alone = computing(plan);
   StragglerCost cost;
   cost.drawn = std::max(Seconds(), uneven - even);

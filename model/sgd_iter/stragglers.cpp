@@ -105,12 +105,6 @@ Seconds expected_slowest(std::span<const Seconds> measured, std::int64_t workers
   return sum;
 }
 
-Seconds slowest_at_most(Seconds mean, Seconds deviation, std::int64_t workers) {
-  EXPECT(workers >= 1 && is_time(mean) && is_time(deviation));
-  const auto N = static_cast<double>(workers);
-  return mean + deviation * ((N - 1) / std::sqrt(2 * N - 1));
-}
-
 Seconds expected_kth(const Spread& spread, std::int64_t k, std::int64_t workers) {
   EXPECT(k >= 1 && k <= workers);
   EXPECT(spread.shape == SpreadShape::exponential);

@@ -51,10 +51,6 @@ Seconds expected_slowest(const Spread& spread, std::int64_t workers);
 /// exact for these. Wrong where workers are many more than times: it never exceeds the largest.
 Seconds expected_slowest(std::span<const Seconds> measured, std::int64_t workers);
 
-/// (10.3) μ + σ (N-1)/√(2N-1): E[max] of no distribution is above, and one has just that.
-/// [Hartley & David 1954; Gumbel 1954]
-Seconds slowest_at_most(Seconds mean, Seconds deviation, std::int64_t workers);
-
 /// (10.4) when the k-th of N workers is done, 1 ≤ k ≤ N, for steps that go on without the others
 /// (backup workers, Chen et al., arXiv:1604.00981); only of `exponential`:
 ///   (μ - σ) + σ (H_N - H_{N-k})

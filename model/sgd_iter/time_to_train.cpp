@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "core/error.hpp"
 
@@ -70,11 +69,6 @@ double epochs_to_target(const Convergence& convergence, double batch) {
   return convergence.least_epochs * (1 + batch / convergence.critical_batch);
 }
 
-double steps_to_target(const Convergence& convergence, double batch, double samples) {
-  EXPECT(is_positive(samples));
-  return epochs_to_target(convergence, batch) * samples / batch;
-}
-
 bool covers(const Convergence& convergence, double batch) {
   return batch >= convergence.smallest_batch && batch <= convergence.largest_batch;
 }
@@ -97,22 +91,6 @@ double required_rate(const Training& training, Seconds time) {
         without_iterations(training).si(), time.si()));
   }
   return training.epochs * training.samples / iterating.si();
-}
-
-FastestTraining fastest_training(std::span<const int> workers, int batch,
-                                 const Convergence& convergence, double samples,
-                                 const std::function<Seconds(int)>& iteration) {
-  EXPECT(!workers.empty() && batch >= 1);
-  std::optional<FastestTraining> best;
-  for (const int N : workers) {
-    EXPECT(N >= 1);
-    const Seconds one = iteration(N);
-    EXPECT(is_positive(one.si()));
-    const Seconds time =
-        steps_to_target(convergence, static_cast<double>(batch) * N, samples) * one;
-    if (!best || time < best->time) best = FastestTraining{N, time};
-  }
-  return *best;
 }
 
 }  // namespace dlscale::model

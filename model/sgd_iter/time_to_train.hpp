@@ -1,6 +1,7 @@
 #pragma once
-#include <functional>
+#include <array>
 #include <span>
+#include <string_view>
 
 #include "core/units.hpp"
 
@@ -38,15 +39,22 @@ Convergence fit_convergence(std::span<const EpochsAt> points);
 /// E(B), B > 0.
 double epochs_to_target(const Convergence& convergence, double batch);
 
-/// S(B) = E(B) D / B, iterations with D > 0 samples an epoch; S_min = E_min D / B_crit is never
-/// reached.
-double steps_to_target(const Convergence& convergence, double batch, double samples);
-
 /// Whether a batch lies within those that it was fitted to.
 bool covers(const Convergence& convergence, double batch);
 
 /// The images of ImageNet's training set (ILSVRC 2012).
 inline constexpr double imagenet_images = 1281167;
+
+/// A training whose epochs by batch are known, and what it is asked for by.
+struct TrainingTarget {
+  std::string_view name;
+  std::string_view network;  ///< the one network it is known for; names of variants begin with it
+  std::string_view reached;
+  double samples;  ///< of an epoch
+  Convergence convergence;
+};
+inline constexpr std::array training_targets{TrainingTarget{
+    "imagenet-75.9", "resnet50", "75.9 % top 1", imagenet_images, resnet50_imagenet}};
 
 /// What training consists of.
 struct Training {
@@ -64,18 +72,5 @@ Seconds time_to_train(const Training& training);
 /// The samples a second that training must reach to end in `time`, the reverse of (11.1). Throws
 /// ConfigError where evaluations and the start alone take that long.
 double required_rate(const Training& training, Seconds time);
-
-/// A number of workers, and what training to the target takes.
-struct FastestTraining {
-  int workers;
-  Seconds time;
-};
-
-/// (11.4) the number of workers with the least E(b N) D t_iter(N) / (b N), of those given (≥ 1 of
-/// them, each ≥ 1), b ≥ 1 samples a worker: weak scaling, so that more workers need more epochs. Of
-/// equal ones the first. `iteration` gives t_iter(N) > 0.
-FastestTraining fastest_training(std::span<const int> workers, int batch,
-                                 const Convergence& convergence, double samples,
-                                 const std::function<Seconds(int)>& iteration);
 
 }  // namespace dlscale::model

@@ -280,6 +280,15 @@ LinearCost timed_cost(std::span<const TimedMessage> messages, int ranks, Bytes l
             fmt::format("{} and {:.3g} ns a byte on {} ranks, off by {:.0f} % in the median of {}",
                         to_text(cost.a), cost.b.si() * 1e9, ranks, 100 * median(residuals),
                         residuals.size()));
+  const std::size_t worst =
+      static_cast<std::size_t>(std::ranges::max_element(residuals) - residuals.begin());
+  if (residuals[worst] > 1) {
+    notes.add(
+        "a line does not describe all-reduces that it misses by more than what they took: what is "
+        "predicted of such messages is as far off",
+        fmt::format("{} on {} ranks took {}, and {} by the line", to_text(sizes[worst]), ranks,
+                    to_text(times[worst]), to_text(cost(sizes[worst]))));
+  }
   if (largest > most) {
     notes.add("messages larger than any that was timed: the line was extended",
               fmt::format("up to {}, timed up to {} on {} ranks", to_text(largest), to_text(most),

@@ -41,6 +41,9 @@ Json question_fields(const model::PlanQuestion& question) {
           {"samples", number(question.length.samples)},
           {"time_limit_s", optional_number(question.limits.time)},
           {"budget", optional_number(question.limits.budget)},
+          {"global_batch",
+           question.space.global_batch ? Json(*question.space.global_batch) : Json(nullptr)},
+          {"notes", question.notes},
           {"max_global_batch", optional_number(question.limits.global_batch)},
           {"cost_per_rank_hour", optional_number(question.price)}};
 }

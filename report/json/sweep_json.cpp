@@ -26,6 +26,7 @@ std::string sweep_json(const Sweep& sweep, const std::vector<SweepMark>& marks) 
     json["rows"].push_back(std::move(row));
   }
   json["left_out"] = sweep.left_out;
+  json["speedup_over"] = sweep.speedup_over;
   return dump(json);
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -159,12 +160,26 @@ Table overall_table(const ScoreReport& report) {
   return table;
 }
 
-/// The term to blame, with its time.
-std::string term_text(const JudgedCase& judged) {
+/// By how much the iteration of a rate was predicted too long, by its terms; nothing where it was
+/// too short, or is no rate.
+std::optional<Seconds> too_long_by(const JudgedCase& judged, const JudgedItem& item) {
+  const bool is_rate = judged.unit == cases::CaseUnit::samples_per_s;
+  if (!is_rate || !item.predicted || *item.predicted >= item.measured) return std::nullopt;
+  Seconds all;
+  for (const cases::PredictedTerm& term : judged.terms) all += term.time;
+  return (1 - *item.predicted / item.measured) * all;
+}
+
+/// The term to blame, with its time; that it is not enough, where the iteration would be too long
+/// without it, too.
+std::string term_text(const JudgedCase& judged, const JudgedItem& item) {
   const cases::PredictedTerm* term = blamed_term(judged);
   if (!judged.items.empty() && judged.is_missing() && !judged.reason.empty()) return judged.reason;
   if (term == nullptr) return std::string(absent);
-  return fmt::format("{} ({} ms)", term->name, milliseconds(term->time));
+  const std::string text = fmt::format("{} ({} ms)", term->name, milliseconds(term->time));
+  const std::optional<Seconds> excess = too_long_by(judged, item);
+  if (!excess || term->time >= *excess) return text;
+  return fmt::format("none alone: {} ms too many, and {} at most", milliseconds(*excess), text);
 }
 
 std::string number_or_absent(const std::optional<double>& value) {
@@ -195,7 +210,7 @@ Table worst_table(const ScoreReport& report) {
          {number_or_absent(item->high)},
          {signed_percent(item->error())},
          {std::string(cases::to_string(judged->status))},
-         {term_text(*judged)}});
+         {term_text(*judged, *item)}});
   }
   table.notes.push_back(
       "term to blame: the largest that was not measured of the same training itself");

@@ -102,14 +102,14 @@ class WhatIf(ProgramTest):
         [training] = self.answer("--epochs", "90", "--samples", "1281167")["trainings"]
         rate = training["prediction"]["images_per_s"]
         self.assertAlmostEqual(training["training_s"], 90 * 1281167 / rate, delta=1e-6 * training["training_s"])
-        [to_target] = self.answer("--target", "resnet50")["trainings"]
+        [to_target] = self.answer("--target", "imagenet-75.9")["trainings"]
         self.assertGreater(to_target["epochs"], 34)
         self.assertFalse(to_target["epochs_covered"])  # a global batch of 512
         self.assertIn("hours", run(*WORDS, "--epochs", 1).stdout)
         for words in (["--epochs", "0"], ["--epochs", "-1"], ["--epochs", "nan"], ["--epochs", "1e300"],
                       ["--epochs", "1", "--samples", "0"], ["--epochs", "1", "--evaluation", "3"],
                       ["--epochs", "1", "--start=-3 s"], ["--target", "bert"], ["--samples", "5"],
-                      ["--epochs", "1", "--target", "resnet50"], ["--epochs", "1", "--explain"]):
+                      ["--epochs", "1", "--target", "imagenet-75.9"], ["--epochs", "1", "--explain"]):
             option = [word for word in words if word.startswith("--")][-1]
             self.assert_refused(run(*WORDS, *words), 2, option.split("=")[0])
 

@@ -1,4 +1,5 @@
 #include "model/sgd_iter/closed_form.hpp"
+#include "tests/model/independent_forms.hpp"
 
 #include <gtest/gtest.h>
 
@@ -97,11 +98,6 @@ TEST(Speedup, OfNobodyOrInNoTimeIsACallersMistake) {
   EXPECT_THROW((void)scaling_efficiency(1, 0), std::logic_error);
   EXPECT_THROW((void)throughput(1, 0, Seconds(1)), std::logic_error);
   EXPECT_THROW((void)throughput(1, 1, Seconds(infinity)), std::logic_error);
-  for (const double bandwidth : {0.0, -1.0, infinity}) {
-    EXPECT_THROW((void)ring_over_bottleneck(2, 1_MiB, BytesPerSecond(bandwidth), {}),
-                 std::logic_error);
-  }
-  EXPECT_THROW((void)ring_over_bottleneck(0, 1_MiB, 1.0_GBps, {}), std::logic_error);
 }
 
 TEST(RingOverBottleneck, CostsNothingAloneAndTendsToTwoMessages) {

@@ -10,6 +10,7 @@
 #include "core/collective/algorithm.hpp"
 #include "model/sgd_iter/input_pipeline.hpp"
 #include "model/topology/topology.hpp"
+#include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -16,6 +16,7 @@
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
 #include "tests/model/expect_iteration.hpp"
+#include "tests/model/independent_forms.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/random_plan.hpp"
 
@@ -310,22 +311,54 @@ TEST(ClusterIteration, GoesAtThePaceOfTheSlowestStageOfInput) {
   std::mt19937 random(46);
   std::uniform_real_distribution<double> factor(0.2, 1.8);
   for (int trial = 0; trial < 15; ++trial) {
-    const SampleCost sample{Bytes(1e5 * factor(random)), Seconds(4e-3 * factor(random)), Seconds(),
-                            Bytes(1e5 * factor(random))};
-    const InputNode node{4, BytesPerSecond(4e8 * factor(random)), 16, BytesPerSecond(1e8), {}};
-    const InputTimes times = input_times(sample, node, 1000);
+    const SampleCost sample{Bytes(1e5 * factor(random)), Seconds(4e-3 * factor(random))};
+    const InputNode node{BytesPerSecond(4e8 * factor(random)), 16};
+    const Seconds copy(factor(random));
+    const double samples = 4 * 1000;
     IterationPlan plan = one_message();
     plan.loader_threads = 4;
     plan.input_copy = InputCopy::ahead;
-    plan.storage = times.read;
-    plan.load = times.decode;
-    plan.h2d = times.copy;
-    const Seconds input = std::max(input_period(times, InputThreads::of_a_stage), times.copy);
+    plan.storage = samples * sample.stored / *node.read;
+    plan.load = samples * sample.decode / node.threads;
+    plan.h2d = copy;
+    const Seconds input = std::max(Seconds(samples / input_rate(sample, node).samples_per_s), copy);
     const Seconds expected(std::max(1.25, input.si()));
     const ClusterIteration all = simulate_cluster(plan, {8, 4}, ComputeFactors(), {24, 1});
     EXPECT_NEAR(all.total.si(), expected.si(), 1e-9);
     EXPECT_NEAR(simulate_iteration(plan).total.si(), expected.si(), 1e-9);
-    EXPECT_NEAR(input_stall(input, Seconds(1.25)).si(), expected.si() - 1.25, 1e-9);
+  }
+}
+
+/// Five ranks on nodes of two, whose links are two thirds as fast as the server: those of the full
+/// nodes are held up by the server, and the one by itself by its own link.
+TEST(ClusterIteration, SharesTheServerOfAllNodesFairly) {
+  IterationPlan plan = one_message();
+  const auto of_server = [&](double server, double node) {
+    plan.shared_storage = SharedStorage{Bytes(6), BytesPerSecond(server), BytesPerSecond(node)};
+    return simulate_cluster(plan, {5, 2}, ComputeFactors(), {8, 1});
+  };
+  const ClusterIteration slow = of_server(6, 60);
+  EXPECT_NEAR(slow.total.si(), 5 * 6 / 6.0, 1e-9);  // five batches at the server's rate
+  EXPECT_NEAR(slow.ranks[4].io.si(), 5 - 1.25, 1e-9);
+  const ClusterIteration paths = of_server(600, 4);
+  EXPECT_NEAR(paths.total.si(), 2 * 6 / 4.0, 1e-9);  // two at that of a full node
+  EXPECT_NEAR(paths.ranks[0].io.si(), 3 - 1.25, 1e-9);
+  EXPECT_NEAR(paths.ranks[4].io.si(), 1.5 - 1.25, 1e-9);
+}
+
+/// What storage_time() says of equal ranks.
+TEST(ClusterIteration, OfEqualRanksOnAServerIsThatOfOneForAll) {
+  std::mt19937 random(47);
+  std::uniform_real_distribution<double> rate(1, 20);
+  for (int trial = 0; trial < 10; ++trial) {
+    IterationPlan plan = one_message();
+    const Bytes batch(4);
+    const BytesPerSecond server(4 * rate(random));
+    const BytesPerSecond node(rate(random));
+    plan.shared_storage = SharedStorage{batch, server, node};
+    plan.storage = 4 * batch / shared_read(node, server, 3);
+    const Seconds all = simulate_cluster(plan, {12, 4}, ComputeFactors(), {12, 1}).total;
+    EXPECT_NEAR(all / simulate_iteration(plan).total, 1, 1e-9) << trial;
   }
 }
 

@@ -196,10 +196,9 @@ TEST(ContentionFit, PartsSizesOnlyWhereTheyDifferAndThereByProtocol) {
 
 TEST(ContentionFit, PartsSizesOfOneProtocolHalfWay) {
   const Times times;
-  const ContentionFit fit =
-      fitted({beside_row(beside_axes("conv", 1e6), times, Truth{4, 2}),
-              beside_row(beside_axes("conv", 4e6), times, Truth{4, 1.1})})
-          .contention.front();
+  const ContentionFit fit = fitted({beside_row(beside_axes("conv", 1e6), times, Truth{4, 2}),
+                                    beside_row(beside_axes("conv", 4e6), times, Truth{4, 1.1})})
+                                .contention.front();
   ASSERT_EQ(fit.ranges.size(), 2U);
   EXPECT_NEAR(fit.ranges[0].to.si(), 2e6, 1);
   EXPECT_EQ(fit.ranges[1].from, fit.ranges[0].to);
@@ -262,7 +261,8 @@ TEST(ContentionFit, LeavesOutMessagesTooShortBesideTheWorkToTell) {
 
 TEST(ContentionFit, BoundsWhatStandsStill) {
   Measurement row = beside_row(beside_axes("conv", 1e6), {1, 1, 0}, {1, 1});
-  row.series["compute_beside"] = series(std::vector<double>(samples, 3));  // 1 s more than the messages took
+  row.series["compute_beside"] =
+      series(std::vector<double>(samples, 3));  // 1 s more than the messages took
   row.series["together"] = series(std::vector<double>(samples, 3));
   const ContentionRange range = fitted({row}).contention.front().ranges.front();
   EXPECT_EQ(range.compute.value, most_slowdown);

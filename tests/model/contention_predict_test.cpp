@@ -11,6 +11,7 @@
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "tests/model/expect_iteration.hpp"
+#include "tests/model/independent_forms.hpp"
 #include "tests/model/notes_of.hpp"
 #include "tests/model/two_ranks.hpp"
 

@@ -13,6 +13,7 @@
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/task_graph.hpp"
 #include "tests/model/expect_iteration.hpp"
+#include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+#include "tests/model/deepbench.hpp"
+
 namespace dlscale::model {
 namespace {
 
@@ -148,38 +150,24 @@ TEST(AffineFit, WidensItsIntervalWithThatOfTheMeasurements) {
   EXPECT_LT(fit.beta.low.si(), 0.99e-9);
 }
 
-/// Best all-reduce of NCCL 2 on TitanX Pascal, ms by number of floats. [baidu-research/DeepBench
-/// results/train/DeepBench_NV_TitanX_Pascal.xlsx; the fits are check C080]
-struct DeepBench {
-  int ranks;
-  std::vector<double> milliseconds;
+/// A start-up and a time for each byte.
+struct FittedLine {
   double alpha;
   double beta;
 };
 
 TEST(AffineFit, AgreesWithThePublishedFitsOfCheckC080) {
-  const std::vector<double> floats{100000, 3097600, 4194304, 6553600, 16777216, 38360000, 64500000};
-  for (const DeepBench& set :
-       {DeepBench{2,
-                  {0.06187237, 1.03765, 1.3961, 2.17145, 5.50865, 12.54155, 21.0748},
-                  29.3e-6,
-                  8.156e-11},
-        DeepBench{4,
-                  {0.091706225, 1.67035, 2.25735, 3.50135, 8.9752, 20.45305, 34.42895},
-                  38.6e-6,
-                  1.326e-10},
-        DeepBench{8,
-                  {0.1502334, 2.4847885, 3.3682315, 5.24775, 13.42385, 30.5485, 51.29075},
-                  71.1e-6,
-                  1.975e-10}}) {
+  const FittedLine lines[] = {{29.3e-6, 8.156e-11}, {38.6e-6, 1.326e-10}, {71.1e-6, 1.975e-10}};
+  for (std::size_t set = 0; set < deep_bench.size(); ++set) {
+    const int ranks = deep_bench[set].ranks;
     std::vector<SizedTime> points;
-    for (std::size_t i = 0; i < floats.size(); ++i) {
-      points.push_back(point(4 * floats[i], set.milliseconds[i] * 1e-3));
+    for (std::size_t i = 0; i < deep_bench_floats.size(); ++i) {
+      points.push_back(point(4 * deep_bench_floats[i], deep_bench[set].milliseconds[i] * 1e-3));
     }
     const Segment fit = fit_affine(points);
-    EXPECT_NEAR(fit.alpha.value.si() / set.alpha, 1, 0.01) << set.ranks;
-    EXPECT_NEAR(fit.beta.value.si() / set.beta, 1, 0.002) << set.ranks;
-    EXPECT_LT(fit.median_residual, 0.006) << set.ranks;
+    EXPECT_NEAR(fit.alpha.value.si() / lines[set].alpha, 1, 0.01) << ranks;
+    EXPECT_NEAR(fit.beta.value.si() / lines[set].beta, 1, 0.002) << ranks;
+    EXPECT_LT(fit.median_residual, 0.006) << ranks;
   }
 }
 

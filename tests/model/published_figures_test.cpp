@@ -15,6 +15,7 @@
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/topology/nccl.hpp"
 #include "tests/model/googlenet_trace.hpp"
+#include "tests/model/independent_forms.hpp"
 
 namespace dlscale::model {
 namespace {

@@ -1,4 +1,5 @@
 #include "model/sgd_iter/stragglers.hpp"
+#include "tests/model/independent_forms.hpp"
 
 #include <gtest/gtest.h>
 

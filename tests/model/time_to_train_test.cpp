@@ -70,12 +70,14 @@ TEST(EpochsToTarget, RiseWithTheBatchWhileStepsFall) {
   for (double batch = 1; batch < 1e7; batch *= 3) {
     EXPECT_LT(epochs_to_target(resnet50_imagenet, batch),
               epochs_to_target(resnet50_imagenet, 3 * batch));
-    EXPECT_GT(steps_to_target(resnet50_imagenet, batch, imagenet_images),
-              steps_to_target(resnet50_imagenet, 3 * batch, imagenet_images));
+    const auto steps_of = [](double of) {
+      return epochs_to_target(resnet50_imagenet, of) * imagenet_images / of;
+    };
+    EXPECT_GT(steps_of(batch), steps_of(3 * batch));
     // (11.2) (S / S_min - 1)(E / E_min - 1) = 1
     const double least_steps =
         resnet50_imagenet.least_epochs * imagenet_images / resnet50_imagenet.critical_batch;
-    const double steps = steps_to_target(resnet50_imagenet, batch, imagenet_images) / least_steps;
+    const double steps = steps_of(batch) / least_steps;
     const double epochs =
         epochs_to_target(resnet50_imagenet, batch) / resnet50_imagenet.least_epochs;
     EXPECT_NEAR((steps - 1) * (epochs - 1), 1, 1e-6) << batch;
@@ -146,35 +148,6 @@ TEST(TimeToTrain, OfWhichEvaluationTakesAllIsRefusedInASentence) {
   }
 }
 
-/// An iteration of 0.1 s and 1 ms for each worker.
-Seconds growing(int workers) {
-  return Seconds(0.1 + 1e-3 * workers);
-}
-
-TEST(FastestTrainingTest, IsWhereMoreWorkersCostMoreThanTheyGain) {
-  // (1 + b N / B_crit)(0.1 + 0.001 N) / N is least at N = √(0.1 · B_crit / (0.001 b)).
-  const Convergence convergence{30, 64000, 1, 64000};
-  const int least = 447;  // √(100 · 2000) = 447.2
-  std::vector<int> workers;
-  for (int n = 1; n <= 2000; ++n) workers.push_back(n);
-  const FastestTraining best = fastest_training(workers, 32, convergence, 1e6, growing);
-  EXPECT_EQ(best.workers, least);
-  const double batch = 32.0 * least;
-  const double rate = batch / growing(least).si();
-  const Training training{
-      .epochs = epochs_to_target(convergence, batch), .samples = 1e6, .samples_per_s = rate};
-  EXPECT_NEAR(best.time / time_to_train(training), 1, 1e-12);
-}
-
-TEST(FastestTrainingTest, IsTheFirstOfEqualOnesAndTheOnlyOne) {
-  const Convergence convergence{30, 64000, 1, 64000};
-  const std::vector<int> twice{8, 8};
-  EXPECT_EQ(fastest_training(twice, 1, convergence, 1, growing).workers, 8);
-  EXPECT_THROW((void)fastest_training({}, 1, convergence, 1, growing), std::logic_error);
-  const std::vector<int> none{0};
-  EXPECT_THROW((void)fastest_training(none, 1, convergence, 1, growing), std::logic_error);
-}
-
 TEST(ConvergenceFit, OfEpochsThatDoNotRiseIsRefused) {
   const std::vector<EpochsAt> falling{{256, 90}, {8192, 80}};
   EXPECT_THROW((void)fit_convergence(falling), ConfigError);
@@ -190,7 +163,6 @@ TEST(TimeToTrain, OfNothingOrAtAnInfiniteRateIsACallersMistake) {
                std::logic_error);
   EXPECT_THROW((void)epochs_to_target(resnet50_imagenet, 0), std::logic_error);
   EXPECT_THROW((void)epochs_to_target(resnet50_imagenet, infinity), std::logic_error);
-  EXPECT_THROW((void)steps_to_target(resnet50_imagenet, 1, infinity), std::logic_error);
 }
 
 }  // namespace

@@ -1,0 +1,93 @@
+#include "model/sgd_iter/strong_scaling.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/error.hpp"
+#include "model/sgd_iter/closed_form.hpp"
+
+namespace dlscale::model {
+namespace {
+
+class Scaling {
+ public:
+  Scaling(const Network& network, const Machine& machine, const Run& run, std::int64_t global_batch,
+          const RankSpread& spread)
+      : network_(&network),
+        machine_(&machine),
+        run_(run),
+        global_batch_(global_batch),
+        spread_(&spread) {}
+
+  /// Throws ConfigError where that cannot be.
+  [[nodiscard]] Prediction on(int ranks) const {
+    if (global_batch_ % ranks != 0) {
+      throw ConfigError(fmt::format("{} images are no whole number for each", global_batch_));
+    }
+    const std::int64_t share = global_batch_ / ranks;
+    if (share > std::numeric_limits<int>::max()) {
+      throw ConfigError(fmt::format("{} images for each are too many", share));
+    }
+    Run run = run_;
+    run.batch = static_cast<int>(share);
+    const int one[] = {ranks};
+    return predict(*network_, *machine_, run, one, *spread_).front();
+  }
+
+  /// Of one rank with all images, images a second, or why there is none.
+  [[nodiscard]] std::optional<double> alone(std::string& why) const {
+    try {
+      return on(1).images_per_s;
+    } catch (const ConfigError& error) {
+      why = error.what();
+      return std::nullopt;
+    }
+  }
+
+ private:
+  const Network* network_;
+  const Machine* machine_;
+  Run run_;
+  std::int64_t global_batch_;
+  const RankSpread* spread_;
+};
+
+}  // namespace
+
+StrongScaling predict_strong(const Network& network, const Machine& machine, const Run& run,
+                             std::span<const int> ranks, std::int64_t global_batch,
+                             const RankSpread& spread) {
+  EXPECT(global_batch >= 1);
+  const Scaling scaling(network, machine, run, global_batch, spread);
+  StrongScaling result;
+  for (const int count : ranks) {
+    try {
+      result.rows.push_back(scaling.on(count));
+    } catch (const ConfigError& error) {
+      result.left_out.push_back(fmt::format("ranks {}: {}", count, error.what()));
+    }
+  }
+  if (result.rows.empty()) return result;
+  std::string why;
+  std::optional<double> alone = scaling.alone(why);
+  result.speedup_over = fmt::format("1 rank with all {} images", global_batch);
+  if (!alone) {
+    const Prediction& fewest = *std::ranges::min_element(
+        result.rows, {}, [](const Prediction& row) { return row.run.ranks; });
+    alone = fewest.images_per_s / fewest.run.ranks;
+    result.speedup_over =
+        fmt::format("{} ranks, counted as {}, for one rank cannot train with all {} images ({})",
+                    fewest.run.ranks, fewest.run.ranks, global_batch, why);
+  }
+  for (Prediction& row : result.rows) {
+    row.speedup = row.images_per_s / *alone;
+    row.efficiency = scaling_efficiency(row.speedup, row.run.ranks);
+  }
+  return result;
+}
+
+}  // namespace dlscale::model

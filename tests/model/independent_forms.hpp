@@ -1,0 +1,71 @@
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "core/collective/algorithm.hpp"
+#include "core/units.hpp"
+#include "model/sgd_iter/closed_form.hpp"
+
+namespace dlscale::model {
+
+/// Formulas that predictions do without: what they say is held to them.
+
+/// (1.2) t_iter = t_io + t_gpu + t_c: naive S-SGD. An upper bound on every other schedule.
+inline Seconds iteration_naive(const IterationParts& parts) {
+  return parts.io + parts.gpu() + parts.comm;
+}
+
+/// (1.14) t_c ≈ a_p + 2 (p-1)/p M / B_min: one flat ring over all workers whose slowest link, of
+/// bandwidth B_min = min(B_intra, B_nic of a node), sets the pace; `startup` is a_p. By the closed
+/// form of the ring. Wrong for small messages on rings of very many workers, where libraries use
+/// trees.
+inline Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_link,
+                                    Seconds startup) {
+  const collective::Link link{{}, 1 / slowest_link, {}};
+  const auto& ring = *collective::find(collective::Collective::all_reduce, "ring");
+  return startup + ring.cost({link, link}, {.p = workers}, message);
+}
+
+/// contended_backward() as a closed form where s_c and s_m are alike for all. By a clock that tells
+/// the work done by backward, messages that travel beside it last ρ = s_m / s_c times as long as
+/// alone, and (1.9) holds:
+///   X = max over 1 ≤ c ≤ L of Σ_{i=c..L} t_b(i) + ρ Σ_{i=1..c} t_c(i), less Σ t_b, at least 0
+///   t_c^no = X / ρ,   backward takes  Σ t_b + (s_c - 1) (ρ Σ t_c - X)
+///   beside it messages travel for  s_c (ρ Σ t_c - X)
+/// [D, derived: backward loses (s_c - 1) / s_c of the time that messages travel beside it]
+inline ContendedBackward contended_closed_form(std::span<const Seconds> backward,
+                                               std::span<const Seconds> comm,
+                                               const Contention& contention) {
+  const auto [s_c, s_m] = contention;
+  const double rho = s_m / s_c;
+  std::vector<Seconds> slowed;
+  Seconds all;
+  for (const Seconds message : comm) {
+    slowed.push_back(rho * message);
+    all += slowed.back();
+  }
+  const Seconds X = wait_free_closed_form(backward, slowed).exposed;
+  const Seconds beside = all - X;
+  const Seconds alone = std::accumulate(backward.begin(), backward.end(), Seconds());
+  return {alone + (s_c - 1) * beside, s_c * beside, X / rho};
+}
+
+/// (10.3) μ + σ (N-1)/√(2N-1): E[max] of no distribution is above, and one has just that.
+/// [Hartley & David 1954; Gumbel 1954]
+inline Seconds slowest_at_most(Seconds mean, Seconds deviation, std::int64_t workers) {
+  const auto N = static_cast<double>(workers);
+  return mean + deviation * ((N - 1) / std::sqrt(2 * N - 1));
+}
+
+/// (9.3) what one late batch, which takes `late` instead of t_io ≤ t_compute, holds training up, if
+/// d ≥ 1 batches are read ahead: the thread begins it once the batch d before is taken, so
+///   max{ 0, late - d t_compute }   [D, derived]
+inline Seconds late_batch_stall(Seconds late, Seconds compute, int prefetch) {
+  return std::max(Seconds(), late - prefetch * compute);
+}
+
+}  // namespace dlscale::model
