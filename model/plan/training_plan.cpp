@@ -8,8 +8,13 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "core/parse_word.hpp"
 #include "model/plan/missed_limits.hpp"
+#include "model/sgd_iter/costs.hpp"
+#include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/iteration_interval.hpp"
+#include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 
