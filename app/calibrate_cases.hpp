@@ -24,6 +24,7 @@ class CalibrateCases {
 
  private:
   std::string cases_;
+  bool choose_terms_ = false;
 };
 
 }  // namespace dlscale::app

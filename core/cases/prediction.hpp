@@ -38,7 +38,7 @@ std::string_view to_string(CaseUnit unit);
 struct CasePrediction {
   std::string id;
   PredictionStatus status = PredictionStatus::ok;
-  std::string reason = {};  ///< of a status other than ok
+  std::string reason = {};  ///< of a status other than ok; else what there is to know besides
   CaseUnit unit = CaseUnit::samples_per_s;
   /// One of a training; of a curve one for each size asked, nothing where there is none. Empty
   /// where the case is not covered.

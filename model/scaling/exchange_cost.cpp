@@ -8,10 +8,10 @@
 namespace dlscale::model::scaling {
 namespace {
 
-constexpr BytesPerSecond pcie3 = 15.75_GBps;        // x16, nominal
-constexpr BytesPerSecond most_of_tcp = 3.0_GBps;    // of the few sockets that libraries open
-constexpr BytesPerSecond pageable_copy = 6.0_GBps;  // between host and GPU, over PCIe 3.0
-constexpr double mpi_over_tcp = 0.5;  // of the line rate: OSU's all-reduce on 10 Gb Ethernet
+constexpr BytesPerSecond pcie3 = 15.75_GBps;      // x16, nominal
+constexpr BytesPerSecond most_of_tcp = 3.0_GBps;  // of the few sockets that libraries open
+constexpr double mpi_share = 0.5;  // of what GPUs get of a link: OSU's all-reduce on 10 Gb Ethernet
+constexpr double slot_over_card = 1.26;  // 100 Gb/s on PCIe 3.0, 200 on 4.0, 400 on 5.0, all x16
 
 /// The nominal rate of PCIe by which a node's paths over the host grow.
 BytesPerSecond pcie_rate(const TrainingFacts& facts, const Parameters& p) {
@@ -19,7 +19,8 @@ BytesPerSecond pcie_rate(const TrainingFacts& facts, const Parameters& p) {
   return std::pow(facts.node_bandwidth / pcie3, p[Parameter::pcie_growth]) * pcie3;
 }
 
-double mesh_share(int gpus) {
+double mesh_share(const TrainingFacts& facts, int gpus) {
+  if (facts.framework.one_ring) return 1.0 / facts.node_links;
   if (gpus <= 2) return 1.0 / 3;
   return gpus <= 4 ? 2.0 / 3 : 1.0;
 }
@@ -30,10 +31,7 @@ BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, con
     case NodeFabric::pcie:
       return p[Parameter::pcie_efficiency] * pcie_rate(facts, p);
     case NodeFabric::mesh:
-      if (facts.framework.rings_only && layout.gpus_on_node > 4 && layout.nodes == 1) {
-        return p[Parameter::pcie_efficiency] * pcie3;
-      }
-      return p[Parameter::nvlink_efficiency] * mesh_share(layout.gpus_on_node) *
+      return p[Parameter::nvlink_efficiency] * mesh_share(facts, layout.gpus_on_node) *
              facts.node_bandwidth;
     case NodeFabric::switched:
       return p[Parameter::nvlink_efficiency] * facts.node_bandwidth;
@@ -41,14 +39,19 @@ BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, con
   fail_expectation("a fabric of the enumeration");
 }
 
-bool over_tcp(const TrainingFacts& facts) {
-  return facts.cluster_fabric == ClusterFabric::tcp || facts.framework.over_rpc;
+/// What a node's cards and their slots pass on together: a third power as in over_links().
+BytesPerSecond through_cards(const TrainingFacts& facts, const Parameters& p) {
+  const BytesPerSecond line = p[Parameter::line_efficiency] * facts.cluster_bandwidth;
+  const BytesPerSecond card = facts.cluster_bandwidth / facts.cards;
+  const BytesPerSecond slot = std::max(pcie3, slot_over_card * card);
+  const double ratio = line / (p[Parameter::card_efficiency] * facts.cards * slot);
+  return line / std::cbrt(1 + ratio * ratio * ratio);
 }
 
 /// B
 BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
-  if (!over_tcp(facts)) return p[Parameter::rdma_efficiency] * facts.cluster_bandwidth;
-  return std::min(p[Parameter::tcp_efficiency] * facts.cluster_bandwidth, most_of_tcp);
+  const BytesPerSecond cards = through_cards(facts, p);
+  return over_tcp(facts) ? std::min(cards, most_of_tcp) : cards;
 }
 
 /// 2 (n-1)/n, what a part of n sends and receives of each byte.
@@ -80,9 +83,11 @@ Seconds over_links(const TrainingFacts& facts, const Layout& layout, const Param
   return std::cbrt(1 + ratio * ratio * ratio) * (sent / between_nodes(facts, p));
 }
 
-Seconds over_hosts(const TrainingFacts& facts, const Layout& layout) {
-  return around(layout.nodes) * facts.gradient / (mpi_over_tcp * facts.cluster_bandwidth) +
-         2 * facts.gradient / pageable_copy;
+Seconds over_hosts(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
+  const Seconds in_node =
+      around(layout.gpus_on_node) * facts.gradient / within_node(facts, layout, p);
+  return in_node + around(layout.nodes) * facts.gradient / (mpi_share * between_nodes(facts, p)) +
+         2 * facts.gradient / to_host(facts, p);
 }
 
 Seconds startup(const TrainingFacts& facts, const Layout& layout, const Parameters& p) {
@@ -99,6 +104,14 @@ Seconds startup(const TrainingFacts& facts, const Layout& layout, const Paramete
 
 }  // namespace
 
+bool over_tcp(const TrainingFacts& facts) {
+  return facts.cluster_fabric == ClusterFabric::tcp || facts.framework.over_rpc;
+}
+
+BytesPerSecond to_host(const TrainingFacts& facts, const Parameters& parameters) {
+  return parameters[Parameter::pcie_efficiency] * pcie_rate(facts, parameters);
+}
+
 ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
                            const Parameters& parameters) {
   EXPECT(layout.gpus >= 2 && layout.nodes >= 1 && layout.gpus_on_node >= 1);
@@ -109,7 +122,7 @@ ExchangeCost exchange_cost(const TrainingFacts& facts, const Layout& layout,
   }
   cost.on_gpu = !(facts.framework.over_host && layout.nodes > 1);
   cost.messages.transfer =
-      cost.on_gpu ? over_links(facts, layout, parameters) : over_hosts(facts, layout);
+      cost.on_gpu ? over_links(facts, layout, parameters) : over_hosts(facts, layout, parameters);
   cost.messages.startup = startup(facts, layout, parameters);
   if (facts.framework.coordinator) {
     cost.messages.agreement = Seconds(parameters[Parameter::negotiation]);

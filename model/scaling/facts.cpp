@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string_view>
+#include <tuple>
 
 #include "core/collective/selection/parameter_servers.hpp"
 #include "core/config_path.hpp"
@@ -218,16 +220,51 @@ std::optional<std::string> not_covered(const ScalingCase& training) {
     return fmt::format("a network of {} layers is more than the {} that the model goes through",
                        *training.network.layers, most_layers);
   }
-  const int most_gpus = std::max(training.gpus, training.given.front().gpus);
+  const int most_gpus = std::max(training.gpus, nearest_given(training).gpus);
   if (most_gpus > training.gpus_per_node && !training.cluster.inter_node) {
     return "the links between its nodes are not known";
   }
   return {};
 }
 
+const cases::GivenPoint& nearest_given(const ScalingCase& training) {
+  EXPECT(!training.given.empty());
+  const auto distance = [&](const cases::GivenPoint& point) {
+    const double gpus = std::log2(static_cast<double>(training.gpus) / point.gpus);
+    const double batch = std::log2(training.batch_per_gpu / point.batch_per_gpu);
+    return std::tuple(computes_only(point), std::abs(gpus) + std::abs(batch), point.gpus);
+  };
+  return *std::min_element(training.given.begin(), training.given.end(),
+                           [&](const cases::GivenPoint& a, const cases::GivenPoint& b) {
+                             return distance(a) < distance(b);
+                           });
+}
+
+bool computes_only(const cases::GivenPoint& given) {
+  constexpr std::array<std::string_view, 12> phrases{"compute only",
+                                                     "computation only",
+                                                     "computing only",
+                                                     "compute alone",
+                                                     "computation alone",
+                                                     "computing alone",
+                                                     "only comput",
+                                                     "forward and backward only",
+                                                     "only forward and backward",
+                                                     "pure comput",
+                                                     "without update",
+                                                     "without optimi"};
+  std::string words = given.note;
+  for (char& letter : words) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+    if (letter == '-' || letter == '_') letter = ' ';
+  }
+  return std::any_of(phrases.begin(), phrases.end(),
+                     [&](std::string_view phrase) { return holds(words, phrase); });
+}
+
 TrainingFacts training_facts(const ScalingCase& training, const FactSources& sources) {
   EXPECT(!not_covered(training));
-  const cases::GivenPoint& given = training.given.front();
+  const cases::GivenPoint& given = nearest_given(training);
   const cases::CaseCluster& cluster = training.cluster;
   TrainingFacts facts;
   facts.parameters = static_cast<double>(training.network.parameters);
@@ -236,21 +273,36 @@ TrainingFacts training_facts(const ScalingCase& training, const FactSources& sou
   facts.given = layout(given.gpus, training.gpus_per_node);
   facts.given_iteration = given.iteration();
   facts.given_batch = given.batch_per_gpu;
-  facts.given_computes_only = holds(given.note, "compute only");
+  facts.given_computes_only = computes_only(given);
   facts.asked = layout(training.gpus, training.gpus_per_node);
   facts.batch = training.batch_per_gpu;
   facts.sample = sample_bytes(training);
   facts.uneven_samples = network_kind(training.network.name).uneven_samples;
   facts.node_fabric = node_fabric(training, sources, facts.guesses);
   facts.node_bandwidth = cluster.intra_node.bandwidth;
+  if (const LinkKind* kind = find_kind(sources, cluster.intra_node.kind, LinkReach::intra_node)) {
+    facts.node_links = kind->channels;
+  }
   facts.cluster_fabric = cluster_fabric(training, sources, facts.guesses);
-  if (cluster.inter_node) facts.cluster_bandwidth = cluster.inter_node->bandwidth;
+  if (cluster.inter_node) {
+    facts.cluster_bandwidth = cluster.inter_node->bandwidth;
+    facts.cards = cluster.inter_node->nics.value_or(1);
+  }
   look_up_gpu(cluster.gpu, sources, facts);
   facts.synchronisation = training.run.synchronisation;
   facts.overlap = training.run.overlap;
   facts.framework = framework_traits(training.run.framework, sources.frameworks, facts.guesses);
   for (Layout* at : {&facts.given, &facts.asked}) {
     at->busiest_server = busiest_server(facts, at->nodes, facts.guesses);
+  }
+  if (training.given.size() > 1) {
+    facts.notes.push_back(fmt::format("of {} given points that of {} GPUs is the nearest",
+                                      training.given.size(), given.gpus));
+  }
+  if (facts.profile.source == TensorSource::ramp) {
+    facts.notes.push_back(
+        fmt::format("the layers of \"{}\" are not known: {} tensors are taken to shrink evenly",
+                    training.network.name, facts.profile.tensors.size()));
   }
   return facts;
 }

@@ -45,6 +45,8 @@ struct FrameworkTraits {
   bool graphs = false;
   /// A collective library that has rings only (NCCL before 2.4).
   bool rings_only = false;
+  /// One that has a single ring (NCCL 1).
+  bool one_ring = false;
   /// Gradients pass between nodes by MPI through host memory.
   bool over_host = false;
   /// Gradients pass between nodes by remote procedure calls over TCP, whatever the links.
@@ -82,8 +84,10 @@ struct TrainingFacts {
   bool uneven_samples = false;  ///< batches of samples of different length or size
   NodeFabric node_fabric = NodeFabric::pcie;
   BytesPerSecond node_bandwidth = {};  ///< nominal, per GPU in one direction
+  int node_links = 1;                  ///< NVLinks of a GPU, of a mesh
   ClusterFabric cluster_fabric = ClusterFabric::none;
   BytesPerSecond cluster_bandwidth = {};  ///< nominal, per node; 0 where there is one node
+  int cards = 1;                          ///< of a node that share it, 1 where that is not told
   BytesPerSecond memory_bandwidth = {};   ///< of a GPU's memory, by its data sheet
   int launched = 0;                       ///< year in which the first GPU of its chip came out
   cases::Synchronisation synchronisation = cases::Synchronisation::all_reduce;
@@ -91,6 +95,9 @@ struct TrainingFacts {
   FrameworkTraits framework = {};
   /// What had to be guessed, each a sentence: a GPU without data sheet, a framework not known.
   std::vector<std::string> guesses = {};
+  /// What else was chosen or is known by halves only, each a sentence: which of several given
+  /// points, tensors of a network whose layers are not known.
+  std::vector<std::string> notes = {};
 };
 
 /// Data that facts are looked up in.
@@ -105,6 +112,16 @@ struct FactSources {
 /// Why the model does not cover a training, as a sentence; nothing if it does: model parallelism,
 /// sharded states, no given point, a way to synchronise that it does not know.
 std::optional<std::string> not_covered(const cases::ScalingCase& training);
+
+/// The point to start from: of several the nearest, by |lg of the ratio of GPUs| + |lg of that of
+/// batches a GPU|, of equally near ones that with fewer GPUs. A time of computing alone counts as
+/// further away than any other. [a choice: what lies between is what the model can miss] Requires
+/// some.
+const cases::GivenPoint& nearest_given(const cases::ScalingCase& training);
+
+/// Whether a given point says that its time is of computing alone, without update and input: there
+/// is no field for it, so this goes by the words of its note.
+bool computes_only(const cases::GivenPoint& given);
 
 /// Requires that it is covered.
 TrainingFacts training_facts(const cases::ScalingCase& training, const FactSources& sources);

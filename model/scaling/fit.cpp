@@ -17,9 +17,12 @@ using Vector = std::vector<double>;
 /// The problem as least squares of residuals that are functions of θ = ln p.
 class Problem {
  public:
-  Problem(std::span<const Observed> observed, const FitSettings& settings)
-      : observed_(observed), settings_(settings) {
+  Problem(std::span<const Observed> observed, const Parameters& start, const FitSettings& settings)
+      : observed_(observed), start_(start), settings_(settings) {
     EXPECT(settings.strength > 0 && settings.scale > 0);
+    for (std::size_t i = 0; i < parameter_count; ++i) {
+      if (settings.terms[i]) fitted_.push_back(i);
+    }
     for (const Observed& one : observed) {
       EXPECT(one.model != nullptr && one.iteration > Seconds() && one.weight > 0);
     }
@@ -29,7 +32,7 @@ class Problem {
   [[nodiscard]] Vector residuals(const Vector& theta) const {
     const Parameters parameters = at(theta);
     Vector all;
-    all.reserve(observed_.size() + parameter_count);
+    all.reserve(observed_.size() + size());
     for (const Observed& one : observed_) {
       const double t = one.model->time(parameters).total.si();
       const double z = std::log(t / one.iteration.si()) / settings_.scale;
@@ -38,32 +41,35 @@ class Problem {
       all.push_back(std::copysign(std::sqrt(one.weight * loss), z));
     }
     const double root = std::sqrt(settings_.strength);
-    for (std::size_t i = 0; i < parameter_count; ++i) {
-      const ParameterKind& kind = parameter_kinds()[i];
+    for (std::size_t i = 0; i < size(); ++i) {
+      const ParameterKind& kind = parameter_kinds()[fitted_[i]];
       all.push_back(root * (theta[i] - std::log(kind.median)) / kind.spread);
     }
     return all;
   }
 
-  static Parameters at(const Vector& theta) {
-    Parameters parameters;
-    std::transform(theta.begin(), theta.end(), parameters.values.begin(),
-                   [](double t) { return std::exp(t); });
+  /// Parameters that are fitted.
+  [[nodiscard]] std::size_t size() const { return fitted_.size(); }
+
+  [[nodiscard]] Parameters at(const Vector& theta) const {
+    Parameters parameters = start_;
+    for (std::size_t i = 0; i < size(); ++i) parameters.values[fitted_[i]] = std::exp(theta[i]);
     return parameters;
   }
 
-  static Vector logarithms(const Parameters& parameters) {
+  /// θ of the start.
+  [[nodiscard]] Vector logarithms() const {
+    for (const double value : start_.values) EXPECT(std::isfinite(value) && value > 0);
     Vector theta;
-    for (const double value : parameters.values) {
-      EXPECT(std::isfinite(value) && value > 0);
-      theta.push_back(std::log(value));
-    }
+    for (const std::size_t i : fitted_) theta.push_back(std::log(start_.values[i]));
     return theta;
   }
 
  private:
   std::span<const Observed> observed_;
+  Parameters start_;
   FitSettings settings_;
+  std::vector<std::size_t> fitted_ = {};
 };
 
 double squares(const Vector& residuals) {
@@ -79,22 +85,23 @@ struct Slope {
 Slope slope_at(const Problem& problem, const Vector& theta, const Vector& residuals) {
   constexpr double step = 1e-3;
   std::vector<Vector> columns;
-  for (std::size_t j = 0; j < parameter_count; ++j) {
+  const std::size_t n = problem.size();
+  for (std::size_t j = 0; j < n; ++j) {
     Vector moved = theta;
     moved[j] += step;
     columns.push_back(problem.residuals(moved));
     std::transform(columns[j].begin(), columns[j].end(), residuals.begin(), columns[j].begin(),
                    [](double there, double here) { return (there - here) / step; });
   }
-  Slope slope{Vector(parameter_count), Vector(parameter_count * parameter_count)};
+  Slope slope{Vector(n), Vector(n * n)};
   const auto dot = [](const Vector& a, const Vector& b) {
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
   };
-  for (std::size_t i = 0; i < parameter_count; ++i) {
+  for (std::size_t i = 0; i < n; ++i) {
     slope.g[i] = dot(columns[i], residuals);
     for (std::size_t j = 0; j <= i; ++j) {
-      slope.H[i * parameter_count + j] = dot(columns[i], columns[j]);
-      slope.H[j * parameter_count + i] = slope.H[i * parameter_count + j];
+      slope.H[i * n + j] = dot(columns[i], columns[j]);
+      slope.H[j * n + i] = slope.H[i * n + j];
     }
   }
   return slope;
@@ -135,10 +142,11 @@ Place improved(const Problem& problem, const Place& here, double& damping) {
 
 Parameters fit(std::span<const Observed> observed, const Parameters& start,
                const FitSettings& settings) {
-  const Problem problem(observed, settings);
+  const Problem problem(observed, start, settings);
   double damping = 1e-2;
-  Place here = place_at(problem, Problem::logarithms(start));
+  Place here = place_at(problem, problem.logarithms());
   EXPECT(std::isfinite(here.loss));
+  if (problem.size() == 0) return start;
   for (int round = 0; round < settings.rounds; ++round) {
     Place there = improved(problem, here, damping);
     const double gain = here.loss - there.loss;
@@ -146,13 +154,13 @@ Parameters fit(std::span<const Observed> observed, const Parameters& start,
     damping = std::max(damping / 5, 1e-6);
     if (gain <= 1e-4 * here.loss) break;
   }
-  return Problem::at(here.theta);
+  return problem.at(here.theta);
 }
 
 double fit_loss(std::span<const Observed> observed, const Parameters& parameters,
                 const FitSettings& settings) {
-  const Problem problem(observed, settings);
-  return squares(problem.residuals(Problem::logarithms(parameters)));
+  const Problem problem(observed, parameters, settings);
+  return squares(problem.residuals(problem.logarithms()));
 }
 
 }  // namespace dlscale::model::scaling

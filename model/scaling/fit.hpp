@@ -17,6 +17,7 @@ struct FitSettings {
   double strength = 4;  ///< of the prior, > 0
   double scale = 0.03;  ///< of a residual, > 0
   int rounds = 25;
+  Terms terms = Terms().set();  ///< whose parameters are fitted: the others stay as they start
 };
 
 /// Parameters that make
@@ -28,7 +29,7 @@ struct FitSettings {
 Parameters fit(std::span<const Observed> observed, const Parameters& start,
                const FitSettings& settings = {});
 
-/// That sum.
+/// That sum, the second part over the parameters that are fitted.
 double fit_loss(std::span<const Observed> observed, const Parameters& parameters,
                 const FitSettings& settings = {});
 

@@ -2,19 +2,11 @@
 #include <map>
 #include <string>
 
+#include "model/scaling/domain.hpp"
 #include "model/scaling/interval.hpp"
 #include "model/scaling/parameters.hpp"
 
 namespace dlscale::model::scaling {
-
-/// How far trainings that were fitted reach; beyond that a prediction is outside its domain.
-struct FitDomain {
-  int gpus = 1;            ///< ≥ 1: the most that were asked for
-  int given_gpus = 1;      ///< ≥ 1: the most of a given point
-  double least_batch = 1;  ///< in (0, 1]: of a GPU, over that of the given point
-  double most_batch = 1;   ///< ≥ 1: likewise
-  bool operator==(const FitDomain&) const = default;
-};
 
 /// Parameters with the errors that they make.
 struct Fit {

@@ -33,6 +33,8 @@ constexpr std::array error_keys{
     ErrorKey{"of_overhead", &ErrorModel::of_overhead, {0, 10}},
     ErrorKey{"of_small_batch", &ErrorModel::of_small_batch, {0, 10}},
     ErrorKey{"of_nodes", &ErrorModel::of_nodes, {0, 10}},
+    ErrorKey{"of_doubt", &ErrorModel::of_doubt, {0, 10}},
+    ErrorKey{"of_hidden", &ErrorModel::of_hidden, {0, 10}},
     ErrorKey{"low", &ErrorModel::low, {-1000, -1e-6}},
     ErrorKey{"high", &ErrorModel::high, {1e-6, 1000}},
 };
@@ -64,12 +66,22 @@ ErrorModel read_errors(const ConfigMap& map) {
 }
 
 FitDomain read_domain(const ConfigMap& map) {
-  map.allow_only({"gpus", "given_gpus", "least_batch", "most_batch"});
+  std::vector<std::string_view> names{"gpus", "given_gpus", "least_batch", "most_batch"};
+  for (const HardwareKind& kind : hardware_kinds()) names.push_back(kind.name);
+  map.allow_only(names);
   FitDomain read;
   read.gpus = map.integer("gpus", {1, most_counted});
   read.given_gpus = map.integer("given_gpus", {1, most_counted});
   read.least_batch = map.number("least_batch", {1e-9, 1});
   read.most_batch = map.number("most_batch", {1, 1e9});
+  for (std::size_t i = 0; i < hardware_count; ++i) {
+    const std::string_view name = hardware_kinds()[i].name;
+    if (!map.has(name)) continue;
+    const ConfigMap range = map.map(name);
+    range.allow_only({"least", "most"});
+    const double least = range.number("least", {1, 1e18});
+    read.hardware[i] = {least, range.number("most", {least, 1e18})};
+  }
   return read;
 }
 
@@ -115,8 +127,8 @@ void expect_schema(const ConfigMap& file) {
     file.refuse("schema", "another kind of file",
                 "Name a model of scaling, as dlscale calibrate --cases writes it.");
   }
-  if (file.integer("version", {0, most_counted}) != 1) {
-    file.refuse("version", "this program reads 1",
+  if (file.integer("version", {0, most_counted}) != 2) {
+    file.refuse("version", "this program reads 2",
                 "Write the file with dlscale calibrate --cases.");
   }
 }
@@ -127,8 +139,16 @@ std::string quoted(const std::string& text) {
 }
 
 std::string domain_text(const FitDomain& domain) {
-  return fmt::format("{{gpus: {}, given_gpus: {}, least_batch: {}, most_batch: {}}}", domain.gpus,
-                     domain.given_gpus, domain.least_batch, domain.most_batch);
+  std::string text =
+      fmt::format("gpus: {}, given_gpus: {}, least_batch: {}, most_batch: {}", domain.gpus,
+                  domain.given_gpus, domain.least_batch, domain.most_batch);
+  for (std::size_t i = 0; i < hardware_count; ++i) {
+    if (const auto& range = domain.hardware[i]) {
+      text += fmt::format(", {}: {{least: {}, most: {}}}", hardware_kinds()[i].name, range->least,
+                          range->most);
+    }
+  }
+  return "{" + text + "}";
 }
 
 std::string errors_text(const ErrorModel& errors) {
@@ -185,7 +205,7 @@ ScalingFile load_scaling(std::string_view name) {
 std::string scaling_text(const ScalingFile& file) {
   std::string text = fmt::format(
       "{}\n# A model of scaling (docs/SCALING.md), fitted by dlscale calibrate --cases. Do not "
-      "edit.\nversion: 1\ncases: {}\nbuild: {}\nsets:{}\n",
+      "edit.\nversion: 2\ncases: {}\nbuild: {}\nsets:{}\n",
       first_line, quoted(file.cases), quoted(file.build), file.sets.empty() ? " []" : "");
   for (const auto& [set, trainings] : file.sets) {
     text += fmt::format("  - {{set: {}, trainings: {}}}\n", quoted(set), trainings);

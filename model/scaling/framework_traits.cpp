@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "core/quantity_text.hpp"
@@ -15,6 +16,8 @@ namespace {
 constexpr ReleaseMonth unstated_release{2020, 7};
 /// NCCL 2.4 came with double binary trees [release notes of NCCL 2.4.2]; containers have it since.
 constexpr ReleaseMonth first_trees{2019, 2};
+/// NCCL 1 has one ring; NCCL 2.0 came in August 2017 [its release notes].
+constexpr ReleaseMonth several_rings{2017, 8};
 /// The most that is sent at once where a profile says nothing: that of Horovod, and near that of
 /// most others.
 constexpr Bytes usual_bucket{64e6};
@@ -57,7 +60,22 @@ bool over_host(const FrameworkProfile& profile) {
            !is(profile.in_node, GradientLibrary::mpi)));
 }
 
-FrameworkTraits traits_of(const FrameworkProfile& profile, ReleaseMonth released) {
+/// How kernels are launched. Whoever carries gradients may leave computing to another framework,
+/// which then is named as well: "PyTorch + Horovod".
+Fact<KernelLaunch> launch_of(const FrameworkProfile& profile, std::string_view text,
+                             const std::vector<FrameworkProfile>& profiles, ReleaseMonth released) {
+  if (profile.launch.is_stated()) return profile.launch;
+  std::vector<FrameworkProfile> launching;
+  std::copy_if(profiles.begin(), profiles.end(), std::back_inserter(launching),
+               [&](const FrameworkProfile& other) {
+                 return other.launch.is_stated() && within(released, other) == released;
+               });
+  const FrameworkProfile* other = find_framework(launching, text, released);
+  return other == nullptr ? profile.launch : other->launch;
+}
+
+FrameworkTraits traits_of(const FrameworkProfile& profile, const Fact<KernelLaunch>& launch,
+                          ReleaseMonth released) {
   FrameworkTraits traits;
   traits.family = profile.name;
   traits.coordinator = is(profile.negotiation, Negotiation::per_tensor);
@@ -70,9 +88,10 @@ FrameworkTraits traits_of(const FrameworkProfile& profile, ReleaseMonth released
   traits.bucket = bucket(profile);
   traits.first_bucket =
       profile.first_bucket.is_stated() ? profile.first_bucket.value() : traits.bucket;
-  traits.eager = is(profile.launch, KernelLaunch::eager);
-  traits.graphs = is(profile.launch, KernelLaunch::recorded);
+  traits.eager = is(launch, KernelLaunch::eager);
+  traits.graphs = is(launch, KernelLaunch::recorded);
   traits.rings_only = released < first_trees && !without_nccl(profile);
+  traits.one_ring = released < several_rings && !without_nccl(profile);
   traits.over_host = over_host(profile);
   traits.over_rpc = is(profile.gradients, GradientPath::all_reduce) &&
                     is(profile.between_nodes, GradientLibrary::grpc);
@@ -87,6 +106,7 @@ FrameworkTraits unknown_traits(ReleaseMonth released) {
   traits.bucket = usual_bucket;
   traits.first_bucket = usual_bucket;
   traits.rings_only = released < first_trees;
+  traits.one_ring = released < several_rings;
   return traits;
 }
 
@@ -105,7 +125,8 @@ FrameworkTraits framework_traits(std::string_view text,
                     text, to_text(usual_bucket)));
     return unknown_traits(released);
   }
-  return traits_of(*profile, stated ? *stated : within(released, *profile));
+  return traits_of(*profile, launch_of(*profile, text, profiles, released),
+                   stated ? *stated : within(released, *profile));
 }
 
 }  // namespace dlscale::model::scaling

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "model/scaling/choose_terms.hpp"
 #include "model/scaling/scaled_time.hpp"
 
 namespace dlscale::model::scaling {
@@ -108,11 +109,26 @@ bool sees(const Without& without, const Known& known) {
   return known.set != without[0] && known.set != without[1];
 }
 
-std::vector<Without> all_fits(std::size_t sets) {
-  std::vector<Without> all{with_all};
+/// A fit to be made.
+struct Wanted {
+  Without without = with_all;
+  Terms terms = Terms().set();
+};
+
+std::vector<Wanted> all_fits(std::size_t sets) {
+  std::vector<Wanted> all{{}};
   for (std::size_t a = 0; a < sets; ++a) {
-    all.push_back(leaving_out(a));
-    for (std::size_t b = a + 1; b < sets; ++b) all.push_back(leaving_out(a, b));
+    all.push_back({leaving_out(a)});
+    for (std::size_t b = a + 1; b < sets; ++b) all.push_back({leaving_out(a, b)});
+  }
+  return all;
+}
+
+/// Those that a fit without `left` and its errors take.
+std::vector<Wanted> fits_without(std::size_t left, std::size_t sets, const Terms& terms) {
+  std::vector<Wanted> all{{leaving_out(left), terms}};
+  for (std::size_t other = 0; other < sets; ++other) {
+    if (other != left) all.push_back({leaving_out(left, other), terms});
   }
   return all;
 }
@@ -146,31 +162,37 @@ void for_each_index(std::size_t count, std::size_t threads,
 /// Parameters by the sets that they have not seen.
 using Fits = std::map<Without, Parameters>;
 
-Parameters fit_without(const Study& study, const Without& without, const FitSettings& settings) {
+std::vector<Observed> seen(const Study& study, const Without& without) {
   std::vector<Observed> observed;
   for (const Known& known : study.known) {
     if (!sees(without, known)) continue;
     observed.push_back({&known.model, known.measured, std::sqrt(1 / study.counts[known.set])});
   }
-  return fit(observed, Parameters::prior(), settings);
+  return observed;
 }
 
-Fits make_fits(const Study& study, const FitOptions& options) {
-  const std::vector<Without> all = all_fits(study.sets.size());
+Parameters made(const Study& study, const Wanted& wanted, FitSettings settings) {
+  settings.terms = wanted.terms;
+  return fit(seen(study, wanted.without), Parameters::prior_of(wanted.terms), settings);
+}
+
+std::size_t threads_of(const FitOptions& options) {
+  return options.threads > 0 ? static_cast<std::size_t>(options.threads)
+                             : std::max(1U, std::thread::hardware_concurrency());
+}
+
+Fits make_fits(const Study& study, const std::vector<Wanted>& all, const FitOptions& options) {
   std::vector<Parameters> found(all.size());
   std::mutex mutex;
   std::size_t done = 0;
-  const std::size_t threads = options.threads > 0
-                                  ? static_cast<std::size_t>(options.threads)
-                                  : std::max(1U, std::thread::hardware_concurrency());
-  for_each_index(all.size(), threads, [&](std::size_t i) {
-    found[i] = fit_without(study, all[i], options.settings);
+  for_each_index(all.size(), threads_of(options), [&](std::size_t i) {
+    found[i] = made(study, all[i], options.settings);
     const std::scoped_lock lock(mutex);
     ++done;
     if (options.progress) options.progress(done, all.size());
   });
   Fits fits;
-  for (std::size_t i = 0; i < all.size(); ++i) fits.emplace(all[i], found[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) fits.emplace(all[i].without, found[i]);
   return fits;
 }
 
@@ -189,13 +211,7 @@ ErrorModel errors_without(const Study& study, const Fits& fits, std::size_t left
 FitDomain domain_without(const Study& study, std::size_t left) {
   FitDomain domain;
   for (const Known& known : study.known) {
-    if (known.set == left) continue;
-    const TrainingFacts& facts = known.model.facts();
-    const double batch = facts.batch / facts.given_batch;
-    domain.gpus = std::max(domain.gpus, facts.asked.gpus);
-    domain.given_gpus = std::max(domain.given_gpus, facts.given.gpus);
-    domain.least_batch = std::min(domain.least_batch, batch);
-    domain.most_batch = std::max(domain.most_batch, batch);
+    if (known.set != left) domain.take(known.model.facts());
   }
   return domain;
 }
@@ -205,6 +221,28 @@ Fit fit_of(const Study& study, const Fits& fits, std::size_t left) {
           domain_without(study, left)};
 }
 
+/// With terms chosen by the sets that each fit has seen.
+FittedScaling chosen_fits(const Study& study, const FitOptions& options) {
+  const std::size_t sets = study.sets.size();
+  std::vector<std::size_t> left{nothing};
+  for (std::size_t set = 0; set < sets; ++set) left.push_back(set);
+  std::vector<Terms> terms(left.size());
+  for_each_index(left.size(), threads_of(options), [&](std::size_t i) {
+    terms[i] = choose_terms(seen(study, leaving_out(left[i])), options.settings);
+  });
+  FittedScaling fitted;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const Fits fits = make_fits(study, fits_without(left[i], sets, terms[i]), options);
+    Fit found = fit_of(study, fits, left[i]);
+    if (left[i] == nothing) {
+      fitted.all = std::move(found);
+    } else {
+      fitted.without.emplace(study.sets[left[i]], std::move(found));
+    }
+  }
+  return fitted;
+}
+
 }  // namespace
 
 ScalingFit fit_scaling(std::span<const ScalingCase> trainings, std::span<const Outcome> outcomes,
@@ -212,9 +250,14 @@ ScalingFit fit_scaling(std::span<const ScalingCase> trainings, std::span<const O
   ScalingFit made;
   const Study study = study_of(trainings, outcomes, sources, made);
   expect_enough(study);
-  const Fits fits = make_fits(study, options);
+  const std::size_t sets = study.sets.size();
+  if (options.choose_terms) {
+    made.fitted = chosen_fits(study, options);
+    return made;
+  }
+  const Fits fits = make_fits(study, all_fits(sets), options);
   made.fitted.all = fit_of(study, fits, nothing);
-  for (std::size_t set = 0; set < study.sets.size(); ++set) {
+  for (std::size_t set = 0; set < sets; ++set) {
     made.fitted.without.emplace(study.sets[set], fit_of(study, fits, set));
   }
   return made;

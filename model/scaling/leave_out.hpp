@@ -19,6 +19,9 @@ struct FitOptions {
   /// Of so many fits so many are done. Called by one thread at a time.
   std::function<void(std::size_t done, std::size_t all)> progress = {};
   int threads = 0;  ///< ≥ 0; 0: one a core. What is fitted does not depend on it
+  /// Choose the terms of each fit by the sets that it has seen (choose_terms()), in place of all.
+  /// A study of how much the form of the model owes to trainings that it is judged by.
+  bool choose_terms = false;
 };
 
 /// A fit, and what it was made of.

@@ -1,5 +1,6 @@
 #pragma once
 #include <array>
+#include <bitset>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -14,6 +15,7 @@ struct ParameterKind {
   std::string_view unit;  ///< "s", "1"
   double median;          ///< > 0: of the prior, log-normal
   double spread;          ///< > 0: standard deviation of its logarithm
+  double absent;          ///< > 0: what takes its term out of the model
 };
 
 /// Which is which, in the order of parameter_kinds().
@@ -21,8 +23,8 @@ enum class Parameter : std::size_t {
   pcie_efficiency,    // e_pcie
   pcie_growth,        // g_pcie
   nvlink_efficiency,  // e_nv
-  tcp_efficiency,
-  rdma_efficiency,
+  line_efficiency,
+  card_efficiency,
   server_efficiency,  // e_ps
   negotiation,        // a_msg
   rdma_latency,
@@ -46,13 +48,17 @@ inline constexpr std::size_t parameter_count = 22;
 /// All, in the order of the enumeration.
 std::span<const ParameterKind, parameter_count> parameter_kinds();
 
+/// Terms of the model, by their constants.
+using Terms = std::bitset<parameter_count>;
+
 /// Values of all parameters, each > 0.
 struct Parameters {
   std::array<double, parameter_count> values = {};
   [[nodiscard]] double operator[](Parameter parameter) const {
     return values[static_cast<std::size_t>(parameter)];
   }
-  static Parameters prior();  ///< medians
+  static Parameters prior();                       ///< medians
+  static Parameters prior_of(const Terms& terms);  ///< medians of these, and the others absent
   bool operator==(const Parameters&) const = default;
 };
 

@@ -26,7 +26,8 @@ bool is_measured(const TrainingFacts& facts) {
 }
 
 /// The parts of the time; of those that are nothing only computing. Of several things that a part
-/// rests on the least sure counts: rates of data sheets are taken times shares that were fitted.
+/// rests on the least sure counts: rates of data sheets are taken times shares that were fitted,
+/// and when gradients are ready is assumed where no layers are known.
 std::vector<PredictedTerm> terms_of(const ScaledTime& time, const TrainingFacts& facts,
                                     Seconds predicted) {
   std::vector<PredictedTerm> terms;
@@ -34,11 +35,12 @@ std::vector<PredictedTerm> terms_of(const ScaledTime& time, const TrainingFacts&
   const auto add = [&](const char* name, Seconds part, const char* basis) {
     if (part > Seconds()) terms.push_back({name, part, basis});
   };
-  add("exposed communication", time.transfer, "fitted");
-  add("interference of hidden communication", time.interference, "fitted");
+  const bool ramp = facts.profile.source == TensorSource::ramp;
+  add("exposed communication", time.transfer, ramp ? "assumed" : "fitted");
+  add("interference of hidden communication", time.interference, ramp ? "assumed" : "fitted");
   add("copies of gradients", time.copies, "fitted");
   add("waiting for the slowest", time.waiting, "fitted");
-  add("update and input not in the given point", time.host, "assumed");
+  add("update and input not in the given point", time.host, "fitted");
   add("what else usually delays", predicted - time.total, "fitted");
   return terms;
 }
@@ -60,7 +62,7 @@ CasePrediction predict_one(const FittedScaling& fitted, const FactSources& sourc
   const ScalingModel model(training_facts(training, sources));
   const ScaledTime time = model.time(fit.parameters);
   IntervalTime found = with_interval(time, model.facts(), fit.errors);
-  const std::vector<std::string> doubts = outside(model.facts(), fit.domain);
+  std::vector<std::string> doubts = outside(model.facts(), fit.domain);
   if (!doubts.empty()) found = stretched(found);
   const auto value = throughput(training.global_batch, found);
   if (!value) {
@@ -68,45 +70,15 @@ CasePrediction predict_one(const FittedScaling& fitted, const FactSources& sourc
   }
   CasePrediction prediction;
   prediction.id = training.id;
-  if (!doubts.empty()) {
-    prediction.status = cases::PredictionStatus::outside_domain;
-    prediction.reason = fmt::format("{}", fmt::join(doubts, "; "));
-  }
+  if (!doubts.empty()) prediction.status = cases::PredictionStatus::outside_domain;
+  doubts.insert(doubts.end(), model.facts().notes.begin(), model.facts().notes.end());
+  prediction.reason = fmt::format("{}", fmt::join(doubts, "; "));
   prediction.values = {value};
   prediction.terms = terms_of(time, model.facts(), found.value);
   return prediction;
 }
 
 }  // namespace
-
-std::vector<std::string> outside(const TrainingFacts& facts, const FitDomain& domain) {
-  std::vector<std::string> doubts = facts.guesses;
-  const double batch = facts.batch / facts.given_batch;
-  if (facts.asked.gpus > domain.gpus) {
-    doubts.push_back(
-        fmt::format("{} GPUs, and no more than {} were fitted to", facts.asked.gpus, domain.gpus));
-  }
-  if (facts.given.gpus > domain.given_gpus) {
-    doubts.push_back(fmt::format("the given point is of {} GPUs, and of {} at most where fitted to",
-                                 facts.given.gpus, domain.given_gpus));
-  }
-  if (facts.asked.gpus < facts.given.gpus) {
-    doubts.push_back(fmt::format("fewer GPUs than the {} of the given point", facts.given.gpus));
-  }
-  if (batch < domain.least_batch) {
-    doubts.push_back(
-        fmt::format("a batch {:.3g} times that of the given point, and {:.3g} times at least was "
-                    "fitted to",
-                    batch, domain.least_batch));
-  }
-  if (batch > domain.most_batch) {
-    doubts.push_back(
-        fmt::format("a batch {:.3g} times that of the given point, and {:.3g} times at most was "
-                    "fitted to",
-                    batch, domain.most_batch));
-  }
-  return doubts;
-}
 
 IntervalTime stretched(const IntervalTime& time) {
   const auto end = [&](Seconds from) {

@@ -15,13 +15,9 @@ namespace dlscale::model::scaling {
 /// a set that was fitted to is predicted by the fit without it. Terms are seconds of an iteration
 /// and add up to that which is predicted (to more where the errors of the fit say that it is too
 /// slow, as no time is below zero); their basis is "measured" (by the given point),
-/// "extrapolated" (from it), "data sheet" (times a fitted efficiency) or "fitted".
+/// "extrapolated" (from it), "fitted" or, where layers are not known, "assumed".
 std::vector<cases::CasePrediction> predict(const FittedScaling& fitted, const FactSources& sources,
                                            std::span<const cases::ScalingCase> trainings);
-
-/// In what a training is unlike all that were fitted to, a clause each: beyond the domain of the
-/// fit, of fewer GPUs than the given point, or with facts that had to be guessed.
-std::vector<std::string> outside(const TrainingFacts& facts, const FitDomain& domain);
 
 /// Intervals of predictions outside their domain are wider by so much, on a logarithmic scale: a
 /// convention, since nothing there was measured that would tell.

@@ -15,11 +15,6 @@ constexpr double backward_share =
     2.0 / 3;  // of forward and backward: two passes of three (MODEL 4.1)
 /// Horovod's fused messages, of one eighth of backward each, as message_lists() makes them.
 constexpr double fused_messages = 8;
-/// Where only computing was timed: to launch the update of a tensor, which decays the weight, adds
-/// to the momentum in two steps, takes the step and clears the gradient, at 10 us each; and to copy
-/// a batch from pageable memory. [judgements]
-constexpr Seconds update_launch = 50.0_us;
-constexpr BytesPerSecond pageable_copy = 6.0_GBps;
 
 bool by_servers(const TrainingFacts& facts) {
   return facts.synchronisation != cases::Synchronisation::all_reduce;
@@ -27,6 +22,14 @@ bool by_servers(const TrainingFacts& facts) {
 
 double tensors(const TrainingFacts& facts) {
   return static_cast<double>(facts.profile.tensors.size());
+}
+
+Seconds between(Seconds a, Seconds b) {
+  return std::max(a, b) - std::min(a, b);
+}
+
+bool tells_overlap(const TrainingFacts& facts) {
+  return facts.overlap != cases::Overlap::unknown && facts.overlap != cases::Overlap::other;
 }
 
 void expect_facts(const TrainingFacts& facts) {
@@ -108,7 +111,7 @@ ScalingModel::Exchange ScalingModel::best_of_lists(Seconds backward, const Excha
     const auto count = static_cast<double>(list.schedule.size());
     const Seconds on_link = each.transfer + count * each.startup;
     const Seconds hidden = std::clamp(messages.all - messages.exposed, Seconds(), on_link);
-    const Exchange one = {messages.exposed, competing * hidden, messages.all};
+    const Exchange one = {messages.exposed, competing * hidden, messages.all, Seconds()};
     const bool first = &list == &lists_.front();
     if (first || one.exposed + one.interference < best.exposed + best.interference) best = one;
   }
@@ -118,6 +121,14 @@ ScalingModel::Exchange ScalingModel::best_of_lists(Seconds backward, const Excha
 Seconds ScalingModel::update(Seconds compute, const Parameters& p) const {
   const Bytes once(4 * facts_.parameters);
   return std::min(p[Parameter::update_passes] * once / facts_.memory_bandwidth, 0.5 * compute);
+}
+
+/// What a time of computing alone is without: the update with what an interpreter takes to launch,
+/// as in at_batch_asked(), and the way of a batch from the host.
+Seconds ScalingModel::left_out(Seconds compute, const Parameters& p) const {
+  const Seconds launching(facts_.framework.eager ? p[Parameter::eager_launch] : 0);
+  const Seconds input = facts_.batch * facts_.sample / to_host(facts_, p);
+  return update(compute, p) + launching + input;
 }
 
 /// t_b
@@ -130,12 +141,18 @@ Seconds ScalingModel::backward_of(Seconds compute, const Parameters& p) const {
 ScalingModel::Exchange ScalingModel::exchange(Seconds compute, const ExchangeCost& cost,
                                               const Parameters& p) const {
   const MessageCost& messages = cost.messages;
-  if (by_servers(facts_)) return across_iterations(compute, messages.transfer, p);
+  if (by_servers(facts_)) {
+    Exchange exchange = across_iterations(compute, messages.transfer, p);
+    if (!tells_overlap(facts_)) {
+      exchange.in_doubt = between(messages.transfer, exchange.exposed + exchange.interference);
+    }
+    return exchange;
+  }
   const Seconds sequential = messages.transfer + messages.startup + messages.agreement;
   const Seconds backward = backward_of(compute, p);
   switch (facts_.overlap) {
     case cases::Overlap::none:
-      return {sequential, Seconds(), sequential};
+      return {sequential, Seconds(), sequential, Seconds()};
     case cases::Overlap::scheduled: {
       Exchange exchange = across_iterations(compute, messages.transfer, p);
       if (!facts_.framework.coordinator) return exchange;
@@ -146,12 +163,13 @@ ScalingModel::Exchange ScalingModel::exchange(Seconds compute, const ExchangeCos
     }
     case cases::Overlap::unknown:
     case cases::Overlap::other: {
-      if (facts_.framework.packs_all) return {sequential, Seconds(), sequential};
-      const double none = std::min(p[Parameter::no_overlap_share], 1.0);
-      const double some = 1 - none;
       const Exchange best = best_of_lists(backward, cost, p);
+      const double none =
+          facts_.framework.packs_all ? 1 : std::min(p[Parameter::no_overlap_share], 1.0);
+      const double some = 1 - none;
       return {some * best.exposed + none * sequential, some * best.interference,
-              some * best.all + none * sequential};
+              some * best.all + none * sequential,
+              between(sequential, best.exposed + best.interference)};
     }
     case cases::Overlap::wfbp:
     case cases::Overlap::bucketed:
@@ -171,10 +189,11 @@ ScaledTime ScalingModel::beside_others(Seconds compute, const Crowd& crowd,
   time.transfer = communication.exposed;
   time.interference = communication.interference;
   time.communication = communication.all;
+  time.in_doubt = communication.in_doubt;
   time.copies = p[Parameter::copy_passes] * facts_.gradient / facts_.memory_bandwidth;
   time.waiting = r * compute + Seconds(p[Parameter::jitter_of_nodes] * crowd.doublings);
   if (facts_.given_computes_only) {
-    time.host = tensors(facts_) * update_launch + facts_.batch * facts_.sample / pageable_copy;
+    time.host = left_out(compute, p);
   }
   time.total =
       time.compute + time.transfer + time.interference + time.copies + time.waiting + time.host;
@@ -185,21 +204,25 @@ ScaledTime ScalingModel::at(Seconds compute, const Crowd& crowd, const Parameter
   if (crowd.layout.gpus == 1) {
     ScaledTime time;
     time.compute = compute;
-    time.total = compute;
+    if (facts_.given_computes_only) time.host = left_out(compute, p);
+    time.total = time.compute + time.host;
     return time;
   }
   return beside_others(compute, crowd, exchange_cost(facts_, crowd.layout, p), p);
 }
 
-/// t_c at the given batch.
-Seconds ScalingModel::alone(const Parameters& p) const {
+/// t_c at the given batch, and a.
+ScalingModel::Anchor ScalingModel::anchor(const Parameters& p) const {
   const Seconds given = facts_.given_iteration;
-  if (given_.layout.gpus == 1 || facts_.given_computes_only) return given;
+  if (given_.layout.gpus == 1 || facts_.given_computes_only) return {given, 1};
   const ExchangeCost cost = exchange_cost(facts_, given_.layout, p);
-  const auto excess = [&](double compute) {
-    return (beside_others(Seconds(compute), given_, cost, p).total - given).si();
+  const auto beside = [&](Seconds compute) {
+    return beside_others(compute, given_, cost, p).total;
   };
-  return Seconds(increasing_root(excess, 0.2 * given.si(), given.si()));
+  const auto excess = [&](double compute) { return (beside(Seconds(compute)) - given).si(); };
+  const Seconds compute(increasing_root(excess, 0.2 * given.si(), given.si()));
+  const Seconds more = beside(compute) - compute;
+  return {compute, more > Seconds() ? std::min((given - compute) / more, 1.0) : 1.0};
 }
 
 Seconds ScalingModel::at_batch_asked(Seconds compute, const Parameters& p) const {
@@ -212,11 +235,25 @@ Seconds ScalingModel::at_batch_asked(Seconds compute, const Parameters& p) const
   return fixed + (compute - fixed) * (facts_.batch / facts_.given_batch);
 }
 
+double ScalingModel::differs() const {
+  if (facts_.given_computes_only) return 1;
+  const double gpus = static_cast<double>(facts_.asked.gpus) / facts_.given.gpus;
+  const double batch = facts_.batch / facts_.given_batch;
+  return std::min(std::abs(std::log2(gpus)) + std::abs(std::log2(batch)), 1.0);
+}
+
 ScaledTime ScalingModel::time(const Parameters& parameters) const {
-  const Seconds given = alone(parameters);
-  ScaledTime time = at(at_batch_asked(given, parameters), asked_, parameters);
-  const Seconds in_proportion = given * (facts_.batch / facts_.given_batch);
+  const Anchor given = anchor(parameters);
+  ScaledTime time = at(at_batch_asked(given.compute, parameters), asked_, parameters);
+  for (Seconds* part : {&time.transfer, &time.interference, &time.copies, &time.waiting, &time.host,
+                        &time.communication, &time.in_doubt}) {
+    *part = given.share * *part;
+  }
+  time.total =
+      time.compute + time.transfer + time.interference + time.copies + time.waiting + time.host;
+  const Seconds in_proportion = given.compute * (facts_.batch / facts_.given_batch);
   time.overhead = std::clamp(1 - in_proportion / time.total, 0.0, 0.95);
+  time.differs = differs();
   return time;
 }
 

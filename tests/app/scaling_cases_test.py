@@ -65,7 +65,7 @@ class ScalingCases(ProgramTest):
 
     def test_a_fitted_model_predicts(self):
         asked = self.write("asked.jsonl", [
-            case("nvlink", 8), case("nvlink", 16) | {"id": "new/16", "set": "new"},
+            case("mixed", 8), case("nvlink", 16) | {"id": "new/16", "set": "new"},
             case("pcie", 4096) | {"id": "new/4096", "set": "new"},
             case("pcie", 8) | {"id": "new/split", "set": "new", "run": case("pcie", 8)["run"] | {
                 "parallel": {"dp": 4, "tp": 2, "pp": 1}}}])
@@ -114,6 +114,15 @@ class ScalingCases(ProgramTest):
         self.fitted()
         self.assertEqual(result.stdout, ScalingCases.model)
 
+    def test_terms_can_be_chosen_without_the_set_that_is_judged(self):
+        cases, chosen = self.write("study.jsonl", study()), self.folder / "chosen.yaml"
+        result = run("calibrate", "--cases", cases, "--choose-terms", "-o", chosen)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("Terms chosen", result.stdout)
+        self.assertNotEqual(chosen.read_text(), self.fitted().read_text())
+        result = run("validate", "--cases", cases, "--model", chosen, "--format", "json")
+        self.assertEqual(json.loads(result.stdout)["missing"], [], result.stderr)
+
     def test_options_that_do_not_go_together_are_refused(self):
         cases, model = self.write("cases.jsonl", study()), self.fitted()
         for words, part in [
@@ -127,6 +136,7 @@ class ScalingCases(ProgramTest):
                 (["calibrate", "--cases", cases, "results"], "results"),
                 (["calibrate", "--cases", cases, "--workers", "2", "-o", "x"], "--workers"),
                 (["calibrate", "--cases", cases], "--output"),
+                (["calibrate", "results", "--choose-terms", "-o", "x"], "--cases"),
                 (["calibrate", "-o", "x"], "results is required"),
                 (["validate", "--cases", cases, "--nodes", "two"], "--nodes"),
                 (["validate", "--model", model], "--cases"),

@@ -32,8 +32,11 @@ TEST(TrainingFacts, AreThoseOfTheCaseAndOfDataSheets) {
   EXPECT_FALSE(found.uneven_samples);
   EXPECT_EQ(found.node_fabric, NodeFabric::mesh);
   EXPECT_EQ(found.node_bandwidth, BytesPerSecond(150e9));
+  EXPECT_EQ(found.node_links, 6);
   EXPECT_EQ(found.cluster_fabric, ClusterFabric::rdma);
   EXPECT_EQ(found.cluster_bandwidth, BytesPerSecond(12.5e9));
+  EXPECT_EQ(found.cards, 1);
+  EXPECT_TRUE(found.notes.empty());
   EXPECT_EQ(found.memory_bandwidth, BytesPerSecond(900e9));
   EXPECT_EQ(found.launched, 2017);
   EXPECT_TRUE(found.framework.coordinator);
@@ -141,8 +144,26 @@ TEST(TrainingFacts, OfSamplesAreByNetworkAndUnit) {
 
 TEST(TrainingFacts, KnowAPointThatOnlyComputes) {
   cases::ScalingCase training = test::example_case();
-  training.given[0].note = "compute only, no communication";
-  EXPECT_TRUE(facts(training).given_computes_only);
+  for (const char* note :
+       {"compute only, no communication", "Computation only", "pure computing", "compute-only time",
+        "only forward and backward", "iteration without optimizer step"}) {
+    training.given[0].note = note;
+    EXPECT_TRUE(facts(training).given_computes_only) << note;
+  }
+  // No communication takes place on one GPU, whatever is timed.
+  for (const char* note :
+       {"", "no communication", "one GPU only", "compute node 7", "computed from one GPU alone"}) {
+    training.given[0].note = note;
+    EXPECT_FALSE(facts(training).given_computes_only) << note;
+  }
+}
+
+TEST(TrainingFacts, CountTheCardsOfANode) {
+  cases::ScalingCase training = test::example_case();
+  training.cluster.inter_node->nics = 4;
+  EXPECT_EQ(facts(training).cards, 4);
+  training.cluster.inter_node->nics.reset();
+  EXPECT_EQ(facts(training).cards, 1);
 }
 
 TEST(TrainingFacts, SayWhatIsGuessed) {

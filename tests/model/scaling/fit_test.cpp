@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/scaling/choose_terms.hpp"
 #include "model/scaling/damped_step.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
@@ -67,8 +68,8 @@ Parameters truth() {
     parameters.values[static_cast<std::size_t>(parameter)] = value;
   };
   set(Parameter::pcie_efficiency, 0.5);
-  set(Parameter::tcp_efficiency, 0.9);
-  set(Parameter::rdma_efficiency, 0.45);
+  set(Parameter::line_efficiency, 0.9);
+  set(Parameter::card_efficiency, 0.45);
   set(Parameter::interference, 0.2);
   set(Parameter::jitter, 0.03);
   set(Parameter::tcp_latency, 150e-6);
@@ -82,7 +83,7 @@ TEST(Fit, FindsTheParametersThatTimesWereMadeOf) {
   settings.rounds = 30;
   const Parameters found = fit(study.observed, Parameters::prior(), settings);
   for (const Parameter parameter :
-       {Parameter::pcie_efficiency, Parameter::tcp_efficiency, Parameter::rdma_efficiency,
+       {Parameter::pcie_efficiency, Parameter::line_efficiency, Parameter::card_efficiency,
         Parameter::interference, Parameter::jitter, Parameter::tcp_latency}) {
     EXPECT_NEAR(found[parameter] / truth()[parameter], 1, 0.05)
         << parameter_kinds()[static_cast<std::size_t>(parameter)].name;
@@ -97,6 +98,33 @@ TEST(Fit, LessensItsLossAndIsTheSameEachTime) {
   const Parameters found = fit(study.observed, Parameters::prior());
   EXPECT_LT(fit_loss(study.observed, found), 0.5 * fit_loss(study.observed, Parameters::prior()));
   EXPECT_EQ(found, fit(study.observed, Parameters::prior()));
+}
+
+TEST(Fit, LeavesTermsThatAreNotFittedAsTheyStart) {
+  const Study study = study_of(truth(), 0.0);
+  FitSettings settings;
+  settings.terms.reset();
+  EXPECT_EQ(fit(study.observed, truth(), settings), truth());
+  settings.terms.set(static_cast<std::size_t>(Parameter::jitter));
+  const Parameters start = Parameters::prior_of(settings.terms);
+  const Parameters found = fit(study.observed, start, settings);
+  for (std::size_t i = 0; i < parameter_count; ++i) {
+    EXPECT_EQ(found.values[i] == start.values[i], !settings.terms[i]) << parameter_kinds()[i].name;
+    if (!settings.terms[i]) {
+      EXPECT_EQ(start.values[i], parameter_kinds()[i].absent);
+    }
+  }
+}
+
+TEST(ChooseTerms, TakesThoseThatTimesAreMadeOf) {
+  Terms made_of;
+  for (const Parameter term :
+       {Parameter::pcie_efficiency, Parameter::card_efficiency, Parameter::jitter}) {
+    made_of.set(static_cast<std::size_t>(term));
+  }
+  const Study study = study_of(Parameters::prior_of(made_of), 0.0);
+  EXPECT_EQ(choose_terms(study.observed), made_of);
+  EXPECT_TRUE(choose_terms(study_of(Parameters::prior_of({}), 0.0).observed).none());
 }
 
 TEST(Fit, KeepsToAStrongPrior) {

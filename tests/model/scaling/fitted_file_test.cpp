@@ -23,8 +23,10 @@ Fit some_fit(double first) {
     each = value;
     value *= 1.0 / 3.0 + 0.5;
   }
-  fit.errors = {0.018, 1.0 / 30, 0.0437, 0.04, 0.0091, -1.68, 3.34};
-  fit.domain = {4320, 64, 1.0 / 38, 1};
+  fit.errors = {0.018, 1.0 / 30, 0.0437, 0.04, 0.0091, 0.05, 0.04, -1.68, 3.34};
+  fit.domain = {4320, 64, 1.0 / 38, 1, {}};
+  fit.domain.hardware.front() = {15.75e9, 63e9};
+  fit.domain.hardware.back() = {2014, 2022};
   return fit;
 }
 
@@ -75,7 +77,7 @@ TEST(ScalingFile, IsKnownByItsFirstLine) {
 
 TEST(ScalingFile, AnotherKindOrVersionIsRefused) {
   expect_contains(refused("schema: dlscale.scaling", "schema: dlscale.machine"), "another kind");
-  expect_contains(refused("version: 1", "version: 2"), "reads 1");
+  expect_contains(refused("version: 2", "version: 1"), "reads 2");
 }
 
 TEST(ScalingFile, NamesFileAndKeyOfWhatIsWrong) {
@@ -99,6 +101,12 @@ TEST(ScalingFile, NumbersMustBeInTheirRange) {
   expect_contains(refused("low: -1.68", "low: 0"), "/all/errors/low");
   expect_contains(refused("most_batch: 1", "most_batch: 0.5"), "/all/domain/most_batch");
   expect_contains(refused("{gpus: 4320", "{gpus: 0"), "/all/domain/gpus");
+  expect_contains(refused("pcie: {least: 15750000000, most: 63000000000}",
+                          "pcie: {least: 15750000000, most: 1000000000}"),
+                  "/all/domain/pcie/most");
+  expect_contains(refused("pcie: {least: 15750000000, most: 63000000000}", "pcie: 3"),
+                  "/all/domain/pcie");
+  expect_contains(refused("year: {", "years: {"), "/all/domain/years is not a known key");
   expect_contains(refused("trainings: 12", "trainings: 0"), "trainings");
 }
 

@@ -54,7 +54,7 @@ TEST(FrameworkTraits, OfHorovodAreACoordinatorAndItsCycle) {
     EXPECT_EQ(found.grouping, Grouping::by_time) << text;
     EXPECT_EQ(found.bucket, 64_MiB) << text;
     EXPECT_FALSE(found.unfused) << text;
-    EXPECT_FALSE(found.eager || found.graphs || found.rings_only) << text;
+    EXPECT_FALSE(found.graphs || found.rings_only) << text;
   }
   EXPECT_EQ(traits("TensorFlow 2.7 + Horovod").fusion_cycle, 1.0_ms);
   EXPECT_EQ(traits("PyTorch + Horovod 0.23").bucket, 128_MiB);
@@ -74,6 +74,17 @@ TEST(FrameworkTraits, OfPyTorchAreBucketsAndAnInterpreter) {
     EXPECT_EQ(found.bucket, 25_MiB) << text;
     EXPECT_TRUE(found.eager) << text;
     EXPECT_FALSE(found.graphs) << text;
+  }
+}
+
+TEST(FrameworkTraits, KernelsAreLaunchedByTheFrameworkThatComputes) {
+  for (const char* text :
+       {"PyTorch 1.4 + Horovod 0.19", "PyTorch + Horovod (MG-WFBP)", "BytePS with PyTorch 1.5"}) {
+    EXPECT_TRUE(traits(text).eager) << text;
+  }
+  for (const char* text : {"TensorFlow 1.15 + Horovod", "Horovod", "MXNet NVIDIA Release 20.06",
+                           "tf_cnn_benchmarks with Horovod"}) {
+    EXPECT_FALSE(traits(text).eager || traits(text).graphs) << text;
   }
 }
 
@@ -101,6 +112,10 @@ TEST(FrameworkTraits, OfOldReleasesAreRings) {
     EXPECT_TRUE(traits(text).rings_only) << text;
   }
   EXPECT_FALSE(traits("MXNet NVIDIA Release 19.05").rings_only);
+  // Before NCCL 2 there was one.
+  EXPECT_TRUE(traits("TensorFlow 1.1-1.2 tf_cnn_benchmarks: replicated (with NCCL)").one_ring);
+  EXPECT_FALSE(traits("MXNet NGC 18.11").one_ring);
+  EXPECT_FALSE(traits("PyTorch 1.13").one_ring);
 }
 
 TEST(FrameworkTraits, TellWhatPassesTheHost) {

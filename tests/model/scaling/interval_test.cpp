@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "model/scaling/scaled_time.hpp"
 #include "model/scaling/weighted_quantile.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
@@ -36,15 +37,22 @@ ScaledTime time_of(double total, double overhead) {
   return time;
 }
 
-TEST(Interval, FollowsItsEquation) {
+ErrorModel some_errors() {
   ErrorModel errors;
   errors.shift = 0.02;
   errors.base = 0.01;
   errors.of_overhead = 0.1;
   errors.of_small_batch = 0.2;
   errors.of_nodes = 0.3;
+  errors.of_doubt = 0.4;
+  errors.of_hidden = 0.5;
   errors.low = -1;
   errors.high = 2;
+  return errors;
+}
+
+TEST(Interval, FollowsItsEquation) {
+  const ErrorModel errors = some_errors();
   TrainingFacts facts = training(1, 8);
   const IntervalTime on_node = with_interval(time_of(2, 0.5), facts, errors);
   EXPECT_DOUBLE_EQ(on_node.value.si(), 2 * std::exp(0.01));
@@ -55,6 +63,42 @@ TEST(Interval, FollowsItsEquation) {
   facts.batch = 16;
   const IntervalTime over_nodes = with_interval(time_of(2, 0.5), facts, errors);
   EXPECT_DOUBLE_EQ(over_nodes.high.si(), 2 * std::exp(0.01 + 2 * 0.56));
+
+  ScaledTime unsure = time_of(2, 0.5);  // 1 s of communication, all exposed
+  unsure.communication = Seconds(1.5);
+  unsure.in_doubt = Seconds(0.2);
+  const IntervalTime wider = with_interval(unsure, training(1, 8), errors);
+  EXPECT_DOUBLE_EQ(wider.value.si(), on_node.value.si());
+  EXPECT_DOUBLE_EQ(wider.high.si(), 2 * std::exp(0.01 + 2 * (0.06 + 0.04 + 0.125)));
+}
+
+TEST(Interval, OfTheGivenPointIsItsNoise) {
+  ScaledTime time = time_of(2, 0.5);
+  time.differs = 0;
+  const IntervalTime given = with_interval(time, training(1, 8), some_errors());
+  EXPECT_DOUBLE_EQ(given.value.si(), 2);
+  EXPECT_DOUBLE_EQ(given.low.si(), 2 * std::exp(-0.005));
+  EXPECT_DOUBLE_EQ(given.high.si(), 2 * std::exp(0.01));
+  time.differs = 0.5;
+  const IntervalTime near = with_interval(time, training(1, 8), some_errors());
+  EXPECT_DOUBLE_EQ(near.value.si(), 2 * std::exp(0.005));
+  EXPECT_DOUBLE_EQ(near.high.si(), 2 * std::exp(0.005 + 2 * (0.03 + 0.0025)));
+}
+
+TEST(Interval, IsWiderWhereTheOverlapIsNotTold) {
+  // Such a training itself, between two that tell.
+  const TrainingFacts unknown = on_ethernet(4, 4, cases::Overlap::unknown);
+  TrainingFacts told = unknown;
+  told.overlap = cases::Overlap::bucketed;
+  const auto width = [](const TrainingFacts& facts) {
+    ErrorModel errors = some_errors();
+    errors.of_hidden = 0;
+    errors.of_overhead = 0;
+    const ScaledTime time = ScalingModel(facts).time(Parameters::prior());
+    const IntervalTime interval = with_interval(time, facts, errors);
+    return interval.high / interval.low;
+  };
+  EXPECT_GT(width(unknown), width(told));
 }
 
 /// Trainings of all kinds with errors of Laplace's distribution.
@@ -75,12 +119,17 @@ Drawn drawn(const ErrorModel& truth, int count, unsigned seed) {
   for (int i = 0; i < count; ++i) {
     const TrainingFacts& facts = all.facts[static_cast<std::size_t>(i)];
     const double overhead = 0.8 * uniform(random);
+    const double doubt = i % 3 == 0 ? 0.3 * uniform(random) : 0;
+    const double hidden = i % 4 == 0 ? uniform(random) : 0;
     const double s = truth.base + truth.of_overhead * overhead +
-                     (i % 5 == 0 ? truth.of_small_batch : 0) + (i % 2 == 0 ? 0 : truth.of_nodes);
+                     (i % 5 == 0 ? truth.of_small_batch : 0) + (i % 2 == 0 ? 0 : truth.of_nodes) +
+                     truth.of_doubt * doubt + truth.of_hidden * hidden;
     const double error = (uniform(random) < 0.5 ? -1 : 1) * exponential(random) * s;
     LeftOut one;
     one.facts = &facts;
     one.predicted = time_of(0.5, overhead);
+    one.predicted.in_doubt = Seconds(0.5 * doubt);
+    one.predicted.communication = one.predicted.transfer + Seconds(0.5 * hidden);
     one.measured = 0.5 * std::exp(truth.shift * (1 - overhead) + error) * 1.0_s;
     one.weight = i % 3 == 0 ? 2 : 1;
     all.left_out.push_back(one);
@@ -95,6 +144,8 @@ ErrorModel truth() {
   errors.of_overhead = 0.1;
   errors.of_small_batch = 0.05;
   errors.of_nodes = 0.03;
+  errors.of_doubt = 0.2;
+  errors.of_hidden = 0.06;
   return errors;
 }
 
@@ -106,9 +157,43 @@ TEST(FitErrors, FindsWhatErrorsWereDrawnFrom) {
   EXPECT_NEAR(found.of_overhead, 0.1, 0.015);
   EXPECT_NEAR(found.of_small_batch, 0.05, 0.01);
   EXPECT_NEAR(found.of_nodes, 0.03, 0.006);
+  EXPECT_NEAR(found.of_doubt, 0.2, 0.05);
+  EXPECT_NEAR(found.of_hidden, 0.06, 0.015);
   const double laplace = std::log(0.1);  // 5 % of Laplace's distribution are below ln(2 · 0.05)
-  EXPECT_NEAR(found.low, laplace, 0.15);
-  EXPECT_NEAR(found.high, -laplace, 0.15);
+  EXPECT_NEAR(found.low, laplace, 0.4);  // about its middle the shortest interval is vague
+  EXPECT_NEAR(found.high, -laplace, 0.4);
+  EXPECT_NEAR(found.high - found.low, -2 * laplace, 0.2);
+}
+
+TEST(FitErrors, TakesTheShortestIntervalOfLopsidedErrors) {
+  std::mt19937 random(6);
+  std::exponential_distribution<double> exponential(1);
+  const TrainingFacts facts = training(1, 8);
+  std::vector<LeftOut> all;
+  for (int i = 0; i < 4000; ++i) {
+    LeftOut one;
+    one.facts = &facts;
+    one.predicted = time_of(0.5, 0);
+    one.measured = Seconds(0.5 * std::exp(0.05 * exponential(random)));
+    all.push_back(one);
+  }
+  const ErrorModel found = fit_errors(all);
+  // The shortest that holds 90 % of an exponential distribution begins at its start.
+  const IntervalTime interval = with_interval(time_of(0.5, 0), facts, found);
+  EXPECT_NEAR(std::log(interval.low.si() / 0.5), 0, 0.002);
+  EXPECT_NEAR(std::log(interval.high.si() / 0.5), 0.05 * std::log(10), 0.008);
+}
+
+TEST(FitErrors, PointsThatAreTheGivenOnesSayNothing) {
+  const Drawn others = drawn(truth(), 300, 7);
+  std::vector<LeftOut> all = others.left_out;
+  const ErrorModel without = fit_errors(all);
+  LeftOut given = all.front();
+  given.predicted.differs = 0;
+  given.measured = given.predicted.total;
+  EXPECT_TRUE(std::isfinite(fit_errors(std::vector{given, given}).base));
+  all.push_back(given);
+  EXPECT_NEAR(fit_errors(all).shift, without.shift, 1e-6);
 }
 
 TEST(FitErrors, HoldsNineOfTenOfOthers) {
@@ -132,8 +217,8 @@ TEST(FitErrors, GivesAnIntervalForFewAndForNoErrors) {
     one.measured = Seconds(0.5 * ratio);
     const ErrorModel found = fit_errors(std::vector{one, one, one});
     EXPECT_TRUE(std::isfinite(found.shift) && std::isfinite(found.high));
-    for (const double part :
-         {found.base, found.of_overhead, found.of_small_batch, found.of_nodes}) {
+    for (const double part : {found.base, found.of_overhead, found.of_small_batch, found.of_nodes,
+                              found.of_doubt, found.of_hidden}) {
       EXPECT_TRUE(std::isfinite(part) && part > 0);
     }
     EXPECT_LT(found.low, 0);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -73,6 +74,24 @@ TEST(LeaveOut, NothingMeasuredOfASetReachesItsOwnPredictions) {
   }
 }
 
+TEST(LeaveOut, TermsAreChosenWithoutTheSetThatTheyAreJudgedBy) {
+  const SyntheticStudy study = small_study();
+  SyntheticStudy changed = study;
+  for (std::size_t i = 0; i < changed.trainings.size(); ++i) {
+    if (changed.trainings[i].set == "set b") changed.outcomes[i].measured->values.at(0) *= 3;
+  }
+  FitOptions choosing = few_rounds();
+  choosing.choose_terms = true;
+  const ScalingFit before = fitted(study, choosing);
+  const ScalingFit after = fitted(changed, choosing);
+  EXPECT_EQ(before.fitted.of("set b"), after.fitted.of("set b"));
+  EXPECT_NE(before.fitted.of("set a"), after.fitted.of("set a"));
+  // Of these trainings none has a part in servers.
+  const auto servers = static_cast<std::size_t>(Parameter::server_efficiency);
+  EXPECT_EQ(before.fitted.all.parameters.values[servers], parameter_kinds()[servers].absent);
+  EXPECT_NE(before.fitted, fitted(study).fitted);
+}
+
 TEST(LeaveOut, TheNumberOfThreadsChangesNothing) {
   const SyntheticStudy study = small_study();
   FitOptions one = few_rounds();
@@ -122,9 +141,30 @@ TEST(LeaveOut, TheDomainOfAFitIsOfWhatItSaw) {
   FitOptions options = few_rounds();
   options.settings.rounds = 1;
   const FittedScaling made = fitted(study, options).fitted;
-  EXPECT_EQ(made.all.domain, (FitDomain{64, 1, 0.25, 1}));
-  EXPECT_EQ(made.of("set a").domain, (FitDomain{32, 1, 1, 1}));
-  EXPECT_EQ(made.of("set b").domain, made.all.domain);
+  const auto range = [](double least, double most) {
+    return std::optional(FittedRange{least, most});
+  };
+  EXPECT_EQ(made.all.domain,
+            (FitDomain{64,
+                       1,
+                       0.25,
+                       1,
+                       {range(15.75e9, 15.75e9), range(150e9, 150e9), range(1.25e9, 1.25e9),
+                        range(12.5e9, 12.5e9), range(900e9, 900e9), range(2017, 2017)}}));
+  // Set a alone has TCP.
+  EXPECT_EQ(made.of("set a").domain, (FitDomain{32,
+                                                1,
+                                                1,
+                                                1,
+                                                {range(15.75e9, 15.75e9),
+                                                 range(150e9, 150e9),
+                                                 {},
+                                                 range(12.5e9, 12.5e9),
+                                                 range(900e9, 900e9),
+                                                 range(2017, 2017)}}));
+  FitDomain without_nvlink = made.all.domain;  // which set b alone has
+  without_nvlink.hardware[static_cast<std::size_t>(Hardware::nvlink)].reset();
+  EXPECT_EQ(made.of("set b").domain, without_nvlink);
 }
 
 TEST(LeaveOut, TwoSetsAreTooFew) {

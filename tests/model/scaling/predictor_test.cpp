@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/core/support.hpp"
@@ -32,8 +33,11 @@ const FactSources& sources() {
 Fit some_fit() {
   Fit fit;
   fit.parameters = Parameters::prior();
-  fit.errors = {0.01, 0.03, 0.05, 0.04, 0.01, -1.6, 2.5};
-  fit.domain = {64, 4, 0.1, 2};
+  fit.errors = {0.01, 0.03, 0.05, 0.04, 0.01, 0.05, 0.04, -1.6, 2.5};
+  fit.domain = {64, 4, 0.1, 2, {}};
+  fit.domain.hardware = {FittedRange{15.75e9, 31.5e9}, FittedRange{150e9, 300e9},
+                         FittedRange{1.25e9, 3.125e9}, FittedRange{12.5e9, 200e9},
+                         FittedRange{240e9, 2039e9},   FittedRange{2014, 2020}};
   return fit;
 }
 
@@ -109,7 +113,55 @@ TEST(ScalingPredictor, TellsWhatATermRestsOn) {
   const CasePrediction computed = predicted(computing);
   EXPECT_EQ(term(computed, "compute").basis, "measured");
   EXPECT_NEAR(term(computed, "compute").time.si(), 0.2, 1e-9);
-  EXPECT_EQ(term(computed, "update and input not in the given point").basis, "assumed");
+  EXPECT_EQ(term(computed, "update and input not in the given point").basis, "fitted");
+}
+
+TEST(ScalingPredictor, TellsThatLayersAreNotKnown) {
+  ScalingCase asked = training(0, 16, cases::Overlap::wfbp);
+  asked.network.name = "Homegrown";
+  const CasePrediction found = predicted(asked);
+  EXPECT_EQ(found.status, PredictionStatus::ok);  // a lesser thing than a GPU that is not known
+  expect_contains(found.reason, "the layers of \"Homegrown\" are not known");
+  EXPECT_EQ(term(found, "exposed communication").basis, "assumed");
+}
+
+TEST(ScalingPredictor, StartsFromTheNearestGivenPoint) {
+  const auto given = [](int gpus, double speed, double batch = 64) {
+    return cases::GivenPoint{gpus, cases::PerSecond(speed), batch, batch * gpus, ""};
+  };
+  ScalingCase asked = training(0, 8, cases::Overlap::bucketed);
+  asked.given = {given(1, 320), given(4, 1000), given(2, 580)};
+  const CasePrediction found = predicted(asked);
+  expect_contains(found.reason, "of 3 given points that of 4 GPUs is the nearest");
+  ScalingCase only_that = asked;
+  only_that.given = {given(4, 1000)};
+  EXPECT_EQ(value_of(found), value_of(predicted(only_that)));
+  EXPECT_EQ(predicted(only_that).reason, "");
+  std::swap(asked.given[0], asked.given[1]);  // whatever their order
+  EXPECT_EQ(predicted(asked), found);
+  asked.given = {given(4, 1000, 16), given(2, 580)};  // two halvings of the batch are further
+  EXPECT_EQ(nearest_given(asked).gpus, 2);
+  asked.given = {given(4, 1000), given(16, 4000)};  // equally near
+  EXPECT_EQ(nearest_given(asked).gpus, 4);
+  asked.given = {given(8, 2000), given(1, 320)};
+  asked.given.front().note = "compute only";
+  EXPECT_EQ(nearest_given(asked).gpus, 1);
+}
+
+TEST(ScalingPredictor, ReturnsTheGivenPointWithANarrowInterval) {
+  for (std::size_t set = 0; set < test::hardware.size(); ++set) {
+    for (const int gpus : {1, 4, 16}) {
+      ScalingCase asked = training(set, gpus, cases::Overlap::unknown);
+      asked.given = {{gpus, cases::PerSecond(250.0 * gpus), 64, 64.0 * gpus, ""}};
+      FittedScaling model = some_model();
+      model.all.domain.given_gpus = 64;
+      const CasePrediction found = predicted(asked, model);
+      EXPECT_EQ(found.status, PredictionStatus::ok) << found.reason;
+      EXPECT_NEAR(value_of(found) / (250.0 * gpus), 1, 1e-9);
+      EXPECT_LT(spread_of(found), 1.03);
+      EXPECT_GT(spread_of(found), 1.005);
+    }
+  }
 }
 
 TEST(ScalingPredictor, PredictsASetByTheFitWithoutIt) {
@@ -158,6 +210,45 @@ TEST(ScalingPredictor, EveryWayOutOfTheDomainHasItsReason) {
   expect_contains(reason(unknown), "Abacus 3000");
 }
 
+TEST(ScalingPredictor, HardwareThatNothingWasFittedToIsOutside) {
+  const auto reason = [](std::size_t set, auto change, FittedScaling model = some_model()) {
+    ScalingCase asked = training(set, 16, cases::Overlap::bucketed);
+    change(asked);
+    const CasePrediction found = predicted(asked, model);
+    EXPECT_EQ(found.status, PredictionStatus::outside_domain);
+    return found.reason;
+  };
+  const auto network = [&](std::size_t set, double rate) {
+    return reason(set, [&](ScalingCase& asked) {
+      asked.cluster.inter_node->bandwidth = BytesPerSecond(rate);
+    });
+  };
+  expect_contains(network(0, 0.125e9), "TCP between nodes: 0.125 GB/s, and no less than 1.25 GB/s");
+  expect_contains(network(0, 12.5e9), "TCP between nodes: 12.5 GB/s, and no more than 3.125 GB/s");
+  expect_contains(network(1, 400e9), "RDMA between nodes: 400 GB/s, and no more than 200 GB/s");
+  const std::string newer =
+      reason(1, [](ScalingCase& asked) { asked.cluster.gpu = "B200-SXM-180GB"; });
+  expect_contains(newer, "memory of GPUs: ");
+  expect_contains(newer, "GPUs by their year: 2024, and no more than 2020");
+  expect_contains(reason(0,
+                         [](ScalingCase& asked) {
+                           asked.cluster.intra_node = {"pcie5x16", BytesPerSecond(63e9), {}};
+                         }),
+                  "PCI Express within nodes: 63 GB/s");
+  FittedScaling no_tcp = some_model();
+  no_tcp.all.domain.hardware[static_cast<std::size_t>(Hardware::tcp)].reset();
+  expect_contains(reason(
+                      0, [](ScalingCase&) {}, no_tcp),
+                  "TCP between nodes (1.25 GB/s), of which nothing was fitted");
+  // Links that are not used do not matter, nor what is nearly as fast.
+  ScalingCase on_node = training(0, 4, cases::Overlap::bucketed);
+  on_node.cluster.inter_node->bandwidth = BytesPerSecond(1e6);
+  EXPECT_EQ(predicted(on_node).status, PredictionStatus::ok);
+  ScalingCase nearly = training(0, 16, cases::Overlap::bucketed);
+  nearly.cluster.inter_node->bandwidth = BytesPerSecond(3.5e9);
+  EXPECT_EQ(predicted(nearly).status, PredictionStatus::ok);
+}
+
 TEST(ScalingPredictor, WhatItDoesNotCoverHasAReasonAndNoNumber) {
   ScalingCase split = training(1, 16, cases::Overlap::bucketed);
   split.run.parallel.dp = 8;
@@ -174,7 +265,7 @@ TEST(ScalingPredictor, WhatItDoesNotCoverHasAReasonAndNoNumber) {
 
 TEST(ScalingPredictor, OnOneGpuItSaysWhatWasGiven) {
   const CasePrediction found = predicted(training(0, 1, cases::Overlap::bucketed));
-  EXPECT_NEAR(std::log(value_of(found) / 320), -some_fit().errors.shift, 1e-9);
+  EXPECT_NEAR(value_of(found), 320, 1e-9);
 }
 
 /// Figures that a file may hold, however unlike any training they are.

@@ -113,7 +113,7 @@ inline Parameters unlike_the_prior() {
   };
   scale(Parameter::pcie_efficiency, 1.5);
   scale(Parameter::nvlink_efficiency, 0.7);
-  scale(Parameter::rdma_efficiency, 0.6);
+  scale(Parameter::card_efficiency, 0.6);
   scale(Parameter::interference, 1.8);
   scale(Parameter::jitter, 2.5);
   return truth;

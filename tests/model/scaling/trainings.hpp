@@ -28,6 +28,7 @@ inline TrainingFacts training(int nodes, int each) {
   facts.asked = {nodes * each, nodes, each};
   facts.node_fabric = NodeFabric::mesh;
   facts.node_bandwidth = 150.0_GBps;
+  facts.node_links = 6;
   facts.cluster_fabric = ClusterFabric::rdma;
   facts.cluster_bandwidth = 12.5_GBps;
   facts.memory_bandwidth = 900.0_GBps;
