@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
@@ -68,9 +69,12 @@ std::string input_sentence(const Machine& machine, const Prediction& prediction)
   if (prediction.bound != "input" || time.io <= Seconds() || computing <= Seconds()) return "";
   const int ranks = Placement{run.ranks, run.ranks_per_node}.ranks_on_node();
   const SampleCost sample{picture_size, time.load / run.batch};
-  const InputNode node{read_of_node(machine, run), ranks * run.loader_threads};
+  const int threads = ranks * run.loader_threads;
+  const int cores = machine.cluster.host.cores;
+  const InputNode node{read_of_node(machine, run), std::min(threads, cores)};
   const InputRate rate = input_rate(sample, node);
   const double wanted = ranks * run.batch / computing.si();
+  if (rate.samples_per_s >= wanted) return "";
   const std::string taken = fmt::format(
       "of the {:.0f} images/s that the {} of a node would take; they compute {:.0f} % "
       "of the time",
@@ -80,9 +84,11 @@ std::string input_sentence(const Machine& machine, const Prediction& prediction)
     return fmt::format("input: storage delivers {:.0f} {}. {} a node would be enough",
                        rate.samples_per_s, taken, to_text(required_read(wanted, sample.stored)));
   }
-  const std::string decoded = fmt::format("input: {} loader threads decode {:.0f} {}", node.threads,
-                                          rate.samples_per_s, taken);
-  if (prediction.shares_cores) return decoded + ", on the same cores";
+  const std::string_view who = threads > cores ? "cores" : "loader threads";
+  const std::string decoded =
+      fmt::format("input: {} {} decode {:.0f} {}", node.threads, who, rate.samples_per_s, taken);
+  const bool computes_there = machine.cluster.device.kind == DeviceKind::cpu;
+  if (computes_there && prediction.shares_cores) return decoded + ", on the same cores";
   return decoded + fmt::format(". {:.0f} for each rank would be enough",
                                std::ceil(wanted * sample.decode.si() / ranks));
 }

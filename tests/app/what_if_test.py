@@ -102,7 +102,8 @@ class WhatIf(ProgramTest):
         [training] = self.answer("--epochs", "90", "--samples", "1281167")["trainings"]
         rate = training["prediction"]["images_per_s"]
         self.assertAlmostEqual(training["training_s"], 90 * 1281167 / rate, delta=1e-6 * training["training_s"])
-        [to_target] = self.answer("--target", "imagenet-75.9")["trainings"]
+        resnet = run(*("resnet50" if word == "alexnet" else word for word in WORDS), "--target", "imagenet-75.9", "--format", "json")
+        [to_target] = json.loads(resnet.stdout)["trainings"]
         self.assertGreater(to_target["epochs"], 34)
         self.assertFalse(to_target["epochs_covered"])  # a global batch of 512
         self.assertIn("hours", run(*WORDS, "--epochs", 1).stdout)

@@ -184,7 +184,7 @@ Rule on_eight_p100(Bytes message, const char* other_row, Bytes other) {
       return ring_over_bottleneck(8, message, BytesPerSecond(share * 15.75e9), startup).si() * 1e3;
     };
     return Computed{
-        {within(std::max(0.75 * foretold, by_pcie(1)), std::min(1.5 * foretold, by_pcie(0.25)))}};
+        {within(std::max(0.7 * foretold, by_pcie(1)), std::min(foretold / 0.7, by_pcie(0.25)))}};
   };
 }
 

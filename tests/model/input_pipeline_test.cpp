@@ -85,9 +85,11 @@ TEST(AcceleratorUtilisation, IsTheShareOfComputing) {
 
 /// Of a machine whose disk, or decoding, is too slow for what its devices take.
 TEST(InputSentence, NamesTheStageThatBoundsAndWhatWouldBeEnough) {
-  const auto told = [](BytesPerSecond read, int threads) {
-    Machine machine = nominal_machine(load_cluster("v100x16_ib100"));
-    machine.cluster.storage = {read, false, "test"};
+  const auto told = [](BytesPerSecond read, int threads, Seconds decode = 2.8_ms) {
+    Cluster cluster = load_cluster("v100x16_ib100");
+    cluster.storage = {read, false, "test"};
+    cluster.host.decode = decode;
+    const Machine machine = nominal_machine(cluster);
     dlscale::Run run;
     run.network = "alexnet";
     run.cluster = machine.cluster.name;
@@ -106,7 +108,9 @@ TEST(InputSentence, NamesTheStageThatBoundsAndWhatWouldBeEnough) {
   const std::string decoding = told(100.0_GBps, 2);
   EXPECT_NE(decoding.find("8 loader threads decode"), std::string::npos) << decoding;
   EXPECT_NE(decoding.find("for each rank would be enough"), std::string::npos) << decoding;
-  EXPECT_EQ(told(1000.0_GBps, 60'000), "");  // input bounds nothing
+  const std::string cores = told(100.0_GBps, 60);
+  EXPECT_NE(cores.find(" cores decode"), std::string::npos) << cores;
+  EXPECT_EQ(told(100.0_GBps, 6, 1.0_us), "");  // input bounds nothing
 }
 
 /// How much longer 160 iterations take where batch 100 is late, batch by batch: a thread that reads
