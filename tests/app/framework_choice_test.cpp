@@ -72,8 +72,8 @@ std::string value_of(const Options& options, const std::string& name) {
 }
 
 /// The run that the options ask for, on so many ranks.
-Run run_of(const Options& options) {
-  Run run;
+dlscale::Run run_of(const Options& options) {
+  dlscale::Run run;
   run.network = "alexnet";
   run.ranks = 4;
   const std::string schedule = value_of(options, "--schedule");
@@ -123,42 +123,42 @@ TEST(FrameworkChoice, SetsWhatTheProfileStates) {
   Asked asked;
   const Options horovod = asked.options("horovod 0.19");
   EXPECT_THAT(horovod, Contains(Pair("--schedule", "horovod")));
-  const Run run = run_of(horovod);
+  const dlscale::Run run = run_of(horovod);
   EXPECT_EQ(run.settings.cycle, 5.0_ms);
   EXPECT_EQ(run.settings.fusion_threshold, 64_MiB);
   EXPECT_THAT(asked.notes("horovod 0.19"),
-              AllOf(HasSubstr("schedule horovod"), HasSubstr("fusion_threshold 64 MiB"),
+              AllOf(HasSubstr("schedule horovod"), HasSubstr("fusion_threshold 64.0 MiB"),
                     HasSubstr("a vote at each wake-up")));
 
-  const Run caffe = run_of(asked.options("s_caffe"));
+  const dlscale::Run caffe = run_of(asked.options("s_caffe"));
   EXPECT_EQ(caffe.synchronisation, Synchronisation::parameter_server);
   EXPECT_EQ(server_count(caffe), 1);
 
-  const Run servers = run_of(asked.options("mxnet_0.10"));
+  const dlscale::Run servers = run_of(asked.options("mxnet_0.10"));
   EXPECT_EQ(server_count(servers), 4);
   EXPECT_EQ(servers.settings.sharding, Sharding::mxnet);
 
-  const Run parts = run_of(asked.options("bytescheduler"));
+  const dlscale::Run parts = run_of(asked.options("bytescheduler"));
   EXPECT_EQ(parts.schedule, Schedule::priority);
   EXPECT_EQ(parts.settings.partition, Bytes(4e6));
   EXPECT_EQ(parts.settings.credit, 4);  // 16 MB of them
 
-  const Run pinned = run_of(asked.options("caffe_mpi_2.0"));
+  const dlscale::Run pinned = run_of(asked.options("caffe_mpi_2.0"));
   EXPECT_EQ(pinned.input_copy, InputCopy::ahead);
   EXPECT_EQ(run_of(asked.options("nvidia_pytorch_2021")).launch, Launch::graph);
 }
 
 TEST(FrameworkChoice, ClosesBucketsAsTheProfileSays) {
   Asked asked;
-  const Run usual = run_of(asked.options("pytorch_ddp"));
+  const dlscale::Run usual = run_of(asked.options("pytorch_ddp"));
   EXPECT_EQ(usual.settings, ScheduleSettings{});
-  const Run paddle = run_of(asked.options("paddlepaddle_2.0"));
+  const dlscale::Run paddle = run_of(asked.options("paddlepaddle_2.0"));
   EXPECT_EQ(paddle.settings.bucket, 32_MiB);
   EXPECT_EQ(paddle.settings.first_bucket, first_bucket_limit);  // which is not known of it
-  const Run one = run_of(asked.options("chainermn_1.0"));
+  const dlscale::Run one = run_of(asked.options("chainermn_1.0"));
   EXPECT_EQ(one.schedule, Schedule::bucketed);
   EXPECT_EQ(one.settings.first_bucket, 100_MiB);  // all gradients, once backward has ended
-  const Run three = run_of(asked.options("nvcaffe_0.16"));
+  const dlscale::Run three = run_of(asked.options("nvcaffe_0.16"));
   EXPECT_NEAR(three.settings.bucket / 100_MiB, 1.0 / 3, 1e-6);
   EXPECT_EQ(three.settings.first_bucket, three.settings.bucket);
 }

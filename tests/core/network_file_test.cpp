@@ -151,7 +151,7 @@ TEST(NetworkFile, AbsurdSizesAreRefusedInsteadOfOverflowing) {
 
 TEST(NetworkFile, UnknownNetworkListsTheNearestFirst) {
   expect_contains(test::config_error([] { (void)load_network("resnet5O"); }),
-                  "has no \"resnet5O\". There is: resnet50,");
+                  "has no \"resnet5O\". Did you mean \"resnet50\"? There is: resnet50,");
 }
 
 TEST(NetworkFile, NamesStandOnOneLine) {

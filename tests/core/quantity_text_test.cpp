@@ -51,6 +51,8 @@ TEST(ParseQuantity, TheExampleIsNoSizeOrTimeThatCannotBe) {
   EXPECT_EQ(refusal<Bytes>("1e30"), "file: /key is 1e30 (no unit). Write \"25 MB\" or \"25 MiB\".");
   EXPECT_EQ(refusal<Seconds>("-3"), "file: /key is -3 (no unit). Write \"25 ms\" or \"25 us\".");
   EXPECT_EQ(refusal<Seconds>("0"), "file: /key is 0 (no unit). Write \"0 ms\" or \"0 us\".");
+  EXPECT_EQ(refusal<Seconds>("7 days"),
+            "file: /key is 7 days (\"days\" is no unit of a time). Write \"7 d\" or \"7 us\".");
 }
 
 TEST(ParseQuantity, OtherDimensionsAreRefused) {

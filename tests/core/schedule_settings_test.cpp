@@ -85,6 +85,8 @@ TEST(ScheduleSettings, AreRefusedWhereTheyChangeNothing) {
                   "--cycle changes nothing here: it is a setting of --schedule horovod");
   expect_contains(refusal(&ScheduleOptions::fusion_threshold, "1 B", Schedule::bucketed),
                   "--fusion-threshold changes nothing");
+  expect_contains(refusal(&ScheduleOptions::bucket, "1 MB", Schedule::priority),
+                  "--bucket changes nothing here: it is a setting of --schedule bucketed");
   expect_contains(refusal(&ScheduleOptions::partition, "1 MB", Schedule::horovod),
                   "--schedule priority");
   expect_contains(refusal(&ScheduleOptions::credit, "1", Schedule::merged), "--schedule priority");
@@ -92,6 +94,21 @@ TEST(ScheduleSettings, AreRefusedWhereTheyChangeNothing) {
                   "--synchronisation parameter_server");
   expect_contains(refusal(&ScheduleOptions::sharding, "mxnet", Schedule::wait_free),
                   "--sharding changes nothing here");
+}
+
+TEST(ScheduleSettings, OfABucketAreThoseOfTheFirstUnlessThatIsNamed) {
+  ScheduleOptions options;
+  options.bucket = "4 MiB";
+  const auto one_size = applied(options, {Schedule::bucketed}).settings;
+  EXPECT_EQ(one_size.bucket, 4_MiB);
+  EXPECT_EQ(one_size.first_bucket, 4_MiB);
+  options.first_bucket = "64 KiB";
+  const auto two_sizes = applied(options, {Schedule::reduce_scatter_overlap}).settings;
+  EXPECT_EQ(two_sizes.bucket, 4_MiB);
+  EXPECT_EQ(two_sizes.first_bucket, 64_KiB);
+  options.bucket = "3 B";
+  expect_contains(config_error([&] { (void)applied(options, {Schedule::bucketed}); }),
+                  "bucket is 3");
 }
 
 TEST(ScheduleSettings, OutOfRangeOrWithoutUnitAreRefused) {
