@@ -22,8 +22,6 @@ using model::PlannedTraining;
 using model::PlanNeighbour;
 using model::TrainingPlan;
 
-/// So many points of time against cost are told to people.
-constexpr std::size_t most_points = 12;
 /// Beyond rounding.
 constexpr double differs = 1e-9;
 
@@ -204,28 +202,13 @@ Table best_table(const TrainingPlan& plan) {
   return table;
 }
 
-/// The ends, and those between so that their times grow by as much.
-std::vector<PlannedTraining> thinned(const std::vector<PlannedTraining>& front) {
-  if (front.size() <= most_points) return front;
-  const double first = std::log(front.front().time.si());
-  const double last = std::log(front.back().time.si());
-  std::vector<PlannedTraining> points;
-  for (const PlannedTraining& one : front) {
-    const double share = (std::log(one.time.si()) - first) / (last - first);
-    const double due = static_cast<double>(points.size()) / static_cast<double>(most_points - 1);
-    if (share >= due) points.push_back(one);
-  }
-  if (points.back().place != front.back().place) points.push_back(front.back());
-  return points;
-}
-
 Table front_table(const TrainingPlan& plan) {
   const bool price = has_price(plan);
   Table table;
   table.title = "Time against cost: nothing is both quicker and cheaper";
   table.columns = training_columns(price, has_limits(plan));
-  for (const PlannedTraining& one : thinned(plan.front)) {
-    table.rows.push_back(training_cells(one, price, has_limits(plan)));
+  for (const std::size_t place : told_of_front(plan.front)) {
+    table.rows.push_back(training_cells(plan.front[place], price, has_limits(plan)));
   }
   if (table.rows.size() < plan.front.size()) {
     table.notes.push_back(fmt::format("{} of {} points (all of them with --format json or csv)",

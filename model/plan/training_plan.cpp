@@ -22,6 +22,8 @@ namespace dlscale::model {
 namespace {
 
 constexpr double hour = 3600;
+/// So many points of time against cost are told to people.
+constexpr std::size_t most_told = 12;
 /// Differences of this size are rounding.
 constexpr double rounding = 1e-12;
 
@@ -140,9 +142,9 @@ void Planner::find_interval(PlannedTraining& planned) const {
   add_interval(planned, interval_of(costs, machine_->fitted, total), total);
 }
 
-/// Of all that is told, and that has none yet.
+/// Of all that is told to people, and that has none yet.
 void Planner::find_intervals(TrainingPlan& plan) const {
-  for (PlannedTraining& one : plan.front) find_interval(one);
+  for (const std::size_t place : told_of_front(plan.front)) find_interval(plan.front[place]);
   for (PlanNeighbour& one : plan.neighbours) find_interval(one.planned);
 }
 
@@ -388,6 +390,21 @@ std::string_view limits_kept_name(LimitsKept kept) {
       return "not at all";
   }
   fail_expectation("kept is a LimitsKept");
+}
+
+std::vector<std::size_t> told_of_front(const std::vector<PlannedTraining>& front) {
+  std::vector<std::size_t> places;
+  if (front.empty()) return places;
+  const bool all = front.size() <= most_told;
+  const double first = std::log(front.front().time.si());
+  const double last = std::log(front.back().time.si());
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    const double due = static_cast<double>(places.size()) / static_cast<double>(most_told - 1);
+    const double share = all ? 1 : (std::log(front[i].time.si()) - first) / (last - first);
+    if (share >= due) places.push_back(i);
+  }
+  if (places.back() + 1 != front.size()) places.push_back(front.size() - 1);
+  return places;
 }
 
 TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,

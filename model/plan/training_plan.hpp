@@ -74,7 +74,7 @@ struct PlannedTraining {
   double images_per_s = 0;
   double efficiency = 0;
   bool by_form = true;  ///< by the batched form, not by simulation
-  /// 90 % interval of `iteration`; of those that a plan tells of.
+  /// 90 % interval of `iteration`; of the best, the neighbours, and told_of_front().
   std::optional<IterationInterval> interval = {};
   LimitsKept kept = LimitsKept::as_predicted;  ///< where there is an interval
   /// Time and cost grow with the iteration.
@@ -120,6 +120,10 @@ struct TrainingPlan {
   /// Of a global batch: efficiency is over one rank with all of it, which the memory holds.
   bool over_all = false;
 };
+
+/// Places in a front, whose times ascend, of what is told of it to people: at most some twelve, the
+/// ends and those between so that their times grow by as much.
+std::vector<std::size_t> told_of_front(const std::vector<PlannedTraining>& front);
 
 /// The best training of a question. Pure, as predict() is. Throws ConfigError as iteration_grid()
 /// does, and where nothing keeps to the limits, not even what comes nearest at the quick end of its

@@ -18,6 +18,16 @@ class WhatIf(ProgramTest):
         [prediction] = self.answer(*more)["predictions"]
         return prediction["time"]["t_iter_s"]
 
+    def test_data_sheets_give_an_interval_and_say_that_they_are_no_bound(self):
+        [prediction] = self.answer()["predictions"]
+        self.assertEqual(prediction["interval"], 0.9)
+        self.assertLess(prediction["t_iter_low_s"], prediction["time"]["t_iter_s"])
+        self.assertGreater(prediction["t_iter_high_s"], prediction["time"]["t_iter_s"])
+        self.assertEqual(set(prediction["basis"].values()), {"data sheet"})
+        self.assertTrue(any("An estimate and no bound" in note for note in prediction["notes"]), prediction["notes"])
+        for words in (WORDS, [*WORDS, "--layers"], [*WORDS, "--explain"]):
+            self.assertNotIn("lower bound", run(*words).stdout)
+
     def test_other_hardware_changes_the_prediction_and_says_so(self):
         now = self.iteration()
         for more in (["--set", "inter_node.bandwidth=400Gb/s"], ["--set", "device.peak.f32=30 TFLOP/s"],

@@ -384,6 +384,7 @@ TEST_F(Plans, HaveTheIntervalsOfPredictions) {
     EXPECT_NEAR(training.interval->high.si(), said.high->si(), 1e-9);
   }
   for (const PlannedTraining& one : found.front) EXPECT_TRUE(one.interval);
+  EXPECT_EQ(told_of_front(found.front).size(), found.front.size());
   for (const PlanNeighbour& one : found.neighbours) EXPECT_TRUE(one.planned.interval);
 }
 
