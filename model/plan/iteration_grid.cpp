@@ -19,6 +19,7 @@
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/memory.hpp"
 #include "model/sgd_iter/sharding.hpp"
+#include "model/sgd_iter/storage_time.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {

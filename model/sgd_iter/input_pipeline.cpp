@@ -12,6 +12,7 @@
 #include "model/machine.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/predict.hpp"
+#include "model/sgd_iter/storage_time.hpp"
 #include "model/topology/topology.hpp"
 
 namespace dlscale::model {
