@@ -99,6 +99,7 @@ class Following {
   void follow_first_bucket(bool buckets);
   void follow_credit();
   void follow_sharding();
+  [[nodiscard]] bool calls_between_nodes() const;
   void follow_libraries();
   void follow_input_copy();
   void follow_launch();
@@ -286,6 +287,11 @@ void Following::follow_sharding() {
   }
 }
 
+bool Following::calls_between_nodes() const {
+  return profile_.between_nodes.is_stated() &&
+         profile_.between_nodes.value() == GradientLibrary::grpc;
+}
+
 void Following::follow_libraries() {
   const auto is_nccl = [](const Fact<GradientLibrary>& fact) {
     return fact.is_stated() && fact.value() == GradientLibrary::nccl;
@@ -299,6 +305,12 @@ void Following::follow_libraries() {
     by_hand_.push_back("--all-reduce in place of gradients " + carried);
   } else if (asked_.fitted) {
     cannot(fmt::format("gradients {}: messages take what was measured on the machine", carried));
+  } else if (by_server() && calls_between_nodes() && !asked_.has("--transport")) {
+    cannot(
+        fmt::format("gradients {}: messages take what data sheets say of the links. predict "
+                    "--transport grpc packs them into calls of each rank to each server, within "
+                    "nodes, too, and is slower",
+                    carried));
   } else if (!nccl || by_server()) {
     cannot(fmt::format("gradients {}: messages take what data sheets say of the links", carried));
   } else if (!asked_.cluster->nccl || asked_.has("--sharp")) {

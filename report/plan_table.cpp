@@ -140,11 +140,6 @@ std::vector<std::string> notes_of(const TrainingPlan& plan) {
       plan.configurations, plan.within_limits,
       limits.empty() ? "" : fmt::format(" ({})", fmt::join(limits, ", ")), plan.by_form,
       plan.by_simulation));
-  if (plan.within_limits == 0) {
-    notes.emplace_back(
-        "nothing keeps to the limits as predicted: this comes nearest, and does at the quick end "
-        "of its interval");
-  }
   notes.emplace_back(
       "90 % interval: of the iteration, and of the time to train in proportion to it; epochs are "
       "taken as they are. Limits are kept throughout: at its slow end, too");

@@ -48,7 +48,7 @@ class Planner {
   void add_interval(PlannedTraining& planned, const IterationInterval& of, Seconds total) const;
   void find_interval(PlannedTraining& planned) const;
   void find_intervals(TrainingPlan& plan) const;
-  [[nodiscard]] std::vector<PlannedTraining> nearest();
+  [[noreturn]] void refuse();
   [[nodiscard]] double key(const PlannedTraining& planned) const;
   [[nodiscard]] bool is_better(const PlannedTraining& one, const PlannedTraining& other) const;
   void look_at(const PlannedTraining& planned);
@@ -148,11 +148,9 @@ void Planner::find_intervals(TrainingPlan& plan) const {
   for (PlanNeighbour& one : plan.neighbours) find_interval(one.planned);
 }
 
-/// What keeps to the limits at the quick end of its interval, where nothing does as predicted.
-std::vector<PlannedTraining> Planner::nearest() {
-  PlannedTraining* near = missed_.nearest();
-  if (near != nullptr) find_interval(*near);
-  if (near != nullptr && near->kept == LimitsKept::at_quick_end) return {*near};
+/// Where nothing keeps to the limits as predicted; with the interval of what comes nearest.
+void Planner::refuse() {
+  if (PlannedTraining* near = missed_.nearest()) find_interval(*near);
   throw ConfigError(missed_.sentence(grid_.left_out, grid_.too_few));
 }
 
@@ -324,7 +322,7 @@ TrainingPlan Planner::find() {
       }
     }
   }
-  if (within_ == 0) best_ = nearest();
+  if (within_ == 0) refuse();
   TrainingPlan plan;
   plan.question = *question_;
   check_best(plan);
@@ -333,7 +331,7 @@ TrainingPlan Planner::find() {
   plan.run.ranks = best.ranks;
   plan.run.batch = best.batch;
   apply(best.exchange, plan.run);
-  plan.front = within_ > 0 ? front() : best_;
+  plan.front = front();
   plan.neighbours = neighbours(best.place);
   find_intervals(plan);
   plan.configurations = space.size();

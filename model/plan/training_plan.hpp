@@ -103,9 +103,7 @@ struct PlanNeighbour {
 struct TrainingPlan {
   PlanQuestion question;
   Run run;  ///< with the choices of the best
-  /// The best of each other first, by the simulation; ≥ 1. Where nothing keeps to the limits as
-  /// predicted (within_limits = 0), what comes nearest to them and does so at the quick end of its
-  /// interval.
+  /// The best of each other first, by the simulation; ≥ 1.
   std::vector<CheckedTraining> best;
   /// Time against cost: no other is both quicker and cheaper. By time.
   std::vector<PlannedTraining> front;
@@ -126,8 +124,8 @@ struct TrainingPlan {
 std::vector<std::size_t> told_of_front(const std::vector<PlannedTraining>& front);
 
 /// The best training of a question. Pure, as predict() is. Throws ConfigError as iteration_grid()
-/// does, and where nothing keeps to the limits, not even what comes nearest at the quick end of its
-/// interval, naming the limit and by how much it is missed.
+/// does, and where nothing keeps to the limits as predicted, naming the limit, by how much it is
+/// missed, and the interval of what comes nearest.
 TrainingPlan plan_training(const Network& network, const Machine& machine, const Run& run,
                            const PlanQuestion& question);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <string_view>
 
 #include "core/merge.hpp"
 #include "core/quantity_text.hpp"
@@ -60,15 +61,16 @@ std::vector<Bucket> planned_messages(const Network& network, const Run& run,
   const auto gradients = ready_gradients(network, kernels, buckets);
   const LinearCost cost = fitted_cost(gradients, messages);
   std::vector<Bucket> merged = merged_buckets(buckets, merge_for(run.schedule, gradients, cost));
-  notes.add(fmt::format(
-      "{}: {}, {} if messages take {} and {:.3g} ns a byte{}", schedule_name(run.schedule),
-      in_messages(buckets.size(), merged),
-      run.schedule == Schedule::merged ? "whose last ends earliest" : "by the rule of MG-WFBP",
-      to_text(cost.a), cost.b.si() * 1e9,
+  const std::string_view rule =
       run.schedule == Schedule::merged
-          ? ", which is fitted to those of single gradients: where they take "
-            "otherwise, other groups may end earlier"
-          : ""));
+          ? "the last of which ends earliest if messages take what the line through those of "
+            "single "
+            "gradients says; where they take otherwise, other groups may end earlier"
+          : "by the rule of MG-WFBP, for messages that take what the line through those of single "
+            "gradients says";
+  notes.add(fmt::format("{}: messages put together, {}", schedule_name(run.schedule), rule),
+            fmt::format("{}; {} and {:.3g} ns a byte", in_messages(buckets.size(), merged),
+                        to_text(cost.a), cost.b.si() * 1e9));
   return merged;
 }
 

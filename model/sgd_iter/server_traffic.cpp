@@ -95,19 +95,21 @@ ServerTraffic server_traffic(const Placement& placement, int servers, double imb
   ServerTraffic traffic;
   traffic.from_rank = servers < placement.ranks ? 1 : 1 - share.other;
   traffic.to_server = (placement.ranks - 1) * share.most;
+  traffic.in_call = share.most;
   if (placement.nodes() > 1) traffic.out_of_node = busiest_link(placement, servers, share);
   traffic.within_node = busiest_within(placement, servers, share);
   return traffic;
 }
 
-/// Between two processes of one machine, tensors of 128 MB took 1/(569 MB/s) in December 2016, and
-/// 1/(162 MB/s) in September; since gRPC was renewed in August 2017, 1/(800 MB/s) over a link of 10
-/// Gb/s, which is part of that. [TensorFlow issues 6256, 4498 and 6116; MODEL 3.2: none where
-/// tensors go beside the calls]
+/// From one process to another: 569 MB/s of 128 MB on one machine, in December 2016 [TensorFlow
+/// issue 6256]. Slowest that was published, 162 MB/s of 10 MB in September 2016 [issue 4498];
+/// quickest, since gRPC was renewed in August 2017, 800 MB/s over 10 Gb/s [issue 6116], less what
+/// the line takes. None where tensors go beside the calls [MODEL 3.2].
 Estimate<SecondsPerByte> serialisation(Transport transport) {
   EXPECT(transport != Transport::collectives);
   if (transport == Transport::grpc_rdma) return Estimate<SecondsPerByte>::exact({});
-  return {SecondsPerByte(1 / 569.27e6), SecondsPerByte(1 / 800e6), SecondsPerByte(1 / 161.63e6)};
+  return {SecondsPerByte(1 / 569.27e6), SecondsPerByte(1 / 800e6 - 1 / 1.25e9),
+          SecondsPerByte(1 / 161.63e6)};
 }
 
 ServerCalls::ServerCalls(const Machine& machine, const Run& run, double imbalance)
@@ -130,8 +132,10 @@ Estimate<Seconds> ServerCalls::time(Bytes size) const {
     start = between_->fit.alpha;
     link = slower(link, traffic_.out_of_node * between_->fit.beta);
   }
-  Estimate<SecondsPerByte> each =
-      std::max(traffic_.from_rank, traffic_.to_server) * serialisation(transport_);
+  const Estimate<SecondsPerByte> packing = serialisation(transport_);
+  const double in_turn = std::max(traffic_.from_rank, traffic_.to_server);
+  Estimate<SecondsPerByte> each{in_turn * packing.value, traffic_.in_call * packing.low,
+                                in_turn * packing.high};
   each += link;
   return {2.0 * start.value + size * each.value, 2.0 * start.low + size * each.low,
           2.0 * start.high + size * each.high};
@@ -152,8 +156,9 @@ void ServerCalls::add_to(Notes& notes) const {
   if (transport_ != Transport::grpc) return;
   const Estimate<SecondsPerByte> each = serialisation(transport_);
   notes.add(fmt::format(
-      "tensors are packed and unpacked at {}, of {} to {} that were published of 2016 and 2017",
-      to_text(1.0 / each.value), to_text(1.0 / each.high), to_text(1.0 / each.low)));
+      "tensors are packed and unpacked at {}, one call of a process after the other; the interval "
+      "is from all calls at once at {} to one after the other at {}, as published of 2016 and 2017",
+      to_text(1.0 / each.value), to_text(1.0 / each.low), to_text(1.0 / each.high)));
 }
 
 }  // namespace dlscale::model

@@ -21,6 +21,7 @@ bool calls_servers(const Run& run);
 struct ServerTraffic {
   double from_rank = 0;    ///< of the rank that sends most to servers other than itself
   double to_server = 0;    ///< into the server that keeps most, from all ranks but itself
+  double in_call = 0;      ///< between a rank and the server that keeps most
   double out_of_node = 0;  ///< over the link of the busiest node, the busier of its two ways
   double within_node = 0;  ///< of the busiest rank or server with those of its node
 };
@@ -38,8 +39,10 @@ Estimate<SecondsPerByte> serialisation(Transport transport);
 /// How long it takes to push a message to its servers, or to pull it: (3.19), with β_net + β_ser,
 ///   t(m) = 2 α + m (max{ from_rank, to_server } β_ser
 ///                   + max{ out_of_node β_between, within_node β_within })
-/// for a call is a request and an answer [D: a process packs and unpacks one call after the other;
-/// its links are full duplex, and shared evenly by all that is under way].
+/// for a call is a request and an answer. [D: a process packs and unpacks one call after the other;
+/// its links are full duplex, and shared evenly by all that is under way.] That processes do
+/// several at once was published, too (2.6 GB/s of one to 8 servers, TensorFlow issue 6116): the
+/// low end of the interval has all of them at once, in_call β_ser.
 class ServerCalls {
  public:
   /// Of a run on ≥ 2 ranks with a transport by calls. Throws ConfigError if the machine does not

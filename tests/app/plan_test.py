@@ -56,17 +56,14 @@ class Plan(ProgramTest):
         self.assertLessEqual(cheap["best"][0]["cost"], free["best"][0]["cost"])
         self.assertLess(cheap["within_limits"], free["within_limits"])
 
-    def test_a_limit_that_may_be_kept_by_the_interval_refuses_nothing(self):
+    def test_it_says_where_in_its_interval_a_plan_keeps_to_a_limit(self):
         words = ["--ranks", 1, "--epochs", 90, "--batch", 32, "--schedules", "wait_free"]
         free = self.plan(*words)["best"][0]
         self.assertLess(free["t_iter_low_s"], free["t_iter_s"])
         self.assertGreater(free["t_iter_high_s"], free["t_iter_s"])
         time = free["time_to_train_s"]
-        near = self.plan(*words, "--time-limit", f"{0.95 * time} s")
-        self.assertEqual((near["interval"], near["within_limits"]), (0.9, 0))
-        self.assertEqual(near["best"][0]["limits_kept"], "at the quick end")
         self.assertEqual(self.plan(*words, "--time-limit", f"{1.05 * time} s")["best"][0]["limits_kept"], "as predicted")
-        refused = run(*self.words, *words, "--time-limit", f"{0.1 * time} s")
+        refused = run(*self.words, *words, "--time-limit", f"{0.95 * time} s")
         self.assertEqual(refused.returncode, 2)
         self.assertIn("; 90 % interval ", refused.stderr)
 

@@ -117,7 +117,9 @@ TEST_F(Schedules, MergeByTheRulesOfTheEngine) {
 TEST_F(Schedules, SayWhatTheyPlanned) {
   make_start_up_dear();
   const Prediction merged = one(Schedule::merged);
-  EXPECT_TRUE(mentions(merged, "merged: 4 gradients in ")) << all(merged.notes);
+  EXPECT_TRUE(mentions(merged, "merged: messages put together") &&
+              mentions(merged, "4 gradients in "))
+      << all(merged.notes);
   EXPECT_TRUE(mentions(merged, "10.00 ms and 1 ns a byte")) << all(merged.notes);
   run_.settings.partition = Bytes(400);
   const Prediction priority = one(Schedule::priority);

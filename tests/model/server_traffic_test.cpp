@@ -23,24 +23,25 @@ using TrainingRun = dlscale::Run;  // gtest's fixtures have a Run() of their own
 void expect_traffic(const ServerTraffic& traffic, const ServerTraffic& expected) {
   EXPECT_DOUBLE_EQ(traffic.from_rank, expected.from_rank);
   EXPECT_DOUBLE_EQ(traffic.to_server, expected.to_server);
+  EXPECT_DOUBLE_EQ(traffic.in_call, expected.in_call);
   EXPECT_DOUBLE_EQ(traffic.out_of_node, expected.out_of_node);
   EXPECT_DOUBLE_EQ(traffic.within_node, expected.within_node);
 }
 
 TEST(ServerTraffic, OfOneServerIsAllThatTheOthersHave) {
-  expect_traffic(server_traffic({4, 1}, 1, 1), {1, 3, 3, 0});
-  expect_traffic(server_traffic({8, 4}, 1, 1), {1, 7, 4, 3});
-  expect_traffic(server_traffic({3, 4}, 1, 1), {1, 2, 0, 2});
+  expect_traffic(server_traffic({4, 1}, 1, 1), {1, 3, 1, 3, 0});
+  expect_traffic(server_traffic({8, 4}, 1, 1), {1, 7, 1, 4, 3});
+  expect_traffic(server_traffic({3, 4}, 1, 1), {1, 2, 1, 0, 2});
 }
 
 TEST(ServerTraffic, OfServersOnAllRanksIsThatOfARing) {
-  expect_traffic(server_traffic({4, 1}, 4, 1), {0.75, 0.75, 0.75, 0});
+  expect_traffic(server_traffic({4, 1}, 4, 1), {0.75, 0.75, 0.25, 0.75, 0});
   // Four ranks of a node send half of theirs to the other.
-  expect_traffic(server_traffic({8, 4}, 8, 1), {0.875, 0.875, 2, 0.375});
+  expect_traffic(server_traffic({8, 4}, 8, 1), {0.875, 0.875, 0.125, 2, 0.375});
 }
 
 TEST(ServerTraffic, OfOneThatKeepsAllIsThatOfItAlone) {
-  expect_traffic(server_traffic({4, 1}, 2, 2), {1, 3, 3, 0});
+  expect_traffic(server_traffic({4, 1}, 2, 2), {1, 3, 1, 3, 0});
 }
 
 /// When the last of all pushes ends, of one byte of the gradients, over links between nodes that
@@ -134,7 +135,7 @@ TEST_F(Calls, TakeTheTimeOfPackingWhereTensorsAreInThem) {
   const Estimate<Seconds> packed =
       ServerCalls(machine(), run_by(Transport::grpc, 1), 1).time(Bytes(1e6));
   EXPECT_NEAR((packed.value - beside.value).si(), 7 * 1e6 / 569.27e6, 1e-12);
-  EXPECT_NEAR((packed.low - beside.low).si(), 7 * 1e6 / 800e6, 1e-12);
+  EXPECT_NEAR((packed.low - beside.low).si(), 1e6 / 800e6 - 1e6 / 1.25e9, 1e-12);
   EXPECT_NEAR((packed.high - beside.high).si(), 7 * 1e6 / 161.63e6, 1e-12);
 }
 

@@ -128,15 +128,6 @@ TEST(PlanTable, TellsIntervalsAndWhereInThemLimitsAreKept) {
   EXPECT_TRUE(json["front"][0]["t_iter_high_s"].is_null());
 }
 
-TEST(PlanTable, SaysWhereNothingKeepsToTheLimitsAsPredicted) {
-  model::TrainingPlan plan = sample_plan();
-  plan.within_limits = 0;
-  const Document document = plan_document(plan);
-  EXPECT_TRUE(std::ranges::any_of(document.tables[0].notes, [](const std::string& note) {
-    return note.starts_with("nothing keeps to the limits as predicted");
-  }));
-}
-
 TEST(PlanTable, HasNoCostWithoutAPrice) {
   model::TrainingPlan plan = sample_plan();
   plan.question.price.reset();
