@@ -291,10 +291,10 @@ Table records_of(const TrainingPlan& plan) {
     PlannedTraining best = one.planned;
     best.interval = one.simulated.interval;
     best.kept = one.simulated.kept;
-    add("best", "", best, exact(one.simulated.iteration.si()), plan.within_limits > 0);
+    add("best", "", best, exact(one.simulated.iteration.si()), true);
   }
   for (const PlannedTraining& one : plan.front) {
-    add("front", "", one, "", plan.within_limits > 0);
+    add("front", "", one, "", true);
   }
   for (const PlanNeighbour& one : plan.neighbours) {
     add("neighbour", one.change, one.planned, "", one.within_limits);

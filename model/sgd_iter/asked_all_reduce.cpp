@@ -327,7 +327,7 @@ Estimate<Seconds> AskedAllReduce::time(Bytes m) const {
   }
   const Answer found = answer(m);
   notes_->add(
-      fmt::format("all-reduce by {}, as asked and not measured: round by round over {}; {}",
+      fmt::format("all-reduce by {}, as asked and not measured: by its messages over {}; {}",
                   found.by, fmt::join(found.links, " and "),
                   machine_->reduction ? "with what adding takes" : "adding taken as nothing"),
       size + found.in);

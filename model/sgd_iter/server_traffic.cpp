@@ -102,9 +102,10 @@ ServerTraffic server_traffic(const Placement& placement, int servers, double imb
 }
 
 /// From one process to another: 569 MB/s of 128 MB on one machine, in December 2016 [TensorFlow
-/// issue 6256]. Slowest that was published, 162 MB/s of 10 MB in September 2016 [issue 4498];
-/// quickest, since gRPC was renewed in August 2017, 800 MB/s over 10 Gb/s [issue 6116], less what
-/// the line takes. None where tensors go beside the calls [MODEL 3.2].
+/// issue 6256]. The slow end, 162 MB/s of 10 MB in September 2016 [issue 4498], is of more than
+/// packing: the sum was fetched into Python, too [issue 6116]; yet messages above 128 MB fell below
+/// 100 MB/s [issue 6256]. The quick end is 800 MB/s over 10 Gb/s, since gRPC was renewed in August
+/// 2017 [issue 6116], less what the line takes. None where tensors go beside the calls [MODEL 3.2].
 Estimate<SecondsPerByte> serialisation(Transport transport) {
   EXPECT(transport != Transport::collectives);
   if (transport == Transport::grpc_rdma) return Estimate<SecondsPerByte>::exact({});

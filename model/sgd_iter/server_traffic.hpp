@@ -1,6 +1,5 @@
 #pragma once
 #include <optional>
-#include <string_view>
 
 #include "core/run.hpp"
 #include "core/units.hpp"

@@ -118,12 +118,4 @@ std::int64_t independent_units(std::int64_t workers, std::int64_t together) {
   return workers / together + (workers % together == 0 ? 0 : 1);
 }
 
-std::optional<Seconds> deviation_from_scaling(Seconds iteration, Seconds alone, Seconds comm,
-                                              std::int64_t workers) {
-  EXPECT(workers >= 2 && is_time(iteration) && is_time(alone) && is_time(comm));
-  const Seconds lost = iteration - alone - comm;
-  if (lost < Seconds()) return std::nullopt;
-  return lost / expected_normal_maximum(workers);
-}
-
 }  // namespace dlscale::model

@@ -1,6 +1,5 @@
 #pragma once
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "core/units.hpp"
@@ -58,11 +57,5 @@ Seconds expected_kth(const Spread& spread, std::int64_t k, std::int64_t workers)
 
 /// (10.5) ⌈N/g⌉ groups of g ≥ 1 workers that are slow together, such as those of a node.
 std::int64_t independent_units(std::int64_t workers, std::int64_t together);
-
-/// The reverse of (10.1): σ = (t_iter(N) - t_iter(1) - t_c) / e_N from iterations on N ≥ 2 workers
-/// and on one, and the communication that shows. Nothing where N workers were no slower than that:
-/// then these figures tell of no spread. Every other cause of lost time is taken for it.
-std::optional<Seconds> deviation_from_scaling(Seconds iteration, Seconds alone, Seconds comm,
-                                              std::int64_t workers);
 
 }  // namespace dlscale::model

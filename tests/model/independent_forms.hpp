@@ -3,12 +3,15 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
+#include "core/error.hpp"
 #include "core/units.hpp"
 #include "model/sgd_iter/closed_form.hpp"
+#include "model/sgd_iter/stragglers.hpp"
 
 namespace dlscale::model {
 
@@ -66,6 +69,17 @@ inline Seconds slowest_at_most(Seconds mean, Seconds deviation, std::int64_t wor
 ///   max{ 0, late - d t_compute }   [D, derived]
 inline Seconds late_batch_stall(Seconds late, Seconds compute, int prefetch) {
   return std::max(Seconds(), late - prefetch * compute);
+}
+
+/// The reverse of (10.1): σ = (t_iter(N) - t_iter(1) - t_c) / e_N from iterations on N ≥ 2 workers
+/// and on one, and the communication that shows. Nothing where N workers were no slower than that:
+/// then these figures tell of no spread. Every other cause of lost time is taken for it.
+inline std::optional<Seconds> deviation_from_scaling(Seconds iteration, Seconds alone, Seconds comm,
+                                                     std::int64_t workers) {
+  EXPECT(workers >= 2);
+  const Seconds lost = iteration - alone - comm;
+  if (lost < Seconds()) return std::nullopt;
+  return lost / expected_normal_maximum(workers);
 }
 
 }  // namespace dlscale::model
