@@ -1,5 +1,5 @@
 #include "model/sgd_iter/closed_form.hpp"
-#include "tests/model/independent_forms.hpp"
+#include "tests/model/nominal_ring.hpp"
 
 #include <gtest/gtest.h>
 
@@ -22,7 +22,6 @@ constexpr IterationParts parts{Seconds(7), Seconds(1), Seconds(2),
 
 TEST(SingleWorker, AddsEverythingUp) {
   EXPECT_EQ(iteration_of_one(parts).si(), 14.5);
-  EXPECT_EQ(iteration_naive(parts).si(), 17.5);
 }
 
 TEST(PrefetchedInput, CountsOnlyWhatIsLonger) {
@@ -100,42 +99,16 @@ TEST(Speedup, OfNobodyOrInNoTimeIsACallersMistake) {
   EXPECT_THROW((void)throughput(1, 1, Seconds(infinity)), std::logic_error);
 }
 
-TEST(RingOverBottleneck, CostsNothingAloneAndTendsToTwoMessages) {
-  EXPECT_EQ(ring_over_bottleneck(1, 1_MiB, 1.0_GBps, {}), Seconds());
+TEST(NominalRing, CostsNothingAloneAndTendsToTwoMessages) {
+  EXPECT_EQ(nominal_ring(1, 1_MiB, 1.0_GBps), Seconds());
   Seconds last;
   for (int workers = 2; workers < 1'000'000; workers *= 3) {
-    const Seconds time = ring_over_bottleneck(workers, Bytes(1e9), 1.0_GBps, {});
+    const Seconds time = nominal_ring(workers, Bytes(1e9), 1.0_GBps);
     EXPECT_GT(time, last);
     EXPECT_LT(time, Seconds(2));
     last = time;
   }
   EXPECT_NEAR(last.si(), 2, 1e-4);
-}
-
-/// Measured throughput of BSP ResNet-50, batch 64, 4 GPUs a node, gradients 102,228,128 B.
-/// [HKBU-HPML/ddl-benchmarks, results of 2020-05-29; checks C002–C008]
-struct BspCheck {
-  const char* id;
-  int workers;
-  double bandwidth;
-  double measured;
-  double tolerance;
-};
-
-TEST(RingOverBottleneck, PredictsPublishedThroughput) {
-  for (const BspCheck& check : {BspCheck{"C002", 8, 1.25e9, 1282.28, 0.009},
-                                {"C003", 16, 1.25e9, 2485.12, 0.015},
-                                {"C004", 32, 1.25e9, 4920.82, 0.013},
-                                {"C005", 4, 6.1e9, 920.28, 0.002},
-                                {"C006", 8, 6.1e9, 1821.20, 0.005},
-                                {"C007", 16, 6.1e9, 3602.90, 0.001},
-                                {"C008", 32, 6.1e9, 7126.52, 0.008}}) {
-    const Seconds compute(64 / 253.1);
-    const Seconds comm = ring_over_bottleneck(check.workers, Bytes(102228128),
-                                              BytesPerSecond(check.bandwidth), Seconds());
-    const double predicted = throughput(check.workers, 64, compute + comm);
-    EXPECT_NEAR(predicted / check.measured, 1, check.tolerance) << check.id;
-  }
 }
 
 }  // namespace

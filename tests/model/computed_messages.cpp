@@ -11,10 +11,11 @@
 #include "core/collective/pipeline.hpp"
 #include "core/collective/selection/selection.hpp"
 #include "model/calibrate/fit.hpp"
+#include "model/topology/in_network.hpp"
 #include "model/topology/nccl.hpp"
 #include "tests/model/computed_checks.hpp"
 #include "tests/model/deepbench.hpp"
-#include "tests/model/independent_forms.hpp"
+#include "tests/model/nominal_ring.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -104,36 +105,34 @@ Rule from_message(const char* other_row, Bytes other, Bytes message) {
   };
 }
 
-/// (3.22): of a stream of segments the bandwidth is that of the network, so that what is reached of
-/// one is reached of the other, in %.
-Computed of_a_stream(const std::vector<double>& row) {
-  Computed computed;
-  for (const double percent : row) {
-    const Bytes m(1e9);
-    const Link hop{0.7_us, SecondsPerByte(100 / percent / 25e9), {}};
-    const Settings settings{.p = 128, .segments = 1000, .down_links = 18};
-    const auto& switches = *collective::find(Collective::all_reduce, "in_network");
-    const double reached = m.si() / switches.cost({hop, hop}, settings, m).si() / 25e9;
-    computed.numbers.push_back(near(100 * reached, 2.5));
-  }
-  return computed;
+/// (3.22): of what the link of a node carries, in %, a large message between adding switches gets
+/// as predictions have it.
+Computed of_a_stream(const std::vector<double>&) {
+  const Bytes m(1e9);
+  const BytesPerSecond network(25e9);
+  const Link wire{{}, 1 / network, {}};
+  const Seconds time = in_network_all_reduce({}, {wire, {}}, {128, 1}, m);
+  const Computed::Range reached = near(100 * (m / time / network), 1.5);
+  return {{reached, reached}};
 }
 
-Segment deep_bench_fit(std::size_t set) {
+/// The line through all messages of a set but `left_out`, of so many floats.
+Segment deep_bench_fit(std::size_t set, double left_out = 0) {
   std::vector<SizedTime> points;
   for (std::size_t i = 0; i < deep_bench_floats.size(); ++i) {
+    if (deep_bench_floats[i] == left_out) continue;
     const Seconds time(deep_bench[set].milliseconds[i] * 1e-3);
     points.push_back({Bytes(4 * deep_bench_floats[i]), {time, time, time}});
   }
   return fit_affine(points);
 }
 
-/// On one node, ms, by the line fitted to all its messages.
-Rule on_a_node(std::size_t set, double floats) {
+/// On one node, ms, by the line fitted to the other messages.
+Rule on_a_node(std::size_t set, double floats, double relative) {
   return [=](const std::vector<double>&) {
-    const Segment fit = deep_bench_fit(set);
+    const Segment fit = deep_bench_fit(set, floats);
     const Seconds time = fit.alpha.value + Bytes(4 * floats) * fit.beta.value;
-    return Computed{{near_by(time.si() * 1e3, 0.01)}};
+    return Computed{{near_by(time.si() * 1e3, relative)}};
   };
 }
 
@@ -150,7 +149,7 @@ Computed fitted_lines(const std::vector<double>&) {
 /// (1.14) from one measured message on another number of workers, ms: B_min from the largest
 /// message there, after `startup` of it.
 BytesPerSecond slowest_link(int workers, Bytes message, Seconds time, Seconds startup) {
-  const Seconds at_1 = ring_over_bottleneck(workers, message, 1.0_GBps, {});
+  const Seconds at_1 = nominal_ring(workers, message, 1.0_GBps);
   return 1.0_GBps * (at_1 / (time - startup));
 }
 
@@ -164,10 +163,9 @@ Rule on_several_nodes(int workers, Bytes message, const char* other_row, int oth
   return [=](const std::vector<double>&) {
     const Seconds measured(row_of(other_row)[0] * 1e-3);
     const BytesPerSecond link = slowest_link(other, large, measured, {});
-    const Seconds on_16 = Seconds(0.49410e-3) - ring_over_bottleneck(16, small, link, {});
+    const Seconds on_16 = Seconds(0.49410e-3) - nominal_ring(16, small, link);
     const Seconds startup = other == 16 ? 31.0 / 15 * on_16 : Seconds();
-    return Computed{
-        {near_by(ring_over_bottleneck(workers, message, link, startup).si() * 1e3, relative)}};
+    return Computed{{near_by(nominal_ring(workers, message, link, startup).si() * 1e3, relative)}};
   };
 }
 
@@ -179,9 +177,9 @@ Rule on_eight_p100(Bytes message, const char* other_row, Bytes other) {
     const Seconds startup = deep_bench_fit(2).alpha.value;
     const Seconds measured(row_of(other_row)[0] * 1e-3);
     const BytesPerSecond link = slowest_link(8, other, measured, startup);
-    const double foretold = ring_over_bottleneck(8, message, link, startup).si() * 1e3;
+    const double foretold = nominal_ring(8, message, link, startup).si() * 1e3;
     const auto by_pcie = [&](double share) {
-      return ring_over_bottleneck(8, message, BytesPerSecond(share * 15.75e9), startup).si() * 1e3;
+      return nominal_ring(8, message, BytesPerSecond(share * 15.75e9), startup).si() * 1e3;
     };
     return Computed{
         {within(std::max(0.7 * foretold, by_pcie(1)), std::min(foretold / 0.7, by_pcie(0.25)))}};
@@ -235,12 +233,12 @@ Rules message_rules() {
           {"C067", from_message("C068", 4_KiB, 8_B)},
           {"C068", from_message("C067", 8_B, 4_KiB)},
           {"C069", of_a_stream},
-          {"C071", on_a_node(0, 64.5e6)},
-          {"C072", on_a_node(1, 64.5e6)},
-          {"C073", on_a_node(2, 64.5e6)},
+          {"C071", on_a_node(0, 64.5e6, 0.01)},
+          {"C072", on_a_node(1, 64.5e6, 0.01)},
+          {"C073", on_a_node(2, 64.5e6, 0.01)},
           {"C074", on_several_nodes(16, large, "C075", 32, 0.08)},
           {"C075", on_several_nodes(32, large, "C074", 16, 0.08)},
-          {"C076", on_a_node(2, 1e5)},
+          {"C076", on_a_node(2, 1e5, 0.5)},
           {"C077", on_several_nodes(32, small, "C074", 16, 0.20)},
           {"C078", on_eight_p100(Bytes(4 * 1e5), "C079", Bytes(4 * 6553600))},
           {"C079", on_eight_p100(Bytes(4 * 6553600), "C078", Bytes(4 * 1e5))},

@@ -16,6 +16,7 @@
 #include "model/sgd_iter/time_to_train.hpp"
 #include "tests/model/googlenet_trace.hpp"
 #include "tests/model/independent_forms.hpp"
+#include "tests/model/nominal_ring.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -100,7 +101,7 @@ TEST_F(Examples, HaveTheFiguresOfSummit) {
   const int batch = 32;
   const Seconds iteration(batch * gpus / rate);
   const Seconds computing(batch / v100);
-  const Seconds ring = ring_over_bottleneck(gpus, gradients, 25.0_GBps, {});
+  const Seconds ring = nominal_ring(gpus, gradients, 25.0_GBps);
   const Seconds left = iteration - computing - ring;
   expect(fmt::format("| an iteration | {:.1f} ms |", iteration.si() * 1e3));
   expect(fmt::format("| computing | {:.1f} ms |", computing.si() * 1e3));
@@ -139,7 +140,7 @@ TEST_F(Examples, HaveTheFiguresOfFrontera) {
   expect(
       fmt::format("90 epochs take {:.1f} s, {:.2f} minutes.", sustained.si(), sustained.si() / 60));
   expect(fmt::format("an iteration takes {:.1f} ms, of which", 32 * nodes / rate * 1e3));
-  const Seconds ring = ring_over_bottleneck(nodes, gradients, 12.5_GBps, {});
+  const Seconds ring = nominal_ring(nodes, gradients, 12.5_GBps);
   expect(fmt::format("takes {:.1f} ms if nothing", ring.si() * 1e3));
 }
 

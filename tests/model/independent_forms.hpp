@@ -7,7 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "core/collective/algorithm.hpp"
 #include "core/error.hpp"
 #include "core/units.hpp"
 #include "model/sgd_iter/closed_form.hpp"
@@ -16,22 +15,6 @@
 namespace dlscale::model {
 
 /// Formulas that predictions do without: what they say is held to them.
-
-/// (1.2) t_iter = t_io + t_gpu + t_c: naive S-SGD. An upper bound on every other schedule.
-inline Seconds iteration_naive(const IterationParts& parts) {
-  return parts.io + parts.gpu() + parts.comm;
-}
-
-/// (1.14) t_c ≈ a_p + 2 (p-1)/p M / B_min: one flat ring over all workers whose slowest link, of
-/// bandwidth B_min = min(B_intra, B_nic of a node), sets the pace; `startup` is a_p. By the closed
-/// form of the ring. Wrong for small messages on rings of very many workers, where libraries use
-/// trees.
-inline Seconds ring_over_bottleneck(int workers, Bytes message, BytesPerSecond slowest_link,
-                                    Seconds startup) {
-  const collective::Link link{{}, 1 / slowest_link, {}};
-  const auto& ring = *collective::find(collective::Collective::all_reduce, "ring");
-  return startup + ring.cost({link, link}, {.p = workers}, message);
-}
 
 /// contended_backward() as a closed form where s_c and s_m are alike for all. By a clock that tells
 /// the work done by backward, messages that travel beside it last ρ = s_m / s_c times as long as
