@@ -25,6 +25,7 @@ AuthInfo=socket={folder}/munge.socket
 CryptoType=crypto/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool.%n
+TmpFS={folder}/tmp.%n
 SlurmdPidFile={folder}/slurmd.%n.pid
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmctldLogFile={folder}/slurmctld.log
@@ -116,7 +117,9 @@ class LocalSlurm:
         self.wait_until(lambda: self.states() == ["idle"] * self.nodes, "nodes that are idle")
 
     def start_node(self, node):
-        (self.folder / f"spool.{node}").mkdir(exist_ok=True)
+        # PMIx makes folders of one name on every node, which here have one file system.
+        for kind in ["spool", "tmp"]:
+            (self.folder / f"{kind}.{node}").mkdir(exist_ok=True)
         self.start(node, "slurmd", "-D", "-N", node)
 
     def kill_node(self, node):

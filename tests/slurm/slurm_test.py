@@ -41,7 +41,7 @@ cells:
     timeout: 120
 """
 
-OPTIONS = argparse.Namespace(program="", mpi="pmix", command="")
+OPTIONS = argparse.Namespace()  # of the command line: what it holds before stands in place of defaults
 
 
 class Slurm(unittest.TestCase):
