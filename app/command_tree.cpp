@@ -1,5 +1,7 @@
 #include "app/command_tree.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstddef>
@@ -8,11 +10,24 @@
 
 #include "app/option_values.hpp"
 #include "app/verb.hpp"
+#include "core/build_info.hpp"
 #include "core/family.hpp"
 
 namespace dlscale::app {
 
+void declare_program(CLI::App& program) {
+  program.set_version_flag(
+      "--version",
+      [] {
+        const BuildInfo build = build_info();
+        return fmt::format("dlscale {} (commit {}{})", build.version, build.commit,
+                           build.dirty ? ", with local changes" : "");
+      },
+      "Print the version and the commit it was built from, and exit");
+}
+
 CommandTree::CommandTree() : root_(std::make_unique<CLI::App>(program_doc, "dlscale")) {
+  declare_program(*root_);
   for (const Verb* verb : family<Verb>().members) {
     root_->add_subcommand(std::string(verb->name), std::string(verb->doc));
   }

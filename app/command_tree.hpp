@@ -17,6 +17,9 @@ namespace dlscale::app {
 inline constexpr const char* program_doc =
     "How fast will data-parallel training run on N workers, what bounds it, what to change?";
 
+/// The options of the program itself.
+void declare_program(CLI::App& program);
+
 /// The command line of the program as its library of options has it, to be read rather than obeyed:
 /// for completion, the manual and the settings. No verb that is declared here runs.
 class CommandTree {

@@ -41,6 +41,8 @@ std::string ask_for_subcommand(const CLI::App& command) {
     if (word.starts_with('-')) continue;
     return fmt::format("\"{}\" is no {}. {}", word, what, suggestion(word, names));
   }
+  const std::string unknown = app::not_an_option(command);
+  if (!unknown.empty()) return unknown;
   return fmt::format("A {} is missing. Allowed: {}.", what, fmt::join(names, ", "));
 }
 
@@ -83,9 +85,10 @@ ExitCode run(int argc, char** argv) {
   if (const auto answered = app::answer_hidden({argv, static_cast<std::size_t>(argc)})) {
     return *answered;
   }
-  CLI::App app{app::program_doc};
+  CLI::App app{app::program_doc, "dlscale"};
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
+  app::declare_program(app);
   auto result = ExitCode::ok;
   for (const app::Verb* verb : family<app::Verb>().members) {
     CLI::App* command = app.add_subcommand(std::string(verb->name), std::string(verb->doc));

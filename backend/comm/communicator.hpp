@@ -105,7 +105,7 @@ struct Connection {
 Connection connect_best(int expected, DataPlace gradients);
 
 /// Compares the size of `communicator` with what the launcher set in the environment and, if
-/// `expected` > 0, with what the user asked for. On a mismatch throws ConfigError that says which
+/// `expected` > 0, with what the user asked for. On a mismatch throws LibraryError that says which
 /// MPI this build uses, which launcher was seen, and the command to type.
 void check_world(const Communicator& communicator, int expected);
 

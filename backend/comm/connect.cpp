@@ -131,7 +131,7 @@ void check_world(const Communicator& communicator, int expected) {
       .mpiexec = launcher_of(communicator.library()),
       .invocation = invocation(),
   });
-  if (!problem.empty()) throw ConfigError(problem);
+  if (!problem.empty()) throw LibraryError(problem);
 }
 
 }  // namespace dlscale::backend

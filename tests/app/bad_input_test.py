@@ -259,7 +259,7 @@ class BadInput(ProgramTest):
         self.assert_refused(run("predct"), 2, '"predct" is no verb', 'Did you mean "predict"', "compare")
         self.assert_refused(run("prédict"), 2, '"prédict" is no verb', "Allowed: ", "calibrate")
         self.assert_refused(run(), 2, "A verb is missing", "Allowed: ", "calibrate")
-        self.assert_refused(run("--speed"), 2, "A verb is missing")
+        self.assert_refused(run("--speed"), 2, "--speed is no option of dlscale")
         self.assert_refused(run("bench", "con"), 2, '"con" is no kind of bench', '"conv"')
         self.assert_refused(run("data"), 2, "A kind of data is missing", "make", "info")
         self.assert_refused(run("predict", "--network", "alexnet", "--cluster", "p40x16", "--ranks", "1", "--speed"), 2)

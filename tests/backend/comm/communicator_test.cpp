@@ -255,10 +255,10 @@ TEST(CheckWorld, AcceptsWhatTheLauncherStartedAndNothingElse) {
   Processes::run([](Communicator& ranks) {
     EXPECT_NO_THROW(check_world(ranks, 0));
     EXPECT_NO_THROW(check_world(ranks, ranks.size()));
-    EXPECT_THROW(check_world(ranks, ranks.size() + 1), ConfigError);
+    EXPECT_THROW(check_world(ranks, ranks.size() + 1), LibraryError);
     // As in a program whose MPI is not the launcher's: it finds itself alone.
     if (ranks.size() > 1) {
-      EXPECT_THROW(check_world(*local_group(1).front(), 0), ConfigError);
+      EXPECT_THROW(check_world(*local_group(1).front(), 0), LibraryError);
     }
   });
 }
