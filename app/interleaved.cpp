@@ -18,22 +18,13 @@
 #include "app/round_lines.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "core/replaced.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-constexpr std::string_view placeholder = "{out}";
-
-std::string filled_in(std::string word, const std::string& out) {
-  for (std::size_t at = word.find(placeholder); at != std::string::npos;
-       at = word.find(placeholder, at + out.size())) {
-    word.replace(at, placeholder.size(), out);
-  }
-  return word;
-}
 
 std::string now() {
   const std::time_t seconds = std::time(nullptr);
@@ -178,7 +169,9 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
                                                : ChildOptions::Signals::to_group;
   std::vector<std::string> command;
-  for (const std::string& word : arm.command) command.push_back(filled_in(word, out.string()));
+  for (const std::string& word : arm.command) {
+    command.push_back(replaced(word, "{out}", out.string()));
+  }
   const auto start = Clock::now();
   const ChildExit exit = run_child(command, arm.variables, options);
   const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());

@@ -19,6 +19,7 @@
 #include "backend/comm/launch.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "core/replaced.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -28,15 +29,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-std::string with_folder(std::string word, const std::string& folder) {
-  constexpr std::string_view placeholder = "{cell}";
-  for (std::size_t at = word.find(placeholder); at != std::string::npos;
-       at = word.find(placeholder, at + folder.size())) {
-    word.replace(at, placeholder.size(), folder);
-  }
-  return word;
 }
 
 /// A scheduler that ends a job signals what it has started before, or soon after, it signals this
@@ -138,7 +130,7 @@ std::map<std::string, std::string> cell_variables(const CellRunOptions& options,
 std::vector<std::string> cell_command(const CellRunOptions& options, const SuiteCell& cell,
                                       const std::string& folder) {
   std::vector<std::string> words{options.program};
-  for (const std::string& word : cell.words) words.push_back(with_folder(word, folder));
+  for (const std::string& word : cell.words) words.push_back(replaced(word, "{cell}", folder));
   std::map<std::string, std::string> variables = cell_variables(options, cell, folder);
   // Of this process, where mpirun is told what to hand on.
   for (const char* name : {"DLSCALE_CONFIGS", "LD_LIBRARY_PATH"}) {

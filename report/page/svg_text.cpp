@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "core/replaced.hpp"
 #include "report/page/html_text.hpp"
 
 namespace dlscale::report {
@@ -62,13 +63,6 @@ void refuse_active_content(std::string svg) {
         "a figure holds a script, an event handler or a link, which a self-contained page must "
         "not. Draw it with the scripts in plots/.");
   }
-}
-
-std::string replaced(std::string text, std::string_view what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != text.npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
 }
 
 std::string with_prefixed_ids(std::string svg, const std::string& prefix) {

@@ -109,11 +109,13 @@ void print_labels() {
 
 int main() {
   const auto noise = dlscale::report::read_recorded_noise();
-  if (noise) {
-    dlscale::report::print_one_look(*noise);
-    dlscale::report::print_sequential(*noise);
-    dlscale::report::print_broken(*noise);
+  if (!noise) {
+    fmt::print(stderr, "the recordings are not here: configure with -DDLSCALE_SHARED_DATA=FOLDER\n");
+    return 2;
   }
+  dlscale::report::print_one_look(*noise);
+  dlscale::report::print_sequential(*noise);
+  dlscale::report::print_broken(*noise);
   dlscale::report::print_changes();
   dlscale::report::print_labels();
 }
