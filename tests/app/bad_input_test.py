@@ -489,7 +489,7 @@ class BadInput(ProgramTest):
 
     def test_more_ranks_expected_than_launched(self):
         result = self.conv(self.network, "--ranks", 2)
-        self.assert_refused(result, 2, " -n 2 ")
+        self.assert_refused(result, 4, " -n 2 ")
 
 
 if __name__ == "__main__":
