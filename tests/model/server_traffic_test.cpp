@@ -167,7 +167,7 @@ TEST(ServerTraffic, IsPackedWhenTheBusiestProcessHasPackedOneCallAfterTheOther) 
 
 TEST(ServerTraffic, IsNeverCarriedEarlier) {
   for (const Callers callers : {Callers::ranks, Callers::nodes}) {
-    for (int ranks = 2; ranks <= 12; ++ranks) {
+    for (int ranks = 2; ranks <= 9; ++ranks) {
       for (int per_node = 1; per_node < ranks; ++per_node) {
         const Placement placement{ranks, per_node};
         const int most = callers == Callers::ranks ? ranks : placement.nodes();
@@ -285,28 +285,27 @@ TEST_F(Calls, OfMoreServersMakeShorterIterations) {
   EXPECT_GT(total(Transport::grpc_rdma, 1), total(Transport::grpc_rdma, 2));
 }
 
-/// By one server, by two, and by all that there can be.
+/// By one server and by all that there can be, and in buckets by two.
 std::vector<Exchange> by_calls() {
   std::vector<Exchange> all;
-  for (const auto& [schedule, transport] : {std::pair(Schedule::sequential, Transport::grpc),
-                                            {Schedule::wait_free, Transport::grpc},
-                                            {Schedule::bucketed, Transport::grpc_rdma}}) {
-    for (const Callers callers : all_callers) {
-      for (const int servers : {1, 2, 0}) {
-        all.push_back({.schedule = schedule,
-                       .synchronisation = Synchronisation::parameter_server,
-                       .servers = servers,
-                       .transport = transport,
-                       .callers = callers});
-      }
-    }
+  const auto add = [&](Schedule schedule, Transport transport, Callers callers, int servers) {
+    all.push_back({.schedule = schedule,
+                   .synchronisation = Synchronisation::parameter_server,
+                   .servers = servers,
+                   .transport = transport,
+                   .callers = callers});
+  };
+  for (const Callers callers : all_callers) {
+    add(Schedule::sequential, Transport::grpc, callers, 1);
+    add(Schedule::wait_free, Transport::grpc, callers, 0);
+    add(Schedule::bucketed, Transport::grpc_rdma, callers, 2);
   }
   return all;
 }
 
 TEST_F(Calls, MakeTheSameIterationsInPlansAsInTheTaskGraph) {
   const Network network = load_network("alexnet");
-  const PlanSpace space{{2, 4, 6, 64}, {8}, by_calls()};
+  const PlanSpace space{{4, 6, 64}, {8}, by_calls()};
   const TrainingRun run = run_by(Transport::collectives, 0);
   const IterationGrid grid = iteration_grid(network, machine_, run, space);
   EXPECT_EQ(grid.by_simulation, 0U);
@@ -327,12 +326,12 @@ TEST_F(Calls, MakeTheSameIterationsInPlansAsInTheTaskGraph) {
     }
   }
   EXPECT_EQ(exchange_text(space.exchanges[0]), "sequential by 1 server (grpc)");
-  EXPECT_EQ(exchange_text(space.exchanges[5]),
-            "sequential by a server on each node (grpc, callers nodes)");
-  // A node of 64 ranks calls once, and not four times; the only one maybe not at all.
-  EXPECT_LT(grid.at({3, 0, 3}), grid.at({0, 0, 3}));
-  EXPECT_EQ(grid.at({3, 0, 3}), grid.at({6, 0, 3}));
-  EXPECT_GT(grid.at({3, 0, 1}), grid.at({6, 0, 1}));
+  EXPECT_EQ(exchange_text(space.exchanges[4]),
+            "wait_free by a server on each node (grpc, callers nodes)");
+  // A node of 64 ranks calls once, and not four times; the only one of 4 maybe not at all.
+  EXPECT_LT(grid.at({3, 0, 2}), grid.at({0, 0, 2}));
+  EXPECT_EQ(grid.at({3, 0, 2}), grid.at({6, 0, 2}));
+  EXPECT_GT(grid.at({3, 0, 0}), grid.at({6, 0, 0}));
 }
 
 }  // namespace
