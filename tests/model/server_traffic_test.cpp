@@ -1,7 +1,6 @@
 // What ranks, or nodes, and servers send that talk to each other by calls.
 #include "model/sgd_iter/server_traffic.hpp"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -260,7 +259,9 @@ TEST_F(Calls, OnOneNodeGoToTheServerBesideItsProcessOrNowhere) {
   EXPECT_NEAR(time_by(run).value.si(), copy + 1e6 / 569.27e6, 1e-12);
   run.settings.callers = Callers::several_nodes;
   EXPECT_NEAR(time_by(run).value.si(), copy, 1e-12);
-  EXPECT_THAT(notes_.text(), testing::Contains(testing::HasSubstr("calls no server")));
+  EXPECT_TRUE(std::ranges::any_of(notes_.text(), [](const std::string& note) {
+    return note.find("calls no server") != std::string::npos;
+  }));
 }
 
 TEST_F(Calls, AreRefusedWhereALinkIsNotKnown) {
