@@ -117,6 +117,10 @@ Candidates transports(const Typed&) {
   return words_of(all_transports, transport_name);
 }
 
+Candidates callers(const Typed&) {
+  return words_of(all_callers, callers_name);
+}
+
 Candidates schedules(const Typed&) {
   return words_of(all_schedules, schedule_name);
 }
@@ -301,7 +305,10 @@ constexpr std::array table{
     Line{.option = "--synchronisation", .read = synchronisations},
     Line{.option = "--sharding", .command = "plan", .read = shardings, .in = In::list},
     Line{.option = "--sharding", .read = shardings},
+    Line{.option = "--transport", .command = "plan", .read = transports, .in = In::list},
     Line{.option = "--transport", .read = transports},
+    Line{.option = "--callers", .command = "plan", .read = callers, .in = In::list},
+    Line{.option = "--callers", .read = callers},
     Line{.option = "--all-reduce", .read = all_reduces},
     Line{.option = "--input-copy", .words = "on_path,ahead"},
     Line{.option = "--normalise", .command = "bench", .words = "host,device,auto"},

@@ -32,6 +32,8 @@ class Following {
     follow_schedule();
     follow_sizes();
     follow_sharding();
+    follow_transport();
+    follow_callers();
     follow_libraries();
     follow_input_copy();
     follow_launch();
@@ -99,7 +101,9 @@ class Following {
   void follow_first_bucket(bool buckets);
   void follow_credit();
   void follow_sharding();
-  [[nodiscard]] bool calls_between_nodes() const;
+  void follow_transport();
+  [[nodiscard]] bool calls_servers() const;
+  void follow_callers();
   void follow_libraries();
   void follow_input_copy();
   void follow_launch();
@@ -287,9 +291,40 @@ void Following::follow_sharding() {
   }
 }
 
-bool Following::calls_between_nodes() const {
+/// Nothing of all-reduces; and messages to servers by a library without a model of its own are
+/// collectives, as follow_libraries() says.
+void Following::follow_transport() {
+  if (!by_server() || !profile_.between_nodes.is_stated() ||
+      profile_.between_nodes.value() != GradientLibrary::grpc) {
+    return;
+  }
+  const std::string name(transport_name(Transport::grpc));
+  set("between_nodes", name, "--transport", name);
+}
+
+bool Following::calls_servers() const {
+  if (!by_server()) return false;
+  if (asked_.transports) {
+    return std::ranges::any_of(*asked_.transports,
+                               [](Transport one) { return one != Transport::collectives; });
+  }
   return profile_.between_nodes.is_stated() &&
          profile_.between_nodes.value() == GradientLibrary::grpc;
+}
+
+void Following::follow_callers() {
+  if (!by_server()) return;
+  if (!profile_.callers.is_stated()) {
+    note_unknown("callers", profile_.callers, asked_.has("--callers"));
+    return;
+  }
+  const std::string name(callers_name(profile_.callers.value()));
+  if (calls_servers()) {
+    set("callers", name, "--callers", name);
+  } else {
+    cannot(fmt::format(
+        "callers {}: in collectives all ranks take part (--transport grpc has calls)", name));
+  }
 }
 
 void Following::follow_libraries() {
@@ -305,12 +340,11 @@ void Following::follow_libraries() {
     by_hand_.push_back("--all-reduce in place of gradients " + carried);
   } else if (asked_.fitted) {
     cannot(fmt::format("gradients {}: messages take what was measured on the machine", carried));
-  } else if (by_server() && calls_between_nodes() && !asked_.has("--transport")) {
+  } else if (calls_servers()) {
     cannot(
-        fmt::format("gradients {}: messages take what data sheets say of the links. predict "
-                    "--transport grpc packs them into calls of each rank to each server, within "
-                    "nodes, too, and is slower",
-                    carried));
+        fmt::format("gradients carried by {} in a node: ranks of a node reach its host, or one "
+                    "another, over the links of data sheets",
+                    to_text(profile_.in_node)));
   } else if (!nccl || by_server()) {
     cannot(fmt::format("gradients {}: messages take what data sheets say of the links", carried));
   } else if (!asked_.cluster->nccl || asked_.has("--sharp")) {

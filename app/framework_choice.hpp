@@ -19,6 +19,8 @@ struct AskedByHand {
   std::optional<std::vector<Schedule>> schedules = {};
   /// Of --synchronisation; absent: likewise.
   std::optional<std::vector<Synchronisation>> synchronisations = {};
+  /// Of --transport; absent: likewise.
+  std::optional<std::vector<Transport>> transports = {};
   bool sizes_of_buckets = false;  ///< by another option than --bucket
   /// Whether an option, such as "--cycle", was given.
   std::function<bool(std::string_view)> has;
@@ -45,7 +47,9 @@ struct FrameworkChoice {
 ///                     of credit, in bytes, the parts that it holds
 ///   sharding          --sharding
 ///   in_node, between_nodes
-///                     --all-reduce nccl where both are NCCL and data sheets tell its costs
+///                     --all-reduce nccl where both are NCCL and data sheets tell its costs;
+///                     of servers --transport grpc where it is between nodes
+///   callers           --callers, where servers are called
 ///   input_copy        --input-copy of GPUs: pinned memory is copied ahead, pageable memory is not,
 ///                     as a copy from it waits for the host  [CUDA C++ Programming Guide,
 ///                     asynchronous concurrent execution; not checked]

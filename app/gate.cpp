@@ -65,6 +65,7 @@ struct Versions {
   report::GateSide base;
   report::GateSide changed;
   std::string fingerprints;
+  bool same_program = false;  ///< of both builds, byte for byte
 };
 
 bool writes_out(const std::vector<std::string>& command) {
@@ -126,6 +127,7 @@ Versions of_builds(const BuiltProgram& base, const BuiltProgram& changed,
   versions.base.commit = base.commit;
   versions.changed.commit = changed.commit;
   versions.fingerprints = base.fingerprint + " " + changed.fingerprint;
+  versions.same_program = base.fingerprint == changed.fingerprint;
   return versions;
 }
 
@@ -244,6 +246,11 @@ ExitCode gate(GateOptions& options) {
   } catch (const Error&) {
     options.folder.keep();
     throw;
+  }
+  if (versions.same_program) {
+    report.notes.push_back(
+        "both builds hold the same program, byte for byte: only configurations and chance can "
+        "differ");
   }
   report.seed = options.seed;
   report.machine = machine_text();

@@ -10,8 +10,10 @@ namespace dlscale::app {
 /// A program of ours in a build tree.
 struct BuiltProgram {
   std::filesystem::path program;
-  std::string commit;       ///< where known
-  std::string fingerprint;  ///< of its content: two gates of one fingerprint ask the same
+  std::string commit;  ///< where known
+  /// Of all its content, for nothing less tells that two run alike: a gate goes on only with the
+  /// programs of the rounds that it kept. A commit that is compiled in makes another program.
+  std::string fingerprint;
   std::vector<std::pair<std::string, std::string>> variables;  ///< where its configurations are
 };
 

@@ -4,10 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <limits>
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/run.hpp"
 #include "core/shown_text.hpp"
 
 namespace dlscale::app {
@@ -19,23 +19,31 @@ void GlobalBatchOption::declare(CLI::App& verb) {
       ->excludes(verb.get_option("--batch"));
 }
 
-std::optional<std::int64_t> GlobalBatchOption::find() const {
-  if (text.empty()) return std::nullopt;
+std::int64_t counted_images(std::string_view option, std::string_view text) {
   constexpr std::int64_t most = 1'000'000'000;
   std::int64_t images = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, images);
   if (error == std::errc() && stop == end && images >= 1 && images <= most) return images;
-  throw ConfigError(fmt::format(
-      "--global-batch is \"{}\" (images are counted). Write one whole number from 1 to {}.",
-      shown_text(text), most));
+  throw ConfigError(
+      fmt::format("{} is \"{}\" (images are counted). Write one whole number from 1 to {}.", option,
+                  shown_text(text), most));
+}
+
+std::optional<std::int64_t> GlobalBatchOption::find() const {
+  if (text.empty()) return std::nullopt;
+  return counted_images("--global-batch", text);
 }
 
 int share_of(std::int64_t global_batch, int ranks) {
   const std::int64_t share = global_batch / ranks;
-  if (share * ranks == global_batch && share <= std::numeric_limits<int>::max()) {
-    return static_cast<int>(share);
+  if (share > most_images_per_rank) {
+    throw ConfigError(
+        fmt::format("--global-batch {} is {} images for each of {} ranks, and a rank takes {} at "
+                    "most. Take more ranks, or fewer images.",
+                    global_batch, share, ranks, most_images_per_rank));
   }
+  if (share * ranks == global_batch) return static_cast<int>(share);
   throw ConfigError(
       fmt::format("--global-batch {} is no whole number of images for each of {} ranks. Take a "
                   "multiple of the ranks.",

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace CLI {
 class App;
@@ -19,7 +20,10 @@ struct GlobalBatchOption {
   [[nodiscard]] std::optional<std::int64_t> find() const;
 };
 
-/// Images of a rank. Throws ConfigError where they are no whole number.
+/// A whole number of images, from 1 to a thousand million. Throws ConfigError naming the option.
+std::int64_t counted_images(std::string_view option, std::string_view text);
+
+/// Images of a rank. Throws ConfigError where they are no whole number, or more than a rank takes.
 int share_of(std::int64_t global_batch, int ranks);
 
 }  // namespace dlscale::app

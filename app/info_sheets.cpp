@@ -44,11 +44,11 @@ std::string count_text(const Fact<int>& fact) {
 void print_framework(const FrameworkProfile& profile) {
   fmt::print("{}: {} {}\n", profile.id, profile.name, profile.versions);
   fmt::print(
-      "  gradients {}, in a node by {}, between nodes by {}, schedule {}, servers by {}, updated "
-      "on "
-      "{}\n",
+      "  gradients {}, in a node by {}, between nodes by {}, schedule {}, servers by {}, called "
+      "by {}, updated on {}\n",
       to_text(profile.gradients), to_text(profile.in_node), to_text(profile.between_nodes),
-      to_text(profile.schedule), to_text(profile.sharding), to_text(profile.update_on));
+      to_text(profile.schedule), to_text(profile.sharding), to_text(profile.callers),
+      to_text(profile.update_on));
   fmt::print("  buckets {}, the first {}; number of packed messages {}; fusion {}, cycle {}\n",
              size_text(profile.bucket), size_text(profile.first_bucket), count_text(profile.groups),
              size_text(profile.fusion_threshold), size_text(profile.fusion_cycle));

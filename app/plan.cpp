@@ -37,12 +37,20 @@ void follow_framework(const CLI::App& verb, const Network& network, Options& opt
       by_hand.synchronisations->push_back(parse_synchronisation(name));
     }
   }
+  if (is_by_hand(verb, "--transport")) {
+    by_hand.transports.emplace();
+    for (const std::string& name : plan.transports) {
+      by_hand.transports->push_back(parse_transport(name));
+    }
+  }
   by_hand.sizes_of_buckets = is_by_hand(verb, "--buckets");
   for (auto& [option, value] : options.framework.follow(verb, network, by_hand, options.training)) {
     if (option == "--schedule") plan.schedules = {value};
     if (option == "--synchronisation") plan.synchronisations = {value};
     if (option == "--servers") plan.servers = {value};
     if (option == "--sharding") plan.shardings = {value};
+    if (option == "--transport") plan.transports = {value};
+    if (option == "--callers") plan.callers = {value};
   }
 }
 

@@ -1,10 +1,14 @@
 #include "app/plan_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include "app/number_sweep.hpp"
 #include "app/positive.hpp"
@@ -35,45 +39,65 @@ std::vector<int> find_ranks(const PlanOptions& options, int workers) {
   return swept_counts("--max-ranks", std::span(&all, 1));
 }
 
-bool has(const std::vector<Synchronisation>& synchronisations, Synchronisation one) {
-  return std::ranges::find(synchronisations, one) != synchronisations.end();
+template <class Enum>
+bool has(const std::vector<Enum>& all, Enum one) {
+  return std::ranges::find(all, one) != all.end();
+}
+
+/// What an option names, each once; where it names nothing, `usual`.
+template <class Enum>
+std::vector<Enum> find_words(std::string_view option, const std::vector<std::string>& names,
+                             Enum (*parse)(std::string_view), Enum usual) {
+  std::vector<Enum> found;
+  for (const std::string& name : names) {
+    const Enum one = parse(name);
+    if (has(found, one)) {
+      throw ConfigError(
+          fmt::format("{} names {} twice (both would say the same). Name it once.", option, name));
+    }
+    found.push_back(one);
+  }
+  if (found.empty()) found.push_back(usual);
+  return found;
+}
+
+void refuse_without_effect(std::string_view option, std::string_view of) {
+  throw ConfigError(
+      fmt::format("{} changes nothing here: it is a setting of {}. Ask for that, or leave it out.",
+                  option, of));
 }
 
 std::vector<Synchronisation> find_synchronisations(const PlanOptions& options) {
-  std::vector<Synchronisation> found;
-  for (const std::string& name : options.synchronisations) {
-    const Synchronisation one = parse_synchronisation(name);
-    if (has(found, one)) {
-      throw ConfigError(fmt::format(
-          "--synchronisation names {} twice (both would say the same). Name it once.", name));
-    }
-    found.push_back(one);
-  }
-  if (!options.servers.empty() && !has(found, Synchronisation::parameter_server)) {
-    throw ConfigError(
-        "--servers changes nothing here: it is a setting of --synchronisation parameter_server. "
-        "Ask for that, or leave it out.");
-  }
-  if (!options.shardings.empty() && !has(found, Synchronisation::parameter_server)) {
-    throw ConfigError(
-        "--sharding changes nothing here: it is a setting of --synchronisation parameter_server. "
-        "Ask for that, or leave it out.");
+  const auto found = find_words("--synchronisation", options.synchronisations,
+                                parse_synchronisation, Synchronisation::all_reduce);
+  if (has(found, Synchronisation::parameter_server)) return found;
+  for (const auto& [option, names] :
+       {std::pair("--servers", &options.servers), std::pair("--sharding", &options.shardings),
+        std::pair("--transport", &options.transports), std::pair("--callers", &options.callers)}) {
+    if (!names->empty()) refuse_without_effect(option, "--synchronisation parameter_server");
   }
   return found;
 }
 
-std::vector<Sharding> find_shardings(const PlanOptions& options) {
-  if (options.shardings.empty()) return {Sharding::largest_first};
-  std::vector<Sharding> found;
-  for (const std::string& name : options.shardings) {
-    const Sharding one = parse_sharding(name);
-    if (std::ranges::find(found, one) != found.end()) {
-      throw ConfigError(
-          fmt::format("--sharding names {} twice (both would say the same). Name it once.", name));
+/// How servers are reached, and by whom: all pairs of those asked for that go together.
+std::vector<std::pair<Transport, Callers>> find_ways(const PlanOptions& options) {
+  const auto transports =
+      find_words("--transport", options.transports, parse_transport, Transport::collectives);
+  const auto callers = find_words("--callers", options.callers, parse_callers, Callers::ranks);
+  std::vector<std::pair<Transport, Callers>> ways;
+  for (const Transport transport : transports) {
+    // In collectives all ranks take part, whoever calls where there are calls.
+    if (transport == Transport::collectives) {
+      ways.emplace_back(transport, Callers::ranks);
+      continue;
     }
-    found.push_back(one);
+    for (const Callers one : callers) ways.emplace_back(transport, one);
   }
-  return found;
+  if (!options.callers.empty() &&
+      std::ranges::equal(transports, std::array{Transport::collectives})) {
+    refuse_without_effect("--callers", "--transport grpc and grpc_rdma");
+  }
+  return ways;
 }
 
 /// 0 stands for all ranks, as in ScheduleSettings.
@@ -105,24 +129,68 @@ void add_buckets(const PlanOptions& options, std::vector<model::Exchange>& excha
   }
 }
 
+/// Schedules and rules of servers that do not go with servers, or with one another.
+class LeftOut {
+ public:
+  void add(Schedule schedule) { schedules_.push_back(schedule_name(schedule)); }
+  void add(Schedule schedule, Sharding sharding) {
+    pairs_.push_back(fmt::format("{} with {}", schedule_name(schedule), sharding_name(sharding)));
+  }
+  void tell(std::vector<std::string>& notes) const {
+    if (!schedules_.empty()) {
+      notes.push_back(fmt::format("left out with parameter servers: {}, which order all-reduces",
+                                  fmt::join(schedules_, ", ")));
+    }
+    if (!pairs_.empty()) {
+      notes.push_back(fmt::format(
+          "left out with parameter servers: {}, for a bucket belongs to one server as a "
+          "whole",
+          fmt::join(pairs_, ", ")));
+    }
+  }
+
+ private:
+  std::vector<std::string_view> schedules_;
+  std::vector<std::string> pairs_;
+};
+
 /// All ways to have servers under the schedules that know some.
 void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedules,
-                 std::vector<model::Exchange>& exchanges) {
-  const std::vector<Sharding> shardings = find_shardings(options);
+                 std::vector<model::Exchange>& exchanges, std::vector<std::string>& notes) {
+  const auto shardings =
+      find_words("--sharding", options.shardings, parse_sharding, Sharding::largest_first);
   const std::vector<int> numbers = find_servers(options);
-  for (const Schedule schedule : schedules) {
-    if (!goes_with_server(schedule)) continue;
-    for (const Sharding sharding : shardings) {
-      if (!goes_with_sharding(schedule, sharding)) continue;
-      for (const int servers : numbers) {
+  const auto ways = find_ways(options);
+  LeftOut left_out;
+  const auto add = [&](Schedule schedule, Sharding sharding) {
+    for (const int servers : numbers) {
+      for (const auto& [transport, callers] : ways) {
         exchanges.push_back({.schedule = schedule,
                              .synchronisation = Synchronisation::parameter_server,
                              .servers = servers,
-                             .sharding = sharding});
+                             .sharding = sharding,
+                             .transport = transport,
+                             .callers = callers});
+      }
+    }
+  };
+  for (const Schedule schedule : schedules) {
+    if (!goes_with_server(schedule)) {
+      left_out.add(schedule);
+      continue;
+    }
+    for (const Sharding sharding : shardings) {
+      if (goes_with_sharding(schedule, sharding)) {
+        add(schedule, sharding);
+      } else {
+        left_out.add(schedule, sharding);
       }
     }
   }
-  if (std::ranges::any_of(exchanges, &model::Exchange::by_server)) return;
+  if (std::ranges::any_of(exchanges, &model::Exchange::by_server)) {
+    left_out.tell(notes);
+    return;
+  }
   throw ConfigError(
       "--synchronisation parameter_server goes with none of the --schedules named, by the "
       "--sharding asked for. Add sequential or wait_free (or, with largest_first, bucketed), or "
@@ -130,7 +198,8 @@ void add_servers(const PlanOptions& options, const std::vector<Schedule>& schedu
 }
 
 /// Sizes of buckets are of `bucketed` alone, and of all-reduces.
-std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
+std::vector<model::Exchange> find_exchanges(const PlanOptions& options,
+                                            std::vector<std::string>& notes) {
   const std::vector<Synchronisation> synchronisations = find_synchronisations(options);
   const bool all_reduce = has(synchronisations, Synchronisation::all_reduce);
   const bool server = has(synchronisations, Synchronisation::parameter_server);
@@ -150,7 +219,7 @@ std::vector<model::Exchange> find_exchanges(const PlanOptions& options) {
       exchanges.push_back({.schedule = schedule});
     }
   }
-  if (server) add_servers(options, schedules, exchanges);
+  if (server) add_servers(options, schedules, exchanges, notes);
   return exchanges;
 }
 
@@ -220,29 +289,55 @@ model::PlanLimits find_limits(const PlanOptions& options) {
         "--budget needs --cost-per-gpu-hour beside it: nothing else says what training costs.");
   }
   if (options.budget > 0) limits.budget = options.budget;
-  if (options.max_global_batch > 0) limits.global_batch = options.max_global_batch;
+  if (!options.max_global_batch.empty()) {
+    limits.global_batch =
+        static_cast<double>(counted_images("--max-global-batch", options.max_global_batch));
+  }
   return limits;
 }
 
-/// Leaves the ranks that all get a whole number of images, and takes these for batches.
+/// "8 ranks", or "3 numbers of ranks".
+std::string counted_ranks(const std::vector<int>& counts) {
+  return counts.size() == 1
+             ? fmt::format("{} rank{}", counts.front(), counts.front() == 1 ? "" : "s")
+             : fmt::format("{} numbers of ranks", counts.size());
+}
+
+/// Leaves the ranks that all get a whole number of images, which they can take, and takes these for
+/// batches.
 void share_out(std::int64_t global_batch, model::PlanQuestion& question) {
   model::PlanSpace& space = question.space;
   std::vector<int> ranks;
-  std::vector<int> left_out;
-  for (const int count : space.ranks)
-    (global_batch % count == 0 ? ranks : left_out).push_back(count);
+  std::vector<int> uneven;
+  std::vector<int> too_few;
+  for (const int count : space.ranks) {
+    if (global_batch / count > most_images_per_rank) {
+      too_few.push_back(count);
+    } else {
+      (global_batch % count == 0 ? ranks : uneven).push_back(count);
+    }
+  }
+  if (ranks.empty() && uneven.empty()) {
+    throw ConfigError(fmt::format(
+        "--global-batch {} is {} images or more for each rank, on the most that are asked for, and "
+        "a rank takes {} at most. Take more ranks, or fewer images.",
+        global_batch, global_batch / space.ranks.back(), most_images_per_rank));
+  }
   if (ranks.empty()) {
     throw ConfigError(
         fmt::format("--global-batch {} is no whole number of images for each of any number of "
                     "ranks asked for. Take a multiple of one.",
                     global_batch));
   }
-  if (!left_out.empty()) {
+  if (!uneven.empty()) {
     question.notes.push_back(
         fmt::format("left out: {} that {} images are no whole number for each of",
-                    left_out.size() == 1 ? fmt::format("{} ranks", left_out.front())
-                                         : fmt::format("{} numbers of ranks", left_out.size()),
-                    global_batch));
+                    counted_ranks(uneven), global_batch));
+  }
+  if (!too_few.empty()) {
+    question.notes.push_back(
+        fmt::format("left out: {}, of which each would have more than {} of {} images",
+                    counted_ranks(too_few), most_images_per_rank, global_batch));
   }
   space.ranks = ranks;
   for (const int count : ranks) space.batches.push_back(share_of(global_batch, count));
@@ -295,14 +390,23 @@ void PlanOptions::declare(CLI::App& verb) {
                   "(servers with sequential, wait_free, bucketed)")
       ->delimiter(',')
       ->capture_default_str();
-  verb.add_option("--servers", servers,
-                  "parameter_server: numbers of ranks that own parameters to choose from, 1,2,all "
-                  "or a sweep such as 1..16:x2 (default: all)")
+  verb.add_option(
+          "--servers", servers,
+          "parameter_server: numbers of ranks (or nodes: see --callers) that own parameters "
+          "to choose from, 1,2,all or a sweep such as 1..16:x2 (default: all)")
       ->delimiter(',');
   verb.add_option("--sharding", shardings,
                   "parameter_server: rules by which they own parameters to choose from: "
                   "largest_first (default), and of tensors, with sequential and wait_free: mxnet, "
                   "tensorflow, tensorflow_greedy")
+      ->delimiter(',');
+  verb.add_option("--transport", transports,
+                  "parameter_server: ways in which ranks reach them to choose from: collectives "
+                  "(default), grpc, grpc_rdma, as of predict")
+      ->delimiter(',');
+  verb.add_option("--callers", callers,
+                  "--transport grpc and grpc_rdma: who calls servers, to choose from: ranks "
+                  "(default), nodes, several_nodes, as of predict")
       ->delimiter(',');
   verb.add_option("--epochs", epochs, "Epochs that training takes")->check(positive());
   verb.add_option("--samples", samples, "Images of an epoch (default: 1281167, ImageNet's)")
@@ -326,7 +430,6 @@ void PlanOptions::declare(CLI::App& verb) {
       ->check(positive());
   verb.add_option("--max-global-batch", max_global_batch,
                   "The most images of an iteration on all ranks")
-      ->check(positive())
       ->excludes(verb.get_option("--global-batch"));
   verb.add_option("--objective", objective, "What is best: time, cost or efficiency")
       ->capture_default_str();
@@ -347,7 +450,7 @@ model::PlanQuestion PlanOptions::question(const std::string& network, int worker
   question.objective = model::parse_objective(objective);
   if (price > 0) question.price = price;
   question.checked = static_cast<std::size_t>(check);
-  question.space = {find_ranks(*this, workers), {}, find_exchanges(*this)};
+  question.space = {find_ranks(*this, workers), {}, find_exchanges(*this, question.notes)};
   question.space.global_batch = global_batch.find();
   if (question.space.global_batch) {
     share_out(*question.space.global_batch, question);

@@ -23,6 +23,8 @@ struct PlanOptions {
   std::vector<std::string> synchronisations{"all_reduce"};
   std::vector<std::string> servers;  ///< numbers, sweeps of them, or "all"
   std::vector<std::string> shardings;
+  std::vector<std::string> transports;
+  std::vector<std::string> callers;
   double epochs = 0;
   double samples = 0;
   double critical_batch = 0;
@@ -31,7 +33,7 @@ struct PlanOptions {
   std::string time_limit;
   double budget = 0;
   double price = 0;
-  double max_global_batch = 0;
+  std::string max_global_batch;
   std::string objective = "time";
   int check = 3;
 

@@ -111,11 +111,16 @@ void follow_framework(const CLI::App& verb, const Network& network, PredictOptio
   if (!options.exchange.synchronisation.empty()) {
     by_hand.synchronisations = {parse_synchronisation(options.exchange.synchronisation)};
   }
+  if (!options.exchange.transport.empty()) {
+    by_hand.transports = {parse_transport(options.exchange.transport)};
+  }
   for (auto& [option, value] : options.framework.follow(verb, network, by_hand, options)) {
     if (option == "--schedule") options.schedules = {value};
     if (option == "--synchronisation") options.exchange.synchronisation = value;
     if (option == "--servers") options.exchange.servers = value;
     if (option == "--sharding") options.exchange.sharding = value;
+    if (option == "--transport") options.exchange.transport = value;
+    if (option == "--callers") options.exchange.callers = value;
   }
 }
 

@@ -173,14 +173,15 @@ RunOutcome google_outcome(const Json& json) {
   return outcome;
 }
 
-RunOutcome read_google(const fs::path& out) {
+/// `asked`: whether it was said to be that, and not found to be no result file of ours.
+RunOutcome read_google(const fs::path& out, bool asked) {
   std::ifstream file = open_input(out, "Let the command write {out}, as by --benchmark_out={out}.");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto fail = [&out](const std::string& problem) {
+  const auto fail = [&](const std::string& problem) {
     return ConfigError(
-        fmt::format("{} is no JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
+        fmt::format("{} {} JSON of Google Benchmark: {}. Use --benchmark_out={{out}} "
                     "--benchmark_out_format=json, or say with --measure what the command writes.",
-                    out.string(), problem));
+                    out.string(), asked ? "is no" : "is neither results of dlscale nor", problem));
   };
   try {
     return google_outcome(Json::parse(text));
@@ -233,7 +234,7 @@ RunOutcome read_run(const fs::path& out, Measure measure, Seconds wall) {
                     out.string()));
   }
   const Measure kind = measure == Measure::automatic ? found_in(out) : measure;
-  return kind == Measure::results ? read_own(out) : read_google(out);
+  return kind == Measure::results ? read_own(out) : read_google(out, measure == Measure::google);
 }
 
 }  // namespace dlscale::app

@@ -161,6 +161,11 @@ void declare_transport(CLI::App& verb, ScheduleOptions& options) {
                   "parameter_server: how ranks reach servers: collectives (default), as bench e2e "
                   "trains; grpc, calls of each rank to each server, which pack and unpack tensors; "
                   "or grpc_rdma, with tensors beside the calls (grpc+verbs, grpc+gdr, grpc+mpi)");
+  verb.add_option(
+      "--callers", options.callers,
+      "--transport grpc and grpc_rdma: who calls servers: ranks (default), of which "
+      "some are servers; nodes, one process of each, which adds up what its ranks "
+      "have, and servers beside them; or several_nodes, likewise, but none on one node");
 }
 
 void declare_buckets(CLI::App& verb, ScheduleOptions& options) {

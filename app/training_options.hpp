@@ -57,7 +57,7 @@ void declare_synchronisation(CLI::App& verb, ScheduleOptions& options);
 void declare_buckets(CLI::App& verb, ScheduleOptions& options);
 void declare_settings(CLI::App& verb, ScheduleOptions& options);
 
-/// --transport, for what predicts: training reaches its servers by collectives.
+/// --transport and --callers, for what predicts: training reaches its servers by collectives.
 void declare_transport(CLI::App& verb, ScheduleOptions& options);
 
 /// Names of schedules as typed, each once. Throws ConfigError.

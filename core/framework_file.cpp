@@ -6,10 +6,12 @@
 #include <array>
 #include <cctype>
 #include <initializer_list>
+#include <utility>
 
 #include "core/config_path.hpp"
 #include "core/shown_text.hpp"
 #include "core/suggest.hpp"
+#include "core/words.hpp"
 
 namespace dlscale {
 namespace {
@@ -17,36 +19,29 @@ namespace {
 constexpr std::string_view unknown_word = "unknown";
 constexpr std::string_view none_word = "none";
 
-template <class Enum>
-struct Word {
-  Enum value;
-  std::string_view name;
-};
-
-constexpr std::array<Word<HostMemory>, 2> host_memories{
+constexpr Words<HostMemory, 2> host_memories{
     {{HostMemory::pinned, "pinned"}, {HostMemory::pageable, "pageable"}}};
-constexpr std::array<Word<GradientPath>, 4> gradient_paths{
+constexpr Words<GradientPath, 4> gradient_paths{
     {{GradientPath::all_reduce, "all_reduce"},
      {GradientPath::parameter_server, "parameter_server"},
      {GradientPath::replicated_copy, "replicated_copy"},
      {GradientPath::reduce_broadcast, "reduce_broadcast"}}};
-constexpr std::array<Word<GradientLibrary>, 6> gradient_libraries{
-    {{GradientLibrary::nccl, "nccl"},
-     {GradientLibrary::mpi, "mpi"},
-     {GradientLibrary::gloo, "gloo"},
-     {GradientLibrary::grpc, "grpc"},
-     {GradientLibrary::ps_lite, "ps_lite"},
-     {GradientLibrary::copies, "copies"}}};
-constexpr std::array<Word<UpdatePlace>, 2> update_places{
+constexpr Words<GradientLibrary, 6> gradient_libraries{{{GradientLibrary::nccl, "nccl"},
+                                                        {GradientLibrary::mpi, "mpi"},
+                                                        {GradientLibrary::gloo, "gloo"},
+                                                        {GradientLibrary::grpc, "grpc"},
+                                                        {GradientLibrary::ps_lite, "ps_lite"},
+                                                        {GradientLibrary::copies, "copies"}}};
+constexpr Words<UpdatePlace, 2> update_places{
     {{UpdatePlace::worker, "worker"}, {UpdatePlace::server, "server"}}};
-constexpr std::array<Word<Negotiation>, 2> negotiations{
+constexpr Words<Negotiation, 2> negotiations{
     {{Negotiation::per_tensor, "per_tensor"}, {Negotiation::per_part, "per_part"}}};
-constexpr std::array<Word<KernelLaunch>, 3> kernel_launches{{{KernelLaunch::eager, "eager"},
-                                                             {KernelLaunch::runtime, "runtime"},
-                                                             {KernelLaunch::recorded, "recorded"}}};
+constexpr Words<KernelLaunch, 3> kernel_launches{{{KernelLaunch::eager, "eager"},
+                                                  {KernelLaunch::runtime, "runtime"},
+                                                  {KernelLaunch::recorded, "recorded"}}};
 
 template <class Enum, std::size_t N>
-Enum value_of(std::string_view name, const std::array<Word<Enum>, N>& words) {
+Enum word_or_none(std::string_view name, const Words<Enum, N>& words) {
   std::vector<std::string> names;
   for (const Word<Enum>& word : words) {
     if (word.name == name) return word.value;
@@ -56,14 +51,6 @@ Enum value_of(std::string_view name, const std::array<Word<Enum>, N>& words) {
   names.emplace_back(none_word);
   throw ConfigError(fmt::format("\"{}\" is not among the words for it. {}", shown_text(name),
                                 suggestion(name, names)));
-}
-
-template <class Enum, std::size_t N>
-std::string_view name_of(Enum value, const std::array<Word<Enum>, N>& words) {
-  for (const Word<Enum>& word : words) {
-    if (word.value == value) return word.name;
-  }
-  fail_expectation("a known word of a framework's profile");
 }
 
 template <class T, class Name>
@@ -82,11 +69,10 @@ Fact<T> read_fact(const ConfigMap& map, std::string_view key, Read read) {
 }
 
 template <class Enum, std::size_t N>
-Fact<Enum> read_words(const ConfigMap& map, std::string_view key,
-                      const std::array<Word<Enum>, N>& words) {
+Fact<Enum> read_words(const ConfigMap& map, std::string_view key, const Words<Enum, N>& words) {
   return read_fact<Enum>(map, key, [&] {
     try {
-      return value_of(map.text(key), words);
+      return word_or_none(map.text(key), words);
     } catch (const ConfigError& error) {
       throw ConfigError(map.where(key) + ": " + error.what());
     }
@@ -106,10 +92,10 @@ Fact<Q> read_quantity(const ConfigMap& map, std::string_view key) {
   });
 }
 
-constexpr std::array<std::string_view, 16> properties{
+constexpr std::array<std::string_view, 17> properties{
     "input_copy", "gradients", "in_node",          "between_nodes", "schedule",  "first_bucket",
     "bucket",     "groups",    "fusion_threshold", "fusion_cycle",  "partition", "credit",
-    "sharding",   "update_on", "negotiation",      "launch"};
+    "sharding",   "callers",   "update_on",        "negotiation",   "launch"};
 
 void read_sizes(const ConfigMap& map, FrameworkProfile& profile) {
   profile.first_bucket = read_quantity<Bytes>(map, "first_bucket");
@@ -136,17 +122,20 @@ void check_sizes(const ConfigMap& map, const FrameworkProfile& profile) {
   }
 }
 
-/// Only servers keep anything apart.
-Fact<Sharding> read_sharding(const ConfigMap& map, const FrameworkProfile& profile) {
-  const auto sharding = read_fact<Sharding>(
+/// Only servers keep anything apart, and are called.
+void read_servers(const ConfigMap& map, FrameworkProfile& profile) {
+  profile.sharding = read_fact<Sharding>(
       map, "sharding", [&] { return read_word(map, "sharding", parse_sharding); });
+  profile.callers =
+      read_fact<Callers>(map, "callers", [&] { return read_word(map, "callers", parse_callers); });
   const bool no_servers =
       profile.gradients.is_none() || (profile.gradients.is_stated() &&
                                       profile.gradients.value() != GradientPath::parameter_server);
-  if (sharding.is_stated() && no_servers) {
-    map.refuse("sharding", "of servers where gradients take another way", "Write none.");
+  if (!no_servers) return;
+  for (const auto& [key, stated] : {std::pair("sharding", profile.sharding.is_stated()),
+                                    std::pair("callers", profile.callers.is_stated())}) {
+    if (stated) map.refuse(key, "of servers where gradients take another way", "Write none.");
   }
-  return sharding;
 }
 
 std::vector<std::string_view> known_properties(const ConfigMap& map) {
@@ -282,7 +271,7 @@ FrameworkProfile load_framework(std::string_view name) {
       map, "schedule", [&] { return read_word(map, "schedule", parse_schedule); });
   read_sizes(map, profile);
   check_sizes(map, profile);
-  profile.sharding = read_sharding(map, profile);
+  read_servers(map, profile);
   profile.update_on = read_words(map, "update_on", update_places);
   profile.negotiation = read_words(map, "negotiation", negotiations);
   profile.launch = read_words(map, "launch", kernel_launches);
@@ -331,6 +320,10 @@ std::string to_text(const Fact<Schedule>& fact) {
 
 std::string to_text(const Fact<Sharding>& fact) {
   return fact_text(fact, sharding_name);
+}
+
+std::string to_text(const Fact<Callers>& fact) {
+  return fact_text(fact, callers_name);
 }
 
 std::string to_text(const Fact<UpdatePlace>& fact) {

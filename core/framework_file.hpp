@@ -94,6 +94,7 @@ struct FrameworkProfile {
   Fact<Bytes> partition = Fact<Bytes>::unknown();
   Fact<Bytes> credit = Fact<Bytes>::unknown();          ///< bytes of partitions under way at once
   Fact<Sharding> sharding = Fact<Sharding>::unknown();  ///< which server keeps what
+  Fact<Callers> callers = Fact<Callers>::unknown();     ///< which processes talk to servers
   Fact<UpdatePlace> update_on = Fact<UpdatePlace>::unknown();
   Fact<Negotiation> negotiation = Fact<Negotiation>::unknown();
   Fact<KernelLaunch> launch = Fact<KernelLaunch>::unknown();
@@ -122,6 +123,7 @@ std::string to_text(const Fact<GradientPath>& fact);
 std::string to_text(const Fact<GradientLibrary>& fact);
 std::string to_text(const Fact<Schedule>& fact);
 std::string to_text(const Fact<Sharding>& fact);
+std::string to_text(const Fact<Callers>& fact);
 std::string to_text(const Fact<UpdatePlace>& fact);
 std::string to_text(const Fact<Negotiation>& fact);
 std::string to_text(const Fact<KernelLaunch>& fact);

@@ -2,20 +2,52 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/parse_word.hpp"
 #include "core/quantity_text.hpp"
 #include "core/schedule_settings.hpp"
+#include "core/words.hpp"
 
 namespace dlscale {
 namespace {
 
-constexpr std::array all_input_copies{InputCopy::on_path, InputCopy::ahead};
-constexpr std::array all_normalisations{Normalisation::host, Normalisation::device};
-constexpr std::array all_launches{Launch::eager, Launch::graph};
+constexpr Words<DType, 4> dtypes{
+    {{DType::f32, "f32"}, {DType::tf32, "tf32"}, {DType::bf16, "bf16"}, {DType::f16, "f16"}}};
+constexpr Words<Schedule, 8> schedules{
+    {{Schedule::sequential, "sequential"},
+     {Schedule::wait_free, "wait_free"},
+     {Schedule::bucketed, "bucketed"},
+     {Schedule::merged_greedy, "merged_greedy"},
+     {Schedule::merged, "merged"},
+     {Schedule::horovod, "horovod"},
+     {Schedule::reduce_scatter_overlap, "reduce_scatter_overlap"},
+     {Schedule::priority, "priority"}}};
+constexpr Words<Synchronisation, 2> synchronisations{
+    {{Synchronisation::all_reduce, "all_reduce"},
+     {Synchronisation::parameter_server, "parameter_server"}}};
+constexpr Words<Sharding, 4> shardings{{{Sharding::largest_first, "largest_first"},
+                                        {Sharding::mxnet, "mxnet"},
+                                        {Sharding::tensorflow, "tensorflow"},
+                                        {Sharding::tensorflow_greedy, "tensorflow_greedy"}}};
+constexpr Words<Transport, 3> transports{{{Transport::collectives, "collectives"},
+                                          {Transport::grpc, "grpc"},
+                                          {Transport::grpc_rdma, "grpc_rdma"}}};
+constexpr Words<Callers, 3> callers_words{{{Callers::ranks, "ranks"},
+                                           {Callers::nodes, "nodes"},
+                                           {Callers::several_nodes, "several_nodes"}}};
+constexpr Words<InputCopy, 2> input_copies{
+    {{InputCopy::on_path, "on_path"}, {InputCopy::ahead, "ahead"}}};
+constexpr Words<Normalisation, 2> normalisations{
+    {{Normalisation::host, "host"}, {Normalisation::device, "device"}}};
+constexpr Words<Launch, 2> launches{{{Launch::eager, "eager"}, {Launch::graph, "graph"}}};
+static_assert(in_order(dtypes) && dtypes.size() == all_dtypes.size());
+static_assert(in_order(schedules) && schedules.size() == all_schedules.size());
+static_assert(in_order(synchronisations) && synchronisations.size() == all_synchronisations.size());
+static_assert(in_order(shardings) && shardings.size() == all_shardings.size());
+static_assert(in_order(transports) && transports.size() == all_transports.size());
+static_assert(in_order(callers_words) && callers_words.size() == all_callers.size());
+static_assert(in_order(input_copies) && in_order(normalisations) && in_order(launches));
 
 void check_range(std::string_view field, int value, int most) {
   if (value >= 1 && value <= most) return;
@@ -35,7 +67,7 @@ void check_settings(const ScheduleSettings& settings) {
                                   to_text(settings.fusion_threshold)));
   }
   for (const auto& [name, size] :
-       {std::pair("first_bucket", settings.first_bucket), std::pair("bucket", settings.bucket)}) {
+       {std::pair("bucket", settings.bucket), std::pair("first_bucket", settings.first_bucket)}) {
     if (size >= 4_B) continue;
     throw ConfigError(fmt::format("{} is {} (less than one gradient element). Write 4 B or more.",
                                   name, to_text(size)));
@@ -50,8 +82,17 @@ void check_settings(const ScheduleSettings& settings) {
 
 void check_server(const Run& run) {
   const int servers = run.settings.servers;
+  const bool by_nodes = run.settings.callers != Callers::ranks;
   // One rank exchanges nothing, whoever owns the parameters.
-  if (servers < 0 || (run.ranks > 1 && servers > run.ranks)) {
+  const bool too_many = run.ranks > 1 && servers > most_servers(run);
+  if (too_many && by_nodes) {
+    throw ConfigError(fmt::format(
+        "servers is {}, and {} ranks are on {} node{} (with callers {} a server is a process, of "
+        "which a node has one at most). Write a number from 1 to that of the nodes.",
+        servers, run.ranks, node_count(run), node_count(run) == 1 ? "" : "s",
+        callers_name(run.settings.callers)));
+  }
+  if (servers < 0 || too_many) {
     throw ConfigError(
         fmt::format("servers is {}, of {} ranks (a server is a rank that owns parameters). Write a "
                     "number from 1 "
@@ -65,6 +106,12 @@ void check_server(const Run& run) {
         "wait_free or bucketed with it, or synchronise by all_reduce.",
         schedule_name(run.schedule)));
   }
+  if (!goes_with_transport(run.settings.transport, run.settings.callers)) {
+    throw ConfigError(fmt::format(
+        "callers {} and transport {} are no way to reach parameter servers: in collectives all "
+        "ranks take part, and none calls. Take transport grpc or grpc_rdma, or callers ranks.",
+        callers_name(run.settings.callers), transport_name(run.settings.transport)));
+  }
   if (goes_with_sharding(run.schedule, run.settings.sharding)) return;
   throw ConfigError(fmt::format(
       "sharding {} gives tensors to servers one by one, and schedule {} packs them into messages "
@@ -76,17 +123,7 @@ void check_server(const Run& run) {
 }  // namespace
 
 std::string_view dtype_name(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "f32";
-    case DType::tf32:
-      return "tf32";
-    case DType::bf16:
-      return "bf16";
-    case DType::f16:
-      return "f16";
-  }
-  fail_expectation("dtype is a DType");
+  return name_of(dtype, dtypes);
 }
 
 DType parse_dtype(std::string_view name) {
@@ -96,127 +133,83 @@ DType parse_dtype(std::string_view name) {
         "by a command of its own.",
         name));
   }
-  return parse_word("precision", name, all_dtypes, dtype_name);
+  return value_of("precision", name, dtypes);
 }
 
 std::string_view schedule_name(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::sequential:
-      return "sequential";
-    case Schedule::wait_free:
-      return "wait_free";
-    case Schedule::bucketed:
-      return "bucketed";
-    case Schedule::merged_greedy:
-      return "merged_greedy";
-    case Schedule::merged:
-      return "merged";
-    case Schedule::horovod:
-      return "horovod";
-    case Schedule::reduce_scatter_overlap:
-      return "reduce_scatter_overlap";
-    case Schedule::priority:
-      return "priority";
-  }
-  fail_expectation("schedule is a Schedule");
+  return name_of(schedule, schedules);
 }
 
 Schedule parse_schedule(std::string_view name) {
-  return parse_word("schedule", name, all_schedules, schedule_name);
+  return value_of("schedule", name, schedules);
 }
 
 std::string_view synchronisation_name(Synchronisation synchronisation) {
-  switch (synchronisation) {
-    case Synchronisation::all_reduce:
-      return "all_reduce";
-    case Synchronisation::parameter_server:
-      return "parameter_server";
-  }
-  fail_expectation("synchronisation is a Synchronisation");
+  return name_of(synchronisation, synchronisations);
 }
 
 Synchronisation parse_synchronisation(std::string_view name) {
-  return parse_word("way to synchronise ranks", name, all_synchronisations, synchronisation_name);
+  return value_of("way to synchronise ranks", name, synchronisations);
 }
 
 std::string_view sharding_name(Sharding sharding) {
-  switch (sharding) {
-    case Sharding::largest_first:
-      return "largest_first";
-    case Sharding::mxnet:
-      return "mxnet";
-    case Sharding::tensorflow:
-      return "tensorflow";
-    case Sharding::tensorflow_greedy:
-      return "tensorflow_greedy";
-  }
-  fail_expectation("sharding is a Sharding");
+  return name_of(sharding, shardings);
 }
 
 Sharding parse_sharding(std::string_view name) {
-  return parse_word("rule for parameter servers", name, all_shardings, sharding_name);
+  return value_of("rule for parameter servers", name, shardings);
 }
 
 std::string_view transport_name(Transport transport) {
-  switch (transport) {
-    case Transport::collectives:
-      return "collectives";
-    case Transport::grpc:
-      return "grpc";
-    case Transport::grpc_rdma:
-      return "grpc_rdma";
-  }
-  fail_expectation("transport is a Transport");
+  return name_of(transport, transports);
 }
 
 Transport parse_transport(std::string_view name) {
-  return parse_word("way to reach parameter servers", name, all_transports, transport_name);
+  return value_of("way to reach parameter servers", name, transports);
+}
+
+std::string_view callers_name(Callers callers) {
+  return name_of(callers, callers_words);
+}
+
+Callers parse_callers(std::string_view name) {
+  return value_of("word for who calls parameter servers", name, callers_words);
 }
 
 std::string_view input_copy_name(InputCopy copy) {
-  switch (copy) {
-    case InputCopy::on_path:
-      return "on_path";
-    case InputCopy::ahead:
-      return "ahead";
-  }
-  fail_expectation("copy is an InputCopy");
+  return name_of(copy, input_copies);
 }
 
 InputCopy parse_input_copy(std::string_view name) {
-  return parse_word("way to copy the input", name, all_input_copies, input_copy_name);
+  return value_of("way to copy the input", name, input_copies);
 }
 
 std::string_view normalisation_name(Normalisation normalisation) {
-  switch (normalisation) {
-    case Normalisation::host:
-      return "host";
-    case Normalisation::device:
-      return "device";
-  }
-  fail_expectation("normalisation is a Normalisation");
+  return name_of(normalisation, normalisations);
 }
 
 Normalisation parse_normalisation(std::string_view name) {
-  return parse_word("place to normalise pictures", name, all_normalisations, normalisation_name);
+  return value_of("place to normalise pictures", name, normalisations);
 }
 
 std::string_view launch_name(Launch launch) {
-  switch (launch) {
-    case Launch::eager:
-      return "eager";
-    case Launch::graph:
-      return "graph";
-  }
-  fail_expectation("launch is a Launch");
+  return name_of(launch, launches);
 }
 
 Launch parse_launch(std::string_view name) {
-  return parse_word("way to launch kernels", name, all_launches, launch_name);
+  return value_of("way to launch kernels", name, launches);
+}
+
+int node_count(const Run& run) {
+  return (run.ranks + run.ranks_per_node - 1) / run.ranks_per_node;
+}
+
+int most_servers(const Run& run) {
+  return run.settings.callers == Callers::ranks ? run.ranks : node_count(run);
 }
 
 int server_count(const Run& run) {
-  return run.settings.servers == 0 ? run.ranks : run.settings.servers;
+  return run.settings.servers == 0 ? most_servers(run) : run.settings.servers;
 }
 
 void check(const Run& run) {
@@ -228,7 +221,7 @@ void check(const Run& run) {
   }
   check_range("ranks", run.ranks, 1'000'000);
   check_range("ranks_per_node", run.ranks_per_node, 1'000'000);
-  check_range("batch", run.batch, 65'536);
+  check_range("batch", run.batch, most_images_per_rank);
   check_range("cores_per_rank", run.cores_per_rank, 65'536);
   check_range("compute_threads", run.compute_threads, 65'536);
   check_range("loader_threads", run.loader_threads, 65'536);

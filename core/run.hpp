@@ -114,6 +114,21 @@ inline constexpr std::array all_transports{Transport::collectives, Transport::gr
 std::string_view transport_name(Transport transport);
 Transport parse_transport(std::string_view name);  ///< throws ConfigError
 
+/// Who calls parameter servers, where they are reached by calls.
+enum class Callers {
+  ranks,  ///< each rank by itself; servers are ranks, too
+  /// One process of each node. It adds up what the node's ranks have, in its memory, and gives them
+  /// what it got. Servers are processes of their own, one on a node at most, from node 0 on.
+  nodes,
+  several_nodes,  ///< likewise; on one node alone its process keeps all parameters, and calls none
+};
+inline constexpr std::array all_callers{Callers::ranks, Callers::nodes, Callers::several_nodes};
+constexpr bool goes_with_transport(Transport transport, Callers callers) {
+  return transport != Transport::collectives || callers == Callers::ranks;
+}
+std::string_view callers_name(Callers callers);
+Callers parse_callers(std::string_view name);  ///< throws ConfigError
+
 /// What some schedules can be tuned by; the others ignore it (core/schedule_settings.hpp).
 struct ScheduleSettings {
   /// horovod: from one wake-up to the next, > 0, and the most that is packed into one message,
@@ -127,10 +142,12 @@ struct ScheduleSettings {
   /// [as ByteScheduler's credit of four of its partitions].
   Bytes partition{4'096'000};
   int credit = 4;
-  /// parameter_server: ranks 0 … servers - 1 own parameters; 0: all ranks do.
+  /// parameter_server: ranks (or, of callers that are nodes, nodes) 0 … servers - 1 own parameters;
+  /// 0: all do.
   int servers = 0;
   Sharding sharding = Sharding::largest_first;   ///< parameter_server: which of them owns what
   Transport transport = Transport::collectives;  ///< parameter_server: how ranks reach them
+  Callers callers = Callers::ranks;              ///< who calls them; else than ranks: with calls
   bool operator==(const ScheduleSettings&) const = default;
 };
 
@@ -159,6 +176,9 @@ enum class Launch {
 std::string_view launch_name(Launch launch);
 Launch parse_launch(std::string_view name);  ///< throws ConfigError
 
+/// The most images of a rank and iteration: nothing holds more.
+inline constexpr int most_images_per_rank = 65'536;
+
 /// One training run: a network on a cluster. Everything a prediction and a measurement must agree
 /// on. Weak scaling: `batch` images per rank.
 struct Run {
@@ -166,7 +186,7 @@ struct Run {
   std::string cluster = "local";
   int ranks = 1;
   int ranks_per_node = 1;
-  int batch = 8;  ///< images per rank and iteration, ≥ 1
+  int batch = 8;  ///< images per rank and iteration, 1 … most_images_per_rank
   DType dtype = DType::f32;
   Schedule schedule = Schedule::wait_free;
   Synchronisation synchronisation = Synchronisation::all_reduce;
@@ -182,7 +202,12 @@ struct Run {
   bool fuse_relu = false;  ///< ReLUs are part of the layers before them
 };
 
-/// The ranks that own parameters under Synchronisation::parameter_server.
+/// The nodes that the ranks of a run fill, the last maybe in part.
+int node_count(const Run& run);
+
+/// How many can own parameters under Synchronisation::parameter_server, ranks or nodes, and how
+/// many do.
+int most_servers(const Run& run);
 int server_count(const Run& run);
 
 /// Throws ConfigError naming the field, the value and what is allowed. A parameter server goes with

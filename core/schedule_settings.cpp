@@ -54,6 +54,11 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
   expect_effect("--sharding", options.sharding, server, "--synchronisation parameter_server");
   expect_effect("--transport", options.transport, server, "--synchronisation parameter_server");
   ScheduleSettings& settings = run.settings;
+  if (!options.transport.empty()) settings.transport = parse_transport(options.transport);
+  expect_effect("--callers", options.callers,
+                server && settings.transport != Transport::collectives,
+                "--transport grpc and grpc_rdma of a parameter server");
+  if (!options.callers.empty()) settings.callers = parse_callers(options.callers);
   if (!options.cycle.empty()) settings.cycle = parse_quantity<Seconds>(options.cycle, "--cycle");
   if (!options.fusion_threshold.empty()) {
     settings.fusion_threshold =
@@ -74,7 +79,6 @@ void apply(const ScheduleOptions& options, std::span<const Schedule> schedules, 
     settings.servers = options.servers == "all" ? 0 : whole_number(options.servers, "--servers");
   }
   if (!options.sharding.empty()) settings.sharding = parse_sharding(options.sharding);
-  if (!options.transport.empty()) settings.transport = parse_transport(options.transport);
 }
 
 std::map<std::string, std::string> schedule_axes(const Run& run) {
@@ -97,6 +101,9 @@ std::map<std::string, std::string> schedule_axes(const Run& run) {
     if (settings.transport != ScheduleSettings{}.transport) {
       axes["transport"] = transport_name(settings.transport);
     }
+    if (settings.callers != ScheduleSettings{}.callers) {
+      axes["callers"] = callers_name(settings.callers);
+    }
   }
   return axes;
 }
@@ -116,7 +123,8 @@ void read_schedule_axes(const std::map<std::string, std::string>& axes, Run& run
          .credit = text("credit"),
          .servers = text("servers"),
          .sharding = text("sharding"),
-         .transport = text("transport")},
+         .transport = text("transport"),
+         .callers = text("callers")},
         std::span(&run.schedule, 1), run);
 }
 

@@ -21,6 +21,7 @@ struct ScheduleOptions {
   std::string servers = {};    ///< "all", or how many
   std::string sharding = {};   ///< by which rule they own parameters, "mxnet"
   std::string transport = {};  ///< how ranks reach them, "grpc"
+  std::string callers = {};    ///< who calls them then, "nodes"
 };
 
 /// Reads what was named into `run`. Throws ConfigError for what cannot be read, and for a setting
@@ -34,14 +35,14 @@ void check_launch(Launch launch, Schedule schedule);
 /// Axes of a result that say how its gradients travelled: "schedule", and of what can be tuned only
 /// what has an effect, so that results of other schedules keep their keys: "cycle" ("0.001 s") and
 /// "fusion_threshold" ("134217728 B") of horovod, "partition" and "credit" of priority,
-/// "synchronisation" and "servers" of a parameter server, and "sharding" and "transport" where they
-/// are not as usual.
+/// "synchronisation" and "servers" of a parameter server, and "sharding", "transport" and "callers"
+/// where they are not as usual.
 std::map<std::string, std::string> schedule_axes(const Run& run);
 
 /// The names of all of them.
-inline constexpr std::array<std::string_view, 9> schedule_axis_names{
+inline constexpr std::array<std::string_view, 10> schedule_axis_names{
     "schedule",        "cycle",   "fusion_threshold", "partition", "credit",
-    "synchronisation", "servers", "sharding",         "transport"};
+    "synchronisation", "servers", "sharding",         "transport", "callers"};
 
 /// The reverse: what the axes of a result say, or, where they say nothing, what is usual. Throws
 /// ConfigError.

@@ -245,17 +245,12 @@ std::string lead_of(const TrainingPlan& plan) {
 /// A row each of the best, of time against cost, and of the neighbours.
 Table records_of(const TrainingPlan& plan) {
   Table table;
-  for (const char* key : {"part",          "change",
-                          "network",       "cluster",
-                          "dtype",         "ranks",
-                          "batch",         "schedule",
-                          "bucket_bytes",  "synchronisation",
-                          "servers",       "sharding",
-                          "t_iter_s",      "t_iter_simulated_s",
-                          "t_iter_low_s",  "t_iter_high_s",
-                          "images_per_s",  "efficiency",
-                          "epochs",        "time_to_train_s",
-                          "rank_hours",    "cost",
+  for (const char* key : {"part",          "change",          "network",      "cluster",
+                          "dtype",         "ranks",           "batch",        "schedule",
+                          "bucket_bytes",  "synchronisation", "servers",      "sharding",
+                          "transport",     "callers",         "t_iter_s",     "t_iter_simulated_s",
+                          "t_iter_low_s",  "t_iter_high_s",   "images_per_s", "efficiency",
+                          "epochs",        "time_to_train_s", "rank_hours",   "cost",
                           "within_limits", "limits_kept"}) {
     table.columns.push_back({key});
   }
@@ -272,8 +267,10 @@ Table records_of(const TrainingPlan& plan) {
          {std::string(schedule_name(one.exchange.schedule))},
          {one.exchange.bucket ? exact(one.exchange.bucket->si()) : ""},
          {std::string(synchronisation_name(one.exchange.synchronisation))},
-         {one.exchange.by_server() ? std::to_string(one.servers()) : ""},
+         {one.exchange.by_server() ? std::to_string(one.servers) : ""},
          {one.exchange.by_server() ? std::string(sharding_name(one.exchange.sharding)) : ""},
+         {one.exchange.by_server() ? std::string(transport_name(one.exchange.transport)) : ""},
+         {one.exchange.by_server() ? std::string(callers_name(one.exchange.callers)) : ""},
          {exact(one.iteration.si())},
          {simulated},
          {one.interval ? exact(one.interval->low.si()) : ""},

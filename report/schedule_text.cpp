@@ -46,6 +46,9 @@ std::vector<std::string> unusual_settings(const Run& run) {
   if (by_server(run) && settings.transport != usual.transport) {
     texts.push_back(fmt::format("transport {}", transport_name(settings.transport)));
   }
+  if (by_server(run) && settings.callers != usual.callers) {
+    texts.push_back(fmt::format("callers {}", callers_name(settings.callers)));
+  }
   return texts;
 }
 
@@ -75,6 +78,8 @@ std::vector<ScheduleField> schedule_fields(const Run& run) {
           {"sharding", by_server(run) ? std::string(sharding_name(settings.sharding)) : "",
            ScheduleField::Kind::word},
           {"transport", by_server(run) ? std::string(transport_name(settings.transport)) : "",
+           ScheduleField::Kind::word},
+          {"callers", by_server(run) ? std::string(callers_name(settings.callers)) : "",
            ScheduleField::Kind::word},
           {"first_bucket_bytes", number(buckets, settings.first_bucket.si())},
           {"bucket_bytes", number(buckets, settings.bucket.si())}};

@@ -5,6 +5,7 @@
 #include "core/run.hpp"
 #include "core/units.hpp"
 #include "model/fast/profile.hpp"
+#include "model/topology/topology.hpp"
 
 namespace dlscale::model {
 
@@ -16,9 +17,11 @@ struct Exchange {
   std::optional<Bytes> bucket = {};
   /// parameter_server: with a schedule that goes_with_server(), and without `bucket`.
   Synchronisation synchronisation = Synchronisation::all_reduce;
-  int servers = 0;  ///< ranks that own parameters then, as ScheduleSettings::servers
+  int servers = 0;  ///< ranks or nodes that own parameters then, as ScheduleSettings::servers
   /// By which rule; one that goes_with_sharding().
   Sharding sharding = Sharding::largest_first;
+  Transport transport = Transport::collectives;
+  Callers callers = Callers::ranks;  ///< goes_with_transport()
   [[nodiscard]] bool by_server() const {
     return synchronisation == Synchronisation::parameter_server;
   }
@@ -28,10 +31,14 @@ struct Exchange {
 /// Makes the run exchange gradients so.
 void apply(const Exchange& exchange, Run& run);
 
-/// Whether there can be so many servers; one rank exchanges nothing, whoever owns the parameters.
-bool goes_with_ranks(const Exchange& exchange, int ranks);
+/// How many servers there are on ranks that are placed so, ≥ 1.
+int servers_on(const Exchange& exchange, const Placement& placement);
 
-/// "bucketed at 10 MiB", "wait_free", "wait_free by 4 servers", "wait_free by 4 servers (mxnet)".
+/// Whether there can be so many; one rank exchanges nothing, whoever owns the parameters.
+bool goes_with_ranks(const Exchange& exchange, const Placement& placement);
+
+/// "bucketed at 10 MiB", "wait_free", "wait_free by 4 servers", "wait_free by 4 servers (mxnet)",
+/// "wait_free by a server on each node (tensorflow, grpc, callers nodes)".
 std::string exchange_text(const Exchange& exchange);
 
 /// Whether the batched form knows the schedule, and how its messages travel.

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "core/collective/selection/parameter_servers.hpp"
 #include "core/error.hpp"
 #include "core/fuse.hpp"
 #include "core/step.hpp"
@@ -18,6 +19,7 @@
 #include "model/plan/placed_messages.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/memory.hpp"
+#include "model/sgd_iter/server_traffic.hpp"
 #include "model/sgd_iter/sharding.hpp"
 #include "model/sgd_iter/storage_time.hpp"
 #include "model/topology/topology.hpp"
@@ -39,6 +41,12 @@ struct Job {
   std::size_t batch = 0;
   Alike ranks;
 };
+
+/// Of calls to servers: a push, and a pull.
+PlacedMessages::Served both_ways(const ServerCalls& calls, Bytes part) {
+  const double one = calls.time(part).value.si();
+  return {one, one};
+}
 
 class Grid {
  public:
@@ -105,7 +113,8 @@ Grid::Grid(const Network& network, const Machine& machine, const Run& run, const
     : network_(as_run(network, run)), machine_(&machine), run_(run) {
   for (const Exchange& exchange : space.exchanges) {
     EXPECT(!exchange.by_server() || (goes_with_server(exchange.schedule) && !exchange.bucket &&
-                                     goes_with_sharding(exchange.schedule, exchange.sharding)));
+                                     goes_with_sharding(exchange.schedule, exchange.sharding) &&
+                                     goes_with_transport(exchange.transport, exchange.callers)));
   }
   EXPECT(std::ranges::is_sorted(space.ranks) && std::ranges::is_sorted(space.batches));
   if (space.size() == 0) {
@@ -294,7 +303,10 @@ void Grid::add(std::size_t batch, const Alike& ranks) {
 /// Those of the ranks on which there can be the servers. Notes where that is not all of them.
 Alike Grid::with_servers(const Exchange& exchange, const Alike& ranks) {
   Alike some = ranks;
-  while (some.count > 0 && !goes_with_ranks(exchange, grid_.space.ranks[some.first])) {
+  const auto fit = [&](std::size_t rank) {
+    return goes_with_ranks(exchange, {grid_.space.ranks[rank], run_.ranks_per_node});
+  };
+  while (some.count > 0 && !fit(some.first)) {
     ++some.first;
     --some.count;
   }
@@ -375,16 +387,22 @@ const Grid::Served& Grid::served(std::size_t exchange, std::size_t rank, const C
   const Run run = run_on(grid_.space.ranks[rank], 1, grid_.space.exchanges[exchange]);
   const std::vector<Bucket> buckets = gradient_buckets(network_, run.schedule, run.settings);
   EXPECT(buckets.size() == messages.messages());
+  Notes notes;
+  std::optional<ServerCalls> calls;
+  if (calls_servers(run) && !buckets.empty()) {
+    const auto owned = owned_by_servers(network_, buckets, run);
+    calls.emplace(*machine_, run, collective::imbalance(owned), notes);
+  }
   for (const Bucket& bucket : buckets) {
     double& reduces = known->reduces.emplace_back();
     for (const Bytes part : sent_apart(network_, bucket, run.settings.sharding)) {
-      const auto [reduce, broadcast] = placed_[rank].served(travel, part.si());
+      const auto [reduce, broadcast] =
+          calls ? both_ways(*calls, part) : placed_[rank].served(travel, part.si());
       reduces += reduce;
       known->broadcasts += broadcast;
     }
   }
   if (!buckets.empty()) known->broadcasts += meeting_[rank];
-  Notes notes;
   const Bytes most = most_owned(network_, buckets, run);
   known->update = update_cost(network_, *machine_, run, most, notes).compute.value.si();
   return *known;

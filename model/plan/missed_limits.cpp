@@ -86,8 +86,10 @@ std::string MissedLimits::too_dear(const Nearest& nearest) const {
 std::string MissedLimits::sentence(const std::vector<std::string>& left_out,
                                    const std::vector<std::string>& too_few) const {
   if (!smallest_batch_ && !too_few.empty()) {
-    return fmt::format("nothing fits: servers are ranks ({}). Name fewer servers, or more ranks.",
-                       fmt::join(too_few, "; "));
+    return fmt::format(
+        "nothing fits: servers are ranks, or one on a node ({}). Name fewer servers, or more "
+        "ranks.",
+        fmt::join(too_few, "; "));
   }
   if (!smallest_batch_) {
     return fmt::format(

@@ -80,6 +80,7 @@ PlannedTraining Planner::planned(const PlanPlace& place, Seconds iteration) cons
   one.exchange = space.exchanges[place.exchange];
   one.ranks = space.ranks[place.rank];
   one.batch = space.batches[place.batch];
+  one.servers = servers_on(one.exchange, {one.ranks, run_.ranks_per_node});
   one.iteration = iteration;
   one.epochs = question_->length.epochs_at(one.global_batch());
   const double iterations = one.epochs * question_->length.samples / one.global_batch();

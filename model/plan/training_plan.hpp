@@ -81,8 +81,7 @@ struct PlannedTraining {
   [[nodiscard]] Seconds time_at(Seconds one) const { return one / iteration * time; }
   [[nodiscard]] double cost_at(Seconds one) const { return one / iteration * cost; }
   [[nodiscard]] double global_batch() const { return static_cast<double>(ranks) * batch; }
-  /// Ranks that own parameters, where the exchange is by servers.
-  [[nodiscard]] int servers() const { return exchange.servers == 0 ? ranks : exchange.servers; }
+  int servers = 1;  ///< ranks or nodes that own parameters, where the exchange is by servers
 };
 
 /// One of the best, predicted in full as well.

@@ -6,11 +6,12 @@
 #include <cmath>
 #include <span>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "core/step.hpp"
+#include "model/sgd_iter/affine_fits.hpp"
 #include "model/sgd_iter/kernel_time.hpp"
 #include "model/sgd_iter/meeting_time.hpp"
 #include "model/sgd_iter/memory.hpp"
@@ -59,33 +60,6 @@ bool updates_all_at_end(const Run& run) {
   return run.ranks == 1 || !(by_server(run) || overlaps_next_forward(run.schedule));
 }
 
-/// Under which conditions a copy or an update was measured, or is wanted.
-struct Conditions {
-  DType dtype = DType::f32;
-  int threads = 1;
-  int ranks_on_node = 1;
-  explicit Conditions(const AffineFit& fit)
-      : dtype(fit.dtype), threads(fit.threads), ranks_on_node(fit.ranks_on_node) {}
-  Conditions(DType the_dtype, int the_threads, int the_ranks_on_node)
-      : dtype(the_dtype), threads(the_threads), ranks_on_node(the_ranks_on_node) {}
-  bool operator==(const Conditions&) const = default;
-  [[nodiscard]] std::string text() const {
-    return fmt::format("in {} with {} threads beside {} ranks", dtype_name(dtype), threads,
-                       ranks_on_node);
-  }
-};
-
-/// Precision first, then threads, then ranks on the node.
-const AffineFit& nearest(const std::vector<AffineFit>& fits, const Conditions& wanted) {
-  const auto distance = [&](const AffineFit& fit) {
-    return std::tuple(fit.dtype != wanted.dtype, apart(fit.threads, wanted.threads),
-                      apart(fit.ranks_on_node, wanted.ranks_on_node));
-  };
-  return *std::min_element(fits.begin(), fits.end(), [&](const AffineFit& a, const AffineFit& b) {
-    return distance(a) < distance(b);
-  });
-}
-
 class Costs {
  public:
   Costs(const Network& network, const Machine& machine, const Run& run, Notes& notes)
@@ -99,13 +73,10 @@ class Costs {
 
  private:
   [[nodiscard]] bool on_cpu() const { return machine_->cluster.device.kind == DeviceKind::cpu; }
-  [[nodiscard]] StepCost affine(const std::vector<AffineFit>& fits, const Conditions& wanted,
-                                Bytes size, std::string_view what) const;
-  [[nodiscard]] TimeSource affine_source(const std::vector<AffineFit>& fits,
-                                         const Conditions& wanted, Bytes size) const;
+  [[nodiscard]] StepCost affine(const std::vector<AffineFit>& fits, Bytes size,
+                                std::string_view what) const;
   [[nodiscard]] const LoaderFit& nearest_loader() const;
   [[nodiscard]] std::optional<TimeSource> load_source() const;
-  [[nodiscard]] Conditions here() const;
   [[nodiscard]] Estimate<Seconds> picture() const;
   [[nodiscard]] Estimate<Seconds> stated_picture(const LoaderFit& fit) const;
   [[nodiscard]] Bytes batch_size() const;
@@ -122,31 +93,15 @@ class Costs {
   Placement place_;
 };
 
-StepCost Costs::affine(const std::vector<AffineFit>& fits, const Conditions& wanted, Bytes size,
+StepCost Costs::affine(const std::vector<AffineFit>& fits, Bytes size,
                        std::string_view what) const {
-  const AffineFit& fit = nearest(fits, wanted);
-  if (machine_->fitted && Conditions(fit) != wanted) {
-    notes_->add(fmt::format("{} {} was not measured: taken from {}", what, wanted.text(),
-                            Conditions(fit).text()));
-  }
+  const AffineFit& fit = noted_nearest(*machine_, fits, Conditions(*run_), what, *notes_);
   if (!fit.cost.covers(size)) {
     notes_->add(
         fmt::format("{} of a size outside those measured: the nearest segment was extended", what),
         fmt::format("{:.0f} B", size.si()));
   }
   return {fit.cost.time(size), fit.give.value_or(Estimate<Seconds>{}), WorkKind::copy};
-}
-
-TimeSource Costs::affine_source(const std::vector<AffineFit>& fits, const Conditions& wanted,
-                                Bytes size) const {
-  if (!machine_->fitted) return TimeSource::data_sheet;
-  const AffineFit& fit = nearest(fits, wanted);
-  const bool as_measured = Conditions(fit) == wanted && fit.cost.covers(size);
-  return as_measured ? TimeSource::fitted : TimeSource::extrapolated;
-}
-
-Conditions Costs::here() const {
-  return {run_->dtype, run_->compute_threads, place_.ranks_on_node()};
 }
 
 /// Thread time of a picture as the cluster's description states it.
@@ -244,7 +199,7 @@ void Costs::add_cores(IterationPlan& plan) const {
 }
 
 StepCost Costs::update(Bytes parameters) const {
-  return affine(machine_->update, here(), parameters, "the update");
+  return affine(machine_->update, parameters, "the update");
 }
 
 /// One part of backward for each message, and what comes after the last.
@@ -351,11 +306,12 @@ IterationCosts Costs::find() {
   add_cores(costs.shape);
   costs.load = static_cast<double>(run_->batch) / run_->loader_threads * picture();
   const Bytes images = batch_size();
-  costs.h2d = affine(machine_->h2d, here(), images, "the host-to-device copy");
+  costs.h2d = affine(machine_->h2d, images, "the host-to-device copy");
   const double parameters = f32_bytes * static_cast<double>(network_->parameter_count());
   costs.sources.load = load_source();
-  costs.sources.h2d = affine_source(machine_->h2d, here(), images);
-  costs.sources.update = affine_source(machine_->update, here(), Bytes(parameters));
+  costs.sources.h2d = affine_source(*machine_, machine_->h2d, Conditions(*run_), images);
+  costs.sources.update =
+      affine_source(*machine_, machine_->update, Conditions(*run_), Bytes(parameters));
   if (updates_all_at_end(*run_)) costs.update = update(Bytes(parameters));
   costs.settings = run_->settings;
   const RankCores cores{costs.shape.cores, costs.shape.compute_cores};

@@ -42,8 +42,8 @@ ExchangeCosts::ExchangeCosts(const Network& network, const Machine& machine, con
   }
   messages_ = planned_messages(network, run, kernels, *all_reduce_, notes);
   if (calls_servers(run) && !messages_.empty()) {
-    calls_.emplace(machine, run, collective::imbalance(owned_by_servers(network, messages_, run)));
-    calls_->add_to(notes);
+    calls_.emplace(machine, run, collective::imbalance(owned_by_servers(network, messages_, run)),
+                   notes);
   }
   if (run.schedule == Schedule::priority) note_parts(notes);
   if (run.synchronisation == Synchronisation::parameter_server) note_servers(notes);

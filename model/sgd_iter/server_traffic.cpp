@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
+#include "model/sgd_iter/affine_fits.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -59,6 +61,29 @@ double busiest_within(const Placement& placement, int servers, const Shares& sha
   return std::max((first.ranks - 1) * share.most, kept - own);
 }
 
+ServerTraffic traffic_of_ranks(const Placement& placement, int servers, double imbalance) {
+  const Shares share = shares(servers, imbalance);
+  ServerTraffic traffic;
+  traffic.from_caller = servers < placement.ranks ? 1 : 1 - share.other;
+  traffic.to_server = (placement.ranks - 1) * share.most;
+  traffic.in_call = share.most;
+  if (placement.nodes() > 1) traffic.out_of_node = busiest_link(placement, servers, share);
+  traffic.within_node = busiest_within(placement, servers, share);
+  return traffic;
+}
+
+/// Of one process a node, and servers beside them.
+ServerTraffic traffic_of_nodes(int nodes, int servers, double imbalance) {
+  const Placement one_each{nodes, 1};
+  const Shares share = shares(servers, imbalance);
+  ServerTraffic traffic;
+  traffic.from_caller = 1;
+  traffic.to_server = nodes * share.most;
+  traffic.in_call = share.most;
+  if (nodes > 1) traffic.out_of_node = busiest_link(one_each, servers, share);
+  return traffic;
+}
+
 KnownLink link_of(const Machine& machine, const Run& run, LinkKind kind) {
   const Placement placement{run.ranks, run.ranks_per_node};
   constexpr Bytes usual(1e6);  // of a tensor: what the line of a fit is read at
@@ -88,17 +113,15 @@ bool calls_servers(const Run& run) {
          run.settings.transport != Transport::collectives;
 }
 
-ServerTraffic server_traffic(const Placement& placement, int servers, double imbalance) {
-  EXPECT(servers >= 1 && servers <= placement.ranks);
+ServerTraffic server_traffic(const Placement& placement, Callers callers, int servers,
+                             double imbalance) {
+  const bool by_ranks = callers == Callers::ranks;
+  EXPECT(servers >= 1 && servers <= (by_ranks ? placement.ranks : placement.nodes()));
   EXPECT(imbalance >= 1 && imbalance <= servers * (1 + 1e-9));
-  const Shares share = shares(servers, std::min<double>(imbalance, servers));
-  ServerTraffic traffic;
-  traffic.from_rank = servers < placement.ranks ? 1 : 1 - share.other;
-  traffic.to_server = (placement.ranks - 1) * share.most;
-  traffic.in_call = share.most;
-  if (placement.nodes() > 1) traffic.out_of_node = busiest_link(placement, servers, share);
-  traffic.within_node = busiest_within(placement, servers, share);
-  return traffic;
+  const double most = std::min<double>(imbalance, servers);
+  if (by_ranks) return traffic_of_ranks(placement, servers, most);
+  if (callers == Callers::several_nodes && placement.nodes() == 1) return {};
+  return traffic_of_nodes(placement.nodes(), servers, most);
 }
 
 /// From one process to another: 569 MB/s of 128 MB on one machine, in December 2016 [TensorFlow
@@ -113,13 +136,26 @@ Estimate<SecondsPerByte> serialisation(Transport transport) {
           SecondsPerByte(1 / 161.63e6)};
 }
 
-ServerCalls::ServerCalls(const Machine& machine, const Run& run, double imbalance)
-    : transport_(run.settings.transport) {
+ServerCalls::ServerCalls(const Machine& machine, const Run& run, double imbalance, Notes& notes)
+    : transport_(run.settings.transport), fitted_(machine.fitted) {
   const Placement placement{run.ranks, run.ranks_per_node};
   EXPECT(placement.ranks >= 2 && transport_ != Transport::collectives);
-  traffic_ = server_traffic(placement, server_count(run), imbalance);
+  const Callers callers = run.settings.callers;
+  traffic_ = server_traffic(placement, callers, server_count(run), imbalance);
   if (traffic_.within_node > 0) within_ = link_of(machine, run, LinkKind::intra);
   if (placement.nodes() > 1) between_ = link_of(machine, run, LinkKind::inter);
+  const bool by_host = transport_ == Transport::grpc || callers != Callers::ranks;
+  if (by_host && machine.cluster.device.kind == DeviceKind::gpu) {
+    if (machine.h2d.empty()) {
+      throw ConfigError(
+          "the machine holds no host-to-device copy, which gradients for servers take, too. "
+          "Measure "
+          "it and calibrate again: dlscale bench memory.");
+    }
+    copy_ = &noted_nearest(machine, machine.h2d, Conditions(run), "the host-to-device copy", notes)
+                 .cost;
+  }
+  note_calls(run, notes);
 }
 
 Estimate<Seconds> ServerCalls::time(Bytes size) const {
@@ -134,26 +170,50 @@ Estimate<Seconds> ServerCalls::time(Bytes size) const {
     link = slower(link, traffic_.out_of_node * between_->fit.beta);
   }
   const Estimate<SecondsPerByte> packing = serialisation(transport_);
-  const double in_turn = std::max(traffic_.from_rank, traffic_.to_server);
+  const double in_turn = std::max(traffic_.from_caller, traffic_.to_server);
   Estimate<SecondsPerByte> each{in_turn * packing.value, traffic_.in_call * packing.low,
                                 in_turn * packing.high};
   each += link;
-  return {2.0 * start.value + size * each.value, 2.0 * start.low + size * each.low,
-          2.0 * start.high + size * each.high};
+  Estimate<Seconds> time{2.0 * start.value + size * each.value, 2.0 * start.low + size * each.low,
+                         2.0 * start.high + size * each.high};
+  if (copy_ != nullptr) time += copy_->time(size);
+  return time;
 }
 
 TimeSource ServerCalls::source() const {
   TimeSource source = TimeSource::extrapolated;
   if (within_) source = std::max(source, source_of(*within_));
   if (between_) source = std::max(source, source_of(*between_));
+  if (copy_ != nullptr && !fitted_) source = std::max(source, TimeSource::data_sheet);
   return source;
 }
 
-void ServerCalls::add_to(Notes& notes) const {
-  notes.add(fmt::format(
-      "transport {}: ranks push to servers and pull from them by calls of their own, all servers "
-      "at once; copies between device and host are not in it",
-      transport_name(transport_)));
+void ServerCalls::note_calls(const Run& run, Notes& notes) const {
+  const std::string_view transport = transport_name(transport_);
+  const Callers callers = run.settings.callers;
+  const bool none = callers == Callers::several_nodes && node_count(run) == 1;
+  if (copy_ != nullptr) {
+    notes.add(fmt::format(
+        "transport {}: every device copies its gradients to host memory, and parameters back, over "
+        "a link of its own, in the time of a batch of as many bytes",
+        transport));
+  }
+  if (none) {
+    notes.add(fmt::format(
+        "callers {}: on one node its process keeps all parameters, and calls no server; "
+        "adding up is not in it",
+        callers_name(callers)));
+    return;
+  }
+  notes.add(callers == Callers::ranks
+                ? fmt::format("transport {}: ranks push to servers and pull from them by calls of "
+                              "their own, all servers at once",
+                              transport)
+                : fmt::format("transport {}: one process of each node pushes to servers and pulls "
+                              "from them, all servers at once, which are processes of their own; "
+                              "adding up what ranks of a node have, "
+                              "and start-ups of calls that stay on a node, are not in it",
+                              transport));
   if (transport_ != Transport::grpc) return;
   const Estimate<SecondsPerByte> each = serialisation(transport_);
   notes.add(fmt::format(

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -29,8 +28,11 @@ class Scaling {
       throw ConfigError(fmt::format("{} images are no whole number for each", global_batch_));
     }
     const std::int64_t share = global_batch_ / ranks;
-    if (share > std::numeric_limits<int>::max()) {
-      throw ConfigError(fmt::format("{} images for each are too many", share));
+    if (share > most_images_per_rank) {
+      throw ConfigError(fmt::format(
+          "of {} images each has {} (a rank takes {} at most). Take more ranks, or fewer "
+          "images.",
+          global_batch_, share, most_images_per_rank));
     }
     Run run = run_;
     run.batch = static_cast<int>(share);

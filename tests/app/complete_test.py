@@ -65,6 +65,8 @@ class Completion(ProgramTest):
             ("dlscale predict --cluster p40", ["p40x16"]),
             ("dlscale predict --schedule wait_free,horo", ["wait_free,horovod"]),
             ("dlscale plan --objective c", ["cost"]),
+            ("dlscale plan --transport grpc,coll", ["grpc,collectives"]),
+            ("dlscale predict --callers sev", ["several_nodes"]),
             ("dlscale bench conv --backend refer", ["reference"]),
             ("dlscale bench comm --mode non", ["nonblocking"]),
             ("dlscale run quickst", ["quickstart"]),

@@ -90,7 +90,9 @@ dlscale::Run run_of(const Options& options) {
          .partition = value_of(options, "--partition"),
          .credit = value_of(options, "--credit"),
          .servers = value_of(options, "--servers"),
-         .sharding = value_of(options, "--sharding")},
+         .sharding = value_of(options, "--sharding"),
+         .transport = value_of(options, "--transport"),
+         .callers = value_of(options, "--callers")},
         std::span(&run.schedule, 1), run);
   return run;
 }
@@ -146,6 +148,44 @@ TEST(FrameworkChoice, SetsWhatTheProfileStates) {
   const dlscale::Run pinned = run_of(asked.options("caffe_mpi_2.0"));
   EXPECT_EQ(pinned.input_copy, InputCopy::ahead);
   EXPECT_EQ(run_of(asked.options("nvidia_pytorch_2021")).launch, Launch::graph);
+}
+
+TEST(FrameworkChoice, CallsServersByTheProcessesThatTheProfileHas) {
+  Asked asked;
+  const dlscale::Run copies = run_of(asked.options("tf_cnn_benchmarks_distributed_replicated"));
+  EXPECT_EQ(copies.settings.transport, Transport::grpc);
+  EXPECT_EQ(copies.settings.callers, Callers::nodes);
+  EXPECT_EQ(copies.settings.sharding, Sharding::tensorflow);
+  const dlscale::Run one = run_of(asked.options("tf_cnn_benchmarks_parameter_server_cpu"));
+  EXPECT_EQ(one.settings.transport, Transport::grpc);
+  EXPECT_EQ(one.settings.callers, Callers::several_nodes);
+  EXPECT_THAT(asked.notes("tf_cnn_benchmarks_parameter_server_cpu"),
+              AllOf(HasSubstr("between_nodes grpc"), HasSubstr("callers several_nodes")));
+  // Whose library has no model of its own.
+  const dlscale::Run other = run_of(asked.options("mxnet_0.10"));
+  EXPECT_EQ(other.settings.transport, Transport::collectives);
+  EXPECT_EQ(other.settings.callers, Callers::ranks);
+  EXPECT_THAT(asked.notes("mxnet_0.10"), HasSubstr("callers nodes: in collectives"));
+  // None has calls without servers.
+  EXPECT_THAT(asked.options("tensorflow_2_mirrored"),
+              Not(Contains(Pair("--transport", testing::_))));
+}
+
+TEST(FrameworkChoice, LetsCallsThatAreSaidByHandWin) {
+  Asked asked;
+  asked.given = {"--transport"};
+  asked.by_hand.transports = {{Transport::collectives}};
+  const Options reduced = asked.options("tf_cnn_benchmarks_distributed_replicated");
+  EXPECT_THAT(reduced, Not(Contains(Pair("--callers", testing::_))));
+  EXPECT_THAT(asked.notes("tf_cnn_benchmarks_distributed_replicated"),
+              AllOf(HasSubstr("--transport in place of between_nodes grpc"),
+                    HasSubstr("callers nodes: in collectives all ranks take part")));
+  asked.by_hand.transports = {{Transport::grpc_rdma}};
+  EXPECT_THAT(asked.options("tf_cnn_benchmarks_distributed_replicated"),
+              Contains(Pair("--callers", "nodes")));
+  EXPECT_THAT(asked.options("mxnet_0.10"), Contains(Pair("--callers", "nodes")));
+  asked.given = {"--transport", "--callers"};
+  EXPECT_THAT(asked.notes("mxnet_0.10"), HasSubstr("--callers in place of callers nodes"));
 }
 
 TEST(FrameworkChoice, ClosesBucketsAsTheProfileSays) {

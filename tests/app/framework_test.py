@@ -26,6 +26,18 @@ class Asked(ProgramTest):
         self.assertEqual([row["time"] for row in other], [row["time"] for row in by_hand])
         self.assertIn("--cycle in place of fusion_cycle", json.dumps(other[0]["notes"]))
 
+    def test_servers_are_called_as_the_framework_does(self):
+        words = ["--ranks", "4,16", "--launch", "eager", "--input-copy", "ahead"]
+        named = self.answer("predict", *words, "--framework", "tf_cnn_benchmarks_distributed_replicated")["predictions"]
+        by_hand = self.answer("predict", *words, "--synchronisation", "parameter_server", "--sharding", "tensorflow", "--transport", "grpc",
+                              "--callers", "nodes")["predictions"]
+        self.assertEqual([row["time"] for row in named], [row["time"] for row in by_hand])
+        self.assertIn("one process of each node pushes to servers", json.dumps(named[0]["notes"]))
+        # Within one machine parameter_server makes no calls, and distributed_replicated does.
+        local = self.answer("predict", *words, "--framework", "tf_cnn_benchmarks_parameter_server_cpu")["predictions"]
+        self.assertLess(local[0]["time"]["t_comm_exposed_s"], named[0]["time"]["t_comm_exposed_s"])
+        self.assertIn("calls no server", json.dumps(local[0]["notes"]))
+
     def test_buckets_of_any_size(self):
         words = ["--ranks", 16, "--schedule", "bucketed,reduce_scatter_overlap"]
         rows = self.answer("predict", *words, "--bucket", "1GB")["rows"]
@@ -36,7 +48,9 @@ class Asked(ProgramTest):
         self.assertEqual([row["time"] for row in usual], [row["time"] for row in same])
         self.assert_refused(run("predict", *self.words, "--ranks", 2, "--bucket", "1MB"), 2, "--bucket changes nothing here")
         self.assert_refused(run("predict", *self.words, "--ranks", 2, "--schedule", "bucketed", "--bucket", "2B"), 2,
-                            "less than one gradient element")
+                            "bucket is 2 B (less than one gradient element)")
+        self.assert_refused(run("predict", *self.words, "--ranks", 2, "--schedule", "bucketed", "--bucket", "1MB", "--first-bucket", "2B"), 2,
+                            "first_bucket is 2 B (less than one gradient element)")
 
     def test_a_plan_chooses_from_what_the_framework_can_do(self):
         words = ["--ranks", "4,8", "--batch", 64, "--epochs", 1]
@@ -63,6 +77,7 @@ class Asked(ProgramTest):
         self.assertIn("8 ranks, counted as 8, for one rank cannot train with all 8192 images", beyond["speedup_over"])
         self.assertAlmostEqual(beyond["rows"][0]["speedup"], 8, delta=1e-9)
         for more, part in [(["--batch", 32], "--batch"), (["--global-batch", 0], "counted"), (["--global-batch", "1e3"], "counted"),
+                           (["--global-batch", 1000000000], "of 1000000000 images each has 500000000 (a rank takes 65536 at most)"),
                            (["--layers"], "several are asked for")]:
             words = ["--ranks", "2,4", *([] if "--global-batch" in more else ["--global-batch", 64]), *more]
             self.assert_refused(run("predict", *self.words, *words), 2, part)

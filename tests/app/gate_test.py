@@ -79,6 +79,17 @@ class Verdicts(GateTest):
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("other real_time was not compared", done.stdout)
 
+    def test_builds_that_hold_the_same_program_are_told_from_others(self):
+        for name, more in [("old", ""), ("copied", ""), ("renamed", "# by another commit\n")]:
+            (self.folder / name).mkdir()
+            program = self.folder / name / "dlscale"
+            program.write_text(FAKE + more)
+            program.chmod(0o755)
+        for changed, told in [("copied", True), ("renamed", False)]:
+            done = run("gate", "--base-build", self.folder / "old", "--new-build", self.folder / changed, "--", "{out}", "1.00")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("both builds hold the same program" in done.stdout, told, changed)
+
     def test_versions_on_two_machines_are_not_compared(self):
         done = self.gate(self.command("1.00"), "HOST_OF_FAKE=there " + self.command("1.05"), "--rounds", 10)
         self.assertEqual(done.returncode, 3)
@@ -99,6 +110,8 @@ class Failures(GateTest):
     def test_what_is_no_result_is_refused(self):
         done = self.gate("echo hello > {out}", "echo hello > {out}")
         self.assertEqual(done.returncode, 2)
+        self.assertIn("is neither results of dlscale nor JSON of Google Benchmark", done.stderr)
+        done = self.gate("echo hello > {out}", "echo hello > {out}", "--measure", "google")
         self.assertIn("is no JSON of Google Benchmark", done.stderr)
         done = self.gate("true {out}", "true {out}")
         self.assertEqual(done.returncode, 2)

@@ -133,6 +133,48 @@ class Plan(ProgramTest):
             self.assert_refused(run(*self.words, *words, *more), 2, part)
         self.assert_refused(run(*self.words, *words[:-4], "--sharding", "mxnet"), 2, "--sharding changes nothing")
 
+    def test_servers_are_called_by_ranks_or_nodes(self):
+        words = ["--ranks", "4,16", "--batch", 32, "--epochs", 90, "--schedules", "wait_free,merged", "--servers", "1,all",
+                 "--synchronisation", "all_reduce,parameter_server"]
+        answer = self.plan(*words, "--transport", "collectives,grpc,grpc_rdma", "--callers", "ranks,nodes", "--check", 30)
+        # One server or one on each, by collectives, or by two kinds of calls of ranks or nodes.
+        self.assertEqual(answer["configurations"], 2 * (2 + 2 * (1 + 2 * 2)))
+        self.assertEqual(answer["by_simulation"], 0)
+        self.assertIn("left out with parameter servers: merged, which order all-reduces", answer["question"]["notes"])
+        called = [one for one in answer["best"] if one["transport"] == "grpc"]
+        self.assertEqual({one["callers"] for one in called}, {"ranks", "nodes"})
+        for one in called[:3]:
+            predicted = run("predict", *self.words[1:], "--ranks", one["ranks"], "--batch", 32, "--synchronisation", "parameter_server",
+                            "--servers", one["servers"], "--transport", "grpc", "--callers", one["callers"], "--format", "json")
+            prediction = json.loads(predicted.stdout)["predictions"][0]
+            self.assertEqual(prediction["run"]["callers"], one["callers"])
+            self.assertAlmostEqual(one["closed_form_t_iter_s"] / prediction["time"]["t_iter_s"], 1, delta=1e-9)
+        for more, part in [(["--transport", "grcp"], 'Did you mean "grpc"?'), (["--transport", "grpc,grpc"], "--transport names grpc twice"),
+                           (["--callers", "nodes"], "--callers changes nothing here"),
+                           (["--transport", "collectives", "--callers", "nodes"], "setting of --transport grpc"),
+                           (["--transport", "grpc", "--callers", "hosts"], '"hosts" is not a word for who calls')]:
+            self.assert_refused(run(*self.words, *words, *more), 2, part)
+        self.assert_refused(run(*self.words, *words[:-2], "--transport", "grpc"), 2, "changes nothing here: it is a setting of --synchronisation")
+        table = run(*self.words, *words, "--transport", "grpc", "--callers", "nodes", "--format", "csv").stdout
+        self.assertEqual({row["callers"] for row in csv.DictReader(io.StringIO(table)) if row["transport"]}, {"nodes"})
+
+    def test_a_plan_calls_servers_as_the_framework_does(self):
+        answer = self.plan("--ranks", "4,16", "--batch", 32, "--epochs", 1, "--framework", "tf_cnn_benchmarks_distributed_replicated")
+        best = answer["best"][0]
+        self.assertEqual((best["transport"], best["callers"], best["sharding"]), ("grpc", "nodes", "tensorflow"))
+        self.assertEqual(answer["configurations"], 2)
+
+    def test_images_are_counted(self):
+        words = ["--ranks", "1,4", "--epochs", 1]
+        for more, parts in [(["--max-global-batch", "0.5"], ['--max-global-batch is "0.5" (images are counted)']),
+                            (["--max-global-batch", "0"], ["from 1 to"]),
+                            (["--global-batch", 1000000000], ["--global-batch 1000000000 is 250000000 images or more for each rank", "65536"])]:
+            self.assert_refused(run(*self.words, *words, *more), 2, *parts)
+        shared = self.plan("--ranks", "1,3,4096", "--epochs", 1, "--global-batch", 4096 * 32)
+        self.assertEqual([one["ranks"] for one in shared["best"]], [4096] * len(shared["best"]))
+        self.assertIn("left out: 1 rank, of which each would have more than 65536 of 131072 images", shared["question"]["notes"])
+        self.assertIn("left out: 3 ranks that 131072 images are no whole number for each of", shared["question"]["notes"])
+
     def test_nothing_fits(self):
         more = ["--gpus", 16, "--batch", "64", "--epochs", 90]
         self.assert_refused(run(*self.words, *more, "--time-limit", "1 s"), 2, "the quickest training takes", "--time-limit 1.000 s")

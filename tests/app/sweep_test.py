@@ -56,6 +56,22 @@ class Sweeps(ProgramTest):
         for more, part in refused:
             self.assert_refused(run(*self.words, "--ranks", 4, *more), 2, part)
 
+    def test_sweeps_say_who_calls_servers(self):
+        served = ["--synchronisation", "parameter_server", "--transport", "grpc"]
+        words = ["--ranks", "4,16", "--batch", 16, "--schedule", "sequential,wait_free", *served]
+        exposed = {}
+        for callers in ["ranks", "nodes"]:
+            rows = self.sweep(*words, "--callers", callers)["rows"]
+            self.assertEqual({(row["run"]["transport"], row["run"]["callers"]) for row in rows}, {("grpc", callers)})
+            exposed[callers] = rows[-1]["time"]["t_comm_exposed_s"]
+        self.assertLess(exposed["nodes"], exposed["ranks"])
+        refused = [(["--callers", "nodes"], "--callers changes nothing here"),
+                   (["--callers", "nodes", *served[:2]], "setting of --transport grpc"),
+                   (["--callers", "node", *served], 'Did you mean "nodes"?'),
+                   (["--callers", "nodes", "--servers", 9, *served], "servers is 9, and 16 ranks are on")]
+        for more, part in refused:
+            self.assert_refused(run(*self.words, "--ranks", 16, *more), 2, part)
+
     def test_a_sweep_in_every_format(self):
         words = [*self.words, "--ranks", "2,4", "--batch", "16,32"]
         for name in ["table", "markdown"]:

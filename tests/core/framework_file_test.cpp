@@ -33,6 +33,7 @@ fusion_cycle: none
 partition: none
 credit: none
 sharding: none
+callers: none
 update_on: worker
 negotiation: unknown
 launch: eager
@@ -99,6 +100,9 @@ TEST(Frameworks, GiveParametersToServersOnlyWhereThereAreSome) {
                   "of servers where gradients take another way");
   expect_contains(error_after("sharding: none", "sharding: mxnt"), "mxnet");
   expect_contains(error_after("sharding: none\n", ""), "sharding");
+  expect_contains(error_after("callers: none", "callers: nodes"),
+                  "/callers is \"nodes\" (of servers where gradients take another way)");
+  expect_contains(error_after("callers: none", "callers: node"), "Did you mean \"nodes\"?");
 }
 
 TEST(ConfiguredFrameworks, AreFoundByWhatCasesCallThem) {

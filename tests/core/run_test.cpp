@@ -38,6 +38,15 @@ TEST(Run, NamesAreReadBack) {
   for (const Synchronisation synchronisation : all_synchronisations) {
     EXPECT_EQ(parse_synchronisation(synchronisation_name(synchronisation)), synchronisation);
   }
+  for (const Callers callers : all_callers) {
+    EXPECT_EQ(parse_callers(callers_name(callers)), callers);
+  }
+  for (const Transport transport : all_transports) {
+    EXPECT_EQ(parse_transport(transport_name(transport)), transport);
+  }
+  expect_contains(config_error([] { (void)parse_callers("node"); }), "Did you mean \"nodes\"?");
+  EXPECT_EQ(config_error([] { (void)parse_launch("x"); }),
+            "\"x\" is not a way to launch kernels. Allowed: eager, graph.");
   expect_contains(config_error([] { (void)parse_schedule("waitfree"); }),
                   "Did you mean \"wait_free\"?");
   expect_contains(config_error([] { (void)parse_dtype(""); }), "Allowed: f32, tf32, bf16, f16.");

@@ -57,6 +57,40 @@ TEST(ScheduleSettings, AreReadWithTheirUnits) {
   }
 }
 
+TEST(ScheduleSettings, SayWhoCallsServersWhereTheyAreCalled) {
+  ScheduleOptions options;
+  options.callers = "nodes";
+  const auto why = [&] {
+    return config_error([&] { (void)applied(options, {Schedule::wait_free}); });
+  };
+  expect_contains(why(), "--callers changes nothing here");
+  options.transport = "grpc";
+  expect_contains(why(), "--transport changes nothing here");
+  options.synchronisation = "parameter_server";
+  EXPECT_EQ(applied(options, {Schedule::wait_free}).settings.callers, Callers::nodes);
+  options.transport = "collectives";
+  expect_contains(why(), "it is a setting of --transport grpc and grpc_rdma");
+}
+
+TEST(ScheduleSettings, HaveAServerOnANodeAtMostWhereNodesCall) {
+  dlscale::Run run = run_by(Schedule::wait_free, Synchronisation::parameter_server);
+  run.ranks = 9;
+  run.ranks_per_node = 4;
+  run.settings.transport = Transport::grpc;
+  EXPECT_EQ(server_count(run), 9);
+  run.settings.callers = Callers::nodes;
+  EXPECT_EQ(server_count(run), 3);
+  EXPECT_NO_THROW(check(run));
+  run.settings.servers = 4;
+  expect_contains(config_error([&] { check(run); }), "servers is 4, and 9 ranks are on 3 nodes");
+  run.ranks = 1;  // which exchanges nothing
+  EXPECT_NO_THROW(check(run));
+  run.ranks = 9;
+  run.settings.servers = 3;
+  run.settings.transport = Transport::collectives;
+  expect_contains(config_error([&] { check(run); }), "callers nodes and transport collectives");
+}
+
 TEST(ScheduleSettings, GiveOutTensorsOnlyWhereTheyTravelOneByOne) {
   for (const Sharding sharding : all_shardings) {
     for (const Schedule schedule : all_schedules) {
@@ -107,8 +141,13 @@ TEST(ScheduleSettings, OfABucketAreThoseOfTheFirstUnlessThatIsNamed) {
   EXPECT_EQ(two_sizes.bucket, 4_MiB);
   EXPECT_EQ(two_sizes.first_bucket, 64_KiB);
   options.bucket = "3 B";
-  expect_contains(config_error([&] { (void)applied(options, {Schedule::bucketed}); }),
-                  "bucket is 3");
+  options.first_bucket = {};
+  EXPECT_EQ(config_error([&] { (void)applied(options, {Schedule::bucketed}); }),
+            "bucket is 3 B (less than one gradient element). Write 4 B or more.");
+  options.bucket = "1 MB";
+  options.first_bucket = "3 B";
+  EXPECT_EQ(config_error([&] { (void)applied(options, {Schedule::bucketed}); }),
+            "first_bucket is 3 B (less than one gradient element). Write 4 B or more.");
 }
 
 TEST(ScheduleSettings, OutOfRangeOrWithoutUnitAreRefused) {
@@ -182,10 +221,13 @@ TEST(ScheduleAxes, AreReadBack) {
   sharded.settings.sharding = Sharding::tensorflow;
   dlscale::Run called = sharded;
   called.settings.transport = Transport::grpc;
+  dlscale::Run of_nodes = called;
+  of_nodes.settings.callers = Callers::nodes;
+  EXPECT_FALSE(schedule_axes(called).contains("callers"));
   EXPECT_FALSE(schedule_axes(server).contains("sharding"));
   EXPECT_FALSE(schedule_axes(sharded).contains("transport"));
   for (const dlscale::Run& run :
-       {horovod, priority, server, sharded, called, run_by(Schedule::wait_free)}) {
+       {horovod, priority, server, sharded, called, of_nodes, run_by(Schedule::wait_free)}) {
     dlscale::Run read = run_by(Schedule::sequential);
     read_schedule_axes(schedule_axes(run), read);
     EXPECT_EQ(read.schedule, run.schedule);
