@@ -215,6 +215,31 @@ TEST_F(Asked, AreRefusedByNameWhereTheyCannotBePredicted) {
   EXPECT_NE(unknown.find("Did you mean \"ring\"?"), std::string::npos) << unknown;
 }
 
+/// Open MPI's selection names algorithms that have no closed form here, for sizes of which some are
+/// never sent.
+TEST_F(Asked, OfALibraryAreRefusedForTheSizesOfWhichNothingIsKnown) {
+  machine_ = nominal_machine(load_cluster("p40x16"));
+  const Placement placement{128, 4};
+  EXPECT_GT(seconds("open_mpi", placement, 1e6), 0);
+  const Bytes unknown(64e3);  // its reduce, then a broadcast along a k-nomial tree
+  ASSERT_EQ(collective::open_mpi_fixed(Collective::all_reduce, 128, unknown).name,
+            "nonoverlapping");
+  const auto broadcast = collective::open_mpi_fixed(Collective::broadcast, 128, unknown);
+  if (broadcast.algorithm == nullptr) {
+    EXPECT_THROW((void)seconds("open_mpi", placement, unknown.si()), ConfigError);
+  }
+  // One element: a reduce and a broadcast, each along a binomial tree.
+  const auto one = [&](const char* name, Collective collective) {
+    return FlatRounds(*collective::find(collective, name), placement)
+        .time({{Seconds(14e-6), SecondsPerByte(8 / 54.54e9), {}},
+               {Seconds(5.7e-6), SecondsPerByte(1 / 15.75e9), {}}},
+              1, Bytes(1))
+        .si();
+  };
+  const double both = one("binomial", Collective::reduce) + one("binomial", Collective::broadcast);
+  EXPECT_NEAR(seconds("open_mpi", placement, 1), both, 1e-9 * both);
+}
+
 TEST_F(Asked, AreOverTheLinkThatWasStated) {
   machine_.cluster.inter_node.bandwidth = 1.25_GBps;
   machine_.cluster.inter_node.latency = Seconds(5e-5);
