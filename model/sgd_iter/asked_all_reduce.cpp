@@ -305,6 +305,10 @@ void AskedAllReduce::add(const Part& part, Bytes m, Answer& answer) const {
 AskedAllReduce::Answer AskedAllReduce::by(const Algorithms& algorithms, Bytes m) const {
   Answer answer;
   answer.by = algorithms.front()->name;
+  if (algorithms.size() == 2 && answer.by != chain) {
+    answer.by = fmt::format("a reduce by {} and a broadcast by {}", algorithms.front()->name,
+                            algorithms.back()->name);
+  }
   for (const Algorithm* algorithm : algorithms) {
     if (!algorithm->inexact.empty()) answer.by += fmt::format(" ({})", algorithm->inexact);
     add(part(*algorithm, m), m, answer);
