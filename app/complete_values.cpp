@@ -138,7 +138,8 @@ Candidates dtypes(const Typed&) {
 }
 
 Candidates all_reduces(const Typed&) {
-  return with(without_docs(model::asked_all_reduces()), {{"nccl", "by NCCL's own cost model"}});
+  return with(without_docs(model::asked_all_reduces()),
+              {{"nccl", "by NCCL's own cost model"}, {"quickest", "of rings and trees"}});
 }
 
 /// "inter_node.bandwidth=", which a value follows.

@@ -19,11 +19,13 @@ struct ExplainOptions {
   bool asked = false;
   /// After --layers, which cannot be had at once.
   void declare(CLI::App& command);
-  /// An explanation for each number of ranks. `assumed` are further notes of each.
+  /// An explanation for each number of ranks. `assumed` are further notes of each. Where a global
+  /// batch was asked for, other batches are advised as such.
   [[nodiscard]] static report::Document document(const Network& network,
                                                  const model::Machine& machine, Run run,
                                                  const std::vector<int>& ranks,
-                                                 const std::vector<std::string>& assumed);
+                                                 const std::vector<std::string>& assumed,
+                                                 bool global_batch);
 };
 
 /// After those that the prediction has.

@@ -24,10 +24,12 @@
 #include "app/training_time_options.hpp"
 #include "app/verb.hpp"
 #include "app/what_if_options.hpp"
+#include "core/error.hpp"
 #include "core/fuse.hpp"
 #include "core/network.hpp"
 #include "model/machine.hpp"
 #include "model/sgd_iter/layer_times.hpp"
+#include "model/sgd_iter/memory.hpp"
 #include "model/sgd_iter/strong_scaling.hpp"
 #include "report/layer_table.hpp"
 #include "report/prediction_table.hpp"
@@ -72,16 +74,24 @@ std::vector<model::Prediction> predictions_of(const PredictOptions& options, con
                                               const model::Machine& machine, const Run& run,
                                               const SweptAxes& axes) {
   const model::RankSpread spread = options.stragglers.spread();
-  if (!axes.global_batch) return model::predict(network, machine, run, axes.ranks, spread);
-  model::StrongScaling scaling =
-      model::predict_strong(network, machine, run, axes.ranks, *axes.global_batch, spread);
-  if (scaling.rows.empty()) {
-    throw ConfigError("nothing can be predicted. The first: " + scaling.left_out.front());
+  std::vector<model::Prediction> rows;
+  std::vector<std::string> left_out;
+  if (axes.global_batch) {
+    model::StrongScaling scaling =
+        model::predict_strong(network, machine, run, axes.ranks, *axes.global_batch, spread);
+    rows = std::move(scaling.rows);
+    left_out = std::move(scaling.left_out);
+    if (rows.empty()) throw ConfigError("nothing can be predicted. The first: " + left_out.front());
+  } else {
+    PredictedRanks predicted = predict_each(network, machine, run, axes.ranks, spread);
+    rows = std::move(predicted.rows);
+    if (rows.empty()) throw ConfigError(predicted.left_out.front().why);
+    for (const auto& [count, why] : predicted.left_out) {
+      left_out.push_back(fmt::format("ranks {}: {}", count, why));
+    }
   }
-  for (const std::string& why : scaling.left_out) {
-    scaling.rows.front().notes.push_back({"left out: " + why, {}});
-  }
-  return std::move(scaling.rows);
+  for (const std::string& why : left_out) rows.front().notes.push_back({"left out: " + why, {}});
+  return rows;
 }
 
 report::Document answer(const PredictOptions& options, const Network& network,
@@ -90,7 +100,8 @@ report::Document answer(const PredictOptions& options, const Network& network,
   const std::vector<int>& ranks = axes.ranks;
   if (options.layers) return layer_document(network, machine, run, ranks, assumed);
   if (options.explain.asked) {
-    return ExplainOptions::document(network, machine, run, ranks, assumed);
+    return ExplainOptions::document(network, machine, run, ranks, assumed,
+                                    axes.global_batch.has_value());
   }
   auto predictions = predictions_of(options, network, machine, run, axes);
   for (model::Prediction& prediction : predictions) {
@@ -160,6 +171,20 @@ bool wants_details(const PredictOptions& options) {
          options.training.asked();
 }
 
+/// Each number of ranks is told of, or none.
+void check_details(const Network& network, const model::Machine& machine, const Run& run,
+                   const SweptAxes& axes) {
+  for (const int ranks : axes.ranks) {
+    Run of_so_many = run;
+    of_so_many.ranks = ranks;
+    check(of_so_many);
+    if (!axes.global_batch) continue;
+    const std::string why = model::share_obstacle(as_run(network, of_so_many), machine.cluster,
+                                                  of_so_many, *axes.global_batch);
+    if (!why.empty()) throw ConfigError(why);
+  }
+}
+
 ExitCode predict(PredictOptions& options, const CLI::App& verb) {
   if (options.cases.are_given()) return options.cases.predict(options.output.path);
   if (options.timed.are_given()) {
@@ -185,11 +210,7 @@ ExitCode predict(PredictOptions& options, const CLI::App& verb) {
   Run run = options.find_run(network.name(), machine, axes.schedules);
   run.batch =
       axes.global_batch ? share_of(*axes.global_batch, axes.ranks.front()) : axes.batches.front();
-  for (const int ranks : axes.ranks) {
-    Run of_so_many = run;
-    of_so_many.ranks = ranks;
-    check(of_so_many);
-  }
+  if (wants_details(options)) check_details(network, machine, run, axes);
   options.what_if.check(run);
   options.trace.write(network, machine, run, axes.ranks);
   options.output.write(answer(options, network, machine, run, axes, assumed));

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,16 +33,16 @@ class Rows {
         global_batch_(global_batch),
         sweep_(&sweep) {}
 
-  /// At once where all can be, else those that can one by one.
   void add(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
     if (global_batch_) {
       add_strong(run, ranks, link);
       return;
     }
-    if (try_to_add(run, ranks, link).empty()) return;
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      const std::string why = try_to_add(run, ranks.subspan(i, 1), link);
-      if (!why.empty()) leave_out(run, ranks[i], why);
+    PredictedRanks predicted = predict_each(*network_, *machine_, run, ranks, spread_);
+    for (model::Prediction& prediction : predicted.rows) add_row(std::move(prediction), link);
+    for (const auto& [count, why] : predicted.left_out) {
+      sweep_->left_out.push_back(fmt::format("ranks {}, batch {}, {}: {}", count, run.batch,
+                                             schedule_name(run.schedule), why));
     }
   }
 
@@ -48,34 +50,16 @@ class Rows {
   void add_strong(const Run& run, std::span<const int> ranks, const std::optional<LinkSpec>& link) {
     model::StrongScaling scaling =
         model::predict_strong(*network_, *machine_, run, ranks, *global_batch_, spread_);
-    for (model::Prediction& prediction : scaling.rows) {
-      add_notes(assumed_, prediction);
-      note_input(*machine_, prediction);
-      sweep_->rows.push_back({std::move(prediction), link});
-    }
+    for (model::Prediction& prediction : scaling.rows) add_row(std::move(prediction), link);
     for (const std::string& why : scaling.left_out) {
       sweep_->left_out.push_back(fmt::format("{}, {}", schedule_name(run.schedule), why));
     }
     if (!scaling.rows.empty()) sweep_->speedup_over = scaling.speedup_over;
   }
-  /// Nothing of it, and why, where one cannot be predicted.
-  std::string try_to_add(const Run& run, std::span<const int> ranks,
-                         const std::optional<LinkSpec>& link) {
-    try {
-      for (model::Prediction& prediction :
-           model::predict(*network_, *machine_, run, ranks, spread_)) {
-        add_notes(assumed_, prediction);
-        note_input(*machine_, prediction);
-        sweep_->rows.push_back({std::move(prediction), link});
-      }
-    } catch (const ConfigError& error) {
-      return error.what();
-    }
-    return "";
-  }
-  void leave_out(const Run& run, int ranks, const std::string& why) {
-    sweep_->left_out.push_back(fmt::format("ranks {}, batch {}, {}: {}", ranks, run.batch,
-                                           schedule_name(run.schedule), why));
+  void add_row(model::Prediction prediction, const std::optional<LinkSpec>& link) {
+    add_notes(assumed_, prediction);
+    note_input(*machine_, prediction);
+    sweep_->rows.push_back({std::move(prediction), link});
   }
 
   const Network* network_;
@@ -112,6 +96,26 @@ std::vector<std::string> what_is_assumed(const TrainingOptions& options,
 void note_input(const model::Machine& machine, model::Prediction& prediction) {
   const std::string said = model::input_sentence(machine, prediction);
   if (!said.empty()) prediction.notes.push_back({said, {}});
+}
+
+PredictedRanks predict_each(const Network& network, const model::Machine& machine, const Run& run,
+                            std::span<const int> ranks, const model::RankSpread& spread) {
+  PredictedRanks predicted;
+  try {
+    predicted.rows = model::predict(network, machine, run, ranks, spread);
+    return predicted;
+  } catch (const ConfigError& error) {
+    if (ranks.size() == 1) {
+      predicted.left_out.push_back({ranks.front(), error.what()});
+      return predicted;
+    }
+  }
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    PredictedRanks one = predict_each(network, machine, run, ranks.subspan(i, 1), spread);
+    std::ranges::move(one.rows, std::back_inserter(predicted.rows));
+    std::ranges::move(one.left_out, std::back_inserter(predicted.left_out));
+  }
+  return predicted;
 }
 
 report::Sweep predict_sweep(const TrainingOptions& options, const WhatIfOptions& what_if,

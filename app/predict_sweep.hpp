@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,20 @@ std::vector<std::string> what_is_assumed(const TrainingOptions& options,
 
 /// What input_sentence() says of it.
 void note_input(const model::Machine& machine, model::Prediction& prediction);
+
+/// Iterations on several numbers of ranks.
+struct PredictedRanks {
+  struct LeftOut {
+    int ranks = 1;
+    std::string why;
+  };
+  std::vector<model::Prediction> rows;
+  std::vector<LeftOut> left_out;
+};
+
+/// By model::predict(), at once where all can be predicted, else of those that can one by one.
+PredictedRanks predict_each(const Network& network, const model::Machine& machine, const Run& run,
+                            std::span<const int> ranks, const model::RankSpread& spread);
 
 /// Every combination, on the hardware asked about, of ranks that vary so. One that cannot be
 /// predicted is left out, and why is said; throws ConfigError for more than most_swept_rows of

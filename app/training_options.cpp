@@ -34,8 +34,14 @@ InputCopy input_copy(const TrainingOptions& options, const Cluster& cluster) {
 void choose_all_reduce(const TrainingOptions& options, model::Machine& machine) {
   if (options.all_reduce.empty()) return;
   Cluster& cluster = machine.cluster;
-  const std::vector<std::string> rules{"ring", "hierarchical", "nccl"};
+  const std::vector<std::string> rules{"ring", "hierarchical", "nccl", "quickest"};
   const bool is_rule = std::ranges::find(rules, options.all_reduce) != rules.end();
+  if (options.all_reduce == "quickest" && machine.fitted) {
+    throw ConfigError(fmt::format(
+        "--all-reduce quickest is how the data sheets of a cluster are read, and machine {} was "
+        "measured. Leave it out, or ask for best.",
+        cluster.name));
+  }
   if (is_rule) cluster.all_reduce = parse_all_reduce_rule(options.all_reduce);
   if (machine.fitted || !is_rule) machine.all_reduce_asked = options.all_reduce;
   if (!is_rule) model::check_asked_all_reduce(options.all_reduce);
@@ -130,10 +136,11 @@ void TrainingOptions::declare_training(CLI::App& verb) {
       ->capture_default_str();
   verb.add_option(
       "--all-reduce", all_reduce,
-      fmt::format("How gradients are added, by closed form, whatever was measured of the library: "
-                  "{}, or nccl, by NCCL's own cost model (default: as measured, else what the "
-                  "cluster says, else ring)",
-                  fmt::join(model::asked_all_reduces(), ", ")));
+      fmt::format(
+          "How gradients are added, by closed form, whatever was measured of the library: "
+          "{}, nccl, by NCCL's own cost model, or quickest, the rule of clusters that state "
+          "none (default: as measured, else what the cluster says)",
+          fmt::join(model::asked_all_reduces(), ", ")));
   verb.add_option("--fuse", fuse,
                   "relu: ReLUs are parts of the layers before them, where they can be, as with "
                   "bench e2e --fuse relu; best on a machine whose fused kernels were measured by "

@@ -58,10 +58,11 @@ struct Cluster {
   LinkSpec intra_node;
   LinkSpec inter_node;  ///< per node, all adapters together; may be empty if there is one
   Storage storage;
-  std::optional<NodeLinks> node = {};              ///< absent: devices reach each other alike
-  std::optional<NetworkLinks> network = {};        ///< absent: nodes do, at the full rate
-  std::optional<NcclFacts> nccl;                   ///< GPUs only; absent = not known
-  AllReduceRule all_reduce = AllReduceRule::ring;  ///< nccl only if `nccl` is there
+  std::optional<NodeLinks> node = {};        ///< absent: devices reach each other alike
+  std::optional<NetworkLinks> network = {};  ///< absent: nodes do, at the full rate
+  std::optional<NcclFacts> nccl;             ///< GPUs only; absent = not known
+  /// nccl only if `nccl` is there; quickest where nobody says what the library does.
+  AllReduceRule all_reduce = AllReduceRule::quickest;
   [[nodiscard]] int workers() const { return nodes * devices_per_node; }
 };
 

@@ -14,7 +14,7 @@ constexpr std::array all_fabrics{NcclFacts::Fabric::pcie, NcclFacts::Fabric::nvl
 constexpr std::array all_processors{NcclFacts::Processor::intel, NcclFacts::Processor::amd,
                                     NcclFacts::Processor::other};
 constexpr std::array all_rules{AllReduceRule::ring, AllReduceRule::hierarchical,
-                               AllReduceRule::nccl};
+                               AllReduceRule::nccl, AllReduceRule::quickest};
 
 }  // namespace
 
@@ -76,6 +76,8 @@ std::string_view all_reduce_rule_name(AllReduceRule value) {
       return "hierarchical";
     case AllReduceRule::nccl:
       return "nccl";
+    case AllReduceRule::quickest:
+      return "quickest";
   }
   fail_expectation("a known rule for all-reduce");
 }

@@ -33,7 +33,9 @@ NcclFacts::Processor parse_nccl_processor(std::string_view name);
 enum class AllReduceRule {
   ring,          ///< one ring over all ranks, as fast as its slowest link (1.14)
   hierarchical,  ///< rings within the nodes, across them, and within them again (3.13)
-  nccl           ///< what NCCL would choose, in the time that its own cost model says (3.9)
+  nccl,          ///< what NCCL would choose, in the time that its own cost model says (3.9)
+  quickest       ///< of rings over all ranks, rings in two levels and trees of nodes the quickest
+                 ///< for each message, as libraries choose (1.14, 3.13, 3.5)
 };
 std::string_view all_reduce_rule_name(AllReduceRule rule);
 AllReduceRule parse_all_reduce_rule(std::string_view name);  ///< throws ConfigError

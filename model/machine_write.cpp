@@ -57,13 +57,13 @@ Json to_json(const NcclFacts& facts) {
           {"source", facts.source}};
 }
 
-/// Only clusters that describe their nodes and network do here, and only those whose all-reduce is
-/// not a plain ring say how it is done.
+/// Only clusters that describe their nodes and network do here, and only those that name a rule
+/// for all-reduces say how they are done.
 Json with_details(Json json, const Cluster& cluster) {
   if (cluster.node) json["node"] = machine_file::node_json(*cluster.node);
   if (cluster.network) json["network"] = machine_file::network_json(*cluster.network);
   if (cluster.nccl) json["nccl"] = to_json(*cluster.nccl);
-  if (cluster.nccl || cluster.all_reduce != AllReduceRule::ring) {
+  if (cluster.nccl || cluster.all_reduce != AllReduceRule::quickest) {
     json["all_reduce"] = all_reduce_rule_name(cluster.all_reduce);
   }
   return json;

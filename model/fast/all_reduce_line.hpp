@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <vector>
 
 #include "core/collective/algorithm.hpp"
 #include "core/merge.hpp"
@@ -16,9 +17,14 @@ std::optional<LinearCost> all_reduce_line(const collective::Algorithm& algorithm
                                           const collective::Links& links,
                                           const collective::Settings& settings);
 
-/// The same of a machine from data sheets alone, whose cluster adds gradients by a ring (1.14) or
-/// by rings in two levels (3.13): what MessageTimes says for ranks ≥ 2. Absent for every other
-/// machine and rule. Throws ConfigError where the cluster gives a link no bandwidth.
+/// The same of a machine from data sheets alone, whose cluster adds gradients by a ring (1.14), by
+/// rings in two levels (3.13) or by the quickest of several for each message: then the least of as
+/// many lines as may be that, T(M) = min over i of a_i + b_i M. What MessageTimes says for ranks
+/// ≥ 2. Empty for every other machine and rule. Throws ConfigError where the cluster gives a link
+/// no bandwidth.
+std::vector<LinearCost> nominal_lines(const Machine& machine, const Placement& placement);
+
+/// Where that is one line for all sizes.
 std::optional<LinearCost> nominal_line(const Machine& machine, const Placement& placement);
 
 }  // namespace dlscale::model

@@ -1,5 +1,7 @@
 #include "model/plan/placed_messages.hpp"
 
+#include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "model/fast/all_reduce_line.hpp"
@@ -30,7 +32,8 @@ PlacedMessages::PlacedMessages(const Machine& machine, const Placement& placemen
     line_.emplace();
     return;
   }
-  line_ = nominal_line(machine, placement);
+  lines_ = nominal_lines(machine, placement);
+  if (lines_.size() == 1) line_ = lines_.front();
   Notes notes;
   meeting_ = meeting_time(machine, placement, notes).value.si();
 }
@@ -51,6 +54,13 @@ PlacedMessages::Looked& PlacedMessages::looked(Travel travel) {
 
 double PlacedMessages::time(Travel travel, double bytes) {
   if (line_) return line_->a.si() + line_->b.si() * bytes;
+  if (!lines_.empty()) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const LinearCost& line : lines_) {
+      least = std::min(least, line.a.si() + line.b.si() * bytes);
+    }
+    return least;
+  }
   Looked& found = looked(travel);
   const auto [place, is_new] = found.known.try_emplace(bytes);
   if (is_new) place->second = found.times.time(Bytes(bytes)).value.si();

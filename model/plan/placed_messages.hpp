@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/merge.hpp"
 #include "model/fast/profile.hpp"
@@ -40,6 +41,7 @@ class PlacedMessages {
   const Machine* machine_;
   Placement placement_;
   std::optional<LinearCost> line_;
+  std::vector<LinearCost> lines_;  ///< nominal_lines(), of which the least counts
   double meeting_ = 0;
   std::unique_ptr<Looked> beside_;  ///< only where there is no line, or there are servers
   std::unique_ptr<Looked> after_;

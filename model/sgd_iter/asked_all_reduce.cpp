@@ -23,6 +23,8 @@ using collective::Link;
 
 constexpr std::string_view chain = "chain";
 constexpr std::string_view open_mpi = "open_mpi";
+/// Open MPI's: its reduce, and then its broadcast.
+constexpr std::string_view nonoverlapping = "nonoverlapping";
 constexpr std::string_view mpich = "mpich";
 constexpr std::string_view gloo = "gloo";
 constexpr std::string_view horovod_hierarchical = "horovod_hierarchical";
@@ -101,7 +103,17 @@ AskedAllReduce::AskedAllReduce(const Machine& machine, const Placement& placemen
       notes_(&notes) {
   EXPECT(placement.ranks >= 2);
   check_asked_all_reduce(name_);
-  if (carried_out() == nullptr) static_cast<void>(answer(element));  // refuses what it would later
+  if (carried_out() != nullptr || is_chooser(name_)) return;
+  if (name_ == best_of_all) {
+    for (const std::string& one : asked_all_reduces()) {
+      if (is_chooser(one) || one == best_of_all) continue;
+      if (Algorithms each = algorithms(one); obstacle(each).empty()) {
+        candidates_.push_back(std::move(each));
+      }
+    }
+    EXPECT(!candidates_.empty());
+  }
+  static_cast<void>(answer(element));  // refuses what it would later, whatever the size
 }
 
 AskedAllReduce::Algorithms AskedAllReduce::algorithms(std::string_view name) const {
@@ -120,13 +132,26 @@ AskedAllReduce::Algorithms AskedAllReduce::chosen(Bytes m) const {
     }
     return collective::mpich(Collective::all_reduce, p, m, element);
   }();
-  if (selection.algorithm == nullptr) {
-    refuse(name_,
-           fmt::format("on {} ranks it takes {} for {}, of which no closed form is known", p,
-                       selection.name, to_text(m)),
-           "Ask for an algorithm by its name.");
+  if (name_ == open_mpi && selection.name == nonoverlapping) {
+    const auto parts = {collective::open_mpi_fixed(Collective::reduce, p, m),
+                        collective::open_mpi_fixed(Collective::broadcast, p, m)};
+    Algorithms both;
+    for (const collective::Selection& part : parts) {
+      if (part.algorithm == nullptr) refuse_unknown(part, m);
+      both.push_back(part.algorithm);
+    }
+    return both;
   }
+  if (selection.algorithm == nullptr) refuse_unknown(selection, m);
   return {selection.algorithm};
+}
+
+void AskedAllReduce::refuse_unknown(const collective::Selection& selection, Bytes m) const {
+  refuse(
+      name_,
+      fmt::format("on {} ranks it takes {} for a message of {}, of which no closed form is known",
+                  placement_.ranks, selection.name, to_text(m)),
+      "Ask for an algorithm by its name.");
 }
 
 std::string AskedAllReduce::obstacle(const Algorithms& algorithms) const {
@@ -151,8 +176,20 @@ collective::Settings AskedAllReduce::settings(int segments) const {
   return {.p = placement_.ranks, .ranks_on_node = placement_.ranks_on_node(), .segments = segments};
 }
 
-KnownLink AskedAllReduce::link(LinkKind kind, Bytes transfer, Bytes m) const {
-  if (auto link = known_link(*machine_, kind, placement_, schedule_, transfer, m)) return *link;
+/// Null where the machine knows nothing of it.
+std::shared_ptr<const KnownLink> AskedAllReduce::known(LinkKind kind, Bytes transfer,
+                                                       Bytes m) const {
+  if (const auto found = nominal_.find(kind); found != nominal_.end()) return found->second;
+  auto link = known_link(*machine_, kind, placement_, schedule_, transfer, m);
+  if (!link) return nullptr;
+  auto result = std::make_shared<const KnownLink>(std::move(*link));
+  if (result->nominal) nominal_[kind] = result;
+  return result;
+}
+
+std::shared_ptr<const KnownLink> AskedAllReduce::link(LinkKind kind, Bytes transfer,
+                                                      Bytes m) const {
+  if (auto link = known(kind, transfer, m)) return link;
   const bool inter = kind == LinkKind::inter;
   refuse(name_,
          fmt::format("machine {} knows no latency and bandwidth {}", machine_->cluster.name,
@@ -205,7 +242,7 @@ AskedAllReduce::Crossed AskedAllReduce::links(const Algorithm& algorithm, Bytes 
   if (across) crossed.inter = link(LinkKind::inter, transfer, m);
   if (placement_.ranks_on_node() == 1) return crossed;
   if (across && !algorithm.traits.two_levels) {
-    crossed.intra = known_link(*machine_, LinkKind::intra, placement_, schedule_, transfer, m);
+    crossed.intra = known(LinkKind::intra, transfer, m);
     if (!crossed.intra) crossed.intra = crossed.inter;
   } else {
     crossed.intra = link(LinkKind::intra, transfer, m);
@@ -226,27 +263,23 @@ Seconds AskedAllReduce::cost(const Algorithm& algorithm, const collective::Links
   return algorithm.cost(shared, here, m);
 }
 
-/// After what the answer holds already.
-void AskedAllReduce::add(const Algorithm& algorithm, Bytes m, Answer& answer) const {
+AskedAllReduce::Part AskedAllReduce::part(const Algorithm& algorithm, Bytes m) const {
   const int segments = name_ == open_mpi ? 1 : best_segments(algorithm, m);
   const Bytes transfer =
       algorithm.traits.two_levels ? m : transfer_of(algorithm, settings(segments), m);
-  const Crossed crossed = links(algorithm, transfer, m);
-  const Estimate<SecondsPerByte> gamma = adding();
-  const auto by = [&](auto start, auto per_byte) {
-    const auto of = [&](const std::optional<KnownLink>& link) {
-      return link ? link_of(link->fit, start, per_byte, gamma.*per_byte) : Link{};
-    };
-    return cost(algorithm, {of(crossed.inter), of(crossed.intra)}, segments, m);
+  return {&algorithm, segments, links(algorithm, transfer, m)};
+}
+
+Seconds AskedAllReduce::time_of(const Part& part, Bytes m, Start start, Slope per_byte) const {
+  const SecondsPerByte gamma = adding().*per_byte;
+  const auto of = [&](const std::shared_ptr<const KnownLink>& link) {
+    return link ? link_of(link->fit, start, per_byte, gamma) : Link{};
   };
-  using Start = Estimate<Seconds>;
-  using Slope = Estimate<SecondsPerByte>;
-  answer.time += {by(&Start::value, &Slope::value), by(&Start::low, &Slope::low),
-                  by(&Start::high, &Slope::high)};
-  const std::string in =
-      segments > 1 ? fmt::format(" in {} segments of {}", segments, to_text(m / segments)) : "";
-  if (in != answer.in) answer.in += answer.in.empty() ? in : " and then" + in;
-  for (const std::optional<KnownLink>& each : {crossed.inter, crossed.intra}) {
+  return cost(*part.algorithm, {of(part.crossed.inter), of(part.crossed.intra)}, part.segments, m);
+}
+
+void AskedAllReduce::add_links(const Crossed& crossed, Answer& answer) {
+  for (const auto& each : {crossed.inter, crossed.intra}) {
     if (!each) continue;
     if (std::ranges::find(answer.links, each->from) == answer.links.end()) {
       answer.links.push_back(each->from);
@@ -255,60 +288,73 @@ void AskedAllReduce::add(const Algorithm& algorithm, Bytes m, Answer& answer) co
   }
 }
 
+/// After what the answer holds already.
+void AskedAllReduce::add(const Part& part, Bytes m, Answer& answer) const {
+  using Time = Estimate<Seconds>;
+  using PerByte = Estimate<SecondsPerByte>;
+  answer.time +=
+      {time_of(part, m, &Time::value, &PerByte::value), time_of(part, m, &Time::low, &PerByte::low),
+       time_of(part, m, &Time::high, &PerByte::high)};
+  const std::string in = part.segments > 1 ? fmt::format(" in {} segments of {}", part.segments,
+                                                         to_text(m / part.segments))
+                                           : "";
+  if (in != answer.in) answer.in += answer.in.empty() ? in : " and then" + in;
+  add_links(part.crossed, answer);
+}
+
 AskedAllReduce::Answer AskedAllReduce::by(const Algorithms& algorithms, Bytes m) const {
   Answer answer;
   answer.by = algorithms.front()->name;
+  if (algorithms.size() == 2 && answer.by != chain) {
+    answer.by = fmt::format("a reduce by {} and a broadcast by {}", algorithms.front()->name,
+                            algorithms.back()->name);
+  }
   for (const Algorithm* algorithm : algorithms) {
     if (!algorithm->inexact.empty()) answer.by += fmt::format(" ({})", algorithm->inexact);
-    add(*algorithm, m, answer);
+    add(part(*algorithm, m), m, answer);
   }
   return answer;
 }
 
-/// Of those that can be set up here, and whose links are known.
-AskedAllReduce::Answer AskedAllReduce::best(Bytes m) const {
-  Answer best;
-  for (const std::string& name : asked_all_reduces()) {
-    if (is_chooser(name) || name == best_of_all) continue;
-    const Algorithms candidates = algorithms(name);
-    if (!obstacle(candidates).empty()) continue;
-    const Answer one = by(candidates, m);
-    if (best.by.empty() || one.time.value < best.time.value) best = one;
-  }
-  EXPECT(!best.by.empty());
-  return best;
+AskedAllReduce::Algorithms AskedAllReduce::best(Bytes m) const {
+  const auto time = [&](const Algorithms& algorithms) {
+    Seconds sum;
+    for (const Algorithm* algorithm : algorithms) {
+      sum += time_of(part(*algorithm, m), m, &Estimate<Seconds>::value,
+                     &Estimate<SecondsPerByte>::value);
+    }
+    return sum;
+  };
+  return *std::ranges::min_element(candidates_, {}, time);
 }
 
 /// The ranks of a node share its link, which all of the message crosses.
 AskedAllReduce::Answer AskedAllReduce::by_switches(Bytes m) const {
   const AddingSwitches switches;
   const int on_node = placement_.ranks_on_node();
-  const KnownLink inter = link(LinkKind::inter, m, m);
-  const KnownLink intra = on_node > 1 ? link(LinkKind::intra, m / on_node, m) : KnownLink{};
+  const Crossed crossed{link(LinkKind::inter, m, m),
+                        on_node > 1 ? link(LinkKind::intra, m / on_node, m) : nullptr};
   const Estimate<SecondsPerByte> gamma = adding();
-  const auto by = [&](auto start, auto per_byte) {
-    return in_network_all_reduce(switches,
-                                 {link_of(inter.fit, start, per_byte, gamma.*per_byte),
-                                  link_of(intra.fit, start, per_byte, gamma.*per_byte)},
-                                 placement_, m);
+  const auto by = [&](Start start, Slope per_byte) {
+    const auto of = [&](const std::shared_ptr<const KnownLink>& link) {
+      return link_of(link ? link->fit : LinkFit{}, start, per_byte, gamma.*per_byte);
+    };
+    return in_network_all_reduce(switches, {of(crossed.inter), of(crossed.intra)}, placement_, m);
   };
-  using Start = Estimate<Seconds>;
-  using Slope = Estimate<SecondsPerByte>;
+  using Time = Estimate<Seconds>;
+  using PerByte = Estimate<SecondsPerByte>;
   Answer answer;
-  answer.time = {by(&Start::value, &Slope::value), by(&Start::low, &Slope::low),
-                 by(&Start::high, &Slope::high)};
+  answer.time = {by(&Time::value, &PerByte::value), by(&Time::low, &PerByte::low),
+                 by(&Time::high, &PerByte::high)};
   answer.by = fmt::format("switches that add (SHARP; levels of them: {})",
                           levels_of(switches, placement_.nodes()));
-  for (const KnownLink* each : {&inter, &intra}) {
-    if (!each->from.empty()) answer.links.push_back(each->from);
-    answer.nominal |= each->nominal;
-  }
+  add_links(crossed, answer);
   return answer;
 }
 
 AskedAllReduce::Answer AskedAllReduce::answer(Bytes m) const {
   if (name_ == adding_switches) return by_switches(m);
-  if (name_ == best_of_all) return best(m);
+  if (name_ == best_of_all) return by(best(m), m);
   const Algorithms all = is_chooser(name_) ? chosen(m) : algorithms(name_);
   const std::string why = obstacle(all);
   if (!why.empty()) refuse(name_, why, "Ask for another algorithm, or other numbers of ranks.");

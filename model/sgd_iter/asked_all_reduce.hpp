@@ -1,11 +1,12 @@
 #pragma once
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/collective/algorithm.hpp"
+#include "core/collective/selection/selection.hpp"
 #include "core/run.hpp"
 #include "model/machine.hpp"
 #include "model/piecewise.hpp"
@@ -42,8 +43,9 @@ void check_asked_all_reduce(std::string_view name);
 class AskedAllReduce {
  public:
   /// Throws ConfigError as check_asked_all_reduce() does, for an algorithm that cannot be set up on
-  /// the placement, and where the machine knows nothing of a link it needs. Requires ≥ 2 ranks.
-  /// `machine` and `notes` must outlive this.
+  /// the placement, and where the machine knows nothing of a link it needs. Of who chooses by size,
+  /// time() and source() do so, for the sizes they are asked for. Requires ≥ 2 ranks. `machine` and
+  /// `notes` must outlive this.
   AskedAllReduce(const Machine& machine, const Placement& placement, Schedule schedule,
                  std::string name, Notes& notes);
   [[nodiscard]] Estimate<Seconds> time(Bytes m) const;
@@ -52,11 +54,20 @@ class AskedAllReduce {
  private:
   /// One or two algorithms that follow one another.
   using Algorithms = std::vector<const collective::Algorithm*>;
-  /// Those that an algorithm crosses; between nodes, of one message that has the way out alone.
+  /// Those that an algorithm crosses, null where it has none to cross; between nodes, of one
+  /// message that has the way out alone.
   struct Crossed {
-    std::optional<KnownLink> inter;
-    std::optional<KnownLink> intra;
+    std::shared_ptr<const KnownLink> inter;
+    std::shared_ptr<const KnownLink> intra;
   };
+  /// A message by one algorithm, cut as is best.
+  struct Part {
+    const collective::Algorithm* algorithm = nullptr;
+    int segments = 1;
+    Crossed crossed;
+  };
+  using Start = Seconds Estimate<Seconds>::*;
+  using Slope = SecondsPerByte Estimate<SecondsPerByte>::*;
   struct Answer {
     Estimate<Seconds> time;
     std::string by;  ///< "ring"
@@ -67,9 +78,12 @@ class AskedAllReduce {
 
   [[nodiscard]] Algorithms algorithms(std::string_view name) const;
   [[nodiscard]] Algorithms chosen(Bytes m) const;
+  [[noreturn]] void refuse_unknown(const collective::Selection& selection, Bytes m) const;
   [[nodiscard]] std::string obstacle(const Algorithms& algorithms) const;
   [[nodiscard]] const AlgorithmFit* carried_out() const;
-  [[nodiscard]] KnownLink link(LinkKind kind, Bytes transfer, Bytes m) const;
+  [[nodiscard]] std::shared_ptr<const KnownLink> known(LinkKind kind, Bytes transfer,
+                                                       Bytes m) const;
+  [[nodiscard]] std::shared_ptr<const KnownLink> link(LinkKind kind, Bytes transfer, Bytes m) const;
   [[nodiscard]] collective::Settings settings(int segments) const;
   [[nodiscard]] collective::Link slower_link(const collective::Algorithm& algorithm, Bytes m) const;
   [[nodiscard]] const FlatRounds& rounds(const collective::Algorithm& algorithm) const;
@@ -79,9 +93,12 @@ class AskedAllReduce {
                               Bytes m) const;
   [[nodiscard]] Seconds cost(const collective::Algorithm& algorithm, const collective::Links& links,
                              int segments, Bytes m) const;
-  void add(const collective::Algorithm& algorithm, Bytes m, Answer& answer) const;
+  [[nodiscard]] Part part(const collective::Algorithm& algorithm, Bytes m) const;
+  [[nodiscard]] Seconds time_of(const Part& part, Bytes m, Start start, Slope per_byte) const;
+  void add(const Part& part, Bytes m, Answer& answer) const;
   [[nodiscard]] Answer by(const Algorithms& algorithms, Bytes m) const;
-  [[nodiscard]] Answer best(Bytes m) const;
+  static void add_links(const Crossed& crossed, Answer& answer);
+  [[nodiscard]] Algorithms best(Bytes m) const;
   [[nodiscard]] Answer by_switches(Bytes m) const;
   [[nodiscard]] Answer answer(Bytes m) const;
 
@@ -90,7 +107,10 @@ class AskedAllReduce {
   Schedule schedule_;
   std::string name_;
   Notes* notes_;
+  std::vector<Algorithms> candidates_;  ///< of best: those that can be set up here
   mutable std::map<const collective::Algorithm*, FlatRounds> rounds_;  ///< once they are asked for
+  /// Those by data sheets, or stated, which are the same for all sizes; once they are asked for.
+  mutable std::map<LinkKind, std::shared_ptr<const KnownLink>> nominal_;
 };
 
 }  // namespace dlscale::model

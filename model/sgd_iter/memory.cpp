@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/step.hpp"
@@ -48,10 +49,18 @@ std::string gigabytes(Bytes size) {
   return fmt::format("{:.4g} GB", size.si() / 1e9);
 }
 
-/// What to ask for instead.
-std::string advice(int largest) {
-  if (largest > 0) return fmt::format("Ask for --batch {} or less.", largest);
-  return "Choose a smaller network, or devices with more memory.";
+constexpr std::string_view no_batch = "Choose a smaller network, or devices with more memory.";
+
+/// Why it cannot run at all; empty where it can.
+std::string memory_obstacle(const Network& network, const Cluster& cluster, const Run& run) {
+  const Bytes memory = memory_of_rank(cluster, run);
+  if (memory <= Bytes()) return "";
+  const MemoryNeed need = memory_need(network, cluster.device.kind, run);
+  if (need.least() <= memory) return "";
+  return fmt::format(
+      "training {} with {} images per rank needs {} for parameters and activations alone, but "
+      "each rank has {} ({}), so it cannot run",
+      network.name(), run.batch, gigabytes(need.least()), gigabytes(memory), cluster.device.name);
 }
 
 }  // namespace
@@ -85,18 +94,27 @@ Bytes memory_of_rank(const Cluster& cluster, const Run& run) {
   return static_cast<double>(cluster.devices_per_node) / sharers * cluster.device.memory;
 }
 
+std::string share_obstacle(const Network& network, const Cluster& cluster, const Run& run,
+                           std::int64_t global_batch) {
+  const std::string why = memory_obstacle(network, cluster, run);
+  if (why.empty()) return "";
+  const Bytes memory = memory_of_rank(cluster, run);
+  const int largest = largest_batch(network, cluster.device.kind, run, memory);
+  if (largest == 0) return fmt::format("{}. {}", why, no_batch);
+  return fmt::format("{}. Ask for {} ranks or more, or for a smaller --global-batch.", why,
+                     (global_batch + largest - 1) / largest);
+}
+
 void check_memory(const Network& network, const Cluster& cluster, const Run& run, Notes& notes) {
   const Bytes memory = memory_of_rank(cluster, run);
   if (memory <= Bytes()) return;
   const MemoryNeed need = memory_need(network, cluster.device.kind, run);
   if (need.total() <= memory) return;
   const int largest = largest_batch(network, cluster.device.kind, run, memory);
-  if (need.least() > memory) {
-    throw ConfigError(fmt::format(
-        "training {} with {} images per rank needs {} for parameters and activations alone, but "
-        "each rank has {} ({}), so it cannot run. {}",
-        network.name(), run.batch, gigabytes(need.least()), gigabytes(memory), cluster.device.name,
-        advice(largest)));
+  if (const std::string why = memory_obstacle(network, cluster, run); !why.empty()) {
+    throw ConfigError(
+        fmt::format("{}. {}", why,
+                    largest > 0 ? fmt::format("Ask for --batch {} or less.", largest) : no_batch));
   }
   const std::string fits = largest > 0
                                ? fmt::format("the largest batch that fits is about {}", largest)

@@ -1,4 +1,7 @@
 #pragma once
+#include <cstdint>
+#include <string>
+
 #include "core/cluster.hpp"
 #include "core/network.hpp"
 #include "core/run.hpp"
@@ -39,6 +42,11 @@ int largest_batch(const Network& network, DeviceKind device, const Run& run, Byt
 /// What the cluster states for each rank; of processors a share, for ranks of a node share it. 0
 /// where it states none.
 Bytes memory_of_rank(const Cluster& cluster, const Run& run);
+
+/// Why a share of `global_batch` that run.batch is cannot be trained with, as check_memory() finds
+/// it, and what to ask for instead; empty where it can.
+std::string share_obstacle(const Network& network, const Cluster& cluster, const Run& run,
+                           std::int64_t global_batch);
 
 /// Throws ConfigError if least() is more than the memory that the cluster states for each rank (on
 /// processors, ranks of a node share it), and notes it if total() is. Clusters and machines that

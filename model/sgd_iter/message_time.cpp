@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -163,8 +164,10 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
     if (!exact_ && !by_other_link) over_ranks_ = over_ranks(machine, placement, schedule);
   }
   const Cluster& cluster = machine.cluster;
-  if (fit_ == nullptr && over_ranks_ == nullptr && cluster.all_reduce == AllReduceRule::ring &&
-      machine.fitted && !(machine.inter_node_stated && placement.nodes() > 1)) {
+  const bool by_links =
+      cluster.all_reduce == AllReduceRule::ring || cluster.all_reduce == AllReduceRule::quickest;
+  if (fit_ == nullptr && over_ranks_ == nullptr && by_links && machine.fitted &&
+      !(machine.inter_node_stated && placement.nodes() > 1)) {
     pair_ = measured_pair(machine, placement, schedule);
   }
   if (fit_ == nullptr && cluster.all_reduce == AllReduceRule::nccl) use_nccl();
@@ -182,6 +185,15 @@ MessageTimes::MessageTimes(const Machine& machine, const Placement& placement, S
 void MessageTimes::use_nccl() {
   nccl_.emplace(machine_->cluster.nccl.value(), placement_);
   slow_nccl_.emplace(sheet_links(*machine_).slow.nccl.value(), placement_);
+}
+
+const MessageTimes::Offered& MessageTimes::offered() const {
+  if (!offered_) {
+    offered_ = {nominal_all_reduces(machine_->cluster, placement_),
+                nominal_all_reduces(ends_->quick, placement_),
+                nominal_all_reduces(ends_->slow, placement_)};
+  }
+  return *offered_;
 }
 
 /// On as many ranks; else over several nodes with as many ranks each; else within a node.
@@ -236,7 +248,10 @@ std::optional<Estimate<Seconds>> MessageTimes::by_closed_form(Bytes message) con
 }
 
 Estimate<Seconds> MessageTimes::by_pair(Bytes message) const {
-  const PairTime best = all_reduce_by_pair(*machine_, *pair_, placement_, message, candidates);
+  const bool ring = machine_->cluster.all_reduce == AllReduceRule::ring;
+  const std::span<const std::string_view> among(candidates);
+  const PairTime best = all_reduce_by_pair(*machine_, *pair_, placement_, message,
+                                           ring ? among.first(1) : among);  // the ring is first
   notes_->add(
       fmt::format("all-reduce was not measured: by the closed form of {} from messages between two "
                   "ranks, {}",
@@ -253,19 +268,18 @@ Estimate<Seconds> MessageTimes::nominal(Bytes message) const {
   if (!described.empty()) {
     notes_->add("links by what the cluster says of its nodes and network (data sheets)", described);
   }
-  if (cluster.all_reduce == AllReduceRule::hierarchical) {
-    notes_->add("all-reduce from nominal links: rings within nodes and across them (3.13)");
+  const auto& [stated, quick, slow] = offered();
+  const NominalAllReduce& taken = quickest(stated, message);
+  if (cluster.all_reduce == AllReduceRule::quickest && placement_.nodes() > 1) {
+    notes_->add(fmt::format("all-reduce from nominal links, as nothing says which one the library "
+                            "takes: the quickest for each message of rings and trees, here {}",
+                            taken.name),
+                fmt::format("{:.0f} B", message.si()));
   } else {
-    notes_->add("all-reduce from nominal links: a ring over the slowest of them (1.14)");
+    notes_->add(fmt::format("all-reduce from nominal links: {}", taken.name));
   }
-  return {by_rule(cluster, message), by_rule(ends_->quick, message), by_rule(ends_->slow, message)};
-}
-
-Seconds MessageTimes::by_rule(const Cluster& cluster, Bytes message) const {
-  if (cluster.all_reduce == AllReduceRule::hierarchical) {
-    return hierarchical_all_reduce(cluster, placement_, message);
-  }
-  return cost(algorithm_named("ring"), ring_link(cluster, placement_), placement_.ranks, message);
+  return {taken.cost(message), quickest(quick, message).cost(message),
+          quickest(slow, message).cost(message)};
 }
 
 Estimate<Seconds> MessageTimes::by_nccl(Bytes message) const {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/collective/algorithm.hpp"
 #include "core/run.hpp"
@@ -10,6 +11,7 @@
 #include "model/sgd_iter/notes.hpp"
 #include "model/sgd_iter/time_source.hpp"
 #include "model/topology/nccl.hpp"
+#include "model/topology/nominal_all_reduce.hpp"
 #include "model/topology/sheet_links.hpp"
 #include "model/topology/topology.hpp"
 
@@ -36,12 +38,14 @@ class AskedAllReduce;
 ///     between ranks counts, message by message, because they choose theirs so. γ is taken to be
 ///     part of β.
 ///   fitted, without any all-reduce over such links, but with messages from one rank to another:
-///     by these and the closed form that then takes least (pair_time.hpp), unless the cluster names
-///     a rule for what was not measured.
+///     by these and the closed form that then takes least (pair_time.hpp), that of a ring where the
+///     cluster names it, unless it names another rule for what was not measured.
 ///   nominal: by the rule of the cluster: a ring over the slowest link (1.14), two levels of rings
-///     (3.13), or what NCCL would choose by its own cost model (3.9). The interval of these is by
-///     sheet_links(); NCCL's model, which knows no link without start-ups, is taken to be as much
-///     quicker at most as its smallest message takes.
+///     (3.13), what NCCL would choose by its own cost model (3.9), or where no rule is stated, for
+///     each message the quickest of those that libraries choose among (nominal_all_reduces()). The
+///     interval of these is by sheet_links(), at both ends by what is quickest there; NCCL's model,
+///     which knows no link without start-ups, is taken to be as much quicker at most as its
+///     smallest message takes.
 /// A link between nodes that was stated (Machine::inter_node_stated) replaces what was measured
 /// across nodes: over several nodes, only fits within a node and nominal links count then.
 /// Ranks that send after backward enter each message together, as those that met spinning; a
@@ -62,7 +66,6 @@ class MessageTimes {
   [[nodiscard]] Estimate<Seconds> by_pair(Bytes message) const;
   void use_nccl();
   [[nodiscard]] Estimate<Seconds> nominal(Bytes message) const;
-  [[nodiscard]] Seconds by_rule(const Cluster& cluster, Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by_nccl(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> extrapolate(Bytes message) const;
   [[nodiscard]] Estimate<Seconds> by(const collective::Algorithm& algorithm, Bytes message) const;
@@ -77,8 +80,16 @@ class MessageTimes {
   bool crosses_unmeasured_nodes_ = false;     ///< nodes were not part of the fit
   bool crosses_nominal_link_ = false;         ///< and the link between them is known
   std::optional<SheetLinks> ends_;            ///< where a nominal link counts
-  std::optional<NcclModel> nccl_;       ///< where nothing was measured and the cluster says so
-  std::optional<NcclModel> slow_nccl_;  ///< the same over the slowest links
+  /// What the rule of the cluster offers over them; where nothing was measured.
+  struct Offered {
+    std::vector<NominalAllReduce> stated;
+    std::vector<NominalAllReduce> quick;
+    std::vector<NominalAllReduce> slow;
+  };
+  [[nodiscard]] const Offered& offered() const;
+  mutable std::optional<Offered> offered_;  ///< once it is asked for
+  std::optional<NcclModel> nccl_;           ///< where nothing was measured and the cluster says so
+  std::optional<NcclModel> slow_nccl_;      ///< the same over the slowest links
   std::shared_ptr<const AskedAllReduce> asked_;
 };
 

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/fuse.hpp"
 #include "model/sgd_iter/closed_form.hpp"
+#include "model/sgd_iter/memory.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -36,6 +38,10 @@ class Scaling {
     }
     Run run = run_;
     run.batch = static_cast<int>(share);
+    run.ranks = ranks;
+    const std::string why =
+        share_obstacle(as_run(*network_, run), machine_->cluster, run, global_batch_);
+    if (!why.empty()) throw ConfigError(why);
     const int one[] = {ranks};
     return predict(*network_, *machine_, run, one, *spread_).front();
   }

@@ -1,12 +1,15 @@
 #include "model/topology/flat_rounds.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "core/collective/double_tree.hpp"
 #include "core/collective/powers.hpp"
 #include "core/collective/schedule.hpp"
 #include "core/error.hpp"
@@ -29,16 +32,7 @@ Seconds time_over(const Link& link, Bytes sent, Bytes added) {
   return link.alpha + sent * link.beta + added * link.gamma;
 }
 
-/// In how many rounds one of these edges of a chain carries a segment: edge i does so in rounds
-/// i … i + segments - 1. Ascending.
-int rounds_of(const std::vector<int>& edges, int segments) {
-  int rounds = 0;
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    const bool last = i + 1 == edges.size();
-    rounds += last ? segments : std::min(segments, edges[i + 1] - edges[i]);
-  }
-  return rounds;
-}
+constexpr Rank nobody = -1;
 
 }  // namespace
 
@@ -47,10 +41,20 @@ FlatRounds::FlatRounds(const collective::Algorithm& algorithm, const Placement& 
   EXPECT(placement.nodes() > 1);
   EXPECT(!algorithm.traits.two_levels && !algorithm.traits.servers && !algorithm.traits.switches);
   if (is_ring(algorithm.name) || algorithm.name == chain_name) return;
-  collective::Settings settings{.p = placement.ranks};
-  // Enough segments that all levels of a tree are busy at once.
-  if (algorithm.name == trees_name) settings.segments = collective::ceiling_log2(settings.p) + 1;
-  count(algorithm.schedule(settings));
+  const bool reduces = algorithm.collective == Collective::reduce;
+  const bool broadcasts = algorithm.collective == Collective::broadcast;
+  const bool both = algorithm.collective == Collective::all_reduce;
+  if (algorithm.name == "binomial" && (both || reduces || broadcasts)) {
+    count_tree(both || reduces, both || broadcasts);
+  } else if (both && algorithm.name == "recursive_doubling") {
+    count_exchanges(false);
+  } else if (both && algorithm.name == "rabenseifner") {
+    count_exchanges(true);
+  } else if (algorithm.name == trees_name) {
+    count_sharers_of_trees();
+  } else {
+    count(algorithm.schedule({.p = placement.ranks}));
+  }
 }
 
 bool FlatRounds::has_neighbours() const {
@@ -100,6 +104,112 @@ void FlatRounds::count(const collective::Schedule& schedule) {
   for (const auto& [messages, count] : counts) rounds_.push_back({messages, count});
 }
 
+/// What ranks do in a round follows from their number modulo 4 `distance` below 2 `folded` and
+/// modulo 2 `distance` from there on, but near either end; so what all nodes do shows on so many.
+/// Where partners are as far as a node has ranks, it only matters who has one: every second rank
+/// below, every rank above. `to` and `from` tell the partner of a rank, or nobody.
+template <class To, class From>
+FlatRounds::Alike FlatRounds::alike(int distance, int folded, To to, From from) const {
+  const int on_node = placement_.ranks_per_node;
+  const int nodes = placement_.nodes();
+  Alike found;
+  const auto see = [&](int node) {
+    int leave = 0;
+    int enter = 0;
+    const int end = std::min(placement_.ranks, (node + 1) * on_node);
+    for (Rank rank = node * on_node; rank < end; ++rank) {
+      const Rank receiver = to(rank);
+      const Rank sender = from(rank);
+      if (receiver != nobody && placement_.node(receiver) == node) {
+        found.inside = true;
+      } else if (receiver != nobody) {
+        ++leave;
+      }
+      if (sender != nobody && placement_.node(sender) != node) ++enter;
+    }
+    found.sharers = std::max({found.sharers, leave, enter});
+  };
+  constexpr int margin = 6;  // of nodes whose ranks have partners beyond an end, with some to spare
+  const int different = distance < on_node ? 4 * distance : 2;
+  const auto see_near = [&](int node) {
+    const int end = std::min(nodes, node + margin + different);
+    for (int one = std::max(0, node - margin); one < end; ++one) see(one);
+  };
+  see_near(0);
+  if (folded > 0) see_near(placement_.node(2 * folded));
+  see_near(nodes - 1);
+  return found;
+}
+
+void FlatRounds::add(const Alike& round, double sent, double added) {
+  Rounds rounds;
+  rounds.count = 1;
+  if (round.inside) rounds.messages.push_back({false, sent, added});
+  if (round.sharers > 0) rounds.messages.push_back({true, round.sharers * sent, added});
+  sharers_ = std::max(sharers_, round.sharers);
+  const auto same = std::ranges::find(rounds_, rounds.messages, &Rounds::messages);
+  if (same == rounds_.end()) {
+    rounds_.push_back(std::move(rounds));
+  } else {
+    ++same->count;
+  }
+}
+
+/// The rounds of a PowerOfTwoGroup: with the rank whose number differs in one bit all of the
+/// message, or by halves, less each time, that are added and then handed back.
+void FlatRounds::count_exchanges(bool halves) {
+  const collective::PowerOfTwoGroup group(placement_.ranks);
+  const int folded = group.folded();
+  const auto even_of_pair = [&](Rank rank) { return rank < 2 * folded && rank % 2 == 0; };
+  const auto odd_of_pair = [&](Rank rank) { return rank < 2 * folded && rank % 2 == 1; };
+  const auto up = [&](Rank rank) { return even_of_pair(rank) ? rank + 1 : nobody; };
+  const auto down = [&](Rank rank) { return odd_of_pair(rank) ? rank - 1 : nobody; };
+  if (folded > 0) {
+    add(alike(1, folded, up, down), 1, 1);
+    add(alike(1, folded, down, up), 1, 0);
+  }
+  for (int distance = 1; distance < group.size(); distance *= 2) {
+    const auto partner = [&](Rank rank) {
+      if (even_of_pair(rank)) return nobody;
+      const int member = odd_of_pair(rank) ? rank / 2 : rank - folded;
+      return group.rank(member ^ distance);
+    };
+    const Alike round = alike(distance, folded, partner, partner);
+    const double part = halves ? static_cast<double>(distance) / group.size() : 1;
+    add(round, part, part);
+    if (halves) add(round, part, 0);
+  }
+}
+
+/// Along the edges of a binomial tree, up and added, and down again.
+void FlatRounds::count_tree(bool reduces, bool broadcasts) {
+  const int p = placement_.ranks;
+  for (int distance = 1; distance < p; distance *= 2) {
+    const auto child = [&](Rank rank) {
+      return rank % (2 * distance) == 0 && rank + distance < p ? rank + distance : nobody;
+    };
+    const auto parent = [&](Rank rank) {
+      return rank % (2 * distance) == distance ? rank - distance : nobody;
+    };
+    const Alike round = alike(distance, 0, child, parent);
+    if (reduces) add(round, 1, 1);
+    if (broadcasts) add(round, 1, 0);
+  }
+}
+
+/// With enough segments that all levels of both trees are busy at once, in rounds of one parity.
+void FlatRounds::count_sharers_of_trees() {
+  const auto nodes = static_cast<std::size_t>(placement_.nodes());
+  std::vector<std::array<int, 2>> leave(nodes);
+  std::vector<std::array<int, 2>> enter(nodes);
+  for (const collective::TreeEdge& edge : collective::double_tree_edges(placement_.ranks)) {
+    const int from = placement_.node(edge.parent);
+    const int to = placement_.node(edge.child);
+    if (from == to) continue;
+    sharers_ = std::max({sharers_, ++leave[from][edge.parity], ++enter[to][edge.parity]});
+  }
+}
+
 /// k (p - 1) rounds that reduce a segment of a block, p - 1 that pass whole blocks on; all nodes
 /// are left and entered by one message in each.
 Seconds FlatRounds::ring(const Links& links, int segments, Bytes m) const {
@@ -113,21 +223,25 @@ Seconds FlatRounds::ring(const Links& links, int segments, Bytes m) const {
   return rounds * (segments * slower(piece, piece) + slower(block, {}));
 }
 
-/// One segment is at an edge at a time; edges are as long as the slowest that is busy.
+/// One segment is at an edge at a time; edges are as long as the slowest that is busy. Edge i
+/// carries one in rounds i … i + segments - 1; so edges that are d apart are busy in min(segments,
+/// d) rounds more than one of them, and those between nodes are g apart, those within them 1, or 2
+/// where one between nodes lies between.
 Seconds FlatRounds::chain(const Links& links, int segments, Bytes m) const {
-  std::vector<int> inside;
-  std::vector<int> across;
-  for (Rank rank = 0; rank + 1 < placement_.ranks; ++rank) {
-    (placement_.node(rank) == placement_.node(rank + 1) ? inside : across).push_back(rank);
-  }
+  const int across = placement_.nodes() - 1;
+  const int inside = placement_.ranks - 1 - across;
+  const int with_inside = placement_.nodes() - (placement_.ranks_on_last() == 1 ? 1 : 0);
+  const int rounds_across = (across - 1) * std::min(segments, placement_.ranks_per_node) + segments;
+  const int rounds_inside =
+      inside - with_inside + (with_inside - 1) * std::min(segments, 2) + segments;
   const Bytes piece = m / segments;
   const Bytes added = algorithm_->collective == Collective::broadcast ? Bytes() : piece;
   Seconds slow = time_over(links.inter, piece, added);
-  Seconds quick = inside.empty() ? slow : time_over(links.intra, piece, added);
-  int slow_rounds = rounds_of(across, segments);
+  Seconds quick = inside == 0 ? slow : time_over(links.intra, piece, added);
+  int slow_rounds = rounds_across;
   if (quick > slow) {
     std::swap(slow, quick);
-    slow_rounds = rounds_of(inside, segments);
+    slow_rounds = rounds_inside;
   }
   const int all = placement_.ranks - 2 + segments;
   return slow_rounds * slow + (all - slow_rounds) * quick;

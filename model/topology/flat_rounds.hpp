@@ -16,12 +16,14 @@ namespace dlscale::model {
 ///     between two       α_e + B β_e + a γ_e, with B all that leaves the one node in the round, or
 ///                       enters the other, whichever is more
 /// of messages of b bytes of which a are added. [D, derived: fair sharing (FairLinks) of one
-/// full-duplex way per node, rounds one after another] Counted without a schedule, as their rounds
-/// are too many to list: of rings, whose every round leaves all nodes; of chains, by the rounds in
-/// which a segment passes from node to node. "double_binary_tree" is its closed form, a bound, over
-/// the slower link with as many sharers as one of its rounds has at most.
-/// Wrong where a rank starts its next round before others have ended theirs, and where messages
-/// within a node take the way of those that leave it.
+/// full-duplex way per node, rounds one after another] Counted without a schedule, whose rounds or
+/// messages are too many to list: of rings, whose every round leaves all nodes; of chains, by the
+/// rounds in which a segment passes from node to node; of recursive doubling and halving and of
+/// binomial trees, on as many nodes as differ in what their ranks do in a round, O(g² lg p) for g
+/// ranks a node. "double_binary_tree" is its closed form, a bound, over the slower link with as
+/// many sharers as one of its rounds has at most, O(p). Wrong where a rank starts its next round
+/// before others have ended theirs, and where messages within a node take the way of those that
+/// leave it.
 class FlatRounds {
  public:
   /// Requires ranks on several nodes, and an algorithm of one level, without servers and switches,
@@ -45,7 +47,19 @@ class FlatRounds {
     int count = 0;                  ///< rounds that are alike
   };
 
+  /// All messages of a round, which are as large.
+  struct Alike {
+    int sharers = 0;      ///< the most of them that leave or enter one node
+    bool inside = false;  ///< whether some stay in their node
+  };
+
   void count(const collective::Schedule& schedule);
+  template <class To, class From>
+  [[nodiscard]] Alike alike(int distance, int folded, To to, From from) const;
+  void add(const Alike& round, double sent, double added);
+  void count_exchanges(bool halves);
+  void count_tree(bool reduces, bool broadcasts);
+  void count_sharers_of_trees();
   [[nodiscard]] Seconds ring(const collective::Links& links, int segments, Bytes m) const;
   [[nodiscard]] Seconds chain(const collective::Links& links, int segments, Bytes m) const;
   [[nodiscard]] bool has_neighbours() const;
@@ -53,7 +67,7 @@ class FlatRounds {
   const collective::Algorithm* algorithm_;
   Placement placement_;
   int sharers_ = 1;
-  std::vector<Rounds> rounds_;  ///< of those that are listed
+  std::vector<Rounds> rounds_;  ///< of those that are counted one by one
 };
 
 }  // namespace dlscale::model

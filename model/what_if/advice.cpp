@@ -97,10 +97,12 @@ void Changes::add_all_reduces() {
   const Cluster& cluster = machine_->cluster;
   const Placement place{run_->ranks, run_->ranks_per_node};
   if (machine_->all_reduce_asked.empty() && !machine_->fitted) {
-    for (const AllReduceRule rule :
-         {AllReduceRule::ring, AllReduceRule::hierarchical, AllReduceRule::nccl}) {
+    for (const AllReduceRule rule : {AllReduceRule::ring, AllReduceRule::hierarchical,
+                                     AllReduceRule::nccl, AllReduceRule::quickest}) {
       const bool known = rule != AllReduceRule::nccl || cluster.nccl.has_value();
       if (rule == cluster.all_reduce || !known || (place.nodes() == 1 && !cluster.nccl)) continue;
+      const bool is_part = rule == AllReduceRule::ring || rule == AllReduceRule::hierarchical;
+      if (is_part && cluster.all_reduce == AllReduceRule::quickest) continue;  // never quicker
       add(fmt::format("--all-reduce {}", all_reduce_rule_name(rule)),
           [&](Change& change) { change.all_reduce = rule; });
     }

@@ -39,6 +39,45 @@ class Sweeps(ProgramTest):
         # For each number of ranks and each link there is one, of which one is the best of all.
         self.assertEqual(sum(row["best"] is not None for row in rows), 3 * 2)
 
+    def test_numbers_of_ranks_that_cannot_be_are_left_out_with_the_reason(self):
+        asked = ["--all-reduce", "hierarchical_leaders"]
+        answer = self.sweep("--ranks", "4,6,8", *asked)
+        self.assertEqual([one["run"]["ranks"] for one in answer["predictions"]], [4, 8])
+        notes = json.dumps(answer["predictions"][0]["notes"])
+        self.assertIn("left out: ranks 6: --all-reduce hierarchical_leaders cannot be predicted here", notes)
+        self.assertIn("as many ranks on each node", notes)
+        # None can be: the first reason.
+        refused = run(*self.words, "--ranks", "5,6", *asked)
+        self.assert_refused(refused, 2, "on 5 ranks it needs as many ranks on each node")
+        self.assertEqual(refused.stdout, "")
+        self.assert_refused(run(*self.words, "--ranks", 6, *asked), 2, "as many ranks on each node")
+        # More than a cluster may have.
+        answer = self.sweep("--ranks", "1000000..2000000:x2")
+        self.assertEqual([one["run"]["ranks"] for one in answer["predictions"]], [1000000])
+        self.assertIn("left out: ranks 2000000", json.dumps(answer["predictions"][0]["notes"]))
+
+    def test_what_a_library_takes_is_asked_for_the_sizes_that_are_sent(self):
+        for ranks in [64, 128, 256, 512, 2048, 4096]:
+            result = run(*self.words, "--ranks", ranks, "--all-reduce", "open_mpi", "--format", "json")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        words = [*self.words, "--ranks", "1..1024:x2", "--all-reduce", "open_mpi", "--format", "json"]
+        self.assertEqual(len(json.loads(run(*words).stdout)["predictions"]), 11)
+
+    def test_advice_keeps_to_the_global_batch_that_was_asked_for(self):
+        words = ["predict", "--network", "vgg16", "--cluster", "k80x16_10gbe"]
+        answer = run(*words, "--ranks", "1,2,8", "--global-batch", 512, "--format", "json")
+        self.assertEqual(answer.returncode, 0, answer.stderr)
+        left_out = json.loads(answer.stdout)["left_out"]
+        self.assertIn("a smaller --global-batch", left_out[0])
+        self.assertNotIn("--batch", " ".join(left_out).replace("--global-batch", ""))
+        explained = run(*words, "--ranks", 8, "--global-batch", 64, "--explain")
+        self.assertEqual(explained.returncode, 0, explained.stderr)
+        self.assertIn("--global-batch 128", explained.stdout)
+        self.assertIn("--global-batch 32", explained.stdout)
+        self.assertNotIn(" --batch", explained.stdout)
+        refused = run(*words, "--ranks", 1, "--global-batch", 512, "--explain")
+        self.assert_refused(refused, 2, "ranks or more, or for a smaller --global-batch")
+
     def test_sweeps_keep_the_rule_by_which_servers_own_parameters(self):
         served = ["--synchronisation", "parameter_server", "--servers", 2]
         words = ["--ranks", "2,4", "--batch", 16, "--schedule", "sequential,wait_free", *served]

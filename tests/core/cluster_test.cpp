@@ -102,7 +102,7 @@ std::string of_gpus() {
 }
 
 TEST(ClusterFile, FactsForNcclMeanItsAllReduce) {
-  EXPECT_EQ(load_text(small_cluster).all_reduce, AllReduceRule::ring);
+  EXPECT_EQ(load_text(small_cluster).all_reduce, AllReduceRule::quickest);
   const std::string with_nccl = of_gpus().append(nccl_keys);
   const Cluster cluster = load_text(with_nccl);
   EXPECT_EQ(cluster.all_reduce, AllReduceRule::nccl);

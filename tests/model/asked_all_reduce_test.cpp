@@ -215,6 +215,39 @@ TEST_F(Asked, AreRefusedByNameWhereTheyCannotBePredicted) {
   EXPECT_NE(unknown.find("Did you mean \"ring\"?"), std::string::npos) << unknown;
 }
 
+/// Open MPI's selection names algorithms that have no closed form here, for sizes of which some are
+/// never sent.
+TEST_F(Asked, OfALibraryAreRefusedForTheSizesOfWhichNothingIsKnown) {
+  machine_ = nominal_machine(load_cluster("p40x16"));
+  const Placement placement{128, 4};
+  // On 2,048 ranks a reduce of 512 B goes along a tree of which no closed form is known.
+  const Placement many{2048, 4};
+  EXPECT_GT(seconds("open_mpi", many, 1e6), 0);
+  try {
+    static_cast<void>(seconds("open_mpi", many, 512));
+    FAIL() << "512 B";
+  } catch (const ConfigError& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("on 2048 ranks it takes in-order_binary for a message "
+                        "of 512 B, of which no closed form is known"),
+              std::string::npos)
+        << error.what();
+  }
+  // One element: a reduce and a broadcast, each along a binomial tree.
+  const auto one = [&](const char* name, Collective collective) {
+    return FlatRounds(*collective::find(collective, name), placement)
+        .time({{Seconds(14e-6), SecondsPerByte(8 / 54.54e9), {}},
+               {Seconds(5.7e-6), SecondsPerByte(1 / 15.75e9), {}}},
+              1, Bytes(1))
+        .si();
+  };
+  const double both = one("binomial", Collective::reduce) + one("binomial", Collective::broadcast);
+  EXPECT_NEAR(seconds("open_mpi", placement, 1), both, 1e-9 * both);
+  const std::string notes = all(notes_.text());
+  EXPECT_NE(notes.find("by a reduce by binomial and a broadcast by binomial"), std::string::npos)
+      << notes;
+}
+
 TEST_F(Asked, AreOverTheLinkThatWasStated) {
   machine_.cluster.inter_node.bandwidth = 1.25_GBps;
   machine_.cluster.inter_node.latency = Seconds(5e-5);

@@ -9,9 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "core/cluster.hpp"
 #include "core/merge.hpp"
+#include "core/network.hpp"
+#include "model/machine.hpp"
 #include "model/sgd_iter/closed_form.hpp"
 #include "model/sgd_iter/input_pipeline.hpp"
+#include "model/sgd_iter/predict.hpp"
 #include "model/sgd_iter/stragglers.hpp"
 #include "model/sgd_iter/time_to_train.hpp"
 #include "tests/model/googlenet_trace.hpp"
@@ -115,6 +119,31 @@ TEST_F(Examples, HaveTheFiguresOfSummit) {
       deviation_from_scaling(iteration, computing, ring, independent_units(gpus, 6));
   expect(fmt::format("deviate by {:.1f} ms (by {:.1f} ms, where", alone.value().si() * 1e3,
                      by_node.value().si() * 1e3));
+}
+
+TEST_F(Examples, HaveWhatIsPredictedOfSummit) {
+  dlscale::Run run;
+  run.network = "resnet50";
+  run.cluster = "summit";
+  run.ranks_per_node = 6;
+  run.batch = 32;
+  run.loader_threads = 7;
+  run.input_copy = InputCopy::ahead;
+  run.normalisation = Normalisation::device;
+  const Network network = load_network("resnet50");
+  Machine machine = nominal_machine(load_cluster("summit"));
+  const int ranks[] = {1536};
+  const auto predicted = [&](AllReduceRule rule) {
+    machine.cluster.all_reduce = rule;
+    return predict(network, machine, run, ranks).front().time;
+  };
+  const IterationTime quickest = predicted(AllReduceRule::quickest);
+  const Seconds computing = quickest.forward + quickest.backward + quickest.update;
+  expect(fmt::format("to take {:.1f} ms, of which one GPU computes {:.1f} ms",
+                     quickest.total.si() * 1e3, computing.si() * 1e3));
+  expect(fmt::format("it is {:.1f} ms, and by one ring",
+                     predicted(AllReduceRule::nccl).total.si() * 1e3));
+  expect(fmt::format("waits, {} ms", grouped(predicted(AllReduceRule::ring).total.si() * 1e3)));
 }
 
 TEST_F(Examples, HaveTheBatchesThatNinetyEpochsAreEnoughFor) {

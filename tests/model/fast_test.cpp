@@ -271,6 +271,22 @@ TEST(AllReduceLines, AreWhatDataSheetsSay) {
       }
     }
   }
+  machine.cluster.all_reduce = AllReduceRule::quickest;
+  EXPECT_TRUE(nominal_line(machine, {4, 4}));
+  std::size_t most_lines = 0;
+  for (const int ranks : {6, 8, 16, 100, 1000, 27648}) {
+    const Placement placement{ranks, 4};
+    const std::vector<LinearCost> lines = nominal_lines(machine, placement);
+    most_lines = std::max(most_lines, lines.size());
+    EXPECT_EQ(nominal_line(machine, placement).has_value(), lines.size() == 1);
+    const MessageTimes times(machine, placement, Schedule::wait_free, notes);
+    for (const double m : {4.0, 1e4, 3e6, 1e9, 1e11}) {
+      double least = 1e9;
+      for (const LinearCost& line : lines) least = std::min(least, line(Bytes(m)).si());
+      EXPECT_DOUBLE_EQ(least, times.time(Bytes(m)).value.si()) << ranks;
+    }
+  }
+  EXPECT_EQ(most_lines, 2U);
   machine.all_reduce_asked = "best";
   EXPECT_FALSE(nominal_line(machine, {4, 4}));
   EXPECT_FALSE(nominal_line(nominal_machine(load_cluster("h200x8")), {4, 4}));

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/collective/powers.hpp"
 #include "core/collective/schedule.hpp"
 #include "core/ids.hpp"
 #include "model/sgd_iter/fair_links.hpp"
@@ -98,6 +99,95 @@ TEST(FlatRounds, TakeWhatFlowsThatShareTheWaysOutOfNodesTake) {
           } else {
             EXPECT_GE(said, flows * (1 - 1e-9)) << what;
           }
+        }
+      }
+    }
+  }
+}
+
+/// What FlatRounds counts without listing, by listing every message of every round: rounds one
+/// after another, of which each is as long as its slowest message, and the most that share a way.
+struct Listed {
+  double time = 0;
+  int sharers = 1;
+};
+
+Listed listed(const collective::Schedule& schedule, const Placement& place, const Links& links) {
+  Listed result;
+  for (const collective::Round& round : schedule.rounds) {
+    std::map<int, int> out;
+    std::map<int, int> in;
+    for (const collective::Transfer& one : round) {
+      const int from = place.node(one.from);
+      const int to = place.node(one.to);
+      if (from == to) continue;
+      result.sharers = std::max({result.sharers, ++out[from], ++in[to]});
+    }
+    double slowest = 0;
+    for (const collective::Transfer& one : round) {
+      const int from = place.node(one.from);
+      const int to = place.node(one.to);
+      const Bytes size = one.count * message / schedule.chunks;
+      const bool adds = one.action == collective::Transfer::Action::add;
+      const double sharers = from == to ? 1 : std::max(out[from], in[to]);
+      const Link& link = from == to ? links.intra : links.inter;
+      const Seconds took =
+          link.alpha + sharers * (size * link.beta) + (adds ? size : Bytes()) * link.gamma;
+      slowest = std::max(slowest, took.si());
+    }
+    result.time += slowest;
+  }
+  return result;
+}
+
+TEST(FlatRounds, AreCountedAsIfAllTheirMessagesWereListed) {
+  Links links = all_links[0];
+  links.inter.gamma = links.intra.gamma = SecondsPerByte(3e-11);
+  const std::pair<Collective, const char*> counted[] = {
+      {Collective::all_reduce, "recursive_doubling"},
+      {Collective::all_reduce, "rabenseifner"},
+      {Collective::all_reduce, "binomial"},
+      {Collective::reduce, "binomial"},
+      {Collective::broadcast, "binomial"},
+      {Collective::all_reduce, "double_binary_tree"}};
+  std::vector<Placement> many{{600, 6}, {257, 8}, {300, 17}};
+  for (int ranks = 3; ranks <= 37; ++ranks) {
+    for (const int on_node : {1, 2, 3, 4, 6, 8, 16}) {
+      if (on_node < ranks) many.push_back({ranks, on_node});
+    }
+  }
+  for (const auto& [collective, name] : counted) {
+    const Algorithm& one = *collective::find(collective, name);
+    for (const Placement& place : many) {
+      const bool trees = !one.inexact.empty();
+      if (trees && place.ranks > 37) continue;  // segments in each of many rounds: long lists
+      collective::Settings settings{.p = place.ranks};
+      if (trees) settings.segments = collective::ceiling_log2(place.ranks) + 1;
+      const Listed all = listed(one.schedule(settings), place, links);
+      const FlatRounds rounds(one, place);
+      const std::string what = std::string(name) + " on " + std::to_string(place.ranks) + " by " +
+                               std::to_string(place.ranks_per_node);
+      ASSERT_EQ(rounds.sharers(), all.sharers) << what;
+      if (trees) continue;
+      ASSERT_NEAR(rounds.time(links, 1, message).si(), all.time, 1e-9 * all.time) << what;
+    }
+  }
+}
+
+TEST(FlatRounds, OfChainsAreCountedAsIfEachEdgeWasLookedAt) {
+  const Links links = all_links[2];  // slower within nodes
+  for (const char* name : {"reduce", "broadcast"}) {
+    const Collective what = name[0] == 'r' ? Collective::reduce : Collective::broadcast;
+    const Algorithm& chain = *collective::find(what, "chain");
+    for (const Placement& place :
+         {Placement{2, 1}, {9, 4}, {10, 4}, {12, 4}, {13, 4}, {7, 6}, {14, 1}, {21, 2}, {31, 30}}) {
+      for (const int segments : {1, 2, 3, 4, 5, 40}) {
+        for (const Links& each : {links, all_links[0]}) {
+          const Listed all =
+              listed(chain.schedule({.p = place.ranks, .segments = segments}), place, each);
+          const double said = FlatRounds(chain, place).time(each, segments, message).si();
+          EXPECT_NEAR(said, all.time, 1e-9 * all.time)
+              << name << place.ranks << ' ' << place.ranks_per_node << ' ' << segments;
         }
       }
     }

@@ -121,6 +121,8 @@ TEST(IterationGrid, IsWhatPredictSaysWhereMessagesTakeNoLine) {
   Machine machine = nominal_machine(load_cluster("h200x8"));
   const PlanSpace space{{1, 2, 8, 32}, {32}, five_schedules()};
   expect_predictions(network, machine, gpu_run(machine), space);
+  machine.cluster.all_reduce = AllReduceRule::quickest;
+  expect_predictions(network, machine, gpu_run(machine), space);
   machine.all_reduce_asked = "best";
   expect_predictions(network, machine, gpu_run(machine), space);
 }

@@ -106,6 +106,21 @@ TEST(CollectiveCosts, EqualThePublishedForms) {
   EXPECT_NEAR(broadcast("chain", 12), 12.1000, 1e-3);         // C055
 }
 
+TEST(CollectiveCosts, OfTreesOfThreeChildrenAreThePublishedFormWhereTheyAreFull) {
+  const Link link{Seconds(1), SecondsPerByte(1e-6), {}};
+  const auto rounds = [&](std::string_view name, int p) {
+    return find(Collective::broadcast, name)->cost({link, link}, {.p = p}, Bytes(1e6)).si() / 2;
+  };
+  for (const int levels : {1, 2, 3, 9}) {  // MODEL 3.8: ⌈log_k p⌉ (k-1)
+    EXPECT_DOUBLE_EQ(rounds("knomial", 1 << (2 * levels)), 3 * levels);
+  }
+  EXPECT_DOUBLE_EQ(rounds("knomial", 65537), 3 * 8 + 1);
+  // 2, 4 … second children below one another, on the last level or before it.
+  EXPECT_DOUBLE_EQ(rounds("binary_tree", 3), 2);
+  EXPECT_DOUBLE_EQ(rounds("binary_tree", (1 << 16) - 1), 2 * 15);
+  EXPECT_DOUBLE_EQ(rounds("binary_tree", 1 << 16), 2 * 15);
+}
+
 TEST(CollectiveCosts, AreLessThanMpichsCommentForRabenseifnerOn12Ranks) {
   // C052 evaluates the comment as printed, with p where p' = 8 ranks take part:
   // 2 m β (1/8 - 1/12) + m γ (1/8 - 1/12) too much.

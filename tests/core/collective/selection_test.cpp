@@ -52,6 +52,8 @@ TEST(OpenMpi, NamesTheSameAlgorithmInTheFamily) {
   EXPECT_EQ(ours(Collective::broadcast, 2, 4), "chain");
   EXPECT_EQ(ours(Collective::broadcast, 4, 2e6), "");  // several chains
   EXPECT_EQ(ours(Collective::broadcast, 8, 1e6), "linear");
+  EXPECT_EQ(ours(Collective::broadcast, 128, 4), "binary_tree");
+  EXPECT_EQ(ours(Collective::broadcast, 128, 65536), "knomial");
   EXPECT_EQ(ours(Collective::all_to_all, 16, 16 * 100.0), "bruck");
   EXPECT_EQ(ours(Collective::all_gather, 2, 1e6), "ring");
 }
