@@ -430,12 +430,6 @@ void add_contention(const IterationCosts& costs, const Choice& chosen, Iteration
 
 }  // namespace
 
-IterationPlan IterationCosts::plan(std::optional<IterationTerm> moved, Bound bound) const {
-  TermBounds bounds{};
-  if (moved) bounds.at(static_cast<std::size_t>(*moved)) = bound;
-  return plan(bounds);
-}
-
 IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
   const Choice chosen{bounds};
   IterationPlan result = shape;

@@ -63,7 +63,11 @@ struct IterationCosts {
 
   /// All at their values, except those of `moved`, which are at `bound`. The Notes that the costs
   /// were found with must outlive a plan that packs.
-  [[nodiscard]] IterationPlan plan(std::optional<IterationTerm> moved, Bound bound) const;
+  [[nodiscard]] IterationPlan plan(std::optional<IterationTerm> moved, Bound bound) const {
+    TermBounds bounds{};
+    if (moved) bounds.at(static_cast<std::size_t>(*moved)) = bound;
+    return plan(bounds);
+  }
   /// The same of several terms.
   [[nodiscard]] IterationPlan plan(const TermBounds& bounds) const;
 };
