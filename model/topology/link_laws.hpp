@@ -37,4 +37,12 @@ inline BytesPerSecond through_cards(BytesPerSecond nominal, int cards, double li
   return line / std::cbrt(1 + ratio * ratio * ratio);
 }
 
+/// Of two rates through which the same bytes pass one after the other: (a⁻³ + b⁻³)^(-1/3), the
+/// slower where one is much slower, and 0.79 of either where they are alike and neither can wait
+/// for the other's unevenness. [A judgement, as above.]
+inline BytesPerSecond one_after_the_other(BytesPerSecond a, BytesPerSecond b) {
+  const double ratio = a / b;
+  return a / std::cbrt(1 + ratio * ratio * ratio);
+}
+
 }  // namespace dlscale::model

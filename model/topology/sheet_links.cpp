@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/piecewise.hpp"
+#include "model/topology/link_laws.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -73,9 +74,19 @@ void slow_down_between(Cluster& cluster, double widening) {
   if (cluster.nccl) cluster.nccl->adapter_bandwidth = left * cluster.nccl->adapter_bandwidth;
 }
 
+/// A ring over nodes passes the links within them, too.
+bool passes_both(const Cluster& cluster) {
+  return cluster.all_reduce == AllReduceRule::ring && cluster.devices_per_node > 1 &&
+         is_there(cluster.intra_node) && is_there(cluster.inter_node);
+}
+
 void slow_down(Cluster& cluster, double widening) {
   if (is_there(cluster.intra_node)) slow_down_within(cluster, widening);
   if (is_there(cluster.inter_node)) slow_down_between(cluster, widening);
+  if (passes_both(cluster)) {
+    cluster.inter_node.bandwidth =
+        one_after_the_other(cluster.inter_node.bandwidth, cluster.intra_node.bandwidth);
+  }
   if (cluster.node && cluster.node->tree.bandwidth > BytesPerSecond()) {
     slow_down(cluster.node->tree, widening);
   }

@@ -20,7 +20,8 @@ struct SheetLinks {
 /// 1.960 / 1.645, as if normal, but never beyond line rate, and never quicker than what the cluster
 /// says of its payload. Of links of which the cluster does not tell who carries them, the least
 /// efficiency and the longest start-up of those that it may be: what is not known makes an interval
-/// wider. Start-ups that are stated longer stay as they are.
+/// wider. Start-ups that are stated longer stay as they are. Between nodes of several devices whose
+/// all-reduce is a ring, `slow` is of both links one after the other.
 SheetLinks sheet_links(const Machine& machine);
 
 /// Those that count within the nodes of a cluster and between them, by what it says of its links.

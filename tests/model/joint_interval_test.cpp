@@ -21,7 +21,7 @@ namespace {
 using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// Of an input that errs by `deviation` on either side, at one of its places.
-double at(double value, double deviation, int place) {
+double placed(double value, double deviation, int place) {
   return value + place * deviations_of_90 * deviation;
 }
 
@@ -45,7 +45,7 @@ TEST(JointInterval, OfTheMaximumOfTwoNormalsIsThatOfItsDistribution) {
   for (const double b : {7.0, 9.0, 10.0, 11.0}) {
     for (const double deviation : {0.5, 1.0, 2.0}) {
       const auto found = joint_interval(2, {{0, 1}}, deviations_of_90, [&](const InputPlaces& u) {
-        return std::max(at(10, 1, u[0]), at(b, deviation, u[1]));
+        return std::max(placed(10, 1, u[0]), placed(b, deviation, u[1]));
       });
       const auto distribution = [&](double t) {  // both are less
         return normal_distribution(t - 10) * normal_distribution((t - b) / deviation);
@@ -61,7 +61,7 @@ TEST(JointInterval, OfTheMaximumOfTwoNormalsIsThatOfItsDistribution) {
 /// Either alone shows nothing below the value, and both together do.
 TEST(JointInterval, SeesWhatOnlyBothTogetherShow) {
   const auto larger = [](const InputPlaces& u) {
-    return std::max(at(10, 1, u[0]), at(10, 1, u[1]));
+    return std::max(placed(10, 1, u[0]), placed(10, 1, u[1]));
   };
   const double truth =
       solve(0.05, [](double t) { return std::pow(normal_distribution(t - 10), 2); });
@@ -74,7 +74,7 @@ TEST(JointInterval, OfASumAddsVariances) {
   const std::vector<double> deviations{1, 0.5, 2, 0.1};
   const auto sum = [&](const InputPlaces& u) {
     double all = 0;
-    for (std::size_t i = 0; i < u.size(); ++i) all += at(10, deviations[i], u[i]);
+    for (std::size_t i = 0; i < u.size(); ++i) all += placed(10, deviations[i], u[i]);
     return all;
   };
   const double half = deviations_of_90 * std::sqrt(1 + 0.25 + 4 + 0.01);
@@ -90,7 +90,7 @@ TEST(JointInterval, IsAsGoodForAnyTwoOfSevenInputs) {
   for (std::size_t i = 0; i < 7; ++i) {
     for (std::size_t j = i + 1; j < 7; ++j) {
       const auto sum = joint_interval(7, {}, deviations_of_90, [&](const InputPlaces& u) {
-        return at(10, 1, u[i]) + at(10, 1, u[j]);
+        return placed(10, 1, u[i]) + placed(10, 1, u[j]);
       });
       const double half = deviations_of_90 * std::numbers::sqrt2;
       EXPECT_NEAR(sum.low, 20 - half, 0.04) << i << ' ' << j;
@@ -147,7 +147,8 @@ TEST(JointInterval, AsksForEachPlaceOnce) {
 }
 
 Estimate<Seconds> normal(double value, double deviation) {
-  return {Seconds(value), Seconds(at(value, deviation, -1)), Seconds(at(value, deviation, 1))};
+  return {Seconds(value), Seconds(placed(value, deviation, -1)),
+          Seconds(placed(value, deviation, 1))};
 }
 
 /// Backward in two parts of which the first takes no time, and its message beside the second.

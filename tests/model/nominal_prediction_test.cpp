@@ -155,6 +155,7 @@ TEST(ConfiguredClusters, SayWhoCarriesMessagesBetweenNodes) {
 
 TEST(SheetLinks, AreNeverQuickerThanTheirLineRateAndWiderBesideFits) {
   Machine machine = nominal_machine(load_cluster("p40x16"));
+  machine.cluster.devices_per_node = 1;
   const LinkSpec& stated = machine.cluster.inter_node;
   const LinkShares shares = rdma_shares(stated.bandwidth, 1);
   const SheetLinks ends = sheet_links(machine);
@@ -178,6 +179,7 @@ TEST(SheetLinks, CountHeadersOnce) {
   };
   const double share = tcp_shares(line, 1).efficiency;
   machine.cluster.node.reset();
+  machine.cluster.devices_per_node = 1;
   EXPECT_NEAR(passed(sheet_links(machine).quick) / line, 1, 1e-12);
   EXPECT_NEAR(passed(sheet_links(machine).slow) / line, share, 1e-12);
   machine.cluster.network->efficiency = 0.5 * share;  // less than trainings got of others

@@ -1,13 +1,18 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "core/cluster.hpp"
 #include "core/link_kind.hpp"
 #include "core/node_links.hpp"
 #include "model/data_sheet_shares.hpp"
+#include "model/machine.hpp"
 #include "model/scaling/exchange_cost.hpp"
 #include "model/scaling/fitted_file.hpp"
+#include "model/topology/sheet_links.hpp"
+#include "model/topology/topology.hpp"
 #include "tests/model/scaling/trainings.hpp"
 
 /// The shares of links in data_sheet_shares.hpp, held against the fit that they come from.
@@ -146,6 +151,45 @@ TEST(LinkShares, ContainTheLawWithinNodes) {
           1.0 * nvlinks_per_device(generation) * nvlink_bandwidth(generation);
       const TrainingFacts by_nvlink = within(NodeFabric::switched, nvlink);
       expect_within(nvlink_shares(), nvlink.si(), carried(by_nvlink, fit), startup(by_nvlink, fit));
+    }
+  }
+}
+
+/// A ring over nodes of four GPUs, by the law and at both ends of the interval of a prediction.
+void expect_ring_within(const Machine& machine, TrainingFacts facts) {
+  facts.node_bandwidth = machine.cluster.intra_node.bandwidth;
+  facts.cluster_bandwidth = machine.cluster.inter_node.bandwidth;
+  const SheetLinks ends = sheet_links(machine);
+  const Placement placement{16, 4};
+  const double at_most = 1 / ring_link(ends.quick, placement).beta.si();
+  const double at_least = 1 / ring_link(ends.slow, placement).beta.si();
+  for (const Parameters& fit : all_fits()) {
+    EXPECT_LE(carried(facts, fit), at_most);
+    EXPECT_GE(carried(facts, fit), at_least);
+  }
+}
+
+TEST(LinkShares, ContainTheLawOfRingsOverNodes) {
+  for (const double gigabits : {1, 10, 25, 56, 100, 200, 400}) {
+    for (const char* kind : {"ethernet-tcp", "infiniband-rdma", ""}) {
+      for (const double within : {15.75, 31.5, 63.0, 80.0, 150.0, 300.0, 450.0, 900.0}) {
+        SCOPED_TRACE(fmt::format("{} Gb/s {}, {} GB/s", gigabits, kind, within));
+        Machine machine;
+        machine.cluster = load_cluster("p40x16");
+        machine.cluster.intra_node.bandwidth = BytesPerSecond(within * 1e9);
+        machine.cluster.inter_node.bandwidth = BytesPerSecond(gigabits * 1e9 / 8);
+        machine.cluster.network->kind = kind;
+        TrainingFacts facts = scaling::training(4, 4);
+        facts.node_fabric = within < 64 ? NodeFabric::pcie : NodeFabric::switched;
+        const bool told = !machine.cluster.network->kind.empty();
+        if (!told) machine.cluster.network.reset();
+        for (const ClusterFabric fabric : {ClusterFabric::tcp, ClusterFabric::rdma}) {
+          const bool is_tcp = fabric == ClusterFabric::tcp;
+          if (told && is_tcp != (machine.cluster.network->kind == "ethernet-tcp")) continue;
+          facts.cluster_fabric = fabric;
+          expect_ring_within(machine, facts);
+        }
+      }
     }
   }
 }
