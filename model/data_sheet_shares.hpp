@@ -1,4 +1,7 @@
 #pragma once
+#include <array>
+
+#include "core/run.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::model {
@@ -30,18 +33,58 @@ struct ComputingShares {
 };
 inline constexpr ComputingShares computing_shares{{0.81, 2.68}, 1.48, 83, 10, 7, 0.88};
 
+/// Of what points those are that ComputingShares come from, in one precision: their GPUs' peaks in
+/// it and memory bandwidths, and their batches. Predictions elsewhere rest on other devices
+/// (sgd_iter/sheet_evidence.hpp).
+struct ComputingEvidence {
+  DType dtype = DType::f32;
+  FlopsPerSecond least_peak;
+  FlopsPerSecond most_peak;
+  BytesPerSecond least_memory;
+  BytesPerSecond most_memory;
+  int least_batch = 1;
+};
+inline constexpr std::array computing_evidence{
+    ComputingEvidence{DType::f32, FlopsPerSecond(4.37e12), FlopsPerSecond(15.7e12),
+                      BytesPerSecond(240e9), BytesPerSecond(900e9), 32},
+    ComputingEvidence{DType::tf32, FlopsPerSecond(156e12), FlopsPerSecond(156e12),
+                      BytesPerSecond(1555e9), BytesPerSecond(2039e9), 256},
+    ComputingEvidence{DType::f16, FlopsPerSecond(71e12), FlopsPerSecond(989.4e12),
+                      BytesPerSecond(768e9), BytesPerSecond(3350e9), 128}};
+
 /// Of what a link is sold with, what exchanges of gradients got of it: the part of its bandwidth,
 /// and their start-ups. No transfer is quicker than the line rate, so that these say how slow it
-/// may be; how quick, all of it and no start-up. [The least efficiencies and the longest latencies
-/// of the fits to published trainings with one set left out each: configs/models/scaling.yaml at
-/// 362d401]
+/// may be; how quick, all of it and no start-up.
 struct LinkShares {
   double efficiency = 1;  ///< in (0, 1]
   Seconds startup;
 };
-inline constexpr LinkShares pcie_shares{0.3213, Seconds(3.687e-6)};
-inline constexpr LinkShares nvlink_shares{0.6402, Seconds(3.687e-6)};
-inline constexpr LinkShares tcp_shares{0.9527, Seconds(8.123e-5)};
-inline constexpr LinkShares rdma_shares{0.6711, Seconds(2.309e-5)};
+
+/// The constants at which the laws of links (topology/link_laws.hpp) are slowest: of the fits to
+/// published trainings with one set left out each and of that to all, the least efficiencies, the
+/// ends of the growth, and the longest latencies. [configs/models/scaling.yaml, to four digits,
+/// rounded to the slower side; tests/model/scaling/link_shares_test.cpp holds them against it]
+struct SlowestLinks {
+  double pcie_efficiency = 0.3186;
+  double least_pcie_growth = 0.5502;
+  double most_pcie_growth = 0.5530;
+  double nvlink_efficiency = 0.6388;
+  double line_efficiency = 0.9519;
+  double card_efficiency = 0.6190;
+  Seconds local_latency{3.672e-6};
+  Seconds rdma_latency{2.298e-5};
+  Seconds tcp_latency{7.855e-5};
+};
+inline constexpr SlowestLinks slowest_links{};
+
+/// By the laws at those constants, of links of a nominal rate > 0 in one direction; `cards` ≥ 1 of
+/// a node share it.
+LinkShares pcie_shares(BytesPerSecond nominal);
+LinkShares nvlink_shares();
+LinkShares tcp_shares(BytesPerSecond nominal, int cards);
+LinkShares rdma_shares(BytesPerSecond nominal, int cards);
+
+/// The least efficiency and the longest start-up of either: of a link that may be one or the other.
+LinkShares slower_of(const LinkShares& one, const LinkShares& other);
 
 }  // namespace dlscale::model

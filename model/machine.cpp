@@ -20,12 +20,13 @@ Piecewise nominal_cost(const Estimate<Seconds>& start, const Estimate<SecondsPer
   return Piecewise({segment});
 }
 
-/// From no start-up and line rate to what links within a node were found to carry.
+/// From no start-up and line rate to what PCI Express of that rate was found to carry.
 AffineFit nominal_copy(const LinkSpec& link, Bytes largest) {
+  const LinkShares shares = pcie_shares(link.bandwidth);
   const SecondsPerByte at_best = 1 / link.bandwidth;
   return {1, 1, DType::f32,
-          nominal_cost({link.latency, {}, std::max(link.latency, pcie_shares.startup)},
-                       {at_best, at_best, at_best / pcie_shares.efficiency}, largest),
+          nominal_cost({link.latency, {}, std::max(link.latency, shares.startup)},
+                       {at_best, at_best, at_best / shares.efficiency}, largest),
           link.source};
 }
 

@@ -105,8 +105,8 @@ void expect_batch(const JsonFields& of, double global_batch, double batch_per_gp
 }
 
 GivenPoint read_given(const JsonFields& given) {
-  given.expect_spelling(
-      {"gpus", "samples_per_s", "iteration_s", "batch_per_gpu", "global_batch", "note"});
+  given.expect_spelling({"gpus", "samples_per_s", "iteration_s", "batch_per_gpu", "global_batch",
+                         "note", "computes_only"});
   GivenPoint read;
   read.gpus = given.count("gpus", workers);
   read.batch_per_gpu = given.real("batch_per_gpu", samples);
@@ -118,6 +118,7 @@ GivenPoint read_given(const JsonFields& given) {
     read.throughput = PerSecond(given.real("samples_per_s", rates));
   }
   read.note = given.text_if("note");
+  read.computes_only = given.flag_if("computes_only");
   return read;
 }
 

@@ -110,6 +110,8 @@ struct GivenPoint {
   double batch_per_gpu = 0;   ///< > 0
   double global_batch = 0;    ///< batch_per_gpu · gpus
   std::string note = {};
+  /// Whether its time is of computing alone, without update and input; absent: not stated.
+  std::optional<bool> computes_only = {};
   /// Time of an iteration.
   [[nodiscard]] Seconds iteration() const { return global_batch / throughput; }
   bool operator==(const GivenPoint&) const = default;

@@ -4,19 +4,17 @@
 #include <cmath>
 
 #include "core/error.hpp"
+#include "model/topology/link_laws.hpp"
 
 namespace dlscale::model::scaling {
 namespace {
 
-constexpr BytesPerSecond pcie3 = 15.75_GBps;      // x16, nominal
-constexpr BytesPerSecond most_of_tcp = 3.0_GBps;  // of the few sockets that libraries open
 constexpr double mpi_share = 0.5;  // of what GPUs get of a link: OSU's all-reduce on 10 Gb Ethernet
-constexpr double slot_over_card = 1.26;  // 100 Gb/s on PCIe 3.0, 200 on 4.0, 400 on 5.0, all x16
 
 /// The nominal rate of PCIe by which a node's paths over the host grow.
 BytesPerSecond pcie_rate(const TrainingFacts& facts, const Parameters& p) {
-  if (facts.node_fabric != NodeFabric::pcie) return pcie3;
-  return std::pow(facts.node_bandwidth / pcie3, p[Parameter::pcie_growth]) * pcie3;
+  if (facts.node_fabric != NodeFabric::pcie) return pcie3_x16;
+  return grown_pcie(facts.node_bandwidth, p[Parameter::pcie_growth]);
 }
 
 double mesh_share(const TrainingFacts& facts, int gpus) {
@@ -39,18 +37,11 @@ BytesPerSecond within_node(const TrainingFacts& facts, const Layout& layout, con
   fail_expectation("a fabric of the enumeration");
 }
 
-/// What a node's cards and their slots pass on together: a third power as in over_links().
-BytesPerSecond through_cards(const TrainingFacts& facts, const Parameters& p) {
-  const BytesPerSecond line = p[Parameter::line_efficiency] * facts.cluster_bandwidth;
-  const BytesPerSecond card = facts.cluster_bandwidth / facts.cards;
-  const BytesPerSecond slot = std::max(pcie3, slot_over_card * card);
-  const double ratio = line / (p[Parameter::card_efficiency] * facts.cards * slot);
-  return line / std::cbrt(1 + ratio * ratio * ratio);
-}
-
 /// B
 BytesPerSecond between_nodes(const TrainingFacts& facts, const Parameters& p) {
-  const BytesPerSecond cards = through_cards(facts, p);
+  const BytesPerSecond cards =
+      through_cards(facts.cluster_bandwidth, facts.cards, p[Parameter::line_efficiency],
+                    p[Parameter::card_efficiency]);
   return over_tcp(facts) ? std::min(cards, most_of_tcp) : cards;
 }
 

@@ -240,28 +240,6 @@ const cases::GivenPoint& nearest_given(const ScalingCase& training) {
                            });
 }
 
-bool computes_only(const cases::GivenPoint& given) {
-  constexpr std::array<std::string_view, 12> phrases{"compute only",
-                                                     "computation only",
-                                                     "computing only",
-                                                     "compute alone",
-                                                     "computation alone",
-                                                     "computing alone",
-                                                     "only comput",
-                                                     "forward and backward only",
-                                                     "only forward and backward",
-                                                     "pure comput",
-                                                     "without update",
-                                                     "without optimi"};
-  std::string words = given.note;
-  for (char& letter : words) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-    if (letter == '-' || letter == '_') letter = ' ';
-  }
-  return std::any_of(phrases.begin(), phrases.end(),
-                     [&](std::string_view phrase) { return holds(words, phrase); });
-}
-
 TrainingFacts training_facts(const ScalingCase& training, const FactSources& sources) {
   EXPECT(!not_covered(training));
   const cases::GivenPoint& given = nearest_given(training);

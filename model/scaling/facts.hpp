@@ -119,8 +119,11 @@ std::optional<std::string> not_covered(const cases::ScalingCase& training);
 /// some.
 const cases::GivenPoint& nearest_given(const cases::ScalingCase& training);
 
-/// Whether a given point says that its time is of computing alone, without update and input: there
-/// is no field for it, so this goes by the words of its note.
+/// Whether a given point says that its time is of computing alone, without update and input: by its
+/// field computes_only where a case states it, else where a clause of its note says that and no
+/// more ("compute only, no communication"). A clause that says anything else besides does not
+/// count, as a denial ("not compute only") does; nor does one whose sentence takes it back
+/// ("compute only, which it is not").
 bool computes_only(const cases::GivenPoint& given);
 
 /// Requires that it is covered.

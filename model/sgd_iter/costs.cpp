@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <utility>
@@ -321,13 +322,12 @@ IterationCosts Costs::find() {
   return costs;
 }
 
-/// All at their values, except those of `moved`, which are at `bound`.
+/// Each term at its bound.
 struct Choice {
-  std::optional<IterationTerm> moved;
-  Bound bound;
+  TermBounds bounds;
   template <class Q>
   [[nodiscard]] Q of(const Estimate<Q>& estimate, IterationTerm term) const {
-    return at(estimate, moved == term ? bound : Bound::value);
+    return at(estimate, bounds.at(static_cast<std::size_t>(term)));
   }
   [[nodiscard]] Given of(const StepCost& step, IterationTerm term) const {
     return Given::step(of(step.give, IterationTerm::launches), of(step.compute, term), step.kind);
@@ -386,8 +386,8 @@ void add_contention(const IterationCosts& costs, const Choice& chosen, Iteration
 
 }  // namespace
 
-IterationPlan IterationCosts::plan(std::optional<IterationTerm> moved, Bound bound) const {
-  const Choice chosen{moved, bound};
+IterationPlan IterationCosts::plan(const TermBounds& bounds) const {
+  const Choice chosen{bounds};
   IterationPlan result = shape;
   result.load = chosen.of(load, IterationTerm::input);
   result.h2d = chosen.of(h2d, IterationTerm::copy);

@@ -1,5 +1,7 @@
 #pragma once
+#include <array>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -24,6 +26,8 @@ constexpr IterationTerm all_iteration_terms[] = {
     IterationTerm::contention};
 /// A parameter's value or an end of its interval.
 enum class Bound { value, low, high };
+/// Of each term, by its place in all_iteration_terms.
+using TermBounds = std::array<Bound, std::size(all_iteration_terms)>;
 
 /// What a step takes on the device, and the host to give it to one that runs beside it.
 struct StepCost {
@@ -59,7 +63,13 @@ struct IterationCosts {
 
   /// All at their values, except those of `moved`, which are at `bound`. The Notes that the costs
   /// were found with must outlive a plan that packs.
-  [[nodiscard]] IterationPlan plan(std::optional<IterationTerm> moved, Bound bound) const;
+  [[nodiscard]] IterationPlan plan(std::optional<IterationTerm> moved, Bound bound) const {
+    TermBounds bounds{};
+    if (moved) bounds.at(static_cast<std::size_t>(*moved)) = bound;
+    return plan(bounds);
+  }
+  /// The same of several terms.
+  [[nodiscard]] IterationPlan plan(const TermBounds& bounds) const;
 };
 
 /// Throws ConfigError if the device of the cluster cannot copy, normalise, or be given kernels, as

@@ -1,12 +1,15 @@
 #include "model/sgd_iter/iteration_interval.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "model/piecewise.hpp"
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
+#include "model/sgd_iter/joint_interval.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -38,27 +41,89 @@ bool is_still(const IterationCosts& costs, IterationTerm term) {
       return gives_exactly(costs);
     case IterationTerm::contention:
       return costs.contention.kinds.empty();
-    case IterationTerm::compute:
     case IterationTerm::update:
+      return is_exact(costs.update.compute) &&
+             std::ranges::all_of(costs.late,
+                                 [](const LateCost& one) { return is_exact(one.update.compute); });
+    case IterationTerm::compute:
       return false;
   }
   fail_expectation("a term of the enumeration");
 }
 
+std::vector<IterationTerm> moving_terms(const IterationCosts& costs) {
+  std::vector<IterationTerm> moving;
+  for (const IterationTerm term : all_iteration_terms) {
+    if (!is_still(costs, term)) moving.push_back(term);
+  }
+  return moving;
+}
+
+/// Forward and backward at their quick ends.
+Seconds quickest_computing(const IterationCosts& costs) {
+  Seconds sum;
+  for (const StepCost& step : costs.forward) sum += step.compute.low;
+  for (const auto& steps : costs.backward) {
+    for (const StepCost& step : steps) sum += step.compute.low;
+  }
+  return sum;
+}
+
+bool is_work(IterationTerm term) {
+  return term == IterationTerm::compute || term == IterationTerm::communication;
+}
+
+/// Whether computing or messages and another term may hide each other, as what runs beside does.
+bool may_hide(const IterationCosts& costs, IterationTerm work, IterationTerm other) {
+  EXPECT(is_work(work) && work != other);
+  switch (other) {
+    case IterationTerm::compute:
+    case IterationTerm::communication:
+      return costs.shape.schedule != Schedule::sequential;
+    case IterationTerm::copy:  // one that is always the shorter stays hidden
+      return costs.shape.input_copy == InputCopy::ahead &&
+             costs.h2d.compute.high > quickest_computing(costs);
+    case IterationTerm::update:
+      return !costs.late.empty();
+    case IterationTerm::input:
+    case IterationTerm::launches:
+    case IterationTerm::contention:
+      return true;
+  }
+  fail_expectation("a term of the enumeration");
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> hiding_pairs(
+    const IterationCosts& costs, const std::vector<IterationTerm>& terms) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (!is_work(terms[i])) continue;
+    for (std::size_t j = 0; j < terms.size(); ++j) {
+      const bool is_told = j == i || (is_work(terms[j]) && j < i);
+      if (!is_told && may_hide(costs, terms[i], terms[j])) pairs.emplace_back(i, j);
+    }
+  }
+  return pairs;
+}
+
 }  // namespace
 
 IterationInterval interval_of(const IterationCosts& costs, bool fitted, Seconds total) {
-  double below = 0;
-  double above = 0;
-  for (const IterationTerm term : all_iteration_terms) {
-    if (is_still(costs, term)) continue;
-    const Seconds low = simulate_iteration(costs.plan(term, Bound::low)).total;
-    const Seconds high = simulate_iteration(costs.plan(term, Bound::high)).total;
-    below += std::pow(std::max(0.0, (total - low).si()), 2);
-    above += std::pow(std::max(0.0, (high - total).si()), 2);
-  }
-  const double scale = fitted ? deviations_of_90 / deviations_of_95 : 1;
-  return {total - Seconds(scale * std::sqrt(below)), total + Seconds(scale * std::sqrt(above))};
+  const std::vector<IterationTerm> terms = moving_terms(costs);
+  const auto iteration = [&](const InputPlaces& places) {
+    TermBounds bounds{};
+    bool is_total = true;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      if (places[i] == 0) continue;
+      is_total = false;
+      bounds.at(static_cast<std::size_t>(terms[i])) = places[i] < 0 ? Bound::low : Bound::high;
+    }
+    return (is_total ? total : simulate_iteration(costs.plan(bounds)).total).si();
+  };
+  const QuantityInterval interval =
+      joint_interval(terms.size(), hiding_pairs(costs, terms),
+                     fitted ? deviations_of_95 : deviations_of_90, iteration);
+  return {std::max(Seconds(), Seconds(interval.low)), Seconds(interval.high)};
 }
 
 }  // namespace dlscale::model

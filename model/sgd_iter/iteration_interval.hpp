@@ -11,11 +11,13 @@ struct IterationInterval {
   Seconds high;
 };
 
-/// The 90 % interval of an iteration of these costs, which takes `total` by them. Each term is
-/// moved to the ends of its interval by itself, everything within a term at once; the changes of
-/// the terms add up in quadrature, as independent errors do. `fitted` (Machine::fitted): the ends
-/// that costs have are of 95 %, taken to be those of a normal distribution, and made those of 90 %.
-/// What costs know no interval of adds nothing to it: the notes of a prediction tell what that is.
+/// The 90 % interval of an iteration of these costs, which takes `total` by them: by
+/// joint_interval() over the terms, of which everything within one errs at once, and each as a
+/// normal error on either side of its value. Simulated are both ends of each term and, since
+/// computing and messages are what other things hide behind, all ends of each two of which one is
+/// computing or messages and the other runs beside it. `fitted` (Machine::fitted): the ends that
+/// costs have are of 95 %, else of 90 %. What costs know no interval of adds nothing to it: the
+/// notes of a prediction tell what that is.
 IterationInterval interval_of(const IterationCosts& costs, bool fitted, Seconds total);
 
 }  // namespace dlscale::model

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "model/sgd_iter/costs.hpp"
 #include "model/sgd_iter/iteration.hpp"
 #include "model/sgd_iter/iteration_interval.hpp"
+#include "model/sgd_iter/sheet_evidence.hpp"
 #include "model/sgd_iter/straggler_cost.hpp"
 #include "model/topology/sheet_links.hpp"
 #include "model/topology/topology.hpp"
@@ -26,7 +28,8 @@ namespace {
 constexpr std::string_view computing_bound = "compute";
 
 /// What a prediction from data sheets is, and where its interval comes from.
-void note_data_sheets(const Cluster& cluster, const Placement& placement, Notes& notes) {
+void note_data_sheets(const Cluster& cluster, const Run& run, Notes& notes) {
+  const Placement placement{run.ranks, run.ranks_per_node};
   const ComputingShares& shares = computing_shares;
   notes.add(
       "from data sheets alone: the work that layers declare at full peak and memory bandwidth, "
@@ -36,19 +39,27 @@ void note_data_sheets(const Cluster& cluster, const Placement& placement, Notes&
       "90 % interval of computing: {:g} to {:g} times that, as {} published throughputs of one "
       "GPU had it (half of them {:g} and more)",
       shares.range.low, shares.range.high, shares.points, shares.median));
+  if (const std::string beyond = beyond_evidence(cluster, run); !beyond.empty()) {
+    notes.add(beyond);
+  }
   if (placement.ranks == 1) return;
-  const LinkShares within = shares_within(cluster);
-  const LinkShares between = shares_between(cluster);
-  const auto text = [](const LinkShares& link) {
-    return fmt::format("{:.0f} % of the rate and start-ups of {}", 100 * link.efficiency,
-                       to_text(link.startup));
-  };
   const bool several = placement.nodes() > 1;
+  const LinkSpec& link = several ? cluster.inter_node : cluster.intra_node;
+  if (link.bandwidth <= BytesPerSecond()) return;
+  const LinkShares link_shares = several ? shares_between(cluster) : shares_within(cluster);
   notes.add(
       "90 % interval of messages: from line rate without start-ups to what published trainings "
       "on several GPUs were fitted to get",
-      fmt::format("{}{}", several ? "between nodes " : "within a node ",
-                  text(several ? between : within)));
+      fmt::format("{} {:.0f} % of the rate and start-ups of {}",
+                  several ? "between nodes" : "within a node", 100 * link_shares.efficiency,
+                  to_text(link_shares.startup)));
+}
+
+/// Of links that count by what is said of them.
+void note_untold_links(const Machine& machine, const Placement& placement, Notes& notes) {
+  if (machine.fitted && !machine.inter_node_stated) return;
+  const Placement by_word = machine.fitted ? Placement{placement.nodes(), 1} : placement;
+  for (const std::string& sentence : untold_links(machine.cluster, by_word)) notes.add(sentence);
 }
 
 /// What forward and backward take of the device and of the host.
@@ -94,7 +105,8 @@ Prediction predict_one(const Network& network, const Machine& machine, const Run
                        const RankSpread& spread) {
   Notes notes;
   const Placement placement{run.ranks, run.ranks_per_node};
-  if (!machine.fitted) note_data_sheets(machine.cluster, placement, notes);
+  if (!machine.fitted) note_data_sheets(machine.cluster, run, notes);
+  note_untold_links(machine, placement, notes);
   const IterationCosts costs = iteration_costs(network, machine, run, notes);
   const IterationPlan plan = costs.plan({}, Bound::value);
   Prediction prediction;

@@ -110,6 +110,19 @@ TEST(CaseFile, ReadsATraining) {
   EXPECT_EQ(outcome.weight, 0.5);
 }
 
+TEST(CaseFile, ReadsWhetherAPointIsOfComputingAlone) {
+  EXPECT_FALSE(read_text(training_line).trainings.front().given.front().computes_only);
+  for (const bool stated : {true, false}) {
+    const std::string line = replaced(
+        training_line, R"("global_batch":32})",
+        std::string(R"("global_batch":32,"computes_only":)") + (stated ? "true}" : "false}"));
+    EXPECT_EQ(read_text(line).trainings.front().given.front().computes_only, stated);
+  }
+  expect_contains(refusal_with(training_line, R"("global_batch":32})",
+                               R"("global_batch":32,"computes_only":"yes"})"),
+                  "given[0].computes_only is \"yes\"");
+}
+
 TEST(CaseFile, ReadsACurve) {
   const CaseFile file = read_text(curve_line);
   ASSERT_EQ(file.curves.size(), 1U);

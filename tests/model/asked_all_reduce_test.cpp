@@ -260,7 +260,7 @@ TEST_F(Asked, AreOverTheLinkThatWasStated) {
   const Estimate<Seconds> time =
       AskedAllReduce(machine_, {4, 1}, Schedule::wait_free, "ring", notes_).time(Bytes(1e6));
   EXPECT_NEAR(time.low.si(), 6 * 1e6 / 4 / 1.25e9, 1e-9);  // no start-ups
-  EXPECT_GT(time.high, 1.2 * time.value);
+  EXPECT_GT(time.high, 1.15 * time.value);  // start-ups of TCP
   EXPECT_NE(stated, measured);
 }
 

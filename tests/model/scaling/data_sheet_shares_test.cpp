@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -30,6 +31,10 @@ struct Point {
   std::string set;
   std::string network;
   double ratio = 1;
+  DType dtype = DType::f32;
+  FlopsPerSecond peak;
+  BytesPerSecond memory;
+  int batch = 1;
 };
 
 /// In what a precision of the cases is computed; nothing of one that is not known here.
@@ -105,7 +110,8 @@ std::vector<Point> published_points(const cases::CaseFile& open) {
       const int batch = static_cast<int>(given.batch_per_gpu);
       Seconds& sheet_time = known[{network->name(), sheet->id, *dtype, batch}];
       if (sheet_time == Seconds()) sheet_time = by_data_sheet(*network, *cluster, *dtype, batch);
-      points.push_back({training.set, network->name(), given.iteration() / sheet_time});
+      points.push_back({training.set, network->name(), given.iteration() / sheet_time, *dtype,
+                        cluster->device.peak.at(*dtype), cluster->device.memory_bandwidth, batch});
     }
   }
   return points;
@@ -145,6 +151,35 @@ double covered_left_out(const std::vector<Point>& points) {
   return covered / all;
 }
 
+/// In that precision.
+ComputingEvidence evidence_of(const std::vector<Point>& points, DType dtype) {
+  ComputingEvidence found{dtype, FlopsPerSecond(1e30), {}, BytesPerSecond(1e30), {}, 1'000'000};
+  for (const Point& one : points) {
+    if (one.dtype != dtype) continue;
+    found.least_peak = std::min(found.least_peak, one.peak);
+    found.most_peak = std::max(found.most_peak, one.peak);
+    found.least_memory = std::min(found.least_memory, one.memory);
+    found.most_memory = std::max(found.most_memory, one.memory);
+    found.least_batch = std::min(found.least_batch, one.batch);
+  }
+  return found;
+}
+
+void expect_evidence(const std::vector<Point>& points) {
+  std::set<DType> dtypes;
+  for (const Point& one : points) dtypes.insert(one.dtype);
+  EXPECT_EQ(dtypes.size(), computing_evidence.size());
+  for (const ComputingEvidence& said : computing_evidence) {
+    const ComputingEvidence found = evidence_of(points, said.dtype);
+    SCOPED_TRACE(dtype_name(said.dtype));
+    EXPECT_DOUBLE_EQ(found.least_peak.si(), said.least_peak.si());
+    EXPECT_DOUBLE_EQ(found.most_peak.si(), said.most_peak.si());
+    EXPECT_DOUBLE_EQ(found.least_memory.si(), said.least_memory.si());
+    EXPECT_DOUBLE_EQ(found.most_memory.si(), said.most_memory.si());
+    EXPECT_EQ(found.least_batch, said.least_batch);
+  }
+}
+
 TEST(DataSheetShares, AreThoseOfPublishedTrainingsOnOneGpu) {
   const auto file = std::filesystem::path(DLSCALE_SHARED_DATA) / "validation" / "open.jsonl";
   if (!std::filesystem::exists(file)) GTEST_SKIP() << file << " is not there";
@@ -165,6 +200,7 @@ TEST(DataSheetShares, AreThoseOfPublishedTrainingsOnOneGpu) {
   EXPECT_NEAR(scaling::weighted_quantile(ratios, 0.5), said.median, as_printed);
   EXPECT_NEAR(scaling::weighted_quantile(ratios, 0.95), said.range.high, as_printed);
   EXPECT_NEAR(covered_left_out(points), said.covered_left_out, as_printed);
+  expect_evidence(points);
 }
 
 }  // namespace

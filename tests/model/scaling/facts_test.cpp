@@ -146,16 +146,31 @@ TEST(TrainingFacts, KnowAPointThatOnlyComputes) {
   cases::ScalingCase training = test::example_case();
   for (const char* note :
        {"compute only, no communication", "Computation only", "pure computing", "compute-only time",
-        "only forward and backward", "iteration without optimizer step"}) {
+        "only forward and backward", "iteration without optimizer step",
+        "One GPU. The time of computing alone; no communication", "measured (compute only)",
+        "compute only, not including communication", "Forward and backward only"}) {
     training.given[0].note = note;
     EXPECT_TRUE(facts(training).given_computes_only) << note;
   }
   // No communication takes place on one GPU, whatever is timed.
   for (const char* note :
-       {"", "no communication", "one GPU only", "compute node 7", "computed from one GPU alone"}) {
+       {"", "no communication", "one GPU only", "compute node 7", "computed from one GPU alone",
+        "not compute only", "This is not compute only.", "never without optimizer",
+        "compute only, which it is not", "compute only, but with the update", "compute only?",
+        "input not synthetic", "the compute only profile was left out", "no longer compute only",
+        "isn't compute-only", "compute only if the log is right"}) {
     training.given[0].note = note;
     EXPECT_FALSE(facts(training).given_computes_only) << note;
   }
+}
+
+TEST(TrainingFacts, TakeWhatACaseStatesBeforeTheWordsOfItsNote) {
+  cases::ScalingCase training = test::example_case();
+  training.given[0].computes_only = true;
+  EXPECT_TRUE(facts(training).given_computes_only);
+  training.given[0].note = "compute only";
+  training.given[0].computes_only = false;
+  EXPECT_FALSE(facts(training).given_computes_only);
 }
 
 TEST(TrainingFacts, CountTheCardsOfANode) {
