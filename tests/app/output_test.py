@@ -262,7 +262,8 @@ class SaidOnce(ProgramTest):
         return run("bench", "comm", "--sizes", "4KiB", "--max-time", 0.02, *more, ranks=2, timeout=60)
 
     def test_options(self):
-        for wrong in (["--ranks", 3], ["--cores-per-rank", 4 * CORES], ["--patience", 0], ["--resume"], ["--frobnicate"],
+        self.assert_refused(self.comm("--ranks", 3), 4, "3 ranks were asked for, but 2 run here")
+        for wrong in (["--cores-per-rank", 4 * CORES], ["--patience", 0], ["--resume"], ["--frobnicate"],
                       ["--benchmark_filter=("], ["--dtype", "f32", "--dtype", "f64"]):
             with self.subTest(wrong=wrong):
                 self.assert_refused(self.comm(*wrong), 2)

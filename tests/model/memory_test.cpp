@@ -107,7 +107,7 @@ class OnH200 : public testing::Test {
 };
 
 TEST_F(OnH200, WhatFitsIsPredictedWithoutAWord) {
-  EXPECT_FALSE(mentions(predicted(largest_), "GB"));
+  EXPECT_FALSE(mentions(predicted(largest_), "workspace not counted"));
 }
 
 TEST_F(OnH200, WhatMayNotFitIsNoted) {
@@ -127,7 +127,7 @@ TEST_F(OnH200, WhatCannotFitIsRefusedWithWhatDoes) {
 
 TEST_F(OnH200, NothingIsSaidWhereNoMemoryIsStated) {
   machine_.cluster.device.memory = Bytes();
-  EXPECT_FALSE(mentions(predicted(2 * largest_), "GB"));
+  EXPECT_FALSE(mentions(predicted(2 * largest_), "workspace not counted"));
 }
 
 TEST_F(OnH200, ProcessorsShareTheMemoryOfTheirNode) {

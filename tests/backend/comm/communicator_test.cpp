@@ -286,7 +286,7 @@ TEST(ConnectBest, TakesWhatTheLauncherAsksForWhereNoGpuComputes) {
     EXPECT_EQ(best.name, "mpi");
     EXPECT_EQ(best.why, "");
     EXPECT_EQ(best.communicator->size(), ranks.size());
-    EXPECT_THROW(static_cast<void>(connect_best(ranks.size() + 1, DataPlace::host)), ConfigError);
+    EXPECT_THROW(static_cast<void>(connect_best(ranks.size() + 1, DataPlace::host)), LibraryError);
   });
 }
 
