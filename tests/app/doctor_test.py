@@ -69,7 +69,7 @@ class Doctor(ProgramTest):
 
     def test_hello_needs_as_many_ranks_as_it_is_told(self):
         self.assertEqual(run("__hello", 1, variables=UNSET).stdout, "1 ranks by local\n")
-        self.assertEqual(run("__hello", 2, variables=UNSET).returncode, 2)
+        self.assertEqual(run("__hello", 2, variables=UNSET).returncode, 4)
 
 
 class Colours(ProgramTest):
