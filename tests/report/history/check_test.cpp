@@ -256,21 +256,21 @@ TEST_F(History, ThatJumpsBetweenTwoLevelsIsBimodalAndRaisesNothing) {
 }
 
 TEST_F(History, ThatJumpsBetweenTwoLevelsIsAskedForRerunsOfANewOneAndThenFails) {
-  for (int block = 0; block < 5; ++block) {
+  for (int block = 0; block < 6; ++block) {
     measure(kernel(), 12 * block + 1, 12 * block + 12, block % 2 == 0 ? 1.0 : 1.1);
   }
   EXPECT_EQ(exit_code(look()), ExitCode::ok);
-  measure_once(kernel(), 61, 2.0);
+  measure_once(kernel(), 73, 2.0);
   flush();
   CheckReport report = look();
   EXPECT_EQ(report.series[0].state, SeriesState::needs_reruns);
   EXPECT_EQ(exit_code(report), ExitCode::inconclusive);
-  for (int commit = 62; commit <= 80; ++commit) {
+  for (int commit = 74; commit <= 92; ++commit) {
     measure(kernel(), commit, commit, 2.0);
     report = look();
     ASSERT_EQ(exit_code(report), ExitCode::regression) << commit;
     ASSERT_EQ(report.alerts.size(), 1U) << commit;
-    EXPECT_EQ(report.alerts[0].commit, commit_name(61)) << commit;
+    EXPECT_EQ(report.alerts[0].commit, commit_name(73)) << commit;
     EXPECT_EQ(report.series[0].modes.size(), 2U) << commit;
   }
   EXPECT_EQ(exit_code(mark(report.alerts[0], AlertState::expected)), ExitCode::ok);
