@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -49,9 +50,11 @@ struct GateOptions {
   report::GateRule rule;
   int rounds = 40;
   std::optional<double> time_budget_s;
+  std::optional<double> timeout_s;
   std::uint64_t seed = 1;
   std::string inconclusive = "fail";
   bool fail_on_improvement = false;
+  bool fail_on_missing = false;
   bool canary = false;
   int ranks = 0;
   SessionFolder folder;
@@ -216,15 +219,26 @@ report::GateReport measured(const Versions& versions, const GateOptions& options
 }
 
 GateExit exits_of(const GateOptions& options) {
-  return {.inconclusive = options.inconclusive == "pass" ? GateExit::Inconclusive::passes
-                                                         : GateExit::Inconclusive::fails,
-          .improvement = options.fail_on_improvement ? GateExit::Improvement::fails
-                                                     : GateExit::Improvement::passes};
+  return {
+      .inconclusive = options.inconclusive == "pass" ? GateExit::Inconclusive::passes
+                                                     : GateExit::Inconclusive::fails,
+      .improvement = options.fail_on_improvement ? GateExit::Improvement::fails
+                                                 : GateExit::Improvement::passes,
+      .missing = options.fail_on_missing ? GateExit::Missing::fails : GateExit::Missing::passes};
 }
 
 std::string machine_text() {
   const Environment environment = capture_environment();
   return fmt::format("{}, {}", environment.cpu, report::counted(environment.cores, "core"));
+}
+
+void refuse_too_few(int rounds) {
+  if (rounds >= report::least_rounds()) return;
+  throw ConfigError(
+      fmt::format("--rounds {} can decide nothing: even if all of them agree, chance does that "
+                  "with {:.3g}, and "
+                  "a verdict takes 0.05. Allow {} or more, which suffice for one metric.",
+                  rounds, std::ldexp(1.0, -rounds), report::least_rounds()));
 }
 
 ExitCode gate(GateOptions& options) {
@@ -233,12 +247,14 @@ ExitCode gate(GateOptions& options) {
                                   shown_text(options.inconclusive)));
   }
   const auto& format = report::format::find_format(options.format);
+  refuse_too_few(options.rounds);
   options.rule.looks = report::looks_up_to(options.rounds);
   Versions versions = versions_of(options);
   if (options.canary) {
     versions.arms.push_back(versions.arms.front());
     versions.arms.back().name = canary_arm;
   }
+  for (Arm& arm : versions.arms) arm.timeout_s = options.timeout_s;
   options.folder.open("gate");
   report::GateReport report;
   try {
@@ -261,8 +277,9 @@ ExitCode gate(GateOptions& options) {
   if (options.folder.is_kept()) {
     write_output((fs::path(options.folder.path()) / "gate.json").string(), to_json(report));
   }
-  write_output("-",
-               format.write(report::gate_document(report), terminal_of_output(options.colour)));
+  report::Document document = report::gate_document(report);
+  document.improvement_fails = options.fail_on_improvement;
+  write_output("-", format.write(document, terminal_of_output(options.colour)));
   return exit_code(report, exits_of(options));
 }
 
@@ -298,11 +315,14 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   verb.add_option("--rounds", options.rounds,
-                  "Most rounds; looks are taken after 10, 20, 40, … and at the last")
+                  "Most rounds, at least 5; looks are taken after 10, 20, 40, … and at the last")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   verb.add_option("--time-budget", options.time_budget_s,
                   "Seconds after which no further round begins")
+      ->check(positive());
+  verb.add_option("--timeout", options.timeout_s,
+                  "Seconds after which a run is ended; the gate then fails with exit code 4")
       ->check(positive());
   verb.add_option("--seed", options.seed, "Of the order within rounds")
       ->check(seed())
@@ -322,6 +342,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->capture_default_str();
   verb.add_flag("--fail-on-improvement", options->fail_on_improvement,
                 "Exit code 1 for an improvement, too: the baseline is stale");
+  verb.add_flag("--fail-on-missing", options->fail_on_missing,
+                "Exit code 1 if the new version did not measure what the base did");
   options->folder.declare(verb);
   verb.add_option("--format", options->format, "As of other verbs: table, json, csv, markdown")
       ->capture_default_str();

@@ -85,7 +85,9 @@ Pairs pair_up(std::span<const Round> rounds, const std::string& changed) {
 }
 
 /// Leaves the metrics of all rounds, and says of the others where they are missing.
-void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& notes) {
+/// `missing` counts those that the base measured in every round.
+void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& notes,
+                   int& missing) {
   std::set<Name> all;
   for (const auto& [name, count] : pairs.of_base) all.insert(name);
   for (const auto& [name, count] : pairs.of_changed) all.insert(name);
@@ -94,8 +96,9 @@ void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& n
     if (found != pairs.metrics.end() && found->second.pairs.size() == rounds) continue;
     notes.push_back(
         fmt::format("{} {} was not compared: of {} rounds the base measured it in {}, "
-                    "the changed version in {}",
+                    "the new version in {}",
                     name.first, name.second, rounds, pairs.of_base[name], pairs.of_changed[name]));
+    if (pairs.of_base[name] == static_cast<int>(rounds)) ++missing;
     pairs.metrics.erase(name);
   }
 }
@@ -188,7 +191,8 @@ void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, G
   if (rounds.empty() || !rounds.front().runs.contains(canary_arm)) return;
   Pairs pairs = pair_up(rounds, canary_arm);
   std::vector<std::string> notes;
-  keep_complete(rounds.size(), pairs, notes);
+  int missing = 0;
+  keep_complete(rounds.size(), pairs, notes, missing);
   report.canary_metrics = judge(pairs, rule);
   report.canary = report::CanaryVerdict::quiet;
   for (const GateMetric& metric : report.canary_metrics) {
@@ -213,7 +217,7 @@ GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& r
   report.rounds = static_cast<int>(rounds.size());
   if (rounds.empty()) return report;
   Pairs pairs = pair_up(rounds, changed_arm);
-  keep_complete(rounds.size(), pairs, report.notes);
+  keep_complete(rounds.size(), pairs, report.notes, report.missing);
   report.metrics = judge(pairs, rule);
   for (const std::string& missing : rounds.back().runs.at(changed_arm).without_times) {
     report.notes.push_back("not measured: " + missing);
@@ -243,6 +247,10 @@ bool is_decided(const GateReport& report) {
 }
 
 ExitCode exit_code(const GateReport& report, const GateExit& exits) {
+  const bool is_judged = report.rounds > 0 && report.canary != report::CanaryVerdict::alarmed;
+  if (is_judged && report.missing > 0 && exits.missing == GateExit::Missing::fails) {
+    return ExitCode::regression;
+  }
   switch (report.verdict) {
     case GateVerdict::regressed:
       return ExitCode::regression;

@@ -11,7 +11,7 @@ namespace dlscale::app {
 
 /// Names of a gate's arms; the canary runs the base once more.
 inline constexpr const char* base_arm = "base";
-inline constexpr const char* changed_arm = "changed";
+inline constexpr const char* changed_arm = "new";
 inline constexpr const char* canary_arm = "canary";
 
 /// What the rounds so far say, by the rule. Metrics are what both versions measured in every round;
@@ -28,6 +28,8 @@ bool is_decided(const report::GateReport& report);
 struct GateExit {
   enum class Inconclusive { fails, passes } inconclusive = Inconclusive::fails;
   enum class Improvement { passes, fails } improvement = Improvement::passes;
+  /// What the base measured and the new version did not.
+  enum class Missing { passes, fails } missing = Missing::passes;
 };
 ExitCode exit_code(const report::GateReport& report, const GateExit& exits);
 

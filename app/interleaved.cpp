@@ -44,6 +44,16 @@ std::string last_line(const fs::path& log) {
   return last.size() > 300 ? last.substr(0, 300) + " ..." : last;
 }
 
+[[noreturn]] void fail_slow_run(const Arm& arm, int round, const fs::path& log) {
+  const std::string said = last_line(log);
+  throw Error(ExitCode::wrong_result,
+              fmt::format("the run of {} in round {} was not done after the {} s of --timeout and "
+                          "was ended{}. All it said is in {}. Give it more time, or find out what "
+                          "it waits for: the rounds so far are kept.",
+                          arm.name, round, arm.timeout_s.value_or(0),
+                          said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
+}
+
 [[noreturn]] void fail_run(const Arm& arm, int round, const ChildExit& exit, const fs::path& log) {
   const ExitCode code = arm.kind == Arm::Kind::own ? exit_code_of(exit) : ExitCode::wrong_result;
   // One of ours that "regressed" or "is inconclusive" measured nothing that could be compared.
@@ -166,6 +176,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   fs::remove(log);
   ChildOptions options;
   options.log = log;
+  options.timeout_s = arm.timeout_s;
   options.signals = arm.kind == Arm::Kind::own ? ChildOptions::Signals::to_child
                                                : ChildOptions::Signals::to_group;
   std::vector<std::string> command;
@@ -176,6 +187,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   const ChildExit exit = run_child(command, arm.variables, options);
   const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());
   throw_if_interrupted();
+  if (exit.timed_out) fail_slow_run(arm, round, log);
   if (exit.code != 0) fail_run(arm, round, exit, log);
   seconds += wall.si();
   return read_run(out, arm.measure, wall);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,7 @@ struct Arm {
   std::vector<std::pair<std::string, std::string>> variables;
   Measure measure = Measure::automatic;
   enum class Kind { own, foreign } kind = Kind::foreign;  ///< whether its exit codes are dlscale's
+  std::optional<double> timeout_s = {};  ///< of a run, after which it is ended and has failed
 };
 
 /// One round: every arm once, in a fresh process each, in random order.

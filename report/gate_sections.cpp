@@ -86,7 +86,7 @@ Table metrics_table(std::string title, const std::vector<const GateMetric*>& met
   table.columns = {{"metric", Align::left},
                    {"verdict", Align::left},
                    {"base"},
-                   {"changed"},
+                   {"new"},
                    {"change (+ = worse)"},
                    {"interval"},
                    {"p (BH)"},
@@ -126,7 +126,7 @@ Table changes_table(const GateReport& gate) {
 Table differences_table(const GateReport& gate) {
   Table table;
   table.title = "What differs in where the versions ran";
-  table.columns = {{"property", Align::left}, {"base", Align::left}, {"changed", Align::left}};
+  table.columns = {{"property", Align::left}, {"base", Align::left}, {"new", Align::left}};
   std::map<std::string, std::pair<std::string, std::string>> rows;
   for (const auto& [name, value] : gate.base.environment) rows[name].first = value;
   for (const auto& [name, value] : gate.changed.environment) rows[name].second = value;
@@ -180,7 +180,7 @@ Section reproduce_section(const GateReport& gate) {
   Items items;
   items.lines = {
       fmt::format("base: {}{}", fmt::join(gate.base.command, " "), at_commit(gate.base)),
-      fmt::format("changed: {}{}", fmt::join(gate.changed.command, " "), at_commit(gate.changed)),
+      fmt::format("new: {}{}", fmt::join(gate.changed.command, " "), at_commit(gate.changed)),
       fmt::format("seed of the order of versions: {}", gate.seed),
       fmt::format("looks after rounds {}", fmt::join(look_texts(gate), ", ")),
       fmt::format("margin {}, share of false discoveries {:g}", percent(gate.margin), gate.q),
@@ -191,14 +191,13 @@ Section reproduce_section(const GateReport& gate) {
 
 Table rounds_table(const GateReport& gate) {
   Table table;
-  table.columns = {
-      {"metric", Align::left}, {"round"}, {"first", Align::left}, {"base"}, {"changed"},
-      {"changed / base"}};
+  table.columns = {{"metric", Align::left}, {"round"}, {"first", Align::left}, {"base"}, {"new"},
+                   {"new / base"}};
   for (const GateMetric& metric : gate.metrics) {
     for (const GatePair& pair : metric.pairs) {
       table.rows.push_back({{metric_name(metric)},
                             {std::to_string(pair.round)},
-                            {pair.first == GateSideName::base ? "base" : "changed"},
+                            {pair.first == GateSideName::base ? "base" : "new"},
                             {with_unit(pair.base, metric.unit)},
                             {with_unit(pair.changed, metric.unit)},
                             {pair.base > 0 ? significant(pair.changed / pair.base, 5) : ""}});

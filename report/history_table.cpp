@@ -99,9 +99,9 @@ Table environment_table(const CheckReport& report) {
 
 Table bimodal_table(const CheckReport& report) {
   Table table;
-  table.title = "Jump between levels, and raise no alert";
+  table.title = "Jump between levels, which raises no alert";
   for (const SeriesCheck& check : report.series) {
-    if (check.state != SeriesState::bimodal) continue;
+    if (check.modes.empty()) continue;
     std::string modes;
     for (const double mode : check.modes) {
       modes += (modes.empty() ? "" : " | ") + history_value(check.key, mode);

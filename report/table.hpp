@@ -33,6 +33,8 @@ struct Document {
   std::vector<Table> tables;  ///< for people
   Table records;              ///< for programs: one row a record, plain numbers in SI, unit in key
   std::string json;           ///< strict JSON with schema and version
+  /// What is told apart by passing and failing fails for an improvement, too.
+  bool improvement_fails = false;
 };
 
 }  // namespace dlscale::report

@@ -78,7 +78,7 @@ std::string name_of(const Table& table, const std::vector<Cell>& row, std::size_
   return name;
 }
 
-std::vector<Case> cases_of(const Table& table, std::size_t column) {
+std::vector<Case> cases_of(const Table& table, std::size_t column, bool improvement_fails) {
   std::vector<Case> cases;
   for (const auto& row : table.rows) {
     Case one;
@@ -86,6 +86,7 @@ std::vector<Case> cases_of(const Table& table, std::size_t column) {
     one.word = row.at(column).text;
     one.seconds = text_at(table, row, "time_s");
     one.outcome = outcome_of(one.word);
+    if (improvement_fails && one.word == "improved") one.outcome = Outcome::failed;
     if (text_at(table, row, "role") == "detail") {
       one.outcome = Outcome::skipped;
       one.word += ", a detail that is not judged";
@@ -136,7 +137,7 @@ std::string write_junit(const Document& document, const Terminal&) {
         "Use --format json or csv.",
         kind));
   }
-  const std::vector<Case> cases = cases_of(document.records, *column);
+  const std::vector<Case> cases = cases_of(document.records, *column, document.improvement_fails);
   const auto count = [&cases](Outcome outcome) {
     return std::ranges::count(cases, outcome, &Case::outcome);
   };

@@ -66,7 +66,7 @@ enum class SeriesState {
   as_before,
   needs_reruns,  ///< the newest is beyond the bound, and fresh runs of it have to confirm that
   moved,         ///< it is in an alert for its newest commit
-  bimodal,       ///< jumps between levels: not judged
+  bimodal,       ///< jumps between levels, and the newest commit is at one of them
   ended,         ///< was not measured of the newest commit of its suite: not judged by that
   unusable,      ///< the newest is not positive, so that it has no ratio to others
 };
@@ -80,7 +80,7 @@ struct SeriesCheck {
   std::size_t points = 0;
   CommitPoint newest;
   NewPoint judged;            ///< of the newest, where it was
-  std::vector<double> modes;  ///< of bimodal ones
+  std::vector<double> modes;  ///< levels between which it jumps; empty if it does not
   std::string epoch;          ///< an expected change, from which on alone it is judged
 };
 

@@ -85,7 +85,7 @@ class Collector {
       return samples.metric == &metric && samples.name == name;
     });
   }
-  static void add(const std::string& name, const json& row, std::vector<Samples>& all) {
+  void add(const std::string& name, const json& row, std::vector<Samples>& all) {
     for (const GoogleMetric& metric : google_metrics) {
       if (!row.contains(metric.field)) continue;
       double value = row.at(metric.field).get<double>();
@@ -94,6 +94,15 @@ class Collector {
       }
       if (!std::isfinite(value)) {
         throw ConfigError(fmt::format("{} of {} is not finite", metric.field, shown_text(name)));
+      }
+      if (value < 0 || (value == 0 && &metric == google_metrics.data())) {
+        throw ConfigError(fmt::format("{} of {} is {}, which nothing measured can be", metric.field,
+                                      shown_text(name), value));
+      }
+      // A clock of the processor may tick too seldom, and counters may have counted nothing.
+      if (value == 0) {
+        run_.notes.push_back(fmt::format("left out: {} of {} is 0", metric.field, name));
+        continue;
       }
       auto found = find(all, name, metric);
       if (found == all.end()) found = all.insert(all.end(), {name, &metric, {}});

@@ -46,13 +46,10 @@ class SeriesJudge {
     describe();
     const std::span<const double> epoch = std::span(values_).subspan(start_);
     const ChangePoints found = find_change_points(epoch, rules_.changes);
-    if (found.shape == HistoryShape::bimodal) {
-      judged_.check.state = SeriesState::bimodal;
-      judged_.check.modes = found.modes;
-      return std::move(judged_);
-    }
+    judged_.check.modes = found.modes;
     const std::size_t offset = start_;
     for (const ChangePoint& change : found.changes) {
+      if (change.between_modes) continue;
       add(change, offset);
       start_ = std::max(start_, offset + change.after);
     }
@@ -86,8 +83,21 @@ class SeriesJudge {
     judged_.changes.push_back({first.commit, last.commit, first.time, std::move(metric)});
   }
 
-  [[nodiscard]] std::span<const double> history_before(std::size_t place) const {
-    return std::span(values_).subspan(start_, place - start_);
+  /// The mode that a value is nearest to, by its ratio; 0 without modes, and of what has no ratio.
+  [[nodiscard]] std::size_t mode_of(double value) const {
+    const std::vector<double>& modes = judged_.check.modes;
+    if (modes.empty() || !(value > 0)) return 0;
+    const auto distance = [value](double mode) { return std::abs(std::log(value / mode)); };
+    return static_cast<std::size_t>(std::ranges::min_element(modes, {}, distance) - modes.begin());
+  }
+  /// What came before a place at the same mode: of a history that jumps, levels are no noise.
+  [[nodiscard]] std::vector<double> history_before(std::size_t place) const {
+    const std::size_t mode = mode_of(values_[place]);
+    std::vector<double> history;
+    for (std::size_t before = start_; before < place; ++before) {
+      if (mode_of(values_[before]) == mode) history.push_back(values_[before]);
+    }
+    return history;
   }
   [[nodiscard]] NewPoint look_at(std::size_t place, std::span<const double> runs) const {
     return judge_new_point(history_before(place), runs, direction_of(key_.better), rules_.newest);
@@ -130,20 +140,24 @@ class SeriesJudge {
   [[nodiscard]] SeriesState state_of(const NewPoint& judged) const {
     switch (judged.verdict) {
       case NewPointVerdict::too_little_history:
-        return SeriesState::new_baseline;
+        return quiet(SeriesState::new_baseline);
       case NewPointVerdict::as_before:
-        return SeriesState::as_before;
+        return quiet(SeriesState::as_before);
       case NewPointVerdict::suspect:
         if (judged.runs == 0) return SeriesState::unusable;
         // A speed-up that nobody confirmed is no reason to measure again.
         return movement_of(key_.better, judged.ratio) == Movement::improved
-                   ? SeriesState::as_before
+                   ? quiet(SeriesState::as_before)
                    : SeriesState::needs_reruns;
       case NewPointVerdict::regressed:
       case NewPointVerdict::improved:
         return SeriesState::moved;
     }
     return SeriesState::as_before;
+  }
+  /// That a history jumps is what there is to say of it as long as nothing else happened.
+  [[nodiscard]] SeriesState quiet(SeriesState state) const {
+    return judged_.check.modes.empty() ? state : SeriesState::bimodal;
   }
 
   std::string id_;

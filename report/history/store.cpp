@@ -210,7 +210,8 @@ class Plan {
 Store::Store(std::unique_ptr<Storage> storage) : storage_(std::move(storage)) {}
 
 bool Store::is_there() {
-  const auto format = storage_->read(format_file);
+  // Written as a whole, so that it needs no line's end, as lines that are added do.
+  const auto format = storage_->read_all(format_file);
   if (!format) {
     for (const std::string& file : storage_->files("")) {
       throw ConfigError(

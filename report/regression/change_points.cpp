@@ -120,24 +120,33 @@ void drop_small(std::span<const double> x, double limit, Ends& ends) {
   }
 }
 
-/// The levels of a history that jumps to and fro; empty if it does not.
-std::vector<double> modes_of(const std::vector<double>& levels, double limit) {
+/// Whether so many segments are at a level that was there before, within the margin, that the
+/// history jumps to and fro.
+bool jumps(const std::vector<double>& levels, double limit) {
   constexpr int returns_of_bimodal = 3;
   int returns = 0;
-  std::vector<double> modes;
+  std::vector<double> known;
   for (const double level : levels) {
-    const bool known = std::ranges::any_of(
-        modes, [level, limit](double mode) { return std::abs(mode - level) <= limit; });
-    if (known) {
+    const bool is_known = std::ranges::any_of(
+        known, [level, limit](double other) { return std::abs(other - level) <= limit; });
+    if (is_known) {
       ++returns;
     } else {
-      modes.push_back(level);
+      known.push_back(level);
     }
   }
-  if (returns < returns_of_bimodal) return {};
-  std::ranges::sort(modes);
-  for (double& mode : modes) mode = std::exp(mode);
-  return modes;
+  return returns >= returns_of_bimodal;
+}
+
+/// How far the median of so many points may lie from their level: three standard errors for normal
+/// data, whose spread the residuals tell.
+double reach_of_median(const std::vector<double>& residual, std::size_t points) {
+  constexpr double mad_of_normal = 1.4826;
+  constexpr double error_of_median = 1.2533;  // over that of the mean: √(π / 2)
+  std::vector<double> sizes;
+  for (const double value : residual) sizes.push_back(std::abs(value));
+  return 3 * error_of_median * mad_of_normal * median(sizes) /
+         std::sqrt(static_cast<double>(points));
 }
 
 /// The levels between which single points jump, be it more often on one side of the change; empty
@@ -162,7 +171,7 @@ std::vector<double> modes_at(std::span<const double> before, std::span<const dou
   const auto all = static_cast<std::ptrdiff_t>(before.size() + after.size());
   const bool apart = (between(before) + between(after)) * between_of <= all;
   if (!apart || std::min(at(before, b), at(after, a)) < enough) return {};
-  return {std::exp(low), std::exp(high)};
+  return {low, high};
 }
 
 /// Usable points in the order of time, with the caller's index of each.
@@ -170,6 +179,57 @@ struct Usable {
   std::vector<double> x;  ///< ln
   std::vector<std::size_t> index;
 };
+
+/// Marks the changes between levels that both are returned to, by a segment that is no neighbour;
+/// returns those levels.
+std::vector<double> excuse_segments(const std::vector<double>& levels, double limit,
+                                    const std::vector<double>& residual, ChangePoints& result) {
+  const auto alike = [&](std::size_t i, std::size_t j) {
+    const double reach = std::hypot(reach_of_median(residual, result.segments[i].points),
+                                    reach_of_median(residual, result.segments[j].points));
+    return std::abs(levels[i] - levels[j]) <= std::max(limit, reach);
+  };
+  std::vector<bool> is_mode(levels.size(), false);
+  std::vector<std::size_t> modes;  // a segment of each
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    for (std::size_t j = 0; j + 1 < i; ++j) {
+      if (alike(i, j)) is_mode[i] = is_mode[j] = true;
+    }
+  }
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    const auto same = [&](std::size_t mode) { return alike(i, mode); };
+    if (is_mode[i] && std::ranges::none_of(modes, same)) modes.push_back(i);
+  }
+  for (std::size_t i = 0; i + 1 < levels.size(); ++i) {
+    result.changes[i].between_modes = is_mode[i] && is_mode[i + 1];
+  }
+  std::vector<double> found;
+  for (const std::size_t mode : modes) found.push_back(levels[mode]);
+  return found;
+}
+
+/// Marks the changes on whose sides single points jump between the same two levels, and those
+/// between levels that others jump between; returns those levels.
+std::vector<double> excuse_points(std::span<const double> x, const Ends& ends, double limit,
+                                  std::vector<ChangePoint>& changes) {
+  std::vector<double> modes;
+  const auto is_mode = [&modes, limit](double level) {
+    return std::ranges::any_of(
+        modes, [level, limit](double mode) { return std::abs(mode - level) <= limit; });
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    for (const double level : modes_at(segment(x, ends, i), segment(x, ends, i + 1))) {
+      changes[i].between_modes = true;
+      if (!is_mode(level)) modes.push_back(level);
+    }
+  }
+  for (ChangePoint& change : changes) {
+    const bool known =
+        is_mode(std::log(change.level_before)) && is_mode(std::log(change.level_after));
+    change.between_modes = change.between_modes || known;
+  }
+  return modes;
+}
 
 void fill(const Choice& choice, const Usable& usable, double limit, ChangePoints& result) {
   std::vector<double> levels;
@@ -187,13 +247,15 @@ void fill(const Choice& choice, const Usable& usable, double limit, ChangePoints
                               .after = result.segments[i + 1].first,
                               .level_before = result.segments[i].level,
                               .level_after = result.segments[i + 1].level,
-                              .ratio = std::exp(shift_at(usable.x, choice.ends, i))});
+                              .ratio = std::exp(shift_at(usable.x, choice.ends, i)),
+                              .between_modes = false});
   }
-  result.modes = modes_of(levels, limit);
-  for (std::size_t i = 0; i + 1 < choice.ends.size() && result.modes.empty(); ++i) {
-    result.modes =
-        modes_at(segment(usable.x, choice.ends, i), segment(usable.x, choice.ends, i + 1));
-  }
+  std::vector<double> modes =
+      jumps(levels, limit)
+          ? excuse_segments(levels, limit, residuals(usable.x, choice.ends), result)
+          : excuse_points(usable.x, choice.ends, limit, result.changes);
+  std::ranges::sort(modes);
+  for (const double mode : modes) result.modes.push_back(std::exp(mode));
 }
 
 void check(const ChangePointRule& rule) {

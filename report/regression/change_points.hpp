@@ -18,9 +18,15 @@ namespace dlscale::report {
 /// exact search and the least length remove its false alarms from outliers. Then changes whose
 /// Hodges-Lehmann shift is below ln(1 + margin) are dropped, the smallest first.
 /// Deterministic, no permutations; defined for constant and quantised data.
-/// Where it is wrong: it knows nothing of slow drifts (it cuts them into steps); of a metric that
-/// jumps between two levels it can only say so (`bimodal`); a change is found least_points points
-/// after it at the earliest, which is what report/regression/new_point.hpp is for.
+/// A history that jumps to and fro between levels is `bimodal`: changes between those levels are
+/// marked (`between_modes`) and must raise no alarm; a change to or from a level that nothing
+/// returns to is a change like all others. Levels are the same within the margin or within three
+/// standard errors of the difference of their medians, whichever is more.
+/// Where it is wrong: a slow drift is not seen as long as the price of a change is more than what a
+/// cut of the drift saves, which autocorrelation that the drift itself feigns makes worse: +5.6 %
+/// in 140 points with 0.3 % of noise goes unseen with β = 3. A smaller change within a bimodal
+/// history hides in the errors of its levels. A change is found least_points points after it at the
+/// earliest, which is what report/regression/new_point.hpp is for.
 struct ChangePointRule {
   double beta = 3;               ///< price of a change; 3 is quiet, 2 is sensitive
   std::size_t least_points = 5;  ///< of a segment; 3 where points are expensive. ≥ 2
@@ -37,7 +43,7 @@ enum class HistoryShape {
   changed,    ///< levels that follow each other
   bimodal,    ///< jumps to and fro between levels: at least 3 segments return to an earlier one, or
             ///< on both sides of a change at least 3 points lie at the level of the other and next
-            ///< to none between. Its changes are reported and must raise no alarm
+            ///< to none between. Its changes between modes must raise no alarm
 };
 std::string_view history_shape_name(HistoryShape shape);
 
@@ -62,14 +68,15 @@ struct ChangePoint {
   std::size_t after = 0;
   double level_before = 0;
   double level_after = 0;
-  double ratio = 1;  ///< after / before: exp of the Hodges-Lehmann shift of two samples
+  double ratio = 1;            ///< after / before: exp of the Hodges-Lehmann shift of two samples
+  bool between_modes = false;  ///< of a bimodal history: from one of its levels to another
 };
 
 struct ChangePoints {
   HistoryShape shape = HistoryShape::too_short;
   std::vector<ChangePoint> changes;      ///< in the order of time
   std::vector<HistorySegment> segments;  ///< changes + 1, in the order of time; of the window
-  std::vector<double> modes;             ///< of bimodal: its levels, small to large; else empty
+  std::vector<double> modes;             ///< of bimodal: levels it returns to, small to large
   double autocorrelation = 0;            ///< ρ that was chosen
   std::size_t points = 0;                ///< used: of the window, without unusable ones
   std::size_t unusable = 0;              ///< not finite or not positive: left out, counted here

@@ -194,6 +194,8 @@ GateReport report_of(const Json& json) {
             std::array{CanaryVerdict::not_run, CanaryVerdict::quiet, CanaryVerdict::alarmed});
   report.metrics = metrics_of(json.at("metrics"));
   report.canary_metrics = metrics_of(json.at("canary_metrics"));
+  // Gates of before it was counted have their notes alone.
+  if (json.contains("missing")) report.missing = count(json, "missing");
   report.notes = json.at("notes").get<std::vector<std::string>>();
   report.verdict = verdict_of(json);
   report.duration = finite(json, "duration_s");
@@ -224,6 +226,7 @@ std::string to_json(const GateReport& report) {
   json["metrics"] = fields(report.metrics);
   json["canary"] = canary_verdict_name(report.canary);
   json["canary_metrics"] = fields(report.canary_metrics);
+  json["missing"] = report.missing;
   json["notes"] = report.notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -110,7 +110,8 @@ std::string gate_headline(const GateReport& report) {
   if (report.canary != CanaryVerdict::not_run) {
     tail += fmt::format(" · canary {}", canary_verdict_name(report.canary));
   }
-  const std::string head = counts(report);
+  std::string head = counts(report);
+  if (report.missing > 0) head += fmt::format(", {} not measured", report.missing);
   const GateMetric* metric = worst(report);
   if (metric == nullptr) return head + tail;
   const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));

@@ -97,14 +97,15 @@ struct GateReport {
   CanaryVerdict canary = CanaryVerdict::not_run;
   std::vector<GateMetric> metrics;
   std::vector<GateMetric> canary_metrics;  ///< A against A; empty if not run
-  std::vector<std::string> notes;          ///< what was not measured or not valid, a sentence each
+  int missing = 0;  ///< metrics that the base measured in every round and the new version did not
+  std::vector<std::string> notes;  ///< what was not measured or not valid, a sentence each
   GateVerdict verdict = GateVerdict::inconclusive;
   double duration = 0;  ///< s, of all processes
   std::string date;     ///< of the last round, ISO 8601, UTC
 };
 
-/// At most 140 characters: "2 regressed, 1 improved, 3 inconclusive of 84 · worst conv … +6.1 %
-/// [4.0, 8.3] · 16 rounds · canary quiet".
+/// At most 140 characters: "2 regressed, 1 improved, 3 inconclusive of 84, 1 not measured · worst
+/// conv … +6.1 % [4.0, 8.3] · 16 rounds · canary quiet".
 std::string gate_headline(const GateReport& report);
 
 /// Regressed if any metric is and the canary is not alarmed; else inconclusive if any metric is, if

@@ -155,6 +155,17 @@ std::vector<GateLook> looks_up_to(int most) {
   return looks;
 }
 
+bool can_decide(const std::vector<GateLook>& looks) {
+  return std::ranges::any_of(
+      looks, [](const GateLook& look) { return std::ldexp(1.0, -look.rounds) <= look.alpha; });
+}
+
+int least_rounds() {
+  int rounds = 2;
+  while (!can_decide(looks_up_to(rounds))) ++rounds;
+  return rounds;
+}
+
 GateEstimate estimate_gate(std::span<const double> differences, double margin, double alpha,
                            GateRule::Method method) {
   EXPECT(!differences.empty());

@@ -43,6 +43,12 @@ struct GateRule {
 /// more. 2 ≤ most ≤ 1000.
 std::vector<GateLook> looks_up_to(int most);
 
+/// Whether a lone metric can be decided at any of the looks: by either method the least p of n
+/// rounds is 2^-n, when all of them agree, and it has to reach the look's α.
+bool can_decide(const std::vector<GateLook>& looks);
+/// The fewest rounds with which looks_up_to() can.
+int least_rounds();
+
 /// θ and its bounds at one look.
 struct GateEstimate {
   GateMethod method = GateMethod::signed_rank;

@@ -56,11 +56,27 @@ class Verdicts(GateTest):
         self.assertEqual(failed.returncode, 1)
         self.assertIn("1 improved", failed.stdout)
 
-    def test_too_few_rounds_are_inconclusive_unless_that_may_pass(self):
-        few = ["--rounds", 3]
-        self.assertEqual(self.gate(self.command("1.00"), self.command("1.05"), *few).returncode, 3)
-        passed = self.gate(self.command("1.00"), self.command("1.05"), *few, "--inconclusive", "pass")
-        self.assertEqual(passed.returncode, 0)
+    def test_rounds_that_disagree_are_inconclusive_unless_that_may_pass(self):
+        wavering = f"case {{out}} in *[13579]-*) {self.command('1.05')};; *) {self.command('0.95')};; esac"
+        few = [self.command("1.00"), wavering, "--rounds", 5]
+        self.assertEqual(self.gate(*few).returncode, 3)
+        self.assertEqual(self.gate(*few, "--inconclusive", "pass").returncode, 0)
+
+    def test_five_rounds_are_the_fewest_that_can_decide(self):
+        self.assertEqual(self.gate(self.command("1.00"), self.command("1.05"), "--rounds", 5).returncode, 1)
+        done = self.gate(self.command("1.00"), self.command("1.05"), "--rounds", 4)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--rounds 4 can decide nothing", done.stderr)
+        self.assertIn("Allow 5 or more", done.stderr)
+
+    def test_what_the_new_version_does_not_measure_is_in_the_headline_and_fails_where_asked(self):
+        both = f"printf '{{\"benchmarks\": [{{\"name\": \"kernel\", \"real_time\": 1}}, {{\"name\": \"gone\", \"real_time\": 1}}]}}' > {{out}}"
+        one = "printf '{\"benchmarks\": [{\"name\": \"kernel\", \"real_time\": 1}]}' > {out}"
+        done = self.gate(both, one, "--rounds", 5)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("none of 1 regressed, 1 not measured", done.stdout.splitlines()[0])
+        self.assertEqual(self.gate(both, one, "--rounds", 5, "--fail-on-missing").returncode, 1)
+        self.assertEqual(self.gate(one, both, "--rounds", 5, "--fail-on-missing").returncode, 0)
 
     def test_json_says_the_same_and_holds_every_pair(self):
         done = self.gate(self.command("1.00"), self.command("1.05"), "--format", "json")
@@ -75,7 +91,7 @@ class Verdicts(GateTest):
         self.assertAlmostEqual(metric["base"], 1.001e-3, 6)  # the minimum
 
     def test_versions_that_measure_nothing_in_common_have_nothing_to_compare(self):
-        done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 2)
+        done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 5)
         self.assertEqual(done.returncode, 5, done.stderr)
         self.assertIn("other real_time was not compared", done.stdout)
 
@@ -105,7 +121,15 @@ class Failures(GateTest):
     def test_a_run_that_fails_ends_the_gate_and_is_named(self):
         done = self.gate(self.command("1.00"), "echo no such kernel >&2; exit 9", "-o", self.folder / "kept")
         self.assertEqual(done.returncode, 4)
-        self.assertIn("the run of changed in round 1 ended with exit code 9 (\"no such kernel\")", done.stderr)
+        self.assertIn("the run of new in round 1 ended with exit code 9 (\"no such kernel\")", done.stderr)
+
+    def test_a_run_that_hangs_is_ended_after_its_time(self):
+        before = time.monotonic()
+        done = self.gate(self.command("1.00"), "echo waiting; sleep 1000", "--timeout", 0.5, "-o", self.folder / "kept",
+                         "--measure", "wall")
+        self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn("was not done after the 0.5 s of --timeout and was ended (\"waiting\")", done.stderr)
+        self.assertLess(time.monotonic() - before, 60)
 
     def test_what_is_no_result_is_refused(self):
         done = self.gate("echo hello > {out}", "echo hello > {out}")

@@ -102,6 +102,13 @@ TEST(Junit, TellsStatusesOfMeasurementsApart) {
   EXPECT_TRUE(contains(text, R"(name="conv batch=8" time="0.5")"));
 }
 
+TEST(Junit, FailsForAnImprovementWhereThatIsAskedFor) {
+  Document document = gate_document(samples::gate());
+  EXPECT_TRUE(contains(written("junit", document), R"(tests="5" failures="1" errors="0")"));
+  document.improvement_fails = true;
+  EXPECT_TRUE(contains(written("junit", document), R"(tests="5" failures="2" errors="0")"));
+}
+
 TEST(OpenMetrics, SpellsUnitsOutAndKeepsRowsApart) {
   Document document = without_verdicts();
   document.records.columns = {

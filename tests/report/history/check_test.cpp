@@ -255,6 +255,37 @@ TEST_F(History, ThatJumpsBetweenTwoLevelsIsBimodalAndRaisesNothing) {
   EXPECT_EQ(exit_code(report), ExitCode::ok);
 }
 
+TEST_F(History, ThatJumpsBetweenTwoLevelsIsAskedForRerunsOfANewOneAndThenFails) {
+  for (int block = 0; block < 6; ++block) {
+    measure(kernel(), 12 * block + 1, 12 * block + 12, block % 2 == 0 ? 1.0 : 1.1);
+  }
+  EXPECT_EQ(exit_code(look()), ExitCode::ok);
+  measure_once(kernel(), 73, 2.0);
+  flush();
+  CheckReport report = look();
+  EXPECT_EQ(report.series[0].state, SeriesState::needs_reruns);
+  EXPECT_EQ(exit_code(report), ExitCode::inconclusive);
+  for (int commit = 74; commit <= 92; ++commit) {
+    measure(kernel(), commit, commit, 2.0);
+    report = look();
+    ASSERT_EQ(exit_code(report), ExitCode::regression) << commit;
+    ASSERT_EQ(report.alerts.size(), 1U) << commit;
+    EXPECT_EQ(report.alerts[0].commit, commit_name(73)) << commit;
+    EXPECT_EQ(report.series[0].modes.size(), 2U) << commit;
+  }
+  EXPECT_EQ(exit_code(mark(report.alerts[0], AlertState::expected)), ExitCode::ok);
+}
+
+// The newest commit is judged by those of its level, not by the distance between the levels.
+TEST_F(History, ThatJumpsHasTheNoiseOfALevelNotOfTheJumps) {
+  for (int block = 0; block < 6; ++block) {
+    measure(kernel(), 12 * block + 1, 12 * block + 12, block % 2 == 0 ? 1.0 : 1.5);
+  }
+  for (int repeat = 0; repeat < 3; ++repeat) measure_once(kernel(), 73, 1.65);
+  flush();
+  EXPECT_EQ(exit_code(look()), ExitCode::regression);
+}
+
 TEST_F(History, RerunsOfAnOldCommitStayWhereItStands) {
   measure(kernel(), 1, 40, 1.0);
   ImportedRun late = run_of({kernel()}, 20, 1.3, 99);

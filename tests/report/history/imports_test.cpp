@@ -97,6 +97,20 @@ TEST(GoogleBenchmark, LeavesOutWhatFailedAndCountersWithoutADirection) {
   EXPECT_NE(run.notes[0].find("no device"), std::string::npos);
 }
 
+TEST(GoogleBenchmark, RefusesTimesThatCannotBe) {
+  for (const char* time : {"-5", "0"}) {
+    const std::string text =
+        R"({"context": {}, "benchmarks": [{"name": "BM_A", "cpu_time": 1, "real_time": )" +
+        std::string(time) + "}]}";
+    EXPECT_NE(refusal(text).find("real_time of BM_A is "), std::string::npos) << refusal(text);
+  }
+  const ImportedRun run = read_text(
+      R"({"context": {}, "benchmarks": [{"name": "BM_A", "cpu_time": 0, "real_time": 1}]})");
+  EXPECT_EQ(find(run, "cpu_time", {}), nullptr);
+  ASSERT_EQ(run.notes.size(), 1U);
+  EXPECT_EQ(run.notes[0], "left out: cpu_time of BM_A is 0");
+}
+
 TEST(GoogleBenchmark, TakesItsDateAndWantsACommit) {
   const TemporaryFolder folder;
   samples::write_text(folder / "run.json", google);

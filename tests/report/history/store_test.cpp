@@ -57,6 +57,19 @@ TEST_P(AnyStore, KeepsWhatIsAdded) {
   EXPECT_EQ(again.content(again.runs()[0]), runs[0].content);
 }
 
+TEST(FolderStore, TakesItsFormatHoweverTheJsonIsWritten) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  const std::vector runs{run_of({kernel()}, 1, 1.0)};
+  store.add(runs);
+  for (const char* format : {R"({"schema": "dlscale.history", "version": 1})",
+                             "{\n  \"version\": 1,\n  \"schema\": \"dlscale.history\"\n}\n"}) {
+    samples::write_text(folder / "format.json", format);
+    EXPECT_EQ(store.runs().size(), 1U) << format;
+    EXPECT_EQ(store.add(runs).there_already.size(), 1U) << format;
+  }
+}
+
 TEST_P(AnyStore, AddingTwiceIsAddingOnce) {
   Store store = open();
   const std::vector runs{run_of({kernel()}, 1, 1.0)};

@@ -141,9 +141,33 @@ TEST(ChangePoints, CallAHistoryThatJumpsToAndFroBimodal) {
   const ChangePoints jumping = find_change_points(mixed);
   EXPECT_EQ(jumping.shape, HistoryShape::bimodal);
   EXPECT_EQ(jumping.modes.size(), 2U);
+  for (const ChangePoint& change : found.changes) EXPECT_TRUE(change.between_modes);
   // There and back once is a regression and its fix.
   EXPECT_EQ(find_change_points(levels({{20, 100}, {20, 110}, {20, 100}})).shape,
             HistoryShape::changed);
+}
+
+TEST(ChangePoints, OfABimodalHistoryExcuseOnlyThoseBetweenItsModes) {
+  const ChangePoints found = find_change_points(
+      levels({{12, 100}, {12, 110}, {12, 100}, {12, 110}, {12, 100}, {20, 200}}));
+  EXPECT_EQ(found.shape, HistoryShape::bimodal);
+  ASSERT_EQ(found.modes.size(), 2U);  // 200 is none: nothing has returned to it
+  EXPECT_NEAR(found.modes[1], 110, 1e-9);
+  ASSERT_EQ(found.changes.size(), 5U);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_TRUE(found.changes[i].between_modes) << i;
+  EXPECT_FALSE(found.changes[4].between_modes);
+  EXPECT_EQ(found.changes[4].after, 60U);
+}
+
+TEST(ChangePoints, OfPointsThatJumpExcuseNoStepToAThirdLevel) {
+  std::vector<double> values;
+  for (int i = 0; i < 80; ++i) values.push_back((i < 40 ? i % 4 == 0 : i % 4 != 0) ? 200 : 100);
+  values.insert(values.end(), 20, 300);
+  const ChangePoints found = find_change_points(values);
+  EXPECT_EQ(found.shape, HistoryShape::bimodal);
+  ASSERT_FALSE(found.changes.empty());
+  EXPECT_FALSE(found.changes.back().between_modes);
+  EXPECT_EQ(found.changes.back().after, 80U);
 }
 
 }  // namespace

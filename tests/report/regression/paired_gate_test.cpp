@@ -140,5 +140,23 @@ TEST(PairedGate, DividesItsErrorAmongItsLooks) {
   EXPECT_DOUBLE_EQ(standard[2].alpha, 0.01);
 }
 
+// Whatever the rule says can be decided is decided if all rounds agree by far, and nothing else is.
+TEST(PairedGate, CanDecideWithFiveRoundsAtLeastByEitherMethod) {
+  EXPECT_EQ(least_rounds(), 5);
+  for (int rounds = 2; rounds <= 90; ++rounds) {
+    std::vector<double> differences;
+    for (int i = 0; i < rounds; ++i) differences.push_back(1 + 0.001 * i);
+    const std::vector<std::vector<double>> one{differences};
+    for (const auto method : {GateRule::Method::signed_rank, GateRule::Method::sign_test}) {
+      const GateRule rule{
+          .margin = 0.01, .looks = looks_up_to(rounds), .q = 0.05, .method = method};
+      EXPECT_EQ(judge_gate(one, rule).front().verdict == GateVerdict::regressed,
+                can_decide(rule.looks))
+          << rounds;
+      EXPECT_EQ(can_decide(rule.looks), rounds >= 5) << rounds;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dlscale::report

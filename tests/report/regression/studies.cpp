@@ -110,6 +110,10 @@ ChangeRates change_rates(Noise noise, double step, const ChangePointRule& rule, 
     const auto hits = std::ranges::count_if(found.changes, near);
     rates.any += found.changes.empty() ? 0 : share;
     rates.found += hits > 0 ? share : 0;
+    const auto is_excused = [&near](const ChangePoint& change) {
+      return near(change) && change.between_modes;
+    };
+    rates.excused += std::ranges::any_of(found.changes, is_excused) ? share : 0;
     rates.extra += share * static_cast<double>(found.changes.size() - (hits > 0 ? 1 : 0));
   }
   return rates;

@@ -33,9 +33,10 @@ GateRule one_look(int rounds, double margin, GateRule::Method method);
 
 /// Of histories with a step (0: none) at a point drawn from the middle.
 struct ChangeRates {
-  double any = 0;    ///< share of series with a change point
-  double found = 0;  ///< share with one within 5 points of the step
-  double extra = 0;  ///< other change points a series
+  double any = 0;      ///< share of series with a change point
+  double found = 0;    ///< share with one within 5 points of the step
+  double extra = 0;    ///< other change points a series
+  double excused = 0;  ///< share of series whose step was found and taken for a jump between modes
 };
 ChangeRates change_rates(Noise noise, double step, const ChangePointRule& rule, std::size_t series,
                          std::uint64_t seed = 20261120);
