@@ -55,7 +55,7 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
   options->output.declare(verb);
   verb.footer(
       "Example: dlscale compare results/old results/new\nExit code 0: unchanged or improved, 1: "
-      "regressed, 3: inconclusive, 5: nothing in common.");
+      "regressed, 3: inconclusive, 4: an answer of B is wrong, 5: nothing in common.");
   verb.callback([options, &result] { result = compare(*options); });
 }
 
