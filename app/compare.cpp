@@ -1,9 +1,15 @@
 // dlscale compare: two sets of results, row by row, with a verdict and its exit code.
 #include "report/compare.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "app/document_output.hpp"
@@ -25,7 +31,27 @@ struct CompareOptions {
   DocumentOutput output;
 };
 
+/// That is read where series are kept or programs are started, and not here.
+void refuse_google_benchmark(const std::string& path) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(path, unknown)) return;
+  std::ifstream stream(path, std::ios::binary);
+  std::string head(4096, ' ');
+  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
+  head.resize(static_cast<std::size_t>(stream.gcount()));
+  if (!head.starts_with('{') || head.find("\"context\"") == std::string::npos ||
+      head.find("dlscale.") != std::string::npos) {
+    return;
+  }
+  throw ConfigError(fmt::format(
+      "{} is of Google Benchmark, whose runs compare does not read: files of one run each do not "
+      "tell how runs differ. Let dlscale gate start both programs in turn, or add the file to a "
+      "history (dlscale history add).",
+      path));
+}
+
 ExitCode compare(const CompareOptions& options) {
+  for (const std::string& path : {options.a, options.b}) refuse_google_benchmark(path);
   const std::vector<ResultFile> a = all_results({options.a});
   report::ComparisonReport report = report::compare(a, all_results({options.b}), options.margin);
   if (!options.machines.empty()) {
@@ -55,7 +81,7 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
   options->output.declare(verb);
   verb.footer(
       "Example: dlscale compare results/old results/new\nExit code 0: unchanged or improved, 1: "
-      "regressed, 3: inconclusive, 5: nothing in common.");
+      "regressed, 3: inconclusive, 4: an answer of B is wrong, 5: nothing in common.");
   verb.callback([options, &result] { result = compare(*options); });
 }
 

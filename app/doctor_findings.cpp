@@ -17,6 +17,8 @@ report::Tone tone_of(FindingState state) {
       return report::Tone::caution;
     case FindingState::missing:
       return report::Tone::bad;
+    case FindingState::unavailable:
+      return report::Tone::plain;
   }
   return report::Tone::plain;
 }
@@ -56,6 +58,8 @@ std::string_view state_name(FindingState state) {
       return "warning";
     case FindingState::missing:
       return "missing";
+    case FindingState::unavailable:
+      return "unavailable";
   }
   return "";
 }

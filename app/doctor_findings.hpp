@@ -8,8 +8,8 @@
 namespace dlscale::app {
 
 /// ok: nothing to do. warning: measuring here tells less, or something will be in the way. missing:
-/// a part that this machine or this build lacks.
-enum class FindingState { ok, warning, missing };
+/// a part that this machine or this build lacks. unavailable: it cannot be known here, and why.
+enum class FindingState { ok, warning, missing, unavailable };
 std::string_view state_name(FindingState state);
 
 /// One thing that dlscale doctor looked at.

@@ -45,13 +45,19 @@ Finding ok(std::string name, std::string found) {
   return {std::move(name), FindingState::ok, std::move(found), ""};
 }
 
+Finding unavailable(std::string name, std::string why) {
+  return {std::move(name), FindingState::unavailable, std::move(why), ""};
+}
+
 Finding warn(std::string name, std::string found, std::string advice) {
   return {std::move(name), FindingState::warning, std::move(found), std::move(advice)};
 }
 
-std::string without_mark(const std::string& fact) {
+/// A fact of capture_facts(), which says of itself where it could not be read.
+Finding as_told(std::string name, const std::string& fact) {
   constexpr std::string_view mark = "unavailable: ";
-  return fact.starts_with(mark) ? fact.substr(mark.size()) : fact;
+  if (fact.starts_with(mark)) return unavailable(std::move(name), fact.substr(mark.size()));
+  return ok(std::move(name), fact);
 }
 
 /// Of all processors; a few may differ.
@@ -63,7 +69,8 @@ Finding governor(const MachineView& view) {
     if (!word.empty()) all.insert(word);
   }
   if (all.empty()) {
-    return ok("governor", "none is told of (a virtual machine, or the firmware sets the clocks)");
+    return unavailable("governor",
+                       "none is told of (a virtual machine, or the firmware sets the clocks)");
   }
   const std::string found = fmt::format("{}", fmt::join(all, ", "));
   if (found == "performance") return ok("governor", found);
@@ -74,7 +81,7 @@ Finding governor(const MachineView& view) {
 
 Finding turbo(const Facts& facts) {
   const std::string& found = facts.at("turbo");
-  if (found != "on") return ok("turbo", without_mark(found));
+  if (found != "on") return as_told("turbo", found);
   return warn(
       "turbo", found,
       "Clocks depend on the temperature and on how many cores are busy, so that one rank is "
@@ -86,7 +93,7 @@ Finding turbo(const Facts& facts) {
 Finding hardware_threads(const MachineView& view, const Facts& facts) {
   const std::string control = facts.at("smt");
   const std::string active = first_line(view.root / "sys/devices/system/cpu/smt/active");
-  if (active != "1") return ok("hardware threads", without_mark(control));
+  if (active != "1") return as_told("hardware threads", control);
   return warn("hardware threads", "several a core",
               "Two threads of a core share its units, so that a rank is slower while its neighbour "
               "computes. Give each rank whole cores (--cores-per-rank), or as root: echo off > "
@@ -96,7 +103,7 @@ Finding hardware_threads(const MachineView& view, const Facts& facts) {
 Finding addresses(const Facts& facts) {
   const std::string& found = facts.at("random_addresses");
   if (found != "on" && found != "all but the heap") {
-    return ok("random addresses", without_mark(found));
+    return as_told("random addresses", found);
   }
   return warn("random addresses", found,
               "Memory lies elsewhere in each process, which moves times of small kernels by what "
@@ -110,7 +117,8 @@ constexpr double quiet_load = 0.2;
 Finding load(const MachineView& view) {
   const std::string line = first_line(view.root / "proc/loadavg");
   double minute = 0;
-  if (!(std::istringstream(line) >> minute)) return ok("load", "/proc/loadavg does not tell");
+  if (!(std::istringstream(line) >> minute))
+    return unavailable("load", "/proc/loadavg does not tell");
   const std::string found = fmt::format("{:.2f} threads in the last minute", minute);
   if (minute <= quiet_load) return ok("load", found);
   return warn("load", found,
@@ -122,7 +130,7 @@ Finding load(const MachineView& view) {
 Finding runnable_threads(const Facts& facts) {
   const std::string& found = facts.at("runnable_threads");
   int count = 0;
-  if (!(std::istringstream(found) >> count)) return ok("runnable threads", without_mark(found));
+  if (!(std::istringstream(found) >> count)) return as_told("runnable threads", found);
   if (count <= 1) return ok("runnable threads", "this one alone");
   return warn("runnable threads", fmt::format("{} besides this one", count - 1),
               "They want a core now, and ranks wait for the slowest. Look which they are (top -H), "
@@ -134,7 +142,7 @@ constexpr double bearable_steal = 0.005;
 
 Finding steal(const MachineView& view) {
   const auto ticks = read_cpu_ticks(view.root);
-  if (!ticks || ticks->all <= 0) return ok("steal", "/proc/stat does not tell");
+  if (!ticks || ticks->all <= 0) return unavailable("steal", "/proc/stat does not tell");
   const double share = ticks->stolen / ticks->all;
   const std::string found = fmt::format("{} of the time since the start", percent(share));
   if (share <= bearable_steal) return ok("steal", found);
@@ -146,7 +154,7 @@ Finding steal(const MachineView& view) {
 Finding huge_pages(const Facts& facts) {
   const std::string& found = facts.at("huge_pages");
   if (found.find("[never]") == std::string::npos) {
-    return ok("transparent huge pages", without_mark(found));
+    return as_told("transparent huge pages", found);
   }
   return warn("transparent huge pages", found,
               "Large arrays lie in pages of 4 KiB, whose places the processor does not remember, "
@@ -156,8 +164,8 @@ Finding huge_pages(const Facts& facts) {
 
 Finding memory_nodes(const MachineView& view, const Facts& facts) {
   const std::string& nodes = facts.at("numa_nodes");
-  const bool one = nodes == "0" || nodes.starts_with("unavailable");
-  if (one) return ok("memory nodes", nodes == "0" ? "one" : without_mark(nodes));
+  if (nodes == "0") return ok("memory nodes", "one");
+  if (nodes.starts_with("unavailable")) return as_told("memory nodes", nodes);
   const bool moved = first_line(view.root / "proc/sys/kernel/numa_balancing") == "1";
   return warn("memory nodes", fmt::format("{}{}", nodes, moved ? ", pages are moved" : ""),
               moved
@@ -210,7 +218,7 @@ constexpr double scarce = 0.1;
 Finding free_memory(const MachineView& view) {
   const double all = memory_of(view, "MemTotal:");
   const double free = memory_of(view, "MemAvailable:");
-  if (all <= 0) return ok("free memory", "/proc/meminfo does not tell");
+  if (all <= 0) return unavailable("free memory", "/proc/meminfo does not tell");
   const std::string found = fmt::format("{:.1f} of {:.1f} GB", free / gigabyte, all / gigabyte);
   if (free >= scarce * all) return ok("free memory", found);
   return warn("free memory", found,
@@ -263,7 +271,7 @@ constexpr std::array fast_clocks{
 Finding clock(const MachineView& view) {
   const std::string found =
       first_line(view.root / "sys/devices/system/clocksource/clocksource0/current_clocksource");
-  if (found.empty()) return ok("clock", "the kernel does not tell which it reads");
+  if (found.empty()) return unavailable("clock", "the kernel does not tell which it reads");
   const bool fast = std::ranges::find(fast_clocks, found) != fast_clocks.end();
   if (fast) return ok("clock", found);
   return warn("clock", found,
@@ -273,7 +281,7 @@ Finding clock(const MachineView& view) {
 
 Finding heat(const MachineView& view) {
   const Conditions now = look_at_machine(view.root);
-  if (!now.throttled) return ok("heat", "the kernel does not count");
+  if (!now.throttled) return unavailable("heat", "the kernel does not count");
   if (*now.throttled == 0) return ok("heat", "never slowed since the start");
   return warn("heat", fmt::format("slowed {} times since the start", *now.throttled),
               "The processor was too hot for its clock. Look after fans and air, or lower the "

@@ -29,6 +29,13 @@ void expect_words(const Words& words, std::size_t least, std::size_t most, const
 
 ExitCode tell_completions(const Words& words) {
   expect_words(words, 3, 4, "__complete SHELL LINE [BREAKS]");
+  const std::string_view shell = words[1];
+  if (shell != "bash" && shell != "zsh" && shell != "fish") {
+    throw ConfigError(
+        fmt::format("\"{}\" is no shell that there are completions for. Write bash, "
+                    "zsh or fish.",
+                    shell));
+  }
   const std::size_t apart = words.size() > 3 ? taken_apart(words[2], words[3]) : 0;
   write_output("-", completion_text(complete(words[2]), words[1], apart));
   return ExitCode::ok;

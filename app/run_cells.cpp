@@ -114,6 +114,19 @@ bool by_jobs(const Where& where) {
   return where.system.scheduler != Scheduler::none && !where.run.allocation;
 }
 
+/// A launcher's own words of it would be those of every cell.
+void check_hostfile(const Where& where) {
+  const std::string& hosts = where.run.place.partition.hostfile;
+  std::error_code unknown;
+  if (hosts.empty() || fs::is_regular_file(hosts, unknown)) return;
+  throw ConfigError(fmt::format(
+      "{} is no file, and the partition {} of the system {} lists its nodes there (hostfile, "
+      "relative to the folder in which dlscale is called). Write one node a line, as the launcher "
+      "reads it.",
+      fs::absolute(hosts).lexically_normal().string(), where.run.place.partition.name,
+      where.system.name));
+}
+
 void check_submission(const Where& where, const CellOptions& options) {
   const bool asks_for_jobs = options.submit || !options.write_scripts.empty();
   if (asks_for_jobs && where.system.scheduler == Scheduler::none) {
@@ -324,7 +337,8 @@ void list_cells(const CellCall& call) {
   for (const SuiteCell& cell : in_order(plan, cells)) {
     std::string words;
     if (call.options.dry_run) {
-      const std::string folder = fmt::format("{}/cells/{}", call.out, cell.id);
+      // As it will stand beside the results.
+      const std::string folder = CellStore(call.out, "").place(cell).string();
       for (const std::string& word : cell_command(where.run, cell, folder)) words += word + '\0';
     } else {
       words = std::string("dlscale") + '\0';
@@ -337,6 +351,7 @@ void list_cells(const CellCall& call) {
 void check_cells(const CellCall& call) {
   const Where where = find_place(call);
   check_submission(where, call.options);
+  check_hostfile(where);
   check_shapes(chosen(*call.suite, call.options), where);
   if (!call.fresh) check_plan(call.out, make_plan(call, where).text);
 }

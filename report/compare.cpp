@@ -28,6 +28,8 @@ struct Cell {
   std::map<std::string, std::string> axes;
   std::map<std::string, Repeats> series;  ///< of times
   std::string trouble;                    ///< why there are none
+  bool is_wrong = false;                  ///< that is why
+  std::string state = "ok";               ///< what is to be known of the times, if there are some
 };
 using Cells = std::map<std::string, Cell>;
 
@@ -44,10 +46,17 @@ void add(Cells& cells, const Measurement& measurement) {
     cell.trouble = "measured with extra work, for a study of noise";
     return;
   }
+  const std::string state =
+      measurement.reason.empty()
+          ? std::string(status_name(measurement.status))
+          : fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
   if (!is_timed(measurement)) {
-    cell.trouble = fmt::format("{} ({})", status_name(measurement.status), measurement.reason);
+    // Of repeats with several troubles, a wrong answer is the one to tell.
+    if (!cell.is_wrong) cell.trouble = state;
+    cell.is_wrong |= measurement.status == Status::wrong;
     return;
   }
+  if (measurement.status == Status::unstable) cell.state = state;
   for (const auto& [name, series] : measurement.series) {
     if (!has_samples(series) || !role_of(measurement.benchmark, name)) continue;
     cell.series[name].push_back(slowest_rank(series.samples));
@@ -114,7 +123,9 @@ void compare_cells(ComparisonReport& report, const std::string& key, const Cell&
     if (other == b.series.end()) continue;
     const Role role = role_of(a.benchmark, name).value();
     if (!all_positive(repeats) || !all_positive(other->second)) {
-      if (role == Role::judged) report.not_compared.push_back(key + ": a time of 0 s");
+      if (role == Role::judged) {
+        report.not_compared.push_back({key, name + " has a time of 0 s", Verdict::inconclusive});
+      }
       continue;
     }
     Comparison row = compare_series(repeats, other->second, report.margin);
@@ -136,10 +147,11 @@ void match_cells(ComparisonReport& report, const Cells& a, const Cells& b) {
       continue;
     } else if (!cell.trouble.empty() || !other->second.trouble.empty()) {
       const auto state = [](const Cell& side) {
-        return side.trouble.empty() ? "ok" : side.trouble;
+        return side.trouble.empty() ? side.state : side.trouble;
       };
       report.not_compared.push_back(
-          fmt::format("{}: A is {}, B is {}", key, state(cell), state(other->second)));
+          {key, fmt::format("A is {}, B is {}", state(cell), state(other->second)),
+           other->second.is_wrong ? Verdict::wrong : Verdict::inconclusive});
     } else {
       compare_cells(report, key, cell, other->second);
     }
@@ -175,6 +187,9 @@ Verdict overall(const ComparisonReport& report) {
       return row.role == Role::judged && row.verdict == verdict;
     });
   };
+  if (std::ranges::count(report.not_compared, Verdict::wrong, &NotCompared::verdict) > 0) {
+    return Verdict::wrong;
+  }
   if (any(Verdict::regressed)) return Verdict::regressed;
   if (any(Verdict::inconclusive) || !report.not_compared.empty()) return Verdict::inconclusive;
   return any(Verdict::improved) ? Verdict::improved : Verdict::unchanged;
@@ -192,6 +207,8 @@ std::string_view verdict_name(Verdict verdict) {
       return "regressed";
     case Verdict::inconclusive:
       return "inconclusive";
+    case Verdict::wrong:
+      return "wrong";
   }
   return "";
 }
@@ -230,6 +247,8 @@ ExitCode exit_code(Verdict verdict) {
       return ExitCode::regression;
     case Verdict::inconclusive:
       return ExitCode::inconclusive;
+    case Verdict::wrong:
+      return ExitCode::wrong_result;
     case Verdict::improved:
     case Verdict::unchanged:
       return ExitCode::ok;

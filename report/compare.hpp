@@ -12,8 +12,9 @@
 
 namespace dlscale::report {
 
-/// What became of a quantity from one run to another.
-enum class Verdict { improved, unchanged, regressed, inconclusive };
+/// What became of a quantity from one run to another; `wrong`: B's answer is, so that its speed
+/// does not matter.
+enum class Verdict { improved, unchanged, regressed, inconclusive, wrong };
 std::string_view verdict_name(Verdict verdict);
 
 /// Whether a row decides the verdict of the whole comparison. The phases of a training run explain
@@ -42,16 +43,23 @@ struct Comparison {
   int launches = 0;  ///< repeats on the side that has fewer
 };
 
+/// What both sides have, and whose times cannot be compared.
+struct NotCompared {
+  std::string key;
+  std::string why;                          ///< "A is ok, B is wrong (differs from reference)"
+  Verdict verdict = Verdict::inconclusive;  ///< or wrong
+};
+
 struct ComparisonReport {
   double margin = 0;
   std::vector<Comparison> rows;
   std::vector<std::string> only_a;  ///< keys
   std::vector<std::string> only_b;
-  std::vector<std::string> not_compared;  ///< keys that have no times on one side, and why
+  std::vector<NotCompared> not_compared;
   std::vector<std::string> environment_differences;  ///< "cpu: X | Y"
   std::vector<Attribution> attributions;  ///< of trainings in both, where phases were timed
-  /// Of the judged rows: regressed if any is, else inconclusive if any is (or if a key could not
-  /// be compared), else improved if any is, else unchanged.
+  /// wrong if an answer of B is; else of the judged rows: regressed if any is, else inconclusive if
+  /// any is (or if a key could not be compared), else improved if any is, else unchanged.
   Verdict verdict = Verdict::inconclusive;
 };
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,6 +24,7 @@ Tone tone_of(Verdict verdict) {
     case Verdict::unchanged:
       return Tone::plain;
     case Verdict::regressed:
+    case Verdict::wrong:
       return Tone::bad;
     case Verdict::inconclusive:
       return Tone::caution;
@@ -30,7 +34,7 @@ Tone tone_of(Verdict verdict) {
 
 /// How much a row asks for attention; smaller comes first.
 int urgency(Verdict verdict) {
-  constexpr std::array<Verdict, 4> order{Verdict::regressed, Verdict::improved,
+  constexpr std::array<Verdict, 5> order{Verdict::wrong, Verdict::regressed, Verdict::improved,
                                          Verdict::inconclusive, Verdict::unchanged};
   return static_cast<int>(std::ranges::find(order, verdict) - order.begin());
 }
@@ -99,6 +103,14 @@ void append_list(std::vector<Table>& tables, const std::string& title,
   if (!lines.empty()) tables.push_back({title, {}, {}, lines});
 }
 
+std::vector<std::string> not_compared_lines(const ComparisonReport& report, Verdict verdict) {
+  std::vector<std::string> lines;
+  for (const NotCompared& each : report.not_compared) {
+    if (each.verdict == verdict) lines.push_back(each.key + ": " + each.why);
+  }
+  return lines;
+}
+
 std::string named_cause(const PredictedCause& cause) {
   return fmt::format("{} {}{}", signed_percent(cause.share), cause.part,
                      cause.moved.empty() ? "" : fmt::format(" ({})", cause.moved));
@@ -159,6 +171,19 @@ long long count(const ComparisonReport& report, Verdict verdict) {
   });
 }
 
+/// What the counts of rows leave out; empty where they are all.
+std::string left_out(const ComparisonReport& report) {
+  std::string text;
+  const auto add = [&text](std::size_t number, const char* what) {
+    if (number > 0) text += fmt::format(", {} {}", number, what);
+  };
+  const std::size_t wrong = not_compared_lines(report, Verdict::wrong).size();
+  add(wrong, "wrong in B");
+  add(report.not_compared.size() - wrong, "not compared");
+  add(report.only_a.size(), "not measured in B");
+  return text;
+}
+
 /// How far the verdict can be trusted: it takes one row of many to make it "regressed".
 std::string trust(const ComparisonReport& report) {
   long long rows = 0;
@@ -170,6 +195,7 @@ std::string trust(const ComparisonReport& report) {
   }
   std::string text = fmt::format(" of {}", counted(rows, "row"));
   if (rows >= 20) text += fmt::format(", about {} expected to differ by chance", (rows + 10) / 20);
+  text += left_out(report);
   if (single > 0) {
     text += fmt::format(
         ". {} on one launch of a side, whose intervals are too narrow: repeat "
@@ -191,6 +217,12 @@ Table records(const ComparisonReport& report) {
   for (const char* key : {"key", "series", "a_s", "b_s", "ratio", "ratio_low", "ratio_high",
                           "verdict", "role", "method"}) {
     table.columns.push_back({key});
+    if (key == std::string_view("method")) table.columns.back().meaning = Meaning::remark;
+  }
+  Column& verdict = table.columns.at(7);
+  for (const Verdict each : {Verdict::improved, Verdict::unchanged, Verdict::regressed,
+                             Verdict::inconclusive, Verdict::wrong}) {
+    verdict.states.emplace_back(verdict_name(each));
   }
   for (const Comparison& row : report.rows) {
     table.rows.push_back({{row.key},
@@ -204,6 +236,18 @@ Table records(const ComparisonReport& report) {
                           {row.role == Role::judged ? "judged" : "detail"},
                           {row.method}});
   }
+  for (const NotCompared& each : report.not_compared) {
+    table.rows.push_back({{each.key},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {std::string(verdict_name(each.verdict))},
+                          {"judged"},
+                          {each.why}});
+  }
   return table;
 }
 
@@ -212,9 +256,10 @@ Table records(const ComparisonReport& report) {
 Document comparison_document(const ComparisonReport& report) {
   Document document;
   document.lead = lead(report);
+  append_list(document.tables, "Wrong answers in B", not_compared_lines(report, Verdict::wrong));
   if (!report.rows.empty()) document.tables.push_back(rows_table(report));
   if (!report.attributions.empty()) document.tables.push_back(attribution_table(report));
-  append_list(document.tables, "Not compared", report.not_compared);
+  append_list(document.tables, "Not compared", not_compared_lines(report, Verdict::inconclusive));
   append_list(document.tables, "Only in A", report.only_a);
   append_list(document.tables, "Only in B", report.only_b);
   append_list(document.tables, "Environments differ (A | B)", report.environment_differences);

@@ -216,11 +216,22 @@ double worse_ratio(const GateMetric& metric, const GatePair& pair) {
 
 Table records_of(const GateReport& gate) {
   Table table;
-  for (const char* key :
-       {"key", "series", "unit", "direction", "statistic", "base", "changed", "ratio", "ratio_low",
-        "ratio_high", "p", "p_adjusted", "rounds", "method", "verdict", "note"}) {
+  for (const char* key : {"key", "series", "unit", "direction", "statistic"}) {
     table.columns.push_back({key});
   }
+  for (const char* key : {"base", "changed"}) {
+    table.columns.push_back({key, Align::right, Meaning::value_in_unit});
+  }
+  for (const char* key : {"ratio", "ratio_low", "ratio_high", "p", "p_adjusted", "rounds"}) {
+    table.columns.push_back({key, Align::right, Meaning::value});
+  }
+  table.columns.push_back({"method", Align::left, Meaning::remark});
+  table.columns.push_back({"verdict", Align::left, Meaning::state});
+  for (const GateVerdict verdict : {GateVerdict::regressed, GateVerdict::not_regressed,
+                                    GateVerdict::improved, GateVerdict::inconclusive}) {
+    table.columns.back().states.emplace_back(gate_verdict_name(verdict));
+  }
+  table.columns.push_back({"note", Align::left, Meaning::remark});
   const auto optional = [](const std::optional<double>& value) {
     return value ? exact(*value) : std::string{};
   };
@@ -264,6 +275,7 @@ Document gate_document(const GateReport& gate) {
                               gate.date.empty() ? "none" : gate.date));
   document.tables.push_back({"Notes", {}, {}, std::move(notes)});
   document.records = records_of(gate);
+  document.labels = {{"machine", gate.machine}};
   document.json = to_json(gate);
   return document;
 }

@@ -217,9 +217,15 @@ std::string check_json(const CheckReport& report) {
 
 Table check_records(const CheckReport& report) {
   Table table;
-  for (const char* key : {"commit", "before", "state", "series", "name", "unit", "before_value",
-                          "after_value", "ratio", "movement", "found_by", "detail"}) {
-    table.columns.push_back({key});
+  using enum Meaning;
+  for (const auto& [key, meaning] :
+       {std::pair{"commit", Meaning::key}, std::pair{"before", remark}, std::pair{"state", state},
+        std::pair{"series", Meaning::key}, std::pair{"name", Meaning::key},
+        std::pair{"unit", Meaning::key}, std::pair{"before_value", value_in_unit},
+        std::pair{"after_value", value_in_unit}, std::pair{"ratio", value},
+        std::pair{"movement", state}, std::pair{"found_by", state},
+        std::pair{"detail", Meaning::key}}) {
+    table.columns.push_back({key, Align::right, meaning});
   }
   for (const Alert& alert : report.alerts) {
     for (const AlertMetric& metric : ordered(alert.metrics)) {
@@ -273,9 +279,15 @@ Table list_table(std::span<const ListedSeries> series) {
 
 Table list_records(std::span<const ListedSeries> series) {
   Table table;
-  for (const char* key : {"series", "name", "unit", "better", "environment", "time", "commit",
-                          "runs", "value", "level"}) {
+  for (const char* key : {"series", "name", "unit", "better", "environment"}) {
     table.columns.push_back({key});
+  }
+  for (const char* key : {"time", "commit"}) {
+    table.columns.push_back({key, Align::left, Meaning::remark});
+  }
+  table.columns.push_back({"runs", Align::right, Meaning::value});
+  for (const char* key : {"value", "level"}) {
+    table.columns.push_back({key, Align::right, Meaning::value_in_unit});
   }
   for (const ListedSeries& row : series) {
     for (const history::CommitPoint& commit : row.latest) {

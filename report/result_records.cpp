@@ -2,7 +2,11 @@
 
 #include <functional>
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "core/environment.hpp"
 #include "report/numbers.hpp"
 #include "report/rates.hpp"
 
@@ -12,6 +16,7 @@ namespace {
 struct Field {
   std::string key;
   std::function<std::string(const Measurement&)> text;
+  Meaning meaning = Meaning::by_name;
 };
 
 /// "_s" and "_bytes"; a plain number has no suffix.
@@ -33,10 +38,12 @@ void append_axes(std::vector<Field>& fields, std::span<const ResultFile> results
     for (const auto& [name, value] : measurement.axes) names.insert(name);
   });
   for (const std::string& name : names) {
-    fields.push_back({name, [name](const Measurement& measurement) {
+    fields.push_back({name,
+                      [name](const Measurement& measurement) {
                         const auto found = measurement.axes.find(name);
                         return found == measurement.axes.end() ? "" : found->second;
-                      }});
+                      },
+                      Meaning::key});
   }
 }
 
@@ -71,6 +78,24 @@ void append_rate(std::vector<Field>& fields, const std::string& key,
                     }});
 }
 
+std::vector<std::string> status_names() {
+  std::vector<std::string> names;
+  for (const Status status :
+       {Status::ok, Status::unstable, Status::wrong, Status::unsupported, Status::interrupted}) {
+    names.emplace_back(status_name(status));
+  }
+  return names;
+}
+
+/// Processor and GPUs.
+std::string machine_of(const Environment& environment) {
+  std::string machine = environment.cpu;
+  for (const auto& [name, value] : environment.libraries) {
+    if (name.starts_with("GPU")) machine += ", " + value;
+  }
+  return machine;
+}
+
 std::vector<Field> fields_of(std::span<const ResultFile> results) {
   std::vector<Field> fields{{"benchmark", [](const Measurement& each) { return each.benchmark; }}};
   append_axes(fields, results);
@@ -87,7 +112,8 @@ std::vector<Field> fields_of(std::span<const ResultFile> results) {
                       const auto& error = each.max_relative_error;
                       return error ? exact(*error) : std::string{};
                     }});
-  fields.push_back({"implementation", [](const Measurement& each) { return each.implementation; }});
+  fields.push_back({"implementation", [](const Measurement& each) { return each.implementation; },
+                    Meaning::remark});
   return fields;
 }
 
@@ -96,13 +122,21 @@ std::vector<Field> fields_of(std::span<const ResultFile> results) {
 Table result_records(std::span<const ResultFile> results) {
   const std::vector<Field> fields = fields_of(results);
   Table table;
-  for (const Field& field : fields) table.columns.push_back({field.key});
-  for_each_measurement(results, [&](const Measurement& measurement) {
-    std::vector<Cell> cells;
-    cells.reserve(fields.size());
-    for (const Field& field : fields) cells.push_back({field.text(measurement)});
-    table.rows.push_back(std::move(cells));
-  });
+  for (const Field& field : fields) {
+    table.columns.push_back({field.key, Align::right, field.meaning});
+    if (field.key == "status") table.columns.back().states = status_names();
+  }
+  table.columns.push_back({"machine", Align::left, Meaning::key});
+  for (const ResultFile& file : results) {
+    const std::string machine = machine_of(file.header.environment);
+    for (const Measurement& measurement : file.measurements) {
+      std::vector<Cell> cells;
+      cells.reserve(fields.size() + 1);
+      for (const Field& field : fields) cells.push_back({field.text(measurement)});
+      cells.push_back({machine});
+      table.rows.push_back(std::move(cells));
+    }
+  }
   return table;
 }
 

@@ -85,6 +85,10 @@ inline constexpr std::string_view side_by_side_title = "dlscale: side by side";
 std::vector<Table> convolution_summary(const ReportInput& input);
 std::vector<Table> ratio_tables(const ReportInput& input);
 
+/// "quick, 20 cells: 17 ok, 1 crashed, 2 left"; empty without suites.
+std::string suites_sentence(const ReportInput& input);
+/// What became of each cell of suites, as records (Document::cells).
+Table cell_records(const ReportInput& input);
 /// Cells of suites that have no result, which are printed, too: a table a suite that has some.
 std::vector<Table> suite_troubles(const ReportInput& input);
 

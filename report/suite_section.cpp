@@ -23,6 +23,12 @@ Tone tone_of(const CellOutcome& cell) {
   return Tone::caution;
 }
 
+/// Every status that a cell can have (docs/SUITES.md).
+std::vector<std::string> cell_states() {
+  return {"ok",    "unstable", "throttled", "nothing measured", "unsupported",
+          "wrong", "failed",   "crashed",   "timeout",          "left"};
+}
+
 /// "20 cells: 17 ok, 1 crashed, 2 left".
 std::string counts_text(const SuiteRecord& suite) {
   std::map<std::string, int> counts;
@@ -102,6 +108,41 @@ void append_folded(Section& section, Table table) {
 }
 
 }  // namespace
+
+std::string suites_sentence(const ReportInput& input) {
+  std::vector<std::string> sentences;
+  for (const SuiteRecord& suite : input.suites) {
+    sentences.push_back(fmt::format("{}, {}", suite.suite, counts_text(suite)));
+  }
+  return fmt::format("{}", fmt::join(sentences, "; "));
+}
+
+Table cell_records(const ReportInput& input) {
+  Table table;
+  if (input.suites.empty()) return table;
+  table.columns = {{"suite", Align::left, Meaning::key},
+                   {"cell", Align::left, Meaning::key},
+                   {"status", Align::left, Meaning::state, cell_states()},
+                   {"reason", Align::left, Meaning::remark},
+                   {"time_s"},
+                   {"exit_code", Align::right, Meaning::remark},
+                   {"system", Align::left, Meaning::key},
+                   {"command", Align::left, Meaning::remark}};
+  for (const SuiteRecord& suite : input.suites) {
+    for (const CellOutcome& cell : suite.cells) {
+      const bool began = !cell.started.empty();
+      table.rows.push_back({{suite.suite},
+                            {cell.cell},
+                            {cell.status},
+                            {cell.reason},
+                            {began ? exact(cell.seconds) : ""},
+                            {began ? std::to_string(cell.exit_code) : ""},
+                            {suite.system},
+                            {cell.command}});
+    }
+  }
+  return table;
+}
 
 std::vector<Table> suite_troubles(const ReportInput& input) {
   std::vector<Table> tables;

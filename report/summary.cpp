@@ -159,6 +159,13 @@ std::vector<Cell> speedup_cells(const std::vector<model::Prediction>& curve,
   return cells;
 }
 
+/// What became of cells comes first: a result that is not there cannot be seen elsewhere.
+void add_suites(Document& document, const ReportInput& input) {
+  if (input.suites.empty()) return;
+  document.cells = cell_records(input);
+  document.lead = suites_sentence(input) + (document.lead.empty() ? "" : ". " + document.lead);
+}
+
 /// What predictions on several full nodes take the links between them to be.
 std::string between_nodes(const Machine& machine) {
   const Cluster& cluster = machine.cluster;
@@ -233,7 +240,8 @@ Document parts_document(const ReportInput& input) {
   std::ranges::move(message_summary(input.results), std::back_inserter(document.tables));
   std::ranges::move(communication_summary(input.results), std::back_inserter(document.tables));
   document.records = result_records(input.results);
-  document.json = results_json(input.results);
+  document.json = results_json(input.results, input.suites);
+  add_suites(document, input);
   return document;
 }
 
@@ -245,6 +253,8 @@ Document summary_document(const ReportInput& input) {
   }
   document.tables.insert(document.tables.begin(), tables.begin(), tables.end());
   std::ranges::move(communication_summary(input.results), std::back_inserter(document.tables));
+  std::ranges::move(suite_troubles(input), std::back_inserter(document.tables));
+  add_suites(document, input);
   return document;
 }
 

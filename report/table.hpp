@@ -1,5 +1,6 @@
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace dlscale::report {
@@ -9,9 +10,21 @@ enum class Align { left, right };
 /// How a cell is meant; shown by colour where there is colour, never by colour alone.
 enum class Tone { plain, good, caution, bad };
 
+/// What a column of records is to those who follow numbers from run to run.
+enum class Meaning {
+  by_name,        ///< a value, state or remark where its heading is known for one, else a key
+  key,            ///< part of the question: the same in every run
+  value,          ///< a number of the answer, that has no unit
+  value_in_unit,  ///< one whose unit is told by the column "unit"
+  state,          ///< an answer in a word
+  remark,         ///< an answer for people
+};
+
 struct Column {
   std::string heading;  ///< with its unit: "forward ms"
   Align align = Align::right;
+  Meaning meaning = Meaning::by_name;  ///< of records
+  std::vector<std::string> states{};   ///< every word that a state can be
 };
 
 struct Cell {
@@ -33,6 +46,10 @@ struct Document {
   std::vector<Table> tables;  ///< for people
   Table records;              ///< for programs: one row a record, plain numbers in SI, unit in key
   std::string json;           ///< strict JSON with schema and version
+  /// What else passes or fails, beside the records, and likewise: cells of suites.
+  Table cells{};
+  /// What all records have in common and does not stand in them: {"machine", "…"}.
+  std::vector<std::pair<std::string, std::string>> labels{};
   /// What is told apart by passing and failing fails for an improvement, too.
   bool improvement_fails = false;
 };

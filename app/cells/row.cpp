@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -32,6 +33,12 @@ constexpr std::array all_statuses{CellStatus::ok,          CellStatus::unstable,
                                   CellStatus::failed,      CellStatus::crashed,
                                   CellStatus::timeout};
 
+/// Launchers frame what they say in lines of dashes.
+bool is_letter(char byte) {
+  const auto value = static_cast<unsigned char>(byte);
+  return value >= 0x80 || std::isalpha(value) != 0;
+}
+
 /// The last thing a program of ours says of an error, else its last line: what remains of a
 /// crash. Of a log that may be long, only the end is read.
 std::string last_words(const fs::path& log) {
@@ -44,7 +51,7 @@ std::string last_words(const fs::path& log) {
   std::string last;
   std::string last_own;
   for (std::string line; std::getline(stream, line);) {
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (std::ranges::none_of(line, is_letter)) continue;
     last = line;
     if (line.starts_with(own)) last_own = line.substr(own.size());
   }

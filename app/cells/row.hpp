@@ -34,8 +34,10 @@ struct CellRow {
   std::string reason;  ///< why not ok, in the words of the cell where it has some
   int exit_code = 0;   ///< 128 + signal if a signal ended it
   double seconds = 0;
-  std::string started;               ///< UTC, ISO 8601
-  std::vector<std::string> command;  ///< as it was started, with its launcher
+  std::string started;  ///< UTC, ISO 8601
+  /// With its launcher and the names that its files have for good; while it was carried out they
+  /// were in a folder that is renamed at its end.
+  std::vector<std::string> command;
   LaunchShape shape;
   std::string job;    ///< of a scheduler; empty outside
   std::string nodes;  ///< of that job

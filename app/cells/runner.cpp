@@ -73,13 +73,14 @@ class CellRunner {
   /// Returns the seconds that the cell took.
   double carry_out(const SuiteCell& cell) {
     const fs::path folder = fs::absolute(store_.begin(cell)).lexically_normal();
-    CellRow row = begin_row(cell, folder);
+    CellRow row = begin_row(cell);
     const ChildOptions child{.variables = cell_variables(options_, cell, folder.string()),
                              .log = folder / log_file,
                              .timeout_s = cell.timeout_s,
                              .signals = ChildOptions::Signals::to_child};
     const auto start = Clock::now();
-    const ChildExit exit = run_child(row.command, options_.launcher_settings, child);
+    const ChildExit exit =
+        run_child(cell_command(options_, cell, folder.string()), options_.launcher_settings, child);
     row.seconds = seconds_since(start);
     if (exit.code != 0) end_orphans(folder.parent_path());
     look_for_late_signal(exit);
@@ -98,11 +99,12 @@ class CellRunner {
   }
 
  private:
-  [[nodiscard]] CellRow begin_row(const SuiteCell& cell, const fs::path& folder) const {
+  [[nodiscard]] CellRow begin_row(const SuiteCell& cell) const {
     CellRow row;
     row.cell = cell.id;
     row.started = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)));
-    row.command = cell_command(options_, cell, folder.string());
+    // Where its results will lie when somebody reads this: the folder of now is renamed.
+    row.command = cell_command(options_, cell, store_.place(cell).string());
     row.shape = cell.shape;
     if (options_.allocation) {
       row.job = options_.allocation->job;

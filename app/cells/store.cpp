@@ -74,6 +74,10 @@ fs::path CellStore::folder(const SuiteCell& cell) const {
   return out_ / "cells" / cell.id;
 }
 
+fs::path CellStore::place(const SuiteCell& cell) const {
+  return fs::absolute(folder(cell)).lexically_normal();
+}
+
 fs::path CellStore::work_folder(const SuiteCell& cell) const {
   return work_ / cell.id;
 }

@@ -39,6 +39,8 @@ class CellStore {
   /// Adds the row to what lies there and gives it its name for good. One that others have carried
   /// out meanwhile stays as they did. Throws ConfigError.
   void finish(const SuiteCell& cell, const CellRow& row) const;
+  /// Where it lies for good once it was carried out: an absolute path.
+  [[nodiscard]] std::filesystem::path place(const SuiteCell& cell) const;
   /// Does away with a cell that was begun.
   void give_up(const SuiteCell& cell) const;
   /// Writes <out>/cells.jsonl: the rows of all of these that were carried out, in their order, and

@@ -18,7 +18,8 @@ struct BatchJob {
 
 /// The script of a job as its scheduler reads it, with a partition's access options, environment
 /// and commands before. The scheduler's signals reach the command itself, which takes the shell's
-/// place. Requires a scheduler.
+/// place. Access options are lines as they stand in the system file, in the scheduler's own quotes.
+/// Throws ConfigError for a name that the scheduler cannot read. Requires a scheduler.
 std::string batch_script(const System& system, const Partition& partition, const BatchJob& job);
 
 /// The words that hand a script over: "sbatch script.sh". Requires a scheduler.

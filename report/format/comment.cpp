@@ -132,7 +132,9 @@ std::string write_comment(const Document& document, const Terminal&) {
   for (const Table& table : document.tables) {
     if (const auto verdict = column_of(table, "verdict")) judged.emplace_back(&table, *verdict);
   }
-  if (judged.empty() && !column_of(document.records, "verdict")) throw nothing_compared(document);
+  if (judged.empty() && !column_of(document.records, "verdict") && document.cells.rows.empty()) {
+    throw nothing_compared(document);
+  }
   for (const auto& [table, verdict] : judged) {
     const Table part = part_of(*table, verdict, Rows::changed);
     if (!part.rows.empty()) comment.append(part);

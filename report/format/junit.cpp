@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,11 +44,17 @@ std::string escape_xml(std::string_view text) {
 
 enum class Outcome { passed, failed, broken, skipped };
 
-/// Of a row by its verdict, or by the status of a measurement.
+bool is_among(std::initializer_list<std::string_view> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+/// Of a row by its verdict, or by the status of a measurement or of a cell of a suite.
 Outcome outcome_of(std::string_view word) {
   if (word == "regressed" || word == "failed") return Outcome::failed;
-  if (word == "wrong" || word == "interrupted") return Outcome::broken;
-  if (word == "inconclusive" || word == "unsupported") return Outcome::skipped;
+  if (is_among({"wrong", "interrupted", "crashed", "timeout"}, word)) return Outcome::broken;
+  if (is_among({"inconclusive", "unsupported", "nothing measured", "left"}, word)) {
+    return Outcome::skipped;
+  }
   return Outcome::passed;
 }
 
@@ -78,12 +87,20 @@ std::string name_of(const Table& table, const std::vector<Cell>& row, std::size_
   return name;
 }
 
-std::vector<Case> cases_of(const Table& table, std::size_t column, bool improvement_fails) {
+/// The column that tells what became of a row.
+std::optional<std::size_t> outcome_column(const Table& table) {
+  const auto verdict = column_of(table, "verdict");
+  return verdict ? verdict : column_of(table, "status");
+}
+
+std::vector<Case> cases_of(const Table& table, bool improvement_fails) {
   std::vector<Case> cases;
+  const auto column = outcome_column(table);
+  if (!column) return cases;
   for (const auto& row : table.rows) {
     Case one;
-    one.name = name_of(table, row, column);
-    one.word = row.at(column).text;
+    one.name = name_of(table, row, *column);
+    one.word = row.at(*column).text;
     one.seconds = text_at(table, row, "time_s");
     one.outcome = outcome_of(one.word);
     if (improvement_fails && one.word == "improved") one.outcome = Outcome::failed;
@@ -92,7 +109,7 @@ std::vector<Case> cases_of(const Table& table, std::size_t column, bool improvem
       one.word += ", a detail that is not judged";
     }
     for (std::size_t i = 0; i < row.size(); ++i) {
-      if (row[i].text.empty() || i == column) continue;
+      if (row[i].text.empty() || i == *column) continue;
       one.details += fmt::format("{}{}={}", one.details.empty() ? "" : ", ",
                                  table.columns[i].heading, row[i].text);
     }
@@ -129,15 +146,15 @@ std::string case_text(const Case& one, const std::string& kind) {
 
 std::string write_junit(const Document& document, const Terminal&) {
   const std::string kind = kind_of(document);
-  auto column = column_of(document.records, "verdict");
-  if (!column) column = column_of(document.records, "status");
-  if (!column) {
+  if (!outcome_column(document.records) && !outcome_column(document.cells)) {
     throw ConfigError(fmt::format(
         "a {} has no verdicts and no status, so that there is nothing in it that passes or fails. "
         "Use --format json or csv.",
         kind));
   }
-  const std::vector<Case> cases = cases_of(document.records, *column, document.improvement_fails);
+  std::vector<Case> cases = cases_of(document.cells, false);
+  for (Case& one : cases_of(document.records, document.improvement_fails))
+    cases.push_back(std::move(one));
   const auto count = [&cases](Outcome outcome) {
     return std::ranges::count(cases, outcome, &Case::outcome);
   };

@@ -1,8 +1,9 @@
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <optional>
+#include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,16 +34,33 @@ constexpr std::array<Unit, 7> units{{{"bytes_per_s", "bytes_per_second"},
                                      {"_flops", "flops"},
                                      {"_s", "seconds"}}};
 
-/// Columns of plain numbers that are answers; any other without a unit is part of the question.
-constexpr std::array<std::string_view, 14> plain_answers{
-    "ratio",      "ratio_low", "ratio_high",         "base",          "changed",
-    "p_adjusted", "rounds",    "max_relative_error", "speedup",       "efficiency",
-    "error",      "bias",      "median_abs",         "ratio_to_first"};
+/// The same of units as metrics have them; a plain number has none.
+constexpr std::array<Unit, 7> metric_units{{{"s", "seconds"},
+                                            {"B", "bytes"},
+                                            {"B/s", "bytes_per_second"},
+                                            {"FLOP/s", "flops_per_second"},
+                                            {"1/s", "per_second"},
+                                            {"images/s", "images_per_second"},
+                                            {"1", ""}}};
 
-struct Metric {
-  std::size_t column = 0;
+// Columns of which nothing was declared, and whose headings mean the same in all documents.
+constexpr std::array<std::string_view, 10> plain_values{
+    "ratio",      "ratio_low", "ratio_high", "max_relative_error", "speedup",
+    "efficiency", "error",     "bias",       "median_abs",         "ratio_to_first"};
+constexpr std::array<std::string_view, 2> states{"verdict", "status"};
+constexpr std::array<std::string_view, 1> remarks{"reason"};
+
+template <std::size_t size>
+bool is_among(const std::array<std::string_view, size>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// Metrics of one name, which stand together.
+struct Family {
   std::string name;
-  std::string_view unit;  ///< empty without one
+  std::string_view type;
+  std::string unit;  ///< empty without one
+  std::vector<std::string> samples;
 };
 
 std::string plain_name(std::string_view text) {
@@ -72,25 +90,24 @@ bool has_numbers(const Table& table, std::size_t column) {
   return any;
 }
 
-std::optional<Metric> metric_of(const Table& table, std::size_t column, const std::string& kind) {
-  const std::string& heading = table.columns.at(column).heading;
-  if (!has_numbers(table, column)) return {};
-  for (const Unit& unit : units) {
-    if (!heading.ends_with(unit.suffix)) continue;
-    std::string stem = heading.substr(0, heading.size() - unit.suffix.size());
-    while (stem.ends_with('_')) stem.pop_back();
-    std::string name = stem.empty() ? fmt::format("{}_{}", kind, unit.name)
-                                    : fmt::format("{}_{}_{}", kind, plain_name(stem), unit.name);
-    return Metric{column, std::move(name), unit.name};
-  }
-  for (const std::string_view known : plain_answers) {
-    if (heading == known)
-      return Metric{column, fmt::format("{}_{}", kind, plain_name(heading)), {}};
-  }
-  return {};
+const Unit* unit_of(const std::string& heading) {
+  const auto found = std::ranges::find_if(
+      units, [&heading](const Unit& unit) { return heading.ends_with(unit.suffix); });
+  return found == units.end() ? nullptr : &*found;
 }
 
-std::string escape_label(std::string_view text) {
+/// What was declared or is known of a column. Numbers alone make a value: a column of words whose
+/// name ends like a unit is a key.
+Meaning meaning_of(const Table& table, std::size_t column) {
+  const Column& it = table.columns.at(column);
+  if (it.meaning != Meaning::by_name) return it.meaning;
+  if (is_among(states, it.heading)) return Meaning::state;
+  if (is_among(remarks, it.heading)) return Meaning::remark;
+  const bool is_value = unit_of(it.heading) != nullptr || is_among(plain_values, it.heading);
+  return is_value && has_numbers(table, column) ? Meaning::value : Meaning::key;
+}
+
+std::string escape(std::string_view text) {
   std::string out;
   for (const char c : valid_utf8(text)) {
     if (c == '\\' || c == '"') out += '\\';
@@ -99,57 +116,178 @@ std::string escape_label(std::string_view text) {
   return out;
 }
 
-/// `name="value",…` of the columns that are no metrics and have a text.
-std::string labels_of(const Table& table, const std::vector<Cell>& row,
-                      const std::set<std::size_t>& metrics) {
-  std::string labels;
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (metrics.contains(i) || row[i].text.empty()) continue;
-    labels += fmt::format("{}{}=\"{}\"", labels.empty() ? "" : ",",
-                          plain_name(table.columns[i].heading), escape_label(row[i].text));
-  }
-  return labels;
+std::string label(std::string_view name, std::string_view text) {
+  return fmt::format("{}=\"{}\"", name, escape(text));
 }
 
-/// The labels of each row; rows that would be the same are told apart by their number.
-std::vector<std::string> all_labels(const Table& table, const std::set<std::size_t>& metrics) {
-  std::vector<std::string> all;
-  std::set<std::string> met;
-  for (const auto& row : table.rows) {
-    std::string labels = labels_of(table, row, metrics);
-    if (!met.insert(labels).second) {
-      labels += fmt::format("{}row=\"{}\"", labels.empty() ? "" : ",", all.size());
+void append_label(std::string& labels, const std::string& one) {
+  labels += (labels.empty() ? "" : ",") + one;
+}
+
+/// A table with the families that it becomes.
+class Exposition {
+ public:
+  Exposition(const Document& document, const Table& table, std::string kind)
+      : table_(table), kind_(std::move(kind)) {
+    for (std::size_t i = 0; i < table.columns.size(); ++i) {
+      meanings_.push_back(meaning_of(table, i));
     }
-    all.push_back(std::move(labels));
+    unit_ = column_of(table, "unit").value_or(table.columns.size());
+    const bool has_units = std::ranges::count(meanings_, Meaning::value_in_unit) > 0;
+    if (!has_units) unit_ = table.columns.size();
+    name_rows(document);
+    for (std::size_t i = 0; i < table.columns.size(); ++i) append_column(i);
   }
-  return all;
+
+  [[nodiscard]] const std::vector<Family>& families() const { return families_; }
+
+ private:
+  [[nodiscard]] bool is_key(std::size_t column) const {
+    return meanings_[column] == Meaning::key && column != unit_;
+  }
+
+  /// The labels of each row: what its question is. Rows of the same one are told apart by their
+  /// number.
+  void name_rows(const Document& document) {
+    std::set<std::string> own;
+    for (std::size_t i = 0; i < table_.columns.size(); ++i) {
+      if (is_key(i)) own.insert(plain_name(table_.columns[i].heading));
+    }
+    std::string common;
+    for (const auto& [name, text] : document.labels) {
+      if (!own.contains(name) && !text.empty()) append_label(common, label(name, text));
+    }
+    std::set<std::string> met;
+    for (const auto& row : table_.rows) {
+      std::string labels = common;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        if (!is_key(i) || row[i].text.empty()) continue;
+        append_label(labels, label(plain_name(table_.columns[i].heading), row[i].text));
+      }
+      // Rows of other units are of other families.
+      const std::string unit = unit_ < row.size() ? row[unit_].text : "";
+      if (!met.insert(labels + '\n' + unit).second) {
+        append_label(labels, label("row", std::to_string(labels_.size())));
+      }
+      labels_.push_back(std::move(labels));
+    }
+  }
+
+  void append_column(std::size_t column) {
+    switch (meanings_[column]) {
+      case Meaning::value:
+        append_values(column);
+        return;
+      case Meaning::value_in_unit:
+        append_values_in_units(column);
+        return;
+      case Meaning::state:
+        append_states(column);
+        return;
+      case Meaning::by_name:
+      case Meaning::key:
+      case Meaning::remark:
+        return;
+    }
+  }
+
+  Family& family(const std::string& stem, std::string_view type, std::string_view unit) {
+    std::string name = kind_;
+    for (const std::string_view part : {std::string_view(stem), unit}) {
+      if (!part.empty()) name.append("_").append(part);
+    }
+    const auto found = std::ranges::find(families_, name, &Family::name);
+    if (found != families_.end()) return *found;
+    return families_.emplace_back(Family{std::move(name), type, std::string(unit), {}});
+  }
+
+  void append_sample(Family& family, std::size_t row, const std::string& value) const {
+    family.samples.push_back(fmt::format("{}{{{}}} {}", family.name, labels_[row], value));
+  }
+
+  void append_values(std::size_t column) {
+    const std::string& heading = table_.columns[column].heading;
+    const Unit* unit = unit_of(heading);
+    std::string stem = heading.substr(0, heading.size() - (unit ? unit->suffix.size() : 0));
+    while (stem.ends_with('_')) stem.pop_back();
+    if (!stem.empty()) stem = plain_name(stem);
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+      const std::string& text = table_.rows[i].at(column).text;
+      if (text.empty()) continue;
+      append_sample(family(stem, "gauge", unit ? unit->name : std::string_view()), i, text);
+    }
+  }
+
+  void append_values_in_units(std::size_t column) {
+    EXPECT(unit_ < table_.columns.size());
+    const std::string stem = plain_name(table_.columns[column].heading);
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+      const std::string& text = table_.rows[i].at(column).text;
+      if (text.empty()) continue;
+      const std::string& unit = table_.rows[i].at(unit_).text;
+      const auto known = std::ranges::find(metric_units, unit, &Unit::suffix);
+      std::string name(known == metric_units.end() ? "" : known->name);
+      if (known == metric_units.end() && !unit.empty()) name = plain_name(unit);
+      append_sample(family(stem, "gauge", name), i, text);
+    }
+  }
+
+  /// One sample a word: 1 for what it is, 0 for what it could be.
+  void append_states(std::size_t column) {
+    std::vector<std::string> words = table_.columns[column].states;
+    for (const auto& row : table_.rows) {
+      const std::string& text = row.at(column).text;
+      if (!text.empty() && std::ranges::find(words, text) == words.end()) words.push_back(text);
+    }
+    const std::string stem = plain_name(table_.columns[column].heading);
+    for (std::size_t i = 0; i < table_.rows.size(); ++i) {
+      const std::string& text = table_.rows[i].at(column).text;
+      if (text.empty()) continue;
+      Family& states = family(stem, "stateset", "");
+      for (const std::string& word : words) {
+        std::string labels = labels_[i];
+        append_label(labels, label(states.name, word));
+        states.samples.push_back(
+            fmt::format("{}{{{}}} {}", states.name, labels, word == text ? 1 : 0));
+      }
+    }
+  }
+
+  const Table& table_;
+  std::string kind_;
+  std::vector<Meaning> meanings_;
+  std::size_t unit_ = 0;  ///< the column that tells units; past the last: none does
+  std::vector<std::string> labels_;
+  std::vector<Family> families_;
+};
+
+std::string family_text(const Family& family) {
+  std::string out = fmt::format("# TYPE {} {}\n", family.name, family.type);
+  if (!family.unit.empty()) out += fmt::format("# UNIT {} {}\n", family.name, family.unit);
+  for (const std::string& sample : family.samples) out += sample + "\n";
+  return out;
+}
+
+/// What the document is, with its headline as help: that is another in every run.
+std::string info_text(const Document& document, const std::string& kind) {
+  std::string labels;
+  for (const auto& [name, text] : document.labels) append_label(labels, label(name, text));
+  std::string out = fmt::format("# TYPE {} info\n", kind);
+  if (!document.lead.empty()) out += fmt::format("# HELP {} {}\n", kind, escape(document.lead));
+  return out + fmt::format("{}_info{{{}}} 1\n", kind, labels);
 }
 
 std::string write_openmetrics(const Document& document, const Terminal&) {
   const std::string kind = plain_kind_of(document);
-  const Table& table = document.records;
-  std::vector<Metric> metrics;
-  std::set<std::size_t> columns;
-  for (std::size_t i = 0; i < table.columns.size(); ++i) {
-    if (auto metric = metric_of(table, i, kind)) {
-      columns.insert(i);
-      metrics.push_back(std::move(*metric));
-    }
-  }
-  if (metrics.empty()) {
+  const Exposition records(document, document.records, kind);
+  const Exposition cells(document, document.cells, kind + "_cell");
+  if (records.families().empty() && cells.families().empty()) {
     throw ConfigError(fmt::format(
         "a {} has no numbers that could be metrics. Use --format json or csv.", kind_of(document)));
   }
-  const std::vector<std::string> labels = all_labels(table, columns);
-  std::string out = fmt::format("# TYPE {0} info\n{0}_info{{lead=\"{1}\"}} 1\n", kind,
-                                escape_label(document.lead));
-  for (const Metric& metric : metrics) {
-    out += fmt::format("# TYPE {} gauge\n", metric.name);
-    if (!metric.unit.empty()) out += fmt::format("# UNIT {} {}\n", metric.name, metric.unit);
-    for (std::size_t i = 0; i < table.rows.size(); ++i) {
-      const std::string& value = table.rows[i].at(metric.column).text;
-      if (!value.empty()) out += fmt::format("{}{{{}}} {}\n", metric.name, labels[i], value);
-    }
+  std::string out = info_text(document, kind);
+  for (const Exposition* part : {&records, &cells}) {
+    for (const Family& family : part->families()) out += family_text(family);
   }
   return out + "# EOF\n";
 }
@@ -157,7 +295,8 @@ std::string write_openmetrics(const Document& document, const Terminal&) {
 }  // namespace
 
 extern const Format openmetrics;
-const Format openmetrics{"openmetrics", "OpenMetrics text: a gauge a column, labels from the rest",
+const Format openmetrics{"openmetrics",
+                         "OpenMetrics text: gauges and states, labels from the question",
                          write_openmetrics};
 
 }  // namespace dlscale::report::format

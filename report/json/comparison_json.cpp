@@ -62,7 +62,12 @@ std::string comparison_json(const ComparisonReport& report) {
   for (const Comparison& row : report.rows) json["rows"].push_back(row_fields(row));
   json["only_a"] = report.only_a;
   json["only_b"] = report.only_b;
-  json["not_compared"] = report.not_compared;
+  json["not_compared"] = Json::array();
+  json["wrong"] = Json::array();
+  for (const NotCompared& each : report.not_compared) {
+    json["not_compared"].push_back(each.key + ": " + each.why);
+    if (each.verdict == Verdict::wrong) json["wrong"].push_back(each.key);
+  }
   json["environment_differences"] = report.environment_differences;
   json["attributions"] = Json::array();
   for (const Attribution& attribution : report.attributions) {

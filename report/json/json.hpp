@@ -6,6 +6,7 @@
 #include "model/sgd_iter/layer_times.hpp"
 #include "model/sgd_iter/predict.hpp"
 #include "report/compare.hpp"
+#include "report/suite_record.hpp"
 #include "report/validate.hpp"
 
 namespace dlscale::report {
@@ -28,7 +29,9 @@ std::string validation_json(const Validation& validation, const Limits& limits);
 std::string comparison_json(const ComparisonReport& report);
 
 /// {"schema": "dlscale.result_summary", "version": 1, "measurements": [...]}: medians and intervals
-/// of results, with the rates that follow from them, without samples.
-std::string results_json(std::span<const ResultFile> results);
+/// of results, with the rates that follow from them, without samples. Of suites also "cells":
+/// [{"suite": ..., "cell": ..., "status": ..., "reason": ..., ...}].
+std::string results_json(std::span<const ResultFile> results,
+                         std::span<const SuiteRecord> suites = {});
 
 }  // namespace dlscale::report

@@ -1,6 +1,7 @@
 #include "report/json/fields.hpp"
 #include "report/json/json.hpp"
 #include "report/rates.hpp"
+#include "report/suite_record.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -40,15 +41,32 @@ Json measurement_fields(const Measurement& measurement) {
   return json;
 }
 
+/// Of a cell that is left there is no exit code and no time.
+Json cell_fields(const SuiteRecord& suite, const CellOutcome& cell) {
+  const bool began = !cell.started.empty();
+  return {{"suite", suite.suite},
+          {"system", suite.system},
+          {"cell", cell.cell},
+          {"status", cell.status},
+          {"reason", cell.reason},
+          {"exit_code", began ? Json(cell.exit_code) : Json()},
+          {"time_s", began ? number(cell.seconds) : Json()},
+          {"command", cell.command}};
+}
+
 }  // namespace
 
-std::string results_json(std::span<const ResultFile> results) {
+std::string results_json(std::span<const ResultFile> results, std::span<const SuiteRecord> suites) {
   Json json{{"schema", "dlscale.result_summary"}, {"version", 1}};
   json["measurements"] = Json::array();
   for (const ResultFile& file : results) {
     for (const Measurement& measurement : file.measurements) {
       json["measurements"].push_back(measurement_fields(measurement));
     }
+  }
+  if (!suites.empty()) json["cells"] = Json::array();
+  for (const SuiteRecord& suite : suites) {
+    for (const CellOutcome& cell : suite.cells) json["cells"].push_back(cell_fields(suite, cell));
   }
   return dump(json);
 }

@@ -284,7 +284,7 @@ class Systems(CellsTest):
         self.suite(cell("two", GEMM, shape={"nodes": 2, "threads": 2}), many(1))
         shown = self.run_cells("--dry-run", "--system", "slurm", variables={"SLURM_JOB_ID": None})
         self.assertEqual(shown.returncode, 0, shown.stderr)
-        for text in ["# nodes-1.sh", "# nodes-2.sh", "#SBATCH --nodes=2", "#SBATCH --partition=debug",
+        for text in ["# nodes-1.sh", "# nodes-2.sh", "#SBATCH --nodes=2", "#SBATCH --partition=batch",
                      "--ntasks-per-node=1 --cpus-per-task=2", "--mpi=pmix", "--nodes 2\n"]:
             self.assertIn(text, shown.stdout)
         self.assertFalse(self.out.exists())
@@ -295,6 +295,28 @@ class Systems(CellsTest):
         self.assertIn(f"sbatch --parsable {scripts}/nodes-2.sh", written.stdout)
         for path in scripts.iterdir():
             self.assertEqual(subprocess.run(["bash", "-n", path], check=False).returncode, 0)
+
+    def test_suites_that_are_shipped_fit_systems_that_are(self):
+        for system in ["slurm", "pbs", "flux"]:
+            shown = run("run", "cluster_quick", "--dry-run", "--system", system, "-o", self.out,
+                        variables={"SLURM_JOB_ID": None, "PBS_NODEFILE": None, "FLUX_URI": None})
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertIn("# nodes-4.sh", shown.stdout)
+            self.assertNotIn("physics", shown.stdout)
+
+    def test_a_list_of_hosts_that_is_not_there_is_said_before_anything_starts(self):
+        self.suite(cell("two", GEMM, shape={"nodes": 2}))
+        self.assert_refused(self.run_cells("--system", "hostfile"), 2, "hosts.txt is no file", "relative to the folder")
+        self.assertFalse((self.out / "cells").exists())
+
+    def test_the_command_of_a_cell_names_files_that_are_there(self):
+        self.suite(many(1))
+        shown = self.run_cells("--dry-run").stdout
+        self.assertEqual(self.run_cells().returncode, 0)
+        for row in self.rows().values():
+            result = pathlib.Path(row["command"][row["command"].index("-o") + 1])
+            self.assertTrue(result.is_absolute() and result.is_file(), result)
+            self.assertIn(str(result), shown)
 
     def test_what_a_system_cannot_do_is_said(self):
         self.suite(cell("two", GEMM, shape={"nodes": 2}))

@@ -47,6 +47,7 @@ class Completion(ProgramTest):
 
     def test_hidden_words_are_refused_without_theirs(self):
         self.assert_refused(run("__complete"), 2, "__complete SHELL LINE")
+        self.assert_refused(run("__complete", "foo", "dlscale comp"), 2, "bash, zsh or fish")
         self.assert_refused(run("__manual"), 2, "__manual FOLDER")
         self.assert_refused(run("__hello", "two"), 2, "two", "no number of ranks")
         self.assertNotIn("__", run("--help").stdout)

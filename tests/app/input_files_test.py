@@ -34,6 +34,11 @@ class InputFiles(ProgramTest):
         (folder / "loop.jsonl").symlink_to("loop.jsonl")
         self.assert_refused(run("compare", folder, folder), 2, "loop.jsonl cannot be read (")
 
+    def test_files_of_google_benchmark_are_no_damaged_results(self):
+        path = self.folder / "a.json"
+        path.write_text('{"context": {"date": "2026-01-01"}, "benchmarks": []}')
+        self.assert_refused(run("compare", path, path), 2, "is of Google Benchmark", "dlscale gate", "history add")
+
 
 if __name__ == "__main__":
     main()

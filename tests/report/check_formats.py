@@ -67,15 +67,22 @@ class OpenMetricsTest(unittest.TestCase):
                 continue
             sample = re.fullmatch(rf"({NAME})\{{((?:{LABEL})(?:,{LABEL})*)?\}} (-?[0-9.eE+-]+)", line)
             self.assertIsNotNone(sample, line)
-            suffix = {"info": "_info", "gauge": ""}[families[family]["TYPE"]]
+            suffix = {"info": "_info", "gauge": "", "stateset": ""}[families[family]["TYPE"]]
             self.assertEqual(sample.group(1), family + suffix)
             names = [name for name, _ in re.findall(LABEL, sample.group(2) or "")]
             self.assertEqual(len(names), len(set(names)))
             self.assertNotIn((sample.group(1), sample.group(2)), samples)
             samples.add((sample.group(1), sample.group(2)))
+            if families[family]["TYPE"] == "stateset":
+                self.assertIn(family, names, "a state is a label of the family's name")
+                self.assertIn(line.rpartition(" ")[2], ("0", "1"))
             float(line.rpartition(" ")[2])
         self.assertIn("dlscale_gate_ratio", families)
         self.assertEqual(sum(name == "dlscale_gate_ratio" for name, _ in samples), 5)
+        self.assertEqual(families["dlscale_gate_base_seconds"]["UNIT"], "seconds")
+        states = [labels for name, labels in samples if name == "dlscale_gate_verdict"]
+        self.assertEqual(len(states), 5 * 4)
+        self.assertEqual(sum(line.startswith("dlscale_gate_verdict{") and line.endswith(" 1") for line in lines), 5)
 
     def test_hostile_names_stay_labels(self):
         self.assertIn('<b>Hostile & \\"quoted\\" | name</b>', text_of("openmetrics"))

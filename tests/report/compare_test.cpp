@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "report/comparison_table.hpp"
+#include "report/format/format.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -22,6 +25,19 @@ ResultFile repeats(double centre, double spread = 0.001) {
     measurements.push_back(samples::timed("conv", axes, {time, time, time}));
   }
   return samples::file("conv", std::move(measurements));
+}
+
+/// A measurement unstable in A and wrong in B, beside one of 1 s in A and `time` in B.
+std::pair<ResultFile, ResultFile> with_wrong_answer(double time) {
+  std::pair<ResultFile, ResultFile> files{repeats(1.0), repeats(time)};
+  Measurement row = samples::timed("conv", {{"layer", "x"}}, {1.0});
+  row.status = Status::unstable;
+  row.reason = "jumps";
+  files.first.measurements.push_back(row);
+  row.status = Status::wrong;
+  row.reason = "differs from reference";
+  files.second.measurements.push_back(row);
+  return files;
 }
 
 ComparisonReport compare_files(const ResultFile& a, const ResultFile& b, double margin = 0.02) {
@@ -102,17 +118,54 @@ TEST(Compare, NeedsSomethingInCommon) {
   }
 }
 
-TEST(Compare, IsNotUnchangedWhereAResultBecameWrong) {
+TEST(Compare, IsWrongWhereAnAnswerBecameWrongHoweverFastTheRestIs) {
+  for (const double time : {0.5, 1.0, 2.0}) {
+    const auto [a, b] = with_wrong_answer(time);
+    const ComparisonReport report = compare_files(a, b);
+    EXPECT_EQ(report.verdict, Verdict::wrong);
+    EXPECT_EQ(exit_code(report.verdict), ExitCode::wrong_result);
+    ASSERT_EQ(report.not_compared.size(), 1U);
+    EXPECT_EQ(report.not_compared.front().why,
+              "A is unstable (jumps), B is wrong (differs from reference)");
+    // Fixed in B: there is nothing to compare with, and nothing wrong.
+    EXPECT_EQ(exit_code(compare_files(b, a).verdict),
+              time < 1 ? ExitCode::regression : ExitCode::inconclusive);
+  }
+}
+
+TEST(Compare, TellsAWrongAnswerInEveryForm) {
+  const auto [a, b] = with_wrong_answer(1.0);
+  const Document document = comparison_document(compare_files(a, b));
+  const auto written = [&document](const char* name) {
+    return format::find_format(name).write(document, {});
+  };
+  EXPECT_TRUE(document.lead.starts_with("wrong: ")) << document.lead;
+  EXPECT_NE(document.lead.find("1 wrong in B"), std::string::npos) << document.lead;
+  EXPECT_NE(written("junit").find(R"(failures="0" errors="1")"), std::string::npos);
+  EXPECT_NE(written("junit").find("differs from reference"), std::string::npos);
+  EXPECT_NE(written("csv").find(",wrong,judged,"), std::string::npos);
+  EXPECT_NE(written("json").find(R"("verdict": "wrong")"), std::string::npos);
+  EXPECT_NE(written("comment").find("Wrong answers in B"), std::string::npos);
+}
+
+TEST(Compare, SaysInItsHeadlineWhatBDidNotMeasure) {
+  ResultFile a = repeats(1.0);
+  a.measurements.push_back(samples::timed("conv", {{"layer", "gone"}}, {1.0}));
+  const std::string lead = comparison_document(compare_files(a, repeats(1.0))).lead;
+  EXPECT_NE(lead.find("1 not measured in B"), std::string::npos) << lead;
+}
+
+TEST(Compare, IsNotUnchangedWhereAResultWasWrong) {
   ResultFile a = repeats(1.0);
   ResultFile b = repeats(1.0);
-  a.measurements.push_back(samples::timed("conv", {{"layer", "x"}}, {1.0}));
+  b.measurements.push_back(samples::timed("conv", {{"layer", "x"}}, {1.0}));
   Measurement wrong = samples::timed("conv", {{"layer", "x"}}, {0.5});
   wrong.status = Status::wrong;
   wrong.reason = "differs from reference";
-  b.measurements.push_back(wrong);
+  a.measurements.push_back(wrong);
   const ComparisonReport report = compare_files(a, b);
   ASSERT_EQ(report.not_compared.size(), 1U);
-  EXPECT_NE(report.not_compared.front().find("differs from reference"), std::string::npos);
+  EXPECT_NE(report.not_compared.front().why.find("differs from reference"), std::string::npos);
   EXPECT_EQ(report.verdict, Verdict::inconclusive);
 }
 

@@ -2,13 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "core/error.hpp"
 #include "report/format/file_kind.hpp"
 #include "report/format/format.hpp"
 #include "report/format/utf8.hpp"
 #include "report/gate_sections.hpp"
+#include "report/regression/gate_report.hpp"
+#include "report/report.hpp"
+#include "report/suite_record.hpp"
+#include "report/summary.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
 
@@ -107,6 +113,112 @@ TEST(Junit, FailsForAnImprovementWhereThatIsAskedFor) {
   EXPECT_TRUE(contains(written("junit", document), R"(tests="5" failures="1" errors="0")"));
   document.improvement_fails = true;
   EXPECT_TRUE(contains(written("junit", document), R"(tests="5" failures="2" errors="0")"));
+}
+
+/// What Prometheus knows a series by: its name and labels, without the value.
+std::set<std::string> series_of(const Document& document) {
+  std::set<std::string> series;
+  std::istringstream text(written("openmetrics", document));
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with('#')) series.insert(line.substr(0, line.rfind(' ')));
+  }
+  return series;
+}
+
+TEST(OpenMetrics, HasTheSameSeriesInEveryRunWhateverWasMeasured) {
+  const GateReport before = samples::gate();
+  GateReport after = before;
+  for (GateMetric& metric : after.metrics) {
+    metric.base *= 1.1;
+    metric.changed *= 1.3;
+    metric.ratio = 1.2;
+    metric.p = metric.p_adjusted = 0.01;
+    metric.rounds = 40;
+    metric.method = GateMethod::sign_test;
+    metric.verdict = GateVerdict::regressed;
+    metric.ratio_high = 1.3;
+    metric.note = "another";
+  }
+  after.metrics[2].ratio_high.reset();
+  EXPECT_EQ(series_of(gate_document(before)), series_of(gate_document(after)));
+  after.machine = "Another CPU";
+  EXPECT_NE(series_of(gate_document(before)), series_of(gate_document(after)));
+}
+
+TEST(OpenMetrics, PutsValuesOfOtherUnitsInOtherFamilies) {
+  GateReport gate = samples::gate();
+  gate.metrics[1].unit = "B/s";
+  gate.metrics[2].unit = "items/s";
+  gate.metrics[3].unit = "1";
+  const std::string text = written("openmetrics", gate_document(gate));
+  for (const char* family :
+       {"base_seconds seconds", "base_bytes_per_second bytes_per_second", "base_items_s items_s"}) {
+    EXPECT_TRUE(contains(text, fmt::format("# UNIT dlscale_gate_{}\n", family))) << text;
+  }
+  EXPECT_TRUE(contains(text, "dlscale_gate_base{machine=\"Sample CPU\",key=\"copy\""));
+  EXPECT_FALSE(contains(text, "unit=")) << text;
+}
+
+TEST(OpenMetrics, TellsVerdictsAsStatesOfWhichOneHolds) {
+  const std::string text = written("openmetrics", gate_document(samples::gate()));
+  EXPECT_TRUE(contains(text, "# TYPE dlscale_gate_verdict stateset\n"));
+  const std::string copy =
+      "dlscale_gate_verdict{machine=\"Sample CPU\",key=\"copy\",series=\"time\","
+      "direction=\"smaller_is_better\",statistic=\"minimum\",dlscale_gate_verdict=";
+  EXPECT_TRUE(contains(text, copy + "\"not regressed\"} 1\n")) << text;
+  for (const char* other : {"regressed", "improved", "inconclusive"}) {
+    EXPECT_TRUE(contains(text, fmt::format("{}\"{}\"}} 0\n", copy, other))) << text;
+  }
+}
+
+/// Of a suite of which nothing could be measured.
+ReportInput suite_that_failed() {
+  ReportInput input;
+  input.trained = false;
+  SuiteRecord suite;
+  suite.folder = "out";
+  suite.suite = "quick";
+  suite.system = "local";
+  for (const char* status : {"ok", "crashed", "timeout", "wrong", "failed", "unsupported"}) {
+    CellOutcome cell;
+    cell.cell = fmt::format("gemm-{}", status);
+    cell.status = status;
+    cell.is_fine = cell.status == "ok" || cell.status == "unsupported";
+    cell.reason = cell.is_fine ? "" : "its last words were: no memory";
+    cell.started = "2026-11-23T05:00:00Z";
+    cell.seconds = 1.5;
+    suite.cells.push_back(cell);
+  }
+  CellOutcome left;
+  left.cell = "gemm-left";
+  left.status = "left";
+  left.is_fine = false;
+  suite.cells.push_back(left);
+  input.suites = {suite};
+  return input;
+}
+
+TEST(Junit, FailsWhereCellsOfASuiteDid) {
+  const std::string text = written("junit", parts_document(suite_that_failed()));
+  EXPECT_TRUE(contains(text, R"(tests="7" failures="1" errors="3" skipped="2")")) << text;
+  EXPECT_TRUE(contains(text, R"(name="suite=quick cell=gemm-crashed" time="1.5")")) << text;
+  EXPECT_TRUE(contains(text, "no memory"));
+}
+
+TEST(MachineFormats, TellOfASuiteWithoutAnyMeasurement) {
+  const Document document = parts_document(suite_that_failed());
+  EXPECT_TRUE(document.lead.starts_with("quick, 7 cells: 1 crashed, 1 failed, 1 left, 1 ok"));
+  EXPECT_TRUE(contains(written("comment", document), "no memory"));
+  EXPECT_TRUE(contains(written("json", document), R"("status": "crashed")"));
+  const std::string metrics = written("openmetrics", document);
+  EXPECT_TRUE(contains(metrics,
+                       "dlscale_result_summary_cell_status{suite=\"quick\",cell=\"gemm-wrong\","
+                       "system=\"local\",dlscale_result_summary_cell_status=\"wrong\"} 1\n"))
+      << metrics;
+  EXPECT_TRUE(contains(metrics,
+                       "dlscale_result_summary_cell_time_seconds{suite=\"quick\","
+                       "cell=\"gemm-ok\",system=\"local\"} 1.5\n"))
+      << metrics;
 }
 
 TEST(OpenMetrics, SpellsUnitsOutAndKeepsRowsApart) {

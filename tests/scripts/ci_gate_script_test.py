@@ -120,6 +120,23 @@ class Nightly(CheckoutTest):
         self.assertEqual(self.nightly(codes={"run": [4]}).returncode, 4)
         self.assertEqual(self.nightly(codes={"history add": [2]}).returncode, 2)
 
+    def test_a_crashed_cell_does_not_lose_the_night_of_the_others(self):
+        for codes, expected in (({"run": [4]}, 4), ({"run": [4], "history check": [1]}, 4), ({"run": [4], "history add": [2]}, 2)):
+            self.assertEqual(self.nightly(codes=codes).returncode, expected, codes)
+            self.assertEqual(self.verbs(), ["run", "history add", "history check"][:2 if expected == 2 else 3], codes)
+            self.calls.unlink()
+        # What failed when the suspect was first measured is not forgotten when it is measured again.
+        self.assertEqual(self.nightly(codes={"run": [4, 0], "history check": [3, 0]}).returncode, 4)
+        self.calls.unlink()
+        self.assertEqual(self.nightly(codes={"run": [4], "history add": [5]}).returncode, 4)
+        self.assertEqual(self.verbs(), ["run", "history add"])
+
+    def test_what_is_refused_or_interrupted_ends_the_night(self):
+        for code in (2, 5, 6, 143):
+            self.assertEqual(self.nightly(codes={"run": [code]}).returncode, code)
+            self.assertEqual(self.verbs(), ["run"])
+            self.calls.unlink()
+
     def test_a_container_has_the_program_and_is_part_of_the_series(self):
         image = self.write("image.sif", "an image")
         self.write("bin/apptainer", '#!/bin/sh\n[ "$1 $3" = "exec dlscale" ] || exit 9\nshift 3\nexec "$FAKE_PROGRAM" "$@"\n')

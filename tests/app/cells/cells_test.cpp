@@ -231,6 +231,12 @@ TEST_F(JudgedCell, TellsACrashFromARefusal) {
   EXPECT_EQ(judged({.code = 143, .timed_out = true}).status, CellStatus::timeout);
 }
 
+TEST_F(JudgedCell, TellsOfACrashInWordsAndNotInLinesOfDashes) {
+  (void)folder_.write(log_file, "no hosts\n-----------------\n  * * * 12 \n\n");
+  EXPECT_EQ(judged({1}).status, CellStatus::failed);
+  EXPECT_THAT(row_.reason, HasSubstr("its last words were: no hosts"));
+}
+
 TEST_F(JudgedCell, DoesNotSucceedWithResultsThatCannotBeRead) {
   (void)folder_.write("a.jsonl", "{\"torn");
   EXPECT_EQ(judged({0}).status, CellStatus::failed);

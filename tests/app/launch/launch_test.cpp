@@ -142,6 +142,41 @@ TEST(BatchScript, OfOtherSchedulersHasTheirDirectives) {
   EXPECT_THAT(submission(Scheduler::pbs, "a.sh"), ElementsAre("qsub", "a.sh"));
 }
 
+TEST(BatchScript, KeepsTogetherWhatHasSpacesAndLeavesNoPatternInIt) {
+  BatchJob spaced = job();
+  spaced.log = "/my results/50%/it's #1/a.log";
+  Partition partition;
+  partition.name = "gpu";
+  const auto script = [&](Scheduler scheduler) {
+    return batch_script(system(scheduler), partition, spaced);
+  };
+  EXPECT_THAT(script(Scheduler::slurm),
+              HasSubstr("#SBATCH \"--output=/my results/50%%/it's #1/a.log\"\n"));
+  EXPECT_THAT(script(Scheduler::flux),
+              HasSubstr("# flux: \"--output=/my results/50%/it's #1/a.log\"\n"));
+  EXPECT_THAT(script(Scheduler::pbs), HasSubstr("#PBS -o \"/my results/50%/it's #1/a.log\"\n"));
+  spaced.log = "/a \"b\"/c.log";
+  EXPECT_THAT(script(Scheduler::slurm), HasSubstr("#SBATCH '--output=/a \"b\"/c.log'\n"));
+}
+
+TEST(BatchScript, RefusesWhatASchedulerWouldReadOtherwise) {
+  const auto refused = [](Scheduler scheduler, const std::string& log) {
+    BatchJob odd = job();
+    odd.log = log;
+    Partition partition;
+    partition.name = "gpu";
+    EXPECT_THROW(static_cast<void>(batch_script(system(scheduler), partition, odd)), ConfigError)
+        << log;
+  };
+  for (const Scheduler scheduler : {Scheduler::slurm, Scheduler::flux, Scheduler::pbs}) {
+    refused(scheduler, "/a\\b.log");
+    refused(scheduler, "/a\n#SBATCH --account=other");
+    refused(scheduler, "/it's \"a\".log");
+  }
+  refused(Scheduler::pbs, "/a:b.log");
+  refused(Scheduler::flux, "/{{id}}/a.log");
+}
+
 std::optional<Allocation> allocation(const std::map<std::string, std::string>& variables) {
   return find_allocation([&](const char* name) -> const char* {
     const auto found = variables.find(name);
