@@ -1,10 +1,23 @@
 #include "report/rates.hpp"
 
+#include <cmath>
+#include <optional>
+
 #include "core/bandwidths.hpp"
 #include "core/statistics.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::report {
+
+namespace {
+
+/// Work or times that nothing can have (1e308 operations) make no number of a rate.
+template <class Rate>
+std::optional<Rate> if_finite(std::optional<Rate> rate) {
+  return rate && std::isfinite(rate->si()) ? rate : std::nullopt;
+}
+
+}  // namespace
 
 Rates rates(const Measurement& measurement) {
   Rates rates;
@@ -14,18 +27,18 @@ Rates rates(const Measurement& measurement) {
   }
   const Seconds time(main->second.summary.median);
   if (measurement.work && measurement.work->flops > Flops{}) {
-    rates.flops = measurement.work->flops / time;
+    rates.flops = if_finite(std::optional(measurement.work->flops / time));
   }
   if (measurement.algorithmic_work && measurement.algorithmic_work->flops > Flops{}) {
-    rates.algorithmic = measurement.algorithmic_work->flops / time;
+    rates.algorithmic = if_finite(std::optional(measurement.algorithmic_work->flops / time));
   }
   if (measurement.work && measurement.work->bytes > Bytes{}) {
-    rates.bytes = measurement.work->bytes / time;
+    rates.bytes = if_finite(std::optional(measurement.work->bytes / time));
   }
   if (const auto derived = bandwidths(measurement, time)) {
-    rates.algbw = derived->algbw;
-    rates.busbw = derived->busbw;
-    rates.wirebw = derived->wirebw;
+    rates.algbw = if_finite(std::optional(derived->algbw));
+    rates.busbw = if_finite(derived->busbw);
+    rates.wirebw = if_finite(derived->wirebw);
   }
   return rates;
 }

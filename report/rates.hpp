@@ -8,7 +8,7 @@
 namespace dlscale::report {
 
 /// Rates that follow from a measurement's median time and declared work; absent where there is no
-/// time or no such work.
+/// time or no such work, or where they make no finite number.
 struct Rates {
   std::optional<FlopsPerSecond> flops;
   std::optional<FlopsPerSecond> algorithmic;  ///< by the operations that the algorithm executes

@@ -338,6 +338,16 @@ TEST(Rates, FollowFromDeclaredWork) {
   EXPECT_FALSE(rates(measurement).algbw.has_value());
 }
 
+// A damaged file may declare any number.
+TEST(Rates, AreAbsentWhereWorkMakesNoFiniteNumber) {
+  Measurement measurement = samples::timed("conv", {}, {1e-4, 1e-4, 1e-4});
+  measurement.work = Work{Flops(1e308), Bytes(1e308)};
+  measurement.algorithmic_work = Work{Flops(1e308), Bytes(1e3)};
+  EXPECT_FALSE(rates(measurement).flops.has_value());
+  EXPECT_FALSE(rates(measurement).bytes.has_value());
+  EXPECT_FALSE(rates(measurement).algorithmic.has_value());
+}
+
 TEST(Rates, OfAnAllReduceAreThoseOfNcclTests) {
   const Measurement measurement = samples::timed(
       "comm", {{"collective", "all_reduce"}, {"bytes", "1000000"}, {"ranks", "4"}}, {1e-3});
