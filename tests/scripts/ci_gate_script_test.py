@@ -169,7 +169,7 @@ class RealProgram(CheckoutTest):
         self.tiny_suite()
         # Not itself: a gate reads the whole of a program, and one with sanitizers is large.
         self.program = self.write("dlscale", f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
-        done = self.run_recipe("gate.sh", "HEAD^1", "HEAD", "results", SUITE="tiny", ROUNDS=2, NOISE_MINUTES=0, ADVICE="yes")
+        done = self.run_recipe("gate.sh", "HEAD^1", "HEAD", "results", SUITE="tiny", TIME_BUDGET=1, NOISE_MINUTES=0, ADVICE="yes")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("advice only: exit code 3", done.stdout)
         results = self.checkout / "results"
