@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -23,7 +24,8 @@ Enum parse_word(std::string_view what, std::string_view word, const std::array<E
     if (name_of(value) == word) return value;
     words.emplace_back(name_of(value));
   }
-  throw ConfigError(fmt::format("\"{}\" is not a {}. {}", word, what, suggestion(word, words)));
+  throw ConfigError(
+      fmt::format("\"{}\" is not a {}. {}", shown_text(word), what, suggestion(word, words)));
 }
 
 }  // namespace dlscale

@@ -14,6 +14,9 @@ namespace {
 constexpr double most_seconds = 1e6;
 constexpr double most_bytes = 1e15;
 constexpr int most_ranks = 1 << 30;
+/// No message is smaller or takes less: ratios stay numbers.
+constexpr Seconds least_time(1e-12);
+constexpr Bytes least_message(1);
 /// Merging tries all pairs of layers.
 constexpr std::size_t most_layers = 10'000;
 
@@ -94,11 +97,12 @@ std::vector<TimedMessage> read_timed_messages(const std::filesystem::path& path)
     const TimedMessage message{table.count(row, "ranks", most_ranks),
                                Bytes(table.number(row, "bytes", most_bytes)),
                                seconds(table, row, "time_s")};
-    if (message.ranks < 2 || message.size <= Bytes() || message.time <= Seconds()) {
-      throw ConfigError(
-          fmt::format("{}: an all-reduce has 2 ranks or more, bytes above 0 and time_s above 0. "
-                      "Correct the line, or take it out.",
-                      table.place(row)));
+    if (message.ranks < 2 || message.size < least_message || message.time < least_time) {
+      throw ConfigError(fmt::format(
+          "{}: an all-reduce has 2 ranks or more, bytes of 1 or more and time_s of 1e-12 or "
+          "more. "
+          "Correct the line, or take it out.",
+          table.place(row)));
     }
     messages.push_back(message);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 
 namespace dlscale {
@@ -48,7 +49,8 @@ Enum value_of(std::string_view what, std::string_view name, const Words<Enum, N>
     if (word.name == name) return word.value;
     names.emplace_back(word.name);
   }
-  throw ConfigError(fmt::format("\"{}\" is not a {}. {}", name, what, suggestion(name, names)));
+  throw ConfigError(
+      fmt::format("\"{}\" is not a {}. {}", shown_text(name), what, suggestion(name, names)));
 }
 
 }  // namespace dlscale

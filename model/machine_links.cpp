@@ -76,8 +76,9 @@ NodeLinks read_node(const Value& value) {
 
 /// In (0, 1].
 double read_part(const Value& value) {
+  constexpr double least = 1e-6;  // of less, a message takes longer than a number can say
   const double part = value.number();
-  if (part <= 0 || part > 1) value.fail("is out of (0, 1]");
+  if (part < least || part > 1) value.fail("is out of [0.000001, 1]");
   return part;
 }
 

@@ -15,6 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::string_view slurm = R"(system: test
 doc: of a test
@@ -72,6 +73,8 @@ TEST(SystemFile, IsRefusedWithPlaceAndAdvice) {
   EXPECT_THAT(refusal(slurm, "scheduler: slurm", "scheduler: slurn"),
               AllOf(HasSubstr("small.yaml"), HasSubstr("slurm")));
   EXPECT_THAT(refusal(slurm, "launcher: srun", "launcher: aprun"), HasSubstr("aprun"));
+  EXPECT_THAT(refusal(slurm, "launcher: srun", "launcher: \"sr\\nun\""),
+              AllOf(HasSubstr("srun"), Not(HasSubstr("\n"))));
   EXPECT_THAT(refusal(slurm, "launcher: srun", "launcher: flux"),
               HasSubstr("the launcher of another scheduler than slurm"));
   EXPECT_THAT(refusal(slurm, "nodes: 3", "nodes: 0"), HasSubstr("nodes"));

@@ -120,7 +120,8 @@ TEST(TimedMessagesTest, AreReadAsTheyStand) {
 TEST(TimedMessagesTest, OfAnotherFormAreRefused) {
   for (const Damage& damage :
        {Damage{"4,1000", "1,1000", "all_reduce.csv:4: an all-reduce has 2 ranks or more"},
-        Damage{"4,1000", "4,0", "bytes above 0"}, Damage{"2e-4", "0", "time_s above 0"},
+        Damage{"4,1000", "4,0", "bytes of 1 or more"}, Damage{"2e-4", "0", "time_s of 1e-12"},
+        Damage{"2e-4", "1e-308", "time_s of 1e-12"},
         Damage{"4,1000", "4.5,1000", "no whole number"},
         Damage{"4,1000", "99999999999,1000", "no whole number"},
         Damage{"ranks", "rank", "Did you mean \"ranks\"?"}}) {

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "core/cluster.hpp"
 #include "core/error.hpp"
 #include "model/calibrate/calibrate.hpp"
 #include "model/communication/fit_algorithm.hpp"
@@ -57,6 +58,17 @@ std::string with(const std::string& from, const std::string& to) {
   const auto at = text.find(from);
   EXPECT_NE(at, std::string::npos) << from;
   return text.replace(at, from.size(), to);
+}
+
+TEST(MachineJson, RefusesANetworkThatCarriesNothing) {
+  const std::string whole = machine_json(nominal_machine(load_cluster("v100x16_ib100")));
+  const std::string stated = "\"efficiency\": 1.0";
+  std::string text = whole;
+  const auto at = text.find(stated);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, stated.size(), "\"efficiency\": 1e-308");
+  EXPECT_NO_THROW(machine_from_json(whole, "m.json"));
+  EXPECT_NE(failure(text).find("is out of [0.000001, 1]"), std::string::npos) << failure(text);
 }
 
 TEST(MachineJson, KnowsTheRuleOfAllReduceByItsWord) {
