@@ -7,13 +7,13 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
+#include <limits>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/input_file.hpp"
-#include "core/json_problem.hpp"
 #include "core/measurement.hpp"
 #include "core/replaceable.hpp"
 #include "core/shown_text.hpp"
@@ -21,13 +21,14 @@
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 #include "report/compare.hpp"
+#include "report/history/google_file.hpp"
 #include "report/measured_runs.hpp"
 
 namespace dlscale::app {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
+namespace history = report::history;
 using report::RunStatistic;
 
 constexpr std::array<std::string_view, 2> axes_of_runs{"repeat", extra_work_axis};
@@ -59,7 +60,10 @@ using Metrics = std::map<std::pair<std::string, std::string>, Collected>;
 RunOutcome outcome_of(const Metrics& metrics) {
   RunOutcome outcome;
   for (const auto& [name, metric] : metrics) {
-    const double value = statistic_of(metric.samples, metric.statistic);
+    const auto is_number = [](double sample) { return std::isfinite(sample); };
+    const double value = std::ranges::all_of(metric.samples, is_number)
+                             ? statistic_of(metric.samples, metric.statistic)
+                             : std::numeric_limits<double>::quiet_NaN();
     if (!std::isfinite(value) || !(value > 0)) {
       outcome.without_times.push_back(
           fmt::format("{} {}: a time of {} {}", name.first, name.second, value, metric.unit));
@@ -135,40 +139,39 @@ RunOutcome read_own(const fs::path& out) {
   return outcome;
 }
 
-double seconds_in(const std::string& unit) {
-  if (unit == "ns") return 1e-9;
-  if (unit == "us") return 1e-6;
-  if (unit == "ms") return 1e-3;
-  if (unit == "s") return 1;
-  throw ConfigError(fmt::format("its time unit is \"{}\"", shown_text(unit)));
-}
-
-void add_google(const Json& entry, Metrics& metrics) {
-  if (entry.value("run_type", "iteration") != "iteration") return;  // aggregates
-  const std::string name = entry.contains("run_name") ? entry.at("run_name").get<std::string>()
-                                                      : entry.at("name").get<std::string>();
-  if (entry.value("error_occurred", false)) {
-    throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.", shown_text(name),
-                                  shown_text(entry.value("error_message", ""))));
+void add_google(const history::GoogleRow& row, RunOutcome& outcome, Metrics& metrics) {
+  if (!row.aggregate.empty()) return;
+  if (row.outcome == history::GoogleRow::Outcome::failed) {
+    throw WrongResult(fmt::format("{} ended with an error ({}). Mend it first.",
+                                  shown_text(row.name), shown_text(row.message)));
   }
-  Collected& metric = metrics[{name, "real_time"}];
+  if (row.outcome == history::GoogleRow::Outcome::skipped) {
+    outcome.without_times.push_back(row.name + ": skipped");
+    return;
+  }
+  const auto time = row.values.find("real_time");
+  if (time == row.values.end()) {
+    throw ConfigError(fmt::format("{} has no real_time", shown_text(row.name)));
+  }
+  Collected& metric = metrics[{row.name, "real_time"}];
   metric.unit = "s";
-  metric.samples.push_back(entry.at("real_time").get<double>() *
-                           seconds_in(entry.value("time_unit", "ns")));
+  metric.samples.push_back(time->second);
 }
 
-RunOutcome google_outcome(const Json& json) {
+RunOutcome google_outcome(const history::GoogleFile& file) {
+  RunOutcome skipped;
   Metrics metrics;
-  for (const Json& entry : json.at("benchmarks")) add_google(entry, metrics);
+  for (const history::GoogleRow& row : file.rows) add_google(row, skipped, metrics);
   RunOutcome outcome = outcome_of(metrics);
+  outcome.without_times.insert(outcome.without_times.end(), skipped.without_times.begin(),
+                               skipped.without_times.end());
   for (RunValue& value : outcome.values) {
     if (value.samples == 1) value.statistic = RunStatistic::single;
   }
-  if (const auto context = json.find("context"); context != json.end()) {
-    if (context->contains("host_name")) {
-      outcome.machine["host"] = context->at("host_name").get<std::string>();
-    }
-    if (context->contains("num_cpus")) outcome.machine["cores"] = context->at("num_cpus").dump();
+  for (const auto& [fact, field] :
+       {std::pair{"host", "host_name"}, std::pair{"cores", "num_cpus"}}) {
+    const auto found = file.context.find(field);
+    if (found != file.context.end()) outcome.machine[fact] = found->second;
   }
   return outcome;
 }
@@ -184,11 +187,9 @@ RunOutcome read_google(const fs::path& out, bool asked) {
                     out.string(), asked ? "is no" : "is neither results of dlscale nor", problem));
   };
   try {
-    return google_outcome(Json::parse(text));
+    return google_outcome(history::read_google_file(text));
   } catch (const ConfigError& error) {
     throw fail(error.what());
-  } catch (const Json::exception& error) {
-    throw fail(json_problem(error, text));
   }
 }
 

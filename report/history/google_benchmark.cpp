@@ -1,41 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/json_problem.hpp"
 #include "core/shown_text.hpp"
 #include "core/statistics.hpp"
+#include "report/history/google_file.hpp"
 #include "report/history/imports.hpp"
 
 namespace dlscale::report::history {
 namespace {
-
-using nlohmann::json;
-
-/// A metric that the format defines, and in what it counts.
-struct GoogleMetric {
-  const char* field;
-  const char* unit;
-  Better better;
-};
-constexpr std::array google_metrics{GoogleMetric{"real_time", "s", Better::smaller},
-                                    GoogleMetric{"cpu_time", "s", Better::smaller},
-                                    GoogleMetric{"bytes_per_second", "B/s", Better::larger},
-                                    GoogleMetric{"items_per_second", "1/s", Better::larger}};
-
-double seconds_of(const std::string& unit) {
-  constexpr std::array units{std::pair{"ns", 1e-9}, std::pair{"us", 1e-6}, std::pair{"ms", 1e-3},
-                             std::pair{"s", 1.0}};
-  for (const auto& [name, seconds] : units) {
-    if (unit == name) return seconds;
-  }
-  throw ConfigError(fmt::format("the time unit \"{}\" is not known", shown_text(unit)));
-}
 
 /// Samples by name of the benchmark and metric, in the order of the file.
 struct Samples {
@@ -48,24 +25,21 @@ class Collector {
  public:
   explicit Collector(ImportedRun& run) : run_(run) {}
 
-  void read(const json& row) {
-    const std::string type = row.value("run_type", "iteration");
-    const std::string name = row.value("run_name", row.at("name").get<std::string>());
-    if (row.value("error_occurred", false)) {
-      run_.notes.push_back(fmt::format("left out: {} failed ({})", name,
-                                       shown_text(row.value("error_message", "no message"))));
-      return;
+  void read(const GoogleRow& row) {
+    switch (row.outcome) {
+      case GoogleRow::Outcome::failed:
+        run_.notes.push_back(
+            fmt::format("left out: {} failed ({})", row.name, shown_text(row.message)));
+        return;
+      case GoogleRow::Outcome::skipped:
+        run_.notes.push_back(fmt::format("left out: {} was skipped", row.name));
+        return;
+      case GoogleRow::Outcome::measured:
+        break;
     }
-    if (row.value("skipped", false)) {
-      run_.notes.push_back(fmt::format("left out: {} was skipped", name));
-      return;
-    }
-    if (type == "iteration") return add(name, row, iterations_);
-    if (type != "aggregate") {
-      throw ConfigError(fmt::format("the run type \"{}\" is not known", shown_text(type)));
-    }
+    if (row.aggregate.empty()) return add(row, iterations_);
     // Of a file with --benchmark_report_aggregates_only the median is all there is.
-    if (row.value("aggregate_name", "") == "median") add(name, row, medians_);
+    if (row.aggregate == "median") add(row, medians_);
   }
 
   [[nodiscard]] std::vector<Samples> samples() {
@@ -74,6 +48,8 @@ class Collector {
         iterations_.push_back(std::move(median));
       }
     }
+    for (Samples& samples : iterations_) keep_measured(samples);
+    std::erase_if(iterations_, [](const Samples& samples) { return samples.values.empty(); });
     return std::move(iterations_);
   }
 
@@ -85,29 +61,34 @@ class Collector {
       return samples.metric == &metric && samples.name == name;
     });
   }
-  void add(const std::string& name, const json& row, std::vector<Samples>& all) {
+  static void add(const GoogleRow& row, std::vector<Samples>& all) {
     for (const GoogleMetric& metric : google_metrics) {
-      if (!row.contains(metric.field)) continue;
-      double value = row.at(metric.field).get<double>();
-      if (metric.unit == std::string_view("s")) {
-        value *= seconds_of(row.value("time_unit", "ns"));
+      const auto value = row.values.find(metric.field);
+      if (value == row.values.end()) continue;
+      auto found = find(all, row.name, metric);
+      if (found == all.end()) found = all.insert(all.end(), {row.name, &metric, {}});
+      found->values.push_back(value->second);
+    }
+  }
+  /// What is no number was not measured, and a time or rate below 0 never is. A clock of the
+  /// processor may tick too seldom, and counters may have counted nothing.
+  void keep_measured(Samples& samples) {
+    std::vector<double> kept;
+    for (const double value : samples.values) {
+      const std::string problem = impossible(*samples.metric, value);
+      if (!problem.empty() && !std::isnan(value)) {
+        throw ConfigError(
+            fmt::format("{} of {} {}", samples.metric->field, shown_text(samples.name), problem));
       }
-      if (!std::isfinite(value)) {
-        throw ConfigError(fmt::format("{} of {} is not finite", metric.field, shown_text(name)));
-      }
-      if (value < 0 || (value == 0 && &metric == google_metrics.data())) {
-        throw ConfigError(fmt::format("{} of {} is {}, which nothing measured can be", metric.field,
-                                      shown_text(name), value));
-      }
-      // A clock of the processor may tick too seldom, and counters may have counted nothing.
-      if (value == 0) {
-        run_.notes.push_back(fmt::format("left out: {} of {} is 0", metric.field, name));
+      if (problem.empty() && value > 0) {
+        kept.push_back(value);
         continue;
       }
-      auto found = find(all, name, metric);
-      if (found == all.end()) found = all.insert(all.end(), {name, &metric, {}});
-      found->values.push_back(value);
+      run_.notes.push_back(fmt::format("left out: {} of {} {}", samples.metric->field,
+                                       shown_text(samples.name),
+                                       problem.empty() ? "is 0" : problem));
     }
+    samples.values = std::move(kept);
   }
 
   ImportedRun& run_;
@@ -115,43 +96,39 @@ class Collector {
   std::vector<Samples> medians_;
 };
 
-std::string text_of(const json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+std::string said(const Facts& context, const char* name) {
+  const auto found = context.find(name);
+  return found == context.end() ? "" : found->second;
 }
 
 /// The program without its folder: where it was built does not matter.
-std::string program_of(const json& context) {
-  const std::string path = context.value("executable", "");
+std::string program_of(const Facts& context) {
+  const std::string path = said(context, "executable");
   return path.substr(path.rfind('/') + 1);
 }
 
-SeriesKey context_key(const json& context) {
+SeriesKey context_key(const Facts& context) {
   SeriesKey key;
   key.suite = "Google Benchmark";
   if (const std::string program = program_of(context); !program.empty()) {
     key.axes["program"] = program;
   }
-  if (context.contains("num_cpus")) key.machine["cores"] = text_of(context.at("num_cpus"));
-  if (context.contains("caches")) {
-    std::string sizes;
-    for (const json& cache : context.at("caches")) {
-      sizes += fmt::format("{}L{} {}", sizes.empty() ? "" : ", ", text_of(cache.at("level")),
-                           text_of(cache.at("size")));
-    }
-    key.machine["caches"] = sizes;
-  }
+  if (context.contains("num_cpus")) key.machine["cores"] = context.at("num_cpus");
+  if (context.contains("caches")) key.machine["caches"] = context.at("caches");
   for (const char* field : {"cpu_scaling_enabled", "aslr_enabled", "library_build_type"}) {
-    if (context.contains(field)) key.environment[field] = text_of(context.at(field));
+    if (context.contains(field)) key.environment[field] = context.at(field);
   }
   return key;
 }
 
-Origin read_document(ImportedRun& run, const json& document) {
-  const json& context = document.at("context");
+}  // namespace
+
+Origin add_google_benchmark(ImportedRun& run) {
+  const GoogleFile file = read_google_file(run.content);
   Collector collector(run);
-  for (const json& row : document.at("benchmarks")) collector.read(row);
+  for (const GoogleRow& row : file.rows) collector.read(row);
   for (const Samples& samples : collector.samples()) {
-    SeriesKey key = context_key(context);
+    SeriesKey key = context_key(file.context);
     key.axes["benchmark"] = samples.name;
     key.metric = samples.metric->field;
     key.unit = samples.metric->unit;
@@ -161,19 +138,9 @@ Origin read_document(ImportedRun& run, const json& document) {
     run.points.push_back({std::move(key), std::move(point)});
   }
   for (const char* field : {"host_name", "mhz_per_cpu", "load_avg"}) {
-    if (context.contains(field)) run.facts[field] = text_of(context.at(field));
+    if (file.context.contains(field)) run.facts[field] = file.context.at(field);
   }
-  return {"", context.value("date", "")};
-}
-
-}  // namespace
-
-Origin add_google_benchmark(ImportedRun& run) {
-  try {
-    return read_document(run, json::parse(run.content));
-  } catch (const json::exception& error) {
-    throw ConfigError(json_problem(error, run.content));
-  }
+  return {"", said(file.context, "date")};
 }
 
 }  // namespace dlscale::report::history

@@ -78,6 +78,16 @@ class Verdicts(GateTest):
         self.assertEqual(self.gate(both, one, "--rounds", 5, "--fail-on-missing").returncode, 1)
         self.assertEqual(self.gate(one, both, "--rounds", 5, "--fail-on-missing").returncode, 0)
 
+    def test_numbers_that_are_none_are_read_and_left_out_by_name(self):
+        rows = ('{"name": "NaN kernel", "real_time": 1, "my_counter": NaN}, {"name": "odd", "real_time": Infinity},'
+                '{"name": "NaN kernel_cv", "run_type": "aggregate", "aggregate_name": "cv", "real_time": -NaN}')
+        command = f"printf '{{\"benchmarks\": [{rows}]}}' > {{out}}"
+        done = self.gate(command, command, "--rounds", 5, "--format", "json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual([metric["key"] for metric in report["metrics"]], ["NaN kernel"])
+        self.assertTrue(any("odd real_time: a time of nan s" in note for note in report["notes"]), report["notes"])
+
     def test_json_says_the_same_and_holds_every_pair(self):
         done = self.gate(self.command("1.00"), self.command("1.05"), "--format", "json")
         report = json.loads(done.stdout)

@@ -15,7 +15,7 @@ std::vector<std::string> history_seeds() {
  "caches": [{"type": "Data", "level": 1, "size": 32768}], "library_build_type": "release"},
  "benchmarks": [
  {"name": "A/8", "run_name": "A/8", "run_type": "iteration", "repetition_index": 0, "real_time": 3.0,
-  "cpu_time": 2.0, "time_unit": "us", "bytes_per_second": 5e9},
+  "cpu_time": 2.0, "time_unit": "us", "bytes_per_second": 5e9, "counter": NaN, "label": "-NaN"},
  {"name": "B_median", "run_name": "B", "run_type": "aggregate", "aggregate_name": "median",
   "real_time": 4.0, "cpu_time": 4.0, "time_unit": "ms"}]})",
       R"(# Collective test starting: all_reduce_perf
