@@ -43,8 +43,7 @@ bool is_whole_number(const std::string& word) {
 double number_of(const std::string& word, const char* column) {
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value) ||
-      value < 0) {
+  if (error != std::errc{} || end != word.data() + word.size() || !std::isfinite(value)) {
     throw ConfigError(fmt::format("\"{}\" in column {} is no number", shown_text(word), column));
   }
   return value;
@@ -219,15 +218,31 @@ class NcclReader {
     const std::string& wrong = words[side.wrong];
     // Before 2.12 the column had the greatest error, which rounding alone makes more than 0.
     const bool counts = is_whole_number(wrong);
+    const std::string row =
+        fmt::format("{} B {}", words.front(), *side.in_place == 'y' ? "in place" : "out of place");
     if (counts && number_of(wrong, "#wrong") > 0) {
-      run_.notes.push_back(fmt::format("left out: {} B {} is wrong in {} places", words.front(),
-                                       *side.in_place == 'y' ? "in place" : "out of place", wrong));
+      run_.notes.push_back(fmt::format("left out: {} is wrong in {} places", row, wrong));
       return;
     }
+    if (!(number_of(time, "time") > 0)) throw impossible(row, "time", time);
     add(key, "time", "s", Better::smaller, 1e-6 * number_of(time, "time"));
     add(key, "algbw", "B/s", Better::larger,
-        1e9 * number_of(words[side.algorithm_bandwidth], "algbw"));
-    add(key, "busbw", "B/s", Better::larger, 1e9 * number_of(words[side.bus_bandwidth], "busbw"));
+        1e9 * rate_of(row, "algbw", words[side.algorithm_bandwidth]));
+    add(key, "busbw", "B/s", Better::larger,
+        1e9 * rate_of(row, "busbw", words[side.bus_bandwidth]));
+  }
+
+  static ConfigError impossible(const std::string& row, const char* column,
+                                const std::string& word) {
+    return ConfigError(
+        fmt::format("the {} of {} is {}, which nothing measured can be", column, row, word));
+  }
+
+  /// Of short messages the text has 0.00, by rounding.
+  static double rate_of(const std::string& row, const char* column, const std::string& word) {
+    const double rate = number_of(word, column);
+    if (rate < 0) throw impossible(row, column, word);
+    return rate;
   }
 
   void add(SeriesKey key, const char* metric, const char* unit, Better better, double value) {

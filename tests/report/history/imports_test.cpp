@@ -4,6 +4,8 @@
 
 #include <array>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "core/error.hpp"
@@ -201,6 +203,18 @@ TEST(NcclTests, RefusesProcessesThatRanByThemselvesAndOddRows) {
   text = nccl;
   text.resize(text.find("           8 "));
   EXPECT_NE(refusal(text).find("no rows"), std::string::npos);
+}
+
+TEST(NcclTests, RefusesTimesAndRatesThatCannotBe) {
+  for (const auto& [old, replacement, sentence] :
+       {std::tuple{"45.80", "0.00", "line 13: the time of 1024 B out of place is 0.00, which"},
+        std::tuple{"25.00", "-5.0", "line 12: the time of 8 B in place is -5.0, which"},
+        std::tuple{"10.00", "-1.0", "line 13: the algbw of 1024 B out of place is -1.0, which"}}) {
+    std::string text(nccl);
+    text.replace(text.find(old), std::string_view(old).size(), replacement);
+    EXPECT_NE(refusal(text).find(sentence), std::string::npos) << refusal(text);
+    EXPECT_NE(refusal(text).find("nothing measured can be. Measure again"), std::string::npos);
+  }
 }
 
 TEST(Hyperfine, TakesTheTimesOfACommand) {
