@@ -19,6 +19,7 @@
 #include "model/machine.hpp"
 #include "report/attribution.hpp"
 #include "report/comparison_table.hpp"
+#include "report/table.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -28,6 +29,7 @@ struct CompareOptions {
   std::string b;
   double margin = 0.02;
   std::vector<std::string> machines;  ///< none, or of A and of B
+  bool fail_on_missing = false;
   DocumentOutput output;
 };
 
@@ -63,8 +65,11 @@ ExitCode compare(const CompareOptions& options) {
     report::add_predictions(report.attributions, a, model::load_machine(options.machines[0]),
                             model::load_machine(options.machines[1]));
   }
-  options.output.write(report::comparison_document(report));
-  return report::exit_code(report.verdict);
+  report::Document document = report::comparison_document(report);
+  document.missing_fails = options.fail_on_missing;
+  options.output.write(document);
+  return report::exit_code(report, options.fail_on_missing ? report::MissingRows::fail
+                                                           : report::MissingRows::pass);
 }
 
 void declare_compare(CLI::App& verb, ExitCode& result) {
@@ -78,6 +83,8 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
                   "Machine files of dlscale calibrate, of A and of B: which measurements of parts "
                   "explain a change of an iteration, by the model")
       ->expected(2);
+  verb.add_flag("--fail-on-missing", options->fail_on_missing,
+                "Exit code 1 if B did not measure what A did");
   options->output.declare(verb);
   verb.footer(
       "Example: dlscale compare results/old results/new\nExit code 0: unchanged or improved, 1: "

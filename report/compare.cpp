@@ -116,12 +116,22 @@ bool both_unsupported(const Cell& a, const Cell& b) {
   return a.trouble.starts_with(word) && b.trouble.starts_with(word);
 }
 
-/// A phase that takes no time on either side has no ratio; that is no news, so it has no row.
+/// Notes what A measured and B did not.
+void add_missing(ComparisonReport& report, const std::string& name) {
+  report.only_a.push_back(name);
+  report.missing.push_back(name);
+}
+
+/// A phase that takes no time on either side has no ratio; that is no news, so it has no row. Nor
+/// has one that only A was asked to time.
 void compare_cells(ComparisonReport& report, const std::string& key, const Cell& a, const Cell& b) {
   for (const auto& [name, repeats] : a.series) {
-    const auto other = b.series.find(name);
-    if (other == b.series.end()) continue;
     const Role role = role_of(a.benchmark, name).value();
+    const auto other = b.series.find(name);
+    if (other == b.series.end()) {
+      if (role == Role::judged) add_missing(report, key + ": " + name);
+      continue;
+    }
     if (!all_positive(repeats) || !all_positive(other->second)) {
       if (role == Role::judged) {
         report.not_compared.push_back({key, name + " has a time of 0 s", Verdict::inconclusive});
@@ -141,8 +151,10 @@ void compare_cells(ComparisonReport& report, const std::string& key, const Cell&
 void match_cells(ComparisonReport& report, const Cells& a, const Cells& b) {
   for (const auto& [key, cell] : a) {
     const auto other = b.find(key);
-    if (other == b.end()) {
-      report.only_a.push_back(key);
+    if (other == b.end() && cell.trouble.empty()) {
+      add_missing(report, key);
+    } else if (other == b.end()) {
+      report.only_a.push_back(fmt::format("{}: {}", key, cell.trouble));
     } else if (both_unsupported(cell, other->second)) {
       continue;
     } else if (!cell.trouble.empty() || !other->second.trouble.empty()) {
@@ -214,6 +226,7 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 std::optional<Role> role_of(const std::string& benchmark, std::string_view series) {
+  if (series == "witness") return std::nullopt;
   if (benchmark == "e2e") return series == "t_iter" ? Role::judged : Role::detail;
   if (benchmark == profile_benchmark) return series == "time" ? Role::judged : Role::detail;
   if (benchmark != "comm") return Role::judged;
@@ -254,6 +267,12 @@ ExitCode exit_code(Verdict verdict) {
       return ExitCode::ok;
   }
   return ExitCode::ok;
+}
+
+ExitCode exit_code(const ComparisonReport& report, MissingRows missing) {
+  const bool fails = missing == MissingRows::fail && !report.missing.empty();
+  return fails && report.verdict != Verdict::wrong ? ExitCode::regression
+                                                   : exit_code(report.verdict);
 }
 
 }  // namespace dlscale::report

@@ -22,7 +22,8 @@ std::string_view verdict_name(Verdict verdict);
 enum class Role { judged, detail };
 
 /// What of a benchmark's series tells whether it got slower; the others say why. Nothing of those
-/// that no speed can be told from: when ranks began, and what their clocks showed.
+/// that no speed can be told from: when ranks began, what their clocks showed, and how long the
+/// fixed work beside took (--wait-quiet), which tells of the machine.
 std::optional<Role> role_of(const std::string& benchmark, std::string_view series);
 
 /// Two measurements of the same key (without `repeat`) and series. `ratio` = B / A with a 95 %
@@ -53,7 +54,9 @@ struct NotCompared {
 struct ComparisonReport {
   double margin = 0;
   std::vector<Comparison> rows;
-  std::vector<std::string> only_a;  ///< keys
+  /// Keys, and "key: series" where B has the key without the series that its verdict is from.
+  std::vector<std::string> only_a;
+  std::vector<std::string> missing;  ///< those of them that A measured: they have no partner
   std::vector<std::string> only_b;
   std::vector<NotCompared> not_compared;
   std::vector<std::string> environment_differences;  ///< "cpu: X | Y"
@@ -71,5 +74,11 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
                          double margin);
 
 ExitCode exit_code(Verdict verdict);
+
+/// Whether what A measured and B did not makes a comparison fail.
+enum class MissingRows { pass, fail };
+/// The same, and regression where rows are missing and that fails; an answer that is wrong counts
+/// more.
+ExitCode exit_code(const ComparisonReport& report, MissingRows missing);
 
 }  // namespace dlscale::report

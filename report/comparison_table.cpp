@@ -180,7 +180,7 @@ std::string left_out(const ComparisonReport& report) {
   const std::size_t wrong = not_compared_lines(report, Verdict::wrong).size();
   add(wrong, "wrong in B");
   add(report.not_compared.size() - wrong, "not compared");
-  add(report.only_a.size(), "not measured in B");
+  add(report.missing.size(), "not measured in B");
   return text;
 }
 
@@ -193,9 +193,9 @@ std::string trust(const ComparisonReport& report) {
     ++rows;
     single += row.launches == 1 ? 1 : 0;
   }
-  std::string text = fmt::format(" of {}", counted(rows, "row"));
+  // A comment cuts its headline at the end: what was not measured comes before what may be chance.
+  std::string text = fmt::format(" of {}", counted(rows, "row")) + left_out(report);
   if (rows >= 20) text += fmt::format(", about {} expected to differ by chance", (rows + 10) / 20);
-  text += left_out(report);
   if (single > 0) {
     text += fmt::format(
         ". {} on one launch of a side, whose intervals are too narrow: repeat "
@@ -224,6 +224,7 @@ Table records(const ComparisonReport& report) {
                              Verdict::inconclusive, Verdict::wrong}) {
     verdict.states.emplace_back(verdict_name(each));
   }
+  verdict.states.emplace_back("not measured");
   for (const Comparison& row : report.rows) {
     table.rows.push_back({{row.key},
                           {row.series},
@@ -247,6 +248,18 @@ Table records(const ComparisonReport& report) {
                           {std::string(verdict_name(each.verdict))},
                           {"judged"},
                           {each.why}});
+  }
+  for (const std::string& name : report.missing) {
+    table.rows.push_back({{name},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {},
+                          {"not measured"},
+                          {"judged"},
+                          {"A measured it, B did not"}});
   }
   return table;
 }

@@ -52,6 +52,8 @@ struct Document {
   std::vector<std::pair<std::string, std::string>> labels{};
   /// What is told apart by passing and failing fails for an improvement, too.
   bool improvement_fails = false;
+  /// And for what one side measured and the other did not.
+  bool missing_fails = false;
 };
 
 }  // namespace dlscale::report

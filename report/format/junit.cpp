@@ -52,7 +52,7 @@ bool is_among(std::initializer_list<std::string_view> words, std::string_view wo
 Outcome outcome_of(std::string_view word) {
   if (word == "regressed" || word == "failed") return Outcome::failed;
   if (is_among({"wrong", "interrupted", "crashed", "timeout"}, word)) return Outcome::broken;
-  if (is_among({"inconclusive", "unsupported", "nothing measured", "left"}, word)) {
+  if (is_among({"inconclusive", "unsupported", "nothing measured", "left", "not measured"}, word)) {
     return Outcome::skipped;
   }
   return Outcome::passed;
@@ -93,7 +93,13 @@ std::optional<std::size_t> outcome_column(const Table& table) {
   return verdict ? verdict : column_of(table, "status");
 }
 
-std::vector<Case> cases_of(const Table& table, bool improvement_fails) {
+/// What more than usual fails in a document.
+struct Strictness {
+  bool improvement = false;
+  bool missing = false;
+};
+
+std::vector<Case> cases_of(const Table& table, const Strictness& fails) {
   std::vector<Case> cases;
   const auto column = outcome_column(table);
   if (!column) return cases;
@@ -103,7 +109,8 @@ std::vector<Case> cases_of(const Table& table, bool improvement_fails) {
     one.word = row.at(*column).text;
     one.seconds = text_at(table, row, "time_s");
     one.outcome = outcome_of(one.word);
-    if (improvement_fails && one.word == "improved") one.outcome = Outcome::failed;
+    if (fails.improvement && one.word == "improved") one.outcome = Outcome::failed;
+    if (fails.missing && one.word == "not measured") one.outcome = Outcome::failed;
     if (text_at(table, row, "role") == "detail") {
       one.outcome = Outcome::skipped;
       one.word += ", a detail that is not judged";
@@ -152,9 +159,9 @@ std::string write_junit(const Document& document, const Terminal&) {
         "Use --format json or csv.",
         kind));
   }
-  std::vector<Case> cases = cases_of(document.cells, false);
-  for (Case& one : cases_of(document.records, document.improvement_fails))
-    cases.push_back(std::move(one));
+  std::vector<Case> cases = cases_of(document.cells, {});
+  const Strictness fails{document.improvement_fails, document.missing_fails};
+  for (Case& one : cases_of(document.records, fails)) cases.push_back(std::move(one));
   const auto count = [&cases](Outcome outcome) {
     return std::ranges::count(cases, outcome, &Case::outcome);
   };

@@ -61,6 +61,7 @@ std::string comparison_json(const ComparisonReport& report) {
   json["rows"] = Json::array();
   for (const Comparison& row : report.rows) json["rows"].push_back(row_fields(row));
   json["only_a"] = report.only_a;
+  json["missing"] = report.missing;
   json["only_b"] = report.only_b;
   json["not_compared"] = Json::array();
   json["wrong"] = Json::array();

@@ -148,11 +148,72 @@ TEST(Compare, TellsAWrongAnswerInEveryForm) {
   EXPECT_NE(written("comment").find("Wrong answers in B"), std::string::npos);
 }
 
-TEST(Compare, SaysInItsHeadlineWhatBDidNotMeasure) {
+/// `with_gone` has a measurement more than repeats(1.0), and one that A could not make.
+ResultFile with_gone() {
   ResultFile a = repeats(1.0);
   a.measurements.push_back(samples::timed("conv", {{"layer", "gone"}}, {1.0}));
-  const std::string lead = comparison_document(compare_files(a, repeats(1.0))).lead;
-  EXPECT_NE(lead.find("1 not measured in B"), std::string::npos) << lead;
+  Measurement wrong = samples::timed("conv", {{"layer", "never right"}}, {1.0});
+  wrong.status = Status::wrong;
+  wrong.reason = "differs";
+  a.measurements.push_back(wrong);
+  return a;
+}
+
+TEST(Compare, TellsInEveryFormWhatBDidNotMeasure) {
+  const ComparisonReport report = compare_files(with_gone(), repeats(1.0));
+  EXPECT_EQ(report.missing, std::vector<std::string>{"conv fuse=none layer=gone values=normal"});
+  Document document = comparison_document(report);
+  const auto written = [&document](const char* name) {
+    return format::find_format(name).write(document, {});
+  };
+  for (const char* name : {"table", "markdown", "comment", "junit", "openmetrics"}) {
+    EXPECT_NE(written(name).find("1 not measured in B"), std::string::npos) << written(name);
+    EXPECT_NE(written(name).find("layer=gone"), std::string::npos) << written(name);
+  }
+  EXPECT_NE(written("csv").find(",not measured,judged,"), std::string::npos) << written("csv");
+  EXPECT_NE(written("json").find("\"missing\": ["), std::string::npos) << written("json");
+  EXPECT_NE(written("junit").find(R"(failures="0" errors="0" skipped="1")"), std::string::npos);
+  document.missing_fails = true;
+  EXPECT_NE(written("junit").find(R"(failures="1" errors="0" skipped="0")"), std::string::npos);
+}
+
+TEST(Compare, FailsForWhatBDidNotMeasureWhereThatIsAskedFor) {
+  const ComparisonReport report = compare_files(with_gone(), repeats(1.0));
+  EXPECT_EQ(exit_code(report, MissingRows::pass), ExitCode::ok);
+  EXPECT_EQ(exit_code(report, MissingRows::fail), ExitCode::regression);
+  // What only B has, and what A has no times of either, is not missing.
+  EXPECT_EQ(exit_code(compare_files(repeats(1.0), with_gone()), MissingRows::fail), ExitCode::ok);
+  ComparisonReport wrong = report;
+  wrong.verdict = Verdict::wrong;
+  EXPECT_EQ(exit_code(wrong, MissingRows::fail), ExitCode::wrong_result);
+}
+
+TEST(Compare, MissesSeriesThatAreJudgedAndNoPhases) {
+  const samples::RunSpec spec;
+  Measurement training = samples::e2e(spec, samples::PhaseTimes{});
+  const ResultFile a = samples::file("e2e", {training});
+  training.series.erase("t_f");
+  EXPECT_TRUE(compare_files(a, samples::file("e2e", {training})).missing.empty());
+  ResultFile both = repeats(1.0);
+  both.measurements.front().series["creation"] = make_series("s", {{1.0}});
+  both.measurements.front().series["witness"] = make_series("s", {{1.0}});
+  EXPECT_EQ(
+      compare_files(both, repeats(1.0)).missing,
+      std::vector<std::string>{"conv fuse=none layer=conv1 pass=forward values=normal: creation"});
+}
+
+TEST(Compare, NamesWhatIsMissingWithinTheHeadlineOfAComment) {
+  ResultFile many = repeats(1);
+  for (int layer = 0; layer < 799; ++layer) {
+    const std::map<std::string, std::string> axes{{"layer", std::to_string(layer)}};
+    many.measurements.push_back(samples::timed("conv", axes, {1.0}));
+  }
+  ResultFile few = many;
+  few.measurements.resize(500);
+  const Document document = comparison_document(compare_files(many, few));
+  const std::string comment = format::find_format("comment").write(document, {});
+  const std::string headline = comment.substr(0, comment.find('\n', comment.find('\n') + 1));
+  EXPECT_NE(headline.find("304 not measured in B"), std::string::npos) << headline;
 }
 
 TEST(Compare, IsNotUnchangedWhereAResultWasWrong) {
