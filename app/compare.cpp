@@ -1,24 +1,20 @@
 // dlscale compare: two sets of results, row by row, with a verdict and its exit code.
 #include "report/compare.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <cstddef>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "app/document_output.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
+#include "core/measurement.hpp"
 #include "model/machine.hpp"
 #include "report/attribution.hpp"
 #include "report/comparison_table.hpp"
+#include "report/google_results.hpp"
 #include "report/table.hpp"
 
 namespace dlscale::app {
@@ -33,29 +29,15 @@ struct CompareOptions {
   DocumentOutput output;
 };
 
-/// That is read where series are kept or programs are started, and not here.
-void refuse_google_benchmark(const std::string& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return;
-  std::ifstream stream(path, std::ios::binary);
-  std::string head(4096, ' ');
-  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(stream.gcount()));
-  if (!head.starts_with('{') || head.find("\"context\"") == std::string::npos ||
-      head.find("dlscale.") != std::string::npos) {
-    return;
-  }
-  throw ConfigError(fmt::format(
-      "{} is of Google Benchmark, whose runs compare does not read: files of one run each do not "
-      "tell how runs differ. Let dlscale gate start both programs in turn, or add the file to a "
-      "history (dlscale history add).",
-      path));
+/// Of dlscale, or of Google Benchmark.
+std::vector<ResultFile> results_at(const std::string& path) {
+  if (report::is_google_benchmark(path)) return {report::google_results(path)};
+  return all_results({path});
 }
 
 ExitCode compare(const CompareOptions& options) {
-  for (const std::string& path : {options.a, options.b}) refuse_google_benchmark(path);
-  const std::vector<ResultFile> a = all_results({options.a});
-  report::ComparisonReport report = report::compare(a, all_results({options.b}), options.margin);
+  const std::vector<ResultFile> a = results_at(options.a);
+  report::ComparisonReport report = report::compare(a, results_at(options.b), options.margin);
   if (!options.machines.empty()) {
     if (report.attributions.empty()) {
       throw ConfigError(
@@ -68,14 +50,16 @@ ExitCode compare(const CompareOptions& options) {
   report::Document document = report::comparison_document(report);
   document.missing_fails = options.fail_on_missing;
   options.output.write(document);
-  return report::exit_code(report, options.fail_on_missing ? report::MissingRows::fail
-                                                           : report::MissingRows::pass);
+  return report::exit_code(
+      report, options.fail_on_missing ? report::MissingRows::fail : report::MissingRows::pass);
 }
 
 void declare_compare(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CompareOptions>();
-  verb.add_option("a", options->a, "Result file or folder: the baseline")->required();
-  verb.add_option("b", options->b, "Result file or folder to judge")->required();
+  verb.add_option("a", options->a,
+                  "Result file or folder, or JSON of Google Benchmark: the baseline")
+      ->required();
+  verb.add_option("b", options->b, "The same to judge")->required();
   verb.add_option("--margin", options->margin, "Changes smaller than this fraction do not matter")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();

@@ -1,5 +1,6 @@
 """Inputs that are no regular files: pipes, folders with links to themselves, names that are too long."""
 
+import json
 import os
 
 from program import BACKEND, FEW, ProgramTest, main, run
@@ -34,10 +35,39 @@ class InputFiles(ProgramTest):
         (folder / "loop.jsonl").symlink_to("loop.jsonl")
         self.assert_refused(run("compare", folder, folder), 2, "loop.jsonl cannot be read (")
 
-    def test_files_of_google_benchmark_are_no_damaged_results(self):
-        path = self.folder / "a.json"
-        path.write_text('{"context": {"date": "2026-01-01"}, "benchmarks": []}')
-        self.assert_refused(run("compare", path, path), 2, "is of Google Benchmark", "dlscale gate", "history add")
+    def google(self, name, rows):
+        path = self.folder / name
+        path.write_text('{"context": {"date": "2026-01-01", "num_cpus": 2}, "benchmarks": [\n' + ",\n".join(rows) + "]}")
+        return path
+
+    def repetitions(self, name, level):
+        return [f'{{"name": "{name}", "real_time": {level + 0.001 * i}, "time_unit": "ms"}}' for i in range(10)]
+
+    def test_files_of_google_benchmark_are_compared(self):
+        nan = '{"name": "BM_A_cv", "run_name": "BM_A", "run_type": "aggregate", "aggregate_name": "cv", "real_time": NaN}'
+        old = self.google("old.json", [*self.repetitions("BM_A", 1.0), nan])
+        self.assertEqual(run("compare", old, old).returncode, 0)
+        slower = run("compare", old, self.google("new.json", self.repetitions("BM_A", 1.2)), "--format", "json")
+        self.assertEqual(slower.returncode, 1, slower.stderr)
+        [row] = json.loads(slower.stdout)["rows"]
+        self.assertEqual((row["key"], row["series"], row["verdict"]), ("BM_A", "real_time", "regressed"))
+        self.assertAlmostEqual(row["a_s"], 1.0045e-3, 6)
+
+    def test_what_b_did_not_measure_fails_where_that_is_asked_for(self):
+        both = self.google("both.json", self.repetitions("BM_A", 1.0) + self.repetitions("BM_gone", 1.0))
+        one = self.google("one.json", self.repetitions("BM_A", 1.0))
+        told = run("compare", both, one)
+        self.assertEqual(told.returncode, 0, told.stderr)
+        self.assertIn("1 not measured in B", told.stdout.splitlines()[0])
+        self.assertEqual(run("compare", both, one, "--fail-on-missing").returncode, 1)
+        self.assertEqual(run("compare", one, both, "--fail-on-missing").returncode, 0)
+
+    def test_files_of_google_benchmark_are_refused_by_their_row(self):
+        good = self.google("good.json", self.repetitions("BM_A", 1.0))
+        bad = self.google("bad.json", ['{"name": "BM_A", "real_time": -5}'])
+        self.assert_refused(run("compare", good, bad), 2, f"{bad}: real_time of BM_A is ", "nothing measured can be")
+        bad.write_text(bad.read_text()[:-10])
+        self.assert_refused(run("compare", bad, good), 2, f"{bad}: it ends within line 2")
 
 
 if __name__ == "__main__":
