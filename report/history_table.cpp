@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/quantity_text.hpp"
 #include "report/history/time_text.hpp"
+#include "report/history_verdicts.hpp"
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
 
@@ -16,7 +18,6 @@ namespace {
 
 using history::Alert;
 using history::AlertMetric;
-using history::AlertState;
 using history::CheckReport;
 using history::ListedSeries;
 using history::Movement;
@@ -49,15 +50,19 @@ Table alert_table(const Alert& alert) {
   table.title =
       fmt::format("{} (after {}, {}): {}", short_commit(alert.commit), short_commit(alert.before),
                   time_text(alert.time), alert_state_name(alert.state));
-  table.columns = {
-      {"series", Align::left},   {"before"},         {"after"}, {"change"}, {"", Align::left},
-      {"found by", Align::left}, {"id", Align::left}};
+  table.columns = {{"series", Align::left},
+                   {"before"},
+                   {"after"},
+                   {"change"},
+                   {"verdict", Align::left},
+                   {"found by", Align::left},
+                   {"id", Align::left}};
   for (const AlertMetric& metric : ordered(alert.metrics)) {
-    table.rows.push_back({{metric.key.name() + (metric.key.is_detail() ? " (detail)" : "")},
+    table.rows.push_back({{metric.key.name()},
                           {history_value(metric.key, metric.before)},
                           {history_value(metric.key, metric.after)},
                           {signed_percent(metric.ratio - 1)},
-                          {std::string(movement_name(metric.movement)), tone_of(metric.movement)},
+                          {verdict_word(alert, metric), tone_of(metric.movement)},
                           {std::string(found_by_name(metric.by))},
                           {metric.series}});
   }
@@ -360,6 +365,7 @@ Document history_check_document(const history::CheckReport& report) {
                       counted(static_cast<long long>(report.incomplete), "point"))}});
   }
   document.records = check_records(report);
+  document.verdicts = check_verdicts(report);
   document.json = check_json(report);
   return document;
 }

@@ -48,6 +48,9 @@ struct Document {
   std::string json;           ///< strict JSON with schema and version
   /// What else passes or fails, beside the records, and likewise: cells of suites.
   Table cells{};
+  /// What passes or fails, in place of the records, where these are of something else: one row
+  /// each, with a column "verdict".
+  Table verdicts{};
   /// What all records have in common and does not stand in them: {"machine", "…"}.
   std::vector<std::pair<std::string, std::string>> labels{};
   /// What is told apart by passing and failing fails for an improvement, too.

@@ -58,18 +58,20 @@ std::optional<std::size_t> change_column(const Table& table) {
 }
 
 bool is_change(const std::string& verdict) {
-  return verdict == "regressed" || verdict == "improved";
+  return verdict == "regressed" || verdict == "improved" || verdict == "shifted";
 }
 
 enum class Rows { changed, other };
 
-/// The rows of a table that changed or did not, the largest change first.
+/// The rows of a table that changed or did not, the largest change first. Notes stand below the
+/// first part that there is.
 Table part_of(const Table& table, std::size_t verdict, Rows rows) {
   const bool changes = rows == Rows::changed;
-  Table part{table.title, table.columns, {}, changes ? table.notes : std::vector<std::string>{}};
+  Table part{table.title, table.columns, {}, {}};
   for (const auto& row : table.rows) {
     if (is_change(row.at(verdict).text) == changes) part.rows.push_back(row);
   }
+  if (changes || part.rows.size() == table.rows.size()) part.notes = table.notes;
   if (const auto change = change_column(table)) {
     std::ranges::stable_sort(part.rows, std::greater{}, [change](const auto& row) {
       return size_of_change(row.at(*change).text);
@@ -78,17 +80,41 @@ Table part_of(const Table& table, std::size_t verdict, Rows rows) {
   return part;
 }
 
-/// The table with as many rows as fit in `room` bytes, and how many more there are.
+/// "12 unchanged, 3 inconclusive": the verdicts of a table, in the order in which they come.
+std::string counts(const Table& table, std::size_t verdict) {
+  std::vector<std::pair<std::string, int>> words;
+  for (const auto& row : table.rows) {
+    const std::string& word = row.at(verdict).text;
+    auto found = std::ranges::find(words, word, &std::pair<std::string, int>::first);
+    if (found == words.end()) found = words.emplace(found, word, 0);
+    ++found->second;
+  }
+  std::string text;
+  for (const auto& [word, count] : words) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+  }
+  return text;
+}
+
+/// The table with as many rows as fit in `room` bytes, or notes where it has no rows, and how many
+/// more there are.
 std::string fitted(Table table, std::size_t room) {
-  const std::size_t all = table.rows.size();
+  const bool is_list = table.rows.empty();
+  const std::size_t all = is_list ? table.notes.size() : table.rows.size();
   std::size_t fit = all;
   std::string text = markdown_table(table);
   while (text.size() > room && fit > 0) {
     fit = std::min(fit - 1, fit * room / text.size());
-    table.rows.resize(fit);
+    if (is_list) {
+      table.notes.resize(fit);
+    } else {
+      table.rows.resize(fit);
+    }
     text = markdown_table(table) + fmt::format("\n{} more\n", all - fit);
   }
-  return text.size() > room ? fmt::format("{} rows do not fit here\n", all) : text;
+  return text.size() > room
+             ? fmt::format("{} {} do not fit here\n", all, is_list ? "lines" : "rows")
+             : text;
 }
 
 class Comment {
@@ -98,9 +124,8 @@ class Comment {
 
   void append(const Table& table) { append_within("\n", table, "", kept_for_others); }
 
-  void append_folded(Table table) {
-    const std::string title =
-        fmt::format("{}: {} unchanged or inconclusive", table.title, table.rows.size());
+  void append_folded(Table table, std::size_t verdict) {
+    const std::string title = fmt::format("{}: {}", table.title, counts(table, verdict));
     table.title.clear();
     append_within(fmt::format("\n<details>\n<summary>{}</summary>\n\n", escape_markdown(title)),
                   table, "\n</details>\n", kept_free);
@@ -132,7 +157,9 @@ std::string write_comment(const Document& document, const Terminal&) {
   for (const Table& table : document.tables) {
     if (const auto verdict = column_of(table, "verdict")) judged.emplace_back(&table, *verdict);
   }
-  if (judged.empty() && !column_of(document.records, "verdict") && document.cells.rows.empty()) {
+  const bool has_verdicts = !judged.empty() || column_of(document.records, "verdict") ||
+                            column_of(document.verdicts, "verdict");
+  if (!has_verdicts && document.cells.rows.empty()) {
     throw nothing_compared(document);
   }
   for (const auto& [table, verdict] : judged) {
@@ -141,7 +168,7 @@ std::string write_comment(const Document& document, const Terminal&) {
   }
   for (const auto& [table, verdict] : judged) {
     Table part = part_of(*table, verdict, Rows::other);
-    if (!part.rows.empty()) comment.append_folded(std::move(part));
+    if (!part.rows.empty()) comment.append_folded(std::move(part), verdict);
   }
   for (const Table& table : document.tables) {
     if (!column_of(table, "verdict")) comment.append(table);

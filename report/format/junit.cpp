@@ -50,9 +50,11 @@ bool is_among(std::initializer_list<std::string_view> words, std::string_view wo
 
 /// Of a row by its verdict, or by the status of a measurement or of a cell of a suite.
 Outcome outcome_of(std::string_view word) {
-  if (word == "regressed" || word == "failed") return Outcome::failed;
+  if (is_among({"regressed", "shifted", "failed"}, word)) return Outcome::failed;
   if (is_among({"wrong", "interrupted", "crashed", "timeout"}, word)) return Outcome::broken;
-  if (is_among({"inconclusive", "unsupported", "nothing measured", "left", "not measured"}, word)) {
+  if (is_among({"inconclusive", "unsupported", "nothing measured", "left", "not measured",
+                "new baseline", "ended"},
+               word)) {
     return Outcome::skipped;
   }
   return Outcome::passed;
@@ -153,7 +155,8 @@ std::string case_text(const Case& one, const std::string& kind) {
 
 std::string write_junit(const Document& document, const Terminal&) {
   const std::string kind = kind_of(document);
-  if (!outcome_column(document.records) && !outcome_column(document.cells)) {
+  const Table& records = document.verdicts.columns.empty() ? document.records : document.verdicts;
+  if (!outcome_column(records) && !outcome_column(document.cells)) {
     throw ConfigError(fmt::format(
         "a {} has no verdicts and no status, so that there is nothing in it that passes or fails. "
         "Use --format json or csv.",
@@ -161,7 +164,7 @@ std::string write_junit(const Document& document, const Terminal&) {
   }
   std::vector<Case> cases = cases_of(document.cells, {});
   const Strictness fails{document.improvement_fails, document.missing_fails};
-  for (Case& one : cases_of(document.records, fails)) cases.push_back(std::move(one));
+  for (Case& one : cases_of(records, fails)) cases.push_back(std::move(one));
   const auto count = [&cases](Outcome outcome) {
     return std::ranges::count(cases, outcome, &Case::outcome);
   };

@@ -136,6 +136,19 @@ class Check(History):
         self.assertEqual(self.history("annotate", name, "--state", "new").returncode, 0)
         self.assertEqual(self.check()[0].returncode, 1)
 
+    def test_tells_ci_what_it_found(self):
+        self.add_level(range(0, 15), 1.0)
+        for number in range(15, 21):
+            self.add(number, 1.2)
+        comment, junit = self.history("check", "--format", "comment"), self.history("check", "--format", "junit")
+        self.assertEqual((comment.returncode, junit.returncode), (1, 1), comment.stderr + junit.stderr)
+        self.assertTrue(comment.stdout.startswith("<!-- dlscale -->\nregressed: 1 of 1 alert"), comment.stdout)
+        self.assertIn('tests="2" failures="2" errors="0" skipped="0"', junit.stdout)
+        self.assertEqual(self.history("annotate", commit(15), "--state", "acknowledged").returncode, 0)
+        junit = self.history("check", "--format", "junit")
+        self.assertEqual(junit.returncode, 0, junit.stderr)
+        self.assertIn('tests="2" failures="0" errors="0" skipped="0"', junit.stdout)
+
     def test_lists_series_with_their_latest_values(self):
         self.add_level(range(0, 12), 2.0)
         listed = self.history("list", "--name", "real_time", "--last", 3, "--format", "json")

@@ -102,18 +102,31 @@ class Nightly(CheckoutTest):
     def test_it_measures_adds_and_checks(self):
         done = self.nightly()
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.verbs(), ["run", "history add", "history check"])
-        run, add, check = self.called()
+        self.assertEqual(self.verbs(), ["run", "history add"] + 3 * ["history check"])
+        run, add, check = self.called()[:3]
         self.assertEqual(run[run.index("-o") + 1], add[2])
         self.assertEqual(add[add.index("--store") + 1], check[check.index("--store") + 1])
 
+    def test_the_last_check_is_left_in_two_forms(self):
+        for code in (0, 1, 3):
+            self.assertEqual(self.nightly(codes={"history check": [code]}, RESULTS="out").returncode, code)
+            forms = [words[words.index("--format") + 1] for words in self.called() if "--format" in words]
+            self.assertEqual(forms, ["comment", "junit"])
+            for name in ("check.md", "check.xml"):
+                self.assertTrue((self.checkout / "out" / name).exists(), name)
+            self.calls.unlink()
+        self.assertEqual(self.nightly(codes={"history check": [2]}, RESULTS="out").returncode, 2)
+        self.assertFalse((self.checkout / "out" / "check.xml").exists())
+        # What cannot be told the second time is no success.
+        self.assertEqual(self.nightly(codes={"history check": [0, 2]}).returncode, 2)
+
     def test_a_suspect_is_measured_twice_more_and_no_more(self):
         self.assertEqual(self.nightly(codes={"history check": [3, 3, 0]}).returncode, 0)
-        self.assertEqual(self.verbs(), ["run", "history add", "history check"] * 3)
+        self.assertEqual(self.verbs(), ["run", "history add", "history check"] * 3 + ["history check"] * 2)
         self.assertEqual(len({words[2] for words in self.called() if words[:2] == ["history", "add"]}), 3)
         self.calls.unlink()
         self.assertEqual(self.nightly(codes={"history check": [3]}).returncode, 3)
-        self.assertEqual(len(self.called()), 9)
+        self.assertEqual(len(self.called()), 9 + 2)
 
     def test_a_regression_fails_the_job_and_so_does_what_cannot_be_measured(self):
         self.assertEqual(self.nightly(codes={"history check": [1]}).returncode, 1)
@@ -123,7 +136,7 @@ class Nightly(CheckoutTest):
     def test_a_crashed_cell_does_not_lose_the_night_of_the_others(self):
         for codes, expected in (({"run": [4]}, 4), ({"run": [4], "history check": [1]}, 4), ({"run": [4], "history add": [2]}, 2)):
             self.assertEqual(self.nightly(codes=codes).returncode, expected, codes)
-            self.assertEqual(self.verbs(), ["run", "history add", "history check"][:2 if expected == 2 else 3], codes)
+            self.assertEqual(self.verbs(), (["run", "history add"] + 3 * ["history check"])[:2 if expected == 2 else 5], codes)
             self.calls.unlink()
         # What failed when the suspect was first measured is not forgotten when it is measured again.
         self.assertEqual(self.nightly(codes={"run": [4, 0], "history check": [3, 0]}).returncode, 4)
@@ -153,7 +166,7 @@ class RealProgram(CheckoutTest):
         self.run_recipe("gate.sh", "HEAD^1", "HEAD", "results")
         self.write("bin/apptainer", '#!/bin/sh\nshift 3\nexec "$FAKE_PROGRAM" "$@"\n')
         self.run_recipe("nightly.sbatch", IMAGE=self.write("image.sif", "an image"))
-        self.assertEqual([words[0] for words in self.called()], ["noise", "gate", "report", "report", "report", "run", "history", "history"])
+        self.assertEqual([words[0] for words in self.called()], ["noise", "gate", "report", "report", "report", "run", *4 * ["history"]])
         for words in self.called():
             self.assertEqual(complaint_of(PROGRAM, words), "")
         for words in (["gate", "--marjin", "1"], ["history", "chek"], ["bench", "update", "--size", "1KiB"]):
@@ -185,6 +198,9 @@ class RealProgram(CheckoutTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("1 points of 1 runs were added to", done.stdout)
         self.assertIn("series", git(self.checkout, "ls-tree", "--name-only", "perf-history"))
+        results = self.checkout / "results" / "local" / "nightly"
+        self.assertTrue((results / "check.md").read_text().startswith("<!-- dlscale -->\nno new regression: "))
+        self.assertIn('tests="1" failures="0" errors="0" skipped="1"', (results / "check.xml").read_text())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+#include "report/history_verdicts.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <string>
+
+#include "report/history/alert_state.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::Alert;
+using history::AlertMetric;
+using history::AlertState;
+using history::CheckReport;
+using history::Movement;
+using history::SeriesCheck;
+using history::SeriesState;
+
+/// How much the word of a series' verdict asks for attention; more is worse.
+int urgency(const Alert& alert, const AlertMetric& metric) {
+  if (metric.movement == Movement::improved) return 1;
+  return alert.state == AlertState::raised ? 3 : 2;
+}
+
+/// The change that tells most of a series, and the alert that it is in.
+struct Moved {
+  const Alert* alert = nullptr;
+  const AlertMetric* metric = nullptr;
+};
+
+std::map<std::string, Moved> moved_series(const CheckReport& report) {
+  std::map<std::string, Moved> moved;
+  for (const Alert& alert : report.alerts) {
+    for (const AlertMetric& metric : alert.metrics) {
+      Moved& most = moved[metric.series];
+      if (most.metric != nullptr && urgency(*most.alert, *most.metric) >= urgency(alert, metric)) {
+        continue;
+      }
+      most = {&alert, &metric};
+    }
+  }
+  return moved;
+}
+
+/// Of a series without an alert.
+std::string quiet_verdict(SeriesState state) {
+  switch (state) {
+    case SeriesState::needs_reruns:
+    case SeriesState::unusable:
+      return "inconclusive";
+    case SeriesState::new_baseline:
+    case SeriesState::as_before:
+    case SeriesState::moved:
+    case SeriesState::bimodal:
+    case SeriesState::ended:
+      break;
+  }
+  return std::string(series_state_name(state));
+}
+
+}  // namespace
+
+std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
+  std::string word(movement_name(metric.movement));
+  if (metric.key.is_detail()) return word + " (detail)";
+  if (alert.state == AlertState::raised) return word;
+  return fmt::format("{} ({})", word, alert_state_name(alert.state));
+}
+
+Table check_verdicts(const CheckReport& report) {
+  Table table;
+  for (const char* heading : {"key", "series", "verdict", "state", "commit", "before",
+                              "before_value", "after_value", "unit", "ratio", "explanation"}) {
+    table.columns.push_back({heading});
+  }
+  const std::map<std::string, Moved> moved = moved_series(report);
+  for (const SeriesCheck& check : report.series) {
+    if (check.key.is_detail()) continue;
+    const std::string state(series_state_name(check.state));
+    const auto found = moved.find(check.id);
+    const std::string open = quiet_verdict(check.state);
+    if (found == moved.end()) {
+      table.rows.push_back(
+          {{check.key.name()}, {check.id}, {open}, {state}, {}, {}, {}, {}, {}, {}, {}});
+      continue;
+    }
+    const auto& [alert, metric] = found->second;
+    const bool suspect = open == "inconclusive" && urgency(*alert, *metric) < 3;
+    table.rows.push_back({{check.key.name()},
+                          {check.id},
+                          {suspect ? open : verdict_word(*alert, *metric)},
+                          {state},
+                          {alert->commit},
+                          {alert->before},
+                          {exact(metric->before)},
+                          {exact(metric->after)},
+                          {check.key.unit},
+                          {exact(metric->ratio)},
+                          {metric->explanation}});
+  }
+  return table;
+}
+
+}  // namespace dlscale::report

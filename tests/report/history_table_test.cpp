@@ -1,0 +1,161 @@
+#include "report/history_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/error.hpp"
+#include "report/format/file_kind.hpp"
+#include "report/format/format.hpp"
+#include "report/history/check.hpp"
+#include "tests/report/history/histories.hpp"
+#include "tests/report/look_at.hpp"
+
+namespace dlscale::report {
+namespace {
+
+using history::AlertState;
+using history::CheckReport;
+using history::SeriesKey;
+namespace samples = history::samples;
+
+/// A history in a folder of its own. Values have no noise but a little, which is always the same.
+class HistoryTable : public testing::Test {
+ protected:
+  HistoryTable() : store_(samples::folder_store(folder_.path())) {}
+
+  void measure(const SeriesKey& key, int first, int last, double level) {
+    std::vector<history::ImportedRun> runs;
+    for (int commit = first; commit <= last; ++commit) {
+      const double value = level * (1 + 0.001 * ((commit * 7) % 5));
+      runs.push_back(samples::run_of({key}, commit, value, repeat_++));
+    }
+    store_.add(runs);
+  }
+  [[nodiscard]] CheckReport look() {
+    return history::check(store_, [](const SeriesKey&) { return true; });
+  }
+  void mark(AlertState state) {
+    const CheckReport report = look();
+    history::Annotation annotation{0, report.alerts.at(0).commit, state, {}, "bug 12"};
+    for (const auto& metric : report.alerts.at(0).metrics) {
+      annotation.series.push_back(metric.series);
+    }
+    std::ranges::sort(annotation.series);
+    store_.annotate(annotation);
+  }
+  [[nodiscard]] std::string written(const char* format) {
+    return format::find_format(format).write(history_check_document(look()), {});
+  }
+
+ private:
+  samples::TemporaryFolder folder_;
+  history::Store store_;
+  int repeat_ = 0;
+};
+
+SeriesKey training(const char* metric) {
+  SeriesKey key = samples::kernel();
+  key.suite = "e2e";
+  key.metric = metric;
+  return key;
+}
+
+TEST_F(HistoryTable, HasAJunitCaseForEachSeriesThatIsJudged) {
+  measure(samples::kernel("same"), 1, 45, 1.0);
+  measure(samples::kernel("slower"), 1, 30, 1.0);
+  measure(samples::kernel("slower"), 31, 45, 1.2);
+  measure(samples::kernel("faster"), 1, 30, 1.0);
+  measure(samples::kernel("faster"), 31, 45, 0.8);
+  measure(samples::kernel("new"), 44, 45, 1.0);
+  measure(training("t_iter"), 1, 45, 1.0);
+  measure(training("t_f"), 1, 45, 1.0);
+  CheckReport report = look();
+  const auto junit = [&report] {
+    return format::find_format("junit").write(history_check_document(report), {});
+  };
+  EXPECT_EQ(exit_code(report), ExitCode::regression);
+  EXPECT_TRUE(contains(junit(), R"(tests="5" failures="1" errors="0" skipped="1")")) << junit();
+  EXPECT_TRUE(contains(junit(), R"(name="conv batch=8 layer=slower: time: )")) << junit();
+  EXPECT_TRUE(contains(junit(), "commit=c0031, before=c0030")) << junit();
+  EXPECT_FALSE(contains(junit(), "t_f"));
+  report.alerts.at(0).state = AlertState::acknowledged;
+  EXPECT_EQ(exit_code(report), ExitCode::ok);
+  EXPECT_TRUE(contains(junit(), R"(tests="5" failures="0" errors="0" skipped="1")")) << junit();
+}
+
+TEST_F(HistoryTable, SkipsInJunitWhatHasToBeRunAgain) {
+  measure(samples::kernel(), 1, 30, 1.0);
+  measure(samples::kernel(), 31, 31, 1.5);
+  const std::string text = written("junit");
+  EXPECT_TRUE(contains(text, R"(tests="1" failures="0" errors="0" skipped="1")")) << text;
+  EXPECT_TRUE(contains(text, R"(<skipped message="inconclusive"/>)")) << text;
+  EXPECT_EQ(exit_code(look()), ExitCode::inconclusive);
+}
+
+TEST_F(HistoryTable, FailsInJunitForAPredictionWhicheverWayItMoves) {
+  SeriesKey key = samples::kernel();
+  key.better = history::Better::steady;
+  key.unit = "1";
+  measure(key, 1, 30, 1.0);
+  measure(key, 31, 45, 0.8);
+  EXPECT_TRUE(contains(written("junit"), R"(<failure message="shifted" type="shifted">)"));
+  EXPECT_TRUE(contains(written("comment"), "| shifted |")) << written("comment");
+}
+
+TEST_F(HistoryTable, OpensInACommentWhatIsNewAndFoldsTheRest) {
+  measure(training("t_iter"), 1, 30, 1.0);
+  measure(training("t_iter"), 31, 45, 1.2);
+  measure(training("t_f"), 1, 30, 0.5);
+  measure(training("t_f"), 31, 45, 0.9);
+  CheckReport report = look();
+  for (auto& metric : report.alerts.at(0).metrics) {
+    if (!metric.key.is_detail()) metric.explanation = "iteration +20.0 %: +20.0 % forward";
+  }
+  const std::string open = format::find_format("comment").write(history_check_document(report), {});
+  EXPECT_TRUE(open.starts_with("<!-- dlscale -->\nregressed: 1 of 1 alert")) << open;
+  const std::size_t folded = open.find("<details>");
+  const std::string_view shown = std::string_view(open).substr(0, folded);
+  EXPECT_TRUE(contains(std::string(shown), "t_iter")) << open;
+  EXPECT_TRUE(contains(std::string(shown), "+20.0 % forward")) << open;
+  EXPECT_FALSE(contains(std::string(shown), "t_f")) << open;
+  EXPECT_TRUE(contains(open, "1 regressed (detail)</summary>")) << open;
+  mark(AlertState::acknowledged);
+  const std::string known = written("comment");
+  EXPECT_TRUE(known.starts_with("<!-- dlscale -->\nno new regression: 0 of 1 alert")) << known;
+  EXPECT_TRUE(contains(known, "acknowledged: 1 regressed (detail), 1 regressed (acknowledged)"))
+      << known;
+  EXPECT_LT(known.find("<details>"), known.find("bug 12")) << known;
+}
+
+TEST_F(HistoryTable, KeepsACommentWithinWhatACodeHostTakes) {
+  CheckReport report;
+  history::Alert alert;
+  alert.commit = "c2";
+  alert.before = "c1";
+  for (int layer = 0; layer < 250; ++layer) {
+    history::AlertMetric metric;
+    metric.key = samples::kernel(fmt::format("layer{}-{}", layer, std::string(200, 'x')));
+    metric.series = metric.key.id();
+    metric.before = 1;
+    metric.after = metric.ratio = 1.1 + 0.001 * layer;
+    alert.metrics.push_back(metric);
+    report.environments.push_back({fmt::format("c{}", layer), 0, std::string(100, 'x'), 1});
+  }
+  report.alerts = {alert, alert};
+  const std::string text =
+      format::file_text(format::find_format("comment"), history_check_document(report));
+  EXPECT_LE(text.size(), 65'536U);
+  EXPECT_TRUE(contains(text, "layer=layer249-"));
+  EXPECT_TRUE(contains(text, " more\n"));
+  EXPECT_FALSE(contains(text, "0 rows do not fit")) << text.substr(text.size() - 2000);
+}
+
+}  // namespace
+}  // namespace dlscale::report
