@@ -291,6 +291,7 @@ constexpr std::array table{
     Line{.option = "a", .command = "compare", .paths = files},
     Line{.option = "b", .command = "compare", .paths = files},
     Line{.option = "folder", .command = "data info", .paths = folders},
+    Line{.option = "--since", .command = "history list", .words = "10days,2weeks,3months,1year"},
     Line{.option = "commit", .command = "history", .read = commits},
     Line{.option = "words", .command = "gate", .command_line = true},
     Line{.option = "command", .command = "history bisect", .command_line = true},

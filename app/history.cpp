@@ -29,6 +29,13 @@ namespace {
 
 namespace history = report::history;
 
+/// s since 1970.
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 struct ListOptions {
   HistoryOptions history;
   std::string since;
@@ -39,7 +46,9 @@ struct ListOptions {
 ExitCode list(const ListOptions& options) {
   history::Selection selection{
       options.history.wanted(), {}, static_cast<std::size_t>(options.last)};
-  if (!options.since.empty()) selection.since = history::parse_time(options.since, "--since");
+  if (!options.since.empty()) {
+    selection.since = history::parse_since(options.since, "--since", now());
+  }
   history::Store store = options.history.open();
   options.output.write(report::history_list_document(history::list(store, selection)));
   return ExitCode::ok;
@@ -51,7 +60,8 @@ void declare_list(CLI::App& verb, ExitCode& result) {
   options->history.declare_store(*command);
   options->history.declare_selection(*command);
   command->add_option("--since", options->since,
-                      "No commit before this time, such as 2026-01-31 or 2026-01-31T12:00:00Z");
+                      "No commit before this time, such as 2026-01-31 or 2026-01-31T12:00:00Z, or "
+                      "so long ago: 10days, 2weeks, 3months, 1year, or with a blank, quoted");
   command->add_option("--last", options->last, "How many commits of each series to show")
       ->check(positive_count())
       ->capture_default_str();
@@ -98,12 +108,6 @@ struct AnnotateOptions {
   std::string state;
   std::string note;
 };
-
-std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// An alert whose change is expected is raised no more; what was said of it tells which series.
 std::optional<history::Annotation> earlier(history::Store& store, const std::string& commit) {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstddef>
+#include <optional>
 
 #include "core/error.hpp"
 #include "core/shown_text.hpp"
@@ -76,6 +78,46 @@ bool take_zone(std::string_view& text, std::int64_t& seconds) {
   return true;
 }
 
+/// So many days or months.
+struct Span {
+  int days = 0;
+  int months = 0;
+};
+
+/// Of one day, week, month or year; of anything else neither.
+Span span_of(std::string_view unit) {
+  if (unit.ends_with('s')) unit.remove_suffix(1);
+  if (unit == "day") return {.days = 1, .months = 0};
+  if (unit == "week") return {.days = 7, .months = 0};
+  if (unit == "month") return {.days = 0, .months = 1};
+  if (unit == "year") return {.days = 0, .months = 12};
+  return {};
+}
+
+/// "2 weeks"; nothing if it is no such text.
+std::optional<Span> read_span(std::string_view text) {
+  constexpr std::size_t most_digits = 4;
+  std::size_t digits = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') ++digits;
+  int count = 0;
+  if (digits == 0 || digits > most_digits || !take_number(text, digits, count)) return std::nullopt;
+  take(text, ' ');
+  const Span unit = span_of(text);
+  if (unit.days == 0 && unit.months == 0) return std::nullopt;
+  return Span{count * unit.days, count * unit.months};
+}
+
+std::int64_t before(std::int64_t now, const Span& span) {
+  const std::chrono::sys_seconds time{std::chrono::seconds(now)};
+  const auto day = std::chrono::floor<std::chrono::days>(time);
+  std::chrono::year_month_day date(day);
+  date -= std::chrono::months(span.months);
+  if (!date.ok()) date = date.year() / date.month() / std::chrono::last;
+  const std::chrono::sys_seconds found =
+      std::chrono::sys_days(date) - std::chrono::days(span.days) + (time - day);
+  return found.time_since_epoch().count();
+}
+
 }  // namespace
 
 std::string time_text(std::int64_t seconds) {
@@ -104,6 +146,17 @@ std::int64_t parse_time(std::string_view text, std::string_view what) {
       fmt::format("{} is \"{}\", which is no time. Write it as 2026-01-31T12:00:00Z, in UTC or "
                   "with its zone (+01:00), or 2026-01-31.",
                   what, shown_text(text)));
+}
+
+std::int64_t parse_since(std::string_view text, std::string_view what, std::int64_t now) {
+  std::int64_t seconds = 0;
+  if (read_time(text, seconds)) return seconds;
+  if (const std::optional<Span> span = read_span(text)) return before(now, *span);
+  throw ConfigError(fmt::format(
+      "{} is \"{}\", which is neither a time nor so long ago. Write it as 2026-01-31, "
+      "2026-01-31T12:00:00Z or 2026-01-31T12:00:00+01:00, or as up to 9999 days, weeks, months or "
+      "years, such as \"10 days\", \"2 weeks\", \"3 months\" or \"1 year\".",
+      what, shown_text(text)));
 }
 
 }  // namespace dlscale::report::history

@@ -13,7 +13,12 @@ std::string time_text(std::int64_t seconds);
 /// times before 1970 and after 9999.
 std::int64_t parse_time(std::string_view text, std::string_view what);
 
-/// The same without words: false if it is no such time.
+/// The same, or so long before `now` (s since 1970): "10 days", "2 weeks", "3 months", "1 year", in
+/// singular or plural, with a blank or without. Months and years are those of the calendar, in
+/// UTC; where a month has no such day, its last one. May lie before 1970.
+std::int64_t parse_since(std::string_view text, std::string_view what, std::int64_t now);
+
+/// parse_time() without words: false if it is no such time.
 bool read_time(std::string_view text, std::int64_t& seconds);
 
 }  // namespace dlscale::report::history

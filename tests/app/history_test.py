@@ -157,7 +157,14 @@ class Check(History):
         self.assertEqual([row["commit"] for row in series["latest"]], [commit(9), commit(10), commit(11)])
         self.assertAlmostEqual(series["level"], 2.0, delta=0.05)
         self.assertEqual(self.history("list", "--since", "2030-01-01").returncode, 5)
-        self.assert_refused(self.history("list", "--since", "tomorrow"), 2, "--since is \"tomorrow\"")
+        self.assert_refused(self.history("list", "--since", "tomorrow"), 2, "--since is \"tomorrow\"", "2 weeks")
+        # Commits of some days ago, whenever this runs.
+        ago = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=20)
+        file = self.write("late.json", google(2.0, "BM_late"))
+        self.assertEqual(self.history("add", file, "--commit", "late", "--time", f"{ago:%Y-%m-%dT%H:%M:%SZ}").returncode, 0)
+        for since, found in [("3 weeks", True), ("2weeks", False), ("1 month", True), ("19 days", False), ("1year", True)]:
+            listed = self.history("list", "--since", since, "--name", "BM_late.*real_time")
+            self.assertEqual(listed.returncode, 0 if found else 5, since)
         self.assertIn("BM_A", self.history("list").stdout)
 
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <stdexcept>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "report/history/time_text.hpp"
@@ -98,6 +101,39 @@ TEST(TimeText, ComesBackAndKnowsZonesAndTheCalendar) {
         "2023-11-14T22:13:20Zx", "2023-13-01", "1969-12-31", "1970-01-01T00:00:00+01:00",
         "9999-12-31T23:59:59-01:00"}) {
     EXPECT_THROW((void)parse_time(text, "--time"), ConfigError) << text;
+  }
+}
+
+TEST(TimeText, TakesHowLongAgo) {
+  const std::int64_t now = parse_time("2026-03-31T10:20:30Z", "it");
+  const auto ago = [now](std::string_view text) {
+    return time_text(parse_since(text, "--since", now));
+  };
+  EXPECT_EQ(ago("10 days"), "2026-03-21T10:20:30Z");
+  EXPECT_EQ(ago("2 weeks"), "2026-03-17T10:20:30Z");
+  EXPECT_EQ(ago("1week"), "2026-03-24T10:20:30Z");
+  EXPECT_EQ(ago("3 months"), "2025-12-31T10:20:30Z");
+  EXPECT_EQ(ago("1 month"), "2026-02-28T10:20:30Z");  // which has no 31st
+  EXPECT_EQ(ago("25 months"), "2024-02-29T10:20:30Z");
+  EXPECT_EQ(ago("1 year"), "2025-03-31T10:20:30Z");
+  EXPECT_EQ(ago("0 days"), "2026-03-31T10:20:30Z");
+  EXPECT_EQ(ago("2026-01-31"), "2026-01-31T00:00:00Z");
+  EXPECT_LT(parse_since("100 years", "--since", now), 0);
+  EXPECT_LT(parse_since("9999 years", "--since", now), 0);
+}
+
+TEST(TimeText, RefusesWhatIsNeitherATimeNorSoLongAgo) {
+  for (const char* text :
+       {"", "weeks", "2", "2 ", "-2 weeks", "2.5 weeks", "2  weeks", "2 fortnights", "10000 days",
+        "2 weeks ago", "2 dayss", "2 s", " 2 weeks", "2\nweeks"}) {
+    try {
+      (void)parse_since(text, "--since", 0);
+      FAIL() << text;
+    } catch (const ConfigError& error) {
+      EXPECT_NE(std::string_view(error.what()).find("days, weeks, months or years"),
+                std::string_view::npos)
+          << error.what();
+    }
   }
 }
 
