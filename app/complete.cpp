@@ -104,7 +104,7 @@ class Walk {
     if (option == nullptr && !word.starts_with("--")) option = find_option(word.substr(0, 2));
     if (option == nullptr) return;
     named_.insert(option);
-    if (!takes_value(*option)) return;
+    if (!takes_value(*option)) return remember(*option, "");
     const std::size_t equals = word.find('=');
     const bool long_name = word.starts_with("--");
     if (long_name && equals != std::string::npos) {

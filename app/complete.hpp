@@ -23,7 +23,8 @@ struct Completions {
 };
 
 /// `line` is as typed, from the name of the program up to the cursor. Looks at no hardware; reads
-/// the names of configurations, and a suite, network or history where one is named in the line.
+/// the names of configurations, and a suite, network or history where one is named in the line; a
+/// history no longer than a person waits.
 /// What is wrong in the line, or cannot be read, has no candidates.
 Completions complete(std::string_view line);
 

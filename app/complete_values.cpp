@@ -8,8 +8,11 @@
 #include <exception>
 #include <initializer_list>
 #include <span>
+#include <string>
 
 #include "app/command_tree.hpp"
+#include "app/complete_alerts.hpp"
+#include "app/history_options.hpp"
 #include "app/noise_study.hpp"
 #include "app/suite.hpp"
 #include "app/topics.hpp"
@@ -24,8 +27,6 @@
 #include "model/sgd_iter/asked_all_reduce.hpp"
 #include "model/what_if/stated_inputs.hpp"
 #include "report/format/format.hpp"
-#include "report/history/storage.hpp"
-#include "report/history/store.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -198,17 +199,18 @@ Candidates partitions(const Typed& typed) {
   return candidates;
 }
 
-/// That the history has runs of, with what they are called there.
-Candidates commits(const Typed& typed) {
+/// As the command would judge the history, by the options on its line.
+Candidates alerts(const Typed& typed) {
   const char* usual = std::getenv("DLSCALE_HISTORY");
   const std::string place =
       given(typed, "--store", usual != nullptr && *usual != '\0' ? usual : "history");
-  Candidates candidates;
-  for (const auto& run : report::history::Store(report::history::open_storage(place)).runs()) {
-    const auto known = std::ranges::find(candidates, run.commit, &Candidate::word);
-    if (known == candidates.end()) candidates.push_back({run.commit, run.id()});
+  HistoryRules rules;
+  rules.sensitive = typed.given.contains("--sensitive");
+  if (const auto margin = typed.given.find("--margin"); margin != typed.given.end()) {
+    rules.margin = std::stod(margin->second);
   }
-  return candidates;
+  const bool annotates = typed.command == "history annotate";
+  return alert_candidates(place, rules.chosen(), annotates ? AlertsOf::all_time : AlertsOf::now);
 }
 
 Candidates all_topics(const Typed&) {
@@ -292,7 +294,7 @@ constexpr std::array table{
     Line{.option = "b", .command = "compare", .paths = files},
     Line{.option = "folder", .command = "data info", .paths = folders},
     Line{.option = "--since", .command = "history list", .words = "10days,2weeks,3months,1year"},
-    Line{.option = "commit", .command = "history", .read = commits},
+    Line{.option = "commit", .command = "history", .read = alerts},
     Line{.option = "words", .command = "gate", .command_line = true},
     Line{.option = "command", .command = "history bisect", .command_line = true},
     Line{.option = "topic", .command = "help", .read = all_topics},

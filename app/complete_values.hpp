@@ -14,8 +14,9 @@ namespace dlscale::app {
 
 /// What a half-typed line says so far that values depend on.
 struct Typed {
-  std::string command;                       ///< "bench conv"
-  std::map<std::string, std::string> given;  ///< option, by each of its names → its last value
+  std::string command;  ///< "bench conv"
+  /// Option, by each of its names → its last value; of a flag "".
+  std::map<std::string, std::string> given;
 };
 
 /// The values of an option.

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
@@ -16,6 +19,13 @@
 #include "app/command_tree.hpp"
 #include "app/complete_values.hpp"
 #include "app/half_typed.hpp"
+#include "core/statistics.hpp"
+#include "report/history/alert_state.hpp"
+#include "report/history/point.hpp"
+#include "report/history/run.hpp"
+#include "report/history/series_key.hpp"
+#include "report/history/storage.hpp"
+#include "report/history/store.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -222,20 +232,65 @@ TEST(Completion, TakesWhateverIsTyped) {
   }
 }
 
-TEST(Completion, OffersCommitsOfAHistoryAndCellsOfASuite) {
-  const auto folder = std::filesystem::temp_directory_path() / "dlscale-complete-history";
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  std::ofstream(folder / "format.json") << R"({"schema":"dlscale.history","version":1})"
-                                        << "\n";
-  std::ofstream(folder / "runs.jsonl")
-      << R"({"run":"0123456789abcdef0123","commit":"1a2b3c4","time":"2026-01-31T12:00:00Z",)"
-      << R"("format":"dlscale","file":"x.jsonl","points":1,"facts":{}})"
-      << "\n";
-  const std::string line = "dlscale history annotate --store " + folder.string() + " 1a";
-  EXPECT_EQ(complete(line).candidates, (std::vector<Candidate>{{"1a2b3c4", "0123456789abcdef"}}));
-  std::filesystem::remove_all(folder);
+TEST(Completion, OffersCellsOfASuite) {
   EXPECT_THAT(words_for("dlscale run cluster_quick --name "), Not(IsEmpty()));
+}
+
+/// The id of the only series.
+std::string alert_series(report::history::Store& store) {
+  std::string id;
+  store.each_series([](const report::history::SeriesKey&) { return true; },
+                    [&](report::history::Series&& series) { id = series.key.id(); });
+  return id;
+}
+
+/// A run of one kernel for each of 40 commits, which took 3 % longer from c21 on.
+void add_commits(report::history::Store& store) {
+  namespace history = report::history;
+  std::vector<history::ImportedRun> runs;
+  for (int commit = 1; commit <= 40; ++commit) {
+    history::KeyedPoint keyed;
+    keyed.key.suite = "gemm";
+    keyed.key.metric = "time";
+    keyed.key.unit = "s";
+    keyed.point.commit = fmt::format("c{:02}", commit);
+    keyed.point.time = 1'700'000'000 + 3600 * commit;
+    const double value = (commit > 20 ? 1.03 : 1.0) + 1e-4 * (commit % 5);
+    keyed.point.summary = summarize(std::array{value});
+    history::ImportedRun run;
+    run.file = run.content = keyed.point.commit + "\n";
+    run.format = "test";
+    run.commit = keyed.point.commit;
+    run.time = keyed.point.time;
+    run.points = {keyed};
+    runs.push_back(run);
+  }
+  store.add(runs);
+}
+
+TEST(Completion, OffersTheAlertsOfAHistoryAndNoOtherCommits) {
+  const auto folder =
+      std::filesystem::temp_directory_path() / fmt::format("dlscale-alerts-{}", ::getpid());
+  std::filesystem::remove_all(folder);
+  report::history::Store store(report::history::open_folder_storage(folder));
+  add_commits(store);
+  const std::string annotate = "dlscale history annotate --store " + folder.string();
+  const std::string bisect = "dlscale history bisect --store " + folder.string();
+  EXPECT_EQ(complete(annotate + " c").candidates,
+            (std::vector<Candidate>{{"c21", "new, 1 metric, after c20"}}));
+  EXPECT_THAT(words_for(bisect + " "), Contains("c21"));
+  EXPECT_THAT(words_for(annotate + " c2"), ElementsAre("c21"));
+  EXPECT_THAT(words_for(annotate + " c1"), IsEmpty());
+  // As the command would judge with the same options.
+  EXPECT_THAT(words_for(annotate + " --margin 0.5 c"), IsEmpty());
+  EXPECT_THAT(words_for(annotate + " --sensitive c"), ElementsAre("c21"));
+  EXPECT_THAT(words_for(annotate + " --margin much c"), IsEmpty());
+  // What is expected is raised no more: there is nothing to bisect, and it can be annotated again.
+  store.annotate(
+      {1'800'000'000, "c21", report::history::AlertState::expected, {alert_series(store)}, ""});
+  EXPECT_EQ(complete(annotate + " c").candidates, (std::vector<Candidate>{{"c21", "expected"}}));
+  EXPECT_THAT(words_for(bisect + " c"), IsEmpty());
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
