@@ -26,6 +26,7 @@
 #include "backend/comm/launch.hpp"
 #include "core/config_path.hpp"
 #include "core/shown_text.hpp"
+#include "core/suggest.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::app {
@@ -49,9 +50,29 @@ std::regex expression(const std::string& option, const std::string& text) {
   }
 }
 
+/// Throws where no cell has such a tag: it is misspelt.
+void check_tags(const Suite& suite, const CellOptions& options) {
+  if (options.tags.empty()) return;
+  std::set<std::string> known;
+  for (const SuiteCell& cell : suite.cells) known.insert(cell.tags.begin(), cell.tags.end());
+  for (const std::string& tag : options.tags) {
+    if (known.contains(tag)) continue;
+    const std::vector<std::string> tags(known.begin(), known.end());
+    throw Error(
+        ExitCode::nothing_measured,
+        fmt::format("no cell of the suite {} has the tag \"{}\", so nothing is measured. {}",
+                    suite.name, shown_text(tag),
+                    tags.empty() ? "It has no tags: leave --tag out." : suggestion(tag, tags)));
+  }
+}
+
 /// Those that the options name; never none.
 std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   std::vector<SuiteCell> cells = suite.cells;
+  check_tags(suite, options);
+  for (const std::string& tag : options.tags) {
+    std::erase_if(cells, [&](const SuiteCell& it) { return !it.tags.contains(tag); });
+  }
   if (!options.name.empty()) {
     const std::regex wanted = expression("--name", options.name);
     std::erase_if(cells, [&](const SuiteCell& it) { return !std::regex_search(it.name, wanted); });
@@ -66,7 +87,7 @@ std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   if (!cells.empty()) return cells;
   throw Error(
       ExitCode::nothing_measured,
-      fmt::format("none of the {} of the suite {} is left by --name, --exclude and --nodes, "
+      fmt::format("none of the {} of the suite {} is left by --name, --exclude, --tag and --nodes, "
                   "so nothing is measured. \"dlscale run {} --list\" shows their names.",
                   counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name,
                   suite.name));
@@ -211,6 +232,7 @@ JobsCall jobs_call(const CellCall& call, const Where& where) {
   if (!call.data.empty()) add("--data", fs::absolute(call.data).lexically_normal().string());
   add("--name", call.options.name);
   add("--exclude", call.options.exclude);
+  for (const std::string& tag : call.options.tags) add("--tag", tag);
   if (call.options.time_budget_s) {
     add("--time-budget", fmt::format("{}", *call.options.time_budget_s));
   }
@@ -312,7 +334,8 @@ ExitCode run_jobs(const CellCall& call, const Where& where, const Plan& plan,
 
 bool CellOptions::any() const {
   return !system.empty() || !partition.empty() || !name.empty() || !exclude.empty() || nodes ||
-         seed || time_budget_s || !write_scripts.empty() || submit || retry || !job_options.empty();
+         seed || time_budget_s || !write_scripts.empty() || submit || retry || !tags.empty() ||
+         !job_options.empty();
 }
 
 void declare_cell_options(CLI::App& verb, CellOptions& options) {
@@ -325,6 +348,11 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
   verb.add_option("--name", options.name, "Only cells whose name this regular expression is in")
       ->group(group);
   verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")->group(group);
+  verb.add_option("--tag", options.tags,
+                  "Only cells that have this tag in the suite; given again: that one, too")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
   verb.add_option("--nodes", options.nodes, "Only cells that run on so many nodes")
       ->check(positive_count())
       ->group(group);

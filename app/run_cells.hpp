@@ -19,6 +19,7 @@ struct CellOptions {
   std::string partition;              ///< of the system; empty: its first
   std::string name;                   ///< regular expression: only cells whose name it is found in
   std::string exclude;                ///< likewise: not those
+  std::vector<std::string> tags;      ///< only cells that have all of them
   std::optional<int> nodes;           ///< only cells of so many
   std::optional<std::uint64_t> seed;  ///< of their order
   std::optional<double> time_budget_s;

@@ -102,13 +102,14 @@ std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
 Suite load_suite(std::string_view name, const Values& values) {
   const std::filesystem::path path = find_config("suites", name);
   const ConfigMap map = ConfigMap::load(path);
-  map.allow_only({"suite", "doc", "least_workers", "steps", "cells"});
+  map.allow_only({"suite", "doc", "tags", "least_workers", "steps", "cells"});
   if (map.has("least_workers")) {
     check_workers(map.integer("least_workers", count_range), values, path.string());
   }
   Suite suite;
   suite.name = map.name("suite");
   suite.doc = map.text_or("doc", "");
+  suite.tags = read_tags(map, {});
   Values whole;
   for (const auto& [key, value] : values) whole[key] = hide_spaces(value);
   if (map.has("steps")) {
@@ -120,6 +121,7 @@ Suite load_suite(std::string_view name, const Values& values) {
     for (const char* of_this_machine : {"workers", "cores", "threads"})
       whole.erase(of_this_machine);
     suite.cells = read_cells(map, whole);
+    for (SuiteCell& cell : suite.cells) cell.tags.insert(suite.tags.begin(), suite.tags.end());
   }
   if (suite.steps.empty() && suite.cells.empty()) {
     throw ConfigError(

@@ -349,6 +349,28 @@ class Systems(CellsTest):
         self.assertEqual([row["job_options"] for row in self.rows().values()], [["time=1:00:00"]])
         self.assert_refused(self.run_cells("--fresh", variables=inside | {"_DLSCALE_JOB_OPTIONS": "x"}), 2, "Unset it")
 
+    def test_tags_choose_cells_and_suites(self):
+        self.suite(many(2) | {"tags": ["own", "m-{m}"]}, cell("other", GEMM + " --sizes 4x4x4", tags="own"), tags=["whole"])
+        listed = lambda *more: [line.split(":")[0] for line in self.run_cells("--list", *more).stdout.splitlines()]
+        self.assertCountEqual(listed("--tag", "own"), ["gemm-1", "gemm-2", "other"])
+        self.assertEqual(listed("--tag", "own", "--tag", "m-2", "--tag", "whole"), ["gemm-2"])
+        self.assertEqual(listed("--tag", "own", "--name", "oth"), ["other"])
+        self.assert_refused(self.run_cells("--tag", "ownn"), 5, 'the tag "ownn"', 'Did you mean "own"?', "m-2")
+        self.assert_refused(self.run_cells("--tag", "m-1", "--tag", "m-2"), 5, "--tag")
+        self.assertEqual(self.run_cells("--tag", "m-2").returncode, 0)
+        self.assertEqual(list(self.rows()), ["gemm-2"])
+        shown = self.run_cells("--dry-run", "--system", "slurm", "--tag", "m-2", variables={"SLURM_JOB_ID": None})
+        self.assertIn(" --tag m-2 ", shown.stdout, "the job chooses the same cells")
+
+        quick = run("run", "--list", "--tag", "quick", "--tag", "training")
+        self.assertEqual(quick.returncode, 0, quick.stderr)
+        self.assertEqual([line.split(":")[0] for line in quick.stdout.splitlines()], ["quickstart"])
+        self.assertIn("cluster_quick", run("run", "--list").stdout)
+        self.assert_refused(run("run", "--list", "--tag", "qick"), 5, 'Did you mean "quick"?')
+        self.assert_refused(run("run"), 2, "dlscale run --list")
+        self.assert_refused(run("run", "--list", "--name", "x"), 2, "no suite is named")
+        self.assert_refused(run("run", "quickstart", "--tag", "quick", "-o", self.out), 2, "has no cells")
+
     def test_what_a_system_cannot_do_is_said(self):
         self.suite(cell("two", GEMM, shape={"nodes": 2}))
         self.assert_refused(self.run_cells(), 2, 'cell "two" needs 2 nodes', "has 1 node")

@@ -236,6 +236,8 @@ TEST(Completion, OffersCommitsOfAHistoryAndCellsOfASuite) {
   EXPECT_EQ(complete(line).candidates, (std::vector<Candidate>{{"1a2b3c4", "0123456789abcdef"}}));
   std::filesystem::remove_all(folder);
   EXPECT_THAT(words_for("dlscale run cluster_quick --name "), Not(IsEmpty()));
+  EXPECT_THAT(words_for("dlscale run cluster_quick --tag "), testing::Contains("communication"));
+  EXPECT_THAT(words_for("dlscale run --list --tag "), testing::Contains("training"));
 }
 
 }  // namespace
