@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "app/output_place.hpp"
 #include "core/error.hpp"
 #include "core/locked_results.hpp"
 #include "core/result_json.hpp"
@@ -26,13 +27,6 @@ std::string key_of(const std::string& benchmark, const std::map<std::string, std
 /// A result, be it that the answer is wrong.
 bool tells_something(const Measurement& measurement) {
   return !measurement.series.empty() || measurement.status == Status::wrong;
-}
-
-bool same_place(const fs::path& a, const fs::path& b) {
-  std::error_code error;
-  if (fs::exists(a, error) && fs::exists(b, error)) return fs::equivalent(a, b, error);
-  return fs::weakly_canonical(fs::absolute(a, error), error) ==
-         fs::weakly_canonical(fs::absolute(b, error), error);
 }
 
 }  // namespace

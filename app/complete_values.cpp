@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <exception>
 #include <initializer_list>
+#include <set>
 #include <span>
 #include <string>
 
@@ -15,6 +16,7 @@
 #include "app/history_options.hpp"
 #include "app/noise_study.hpp"
 #include "app/suite.hpp"
+#include "app/suite_list.hpp"
 #include "app/topics.hpp"
 #include "app/training_target.hpp"
 #include "backend/comm/communicator.hpp"
@@ -183,12 +185,23 @@ Candidates layers(const Typed& typed) {
 Candidates cells(const Typed& typed) {
   const std::string suite = given(typed, "suite", "");
   if (suite.empty()) return {};
-  const Suite read = load_suite(
-      suite,
-      {{"out", "out"}, {"data", "data"}, {"workers", "1024"}, {"cores", "1"}, {"threads", "1"}});
+  const Suite read = load_suite(suite, values_of_any_machine());
   Candidates candidates;
   for (const SuiteCell& cell : read.cells) candidates.push_back({cell.name, cell.doc});
   return candidates;
+}
+
+/// Of the cells of the suite that the line names, or of all suites.
+Candidates tags(const Typed& typed) {
+  const std::string suite = given(typed, "suite", "");
+  std::set<std::string> found;
+  for (const std::string& name :
+       suite.empty() ? config_names("suites") : std::vector<std::string>{suite}) {
+    const Suite read = load_suite(name, values_of_any_machine());
+    if (suite.empty()) found.insert(read.tags.begin(), read.tags.end());
+    for (const SuiteCell& cell : read.cells) found.insert(cell.tags.begin(), cell.tags.end());
+  }
+  return without_docs(std::vector<std::string>(found.begin(), found.end()));
 }
 
 Candidates partitions(const Typed& typed) {
@@ -288,6 +301,7 @@ constexpr std::array table{
     Line{.option = "--partition", .command = "run", .read = partitions},
     Line{.option = "--name", .command = "run", .read = cells},
     Line{.option = "--exclude", .command = "run", .read = cells},
+    Line{.option = "--tag", .command = "run", .read = tags},
     Line{.option = "results", .paths = files},
     Line{.option = "files", .command = "history add", .paths = files},
     Line{.option = "a", .command = "compare", .paths = files},

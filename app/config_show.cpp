@@ -25,6 +25,7 @@
 #include "core/suggest.hpp"
 #include "report/figures.hpp"
 #include "report/format/format.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -364,7 +365,9 @@ report::Document settings_document(const Settings& settings) {
   if (!settings.command.empty()) document.tables.push_back(table_of(verb, settings.options));
   document.tables.push_back(table_of("Of the program", settings.program));
   document.tables.back().notes = settings.problems;
-  document.records.columns = {{"of"}, {"setting"}, {"value"}, {"from"}, {"detail"}};
+  report::add_columns(document.records.columns, report::Meaning::key, {"of", "setting"});
+  report::add_columns(document.records.columns, report::Meaning::remark,
+                      {"value", "from", "detail"});
   add_records(document.records, settings.command, settings.options);
   add_records(document.records, "program", settings.program);
   nlohmann::ordered_json json{{"schema", "dlscale.settings"}, {"version", 1}};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -75,7 +76,14 @@ int count_of(const std::vector<FindingGroup>& groups, FindingState state) {
 report::Document findings_document(const std::vector<FindingGroup>& groups) {
   report::Document document;
   document.lead = lead(groups);
-  document.records.columns = {{"group"}, {"what"}, {"state"}, {"found"}, {"advice"}};
+  auto& columns = document.records.columns;
+  report::add_columns(columns, report::Meaning::key, {"group", "what"});
+  report::add_columns(columns, report::Meaning::state, {"state"});
+  for (const FindingState state : {FindingState::ok, FindingState::warning, FindingState::missing,
+                                   FindingState::unavailable}) {
+    columns.back().states.emplace_back(state_name(state));
+  }
+  report::add_columns(columns, report::Meaning::remark, {"found", "advice"});
   auto list = nlohmann::ordered_json::array();
   for (const FindingGroup& group : groups) {
     document.tables.push_back(table_of(group));

@@ -59,6 +59,7 @@ struct GateOptions {
   int ranks = 0;
   SessionFolder folder;
   std::string format = "table";
+  FurtherForms further;
   std::string colour = "auto";
 };
 
@@ -247,6 +248,7 @@ ExitCode gate(GateOptions& options) {
                                   shown_text(options.inconclusive)));
   }
   const auto& format = report::format::find_format(options.format);
+  options.further.check();
   refuse_too_few(options.rounds);
   options.rule.looks = report::looks_up_to(options.rounds);
   Versions versions = versions_of(options);
@@ -280,6 +282,13 @@ ExitCode gate(GateOptions& options) {
   report::Document document = report::gate_document(report);
   document.improvement_fails = options.fail_on_improvement;
   write_output("-", format.write(document, terminal_of_output(options.colour)));
+  if (report.metrics.empty()) {
+    if (options.further.any()) {
+      fmt::print(stderr, "dlscale: nothing was compared, so --write writes nothing\n");
+    }
+  } else {
+    options.further.write(document);
+  }
   return exit_code(report, exits_of(options));
 }
 
@@ -345,8 +354,8 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_flag("--fail-on-missing", options->fail_on_missing,
                 "Exit code 1 if the new version did not measure what the base did");
   options->folder.declare(verb);
-  verb.add_option("--format", options->format, "As of other verbs: table, json, csv, markdown")
-      ->capture_default_str();
+  declare_format(verb, options->format);
+  options->further.declare(verb);
   declare_colour(verb, options->colour);
   verb.footer(
       "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "

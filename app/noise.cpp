@@ -42,6 +42,7 @@ struct NoiseOptions {
   std::uint64_t seed = 1;
   SessionFolder folder;
   std::string format = "table";
+  FurtherForms further;
   std::string colour = "auto";
 };
 
@@ -128,6 +129,7 @@ void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
 ExitCode noise(NoiseOptions& options) {
   check(options);
   const auto& format = report::format::find_format(options.format);
+  options.further.check();
   const std::vector<NoiseKernel> kernels = chosen(options);
   const std::vector<Arm> arms = arms_of(kernels, options);
   options.folder.open("noise");
@@ -149,6 +151,7 @@ ExitCode noise(NoiseOptions& options) {
     write_output((fs::path(options.folder.path()) / "noise.json").string(), document.json);
   }
   write_output("-", format.write(document, terminal_of_output(options.colour)));
+  options.further.write(document);
   return ExitCode::ok;
 }
 
@@ -170,8 +173,8 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->check(seed())
       ->capture_default_str();
   options->folder.declare(verb);
-  verb.add_option("--format", options->format, "As of other verbs: table, json, csv, markdown")
-      ->capture_default_str();
+  declare_format(verb, options->format);
+  options->further.declare(verb);
   declare_colour(verb, options->colour);
   verb.footer(
       "Example: dlscale noise --minutes 10 -o results/local/noise\nInterrupt it at any time; the "

@@ -5,6 +5,7 @@
 #include "app/noise_study.hpp"
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -140,8 +141,10 @@ std::string json_of(const NoiseStudy& study) {
 
 Table records(const NoiseStudy& study) {
   Table table;
-  table.columns = {{"kernel"},  {"rule"},           {"windows"},
-                   {"percent"}, {"injected_ratio"}, {"regressed"}};
+  report::add_columns(table.columns, report::Meaning::key, {"kernel", "rule"});
+  report::add_columns(table.columns, report::Meaning::value, {"windows"});
+  report::add_columns(table.columns, report::Meaning::key, {"percent"});
+  report::add_columns(table.columns, report::Meaning::value, {"injected_ratio", "regressed"});
   for (const KernelNoise& kernel : study.kernels) {
     for (const RuleRates& rule : kernel.rules) {
       if (rule.windows == 0) continue;

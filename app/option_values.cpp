@@ -95,7 +95,8 @@ void refuse_repeated(std::string_view option, std::span<const int> numbers) {
 
 std::string given_twice(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
-    const bool one = option->get_items_expected_max() == 1;
+    const bool one = option->get_items_expected_max() == 1 &&
+                     option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
     if (!one || option->count() < 2) continue;
     return fmt::format(
         "{} is given {} times. Give it once; where it takes several values, write them with commas "

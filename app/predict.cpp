@@ -186,7 +186,10 @@ void check_details(const Network& network, const model::Machine& machine, const 
 }
 
 ExitCode predict(PredictOptions& options, const CLI::App& verb) {
-  if (options.cases.are_given()) return options.cases.predict(options.output.path);
+  if (options.cases.are_given()) {
+    return options.cases.predict(
+        options.output.only_path("predictions of cases are lines of JSON"));
+  }
   if (options.timed.are_given()) {
     options.output.write(
         options.timed.predict(options, find_axes(options), options.stragglers.spread()));

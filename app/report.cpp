@@ -56,6 +56,7 @@ struct ReportOptions {
   HistoryOptions history{"", "", ""};  ///< no store: no history
   HistoryRules rules;
   std::string format = "table";  ///< of what is printed
+  FurtherForms further;
 };
 
 /// The machine file named, or the one that lies in a folder of results; none: there is none.
@@ -230,9 +231,9 @@ void write_pages(const fs::path& folder, const std::vector<report::Page>& pages)
 }
 
 void print_document(const ReportOptions& options, const report::Document& document) {
-  DocumentOutput on_screen;
-  on_screen.format = options.format;
-  on_screen.write(document);
+  const auto& format = report::format::find_format(options.format);
+  write_output("-", format.write(document, terminal_of_output("auto")));
+  options.further.write(document);
 }
 
 /// Both forms of a page, and where it is: for people, so not among what programs read.
@@ -326,6 +327,7 @@ ExitCode write_report(const ReportOptions& options) {
   const fs::path out(options.out);
   refuse_repeated("--ranks", options.ranks);
   static_cast<void>(report::format::find_format(options.format));  // before the work
+  options.further.check();
   refuse_foreign_files(out);
   refuse_foreign_figures(out);
   if (options.results.empty()) {
@@ -386,6 +388,7 @@ void declare_report(CLI::App& verb, ExitCode& result) {
                 "A page of medians side by side alone, a column a folder, backend and setting: of "
                 "other machines, and of predictions (JSON of dlscale predict), too");
   declare_format(verb, options->format);
+  options->further.declare(verb);
   options->inter_node.declare(verb);
   verb.footer(
       "Example: dlscale report results/A results/B --side-by-side -o page\n"

@@ -19,6 +19,7 @@
 #include "app/run_suite.hpp"
 #include "app/suite.hpp"
 #include "app/suite_findings.hpp"
+#include "app/suite_list.hpp"
 #include "app/suite_outputs.hpp"
 #include "app/suite_progress.hpp"
 #include "app/verb.hpp"
@@ -183,8 +184,9 @@ class Steps {
 
 void declare_run(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<SuiteRun>();
-  verb.add_option("suite", options->suite, "Name of a suite in configs/suites, or a YAML file")
-      ->required();
+  verb.add_option("suite", options->suite,
+                  "Name of a suite in configs/suites, or a YAML file; --list without one shows "
+                  "those there are");
   verb.add_option("-o,--output", options->out, "Folder for results")->capture_default_str();
   verb.add_option("--data", options->data, "Data set folder (default: data in the output folder)");
   verb.add_option("--workers", options->workers, "Workers that share this machine")
@@ -194,7 +196,8 @@ void declare_run(CLI::App& verb, ExitCode& result) {
       ->check(positive_count());
   verb.add_flag("--fresh", options->fresh,
                 "Do every step again, and discard what was measured before");
-  verb.add_flag("--list", options->list, "Print the commands and stop");
+  verb.add_flag("--list", options->list,
+                "Print the commands, or without a suite the suites, and stop");
   verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong");
   verb.add_option(
           "--wait-quiet", options->options.wait_quiet_s,
@@ -224,11 +227,11 @@ void refuse_no_folder(const std::string& out) {
 /// Options that nothing would heed.
 void check_cell_options(const CellOptions& options, const Suite& suite) {
   if (suite.cells.empty() && options.any()) {
-    throw ConfigError(
-        fmt::format("the suite {} has no cells, so options of cells (--system, --name, --seed and "
-                    "others) would have no effect: its steps build upon each other, on this "
-                    "machine. Leave them out.",
-                    suite.name));
+    throw ConfigError(fmt::format(
+        "the suite {} has no cells, so options of cells (--system, --name, --tag, --seed and "
+        "others) would have no effect: its steps build upon each other, on this "
+        "machine. Leave them out.",
+        suite.name));
   }
   if (!suite.steps.empty() && (options.submit || !options.write_scripts.empty())) {
     throw ConfigError(
@@ -237,6 +240,23 @@ void check_cell_options(const CellOptions& options, const Suite& suite) {
                     "job, or put the cells into a suite of their own.",
                     suite.name));
   }
+}
+
+/// All that can be done without one is to say which there are.
+ExitCode without_suite(const SuiteRun& options) {
+  if (!options.list) {
+    throw ConfigError(
+        "which suite to carry out is missing. Name one: \"dlscale run --list\" shows those there "
+        "are.");
+  }
+  CellOptions others = options.cells;
+  others.tags.clear();
+  if (others.any() || others.dry_run) {
+    throw ConfigError(
+        "no suite is named, so options of its cells but --tag would have no effect. Name one, or "
+        "leave them out.");
+  }
+  return list_suites(options.cells.tags);
 }
 
 void refuse_launcher() {
@@ -251,6 +271,7 @@ void refuse_launcher() {
 }  // namespace
 
 ExitCode run_suite(const SuiteRun& options) {
+  if (options.suite.empty()) return without_suite(options);
   if (options.out.empty()) {
     throw ConfigError("--output is empty (results need a folder). Name one.");
   }

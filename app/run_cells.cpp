@@ -18,12 +18,15 @@
 #include "app/cells/plan.hpp"
 #include "app/cells/runner.hpp"
 #include "app/cells/summary.hpp"
+#include "app/launch/job_options.hpp"
 #include "app/launcher_settings.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
 #include "app/run_jobs.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/config_path.hpp"
+#include "core/shown_text.hpp"
+#include "core/suggest.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::app {
@@ -47,9 +50,29 @@ std::regex expression(const std::string& option, const std::string& text) {
   }
 }
 
+/// Throws where no cell has such a tag: it is misspelt.
+void check_tags(const Suite& suite, const CellOptions& options) {
+  if (options.tags.empty()) return;
+  std::set<std::string> known;
+  for (const SuiteCell& cell : suite.cells) known.insert(cell.tags.begin(), cell.tags.end());
+  for (const std::string& tag : options.tags) {
+    if (known.contains(tag)) continue;
+    const std::vector<std::string> tags(known.begin(), known.end());
+    throw Error(
+        ExitCode::nothing_measured,
+        fmt::format("no cell of the suite {} has the tag \"{}\", so nothing is measured. {}",
+                    suite.name, shown_text(tag),
+                    tags.empty() ? "It has no tags: leave --tag out." : suggestion(tag, tags)));
+  }
+}
+
 /// Those that the options name; never none.
 std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   std::vector<SuiteCell> cells = suite.cells;
+  check_tags(suite, options);
+  for (const std::string& tag : options.tags) {
+    std::erase_if(cells, [&](const SuiteCell& it) { return !it.tags.contains(tag); });
+  }
   if (!options.name.empty()) {
     const std::regex wanted = expression("--name", options.name);
     std::erase_if(cells, [&](const SuiteCell& it) { return !std::regex_search(it.name, wanted); });
@@ -64,7 +87,7 @@ std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   if (!cells.empty()) return cells;
   throw Error(
       ExitCode::nothing_measured,
-      fmt::format("none of the {} of the suite {} is left by --name, --exclude and --nodes, "
+      fmt::format("none of the {} of the suite {} is left by --name, --exclude, --tag and --nodes, "
                   "so nothing is measured. \"dlscale run {} --list\" shows their names.",
                   counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name,
                   suite.name));
@@ -157,6 +180,24 @@ void check_submission(const Where& where, const CellOptions& options) {
   }
 }
 
+/// Before they are written into scripts, so that a slip is told of before anything is made.
+void check_job_options(const Where& where, const CellOptions& options) {
+  if (options.job_options.empty()) return;
+  if (where.system.scheduler == Scheduler::none) {
+    throw ConfigError(
+        fmt::format("-J {} is for jobs of a scheduler, and the system {} has none. Name another "
+                    "with --system, or leave it out.",
+                    shown_text(options.job_options.front()), where.system.name));
+  }
+  if (where.run.allocation) {
+    throw ConfigError(
+        fmt::format("-J {} would have no effect: this is inside of job {} already, whose options "
+                    "are what they are. Leave it out.",
+                    shown_text(options.job_options.front()), where.run.allocation->job));
+  }
+  static_cast<void>(job_option_lines(where.system.scheduler, options.job_options));
+}
+
 std::string system_text(const Where& where) {
   return fmt::format("{}, partition {}, {}", where.system.name, where.run.place.partition.name,
                      launcher_name(where.system.launcher));
@@ -191,6 +232,7 @@ JobsCall jobs_call(const CellCall& call, const Where& where) {
   if (!call.data.empty()) add("--data", fs::absolute(call.data).lexically_normal().string());
   add("--name", call.options.name);
   add("--exclude", call.options.exclude);
+  for (const std::string& tag : call.options.tags) add("--tag", tag);
   if (call.options.time_budget_s) {
     add("--time-budget", fmt::format("{}", *call.options.time_budget_s));
   }
@@ -199,6 +241,7 @@ JobsCall jobs_call(const CellCall& call, const Where& where) {
           .suite = call.suite->name,
           .out = call.out,
           .command = words,
+          .options = call.options.job_options,
           .progress = where.run.progress};
 }
 
@@ -291,7 +334,8 @@ ExitCode run_jobs(const CellCall& call, const Where& where, const Plan& plan,
 
 bool CellOptions::any() const {
   return !system.empty() || !partition.empty() || !name.empty() || !exclude.empty() || nodes ||
-         seed || time_budget_s || !write_scripts.empty() || submit || retry;
+         seed || time_budget_s || !write_scripts.empty() || submit || retry || !tags.empty() ||
+         !job_options.empty();
 }
 
 void declare_cell_options(CLI::App& verb, CellOptions& options) {
@@ -304,6 +348,11 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
   verb.add_option("--name", options.name, "Only cells whose name this regular expression is in")
       ->group(group);
   verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")->group(group);
+  verb.add_option("--tag", options.tags,
+                  "Only cells that have this tag in the suite; given again: that one, too")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
   verb.add_option("--nodes", options.nodes, "Only cells that run on so many nodes")
       ->check(positive_count())
       ->group(group);
@@ -322,12 +371,20 @@ void declare_cell_options(CLI::App& verb, CellOptions& options) {
   verb.add_option("--write-scripts", options.write_scripts,
                   "Write the scripts of jobs into this folder, and stop")
       ->group(group);
+  verb.add_option("-J,--job-option", options.job_options,
+                  "An option for the scheduler of the jobs: NAME=VALUE (time=01:00:00), NAME "
+                  "(exclusive), or as the scheduler reads it (--account=physics); repeatable. It "
+                  "comes after those of the system file, and wins over the same one there")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
   verb.add_flag("--submit", options.submit, "Submit jobs, wait for them and collect their results")
       ->group(group);
 }
 
 void list_cells(const CellCall& call) {
   const Where where = find_place(call);
+  check_job_options(where, call.options);
   const std::vector<SuiteCell> cells = chosen(*call.suite, call.options);
   const Plan plan = make_plan(call, where);
   if (call.options.dry_run) {
@@ -351,6 +408,7 @@ void list_cells(const CellCall& call) {
 void check_cells(const CellCall& call) {
   const Where where = find_place(call);
   check_submission(where, call.options);
+  check_job_options(where, call.options);
   check_hostfile(where);
   check_shapes(chosen(*call.suite, call.options), where);
   if (!call.fresh) check_plan(call.out, make_plan(call, where).text);

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/suite.hpp"
 #include "core/error.hpp"
@@ -18,13 +19,15 @@ struct CellOptions {
   std::string partition;              ///< of the system; empty: its first
   std::string name;                   ///< regular expression: only cells whose name it is found in
   std::string exclude;                ///< likewise: not those
+  std::vector<std::string> tags;      ///< only cells that have all of them
   std::optional<int> nodes;           ///< only cells of so many
   std::optional<std::uint64_t> seed;  ///< of their order
   std::optional<double> time_budget_s;
-  std::string write_scripts;  ///< folder for the scripts of jobs
-  bool dry_run = false;       ///< print scripts and commands, and stop
-  bool submit = false;        ///< hand the scripts to the scheduler, wait, collect
-  bool retry = false;         ///< again those cells that failed
+  std::string write_scripts;             ///< folder for the scripts of jobs
+  std::vector<std::string> job_options;  ///< for the scheduler, as job_option_lines() reads them
+  bool dry_run = false;                  ///< print scripts and commands, and stop
+  bool submit = false;                   ///< hand the scripts to the scheduler, wait, collect
+  bool retry = false;                    ///< again those cells that failed
   /// Whether any of them was given.
   [[nodiscard]] bool any() const;
 };

@@ -7,12 +7,15 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 #include <utility>
 
 #include "app/cells/durable.hpp"
+#include "app/launch/allocation.hpp"
 #include "app/launch/batch_script.hpp"
 #include "app/launch/slurm.hpp"
 #include "app/suite_progress.hpp"
@@ -62,7 +65,13 @@ std::string script_of(const JobsCall& call, int nodes, const std::vector<SuiteCe
   job.log = (fs::absolute(call.out) / "jobs" / (group_name(nodes) + ".log")).lexically_normal();
   job.command = call.command;
   job.command.insert(job.command.end(), {"--nodes", std::to_string(nodes)});
+  job.options = call.options;
   Partition partition = call.partition;
+  // By what a job was submitted stands in the rows of its cells.
+  if (!call.options.empty()) {
+    partition.environment.insert_or_assign(job_options_variable,
+                                           nlohmann::json(call.options).dump());
+  }
   if (const char* configs = std::getenv("DLSCALE_CONFIGS"); configs != nullptr) {
     partition.environment.emplace("DLSCALE_CONFIGS", fs::absolute(configs).string());
   }
@@ -132,6 +141,15 @@ class Jobs {
     return number;
   }
 
+  /// What is to be said where the job of an earlier call was asked for in another way.
+  [[nodiscard]] std::string other_script(int nodes, const std::string& number) const {
+    std::ifstream stream(file(nodes, ".sh"), std::ios::binary);
+    const std::string submitted{std::istreambuf_iterator<char>(stream), {}};
+    if (submitted == script_of(call_, nodes, by_nodes(cells_).at(nodes))) return "";
+    return fmt::format("; its script differs from this call's, which \"scancel {}\" makes way for",
+                       number);
+  }
+
   /// Numbers of nodes. Those that the partition has not enough usable nodes for are told of.
   std::vector<int> groups_to_submit() {
     const std::vector<SlurmNode> nodes = slurm_nodes(call_.partition.name);
@@ -140,8 +158,8 @@ class Jobs {
     for (const auto& [count, cells] : by_nodes(cells_)) {
       if (left(count) == 0) continue;
       if (const std::string number = earlier_job(count); !number.empty()) {
-        fmt::print(stderr, "dlscale: waiting for job {} of an earlier call ({})\n", number,
-                   counted(count, "node"));
+        fmt::print(stderr, "dlscale: waiting for job {} of an earlier call ({}){}\n", number,
+                   counted(count, "node"), other_script(count, number));
         running_.push_back({count, number, ""});
       } else if (count > usable) {
         end_.lost_nodes = true;

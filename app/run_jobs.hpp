@@ -19,6 +19,7 @@ struct JobsCall {
   std::string suite;                 ///< its name
   std::string out;                   ///< folder of the results, on all nodes
   std::vector<std::string> command;  ///< of this program, without --nodes
+  std::vector<std::string> options;  ///< for the scheduler, of the command line
   CellProgressLine::Kind progress = CellProgressLine::Kind::plain;
 };
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <set>
 
+#include "app/output_place.hpp"
 #include "app/suite_cells.hpp"
 #include "app/suite_text.hpp"
 #include "core/config_file.hpp"
@@ -87,14 +88,37 @@ void check_workers(int wanted, const Values& values, const std::string& where) {
                   where, wanted, given == values.end() ? "not given" : given->second));
 }
 
+/// Whether a format may stand before the place (app/document_output.hpp).
+bool names_format(const SuiteStep& step, std::string_view option) {
+  static constexpr std::array<std::string_view, 7> others{"bench", "calibrate", "data", "gate",
+                                                          "noise", "report",    "run"};
+  if (option == "--write") return true;
+  const bool fits_models =
+      step.words.front() == "roofline" && step.words.size() > 1 && step.words[1] == "fit";
+  return option != "--out" && !fits_models &&
+         std::ranges::find(others, step.words.front()) == others.end();
+}
+
+/// What the step refuses itself is no place.
+std::string path_in(std::string_view option, const std::string& text) {
+  try {
+    return parse_place(option, text).path;
+  } catch (const ConfigError&) {
+    return "-";
+  }
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
-  static constexpr std::array<std::string_view, 3> options{"-o", "--output", "--out"};
+  static constexpr std::array<std::string_view, 4> options{"-o", "--output", "--out", "--write"};
   std::vector<std::filesystem::path> result;
   for (std::size_t i = 0; i + 1 < step.words.size(); ++i) {
-    const bool names_output = std::ranges::find(options, step.words[i]) != options.end();
-    if (names_output && step.words[i + 1] != "-") result.emplace_back(step.words[i + 1]);
+    const std::string& option = step.words[i];
+    if (std::ranges::find(options, option) == options.end()) continue;
+    const std::string path =
+        names_format(step, option) ? path_in(option, step.words[i + 1]) : step.words[i + 1];
+    if (path != "-") result.emplace_back(path);
   }
   return result;
 }
@@ -102,13 +126,14 @@ std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
 Suite load_suite(std::string_view name, const Values& values) {
   const std::filesystem::path path = find_config("suites", name);
   const ConfigMap map = ConfigMap::load(path);
-  map.allow_only({"suite", "doc", "least_workers", "steps", "cells"});
+  map.allow_only({"suite", "doc", "tags", "least_workers", "steps", "cells"});
   if (map.has("least_workers")) {
     check_workers(map.integer("least_workers", count_range), values, path.string());
   }
   Suite suite;
   suite.name = map.name("suite");
   suite.doc = map.text_or("doc", "");
+  suite.tags = read_tags(map, {});
   Values whole;
   for (const auto& [key, value] : values) whole[key] = hide_spaces(value);
   if (map.has("steps")) {
@@ -120,6 +145,7 @@ Suite load_suite(std::string_view name, const Values& values) {
     for (const char* of_this_machine : {"workers", "cores", "threads"})
       whole.erase(of_this_machine);
     suite.cells = read_cells(map, whole);
+    for (SuiteCell& cell : suite.cells) cell.tags.insert(suite.tags.begin(), suite.tags.end());
   }
   if (suite.steps.empty() && suite.cells.empty()) {
     throw ConfigError(

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,8 +32,9 @@ struct SuiteCell {
   std::vector<std::string> words;         ///< without "dlscale"; {cell} is a folder of its own
   std::vector<std::string> placed_words;  ///< the same with {out} in place of the output folder
   LaunchShape shape;
-  double seconds = 0;    ///< estimate, for the time left
-  double timeout_s = 0;  ///< after which it counts as hung, and is ended
+  double seconds = 0;          ///< estimate, for the time left
+  double timeout_s = 0;        ///< after which it counts as hung, and is ended
+  std::set<std::string> tags;  ///< by which it can be chosen: its own and those of the suite
 };
 
 /// The files and folders that its command is told to write.
@@ -43,6 +45,7 @@ std::vector<std::filesystem::path> outputs_of(const SuiteStep& step);
 struct Suite {
   std::string name;
   std::string doc;
+  std::set<std::string> tags;  ///< what it is about, in words
   std::vector<SuiteStep> steps;
   std::vector<SuiteCell> cells;
 };

@@ -84,6 +84,7 @@ SuiteCell make_cell(const ConfigMap& map, const Values& row) {
   cell.placed_words = read_command(map, without_folder(values));
   if (map.has("doc")) cell.doc = show_spaces(fill_in(map.text("doc"), values, map.where("doc")));
   cell.seconds = map.number_or("seconds", 10, seconds_range);
+  cell.tags = read_tags(map, values);
   cell.timeout_s = map.number_or("timeout", 600, {1, seconds_range.most});
   check_kept(map, cell);
   return cell;
@@ -95,7 +96,7 @@ std::vector<SuiteCell> read_cells(const ConfigMap& suite, const Values& values) 
   std::vector<SuiteCell> cells;
   std::map<std::string, std::string> names;  // by the folder's
   for (const ConfigMap& map : suite.maps("cells")) {
-    map.allow_only({"name", "doc", "for", "shape", "command", "seconds", "timeout"});
+    map.allow_only({"name", "doc", "for", "shape", "command", "seconds", "timeout", "tags"});
     for (const Values& row : combinations(map, values, cell_limit)) {
       SuiteCell cell = make_cell(map, row);
       const auto [other, is_new] = names.emplace(cell.id, cell.name);

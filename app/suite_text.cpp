@@ -196,6 +196,30 @@ std::vector<std::string> read_command(const ConfigMap& map, const Values& values
   return words;
 }
 
+std::set<std::string> read_tags(const ConfigMap& map, const Values& values) {
+  std::set<std::string> tags;
+  if (!map.has("tags")) return tags;
+  constexpr std::size_t longest = 40;
+  const auto is_letter = [](char c) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return plain || c == '_' || c == '-' || c == '.';
+  };
+  for (const std::string& text : map.texts("tags")) {
+    const std::string tag = show_spaces(fill_in(text, values, map.where("tags")));
+    // On a command line, --tag=-x would look like an option.
+    const bool is_word = !tag.empty() && tag.size() <= longest && tag.front() != '-' &&
+                         std::ranges::all_of(tag, is_letter);
+    if (!is_word) {
+      throw ConfigError(
+          fmt::format("{} holds \"{}\", which is no word. Write letters, digits, _, - and ., {} at "
+                      "most.",
+                      map.where("tags"), shown_text(tag), longest));
+    }
+    tags.insert(tag);
+  }
+  return tags;
+}
+
 Values without_folder(Values values) {
   const auto out = values.find("out");
   if (out == values.end()) return values;

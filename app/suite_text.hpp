@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,10 @@ int read_count(const ConfigMap& map, std::string_view key, const Values& values,
 
 /// The words of the key `command`, which begins with a verb of dlscale. Throws ConfigError.
 std::vector<std::string> read_command(const ConfigMap& map, const Values& values);
+
+/// The key `tags`, where it is there: words by which suites and cells are chosen, in which
+/// placeholders may stand. Throws ConfigError.
+std::set<std::string> read_tags(const ConfigMap& map, const Values& values);
 
 /// With {out} as it stands in the suite, also where the data set lies in that folder: what a step
 /// does is the same by whatever name the folder is called.

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 #include "report/roofline_table.hpp"
 
 namespace dlscale::report {
@@ -143,11 +144,14 @@ Table choices_table(const std::vector<LayerChoice>& choices) {
 
 Table records(const std::vector<LayerChoice>& choices) {
   Table table;
-  for (const char* key :
-       {"layer", "kernel", "pass", "rank", "backend", "algorithm", "predicted_s", "low_s", "high_s",
-        "naive_s", "workspace_bytes", "workspace_basis", "fits", "beyond"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key, {"layer", "kernel", "pass"});
+  add_columns(table.columns, Meaning::value, {"rank"});
+  add_columns(table.columns, Meaning::key, {"backend", "algorithm"});
+  add_columns(table.columns, Meaning::value,
+              {"predicted_s", "low_s", "high_s", "naive_s", "workspace_bytes"});
+  add_columns(table.columns, Meaning::remark, {"workspace_basis"});
+  table.columns.push_back({"fits", Align::right, Meaning::state, {"true", "false"}});
+  add_columns(table.columns, Meaning::remark, {"beyond"});
   for (const LayerChoice& choice : choices) {
     for (std::size_t rank = 0; rank < choice.candidates.size(); ++rank) {
       const auto& [way, prediction, workspace, fits] = choice.candidates[rank];

@@ -13,6 +13,7 @@
 #include "report/axes.hpp"
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -214,17 +215,17 @@ std::string lead(const ComparisonReport& report) {
 
 Table records(const ComparisonReport& report) {
   Table table;
-  for (const char* key : {"key", "series", "a_s", "b_s", "ratio", "ratio_low", "ratio_high",
-                          "verdict", "role", "method"}) {
-    table.columns.push_back({key});
-    if (key == std::string_view("method")) table.columns.back().meaning = Meaning::remark;
-  }
-  Column& verdict = table.columns.at(7);
+  add_columns(table.columns, Meaning::key, {"key", "series"});
+  add_columns(table.columns, Meaning::value, {"a_s", "b_s", "ratio", "ratio_low", "ratio_high"});
+  add_columns(table.columns, Meaning::state, {"verdict"});
+  Column& verdict = table.columns.back();
   for (const Verdict each : {Verdict::improved, Verdict::unchanged, Verdict::regressed,
                              Verdict::inconclusive, Verdict::wrong}) {
     verdict.states.emplace_back(verdict_name(each));
   }
   verdict.states.emplace_back("not measured");
+  add_columns(table.columns, Meaning::key, {"role"});
+  add_columns(table.columns, Meaning::remark, {"method"});
   for (const Comparison& row : report.rows) {
     table.rows.push_back({{row.key},
                           {row.series},

@@ -12,6 +12,7 @@
 #include "report/json/explanation_json.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -167,7 +168,7 @@ void Rows::add(std::string kind, std::string name, std::vector<Cell> rest) {
 
 void Rows::add(const Advice& advice) {
   if (!advice.why_not.empty()) {
-    add("advice", advice.change, {{""}, {""}, {""}, {""}, {""}, {advice.why_not}});
+    add("advice", advice.change, {{""}, {""}, {""}, {""}, {""}, {advice.why_not}, {""}});
     return;
   }
   add("advice", advice.change,
@@ -176,20 +177,27 @@ void Rows::add(const Advice& advice) {
        change(advice.iteration),
        {""},
        {exact(advice.images_per_s)},
+       {""},
        {""}});
 }
 
 std::vector<std::vector<Cell>> Rows::all() {
   const model::Prediction& prediction = explanation_->prediction;
-  add("iteration", prediction.bound,
-      {{""}, time(prediction.time.total), {"0"}, {""}, {exact(prediction.images_per_s)}, {""}});
+  add("iteration", "",
+      {{""},
+       time(prediction.time.total),
+       {"0"},
+       {""},
+       {exact(prediction.images_per_s)},
+       {""},
+       {prediction.bound}});
   for (const PartOfIteration& part : explanation_->parts) {
     add("part", part.name,
-        {time(part.busy), time(part.without), change(part.without), {""}, {""}, {""}});
+        {time(part.busy), time(part.without), change(part.without), {""}, {""}, {""}, {""}});
   }
   for (const Sensitivity& input : explanation_->inputs) {
     add("input", input.input,
-        {{""}, time(input.better), change(input.better), time(input.worse), {""}, {""}});
+        {{""}, time(input.better), change(input.better), time(input.worse), {""}, {""}, {""}});
   }
   for (const Advice& advice : explanation_->advice) add(advice);
   return std::move(rows_);
@@ -197,10 +205,11 @@ std::vector<std::vector<Cell>> Rows::all() {
 
 Table records(std::span<const Explanation> explanations) {
   Table table;
-  for (const char* key : {"network", "cluster", "ranks", "batch", "kind", "name", "busy_s",
-                          "t_iter_s", "change", "worse_t_iter_s", "images_per_s", "why_not"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key,
+              {"network", "cluster", "ranks", "batch", "kind", "name"});
+  add_columns(table.columns, Meaning::value,
+              {"busy_s", "t_iter_s", "change", "worse_t_iter_s", "images_per_s"});
+  add_columns(table.columns, Meaning::remark, {"why_not", "bound"});
   for (const Explanation& explanation : explanations) {
     for (std::vector<Cell>& row : Rows(explanation).all()) table.rows.push_back(std::move(row));
   }

@@ -12,6 +12,7 @@
 #include "core/quantity_text.hpp"
 #include "report/figure/comparison_figures.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -216,9 +217,7 @@ double worse_ratio(const GateMetric& metric, const GatePair& pair) {
 
 Table records_of(const GateReport& gate) {
   Table table;
-  for (const char* key : {"key", "series", "unit", "direction", "statistic"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key, {"key", "series", "unit", "direction", "statistic"});
   for (const char* key : {"base", "changed"}) {
     table.columns.push_back({key, Align::right, Meaning::value_in_unit});
   }

@@ -12,6 +12,7 @@
 #include "report/history_verdicts.hpp"
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -284,9 +285,7 @@ Table list_table(std::span<const ListedSeries> series) {
 
 Table list_records(std::span<const ListedSeries> series) {
   Table table;
-  for (const char* key : {"series", "name", "unit", "better", "environment"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key, {"series", "name", "unit", "better", "environment"});
   for (const char* key : {"time", "commit"}) {
     table.columns.push_back({key, Align::left, Meaning::remark});
   }

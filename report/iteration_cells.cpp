@@ -9,6 +9,7 @@
 #include "core/units.hpp"
 #include "model/sgd_iter/notes.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -52,7 +53,9 @@ void add_gain_cells(const model::Prediction& prediction, std::vector<Cell>& cell
 }
 
 void add_phase_keys(std::vector<Column>& columns) {
-  for (const ShownPhase& phase : shown_phases) columns.push_back({phase.key});
+  for (const ShownPhase& phase : shown_phases) {
+    add_columns(columns, Meaning::value, {phase.key});
+  }
 }
 
 void add_phase_values(const model::IterationTime& time, std::vector<Cell>& cells) {
@@ -60,9 +63,8 @@ void add_phase_values(const model::IterationTime& time, std::vector<Cell>& cells
 }
 
 void add_gain_keys(std::vector<Column>& columns) {
-  for (const char* key : {"images_per_s", "speedup", "efficiency", "bound", "notes"}) {
-    columns.push_back({key});
-  }
+  add_columns(columns, Meaning::value, {"images_per_s", "speedup", "efficiency"});
+  add_columns(columns, Meaning::remark, {"bound", "notes"});
 }
 
 void add_gain_values(const model::Prediction& prediction, std::vector<Cell>& cells) {

@@ -1,4 +1,5 @@
 #include "report/kernel_cells.hpp"
+#include "report/record_columns.hpp"
 
 #include <string>
 
@@ -16,7 +17,10 @@ std::vector<Cell> kernel_cells(const model::KernelCase& what) {
 }
 
 std::vector<Column> kernel_record_columns() {
-  return {{"backend"}, {"algorithm"}, {"pass"}, {"kernel"}, {"batch"}, {"threads"}, {"cache"}};
+  std::vector<Column> columns;
+  add_columns(columns, Meaning::key,
+              {"backend", "algorithm", "pass", "kernel", "batch", "threads", "cache"});
+  return columns;
 }
 
 std::vector<Cell> kernel_record_cells(const model::KernelCase& what) {

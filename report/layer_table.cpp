@@ -11,6 +11,7 @@
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 
 namespace dlscale::report {
@@ -123,16 +124,19 @@ Table table_of(const Network& network, const LayerTimes& times) {
 
 Table empty_records(const Run& run) {
   Table table;
-  const auto add = [&table](std::string_view key) { table.columns.push_back({std::string(key)}); };
-  for (const char* key :
-       {"network", "cluster", "ranks", "batch", "dtype", "schedule", "synchronisation"}) {
-    add(key);
+  std::vector<Column>& columns = table.columns;
+  add_columns(columns, Meaning::key,
+              {"network", "cluster", "ranks", "batch", "dtype", "schedule", "synchronisation"});
+  for (const ScheduleField& field : schedule_fields(run)) {
+    add_columns(columns, Meaning::key, {field.key});
   }
-  for (const ScheduleField& field : schedule_fields(run)) add(field.key);
-  for (const char* key : {"layer", "kind", "t_f_s", "t_f_from", "t_b_s", "t_b_from",
-                          "gradient_bytes", "t_comm_s", "t_comm_from"}) {
-    add(key);
+  add_columns(columns, Meaning::key, {"layer", "kind"});
+  for (const char* time : {"t_f", "t_b"}) {
+    add_columns(columns, Meaning::value, {std::string(time) + "_s"});
+    add_columns(columns, Meaning::remark, {std::string(time) + "_from"});
   }
+  add_columns(columns, Meaning::value, {"gradient_bytes", "t_comm_s"});
+  add_columns(columns, Meaning::remark, {"t_comm_from"});
   return table;
 }
 

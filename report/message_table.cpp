@@ -14,6 +14,7 @@
 
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -276,11 +277,11 @@ Table worst_table(const MessageJudgement& judgement) {
 
 Table records(const MessageJudgement& judgement) {
   Table table;
-  for (const char* key :
-       {"measured_on", "messages", "library", "ranks", "ranks_on_node", "bytes", "unseen",
-        "measured_s", "predicted_s", "low_s", "high_s", "line_s", "error", "algorithm", "basis"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key,
+              {"measured_on", "messages", "library", "ranks", "ranks_on_node", "bytes", "unseen"});
+  add_columns(table.columns, Meaning::value,
+              {"measured_s", "predicted_s", "low_s", "high_s", "line_s", "error"});
+  add_columns(table.columns, Meaning::remark, {"algorithm", "basis"});
   for (const FamilyJudgement& family : judgement.families) {
     for (const JudgedMessage& judged : family.messages) {
       const model::MessageSample& sample = judged.sample;

@@ -12,6 +12,7 @@
 #include "report/json/fields.hpp"
 #include "report/kernel_cells.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -175,11 +176,10 @@ std::string to_json(const HierarchicalRoofline& roofline, std::span<const Placed
 Table records(std::span<const PlacedKernel> kernels) {
   Table table;
   table.columns = kernel_record_columns();
-  for (const char* key :
-       {"time_s", "intensity_flops_per_byte", "executed_flops_per_s", "effective_flops_per_s",
-        "bound_s", "share_of_roofline", "overlapped_bound_s", "source_level"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(
+      table.columns, Meaning::value,
+      {"time_s", "intensity_flops_per_byte", "executed_flops_per_s", "effective_flops_per_s",
+       "bound_s", "share_of_roofline", "overlapped_bound_s", "source_level"});
   for (const PlacedKernel& kernel : kernels) {
     std::vector<Cell> cells = kernel_record_cells(kernel.sample->what);
     const bool nominal = kernel.is_nominal();

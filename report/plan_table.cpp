@@ -12,6 +12,7 @@
 #include "core/run.hpp"
 #include "model/plan/duration_text.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -245,15 +246,13 @@ std::string lead_of(const TrainingPlan& plan) {
 /// A row each of the best, of time against cost, and of the neighbours.
 Table records_of(const TrainingPlan& plan) {
   Table table;
-  for (const char* key : {"part",          "change",          "network",      "cluster",
-                          "dtype",         "ranks",           "batch",        "schedule",
-                          "bucket_bytes",  "synchronisation", "servers",      "sharding",
-                          "transport",     "callers",         "t_iter_s",     "t_iter_simulated_s",
-                          "t_iter_low_s",  "t_iter_high_s",   "images_per_s", "efficiency",
-                          "epochs",        "time_to_train_s", "rank_hours",   "cost",
-                          "within_limits", "limits_kept"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key,
+              {"part", "change", "network", "cluster", "dtype", "ranks", "batch", "schedule",
+               "bucket_bytes", "synchronisation", "servers", "sharding", "transport", "callers"});
+  add_columns(table.columns, Meaning::value,
+              {"t_iter_s", "t_iter_simulated_s", "t_iter_low_s", "t_iter_high_s", "images_per_s",
+               "efficiency", "epochs", "time_to_train_s", "rank_hours", "cost", "within_limits"});
+  add_columns(table.columns, Meaning::remark, {"limits_kept"});
   const auto add = [&](const char* part, const std::string& change, const PlannedTraining& one,
                        const std::string& simulated, bool within) {
     table.rows.push_back(

@@ -12,6 +12,7 @@
 #include "report/json/json.hpp"
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
+#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 
 namespace dlscale::report {
@@ -153,26 +154,22 @@ Table table_of(std::span<const Prediction> predictions) {
 
 std::vector<Column> record_columns(const Run& run) {
   std::vector<Column> columns;
-  const auto add = [&columns](std::string_view key) { columns.push_back({std::string(key)}); };
-  for (const char* key : {"network", "cluster", "ranks", "ranks_per_node", "batch", "dtype",
-                          "schedule", "synchronisation"}) {
-    add(key);
+  add_columns(columns, Meaning::key,
+              {"network", "cluster", "ranks", "ranks_per_node", "batch", "dtype", "schedule",
+               "synchronisation"});
+  for (const ScheduleField& field : schedule_fields(run)) {
+    add_columns(columns, Meaning::key, {field.key});
   }
-  for (const ScheduleField& field : schedule_fields(run)) add(field.key);
-  for (const char* key : {"cores_per_rank", "compute_threads", "loader_threads", "prefetch",
-                          "input_copy", "normalise", "launch", "fuse"}) {
-    add(key);
-  }
+  add_columns(columns, Meaning::key,
+              {"cores_per_rank", "compute_threads", "loader_threads", "prefetch", "input_copy",
+               "normalise", "launch", "fuse"});
   add_phase_keys(columns);
-  for (const char* key :
-       {"t_iter_low_s", "t_iter_high_s", "t_comm_hidden_s", "t_load_s", "closed_form_t_iter_s"}) {
-    add(key);
-  }
+  add_columns(
+      columns, Meaning::value,
+      {"t_iter_low_s", "t_iter_high_s", "t_comm_hidden_s", "t_load_s", "closed_form_t_iter_s"});
   add_gain_keys(columns);
-  for (const char* key :
-       {"t_load_from", "t_h2d_from", "t_f_from", "t_b_from", "t_comm_from", "t_u_from"}) {
-    add(key);
-  }
+  add_columns(columns, Meaning::remark,
+              {"t_load_from", "t_h2d_from", "t_f_from", "t_b_from", "t_comm_from", "t_u_from"});
   return columns;
 }
 

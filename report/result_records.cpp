@@ -16,7 +16,7 @@ namespace {
 struct Field {
   std::string key;
   std::function<std::string(const Measurement&)> text;
-  Meaning meaning = Meaning::by_name;
+  Meaning meaning;
 };
 
 /// "_s" and "_bytes"; a plain number has no suffix.
@@ -49,12 +49,14 @@ void append_axes(std::vector<Field>& fields, std::span<const ResultFile> results
 
 void append_summary(std::vector<Field>& fields, const std::string& name, const std::string& unit,
                     const std::string& suffix, double Summary::*value) {
-  fields.push_back({name + suffix + unit_suffix(unit), [=](const Measurement& measurement) {
+  fields.push_back({name + suffix + unit_suffix(unit),
+                    [=](const Measurement& measurement) {
                       const auto found = measurement.series.find(name);
                       const bool there =
                           found != measurement.series.end() && found->second.unit == unit;
                       return there ? exact(found->second.summary.*value) : std::string{};
-                    }});
+                    },
+                    Meaning::value});
 }
 
 void append_series(std::vector<Field>& fields, std::span<const ResultFile> results) {
@@ -72,10 +74,12 @@ void append_series(std::vector<Field>& fields, std::span<const ResultFile> resul
 template <class Quantity>
 void append_rate(std::vector<Field>& fields, const std::string& key,
                  std::optional<Quantity> Rates::*rate) {
-  fields.push_back({key, [rate](const Measurement& measurement) {
+  fields.push_back({key,
+                    [rate](const Measurement& measurement) {
                       const auto value = rates(measurement).*rate;
                       return value ? exact(value->si()) : std::string{};
-                    }});
+                    },
+                    Meaning::value});
 }
 
 std::vector<std::string> status_names() {
@@ -97,21 +101,26 @@ std::string machine_of(const Environment& environment) {
 }
 
 std::vector<Field> fields_of(std::span<const ResultFile> results) {
-  std::vector<Field> fields{{"benchmark", [](const Measurement& each) { return each.benchmark; }}};
+  std::vector<Field> fields{
+      {"benchmark", [](const Measurement& each) { return each.benchmark; }, Meaning::key}};
   append_axes(fields, results);
+  fields.push_back({"status",
+                    [](const Measurement& each) { return std::string(status_name(each.status)); },
+                    Meaning::state});
   fields.push_back(
-      {"status", [](const Measurement& each) { return std::string(status_name(each.status)); }});
-  fields.push_back({"reason", [](const Measurement& each) { return each.reason; }});
+      {"reason", [](const Measurement& each) { return each.reason; }, Meaning::remark});
   append_series(fields, results);
   append_rate(fields, "flops_per_s", &Rates::flops);
   append_rate(fields, "bytes_per_s", &Rates::bytes);
   append_rate(fields, "algbw_bytes_per_s", &Rates::algbw);
   append_rate(fields, "busbw_bytes_per_s", &Rates::busbw);
   append_rate(fields, "wirebw_bytes_per_s", &Rates::wirebw);
-  fields.push_back({"max_relative_error", [](const Measurement& each) {
+  fields.push_back({"max_relative_error",
+                    [](const Measurement& each) {
                       const auto& error = each.max_relative_error;
                       return error ? exact(*error) : std::string{};
-                    }});
+                    },
+                    Meaning::value});
   fields.push_back({"implementation", [](const Measurement& each) { return each.implementation; },
                     Meaning::remark});
   return fields;

@@ -10,6 +10,7 @@
 
 #include "report/kernel_cells.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -243,10 +244,10 @@ Table choice_table(const KernelJudgement& judgement, const RooflineLimits& limit
 Table records(const KernelJudgement& judgement) {
   Table table;
   table.columns = kernel_record_columns();
-  for (const char* key : {"measured_s", "predicted_s", "low_s", "high_s", "naive_s", "error",
-                          "beyond", "algorithm_flops", "algorithm_bytes"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::value,
+              {"measured_s", "predicted_s", "low_s", "high_s", "naive_s", "error"});
+  add_columns(table.columns, Meaning::remark, {"beyond"});
+  add_columns(table.columns, Meaning::value, {"algorithm_flops", "algorithm_bytes"});
   for (const JudgedSample& judged : judgement.samples) {
     const model::KernelCase& what = judged.sample.what;
     const Seconds time = judged.sample.time;

@@ -16,6 +16,7 @@
 #include "report/environment_rows.hpp"
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -165,7 +166,8 @@ Table times_table(const SideBySide& all) {
 
 Table records_of(const SideBySide& all) {
   Table table;
-  table.columns = {{"measurement"}, {"column"}, {"time_s"}, {"ratio_to_first"}};
+  add_columns(table.columns, Meaning::key, {"measurement", "column"});
+  add_columns(table.columns, Meaning::value, {"time_s", "ratio_to_first"});
   for (const SideBySide::Row& row : all.rows) {
     const double first = row.times.front().si();
     for (std::size_t i = 0; i < row.times.size(); ++i) {

@@ -124,7 +124,7 @@ Table cell_records(const ReportInput& input) {
                    {"cell", Align::left, Meaning::key},
                    {"status", Align::left, Meaning::state, cell_states()},
                    {"reason", Align::left, Meaning::remark},
-                   {"time_s"},
+                   {"time_s", Align::right, Meaning::value},
                    {"exit_code", Align::right, Meaning::remark},
                    {"system", Align::left, Meaning::key},
                    {"command", Align::left, Meaning::remark}};

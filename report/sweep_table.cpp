@@ -11,6 +11,7 @@
 #include "core/quantity_text.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 
 namespace dlscale::report {
@@ -133,9 +134,9 @@ Table table_of(const Sweep& sweep, const std::vector<SweepMark>& marks) {
 
 Table records_of(const std::vector<SweepRow>& rows, const std::vector<SweepMark>& marks) {
   Table table = prediction_records(predictions_of(rows));
-  for (const char* key : {"inter_node_bandwidth_bytes_per_s", "inter_node_latency_s", "best"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key,
+              {"inter_node_bandwidth_bytes_per_s", "inter_node_latency_s"});
+  add_columns(table.columns, Meaning::remark, {"best"});
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto& link = rows[i].link;
     table.rows[i].push_back({link ? exact(link->bandwidth.si()) : ""});

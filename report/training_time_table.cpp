@@ -10,6 +10,7 @@
 #include "report/json/fields.hpp"
 #include "report/numbers.hpp"
 #include "report/prediction_table.hpp"
+#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 
 namespace dlscale::report {
@@ -111,11 +112,12 @@ Table table_of(std::span<const Training> trainings, const TrainingGoal& goal, Se
 
 Table records(std::span<const Training> trainings) {
   Table table;
-  for (const char* key :
-       {"network", "cluster", "ranks", "batch", "global_batch", "epochs", "epochs_covered",
-        "images_per_s", "training_s", "training_low_s", "training_high_s"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key,
+              {"network", "cluster", "ranks", "batch", "global_batch"});
+  add_columns(table.columns, Meaning::value, {"epochs"});
+  add_columns(table.columns, Meaning::remark, {"epochs_covered"});
+  add_columns(table.columns, Meaning::value,
+              {"images_per_s", "training_s", "training_low_s", "training_high_s"});
   const auto optional = [](const std::optional<Seconds>& time) {
     return Cell{time ? exact(time->si()) : ""};
   };

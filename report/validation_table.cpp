@@ -13,6 +13,7 @@
 #include "report/numbers.hpp"
 #include "report/phases.hpp"
 #include "report/prediction_table.hpp"
+#include "report/record_columns.hpp"
 #include "report/schedule_text.hpp"
 #include "report/validate_order_table.hpp"
 
@@ -134,14 +135,18 @@ std::string error_text(const PhaseError& phase) {
 
 /// The columns of a run that come after those of its phase.
 void append_run_keys(Table& table, const Run& run) {
-  const auto add = [&table](std::string_view key) { table.columns.push_back({std::string(key)}); };
-  add("synchronisation");
-  for (const ScheduleField& field : schedule_fields(run)) add(field.key);
-  for (const char* key : {"links", "t_iter_measured_low_s", "t_iter_measured_high_s",
-                          "bound_predicted", "bound_measured"}) {
-    add(key);
+  std::vector<Column>& columns = table.columns;
+  add_columns(columns, Meaning::key, {"synchronisation"});
+  for (const ScheduleField& field : schedule_fields(run)) {
+    add_columns(columns, Meaning::key, {field.key});
   }
-  for (const std::string_view key : order_keys) add(key);
+  add_columns(columns, Meaning::key, {"links"});
+  add_columns(columns, Meaning::value, {"t_iter_measured_low_s", "t_iter_measured_high_s"});
+  add_columns(columns, Meaning::remark, {"bound_predicted", "bound_measured"});
+  for (const std::string_view key : order_keys) {
+    // Which schedule was fastest is an answer in words.
+    add_columns(columns, key.starts_with("fastest") ? Meaning::remark : Meaning::value, {key});
+  }
 }
 
 void append_run_cells(std::vector<Cell>& cells, const RunValidation& run) {
@@ -156,11 +161,13 @@ void append_run_cells(std::vector<Cell>& cells, const RunValidation& run) {
 
 Table empty_records(const Run& run) {
   Table table;
-  for (const char* key :
-       {"key", "network", "batch", "dtype", "schedule", "ranks", "backend", "repeats", "phase",
-        "predicted_s", "measured_s", "error", "share_of_error", "blame"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key,
+              {"key", "network", "batch", "dtype", "schedule", "ranks", "backend"});
+  add_columns(table.columns, Meaning::value, {"repeats"});
+  add_columns(table.columns, Meaning::key, {"phase"});
+  add_columns(table.columns, Meaning::value,
+              {"predicted_s", "measured_s", "error", "share_of_error"});
+  add_columns(table.columns, Meaning::remark, {"blame"});
   append_run_keys(table, run);
   return table;
 }

@@ -265,6 +265,7 @@ std::string to_line(const CellRow& row) {
                            {"threads", row.shape.threads},
                            {"job", row.job},
                            {"node_names", row.nodes},
+                           {"job_options", row.job_options},
                            {"measurements", row.measurements},
                            {"unstable", row.unstable},
                            {"wrong", row.wrong},
@@ -292,6 +293,7 @@ CellRow parse_row(std::string_view line) {
                  value.at("threads")};
     row.job = value.at("job");
     row.nodes = value.at("node_names");
+    row.job_options = value.value("job_options", std::vector<std::string>());
     row.measurements = value.at("measurements");
     row.unstable = value.at("unstable");
     row.wrong = value.at("wrong");

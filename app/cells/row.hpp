@@ -39,8 +39,9 @@ struct CellRow {
   /// were in a folder that is renamed at its end.
   std::vector<std::string> command;
   LaunchShape shape;
-  std::string job;    ///< of a scheduler; empty outside
-  std::string nodes;  ///< of that job
+  std::string job;                       ///< of a scheduler; empty outside
+  std::string nodes;                     ///< of that job
+  std::vector<std::string> job_options;  ///< that it was submitted with (-J)
   int measurements = 0;
   int unstable = 0;  ///< of them
   int wrong = 0;     ///< of them

@@ -109,6 +109,7 @@ class CellRunner {
     if (options_.allocation) {
       row.job = options_.allocation->job;
       row.nodes = options_.allocation->names;
+      row.job_options = options_.allocation->options;
     }
     row.before = look_at_machine();
     return row;

@@ -4,9 +4,13 @@
 
 #include <charconv>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <system_error>
+
+#include "core/error.hpp"
+#include "core/shown_text.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -35,21 +39,46 @@ std::set<std::string> names_in(const char* file) {
   return names;
 }
 
-}  // namespace
+/// Empty where the job was submitted without any.
+std::vector<std::string> job_options(const char* text) {
+  if (text == nullptr) return {};
+  try {
+    return nlohmann::json::parse(text).get<std::vector<std::string>>();
+  } catch (const nlohmann::json::exception&) {
+    throw ConfigError(
+        fmt::format("{} is \"{}\", and should be a list of the options that this job was submitted "
+                    "with, in JSON, as scripts of dlscale set it. Unset it.",
+                    job_options_variable, shown_text(text)));
+  }
+}
 
-std::optional<Allocation> find_allocation(const Lookup& variable) {
+std::optional<Allocation> find_nodes(const Lookup& variable) {
   if (const char* job = variable("SLURM_JOB_ID"); job != nullptr) {
-    return Allocation{Scheduler::slurm, job, count(variable("SLURM_JOB_NUM_NODES")),
-                      text(variable("SLURM_JOB_NODELIST"))};
+    return Allocation{Scheduler::slurm,
+                      job,
+                      count(variable("SLURM_JOB_NUM_NODES")),
+                      text(variable("SLURM_JOB_NODELIST")),
+                      {}};
   }
   if (const char* file = variable("PBS_NODEFILE"); file != nullptr) {
     const std::set<std::string> names = names_in(file);
-    return Allocation{Scheduler::pbs, text(variable("PBS_JOBID")), static_cast<int>(names.size()),
-                      fmt::format("{}", fmt::join(names, ","))};
+    return Allocation{Scheduler::pbs,
+                      text(variable("PBS_JOBID")),
+                      static_cast<int>(names.size()),
+                      fmt::format("{}", fmt::join(names, ",")),
+                      {}};
   }
   // The broker of a job under Flux hides the job's variables from what it starts.
-  if (variable("FLUX_URI") != nullptr) return Allocation{Scheduler::flux, "", 0, ""};
+  if (variable("FLUX_URI") != nullptr) return Allocation{Scheduler::flux, "", 0, "", {}};
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Allocation> find_allocation(const Lookup& variable) {
+  std::optional<Allocation> allocation = find_nodes(variable);
+  if (allocation) allocation->options = job_options(variable(job_options_variable));
+  return allocation;
 }
 
 }  // namespace dlscale::app

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string_view>
 
+#include "app/launch/directive.hpp"
+#include "app/launch/job_options.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/error.hpp"
 #include "core/shown_text.hpp"
@@ -27,26 +29,13 @@ std::string shell_word(const std::string& word) {
   return shell_words(std::span(&word, 1));
 }
 
-/// A word of a directive. The parsers of directives (Slurm's and PBS's own, Flux by Python's shlex)
-/// take both kinds of quotes, but differ in what a backslash is within them.
-std::string directive_word(const std::string& word) {
-  static constexpr std::string_view plain = "%+,-./:=@_";
-  const auto is_plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           plain.find(c) != std::string_view::npos;
-  };
-  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
-  const bool several_lines = word.find_first_of("\n\r\\") != std::string::npos;
-  const bool both_quotes =
-      word.find('\'') != std::string::npos && word.find('"') != std::string::npos;
-  if (several_lines || both_quotes) {
-    throw ConfigError(fmt::format(
-        "\"{}\" has a line break, a backslash or both kinds of quotes, which not every scheduler "
-        "reads in the script of a job. Give it another name, or choose another place with -o.",
-        shown_text(word)));
-  }
-  const char quote = word.find('\'') == std::string::npos ? '\'' : '"';
-  return quote + word + quote;
+/// A word of a directive that dlscale wrote: a name or a place of the user's is in it.
+std::string own_word(const std::string& word) {
+  if (auto text = directive_word(word)) return *text;
+  throw ConfigError(fmt::format(
+      "\"{}\" has a line break, a backslash or both kinds of quotes, which not every scheduler "
+      "reads in the script of a job. Give it another name, or choose another place with -o.",
+      shown_text(word)));
 }
 
 /// Of --output; a percent sign begins a pattern such as %j, and two are one.
@@ -119,39 +108,79 @@ std::vector<Words> alone(const std::vector<std::string>& options) {
   return all;
 }
 
-struct Directives {
-  std::string_view prefix;
-  std::vector<Words> options;  ///< a line each
-};
-
-Directives directives(Scheduler scheduler, const Partition& partition, const BatchJob& job) {
+/// A line each.
+std::vector<Words> own_options(Scheduler scheduler, const Partition& partition,
+                               const BatchJob& job) {
   switch (scheduler) {
     case Scheduler::slurm:
-      return {"#SBATCH", alone(slurm_options(partition, job))};
+      return alone(slurm_options(partition, job));
     case Scheduler::flux:
-      return {"# flux:", alone(flux_options(partition, job))};
+      return alone(flux_options(partition, job));
     case Scheduler::pbs:
-      return {"#PBS", pbs_options(partition, job)};
+      return pbs_options(partition, job);
     case Scheduler::none:
       break;
   }
   fail_expectation("a scheduler");
 }
 
+/// The head of a script: what dlscale asks for, what the system file does, what the command line
+/// does.
+class Head {
+ public:
+  Head(Scheduler scheduler, const BatchJob& job)
+      : scheduler_(scheduler), last_(job_option_lines(scheduler, job.options)) {
+    for (const std::string& line : last_) {
+      std::string_view text = line;
+      const std::string_view mark = directive_mark(scheduler);
+      if (text.starts_with(mark)) wanted_.merge(options_in(scheduler, text.substr(mark.size())));
+    }
+  }
+
+  void add(const std::string& options) {
+    if (is_replaced(options)) return;
+    text_ += fmt::format("{} {}\n", directive_mark(scheduler_), options);
+  }
+
+  [[nodiscard]] std::string text() const {
+    std::string text = text_;
+    for (const std::string& line : last_) text += line + "\n";
+    return text;
+  }
+
+ private:
+  /// Slurm and Flux take the last of two; which of them PBS takes depends on the option, so only
+  /// one is written.
+  [[nodiscard]] bool is_replaced(const std::string& options) const {
+    if (scheduler_ != Scheduler::pbs) return false;
+    const std::set<std::string> names = options_in(scheduler_, options);
+    const auto is_wanted = [this](const std::string& name) { return wanted_.contains(name); };
+    if (std::ranges::none_of(names, is_wanted)) return false;
+    if (std::ranges::all_of(names, is_wanted)) return true;
+    throw ConfigError(fmt::format(
+        "-J sets one of several options that the system file gives in one entry of access, \"{}\", "
+        "so that the others would be lost with it. Write each as an entry of its own.",
+        shown_text(options)));
+  }
+
+  Scheduler scheduler_;
+  std::vector<std::string> last_;
+  std::set<std::string> wanted_;
+  std::string text_;
+};
+
 }  // namespace
 
 std::string batch_script(const System& system, const Partition& partition, const BatchJob& job) {
-  const Directives head = directives(system.scheduler, partition, job);
-  std::string text = "#!/bin/bash\n";
+  Head head(system.scheduler, job);
+  for (const Words& option : own_options(system.scheduler, partition, job)) {
+    Words words;
+    std::ranges::transform(option, std::back_inserter(words), own_word);
+    head.add(fmt::format("{}", fmt::join(words, " ")));
+  }
+  for (const std::string& option : partition.access) head.add(option);
+  std::string text = "#!/bin/bash\n" + head.text();
   const auto out = std::back_inserter(text);
-  for (const Words& option : head.options) {
-    text += head.prefix;
-    for (const std::string& word : option) text += " " + directive_word(word);
-    text += '\n';
-  }
-  for (const std::string& option : partition.access) {
-    fmt::format_to(out, "{} {}\n", head.prefix, option);
-  }
   fmt::format_to(out, "set -e\n");
   // PBS starts a script in the home folder.
   if (system.scheduler == Scheduler::pbs) fmt::format_to(out, "cd \"$PBS_O_WORKDIR\"\n");

@@ -147,8 +147,8 @@ std::string submit_to_slurm(const std::string& script) {
   const std::string job = output.code == 0 ? parse_submission(output.text) : "";
   if (!job.empty()) return job;
   throw ConfigError(
-      fmt::format("sbatch did not take {} ({}). Correct the system file, or what the "
-                  "suite asks of it.",
+      fmt::format("sbatch did not take {} ({}). Correct the system file, what the "
+                  "suite asks of it, or -J.",
                   script, said(output)));
 }
 

@@ -71,20 +71,20 @@ if [ "$noise_minutes" != 0 ]; then
   sees=$(head -n 1 "$folder/noise.txt")
 fi
 
-rm -f "$folder/gate/gate.json"  # of an earlier call; its rounds are used again
+# Of an earlier call; its rounds are used again.
+rm -f "$folder/gate/gate.json" "$folder/comment.md" "$folder/junit.xml" "$folder/metrics.txt"
 code=0
 "$judge" gate --base-build "$base_build" --new-build "$new_build" --suite "$suite" --margin "$margin" \
-  --rounds "${ROUNDS:-40}" --time-budget "${TIME_BUDGET:-1200}" --canary -o "$folder/gate" > "$folder/gate.txt" || code=$?
+  --rounds "${ROUNDS:-40}" --time-budget "${TIME_BUDGET:-1200}" --canary --write "comment=$folder/comment.md" \
+  --write "junit=$folder/junit.xml" --write "openmetrics=$folder/metrics.txt" -o "$folder/gate" > "$folder/gate.txt" || code=$?
 
 if [ -f "$folder/gate/gate.json" ]; then
   head -n 1 "$folder/gate.txt" > "$folder/headline.txt"
-  for form in comment:comment.md junit:junit.xml openmetrics:metrics.txt; do
-    "$judge" report "$folder/gate/gate.json" -o "$folder/page" --format "${form%%:*}" > "$folder/${form#*:}"
-  done
+  "$judge" report "$folder/gate/gate.json" -o "$folder/page" > /dev/null
 else
   echo "the gate ended with exit code $code before it had a result" > "$folder/headline.txt"
-  printf '<!-- dlscale -->\n%s\n' "$(cat "$folder/headline.txt")" > "$folder/comment.md"
 fi
+[ -f "$folder/comment.md" ] || printf '<!-- dlscale -->\n%s\n' "$(cat "$folder/headline.txt")" > "$folder/comment.md"
 {
   [ -z "$sees" ] || printf '\n%s\n' "$sees"
   [ "$advice" = no ] || printf '\nAdvice only: a regression does not fail this run.\n'

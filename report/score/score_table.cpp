@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 #include "report/score/score_report.hpp"
 
 namespace dlscale::report {
@@ -273,10 +274,10 @@ void add_records(Table& table, const ScoredPredictions& scored) {
 
 Table records(const ScoreReport& report) {
   Table table;
-  for (const char* key : {"predictor", "id", "group", "bytes", "unit", "measured", "predicted",
-                          "low", "high", "error", "status"}) {
-    table.columns.push_back({key});
-  }
+  add_columns(table.columns, Meaning::key, {"predictor", "id", "group", "bytes", "unit"});
+  add_columns(table.columns, Meaning::value_in_unit, {"measured", "predicted", "low", "high"});
+  add_columns(table.columns, Meaning::value, {"error"});
+  add_columns(table.columns, Meaning::state, {"status"});
   add_records(table, report.predictions);
   for (const ScoredPredictions& baseline : report.baselines) add_records(table, baseline);
   return table;

@@ -318,6 +318,59 @@ class Systems(CellsTest):
             self.assertTrue(result.is_absolute() and result.is_file(), result)
             self.assertIn(str(result), shown)
 
+    def test_options_of_the_command_line_are_the_scheduler_s(self):
+        self.suite(cell("two", GEMM, shape={"nodes": 2}))
+        outside = {"SLURM_JOB_ID": None, "PBS_NODEFILE": None, "FLUX_URI": None}
+        options = ["-J", "time=01:00:00", "--job-option", "exclusive", "-J", "--account=a b"]
+        shown = self.run_cells("--dry-run", "--system", "slurm", *options, variables=outside)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        last = "#SBATCH --exclusive\n#SBATCH --time=01:00:00\n#SBATCH --exclusive\n#SBATCH --account=a b\nset -e\n"
+        self.assertIn(last, shown.stdout, "behind those of the system file")
+        kept = json.dumps(["time=01:00:00", "exclusive", "--account=a b"], separators=(",", ":"))
+        self.assertIn(f"export _DLSCALE_JOB_OPTIONS='{kept}'\n", shown.stdout)
+        scripts = self.folder / "scripts"
+        written = self.run_cells("--write-scripts", scripts, "--system", "pbs", "-J", "walltime=1:00:00", variables=outside)
+        self.assertEqual(written.returncode, 0, written.stderr)
+        text = (scripts / "nodes-2.sh").read_text()
+        self.assertIn("#PBS -l walltime=1:00:00\nset -e\n", text)
+        self.assertEqual(text.count("walltime="), 2, "and not that of the system file")
+        self.assert_refused(self.run_cells("-J", "time=1", variables=outside), 2, "local has none")
+        self.assert_refused(self.run_cells("--dry-run", "-J", "time=1", variables=outside), 2, "local has none")
+        inside = outside | {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}
+        self.assert_refused(self.run_cells("--system", "slurm", "-J", "time=1", variables=inside), 2, "inside of job 7")
+        for option, fragment in [("", "value is empty"), ("a\nb", "line break"), ("nodes=3", "--nodes"), ("partition=x", "--partition")]:
+            refused = self.run_cells("--dry-run", "--system", "slurm", "-J", option, variables=outside)
+            self.assert_refused(refused, 2, fragment)
+
+    def test_a_row_says_with_what_its_job_was_submitted(self):
+        self.suite(many(1))
+        inside = {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "1", "_DLSCALE_JOB_OPTIONS": '["time=1:00:00"]'}
+        self.assertEqual(self.run_cells(variables=inside).returncode, 0)
+        self.assertEqual([row["job_options"] for row in self.rows().values()], [["time=1:00:00"]])
+        self.assert_refused(self.run_cells("--fresh", variables=inside | {"_DLSCALE_JOB_OPTIONS": "x"}), 2, "Unset it")
+
+    def test_tags_choose_cells_and_suites(self):
+        self.suite(many(2) | {"tags": ["own", "m-{m}"]}, cell("other", GEMM + " --sizes 4x4x4", tags="own"), tags=["whole"])
+        listed = lambda *more: [line.split(":")[0] for line in self.run_cells("--list", *more).stdout.splitlines()]
+        self.assertCountEqual(listed("--tag", "own"), ["gemm-1", "gemm-2", "other"])
+        self.assertEqual(listed("--tag", "own", "--tag", "m-2", "--tag", "whole"), ["gemm-2"])
+        self.assertEqual(listed("--tag", "own", "--name", "oth"), ["other"])
+        self.assert_refused(self.run_cells("--tag", "ownn"), 5, 'the tag "ownn"', 'Did you mean "own"?', "m-2")
+        self.assert_refused(self.run_cells("--tag", "m-1", "--tag", "m-2"), 5, "--tag")
+        self.assertEqual(self.run_cells("--tag", "m-2").returncode, 0)
+        self.assertEqual(list(self.rows()), ["gemm-2"])
+        shown = self.run_cells("--dry-run", "--system", "slurm", "--tag", "m-2", variables={"SLURM_JOB_ID": None})
+        self.assertIn(" --tag m-2 ", shown.stdout, "the job chooses the same cells")
+
+        quick = run("run", "--list", "--tag", "quick", "--tag", "training")
+        self.assertEqual(quick.returncode, 0, quick.stderr)
+        self.assertEqual([line.split(":")[0] for line in quick.stdout.splitlines()], ["quickstart"])
+        self.assertIn("cluster_quick", run("run", "--list").stdout)
+        self.assert_refused(run("run", "--list", "--tag", "qick"), 5, 'Did you mean "quick"?')
+        self.assert_refused(run("run"), 2, "dlscale run --list")
+        self.assert_refused(run("run", "--list", "--name", "x"), 2, "no suite is named")
+        self.assert_refused(run("run", "quickstart", "--tag", "quick", "-o", self.out), 2, "has no cells")
+
     def test_what_a_system_cannot_do_is_said(self):
         self.suite(cell("two", GEMM, shape={"nodes": 2}))
         self.assert_refused(self.run_cells(), 2, 'cell "two" needs 2 nodes', "has 1 node")

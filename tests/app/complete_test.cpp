@@ -234,6 +234,8 @@ TEST(Completion, TakesWhateverIsTyped) {
 
 TEST(Completion, OffersCellsOfASuite) {
   EXPECT_THAT(words_for("dlscale run cluster_quick --name "), Not(IsEmpty()));
+  EXPECT_THAT(words_for("dlscale run cluster_quick --tag "), testing::Contains("communication"));
+  EXPECT_THAT(words_for("dlscale run --list --tag "), testing::Contains("training"));
 }
 
 /// The id of the only series.

@@ -100,6 +100,22 @@ class Verdicts(GateTest):
         self.assertAlmostEqual(metric["ratio"], 1.05, 3)
         self.assertAlmostEqual(metric["base"], 1.001e-3, 6)  # the minimum
 
+    def test_every_form_is_written_of_one_verdict(self):
+        forms = {name: self.folder / f"gate.{name}" for name in ("comment", "junit", "openmetrics", "csv")}
+        options = [word for name, path in forms.items() for word in ("--write", f"{name}={path}")]
+        done = self.gate(self.command("1.00"), self.command("1.05"), *options)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("1 regressed of 1", done.stdout)
+        self.assertTrue(forms["comment"].read_text().startswith("<!-- dlscale -->\n"))
+        self.assertIn('failures="1"', forms["junit"].read_text())
+        self.assertIn('dlscale_gate_verdict="regressed"} 1', forms["openmetrics"].read_text())
+        self.assertIn("regressed", forms["csv"].read_text())
+        for options, fragment in [(["gate.xml"], "FORMAT=FILE"), (["junit=-"], "printed already"),
+                                  (["json=a", "--write", "csv=./a"], "twice"), (["jnit=a"], "Write junit=a")]:
+            self.assert_refused(self.gate("true", "true", "--write", *options), 2, fragment)
+        other = self.gate("true", "true", "--write", "csv=a", "--write", "junit=b", "--marjin", 1)
+        self.assert_refused(other, 2, "--marjin is no option of gate")
+
     def test_versions_that_measure_nothing_in_common_have_nothing_to_compare(self):
         done = self.gate(self.command("1.00"), self.command("1.00", "other"), "--rounds", 5)
         self.assertEqual(done.returncode, 5, done.stderr)

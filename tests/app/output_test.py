@@ -90,6 +90,56 @@ class MachineFile(ProgramTest):
             self.assertTrue(device.is_char_device())
 
 
+class SeveralForms(ProgramTest):
+    """One answer in files of several formats, from one call."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.TemporaryDirectory()
+        cls.results = pathlib.Path(cls.kept.name) / "update.jsonl"
+        measured = run("bench", "update", "--sizes", "16KiB", "--backend", "reference", *FEW, "-o", cls.results)
+        assert measured.returncode == 0, measured.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kept.cleanup()
+
+    def compare(self, *outputs):
+        return run("compare", self.results, self.results, *[word for output in outputs for word in ("-o", output)])
+
+    def test_each_is_what_the_format_alone_would_be(self):
+        files = {name: self.folder / f"=out.{name}" for name in ("junit", "csv", "json", "openmetrics")}
+        for _ in range(2):  # and replaced
+            done = self.compare("-", *[f"{name}={path}" for name, path in files.items()])
+            self.assertIn(done.returncode, (0, 3), done.stderr)
+            self.assertEqual(done.stdout, self.compare().stdout)
+        for name, path in files.items():
+            alone = run("compare", self.results, self.results, "--format", name)
+            self.assertEqual(alone.returncode, done.returncode)
+            self.assertEqual(path.read_text(), alone.stdout, name)
+
+    def test_a_plain_name_is_of_the_format_asked_for_and_may_hold_an_equals_sign(self):
+        path = self.folder / "lr=0.1.csv"
+        done = run("compare", self.results, self.results, "--format", "csv", "-o", path, "-o", "json=-")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        self.assertTrue(path.read_text().startswith("key,series"))
+        self.assertEqual(json.loads(done.stdout)["schema"], "dlscale.comparison")
+
+    def test_what_would_lose_one_is_refused_before_any_is_written(self):
+        out, foreign = self.folder / "a.csv", self.folder / "notes.txt"
+        foreign.write_text("mine")
+        for outputs, fragment in [((f"csv={out}", f"json={out}"), "a.csv twice"), ((out, self.folder / "x" / ".." / "a.csv"), "twice"),
+                                  (("-", "json=-"), "standard output twice"), ((f"jnit={out}",), f"Write junit={out}"),
+                                  (("junit=",), "no file"), ((f"csv={out}", f"json={foreign}"), "notes.txt")]:
+            self.assert_refused(self.compare(*outputs), 2, fragment)
+        unused = run("compare", self.results, self.results, "--format", "json", "-o", f"csv={out}")
+        self.assert_refused(unused, 2, "--format json would have no effect")
+        cases = run("predict", "--cases", "none.jsonl", "-o", f"json={out}")
+        self.assert_refused(cases, 2, "lines of JSON")
+        self.assertFalse(out.exists())
+        self.assertEqual(foreign.read_text(), "mine")
+
+
 class NothingToFit(ProgramTest):
     """calibrate says what it left out, and does not put a machine of nothing over a good one."""
 

@@ -81,6 +81,29 @@ TEST(SuiteCells, AreRefusedWithPlaceAndAdvice) {
   EXPECT_THAT(error_of("  []\n"), HasSubstr("empty"));
 }
 
+TEST(SuiteCells, HaveTheirTagsAndThoseOfTheSuite) {
+  const Suite suite = load(
+      "  - {name: a, command: info}\n"
+      "  - name: b-{net}\n"
+      "    for: {net: [alexnet, resnet50_v1.5]}\n"
+      "    tags: [compute, '{net}', quick]\n"
+      "    command: info {net}\n"
+      "  - {name: c, tags: training, command: info}\n"
+      "tags: [quick, daily]\n");
+  ASSERT_EQ(suite.cells.size(), 4U);
+  EXPECT_THAT(suite.tags, ElementsAre("daily", "quick"));
+  EXPECT_THAT(suite.cells[0].tags, ElementsAre("daily", "quick"));
+  EXPECT_THAT(suite.cells[2].tags, ElementsAre("compute", "daily", "quick", "resnet50_v1.5"));
+  EXPECT_THAT(suite.cells[3].tags, ElementsAre("daily", "quick", "training"));
+  for (const char* tag : {"'a b'", "''", "-x", "'a,b'", "é", "'{size}'"}) {
+    EXPECT_THAT(error_of(std::string("  - {name: a, command: info, tags: [") + tag + "]}\n"),
+                HasSubstr("/cells/0/tags"))
+        << tag;
+  }
+  EXPECT_THAT(error_of("  - {name: a, command: info, tags: [" + std::string(41, 'a') + "]}\n"),
+              HasSubstr("40 at most"));
+}
+
 TEST(SuiteCells, AreNotMoreThanAnybodyWaitsFor) {
   std::string digits = "[0";
   for (int i = 1; i < 100; ++i) digits += ", " + std::to_string(i);

@@ -8,6 +8,7 @@
 
 #include "report/comparison_table.hpp"
 #include "report/format/format.hpp"
+#include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"
 
 namespace dlscale::report {
@@ -139,6 +140,7 @@ TEST(Compare, TellsAWrongAnswerInEveryForm) {
   const auto written = [&document](const char* name) {
     return format::find_format(name).write(document, {});
   };
+  expect_declared(document);
   EXPECT_TRUE(document.lead.starts_with("wrong: ")) << document.lead;
   EXPECT_NE(document.lead.find("1 wrong in B"), std::string::npos) << document.lead;
   EXPECT_NE(written("junit").find(R"(failures="0" errors="1")"), std::string::npos);

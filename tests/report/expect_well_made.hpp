@@ -4,10 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "report/table.hpp"
+#include "tests/report/records_declared.hpp"
 
 namespace dlscale::report {
 
-/// Every row of a document has a cell a column, and its JSON is some.
+/// Every row of a document has a cell a column, its records are declared, and its JSON is some.
 inline void expect_well_made(const Document& document) {
   for (const Table& table : document.tables) {
     for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
@@ -15,6 +16,7 @@ inline void expect_well_made(const Document& document) {
   for (const auto& row : document.records.rows) {
     EXPECT_EQ(row.size(), document.records.columns.size());
   }
+  expect_declared(document);
   EXPECT_TRUE(nlohmann::json::accept(document.json));
 }
 

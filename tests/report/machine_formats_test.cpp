@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <set>
 #include <sstream>
 #include <string>
 
@@ -16,7 +15,9 @@
 #include "report/suite_record.hpp"
 #include "report/summary.hpp"
 #include "tests/report/look_at.hpp"
+#include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"
+#include "tests/report/series_of.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -115,16 +116,6 @@ TEST(Junit, FailsForAnImprovementWhereThatIsAskedFor) {
   EXPECT_TRUE(contains(written("junit", document), R"(tests="5" failures="2" errors="0")"));
 }
 
-/// What Prometheus knows a series by: its name and labels, without the value.
-std::set<std::string> series_of(const Document& document) {
-  std::set<std::string> series;
-  std::istringstream text(written("openmetrics", document));
-  for (std::string line; std::getline(text, line);) {
-    if (!line.starts_with('#')) series.insert(line.substr(0, line.rfind(' ')));
-  }
-  return series;
-}
-
 TEST(OpenMetrics, HasTheSameSeriesInEveryRunWhateverWasMeasured) {
   const GateReport before = samples::gate();
   GateReport after = before;
@@ -140,7 +131,8 @@ TEST(OpenMetrics, HasTheSameSeriesInEveryRunWhateverWasMeasured) {
     metric.note = "another";
   }
   after.metrics[2].ratio_high.reset();
-  EXPECT_EQ(series_of(gate_document(before)), series_of(gate_document(after)));
+  expect_declared(gate_document(before));
+  expect_same_series(gate_document(before), gate_document(after));
   after.machine = "Another CPU";
   EXPECT_NE(series_of(gate_document(before)), series_of(gate_document(after)));
 }
@@ -207,6 +199,7 @@ TEST(Junit, FailsWhereCellsOfASuiteDid) {
 
 TEST(MachineFormats, TellOfASuiteWithoutAnyMeasurement) {
   const Document document = parts_document(suite_that_failed());
+  expect_declared(document);
   EXPECT_TRUE(document.lead.starts_with("quick, 7 cells: 1 crashed, 1 failed, 1 left, 1 ok"));
   EXPECT_TRUE(contains(written("comment", document), "no memory"));
   EXPECT_TRUE(contains(written("json", document), R"("status": "crashed")"));

@@ -5,6 +5,8 @@
 
 #include "report/message_table.hpp"
 #include "tests/model/synthetic_messages.hpp"
+#include "tests/report/records_declared.hpp"
+#include "tests/report/series_of.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -35,6 +37,12 @@ TEST(MessageDocument, IsInconclusiveWhereNotAllWasJudged) {
   model::MessageJudgement less = judgement(1);
   less.left_out = {"broadcast: no sizes"};
   EXPECT_EQ(exit_code(less, {}), ExitCode::inconclusive);
+}
+
+TEST(MessageDocument, NamesNumbersAlikeInEveryRun) {
+  const Document document = message_document(judgement(1.25), {});
+  expect_declared(document);
+  expect_same_series(document, message_document(judgement(1.1), {}));
 }
 
 TEST(MessageDocument, WarnsWhereRanksAreNotForeseen) {

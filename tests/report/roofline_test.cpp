@@ -11,6 +11,8 @@
 #include "core/quantity_text.hpp"
 #include "model/roofline/memory_levels.hpp"
 #include "report/placed_table.hpp"
+#include "tests/report/records_declared.hpp"
+#include "tests/report/series_of.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -87,6 +89,15 @@ TEST(RooflineDocument, SaysTheSameInWordsAndNumbers) {
     counted |= note.find("6 results left out") != std::string::npos;
   }
   EXPECT_TRUE(counted);
+}
+
+TEST(RooflineDocument, NamesNumbersAlikeInEveryRun) {
+  const Document document = roofline_document(judgement(0.05, 2.1e-3), {}, {});
+  expect_declared(document);
+  model::KernelJudgement after = judgement(0.2, 3e-3);
+  after.samples[0] = judged(lowering::Method::im2col, 5e-3, 5.5e-3);
+  after.samples[1].prediction.beyond = {"k"};
+  expect_same_series(document, roofline_document(after, {}, {}));
 }
 
 bool says(const Table& table, const std::string& words) {
@@ -221,6 +232,18 @@ model::Candidate candidate(lowering::Method method, double time, double workspac
           {{Seconds(time), Seconds(0.9 * time), Seconds(1.2 * time)}, {}, Seconds(time / 2)},
           {Bytes(workspace), model::WorkspaceBasis::declared},
           fits};
+}
+
+TEST(ChoiceDocument, NamesNumbersAlikeWhicheverIsFirst) {
+  const auto document = [](const model::Candidate& first, const model::Candidate& second) {
+    return choice_document(
+        "net", 4, {}, std::vector<LayerChoice>{{"conv1", kernel, Pass::forward, {first, second}}});
+  };
+  const Document before = document(candidate(lowering::Method::im2col, 2e-3, 1e6, true),
+                                   candidate(lowering::Method::fft, 4e-3, 1e6, true));
+  expect_declared(before);
+  expect_same_series(before, document(candidate(lowering::Method::fft, 1e-3, 2e6, false),
+                                      candidate(lowering::Method::im2col, 3e-3, 1e6, true)));
 }
 
 TEST(ChoiceDocument, NamesTheBestThatFitsAndTheLayersThatHaveNone) {

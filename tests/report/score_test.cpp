@@ -12,6 +12,7 @@
 #include "tests/core/case_lines.hpp"
 #include "tests/core/support.hpp"
 #include "tests/report/look_at.hpp"
+#include "tests/report/records_declared.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -289,6 +290,7 @@ TEST_F(ScoreReportOfTwo, HoldsTheOverallScoreToLimits) {
 
 TEST_F(ScoreReportOfTwo, TablesNameTheBetterPredictor) {
   const Document document = score_document(report({"set", "A"}), {.median = 0.0001});
+  expect_declared(document);
   expect_contains(document.lead, "limit 0.0 %: missed");
   expect_contains(document.lead, "The best baseline, naive, has 100.0 %");
   ASSERT_EQ(document.tables.size(), 4U);

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +12,9 @@
 #include "report/prediction_trace.hpp"
 #include "report/training_time_table.hpp"
 #include "tests/report/look_at.hpp"
+#include "tests/report/records_declared.hpp"
 #include "tests/report/samples.hpp"
+#include "tests/report/series_of.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -24,6 +27,7 @@ void expect_sound(const Document& document) {
   for (const Table& table : tables) {
     for (const auto& row : table.rows) EXPECT_EQ(row.size(), table.columns.size()) << table.title;
   }
+  expect_declared(document);
   EXPECT_TRUE(Json::accept(document.json));
 }
 
@@ -85,6 +89,22 @@ TEST(TrainingTimeTables, AreEpochsOverTheRateAndWhatComesBeside) {
   EXPECT_LT(training.at("training_low_s").get<double>(), seconds);
   EXPECT_GT(training.at("training_high_s").get<double>(), seconds);
   EXPECT_EQ(cell(document.tables.at(0), 0, "epochs"), "90.00");
+}
+
+TEST(WhatIfTables, NameNumbersAlikeInEveryRun) {
+  model::Explanation before = explained();
+  model::Explanation after = before;
+  after.prediction.bound = "input";
+  after.prediction.time.total = 2 * before.prediction.time.total;
+  after.prediction.images_per_s /= 2;
+  after.parts.front().without = 0.3 * after.prediction.time.total;
+  expect_same_series(explanation_document(std::span(&before, 1)),
+                     explanation_document(std::span(&after, 1)));
+  TrainingGoal goal;
+  goal.epochs = 90;
+  goal.samples = 1000;
+  expect_same_series(training_time_document(std::span(&before.prediction, 1), goal),
+                     training_time_document(std::span(&after.prediction, 1), goal));
 }
 
 TEST(TrainingTimeTables, SayWhereEpochsAreExtrapolated) {

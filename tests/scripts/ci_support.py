@@ -36,13 +36,14 @@ case $name in
   noise) echo "this machine can see changes of 3.0 % or more" ;;
   gate)
     echo "1 regressed of 2"
-    while [ "${1:--o}" != -o ]; do shift; done
-    case ${2:+$code} in 0 | 1 | 3 | 5) mkdir -p "$2" && echo > "$2/gate.json" ;; esac
-    ;;
-  report)
-    while [ "$1" != --format ]; do shift; done
-    [ "$2" != comment ] || { echo "<!-- dlscale -->"; echo "1 regressed of 2"; exit; }
-    echo "$2"
+    while [ $# -gt 0 ]; do
+      case $code:$1 in
+        [0135]:-o) mkdir -p "$2" && echo > "$2/gate.json" ;;
+        [013]:comment=*) { echo "<!-- dlscale -->"; echo "1 regressed of 2"; } > "${1#*=}" ;;
+        [013]:*=*) echo "${1%%=*}" > "${1#*=}" ;;
+      esac
+      shift
+    done
     ;;
 esac
 exit "$code"

@@ -97,16 +97,21 @@ class Slurm(unittest.TestCase):
     def test_submits_waits_and_collects(self):
         self.write_suite(3)
         before = self.slurm.jobs()
-        code, _, err = self.run_suite()
+        options = ["time=00:07:00", "comment=first", "--comment=last"]
+        code, _, err = self.run_suite(*[word for option in options for word in ("-J", option)])
         self.assertEqual(code, 0, self.said(err))
         rows = self.rows()
         self.assertEqual(len(rows), 9)
+        told = self.slurm.ask("scontrol", "show", "job", "--oneliner", self.job_number(2))
+        self.assertIn("TimeLimit=00:07:00 ", told, "not that of the system file")
+        self.assertIn("Comment=last ", told)
         self.assertEqual(self.slurm.jobs(), before + 3, "one job for each number of nodes")
         for name, row in rows.items():
             self.assertIn(row["status"], ["ok", "unstable"], row)
             self.assertEqual(row["command"][0], "srun")
             self.assertEqual(row["job"], self.job_number(row["nodes"]), name)
             self.assertTrue(row["node_names"].startswith("node"), row)
+            self.assertEqual(row["job_options"], options)
         lines = [json.loads(line) for line in (self.out / "cells.jsonl").read_text().splitlines()]
         self.assertEqual({line["cell"] for line in lines if line["schema"] == "dlscale.cell"}, set(rows))
         code, _, err = self.run_suite()

@@ -98,7 +98,8 @@ BatchJob job() {
           .cores_per_node = 8,
           .gpus_per_node = 4,
           .log = "/results/a.log",
-          .command = {"/opt/dlscale", "run", "my suite.yaml", "--nodes", "2"}};
+          .command = {"/opt/dlscale", "run", "my suite.yaml", "--nodes", "2"},
+          .options = {}};
 }
 
 TEST(BatchScript, OfSlurmHandsTheSchedulersSignalToTheProgram) {

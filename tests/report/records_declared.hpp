@@ -1,0 +1,18 @@
+#pragma once
+#include <gtest/gtest.h>
+
+#include "report/table.hpp"
+
+namespace dlscale::report {
+
+/// Of every column of records it is told what it is, rather than guessed from its heading.
+inline void expect_declared(const Document& document) {
+  for (const Table* records : {&document.records, &document.cells}) {
+    for (const Column& column : records->columns) {
+      EXPECT_NE(column.meaning, Meaning::by_name)
+          << column.heading << " is a key or a value: see report/record_columns.hpp";
+    }
+  }
+}
+
+}  // namespace dlscale::report
