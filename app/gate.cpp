@@ -281,8 +281,9 @@ ExitCode gate(GateOptions& options) {
   }
   report::Document document = report::gate_document(report);
   document.improvement_fails = options.fail_on_improvement;
+  document.missing_fails = options.fail_on_missing;
   write_output("-", format.write(document, terminal_of_output(options.colour)));
-  if (report.metrics.empty()) {
+  if (report.metrics.empty() && report.missing.empty()) {
     if (options.further.any()) {
       fmt::print(stderr, "dlscale: nothing was compared, so --write writes nothing\n");
     }
@@ -313,6 +314,15 @@ void declare_versions(CLI::App& verb, GateOptions& options) {
   verb.add_option("words", options.words, "After --: what they run, as in -- bench gemm");
 }
 
+/// What is below 5 is refused with why (refuse_too_few()), and not as a mere range.
+CLI::Validator rounds() {
+  return {[](std::string& text) {
+            const bool fits = CLI::Range(1, 1000)(text).empty();
+            return fits ? "" : fmt::format("Value {} not in range 5 to 1000", text);
+          },
+          "INT in [5 - 1000]"};
+}
+
 void declare_rule(CLI::App& verb, GateOptions& options) {
   verb.add_option("--measure", options.measure,
                   "What a run tells: results (of dlscale, in {out}), google (JSON of Google "
@@ -325,7 +335,7 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->capture_default_str();
   verb.add_option("--rounds", options.rounds,
                   "Most rounds, at least 5; looks are taken after 10, 20, 40, … and at the last")
-      ->check(CLI::Range(2, 1000))
+      ->check(rounds())
       ->capture_default_str();
   verb.add_option("--time-budget", options.time_budget_s,
                   "Seconds after which no further round begins")

@@ -46,6 +46,7 @@ struct Pairs {
   std::map<Name, GateMetric> metrics;
   std::map<Name, int> of_base;
   std::map<Name, int> of_changed;
+  std::map<Name, std::string> units;  ///< of what the base measured
 };
 
 void add_pair(const Round& round, const std::string& changed, const RunValue& a, const RunValue& b,
@@ -76,6 +77,7 @@ Pairs pair_up(std::span<const Round> rounds, const std::string& changed) {
     const Values other = values_of(round, changed);
     for (const auto& [name, value] : base) {
       ++pairs.of_base[name];
+      pairs.units[name] = value.unit;
       const auto found = other.find(name);
       if (found != other.end()) add_pair(round, changed, value, found->second, pairs);
     }
@@ -85,9 +87,9 @@ Pairs pair_up(std::span<const Round> rounds, const std::string& changed) {
 }
 
 /// Leaves the metrics of all rounds, and says of the others where they are missing.
-/// `missing` counts those that the base measured in every round.
+/// `missing` gets those that the base measured in every round.
 void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& notes,
-                   int& missing) {
+                   std::vector<report::GateMissing>& missing) {
   std::set<Name> all;
   for (const auto& [name, count] : pairs.of_base) all.insert(name);
   for (const auto& [name, count] : pairs.of_changed) all.insert(name);
@@ -98,7 +100,9 @@ void keep_complete(std::size_t rounds, Pairs& pairs, std::vector<std::string>& n
         fmt::format("{} {} was not compared: of {} rounds the base measured it in {}, "
                     "the new version in {}",
                     name.first, name.second, rounds, pairs.of_base[name], pairs.of_changed[name]));
-    if (pairs.of_base[name] == static_cast<int>(rounds)) ++missing;
+    if (pairs.of_base[name] == static_cast<int>(rounds)) {
+      missing.push_back({.key = name.first, .series = name.second, .unit = pairs.units[name]});
+    }
     pairs.metrics.erase(name);
   }
 }
@@ -191,7 +195,7 @@ void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, G
   if (rounds.empty() || !rounds.front().runs.contains(canary_arm)) return;
   Pairs pairs = pair_up(rounds, canary_arm);
   std::vector<std::string> notes;
-  int missing = 0;
+  std::vector<report::GateMissing> missing;
   keep_complete(rounds.size(), pairs, notes, missing);
   report.canary_metrics = judge(pairs, rule);
   report.canary = report::CanaryVerdict::quiet;
@@ -248,7 +252,7 @@ bool is_decided(const GateReport& report) {
 
 ExitCode exit_code(const GateReport& report, const GateExit& exits) {
   const bool is_judged = report.rounds > 0 && report.canary != report::CanaryVerdict::alarmed;
-  if (is_judged && report.missing > 0 && exits.missing == GateExit::Missing::fails) {
+  if (is_judged && !report.missing.empty() && exits.missing == GateExit::Missing::fails) {
     return ExitCode::regression;
   }
   switch (report.verdict) {

@@ -211,7 +211,8 @@ void declare_run(CLI::App& verb, ExitCode& result) {
   declare_cell_options(verb, options->cells);
   verb.footer(
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
-      "same command goes on.");
+      "same command goes on.\nExit code 0: all was measured, 3: cells are left, 4: some failed, 5: "
+      "nothing measured.");
   verb.callback([options, &result] { result = run_suite(*options); });
 }
 

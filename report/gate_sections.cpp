@@ -230,6 +230,7 @@ Table records_of(const GateReport& gate) {
                                     GateVerdict::improved, GateVerdict::inconclusive}) {
     table.columns.back().states.emplace_back(gate_verdict_name(verdict));
   }
+  table.columns.back().states.emplace_back("not measured");
   table.columns.push_back({"note", Align::left, Meaning::remark});
   const auto optional = [](const std::optional<double>& value) {
     return value ? exact(*value) : std::string{};
@@ -251,6 +252,13 @@ Table records_of(const GateReport& gate) {
                           {std::string(gate_method_name(metric.method))},
                           {std::string(gate_verdict_name(metric.verdict))},
                           {metric.note}});
+  }
+  for (const GateMissing& each : gate.missing) {
+    std::vector<Cell> row{{each.key}, {each.series}, {each.unit}};
+    row.resize(table.columns.size() - 2);  // no numbers
+    row.push_back({"not measured"});
+    row.push_back({"the base measured it in every round, the new version did not"});
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

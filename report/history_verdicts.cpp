@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "report/history/alert_state.hpp"
 #include "report/numbers.hpp"
+#include "report/record_columns.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -61,6 +65,10 @@ std::string quiet_verdict(SeriesState state) {
   return std::string(series_state_name(state));
 }
 
+void add_word(std::string word, std::vector<std::string>& words) {
+  if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
+}
+
 }  // namespace
 
 std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
@@ -72,9 +80,19 @@ std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
 
 Table check_verdicts(const CheckReport& report) {
   Table table;
-  for (const char* heading : {"key", "series", "verdict", "state", "commit", "before",
-                              "before_value", "after_value", "unit", "ratio", "explanation"}) {
-    table.columns.push_back({heading});
+  add_columns(table.columns, Meaning::key, {"key", "series"});
+  add_columns(table.columns, Meaning::state, {"verdict", "state"});
+  add_columns(table.columns, Meaning::remark, {"commit", "before"});
+  add_columns(table.columns, Meaning::value_in_unit, {"before_value", "after_value"});
+  add_columns(table.columns, Meaning::key, {"unit"});
+  add_columns(table.columns, Meaning::value, {"ratio"});
+  add_columns(table.columns, Meaning::remark, {"explanation"});
+  table.columns.at(2).states = {"regressed", "improved", "shifted"};
+  for (const SeriesState each :
+       {SeriesState::new_baseline, SeriesState::as_before, SeriesState::needs_reruns,
+        SeriesState::moved, SeriesState::bimodal, SeriesState::ended, SeriesState::unusable}) {
+    add_word(quiet_verdict(each), table.columns.at(2).states);
+    table.columns.at(3).states.emplace_back(series_state_name(each));
   }
   const std::map<std::string, Moved> moved = moved_series(report);
   for (const SeriesCheck& check : report.series) {
@@ -83,8 +101,17 @@ Table check_verdicts(const CheckReport& report) {
     const auto found = moved.find(check.id);
     const std::string open = quiet_verdict(check.state);
     if (found == moved.end()) {
-      table.rows.push_back(
-          {{check.key.name()}, {check.id}, {open}, {state}, {}, {}, {}, {}, {}, {}, {}});
+      table.rows.push_back({{check.key.name()},
+                            {check.id},
+                            {open},
+                            {state},
+                            {},
+                            {},
+                            {},
+                            {},
+                            {check.key.unit},
+                            {},
+                            {}});
       continue;
     }
     const auto& [alert, metric] = found->second;

@@ -279,7 +279,9 @@ std::string info_text(const Document& document, const std::string& kind) {
 
 std::string write_openmetrics(const Document& document, const Terminal&) {
   const std::string kind = plain_kind_of(document);
-  const Exposition records(document, document.records, kind);
+  // Where things are judged, each is in every document; records may be of what changed alone.
+  const Table& judged = document.verdicts.columns.empty() ? document.records : document.verdicts;
+  const Exposition records(document, judged, kind);
   const Exposition cells(document, document.cells, kind + "_cell");
   if (records.families().empty() && cells.families().empty()) {
     throw ConfigError(fmt::format(

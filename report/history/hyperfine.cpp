@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -31,6 +32,11 @@ void add_result(ImportedRun& run, const json& result) {
   const auto times = result.at("times").get<std::vector<double>>();
   if (times.empty()) {
     throw ConfigError(fmt::format("the command {} has no times", shown_text(command)));
+  }
+  const auto wrong = std::ranges::find_if(times, [](double seconds) { return !(seconds > 0); });
+  if (wrong != times.end()) {
+    throw ConfigError(fmt::format("the command {} has a time of {:g} s, which no run takes",
+                                  shown_text(command), *wrong));
   }
   KeyedPoint point;
   point.key.suite = "hyperfine";

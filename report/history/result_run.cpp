@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 3> launch_axes{"ranks", "ranks_on_node", 
 constexpr std::array<std::string_view, 4> condition_series{"processor_clock", "memory_clock",
                                                            "power", "temperature"};
 
-bool is_tracked(const std::string& benchmark, std::string_view name, const Series& series) {
+bool is_tracked(const std::string& benchmark, std::string_view name,
+                const dlscale::Series& series) {
   if (series.unit != "s" || series.samples.empty() || series.samples.front().empty()) return false;
   if (benchmark == "e2e") return name.starts_with("t_");
   if (benchmark == "comm" || benchmark == profile_benchmark) return name == "time";

@@ -170,6 +170,16 @@ GateSide side_of(const Json& json) {
           .environment = json.at("environment").get<std::map<std::string, std::string>>()};
 }
 
+std::vector<GateMissing> missing_of(const Json& json) {
+  std::vector<GateMissing> missing;
+  for (const Json& each : json) {
+    missing.push_back({.key = each.at("key").get<std::string>(),
+                       .series = each.at("series").get<std::string>(),
+                       .unit = each.at("unit").get<std::string>()});
+  }
+  return missing;
+}
+
 GateReport report_of(const Json& json) {
   if (!json.is_object() || json.value("schema", "") != schema) {
     throw ConfigError(fmt::format("it is not of the schema {}", schema));
@@ -194,8 +204,8 @@ GateReport report_of(const Json& json) {
             std::array{CanaryVerdict::not_run, CanaryVerdict::quiet, CanaryVerdict::alarmed});
   report.metrics = metrics_of(json.at("metrics"));
   report.canary_metrics = metrics_of(json.at("canary_metrics"));
-  // Gates of before it was counted have their notes alone.
-  if (json.contains("missing")) report.missing = count(json, "missing");
+  // Gates of before these were listed have their notes alone.
+  if (json.contains("missing")) report.missing = missing_of(json.at("missing"));
   report.notes = json.at("notes").get<std::vector<std::string>>();
   report.verdict = verdict_of(json);
   report.duration = finite(json, "duration_s");
@@ -226,7 +236,10 @@ std::string to_json(const GateReport& report) {
   json["metrics"] = fields(report.metrics);
   json["canary"] = canary_verdict_name(report.canary);
   json["canary_metrics"] = fields(report.canary_metrics);
-  json["missing"] = report.missing;
+  json["missing"] = Json::array();
+  for (const GateMissing& each : report.missing) {
+    json["missing"].push_back({{"key", each.key}, {"series", each.series}, {"unit", each.unit}});
+  }
   json["notes"] = report.notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

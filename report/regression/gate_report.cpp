@@ -111,7 +111,9 @@ std::string gate_headline(const GateReport& report) {
     tail += fmt::format(" · canary {}", canary_verdict_name(report.canary));
   }
   std::string head = counts(report);
-  if (report.missing > 0) head += fmt::format(", {} not measured", report.missing);
+  if (!report.missing.empty()) {
+    head += fmt::format(", {} not measured", report.missing.size());
+  }
   const GateMetric* metric = worst(report);
   if (metric == nullptr) return head + tail;
   const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));

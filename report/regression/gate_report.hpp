@@ -67,6 +67,13 @@ struct GateMetric {
   std::vector<GatePair> pairs;  ///< all rounds, also those after the verdict
 };
 
+/// A metric that the base measured in every round and the new version did not.
+struct GateMissing {
+  std::string key;     ///< as of GateMetric
+  std::string series;  ///< likewise
+  std::string unit;    ///< likewise
+};
+
 /// A look at the data: after so many rounds, with this share of the error.
 struct GateLook {
   int rounds = 0;
@@ -97,7 +104,7 @@ struct GateReport {
   CanaryVerdict canary = CanaryVerdict::not_run;
   std::vector<GateMetric> metrics;
   std::vector<GateMetric> canary_metrics;  ///< A against A; empty if not run
-  int missing = 0;  ///< metrics that the base measured in every round and the new version did not
+  std::vector<GateMissing> missing;
   std::vector<std::string> notes;  ///< what was not measured or not valid, a sentence each
   GateVerdict verdict = GateVerdict::inconclusive;
   double duration = 0;  ///< s, of all processes

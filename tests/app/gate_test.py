@@ -75,7 +75,15 @@ class Verdicts(GateTest):
         done = self.gate(both, one, "--rounds", 5)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("none of 1 regressed, 1 not measured", done.stdout.splitlines()[0])
-        self.assertEqual(self.gate(both, one, "--rounds", 5, "--fail-on-missing").returncode, 1)
+        junit = self.folder / "gate.xml"
+        self.assertEqual(self.gate(both, one, "--rounds", 5, "--write", f"junit={junit}").returncode, 0)
+        self.assertIn('tests="2" failures="0" errors="0" skipped="1"', junit.read_text())
+        strict = self.gate(both, one, "--rounds", 5, "--fail-on-missing", "--write", f"junit={junit}")
+        self.assertEqual(strict.returncode, 1)
+        self.assertIn('tests="2" failures="1" errors="0" skipped="0"', junit.read_text())
+        # Nothing is left to compare: that is told, too.
+        none = "echo '{\"benchmarks\": []}' > {out}"
+        self.assertEqual(self.gate(one, none, "--rounds", 5, "--fail-on-missing", "--write", f"junit={junit}").returncode, 1)
         self.assertEqual(self.gate(one, both, "--rounds", 5, "--fail-on-missing").returncode, 0)
 
     def test_numbers_that_are_none_are_read_and_left_out_by_name(self):

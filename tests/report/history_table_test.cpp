@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "report/history/check.hpp"
 #include "tests/report/history/histories.hpp"
 #include "tests/report/look_at.hpp"
+#include "tests/report/series_of.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -107,6 +109,20 @@ TEST_F(HistoryTable, FailsInJunitForAPredictionWhicheverWayItMoves) {
   measure(key, 31, 45, 0.8);
   EXPECT_TRUE(contains(written("junit"), R"(<failure message="shifted" type="shifted">)"));
   EXPECT_TRUE(contains(written("comment"), "| shifted |")) << written("comment");
+}
+
+TEST_F(HistoryTable, HasTheSameMetricsInQuietNightsAndOthers) {
+  measure(samples::kernel(), 1, 30, 1.0);
+  const std::string quiet = written("openmetrics");
+  const std::set<std::string> known = series_of(history_check_document(look()));
+  EXPECT_TRUE(contains(quiet, R"(verdict="as before"} 1)")) << quiet;
+  EXPECT_TRUE(contains(quiet, R"(verdict="regressed"} 0)")) << quiet;
+  measure(samples::kernel(), 31, 45, 1.5);
+  const std::string slower = written("openmetrics");
+  EXPECT_TRUE(contains(slower, R"(verdict="regressed"} 1)")) << slower;
+  EXPECT_TRUE(contains(slower, "_ratio{")) << slower;
+  const std::set<std::string> found = series_of(history_check_document(look()));
+  EXPECT_TRUE(std::ranges::includes(found, known)) << slower;
 }
 
 TEST_F(HistoryTable, OpensInACommentWhatIsNewAndFoldsTheRest) {

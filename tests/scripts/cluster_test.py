@@ -256,7 +256,7 @@ class Mpirun(ClusterTest):
                 "3",
             ]
             best = {"there": 0, "back": 0}
-            for _ in range(8):
+            for _ in range(30):
                 found = json.loads(self.output_of(*options, command=command))
                 best = {way: max(best[way], *found[way]) for way in best}
                 if min(best.values()) > 0.85 * rate:

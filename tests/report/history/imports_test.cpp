@@ -227,6 +227,11 @@ TEST(Hyperfine, TakesTheTimesOfACommand) {
   EXPECT_EQ(run.points[0].key.axes.at("threads"), "4");
   EXPECT_EQ(run.notes.size(), 1U);
   EXPECT_NE(refusal(R"({"results": [{"command": "x", "times": []}]})"), "");
+  for (const std::string time : {"0", "-5"}) {
+    const std::string odd =
+        refusal(R"({"results": [{"command": "x", "times": [1.0, )" + time + "]}]}");
+    EXPECT_NE(odd.find("x has a time of " + time + " s"), std::string::npos) << odd;
+  }
 }
 
 TEST(Megatron, TakesTheLinesOfIterationsButTheFirst) {

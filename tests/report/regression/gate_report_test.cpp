@@ -37,7 +37,7 @@ GateReport sample() {
   report.metrics[1].verdict = GateVerdict::inconclusive;
   report.metrics[1].ratio_low.reset();
   report.canary_metrics = {metric};
-  report.missing = 1;
+  report.missing = {{"gone", "time", "s"}};
   report.notes = {"something"};
   report.verdict = GateVerdict::regressed;
   report.duration = 12.5;
@@ -53,7 +53,9 @@ TEST(GateReport, ComesBackFromItsFileAsItWas) {
   EXPECT_EQ(back.seed, 18446744073709551615U);
   EXPECT_EQ(back.metrics[0].pairs[0].first, GateSideName::changed);
   EXPECT_FALSE(back.metrics[1].ratio_low);
-  EXPECT_EQ(back.missing, 1);
+  ASSERT_EQ(back.missing.size(), 1U);
+  EXPECT_EQ(back.missing[0].key + " " + back.missing[0].series + " " + back.missing[0].unit,
+            "gone time s");
 }
 
 TEST(GateReport, HasAHeadlineOfAtMostAHundredAndFortyCharacters) {
@@ -61,17 +63,17 @@ TEST(GateReport, HasAHeadlineOfAtMostAHundredAndFortyCharacters) {
   EXPECT_EQ(gate_headline(report),
             "1 regressed, 1 inconclusive of 2, 1 not measured · worst gemm kernel=256x256x256 time "
             "+6.1 % [+4.0, +8.3] · 20 rounds · canary quiet");
-  report.missing = 0;
+  report.missing.clear();
   report.metrics[0].key = std::string(500, 'k') + "ä\n";
   const std::string line = gate_headline(report);
   const auto characters =
       std::ranges::count_if(line, [](char byte) { return (byte & 0xC0) != 0x80; });
   EXPECT_LE(characters, 140);
   EXPECT_NE(line.find("… +6.1 %"), std::string::npos) << line;
-  report.missing = 3;
+  report.missing.resize(3);
   EXPECT_NE(gate_headline(report).find("1 inconclusive of 2, 3 not measured · "),
             std::string::npos);
-  report.missing = 0;
+  report.missing.clear();
   report.metrics.clear();
   EXPECT_EQ(gate_headline(report), "nothing was measured · 20 rounds · canary quiet");
 }
