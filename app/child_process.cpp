@@ -23,8 +23,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a child that took too long may take to end by itself, and write what it has.
-constexpr std::chrono::seconds time_to_end{5};
+Clock::duration seconds(double count) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(count));
+}
 
 std::vector<std::string> merged_environment(
     const std::vector<std::pair<std::string, std::string>>& variables,
@@ -133,35 +134,48 @@ std::optional<ChildExit> look_at(pid_t child) {
 /// and by SIGKILL what does not heed that.
 class Deadline {
  public:
-  Deadline(pid_t child, std::optional<double> timeout_s) : child_(child) {
-    if (timeout_s) {
-      next_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                 std::chrono::duration<double>(*timeout_s));
-    }
+  Deadline(pid_t child, const ChildOptions& options)
+      : child_(child), time_to_end_(seconds(options.time_to_end_s)) {
+    if (options.timeout_s) next_ = Clock::now() + seconds(*options.timeout_s);
   }
   [[nodiscard]] std::optional<Clock::time_point> next() const { return next_; }
   [[nodiscard]] bool passed() const { return passed_; }
   void look() {
     if (!next_ || Clock::now() < *next_) return;
     kill(-child_, passed_ ? SIGKILL : SIGTERM);
-    next_ = Clock::now() + time_to_end;
+    next_ = Clock::now() + time_to_end_;
     passed_ = true;
   }
 
  private:
   pid_t child_;
+  Clock::duration time_to_end_;  ///< by itself, and to write what it has
   std::optional<Clock::time_point> next_;
   bool passed_ = false;
 };
 
+/// What a child whose time was over has left of its process group, such as the program of a shell
+/// that heeds no SIGTERM: until `until` it may end by itself.
+void end_group(pid_t group, Clock::time_point until) {
+  constexpr timespec a_moment{.tv_sec = 0, .tv_nsec = 20'000'000};
+  while (kill(-group, 0) == 0) {
+    if (Clock::now() >= until) {
+      kill(-group, SIGKILL);
+      return;
+    }
+    nanosleep(&a_moment, nullptr);
+  }
+}
+
 ChildExit wait_for(pid_t child, const SignalQueue& queue, const ChildOptions& options) {
   const bool all = options.signals == ChildOptions::Signals::to_group;
   Messenger messenger(all ? -child : child);
-  Deadline deadline(child, options.timeout_s);
+  Deadline deadline(child, options);
   if (const int signal = pending_signal(); signal != 0) messenger.pass_on(signal);
   for (;;) {
     if (auto ended = look_at(child)) {
       ended->timed_out = deadline.passed();
+      if (ended->timed_out) end_group(child, *deadline.next());
       return *ended;
     }
     const int signal = queue.wait(deadline.next());

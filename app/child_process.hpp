@@ -20,7 +20,8 @@ struct ChildExit {
 struct ChildOptions {
   std::map<std::string, std::string> variables;  ///< whatever the user has set of that name
   std::filesystem::path log;        ///< takes its output and errors; empty: this process's streams
-  std::optional<double> timeout_s;  ///< after which it is told to end, and soon made to
+  std::optional<double> timeout_s;  ///< after which it and its process group are told to end
+  double time_to_end_s = 5;         ///< after which what is left of them is made to
   /// Who gets the signals: the child, which passes them on to its own as launchers do, or all of
   /// its process group, for a shell that does not.
   enum class Signals { to_child, to_group } signals = Signals::to_child;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/document_output.hpp"
+#include "app/positive.hpp"
 #include "app/result_files.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
@@ -61,7 +62,7 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
       ->required();
   verb.add_option("b", options->b, "The same to judge")->required();
   verb.add_option("--margin", options->margin, "Changes smaller than this fraction do not matter")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(margin_fraction())
       ->capture_default_str();
   verb.add_option("--machine", options->machines,
                   "Machine files of dlscale calibrate, of A and of B: which measurements of parts "

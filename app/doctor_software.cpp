@@ -162,7 +162,8 @@ Finding launcher(Hello hello) {
     return {name, FindingState::warning, "not tried: DLSCALE_RENDEZVOUS is set",
             "Ranks would meet by that file. Unset it to try the launcher."};
   }
-  if (hello == Hello::left_out) return {name, FindingState::ok, program + ", not tried", ""};
+  if (hello == Hello::left_out)
+    return {name, FindingState::unavailable, program + " was not tried (--quick)", ""};
   return hello_of_ranks(program);
 }
 

@@ -242,6 +242,22 @@ void refuse_too_few(int rounds) {
                   rounds, std::ldexp(1.0, -rounds), report::least_rounds()));
 }
 
+void write_further(const report::GateReport& report, const report::Document& document,
+                   GateOptions& options) {
+  if (report.metrics.empty() && report.missing.empty()) {
+    if (options.further.any()) {
+      fmt::print(stderr, "dlscale: nothing was compared, so --write writes nothing\n");
+    }
+    return;
+  }
+  try {
+    options.further.write(document);
+  } catch (const Error&) {
+    options.folder.keep();  // the rounds are not at fault
+    throw;
+  }
+}
+
 ExitCode gate(GateOptions& options) {
   if (options.inconclusive != "pass" && options.inconclusive != "fail") {
     throw ConfigError(fmt::format("--inconclusive is \"{}\". Write pass or fail.",
@@ -283,13 +299,7 @@ ExitCode gate(GateOptions& options) {
   document.improvement_fails = options.fail_on_improvement;
   document.missing_fails = options.fail_on_missing;
   write_output("-", format.write(document, terminal_of_output(options.colour)));
-  if (report.metrics.empty() && report.missing.empty()) {
-    if (options.further.any()) {
-      fmt::print(stderr, "dlscale: nothing was compared, so --write writes nothing\n");
-    }
-  } else {
-    options.further.write(document);
-  }
+  write_further(report, document, options);
   return exit_code(report, exits_of(options));
 }
 
@@ -331,7 +341,7 @@ void declare_rule(CLI::App& verb, GateOptions& options) {
       ->capture_default_str();
   verb.add_option("--margin", options.rule.margin,
                   "Changes smaller than this fraction do not matter; several nodes: 0.02")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(margin_fraction())
       ->capture_default_str();
   verb.add_option("--rounds", options.rounds,
                   "Most rounds, at least 5; looks are taken after 10, 20, 40, … and at the last")

@@ -182,7 +182,13 @@ std::string fault(std::span<const Round> rounds, int ranks) {
             arm, round.number);
       }
       const auto world = run.machine.find("ranks");
-      if (ranks == 0 || world == run.machine.end()) continue;
+      if (ranks == 0) continue;
+      if (world == run.machine.end()) {
+        return fmt::format(
+            "what {} wrote in round {} tells no number of ranks, which --ranks {} asks for. Leave "
+            "that out, or measure by dlscale, whose results tell",
+            arm, round.number, ranks);
+      }
       if (world->second == std::to_string(ranks)) continue;
       return fmt::format("in round {} {} ran on {} ranks, not {}. Start it by its launcher",
                          round.number, arm, world->second, ranks);

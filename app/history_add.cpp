@@ -13,6 +13,7 @@
 #include "app/history_options.hpp"
 #include "app/output.hpp"
 #include "core/error.hpp"
+#include "core/result_paths.hpp"
 #include "core/shown_text.hpp"
 #include "report/history/git_command.hpp"
 #include "report/history/run.hpp"
@@ -96,19 +97,7 @@ std::vector<std::string> files_among(const std::vector<std::string>& paths) {
       take(path);
       continue;
     }
-    std::vector<fs::path> found;
-    fs::recursive_directory_iterator entry(path, error);
-    for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-      if (entry->path().extension() == ".jsonl") found.push_back(entry->path());
-    }
-    if (error) {
-      throw ConfigError(
-          fmt::format("the folder {} cannot be searched for result files ({}). Name "
-                      "the files, or another folder.",
-                      path, error.message()));
-    }
-    std::ranges::sort(found);
-    for (const fs::path& file : found) take(file);
+    for (const fs::path& file : result_paths(path)) take(file);
   }
   return files;
 }
@@ -129,10 +118,14 @@ ExitCode add(const AddOptions& options) {
   }
   history::Store store = options.history.open();
   const history::AddReport report = store.add(runs);
-  const std::string before =
+  std::string before =
       report.there_already.empty()
           ? ""
           : fmt::format("; {} of the files were there already", report.there_already.size());
+  if (report.restored > 0) {
+    before +=
+        fmt::format(", and {} points of them that were lost are there again", report.restored);
+  }
   write_output(
       "-", fmt::format("{} points of {} runs were added to {}, {} new series{}\n", report.points,
                        report.runs, store.name(), report.new_series, before));

@@ -167,14 +167,21 @@ ExitCode bisect(const BisectOptions& options) {
   const history::CheckRules rules = options.rules.chosen();
   const history::CheckReport report = history::check(store, options.history.wanted(), rules);
   const history::Alert& alert = history::find_alert(report, options.commit);
+  const history::AlertMetric& moved = worst(alert);
+  if (moved.movement == history::Movement::improved) {
+    throw ConfigError(fmt::format(
+        "nothing became slower with {}, and the gate tells git which commits are "
+        "slower. Name an alert of a regression, or compare two commits by dlscale gate.",
+        shown_text(alert.commit)));
+  }
   const history::GitCommand git(options.repository);
   expect_commit(git, alert.before);
   expect_commit(git, alert.commit);
   const std::vector<std::string> command =
       options.command.empty() ? recorded_command(store, alert) : options.command;
-  // Half of what was seen is between the two levels, and no less than the gate can tell.
-  const double change = std::max(worst(alert).ratio, 1 / worst(alert).ratio) - 1;
-  const std::string script = step(alert.before, command, std::min(rules.newest.margin, change / 2));
+  // Between the two levels: a commit with another, smaller change is at the old one.
+  const double change = std::max(moved.ratio, 1 / moved.ratio) - 1;
+  const std::string script = step(alert.before, command, change / 2);
   if (options.execute) return execute(git, alert, script);
   const std::string commits =
       git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});

@@ -7,6 +7,7 @@
 #include <optional>
 #include <regex>
 
+#include "app/positive.hpp"
 #include "core/error.hpp"
 #include "core/shown_text.hpp"
 
@@ -60,7 +61,7 @@ void HistoryRules::declare(CLI::App& command) {
       .add_option("--margin", margin,
                   "Changes of the newest commit smaller than this fraction do not matter; of a "
                   "level half of it")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(margin_fraction())
       ->capture_default_str();
   command.add_flag("--sensitive", sensitive,
                    "Find smaller changes of level, and more that are none");

@@ -167,7 +167,7 @@ void declare(CLI::App& verb, ExitCode& result) {
       ->delimiter(',')
       ->capture_default_str();
   verb.add_option("--margin", options->margin, "That of the gate whose power is wanted")
-      ->check(CLI::Range(0.0, 10.0))
+      ->check(margin_fraction())
       ->capture_default_str();
   verb.add_option("--seed", options->seed, "Of the order within rounds")
       ->check(seed())

@@ -39,6 +39,16 @@ CLI::Validator positive_count() {
   return {check, "POSITIVE"};
 }
 
+CLI::Validator margin_fraction() {
+  // CLI::Range takes what is no number, which no comparison puts outside of it.
+  const auto check = [](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 10) return {};
+    return fmt::format("{} is no fraction from 0 to 10. Write such as 0.02, which is 2 %", text);
+  };
+  return {check, "FLOAT in [0 - 10]"};
+}
+
 CLI::Validator seed() {
   const auto check = [](const std::string& text) -> std::string {
     std::uint64_t value = 0;

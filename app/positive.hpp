@@ -13,6 +13,9 @@ CLI::Validator positive();
 /// The same for what is counted by an `int`: refuses fractions and what is too large for it, too.
 CLI::Validator positive_count();
 
+/// A check for margins: a finite fraction from 0 to 10.
+CLI::Validator margin_fraction();
+
 /// A check for seeds, which are unsigned: the conversion alone would take -1 for 2^64 - 1, and for
 /// a number that is too large the largest there is.
 CLI::Validator seed();

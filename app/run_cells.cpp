@@ -88,9 +88,8 @@ std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   throw Error(
       ExitCode::nothing_measured,
       fmt::format("none of the {} of the suite {} is left by --name, --exclude, --tag and --nodes, "
-                  "so nothing is measured. \"dlscale run {} --list\" shows their names.",
-                  counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name,
-                  suite.name));
+                  "so nothing is measured. --list alone in their place shows all names.",
+                  counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name));
 }
 
 /// Where the cells of this call are to run.

@@ -15,7 +15,6 @@
 #include "core/error.hpp"
 #include "core/input_file.hpp"
 #include "core/measurement.hpp"
-#include "core/replaceable.hpp"
 #include "core/shown_text.hpp"
 #include "core/slowest_rank.hpp"
 #include "core/statistics.hpp"
@@ -209,8 +208,12 @@ RunOutcome wall_outcome(Seconds wall) {
 Measure found_in(const fs::path& out) {
   std::error_code error;
   if (fs::is_directory(out, error)) return Measure::results;
+  // The schema stands anywhere in the header, which is the first line.
   std::ifstream file(out, std::ios::binary);
-  return opens_with_schema(file, "dlscale.result") ? Measure::results : Measure::google;
+  std::string header;
+  std::getline(file, header);
+  return header.find("\"dlscale.result\"") == std::string::npos ? Measure::google
+                                                                : Measure::results;
 }
 
 }  // namespace
@@ -230,8 +233,8 @@ RunOutcome read_run(const fs::path& out, Measure measure, Seconds wall) {
   if (measure == Measure::wall) return wall_outcome(wall);
   if (!fs::exists(out)) {
     throw ConfigError(
-        fmt::format("the command wrote nothing to {}. Use the placeholder {{out}} in "
-                    "it, as in \"dlscale bench gemm -o {{out}}\", or --measure wall.",
+        fmt::format("the command wrote nothing to {}, which {{out}} stands for in it. Let it write "
+                    "there, as in \"dlscale bench gemm -o {{out}}\", or add --measure wall.",
                     out.string()));
   }
   const Measure kind = measure == Measure::automatic ? found_in(out) : measure;

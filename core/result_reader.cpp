@@ -15,6 +15,7 @@
 #include "core/measurement.hpp"
 #include "core/replaceable.hpp"
 #include "core/result_json.hpp"
+#include "core/result_paths.hpp"
 
 namespace dlscale {
 namespace {
@@ -81,8 +82,8 @@ bool is_list_of_cells(const fs::path& path) {
 }
 constexpr std::string_view cells_under_way = ".cells";
 
-/// Of the result files in a folder and those below it. What is called *.jsonl and cannot be looked
-/// at, such as a link to itself, is among them, so that reading it tells.
+}  // namespace
+
 std::vector<fs::path> result_paths(const fs::path& folder) {
   std::vector<fs::path> paths;
   std::error_code error;
@@ -98,10 +99,9 @@ std::vector<fs::path> result_paths(const fs::path& folder) {
     }
   }
   if (error) refuse_folder(folder, error);
+  std::sort(paths.begin(), paths.end());
   return paths;
 }
-
-}  // namespace
 
 ResultFile read_results(const fs::path& path) {
   std::vector<Line> lines = read_lines(path);
@@ -126,8 +126,7 @@ ResultFile read_results(const fs::path& path) {
 std::vector<ResultFile> read_result_tree(const fs::path& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {read_results(path)};
-  std::vector<fs::path> paths = result_paths(path);
-  std::sort(paths.begin(), paths.end());
+  const std::vector<fs::path> paths = result_paths(path);
   std::vector<ResultFile> files;
   std::transform(paths.begin(), paths.end(), std::back_inserter(files), read_results);
   return files;

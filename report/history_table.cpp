@@ -190,6 +190,7 @@ std::string check_json(const CheckReport& report) {
   json["verdict"] = verdict_of(report);
   json["points"] = report.points;
   json["points_of_incomplete_runs"] = report.incomplete;
+  json["points_lost"] = report.lost;
   json["alerts"] = Json::array();
   for (const Alert& alert : report.alerts) {
     Json one{{"commit", alert.commit},
@@ -347,6 +348,27 @@ std::string history_value(const history::SeriesKey& key, double value) {
   return fmt::format("{:.4g} {}", value, key.unit);
 }
 
+Table unread_table(const history::CheckReport& report) {
+  Table table{"Left out", {}, {}, {}};
+  const auto points = [](std::size_t count) {
+    return counted(static_cast<long long>(count), "point");
+  };
+  if (report.incomplete > 0) {
+    table.notes.push_back(
+        fmt::format("{} of runs that were not added whole: add their files again, unless they "
+                    "are being added now",
+                    points(report.incomplete)));
+  }
+  if (report.lost > 0) {
+    table.notes.push_back(
+        fmt::format("{} of runs that were added whole, which no series holds any more: files of "
+                    "the history were damaged or taken away. Restore them, or add what was "
+                    "measured again",
+                    points(report.lost)));
+  }
+  return table;
+}
+
 Document history_check_document(const history::CheckReport& report) {
   Document document;
   document.lead = check_lead(report);
@@ -354,14 +376,8 @@ Document history_check_document(const history::CheckReport& report) {
   for (Table table : {rerun_table(report), bimodal_table(report), environment_table(report)}) {
     if (!table.notes.empty()) document.tables.push_back(std::move(table));
   }
-  if (report.incomplete > 0) {
-    document.tables.push_back(
-        {"Left out",
-         {},
-         {},
-         {fmt::format("{} of runs that were not added whole: add their files again, unless they "
-                      "are being added now",
-                      counted(static_cast<long long>(report.incomplete), "point"))}});
+  if (Table table = unread_table(report); !table.notes.empty()) {
+    document.tables.push_back(std::move(table));
   }
   document.records = check_records(report);
   document.verdicts = check_verdicts(report);

@@ -65,6 +65,11 @@ std::string quiet_verdict(SeriesState state) {
   return std::string(series_state_name(state));
 }
 
+std::string movement_word(Movement movement, AlertState state) {
+  std::string word(movement_name(movement));
+  return state == AlertState::raised ? word : fmt::format("{} ({})", word, alert_state_name(state));
+}
+
 void add_word(std::string word, std::vector<std::string>& words) {
   if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
 }
@@ -72,10 +77,8 @@ void add_word(std::string word, std::vector<std::string>& words) {
 }  // namespace
 
 std::string verdict_word(const Alert& alert, const AlertMetric& metric) {
-  std::string word(movement_name(metric.movement));
-  if (metric.key.is_detail()) return word + " (detail)";
-  if (alert.state == AlertState::raised) return word;
-  return fmt::format("{} ({})", word, alert_state_name(alert.state));
+  if (metric.key.is_detail()) return std::string(movement_name(metric.movement)) + " (detail)";
+  return movement_word(metric.movement, alert.state);
 }
 
 Table check_verdicts(const CheckReport& report) {
@@ -87,7 +90,11 @@ Table check_verdicts(const CheckReport& report) {
   add_columns(table.columns, Meaning::key, {"unit"});
   add_columns(table.columns, Meaning::value, {"ratio"});
   add_columns(table.columns, Meaning::remark, {"explanation"});
-  table.columns.at(2).states = {"regressed", "improved", "shifted"};
+  for (const Movement each : {Movement::regressed, Movement::improved, Movement::shifted}) {
+    for (const AlertState state : history::alert_states) {
+      table.columns.at(2).states.push_back(movement_word(each, state));
+    }
+  }
   for (const SeriesState each :
        {SeriesState::new_baseline, SeriesState::as_before, SeriesState::needs_reruns,
         SeriesState::moved, SeriesState::bimodal, SeriesState::ended, SeriesState::unusable}) {

@@ -28,7 +28,15 @@ constexpr std::string_view log_reason =
     "the log of a job lies beside its results. Choose their folder with -o";
 constexpr std::string_view copies_reason =
     "several jobs would carry out the same cells in one folder. Leave it out";
-constexpr std::array fixed_options{Fixed{Scheduler::slurm, "nodes", nodes_reason},
+constexpr std::string_view launch_reason = "each cell says how many ranks it has. Leave it out";
+constexpr std::string_view signal_reason =
+    "dlscale asks for SIGTERM before the time is over, so that what was measured is kept. Leave it "
+    "out";
+constexpr std::array fixed_options{Fixed{Scheduler::slurm, "signal", signal_reason},
+                                   Fixed{Scheduler::slurm, "ntasks", launch_reason},
+                                   Fixed{Scheduler::slurm, "n", launch_reason},
+                                   Fixed{Scheduler::slurm, "open-mode", log_reason},
+                                   Fixed{Scheduler::slurm, "nodes", nodes_reason},
                                    Fixed{Scheduler::slurm, "N", nodes_reason},
                                    Fixed{Scheduler::slurm, "partition", partition_reason},
                                    Fixed{Scheduler::slurm, "p", partition_reason},
@@ -65,6 +73,14 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
+/// The options in a word such as "-HN4": those that take no value may stand before another.
+std::string_view letters_of(Scheduler scheduler, std::string_view word) {
+  const std::string_view without_value = scheduler == Scheduler::slurm ? "HIOQVWXhksv"
+                                         : scheduler == Scheduler::pbs ? "IVXfhz"
+                                                                       : "hv";
+  return word.substr(1, word.find_first_not_of(without_value, 1));
+}
+
 std::string_view name_in(std::string_view word) {
   return word.substr(0, word.find('='));
 }
@@ -88,12 +104,18 @@ std::string_view without_mark(Scheduler scheduler, std::string_view line) {
   return line.starts_with(mark) ? line.substr(mark.size()) : line;
 }
 
+/// Of several letters a beginning is enough for Slurm and Flux (getopt_long, argparse).
+bool is_said_by(const Fixed& fixed, const std::string& name) {
+  const bool shortened = fixed.scheduler != Scheduler::pbs && name.size() > 1;
+  return name == fixed.option || (shortened && fixed.option.starts_with(name));
+}
+
 void refuse_fixed(Scheduler scheduler, std::string_view option, std::string_view line) {
   const std::set<std::string> names = options_in(scheduler, without_mark(scheduler, line));
   for (const Fixed& fixed : fixed_options) {
-    if (fixed.scheduler == scheduler && names.contains(std::string(fixed.option))) {
-      refuse(option, fixed.reason);
-    }
+    if (fixed.scheduler != scheduler) continue;
+    const auto says = [&fixed](const std::string& name) { return is_said_by(fixed, name); };
+    if (std::ranges::any_of(names, says)) refuse(option, fixed.reason);
   }
 }
 
@@ -179,7 +201,7 @@ std::set<std::string> options_in(Scheduler scheduler, std::string_view line) {
       const bool apart = word.size() == 2 && i + 1 < words.size();
       add_resources(apart ? words[++i] : word.substr(2), names);
     } else {
-      names.emplace(word.substr(1, 1));
+      for (const char letter : letters_of(scheduler, word)) names.emplace(1, letter);
     }
   }
   return names;

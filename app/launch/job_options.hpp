@@ -23,7 +23,8 @@ namespace dlscale::app {
 std::vector<std::string> job_option_lines(Scheduler scheduler,
                                           std::span<const std::string> options);
 
-/// The options that a line sets, without their values: "--time=1 -C gpu" has "time" and "C"; of PBS
+/// The options that a line sets, without their values: "--time=1 -HC gpu" has "time", "H" and "C";
+/// of PBS
 /// "-l walltime=1,mem=2gb" has "l walltime" and "l mem".
 std::set<std::string> options_in(Scheduler scheduler, std::string_view line);
 

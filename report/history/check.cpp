@@ -61,12 +61,13 @@ class Checker {
 
   [[nodiscard]] CheckReport run(const std::function<bool(const SeriesKey&)>& wanted) {
     report_.store = store_.name();
-    const std::size_t all = store_.each_series(wanted, [this](Series&& series) { judge(series); });
+    const Reading all = store_.each_series(wanted, [this](Series&& series) { judge(series); });
+    report_.lost = all.lost;
     if (judgements_.empty()) {
       throw Error(ExitCode::nothing_measured,
                   fmt::format("no series of {} is looked for (there are {}), so nothing was "
                               "checked. See dlscale history list.",
-                              store_.name(), all));
+                              store_.name(), all.series));
     }
     Collector collector(annotations_);
     for (Judgement& judgement : judgements_) take(judgement, collector);

@@ -107,6 +107,7 @@ struct CheckReport {
   std::vector<EnvironmentChange> environments;  ///< the latest first
   std::size_t points = 0;
   std::size_t incomplete = 0;  ///< points of runs that were not added whole
+  std::size_t lost = 0;        ///< as of Reading
 };
 
 /// Judges the series that are `wanted`. The newest commit is judged by the runs of it and of the

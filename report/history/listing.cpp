@@ -37,7 +37,7 @@ ListedSeries listed(const Series& series, const Selection& selection) {
 
 std::vector<ListedSeries> list(Store& store, const Selection& selection) {
   std::vector<ListedSeries> rows;
-  const std::size_t all = store.each_series(selection.wanted, [&](Series&& series) {
+  const Reading all = store.each_series(selection.wanted, [&](Series&& series) {
     if (series.points.empty()) return;
     ListedSeries row = listed(series, selection);
     if (!row.latest.empty()) rows.push_back(std::move(row));
@@ -47,7 +47,7 @@ std::vector<ListedSeries> list(Store& store, const Selection& selection) {
         ExitCode::nothing_measured,
         fmt::format("no series of {} is looked for (there are {}). Choose another --name or "
                     "--since.",
-                    store.name(), all));
+                    store.name(), all.series));
   }
   std::ranges::stable_sort(rows, {}, [](const ListedSeries& row) { return row.key.name(); });
   return rows;

@@ -152,8 +152,13 @@ class Plan {
   void add(const ImportedRun& run) {
     const RunRecord record{sha256(run.content), run.commit, run.time, run.format, run.file,
                            run.points.size(),   run.facts};
-    if (!is_new(record)) return;
-    for (const KeyedPoint& keyed : run.points) add(keyed, record.id());
+    const bool fresh = is_new(record);
+    std::size_t added = 0;
+    for (const KeyedPoint& keyed : run.points) added += add(keyed, record.id()) ? 1 : 0;
+    if (!fresh) {
+      report_.restored += added;
+      return;
+    }
     changes_.created[kept_file(record.sha256)] = run.content;
     records_ += record_line(record);
     ++report_.runs;
@@ -161,12 +166,12 @@ class Plan {
   }
   /// The records go last: a run counts when it stands among them.
   [[nodiscard]] Changes changes() {
-    if (records_.empty()) return {};
+    if (records_.empty() && report_.restored == 0) return {};
     for (auto& [file, growing] : series_) {
       if (growing.is_new) ++report_.new_series;
       if (!growing.lines.empty()) changes_.appended.emplace_back(file, std::move(growing.lines));
     }
-    changes_.appended.emplace_back(runs_file, std::move(records_));
+    if (!records_.empty()) changes_.appended.emplace_back(runs_file, std::move(records_));
     return std::move(changes_);
   }
   [[nodiscard]] const AddReport& report() const { return report_; }
@@ -184,7 +189,8 @@ class Plan {
     report_.there_already.push_back(record.file);
     return false;
   }
-  void add(const KeyedPoint& keyed, const std::string& run) {
+  /// Whether it was not there. A writer that was killed may have left it.
+  bool add(const KeyedPoint& keyed, const std::string& run) {
     const std::string file = series_file(keyed.key);
     auto found = series_.find(file);
     if (found == series_.end()) {
@@ -192,9 +198,9 @@ class Plan {
     }
     Point point = keyed.point;
     point.run = run;
-    // A writer that was killed may have left it.
-    if (!found->second.there.emplace(point.run, point.part).second) return;
+    if (!found->second.there.emplace(point.run, point.part).second) return false;
     found->second.lines += point_line(point);
+    return true;
   }
 
   Storage& storage_;
@@ -292,10 +298,11 @@ void Store::annotate(const Annotation& annotation) {
                                      alert_state_name(annotation.state)));
 }
 
-std::size_t Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
-                               const std::function<void(Series&&)>& visit) {
-  std::set<std::string, std::less<>> whole;
-  for (const RunRecord& record : runs()) whole.insert(record.id());
+Reading Store::each_series(const std::function<bool(const SeriesKey&)>& wanted,
+                           const std::function<void(Series&&)>& visit) {
+  std::map<std::string, std::size_t, std::less<>> left;  // points, by run
+  for (const RunRecord& record : runs()) left[record.id()] = record.points;
+  bool all_are_read = true;
   const std::vector<std::string> files = storage_->files("series");
   for (const std::string& file : files) {
     const std::string content = storage_->read(file).value_or("");
@@ -307,19 +314,25 @@ std::size_t Store::each_series(const std::function<bool(const SeriesKey&)>& want
         if (number > 1) return expect_key(line, series.key);
         series.key = parse_head(line);
         skipped = !wanted(series.key);
+        if (skipped) all_are_read = false;
         return;
       }
       if (skipped) return;
       Point point = parse_point(line);
-      if (!whole.contains(point.run)) {
+      const auto run = left.find(point.run);
+      if (run == left.end()) {
         ++series.incomplete;
       } else if (seen.emplace(point.run, point.part).second) {
+        if (run->second > 0) --run->second;
         series.points.push_back(std::move(point));
       }
     });
     if (!skipped) visit(std::move(series));
   }
-  return files.size();
+  Reading reading{.series = files.size(), .lost = 0};
+  if (!all_are_read) return reading;
+  for (const auto& [run, count] : left) reading.lost += count;
+  return reading;
 }
 
 std::string Store::content(const RunRecord& run) {

@@ -35,10 +35,19 @@ struct Series {
   std::size_t incomplete = 0;  ///< points of runs that were not added whole, which are left out
 };
 
+/// What Store::each_series() found.
+struct Reading {
+  std::size_t series = 0;  ///< that there are, wanted or not
+  /// Points of runs that were added whole and that no series holds any more: of a file that was
+  /// damaged or taken away. 0 where not all series were wanted, which does not tell.
+  std::size_t lost = 0;
+};
+
 /// What became of the files given to Store::add().
 struct AddReport {
-  std::size_t runs = 0;    ///< added
-  std::size_t points = 0;  ///< added
+  std::size_t runs = 0;      ///< added
+  std::size_t points = 0;    ///< added
+  std::size_t restored = 0;  ///< points of runs that were there, but not these
   std::size_t new_series = 0;
   std::vector<std::string> there_already;  ///< files whose content is in the history
 };
@@ -58,7 +67,8 @@ class Store {
  public:
   explicit Store(std::unique_ptr<Storage> storage);
 
-  /// All of them or, where one cannot be, none. Throws ConfigError: as Storage::update(), or for a
+  /// All of them or, where one cannot be, none. Of a run that is there what was lost of it is put
+  /// back. Throws ConfigError: as Storage::update(), or for a
   /// file that was added as another commit, or a place that holds something else than a history.
   AddReport add(std::span<const ImportedRun> runs);
 
@@ -66,9 +76,9 @@ class Store {
   [[nodiscard]] std::vector<RunRecord> runs();
   [[nodiscard]] std::vector<Annotation> annotations();
   /// One series after the other, of those that are `wanted`, so that memory holds one at a time.
-  /// Sorted by file. Returns how many there are in all.
-  std::size_t each_series(const std::function<bool(const SeriesKey&)>& wanted,
-                          const std::function<void(Series&&)>& visit);
+  /// Sorted by file.
+  Reading each_series(const std::function<bool(const SeriesKey&)>& wanted,
+                      const std::function<void(Series&&)>& visit);
   /// The file that was added. Throws ConfigError if it is not there, or is not what it was.
   [[nodiscard]] std::string content(const RunRecord& run);
   void annotate(const Annotation& annotation);

@@ -50,8 +50,7 @@ struct NewPoint {
 };
 
 /// `history`: values in the order of time, without the new commit. `runs`: all runs of the new
-/// commit, in the order they were made; the first alone decides whether there is a hit, later ones
-/// whether it stands. With k runs of which b are beyond on one side: alarm if b ≥ needed and
+/// commit, in any order. With k runs of which b are beyond on one side: alarm if b ≥ needed and
 /// b / k ≥ needed / runs; suspect if b ≥ 1 and k < runs; else as before.
 /// Requires ≥ 1 run. If no run is usable the verdict is `suspect` and wants `runs` runs.
 NewPoint judge_new_point(std::span<const double> history, std::span<const double> runs,

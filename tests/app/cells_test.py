@@ -116,6 +116,13 @@ class Matrix(CellsTest):
         compared = run("compare", self.out, self.out)
         self.assertIn(compared.returncode, (0, 3), compared.stderr)
 
+    def test_a_history_takes_what_was_measured(self):
+        self.suite(many(2), cell("bad", "bench gemm --sizes 0x8x8 -o {result}"))
+        self.assertEqual(self.run_cells().returncode, 4)
+        added = run("history", "add", self.out, "--store", self.folder / "history", "--commit", "c1")
+        self.assertEqual(added.returncode, 0, added.stderr)
+        self.assertIn("of 2 runs were added", added.stdout)
+
     def test_choosing_listing_and_a_budget_of_time(self):
         self.suite(many(4))
         listed = self.run_cells("--list", "--name", "[12]$", "--exclude", "1$")

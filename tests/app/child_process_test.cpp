@@ -1,9 +1,18 @@
 #include "app/child_process.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
@@ -79,6 +88,30 @@ TEST(ChildProcess, CountsACrashAsOneHoweverItWasTold) {
   }
   EXPECT_EQ(describe({3}), "ended with exit code 3");
   EXPECT_EQ(describe({128 + SIGKILL}), "was ended by signal 9 (Killed)");
+}
+
+TEST(ChildProcess, LeavesNothingBehindWhoseTimeIsOver) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / fmt::format("deaf_{}", getpid());
+  const std::string deaf = "trap '' TERM; echo \\$\\$ > " + file.string() + "; exec sleep 600";
+  ChildOptions options;
+  options.timeout_s = 0.5;
+  options.time_to_end_s = 0.1;
+  const ChildExit ended = run_child({"sh", "-c", "sh -c \"" + deaf + "\" & wait"}, {}, options);
+  EXPECT_TRUE(ended.timed_out);
+  long pid = 0;
+  ASSERT_TRUE(std::ifstream(file) >> pid);
+  std::filesystem::remove(file);
+  // Whoever reaps it may take its time: the state follows the name.
+  std::string state = "Z";
+  for (int look = 0; look < 100; ++look) {
+    std::string number;
+    std::string name;
+    if (!(std::ifstream(fmt::format("/proc/{}/stat", pid)) >> number >> name >> state)) state = "Z";
+    if (state == "Z" || state == "X") break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(state == "Z" || state == "X") << state;
 }
 
 TEST(ChildProcess, IsNotInTheGroupThatATerminalSignals) {

@@ -41,7 +41,9 @@ class Doctor(ProgramTest):
         answer = json.loads(run("doctor", "--quick", "--format", "json", variables=UNSET).stdout)
         self.assertNotIn("noise", {one["group"] for one in answer["findings"]})
         if MPIEXEC:
-            self.assertIn("not tried", finding(answer, "launching", "launcher")["found"])
+            launcher = finding(answer, "launching", "launcher")
+            self.assertEqual(launcher["state"], "unavailable")
+            self.assertIn("not tried", launcher["found"])
 
     def test_strict_turns_findings_into_exit_codes(self):
         """Without python3, git and configurations on the way to them."""

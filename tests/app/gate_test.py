@@ -2,10 +2,12 @@
 how long they took, so that nothing here depends on how busy the machine is."""
 
 import json
+import re
+import shutil
 import signal
 import time
 
-from program import ProgramTest, main, run, start
+from program import PROGRAM, ProgramTest, main, run, start
 
 # Times of ten repetitions around what it is given, as JSON of Google Benchmark; the same for each round and version.
 FAKE = """#!/bin/sh
@@ -85,6 +87,29 @@ class Verdicts(GateTest):
         none = "echo '{\"benchmarks\": []}' > {out}"
         self.assertEqual(self.gate(one, none, "--rounds", 5, "--fail-on-missing", "--write", f"junit={junit}").returncode, 1)
         self.assertEqual(self.gate(one, both, "--rounds", 5, "--fail-on-missing").returncode, 0)
+
+    def test_what_dlscale_itself_wrote_is_known_by_its_header(self):
+        bench = f"{PROGRAM} bench gemm --backend reference --sizes 8x8x8 --samples 2 --warm-ups 1 -o {{out}}"
+        done = self.gate(bench, bench, "--rounds", 5, "--margin", 10, "--format", "json")
+        self.assertIn(done.returncode, (0, 3), done.stderr)
+        report = json.loads(done.stdout)
+        self.assertTrue(report["metrics"][0]["key"].startswith("gemm "), report)
+        self.assertEqual(report["metrics"][0]["unit"], "s")
+
+    def test_rounds_are_kept_where_a_form_cannot_be_written(self):
+        place = self.folder / "none" / "there"
+        place.parent.write_text("a file")
+        done = self.gate(self.command("1.00"), self.command("1.00"), "--rounds", 5, "--write", f"csv={place}")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("none of 1 regressed", done.stdout)
+        kept = re.search(r"-o (\S+gate\S+)", done.stderr)
+        self.assertTrue(kept, done.stderr)
+        shutil.rmtree(kept.group(1).rstrip(".,"))
+
+    def test_ranks_are_asked_for_where_something_tells_them(self):
+        done = self.gate(self.command("1.00"), self.command("1.00"), "--rounds", 5, "--ranks", 4)
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("tells no number of ranks, which --ranks 4 asks for", done.stdout)
 
     def test_numbers_that_are_none_are_read_and_left_out_by_name(self):
         rows = ('{"name": "NaN kernel", "real_time": 1, "my_counter": NaN}, {"name": "odd", "real_time": Infinity},'
@@ -174,6 +199,11 @@ class Failures(GateTest):
         done = self.gate("true {out}", "true {out}")
         self.assertEqual(done.returncode, 2)
         self.assertIn("wrote nothing to", done.stderr)
+        self.assertIn("Let it write there", done.stderr)
+        for margin in ("nan", "-1", "inf", "x"):
+            done = self.gate("true", "true", f"--margin={margin}")
+            self.assertEqual(done.returncode, 2, margin)
+            self.assertIn(f"{margin} is no fraction from 0 to 10", done.stderr)
 
     def test_usage_errors_say_what_to_write(self):
         for words, sentence in [

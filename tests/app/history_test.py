@@ -181,6 +181,25 @@ class Add(History):
         other = self.history("add", file, "--commit", "c2", "--time", "2026-01-01")
         self.assert_refused(other, 2, "was added", "as commit c1")
 
+    def test_what_was_lost_is_told_and_put_back(self):
+        files = [self.write(f"{i}.json", google(1.0 + i / 100)) for i in range(12)]
+        for i, file in enumerate(files):
+            self.history("add", file, "--commit", commit(i), "--time", moment(i))
+        series = sorted((self.store / "series").glob("*.jsonl"))
+        whole = [path.read_text() for path in series]
+        self.assertEqual(json.loads(self.history("check", "--format", "json").stdout)["points_lost"], 0)
+        # The last line is cut, as what a disk lost of it.
+        series[0].write_text(whole[0][:-40])
+        series[1].unlink()
+        checked = self.history("check")
+        self.assertIn("13 points of runs that were added whole, which no series holds", checked.stdout)
+        for i, file in enumerate(files):
+            added = self.history("add", file, "--commit", commit(i), "--time", moment(i))
+            self.assertEqual(added.returncode, 0, added.stderr)
+            self.assertIn("of them that were lost are there again", added.stdout)
+        self.assertEqual([path.read_text() for path in series], whole)
+        self.assertNotIn("no series holds", self.history("check").stdout)
+
     def test_input_is_refused_with_its_place(self):
         words = ["--commit", "c1", "--time", "2026-01-01"]
         for text, fragment in [("", "in no format that a history takes"), ("hello\n", "in no format"),

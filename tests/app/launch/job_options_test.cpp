@@ -60,7 +60,8 @@ TEST(JobOptions, AreRefusedWithWhatToWrite) {
 }
 
 TEST(JobOptions, LeaveToDlscaleWhatItCountsUpon) {
-  for (const char* option : {"nodes=4", "N=4", "--nodes=4", "--account=a -N4", "#SBATCH -N 4"}) {
+  for (const char* option : {"nodes=4", "N=4", "--nodes=4", "--account=a -N4", "#SBATCH -N 4",
+                             "node=4", "--nod=4", "-HN4"}) {
     EXPECT_THAT(refusal(Scheduler::slurm, option), HasSubstr("Choose cells with --nodes"))
         << option;
   }
@@ -70,6 +71,8 @@ TEST(JobOptions, LeaveToDlscaleWhatItCountsUpon) {
   EXPECT_THAT(refusal(Scheduler::pbs, "-l walltime=1,select=2"), HasSubstr("--nodes"));
   EXPECT_THAT(refusal(Scheduler::slurm, "output=a.log"), HasSubstr("with -o"));
   EXPECT_THAT(refusal(Scheduler::slurm, "array=1-3"), HasSubstr("the same cells"));
+  EXPECT_THAT(refusal(Scheduler::slurm, "signal=USR1@10"), HasSubstr("SIGTERM"));
+  EXPECT_THAT(refusal(Scheduler::slurm, "ntasks=9"), HasSubstr("how many ranks"));
   EXPECT_THAT(refusal(Scheduler::pbs, "J=1-3"), HasSubstr("the same cells"));
   EXPECT_EQ(job_option_lines(Scheduler::slurm, Words{"nodelist=n1", "q=high"}).size(), 2U)
       << "other options than those";
