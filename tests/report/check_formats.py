@@ -81,7 +81,7 @@ class OpenMetricsTest(unittest.TestCase):
         self.assertEqual(sum(name == "dlscale_gate_ratio" for name, _ in samples), 5)
         self.assertEqual(families["dlscale_gate_base_seconds"]["UNIT"], "seconds")
         states = [labels for name, labels in samples if name == "dlscale_gate_verdict"]
-        self.assertEqual(len(states), 5 * 4)
+        self.assertEqual(len(states), 5 * 5)  # four verdicts, and not measured
         self.assertEqual(sum(line.startswith("dlscale_gate_verdict{") and line.endswith(" 1") for line in lines), 5)
 
     def test_hostile_names_stay_labels(self):
