@@ -59,6 +59,13 @@ bool is_ignored(int signal) {
   return action.sa_handler == SIG_IGN;
 }
 
+/// Whether heed_end_of_job() was called.
+bool heeds_end_of_job() {
+  struct sigaction action = {};
+  EXPECT(sigaction(SIGUSR1, nullptr, &action) == 0);
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
 /// SIGINT, SIGTERM, SIGCHLD and, unless it is ignored, SIGHUP are blocked while this object lives,
 /// and taken off the queue one by one: none comes between a look and a wait, and none ends this
 /// process before its child knows.
@@ -68,6 +75,7 @@ class SignalQueue {
     sigemptyset(&awaited_);
     for (const int signal : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&awaited_, signal);
     if (!is_ignored(SIGHUP)) sigaddset(&awaited_, SIGHUP);
+    if (heeds_end_of_job()) sigaddset(&awaited_, SIGUSR1);
     EXPECT(pthread_sigmask(SIG_BLOCK, &awaited_, &before_) == 0);
   }
   ~SignalQueue() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
@@ -85,7 +93,7 @@ class SignalQueue {
       } else {
         signal = sigwaitinfo(&awaited_, nullptr);
       }
-      if (signal > 0) return signal;
+      if (signal > 0) return signal == SIGUSR1 ? SIGTERM : signal;
       if (errno == EAGAIN) return 0;
     }
   }
@@ -239,6 +247,14 @@ class OwnGroup {
 };
 
 }  // namespace
+
+void heed_end_of_job() {
+  struct sigaction action = {};
+  action.sa_handler = [](int) { remember_signal(SIGTERM); };
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  EXPECT(sigaction(SIGUSR1, &action, nullptr) == 0);
+}
 
 ChildExit run_child(const std::vector<std::string>& command,
                     const std::vector<std::pair<std::string, std::string>>& variables,

@@ -27,6 +27,11 @@ struct ChildOptions {
   enum class Signals { to_child, to_group } signals = Signals::to_child;
 };
 
+/// SIGUSR1, by which schedulers tell that a job's time is over soon (sbatch --signal), counts as
+/// SIGTERM from now on, for children, too. For programs that start others: to ranks MPICH's
+/// launcher sends it for another reason.
+void heed_end_of_job();
+
 /// Runs `command` with this process's streams, adding `variables` to the environment, and waits.
 /// The child leads a process group of its own, which a terminal does not signal; while this process
 /// waits it passes SIGINT and SIGTERM on and does not end before the child. The same signal again

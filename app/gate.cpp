@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "app/child_process.hpp"
 #include "app/document_output.hpp"
 #include "app/gate_builds.hpp"
 #include "app/gate_verdict.hpp"
@@ -381,7 +382,10 @@ void declare(CLI::App& verb, ExitCode& result) {
       "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "
       "--sizes 256x256x256 --cache hot\nExit code 0: not regressed, 1: regressed, 3: inconclusive, "
       "4: a run failed, 5: nothing measured.");
-  verb.callback([options, &result] { result = gate(*options); });
+  verb.callback([options, &result] {
+    heed_end_of_job();
+    result = gate(*options);
+  });
 }
 
 }  // namespace

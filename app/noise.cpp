@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "app/child_process.hpp"
 #include "app/document_output.hpp"
 #include "app/interleaved.hpp"
 #include "app/noise_study.hpp"
@@ -179,7 +180,10 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Example: dlscale noise --minutes 10 -o results/local/noise\nInterrupt it at any time; the "
       "same command goes on.");
-  verb.callback([options, &result] { result = noise(*options); });
+  verb.callback([options, &result] {
+    heed_end_of_job();
+    result = noise(*options);
+  });
 }
 
 }  // namespace

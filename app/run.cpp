@@ -213,7 +213,10 @@ void declare_run(CLI::App& verb, ExitCode& result) {
       "Example: dlscale run quickstart -o results/local/quickstart\nInterrupt it at any time; the "
       "same command goes on.\nExit code 0: all was measured, 3: cells are left, 4: some failed, 5: "
       "nothing measured.");
-  verb.callback([options, &result] { result = run_suite(*options); });
+  verb.callback([options, &result] {
+    heed_end_of_job();
+    result = run_suite(*options);
+  });
 }
 
 void refuse_no_folder(const std::string& out) {
