@@ -12,8 +12,8 @@ namespace dlscale {
 void refuse_foreign_file(const std::filesystem::path& path, std::string_view kind,
                          const std::function<bool(std::istream& content)>& is_own);
 
-/// Whether the content is JSON whose first key is "schema" and has this value, as in all JSON files
-/// that dlscale writes.
+/// Whether the content is JSON whose first key is "schema" and has this value, as in documents and
+/// lists of cells that dlscale writes. In result files it stands anywhere in the first line.
 bool opens_with_schema(std::istream& content, std::string_view schema);
 
 }  // namespace dlscale

@@ -362,8 +362,8 @@ Table unread_table(const history::CheckReport& report) {
   if (report.lost > 0) {
     table.notes.push_back(
         fmt::format("{} of runs that were added whole, which no series holds any more: files of "
-                    "the history were damaged or taken away. Restore them, or add what was "
-                    "measured again",
+                    "the history were damaged or taken away. Restore them, or add the files of "
+                    "those runs again",
                     points(report.lost)));
   }
   return table;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>
@@ -87,6 +88,7 @@ Table check_verdicts(const CheckReport& report) {
   add_columns(table.columns, Meaning::state, {"verdict", "state"});
   add_columns(table.columns, Meaning::remark, {"commit", "before"});
   add_columns(table.columns, Meaning::value_in_unit, {"before_value", "after_value"});
+  const std::size_t unit = table.columns.size();
   add_columns(table.columns, Meaning::key, {"unit"});
   add_columns(table.columns, Meaning::value, {"ratio"});
   add_columns(table.columns, Meaning::remark, {"explanation"});
@@ -108,17 +110,10 @@ Table check_verdicts(const CheckReport& report) {
     const auto found = moved.find(check.id);
     const std::string open = quiet_verdict(check.state);
     if (found == moved.end()) {
-      table.rows.push_back({{check.key.name()},
-                            {check.id},
-                            {open},
-                            {state},
-                            {},
-                            {},
-                            {},
-                            {},
-                            {check.key.unit},
-                            {},
-                            {}});
+      std::vector<Cell> row{{check.key.name()}, {check.id}, {open}, {state}};
+      row.resize(table.columns.size());
+      row.at(unit).text = check.key.unit;
+      table.rows.push_back(std::move(row));
       continue;
     }
     const auto& [alert, metric] = found->second;

@@ -210,31 +210,26 @@ class Interrupted(CellsTest):
         if CELLS >= 200:
             print(f"\n{CELLS} cells, killed {killed} times of {KILLS}: {len(self.results())} results", file=sys.stderr)
 
-    def test_the_end_of_a_job_that_a_scheduler_tells_of_keeps_what_is_done(self):
-        self.suite(many(30))
-        process = start("run", self.folder / "suite.yaml", "-o", self.out)
-        self.wait_for_cell(process)
-        while len(self.rows()) < 1:
-            time.sleep(0.02)
-        process.send_signal(signal.SIGUSR1)
-        _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 143, err)
-        self.assertIn("the results so far are kept", err)
-        self.assertLess(len(self.rows()), 30)
-        self.assertEqual(self.measuring(), [])
-
-    def test_ctrl_c_keeps_what_is_done_and_drops_what_is_not(self):
+    def assert_keeps_what_is_done(self, number, code):
+        """Where the signal comes among 30 cells."""
         self.suite(many(30))
         process = start("run", self.folder / "suite.yaml", "-o", self.out)
         self.wait_for_cell(process)
         while len(self.rows()) < 2:
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         _, err = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, err)
+        self.assertEqual(process.returncode, code, err)
         self.assertIn("the results so far are kept", err)
         self.assertGreaterEqual(len(self.rows()), 2)
         self.assertLess(len(self.rows()), 30)
+
+    def test_the_end_of_a_job_that_a_scheduler_tells_of_keeps_what_is_done(self):
+        self.assert_keeps_what_is_done(signal.SIGUSR1, 143)
+        self.assertEqual(self.measuring(), [])
+
+    def test_ctrl_c_keeps_what_is_done_and_drops_what_is_not(self):
+        self.assert_keeps_what_is_done(signal.SIGINT, 130)
         self.assertCountEqual(self.listed(), list(self.rows()))
         self.assertTrue(all(whole for _, whole in self.results().values()))
 
