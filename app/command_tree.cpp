@@ -89,6 +89,11 @@ bool takes_values(const CLI::Option& option) {
   return option.get_items_expected_max() > 1;
 }
 
+bool may_come_again(const CLI::Option& option) {
+  return takes_values(option) ||
+         option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+}
+
 /// A set of words is told of as "TEXT:{cold,hot}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string kind = option.get_type_name();

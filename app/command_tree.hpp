@@ -61,6 +61,8 @@ std::vector<std::string> names_of(const CLI::Option& option);
 bool takes_value(const CLI::Option& option);
 /// Whether several may follow one another.
 bool takes_values(const CLI::Option& option);
+/// Whether its name may be there several times.
+bool may_come_again(const CLI::Option& option);
 
 /// The words of which the library of options takes no other; empty where others decide.
 std::vector<std::string> choices_of(const CLI::Option& option);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -90,6 +91,7 @@ class Walk {
 
   void remember(const CLI::Option& option, const std::string& value) {
     for (const std::string& name : names_of(option)) typed_.given[name] = value;
+    if (may_come_again(option)) said_[&option].insert(value);
     if (!option.nonpositional()) typed_.given[option.get_name()] = value;
   }
 
@@ -149,7 +151,7 @@ class Walk {
   [[nodiscard]] Completions names(const std::string& beginning) const {
     Completions found;
     for (const CLI::Option* option : named_options(*command_)) {
-      if (named_.contains(option) && !takes_values(*option)) continue;
+      if (named_.contains(option) && !may_come_again(*option)) continue;
       for (const std::string& name : names_of(*option)) {
         if (name.starts_with(beginning)) {
           found.candidates.push_back({name, option->get_description()});
@@ -187,6 +189,7 @@ class Walk {
     const std::string done = comma == std::string::npos ? "" : last.substr(0, comma + 1);
     const std::string begun = last.substr(done.size());
     std::set<std::string> there;
+    if (const auto said = said_.find(&option); said != said_.end()) there = said->second;
     for (const std::string& word : CLI::detail::split(done, ',')) there.insert(word);
     Completions found;
     for (Candidate& candidate : known.words) {
@@ -206,6 +209,7 @@ class Walk {
   bool only_places_ = false;           ///< after --
   std::set<const CLI::Option*> named_;
   Typed typed_;
+  std::map<const CLI::Option*, std::set<std::string>> said_;  ///< of those that may come again
 };
 
 /// The first sentence of a help text, on one line.

@@ -97,6 +97,13 @@ Candidates formats(const Typed&) {
   return members_with_docs<report::format::Format>();
 }
 
+/// "csv=", which a file follows.
+Candidates formats_of_files(const Typed& typed) {
+  Candidates candidates = formats(typed);
+  for (Candidate& candidate : candidates) candidate.word += '=';
+  return candidates;
+}
+
 Candidates compute_backends(const Typed&) {
   return members_with_docs<backend::ComputeBackend>();
 }
@@ -294,7 +301,11 @@ constexpr std::array table{
     Line{.option = "--output", .command = "report", .paths = folders},
     Line{.option = "--output", .command = "gate", .paths = folders},
     Line{.option = "--output", .command = "noise", .paths = folders},
-    Line{.option = "--output", .paths = files},
+    Line{.option = "--output", .command = "bench", .paths = files},
+    Line{.option = "--output", .command = "calibrate", .paths = files},
+    Line{.option = "--output", .command = "roofline fit", .paths = files},
+    Line{.option = "--output", .read = formats_of_files, .paths = files},
+    Line{.option = "--write", .read = formats_of_files},
     Line{.option = "suite", .command = "run", .read = suites, .paths = files},
     Line{.option = "--suite", .read = suites, .paths = files},
     Line{.option = "--system", .command = "run", .read = systems, .paths = files},

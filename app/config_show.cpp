@@ -126,7 +126,8 @@ class ReadCommand {
     }
     tree_.declare(*verb);
     silence(*verb);
-    // The verb's own callback stays where it is, for it owns what the options are read into; it is not reached.
+    // The verb's own callback stays where it is, for it owns what the options are read into; it is
+    // not reached.
     verb->parse_complete_callback([] { throw OptionsRead(); });
     try {
       verb->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));

@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstring>
 
 #include "app/output.hpp"
 #include "core/error.hpp"
+#include "core/output_file.hpp"
 #include "core/replaceable.hpp"
 #include "core/shown_text.hpp"
 #include "report/format/file_kind.hpp"
@@ -143,7 +145,18 @@ std::vector<OutputPlace> FurtherForms::places() const {
 }
 
 void FurtherForms::check() const {
-  static_cast<void>(places());
+  for (const OutputPlace& place : places()) {
+    const int problem = try_to_write(place.path);
+    if (problem == 0) continue;
+    throw ConfigError(fmt::format(
+        "--write {}={}: it cannot be written there ({}). Name another file, or free space there.",
+        place.format, shown_text(place.path), std::strerror(problem)));
+  }
+}
+
+void FurtherForms::check(const report::Document& like) const {
+  for (const OutputPlace& place : places()) static_cast<void>(form_of(like, place, "never"));
+  check();
 }
 
 void FurtherForms::write(const report::Document& document) const {

@@ -51,8 +51,12 @@ class FurtherForms {
  public:
   void declare(CLI::App& command);
   [[nodiscard]] bool any() const { return !texts_.empty(); }
-  /// Before the work. Throws ConfigError for what is no format and file, and two of one file.
+  /// Before the work. Throws ConfigError for what is no format and file, two of one file, and a
+  /// place that cannot be written.
   void check() const;
+  /// Also for a format that documents such as this one, of a row, are not written in, and for a
+  /// file that is there and holds anything but an earlier one.
+  void check(const report::Document& like) const;
   /// As DocumentOutput::write().
   void write(const report::Document& document) const;
 

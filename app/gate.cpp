@@ -243,6 +243,13 @@ void refuse_too_few(int rounds) {
                   rounds, std::ldexp(1.0, -rounds), report::least_rounds()));
 }
 
+/// Such as the gate's will be, of a metric, before there is one.
+report::Document document_like_a_gates() {
+  report::GateReport report;
+  report.metrics.emplace_back();
+  return report::gate_document(report);
+}
+
 void write_further(const report::GateReport& report, const report::Document& document,
                    GateOptions& options) {
   if (report.metrics.empty() && report.missing.empty()) {
@@ -265,7 +272,7 @@ ExitCode gate(GateOptions& options) {
                                   shown_text(options.inconclusive)));
   }
   const auto& format = report::format::find_format(options.format);
-  options.further.check();
+  options.further.check(document_like_a_gates());
   refuse_too_few(options.rounds);
   options.rule.looks = report::looks_up_to(options.rounds);
   Versions versions = versions_of(options);

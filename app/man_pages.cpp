@@ -159,8 +159,8 @@ std::string section(CLI::App& command) {
 std::string heading(const std::string& name, const std::string& date) {
   std::string title = name;
   std::ranges::transform(title, title.begin(), [](unsigned char c) { return std::toupper(c); });
-  return fmt::format(".TH {} 1 {} \"dlscale {}\" \"dlscale manual\"\n.ad l\n", man_text(title), date,
-                     DLSCALE_VERSION);
+  return fmt::format(".TH {} 1 {} \"dlscale {}\" \"dlscale manual\"\n.ad l\n", man_text(title),
+                     date, DLSCALE_VERSION);
 }
 
 std::string name_section(const std::string& name, const std::string& doc) {

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/child_process.hpp"
@@ -127,10 +128,21 @@ void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
   }
 }
 
+/// Such as the study's will be, of a kernel and a rule, before there is one.
+report::Document document_like_a_studys() {
+  RuleRates rule;
+  rule.windows = 1;
+  KernelNoise kernel;
+  kernel.rules.push_back(std::move(rule));
+  NoiseStudy study;
+  study.kernels.push_back(std::move(kernel));
+  return noise_document(study);
+}
+
 ExitCode noise(NoiseOptions& options) {
   check(options);
   const auto& format = report::format::find_format(options.format);
-  options.further.check();
+  options.further.check(document_like_a_studys());
   const std::vector<NoiseKernel> kernels = chosen(options);
   const std::vector<Arm> arms = arms_of(kernels, options);
   options.folder.open("noise");

@@ -195,7 +195,9 @@ void declare_run(CLI::App& verb, ExitCode& result) {
   verb.add_option("--cores", options->cores, "Cores of a worker (default: an even share)")
       ->check(positive_count());
   verb.add_flag("--fresh", options->fresh,
-                "Do every step again, and discard what was measured before");
+                "Do every step again, and discard what was measured before; of a suite of cells "
+                "those that are "
+                "chosen (--name, --tag)");
   verb.add_flag("--list", options->list,
                 "Print the commands, or without a suite the suites, and stop");
   verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong");

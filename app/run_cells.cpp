@@ -207,9 +207,15 @@ struct Plan {
   std::string text;
 };
 
+/// --fresh is of the cells that are chosen, and of the plan if that are all.
+bool begins_anew(const CellCall& call) {
+  return call.fresh && !call.options.chooses();
+}
+
 /// With the seed of the plan that lies there, which is gone on with.
 Plan make_plan(const CellCall& call, const Where& where) {
-  const std::optional<std::uint64_t> planned = call.fresh ? std::nullopt : planned_seed(call.out);
+  const std::optional<std::uint64_t> planned =
+      begins_anew(call) ? std::nullopt : planned_seed(call.out);
   const std::uint64_t seed = call.options.seed.value_or(planned.value_or(1));
   Plan plan;
   plan.cells = in_random_order(call.suite->cells, seed);
@@ -255,14 +261,15 @@ std::vector<SuiteCell> in_order(const Plan& plan, const std::vector<SuiteCell>& 
   return ordered;
 }
 
-/// --fresh forgets all, --retry what failed.
+/// --fresh forgets what was chosen, --retry what of it failed.
 void forget(const CellCall& call, const CellStore& store, std::span<const SuiteCell> cells) {
-  if (call.fresh) {
+  if (begins_anew(call)) {
     store.discard();
     std::error_code absent;
     fs::remove(plan_path(call.out), absent);
     return;
   }
+  if (call.fresh) return store.discard(cells);
   if (!call.options.retry) return;
   const std::set<std::string> there = store.done();
   std::vector<SuiteCell> failed;
@@ -275,10 +282,10 @@ void forget(const CellCall& call, const CellStore& store, std::span<const SuiteC
 /// Cells without a plan are of nobody knows what.
 void refuse_planless(const CellCall& call, const CellStore& store) {
   std::error_code absent;
-  if (call.fresh || fs::exists(plan_path(call.out), absent) || store.done().empty()) return;
+  if (begins_anew(call) || fs::exists(plan_path(call.out), absent) || store.done().empty()) return;
   throw ConfigError(
       fmt::format("{} holds cells but no plan of them, so it is not known what they are of. Name "
-                  "another folder with -o, or give --fresh to discard them.",
+                  "another folder with -o, or give --fresh, for all cells, to discard them.",
                   call.out));
 }
 
@@ -331,10 +338,13 @@ ExitCode run_jobs(const CellCall& call, const Where& where, const Plan& plan,
 
 }  // namespace
 
+bool CellOptions::chooses() const {
+  return !name.empty() || !exclude.empty() || nodes || !tags.empty();
+}
+
 bool CellOptions::any() const {
-  return !system.empty() || !partition.empty() || !name.empty() || !exclude.empty() || nodes ||
-         seed || time_budget_s || !write_scripts.empty() || submit || retry || !tags.empty() ||
-         !job_options.empty();
+  return chooses() || !system.empty() || !partition.empty() || seed || time_budget_s ||
+         !write_scripts.empty() || submit || retry || !job_options.empty();
 }
 
 void declare_cell_options(CLI::App& verb, CellOptions& options) {
@@ -387,6 +397,7 @@ void list_cells(const CellCall& call) {
   const std::vector<SuiteCell> cells = chosen(*call.suite, call.options);
   const Plan plan = make_plan(call, where);
   if (call.options.dry_run) {
+    check_hostfile(where);
     check_shapes(cells, where);
     if (by_jobs(where)) print_scripts(jobs_call(call, where), cells);
   }
@@ -410,7 +421,7 @@ void check_cells(const CellCall& call) {
   check_job_options(where, call.options);
   check_hostfile(where);
   check_shapes(chosen(*call.suite, call.options), where);
-  if (!call.fresh) check_plan(call.out, make_plan(call, where).text);
+  if (!begins_anew(call)) check_plan(call.out, make_plan(call, where).text);
 }
 
 ExitCode run_cells(const CellCall& call) {

@@ -28,6 +28,8 @@ struct CellOptions {
   bool dry_run = false;                  ///< print scripts and commands, and stop
   bool submit = false;                   ///< hand the scripts to the scheduler, wait, collect
   bool retry = false;                    ///< again those cells that failed
+  /// Whether those were given that choose cells.
+  [[nodiscard]] bool chooses() const;
   /// Whether any of them was given.
   [[nodiscard]] bool any() const;
 };

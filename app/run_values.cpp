@@ -65,7 +65,9 @@ RunOutcome outcome_of(const Metrics& metrics) {
                              : std::numeric_limits<double>::quiet_NaN();
     if (!std::isfinite(value) || !(value > 0)) {
       outcome.without_times.push_back(
-          fmt::format("{} {}: a time of {} {}", name.first, name.second, value, metric.unit));
+          std::isnan(value)
+              ? fmt::format("{} {}: not all of its samples are numbers", name.first, name.second)
+              : fmt::format("{} {}: a time of {} {}", name.first, name.second, value, metric.unit));
       continue;
     }
     outcome.values.push_back({.key = name.first,

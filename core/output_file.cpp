@@ -133,6 +133,22 @@ int write_whole(const fs::path& path, std::string_view content) {
   return has_name ? replace(target, content, &there) : write_through(path, content);
 }
 
+int try_to_write(const fs::path& path) {
+  struct stat there = {};
+  const bool exists = stat(path.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT) return errno;
+  if (exists && S_ISDIR(there.st_mode)) return EISDIR;
+  if (exists && !S_ISREG(there.st_mode)) return ::access(path.c_str(), W_OK) == 0 ? 0 : errno;
+  std::error_code absent;
+  fs::path folder = fs::absolute(behind_links(path), absent).parent_path();
+  while (!fs::exists(folder, absent) && folder.has_relative_path()) folder = folder.parent_path();
+  const fs::path beside = name_beside(folder / path.filename());
+  const Descriptor made(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (made.get() < 0) return errno;
+  ::unlink(beside.c_str());
+  return 0;
+}
+
 void refuse_shared_output(const std::filesystem::path& path, std::string_view what) {
   struct stat file = {};
   if (stat(path.c_str(), &file) != 0 || S_ISCHR(file.st_mode)) return;

@@ -19,6 +19,10 @@ int open_output(const std::filesystem::path& path, int flags);
 /// Makes no folder. Returns 0, or the reason as in errno. Throws ConfigError as open_output().
 [[nodiscard]] int write_whole(const std::filesystem::path& path, std::string_view content);
 
+/// Whether write_whole() could write there, be its folder made already or not: an empty file is
+/// made where that one would be written beside, and removed. Returns 0, or the reason as in errno.
+[[nodiscard]] int try_to_write(const std::filesystem::path& path);
+
 /// For a file that is opened several times, first to see whether it can be. Throws ConfigError,
 /// beginning with `what` ("--benchmark_out=pipe"), for a pipe or a socket, whose reader would stop
 /// at the first end, and for the file that standard output goes to already, since each would

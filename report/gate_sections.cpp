@@ -218,7 +218,7 @@ double worse_ratio(const GateMetric& metric, const GatePair& pair) {
 Table records_of(const GateReport& gate) {
   Table table;
   add_columns(table.columns, Meaning::key, {"key", "series", "unit", "direction", "statistic"});
-  for (const char* key : {"base", "changed"}) {
+  for (const char* key : {"base", "new"}) {
     table.columns.push_back({key, Align::right, Meaning::value_in_unit});
   }
   for (const char* key : {"ratio", "ratio_low", "ratio_high", "p", "p_adjusted", "rounds"}) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -127,6 +128,15 @@ std::vector<Case> cases_of(const Table& table, const Strictness& fails) {
   return cases;
 }
 
+/// Readers tell test cases apart by their names alone: the second of a name gets a number.
+void number_repeated(std::vector<Case>& cases) {
+  std::map<std::string, int> seen;
+  for (Case& one : cases) {
+    const int number = ++seen[one.name];
+    if (number > 1) one.name += fmt::format(" ({})", number);
+  }
+}
+
 std::string case_text(const Case& one, const std::string& kind) {
   const std::string time =
       one.seconds.empty() ? "" : fmt::format(" time=\"{}\"", escape_xml(one.seconds));
@@ -165,6 +175,7 @@ std::string write_junit(const Document& document, const Terminal&) {
   std::vector<Case> cases = cases_of(document.cells, {});
   const Strictness fails{document.improvement_fails, document.missing_fails};
   for (Case& one : cases_of(records, fails)) cases.push_back(std::move(one));
+  number_repeated(cases);
   const auto count = [&cases](Outcome outcome) {
     return std::ranges::count(cases, outcome, &Case::outcome);
   };

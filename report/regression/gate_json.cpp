@@ -30,7 +30,7 @@ Json optional_number(const std::optional<double>& value) {
 }
 
 std::string_view side_name(GateSideName side) {
-  return side == GateSideName::base ? "base" : "changed";
+  return side == GateSideName::base ? "base" : "new";
 }
 
 Json fields(const GateMetric& metric) {
@@ -39,7 +39,7 @@ Json fields(const GateMetric& metric) {
     pairs.push_back({{"round", pair.round},
                      {"first", side_name(pair.first)},
                      {"base", number(pair.base)},
-                     {"changed", number(pair.changed)}});
+                     {"new", number(pair.changed)}});
   }
   return {{"key", metric.key},
           {"series", metric.series},
@@ -47,7 +47,7 @@ Json fields(const GateMetric& metric) {
           {"direction", direction_name(metric.direction)},
           {"statistic", run_statistic_name(metric.statistic)},
           {"base", number(metric.base)},
-          {"changed", number(metric.changed)},
+          {"new", number(metric.changed)},
           {"ratio", number(metric.ratio)},
           {"ratio_low", optional_number(metric.ratio_low)},
           {"ratio_high", optional_number(metric.ratio_high)},
@@ -122,7 +122,7 @@ GatePair pair_of(const Json& json) {
           .first = named(json, "first", side_name,
                          std::array{GateSideName::base, GateSideName::changed}),
           .base = positive(json, "base"),
-          .changed = positive(json, "changed")};
+          .changed = positive(json, "new")};
 }
 
 GateVerdict verdict_of(const Json& json) {
@@ -142,7 +142,7 @@ GateMetric metric_of(const Json& json) {
       named(json, "statistic", run_statistic_name,
             std::array{RunStatistic::minimum, RunStatistic::median, RunStatistic::single});
   metric.base = positive(json, "base");
-  metric.changed = positive(json, "changed");
+  metric.changed = positive(json, "new");
   metric.ratio = positive(json, "ratio");
   metric.ratio_low = maybe_finite(json, "ratio_low");
   metric.ratio_high = maybe_finite(json, "ratio_high");
@@ -197,7 +197,7 @@ GateReport report_of(const Json& json) {
   report.seed = json.at("seed").get<std::uint64_t>();
   report.rounds = count(json, "rounds");
   report.base = side_of(json.at("base"));
-  report.changed = side_of(json.at("changed"));
+  report.changed = side_of(json.at("new"));
   report.machine = json.at("machine").get<std::string>();
   report.canary =
       named(json, "canary", canary_verdict_name,
@@ -231,8 +231,8 @@ std::string to_json(const GateReport& report) {
   json["duration_s"] = number(report.duration);
   json["machine"] = report.machine;
   json["base"] = fields(report.base);
-  json["changed"] = fields(report.changed);
-  json["ratio_sign"] = "above 1 the changed version is worse";
+  json["new"] = fields(report.changed);
+  json["ratio_sign"] = "above 1 the new version is worse";
   json["metrics"] = fields(report.metrics);
   json["canary"] = canary_verdict_name(report.canary);
   json["canary_metrics"] = fields(report.canary_metrics);

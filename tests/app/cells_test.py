@@ -58,6 +58,10 @@ class CellsTest(ProgramTest):
             found[path.parent.name] = (tuple(keys), "end" in lines[-1])
         return found
 
+    def times(self):
+        """When each cell ended, as the file system says."""
+        return {path.parent.name: path.stat().st_mtime_ns for path in self.out.glob("cells/*/cell.json")}
+
     def listed(self, out=None):
         lines = [json.loads(line) for line in ((out or self.out) / "cells.jsonl").read_text().splitlines()]
         return [line["cell"] for line in lines if line["schema"] == "dlscale.cell"]
@@ -288,6 +292,9 @@ class Places(CellsTest):
         fresh = self.run_cells("--fresh")
         self.assertEqual(fresh.returncode, 0, fresh.stderr)
         self.assertEqual(len(self.rows()), 3)
+        before = self.times()
+        self.assertEqual(self.run_cells("--fresh", "--name", "gemm-2$").returncode, 0)
+        self.assertEqual({cell for cell, time in self.times().items() if time != before[cell]}, {"gemm-2"})
         shutil.rmtree(self.out / "cells" / "gemm-2")
         mended = self.run_cells()
         self.assertEqual(mended.returncode, 0, mended.stderr)
@@ -321,7 +328,8 @@ class Systems(CellsTest):
 
     def test_a_list_of_hosts_that_is_not_there_is_said_before_anything_starts(self):
         self.suite(cell("two", GEMM, shape={"nodes": 2}))
-        self.assert_refused(self.run_cells("--system", "hostfile"), 2, "hosts.txt is no file", "relative to the folder")
+        for dry in ((), ("--dry-run",)):
+            self.assert_refused(self.run_cells("--system", "hostfile", *dry), 2, "hosts.txt is no file", "relative to the folder")
         self.assertFalse((self.out / "cells").exists())
 
     def test_the_command_of_a_cell_names_files_that_are_there(self):

@@ -115,6 +115,13 @@ TEST(Completion, FollowsACommandLineWithinAnother) {
   EXPECT_THAT(words_for("dlscale config show --col"), ElementsAre("--color", "--colour"));
 }
 
+TEST(Completion, OffersFormatsWithTheFileToCome) {
+  EXPECT_THAT(words_for("dlscale gate --write j"), ElementsAre("json=", "junit="));
+  EXPECT_THAT(words_for("dlscale compare -o c"), ElementsAre("comment=", "csv="));
+  EXPECT_THAT(words_for("dlscale bench gemm -o "), IsEmpty());
+  EXPECT_EQ(complete("dlscale plan -o ").paths, Paths::files);
+}
+
 TEST(Completion, LeavesFilesToTheShell) {
   EXPECT_EQ(complete("dlscale report ").paths, Paths::files);
   EXPECT_EQ(complete("dlscale data info ").paths, Paths::folders);
@@ -236,6 +243,9 @@ TEST(Completion, OffersCellsOfASuite) {
   EXPECT_THAT(words_for("dlscale run cluster_quick --name "), Not(IsEmpty()));
   EXPECT_THAT(words_for("dlscale run cluster_quick --tag "), testing::Contains("communication"));
   EXPECT_THAT(words_for("dlscale run --list --tag "), testing::Contains("training"));
+  EXPECT_THAT(words_for("dlscale run --list --tag training --ta"), ElementsAre("--tag"));
+  EXPECT_THAT(words_for("dlscale run --list --tag training --tag "),
+              Not(testing::Contains("training")));
 }
 
 /// The id of the only series.

@@ -96,10 +96,21 @@ class Verdicts(GateTest):
         self.assertTrue(report["metrics"][0]["key"].startswith("gemm "), report)
         self.assertEqual(report["metrics"][0]["unit"], "s")
 
+    def test_forms_that_cannot_be_written_are_refused_before_anything_runs(self):
+        ran, foreign, file = (self.folder / name for name in ("ran", "notes.csv", "file"))
+        foreign.write_text("of somebody else")
+        file.write_text("no folder")
+        for form, fragment in [(f"csv={foreign}", "is there and is not"), (f"csv={file}/there", "cannot be written there"),
+                               (f"junit={self.folder}", "cannot be written there")]:
+            self.assert_refused(self.gate(f"touch {ran}", f"touch {ran}", "--write", form), 2, fragment)
+        self.assertFalse(ran.exists())
+        self.assert_refused(run("noise", "--write", f"junit={self.folder}/n.xml"), 2, "no verdicts and no status")
+
     def test_rounds_are_kept_where_a_form_cannot_be_written(self):
         place = self.folder / "none" / "there"
-        place.parent.write_text("a file")
-        done = self.gate(self.command("1.00"), self.command("1.00"), "--rounds", 5, "--write", f"csv={place}")
+        # In the way only when the gate has begun.
+        base, new = (f"echo a file > {place.parent}; " + self.command("1.00") for _ in range(2))
+        done = self.gate(base, new, "--rounds", 5, "--write", f"csv={place}")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("none of 1 regressed", done.stdout)
         kept = re.search(r"-o (\S+gate\S+)", done.stderr)
@@ -119,7 +130,7 @@ class Verdicts(GateTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         report = json.loads(done.stdout)
         self.assertEqual([metric["key"] for metric in report["metrics"]], ["NaN kernel"])
-        self.assertTrue(any("odd real_time: a time of nan s" in note for note in report["notes"]), report["notes"])
+        self.assertTrue(any("odd real_time: not all of its samples are numbers" in note for note in report["notes"]), report["notes"])
 
     def test_json_says_the_same_and_holds_every_pair(self):
         done = self.gate(self.command("1.00"), self.command("1.05"), "--format", "json")
@@ -129,7 +140,7 @@ class Verdicts(GateTest):
         metric = report["metrics"][0]
         self.assertEqual((metric["key"], metric["series"], metric["unit"]), ("kernel", "real_time", "s"))
         self.assertEqual(len(metric["pairs"]), 10)
-        self.assertEqual({pair["first"] for pair in metric["pairs"]}, {"base", "changed"})
+        self.assertEqual({pair["first"] for pair in metric["pairs"]}, {"base", "new"})
         self.assertAlmostEqual(metric["ratio"], 1.05, 3)
         self.assertAlmostEqual(metric["base"], 1.001e-3, 6)  # the minimum
 

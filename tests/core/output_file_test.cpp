@@ -42,6 +42,21 @@ TEST_F(WriteWhole, MakesAFileAndReplacesIt) {
   EXPECT_EQ(files(), 1U);
 }
 
+TEST_F(WriteWhole, IsTriedWithoutATrace) {
+  EXPECT_EQ(try_to_write(file_), 0);
+  EXPECT_EQ(try_to_write(folder_.path() / "not" / "made" / "yet.json"), 0);
+  EXPECT_EQ(files(), 0U);
+  ASSERT_EQ(write_whole(file_, "first"), 0);
+  EXPECT_EQ(try_to_write(file_), 0);
+  EXPECT_EQ(read_file(file_), "first");
+  EXPECT_EQ(try_to_write("/dev/null"), 0);
+
+  EXPECT_EQ(try_to_write(folder_.path()), EISDIR);
+  EXPECT_EQ(try_to_write(file_ / "below a file"), ENOTDIR);
+  EXPECT_NE(try_to_write("/proc/none.json"), 0);
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(WriteWhole, KeepsPermissions) {
   ASSERT_EQ(write_whole(file_, "first"), 0);
   fs::permissions(file_, fs::perms::owner_read | fs::perms::owner_write);
