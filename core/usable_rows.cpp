@@ -37,4 +37,9 @@ bool is_sent_beside_work(const Measurement& measurement) {
   return is_message_of_training(measurement) && measurement.axes.contains("beside");
 }
 
+bool is_carried_by_gpu(const Measurement& measurement) {
+  const auto library = measurement.axes.find("library");
+  return library != measurement.axes.end() && library->second.ends_with(carried_by_gpu);
+}
+
 }  // namespace dlscale

@@ -38,6 +38,8 @@ class Communicator {
   [[nodiscard]] virtual int gpu() const { return node_rank(); }
   /// "Open MPI 4.1.4", "NCCL 2.28.9", "local".
   [[nodiscard]] virtual std::string library() const = 0;
+  /// What carries memory of the host, if that is another.
+  [[nodiscard]] virtual std::string host_library() const { return library(); }
 
   /// Whether all_reduce() of floats and broadcast() also take memory of the rank's GPU. They return
   /// when the data is complete there, and begin when the caller calls: what wrote it must be done.

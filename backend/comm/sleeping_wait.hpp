@@ -3,15 +3,19 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 
 namespace dlscale::backend {
 
-/// Waits that grow from 10 to 100 µs, between looks at what is under way: short beside an
+/// Waits that grow from 10 µs to `longest`, between looks at what is under way: short beside an
 /// all-reduce that is worth waiting for, long enough that a waiting rank leaves its core to others.
 /// The kernel adds 50 µs to every sleep unless the thread asks for less.
 class SleepingWait {
  public:
-  SleepingWait() : slack_(prctl(PR_GET_TIMERSLACK)) { prctl(PR_SET_TIMERSLACK, 1000L); }
+  explicit SleepingWait(std::chrono::nanoseconds longest = std::chrono::microseconds(100))
+      : slack_(prctl(PR_GET_TIMERSLACK)), longest_(longest.count()) {
+    prctl(PR_SET_TIMERSLACK, 1000L);
+  }
   ~SleepingWait() { prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack_)); }
   SleepingWait(const SleepingWait&) = delete;
   SleepingWait& operator=(const SleepingWait&) = delete;
@@ -19,11 +23,12 @@ class SleepingWait {
   void once() {
     const timespec pause{0, nanoseconds_};
     nanosleep(&pause, nullptr);
-    nanoseconds_ = std::min(2 * nanoseconds_, 100'000L);
+    nanoseconds_ = std::min(2 * nanoseconds_, longest_);
   }
 
  private:
   int slack_;
+  long longest_;
   long nanoseconds_ = 10'000;
 };
 

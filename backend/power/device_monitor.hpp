@@ -11,9 +11,10 @@ namespace dlscale::backend {
 struct DeviceState {
   std::optional<double> processor_clock_hz;  ///< of the multiprocessors
   std::optional<double> memory_clock_hz;
-  std::optional<double> power_w;        ///< of the whole board; recent GPUs average over a second
-  std::optional<double> temperature_c;  ///< of the chip
-  std::optional<double> energy_j;       ///< since the driver was loaded
+  /// Of the whole board, at this moment; by drivers that cannot tell that, the mean of a second.
+  std::optional<double> power_w;
+  std::optional<double> temperature_c;            ///< of the chip
+  std::optional<double> energy_j;                 ///< since the driver was loaded
   std::optional<std::uint64_t> throttle_reasons;  ///< bits, see throttling.hpp
 };
 

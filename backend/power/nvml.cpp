@@ -11,6 +11,8 @@ namespace {
 constexpr int clock_of_processors = 1;
 constexpr int clock_of_memory = 2;
 constexpr int sensor_of_chip = 0;
+/// NVML_FI_DEV_POWER_INSTANT, in milliwatts.
+constexpr unsigned power_now = 186;
 
 /// What `function` writes, times `scale`, if it is there and succeeds.
 template <class Value, class Function, class... Arguments>
@@ -18,6 +20,24 @@ std::optional<double> scaled(double scale, Function function, Arguments... argum
   Value value{};
   if (function == nullptr || function(arguments..., &value) != 0) return {};
   return scale * static_cast<double>(value);
+}
+
+std::optional<double> number_in(const NvmlFieldValue& field) {
+  constexpr int whole = 1;  // nvmlValueType_t
+  constexpr int long_whole = 2;
+  constexpr int long_long_whole = 3;
+  if (field.type == whole) return static_cast<double>(field.value.whole);
+  if (field.type != long_whole && field.type != long_long_whole) return {};
+  return static_cast<double>(field.value.long_whole);
+}
+
+/// A field of the device as a whole, if it is told.
+std::optional<double> field_of(const NvmlFunctions& nvml, NvmlDevice* device, unsigned field) {
+  NvmlFieldValue asked;
+  asked.field = field;
+  const bool told =
+      nvml.fields != nullptr && nvml.fields(device, 1, &asked) == 0 && asked.code == 0;
+  return told ? number_in(asked) : std::nullopt;
 }
 
 class NvmlMonitor final : public DeviceMonitor {
@@ -36,7 +56,7 @@ class NvmlMonitor final : public DeviceMonitor {
     DeviceState state;
     state.processor_clock_hz = scaled<unsigned>(1e6, nvml.clock, device_, clock_of_processors);
     state.memory_clock_hz = scaled<unsigned>(1e6, nvml.clock, device_, clock_of_memory);
-    state.power_w = scaled<unsigned>(1e-3, nvml.power, device_);
+    state.power_w = power();
     state.temperature_c = scaled<unsigned>(1, nvml.temperature, device_, sensor_of_chip);
     state.energy_j = scaled<unsigned long long>(1e-3, nvml.energy, device_);
     state.throttle_reasons = reasons();
@@ -44,6 +64,14 @@ class NvmlMonitor final : public DeviceMonitor {
   }
 
  private:
+  /// Of this moment. Versions of NVML before this field have one function alone, which tells the
+  /// mean of a second of GPUs since Ampere, GA100 apart (nvmlDeviceGetPowerUsage).
+  [[nodiscard]] std::optional<double> power() const {
+    const NvmlFunctions& nvml = library_.functions();
+    const auto now = field_of(nvml, device_, power_now);
+    return now ? 1e-3 * *now : scaled<unsigned>(1e-3, nvml.power, device_);
+  }
+
   [[nodiscard]] std::optional<std::uint64_t> reasons() const {
     const auto function = library_.functions().throttle_reasons;
     unsigned long long bits = 0;

@@ -36,6 +36,7 @@ NvmlFunctions functions_of(void* library) {
   find(library, all.device_at, {"nvmlDeviceGetHandleByPciBusId_v2"});
   find(library, all.clock, {"nvmlDeviceGetClockInfo"});
   find(library, all.power, {"nvmlDeviceGetPowerUsage"});
+  find(library, all.fields, {"nvmlDeviceGetFieldValues"});
   find(library, all.temperature, {"nvmlDeviceGetTemperature"});
   find(library, all.energy, {"nvmlDeviceGetTotalEnergyConsumption"});
   find(library, all.throttle_reasons,

@@ -6,6 +6,21 @@ namespace dlscale::backend {
 
 struct NvmlDevice;  ///< NVML's own
 
+/// nvmlFieldValue_t: what is asked for, and the answer. `code` tells of this field alone.
+struct NvmlFieldValue {
+  unsigned field = 0;
+  unsigned scope = 0;
+  long long timestamp = 0;
+  long long latency = 0;
+  int type = 0;  ///< nvmlValueType_t
+  int code = 0;
+  union {
+    double real;
+    unsigned whole;
+    unsigned long long long_whole;
+  } value{};
+};
+
 /// The functions of NVML that are used here, with the types of its C interface (NVML API Reference
 /// Guide): codes are 0 for success, clocks come in MHz, power in mW, energy in mJ.
 struct NvmlFunctions {
@@ -15,6 +30,7 @@ struct NvmlFunctions {
   int (*device_at)(const char* bus_id, NvmlDevice** device) = nullptr;
   int (*clock)(NvmlDevice* device, int kind, unsigned* megahertz) = nullptr;
   int (*power)(NvmlDevice* device, unsigned* milliwatts) = nullptr;
+  int (*fields)(NvmlDevice* device, int count, NvmlFieldValue* values) = nullptr;
   int (*temperature)(NvmlDevice* device, int sensor, unsigned* celsius) = nullptr;
   int (*energy)(NvmlDevice* device, unsigned long long* millijoules) = nullptr;
   int (*throttle_reasons)(NvmlDevice* device, unsigned long long* reasons) = nullptr;

@@ -56,7 +56,7 @@ class AllPairs : public Traffic {
     return Bytes(static_cast<double>(message_.bytes));
   }
 
-  [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
+  [[nodiscard]] std::string implementation() const override { return ranks_->host_library(); }
 
  private:
   [[nodiscard]] std::span<std::byte> block(Rank rank) const {

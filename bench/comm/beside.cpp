@@ -233,7 +233,7 @@ Measurement measure_beside(const Message& message, const MessageConditions& cond
   } catch (const Unsupported& error) {
     measurement = unsupported(error);
   }
-  if (measurement.implementation.empty()) measurement.implementation = ranks.library();
+  if (measurement.implementation.empty()) measurement.implementation = ranks.host_library();
   measurement.warnings.insert(measurement.warnings.end(), conditions.warnings.begin(),
                               conditions.warnings.end());
   add_host_doubts(measurement, beside.threads + 1, ranks);

@@ -143,9 +143,9 @@ class CollectiveTraffic : public Traffic {
   }
 
   [[nodiscard]] std::string implementation() const override {
-    if (!prescribed_) return ranks_->library();
+    if (!prescribed_) return ranks_->host_library();
     const std::string text =
-        fmt::format("{} by dlscale over {}", message_.algorithm, ranks_->library());
+        fmt::format("{} by dlscale over {}", message_.algorithm, ranks_->host_library());
     const int segments = prescribed_->segments;
     if (segments == message_.segments) return text;
     return fmt::format("{}, in {} segment{} of one element", text, segments,

@@ -90,7 +90,7 @@ Surroundings look_around(const Context& context, const Choices& chosen) {
 std::map<std::string, std::string> common_axes(const Communicator& ranks) {
   return {{"ranks", std::to_string(ranks.size())},
           {"ranks_on_node", std::to_string(ranks.node_size())},
-          {"library", ranks.library()}};
+          {"library", ranks.host_library()}};
 }
 
 Message message_of(const std::map<std::string, std::string>& axes) {

@@ -159,7 +159,7 @@ Measurement measure_traffic(const Message& message, const MessageConditions& con
                             const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
   Measurement measurement;
-  std::string implementation = ranks.library();
+  std::string implementation = ranks.host_library();
   try {
     const std::unique_ptr<Traffic> traffic = make_traffic(ranks, message);
     implementation = traffic->implementation();

@@ -30,7 +30,7 @@ class PairTraffic : public Traffic {
     return Bytes(static_cast<double>(message_.bytes));
   }
 
-  [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
+  [[nodiscard]] std::string implementation() const override { return ranks_->host_library(); }
 
   [[nodiscard]] bool involves(Rank rank) const final { return rank == 0 || rank == last_; }
 
@@ -181,7 +181,7 @@ class Barrier : public Traffic {
   void use(std::span<std::byte>) override {}
   [[nodiscard]] Mismatch compare(std::span<const std::byte>) const override { return {}; }
   [[nodiscard]] std::optional<Bytes> bytes_moved() const override { return std::nullopt; }
-  [[nodiscard]] std::string implementation() const override { return ranks_->library(); }
+  [[nodiscard]] std::string implementation() const override { return ranks_->host_library(); }
 
  private:
   void carry_out() override { ranks_->barrier(); }

@@ -131,7 +131,7 @@ Measurement Replay::measure(const std::optional<ReplayedMessage>& what, const Sa
   if (!whole_ || given_.contains(what)) carry_out(sampler);
   given_.insert(what);
   Measurement measurement = what ? row(*what, sampler.criterion().relative_half_width) : *whole_;
-  measurement.implementation = sampler.communicator().library();
+  measurement.implementation = sampler.communicator().host_library();
   measurement.warnings.insert(measurement.warnings.end(), plan_.warnings.begin(),
                               plan_.warnings.end());
   if (!measurement.series.contains("time")) return measurement;

@@ -240,7 +240,20 @@ Group of_training(const Group& all) {
   return kept;
 }
 
+/// Gradients in memory of GPUs do not travel so, and nothing tells how much faster they do.
+void refuse_carried(const Group& all) {
+  const auto carried = std::ranges::find_if(
+      all, [](const Sourced& one) { return is_carried_by_gpu(*one.measurement); });
+  if (carried == all.end()) return;
+  throw ConfigError(fmt::format(
+      "{}: its messages went from memory of the host to memory of the host, through one block of "
+      "each GPU ({}), so they do not tell how long gradients take from GPU to GPU. Leave this file "
+      "out, and predict with --all-reduce nccl, by NCCL's own cost model.",
+      carried->file, carried->axis("library")));
+}
+
 std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOptions& options) {
+  refuse_carried(all);
   check_one_library(all);
   const Group chosen = in_condition(of_training(all), "cache", options.message_cache, "bench comm",
                                     "--message-cache");

@@ -10,6 +10,7 @@
 #include "backend/comm/nccl/communicator.hpp"
 #include "backend/comm/nccl/staging.hpp"
 #include "core/error.hpp"
+#include "core/usable_rows.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {
@@ -51,7 +52,9 @@ class CarriedCommunicator : public Communicator {
   [[nodiscard]] int size() const override { return link_.end().size; }
   [[nodiscard]] int node_size() const override { return node_size_; }
   [[nodiscard]] int node_rank() const override { return node_rank_; }
-  [[nodiscard]] std::string library() const override { return library_name(); }
+  [[nodiscard]] std::string library() const override {
+    return library_name() + std::string(carried_by_gpu);
+  }
 
   void send(std::span<const std::byte> data, Rank to, int tag) override {
     EXPECT(to >= 0 && to < size());

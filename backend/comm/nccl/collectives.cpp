@@ -82,6 +82,9 @@ void GpuMemory::write(std::span<const std::byte> from, std::size_t offset) {
   use_device(device_);
   check(cudaMemcpy(data_ + offset, from.data(), from.size(), cudaMemcpyHostToDevice), "cudaMemcpy",
         gpu_memory(from.size()));
+  // Of pageable memory the last part may still be on its way [CUDA Runtime API, API synchronization
+  // behavior], and the links' streams do not wait for the default one, which brings it.
+  check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize", gpu_memory(from.size()));
 }
 
 void GpuMemory::read(std::span<std::byte> to, std::size_t offset) const {

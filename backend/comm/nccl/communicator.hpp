@@ -20,6 +20,7 @@ class NcclCommunicator : public Communicator {
   [[nodiscard]] int node_size() const override { return host_->node_size(); }
   [[nodiscard]] int node_rank() const override { return host_->node_rank(); }
   [[nodiscard]] std::string library() const override;
+  [[nodiscard]] std::string host_library() const override { return host_->library(); }
   [[nodiscard]] bool takes_device_memory() const override { return true; }
 
   void send(std::span<const std::byte> data, Rank to, int tag) override;
@@ -31,7 +32,12 @@ class NcclCommunicator : public Communicator {
   void barrier() override { host_->barrier(); }
   void meet(Waiting waiting) override { host_->meet(waiting); }
   /// Collective. Messages on both at once are safe as long as the GPU can run both: NCCL's kernels
-  /// wait on the GPU for those of the other ranks.
+  /// wait on the GPU for those of the other ranks. So while one thread waits for a message, no
+  /// other of the rank may call what waits for the whole GPU (cudaMalloc, cudaFree,
+  /// cudaDeviceSynchronize) unless those of all ranks get there without each other: if the peer's
+  /// thread that is to send first waits for this one, both wait for ever. Allocate before training,
+  /// not within an iteration. For the same reason CUDA_DEVICE_MAX_CONNECTIONS=1, which may put the
+  /// streams of both links into one queue, is not supported with two of them.
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
 
   [[nodiscard]] int gpu() const override { return link_.end().device; }

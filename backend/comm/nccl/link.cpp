@@ -5,12 +5,14 @@
 #include <cstring>
 #include <exception>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/device.hpp"
+#include "backend/comm/sleeping_wait.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 
@@ -21,7 +23,11 @@ using Clock = std::chrono::steady_clock;
 
 /// A message that is not there after this long is worth a sleep of a hundredth of it.
 constexpr std::chrono::microseconds spinning{2000};
-constexpr std::chrono::microseconds nap{20};
+constexpr std::chrono::microseconds longest_nap{20};
+/// Between two questions to the driver, which other threads want for their launches; little beside
+/// a message, which takes 6.6 µs at least by NCCL's own cost model [src/graph/tuning.cc, tag
+/// v2.28.9-1: baseLatencies].
+constexpr std::chrono::microseconds between_looks{1};
 /// How often a waiting rank asks NCCL for errors. Each question is a few loads.
 constexpr std::chrono::milliseconds between_questions{20};
 
@@ -56,6 +62,12 @@ ncclResult_t connect(Attempt& attempt) {
     config.maxCTAs = attempt.end.most_channels;
   }
   return ncclCommInitRankConfig(&attempt.comm, attempt.end.size, unique, attempt.end.rank, &config);
+}
+
+void spin(std::chrono::nanoseconds duration) {
+  const Clock::time_point end = Clock::now() + duration;
+  while (Clock::now() < end) {
+  }
 }
 
 void await(const std::future<ncclResult_t>& result, const LinkEnd& end) {
@@ -143,6 +155,7 @@ void Link::look_for_errors() {
 void Link::wait(cudaStream_t stream, Waiting waiting) {
   const Clock::time_point begin = Clock::now();
   Clock::time_point asked = begin;
+  std::optional<SleepingWait> nap;
   for (;;) {
     const cudaError_t state = cudaStreamQuery(stream);
     if (state == cudaSuccess) return look_for_errors();
@@ -150,13 +163,17 @@ void Link::wait(cudaStream_t stream, Waiting waiting) {
       healthy_ = false;
       gpu_comm::check(state, "cudaStreamQuery", fmt::format("rank {}'s messages", end_.rank));
     }
+    static_cast<void>(cudaGetLastError());  // an answer, not an error
     const Clock::time_point now = Clock::now();
     if (now - asked > between_questions) {
       look_for_errors();
       asked = now;
     }
     if (waiting == Waiting::sleep || now - begin > spinning) {
-      std::this_thread::sleep_for(nap);
+      if (!nap) nap.emplace(longest_nap);
+      nap->once();
+    } else {
+      spin(between_looks);
     }
   }
 }

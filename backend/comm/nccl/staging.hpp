@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
 
 #include "backend/comm/nccl/link.hpp"
@@ -18,7 +19,8 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
-  [[nodiscard]] std::byte* device() const { return device_; }
+  /// Zeros at first.
+  [[nodiscard]] std::byte* device() const { return device_.get(); }
   /// Copies `data` to `offset` of the block on the GPU. Only once between two waits for any part of
   /// the block.
   void put(std::span<const std::byte> data, std::size_t offset = 0);
@@ -27,9 +29,16 @@ class Staging {
   std::span<const std::byte> take(std::size_t bytes, std::size_t offset = 0);
 
  private:
+  struct FreeDevice {
+    void operator()(std::byte* memory) const noexcept;
+  };
+  struct FreeHost {
+    void operator()(std::byte* memory) const noexcept;
+  };
+
   Link& link_;
-  std::byte* device_ = nullptr;
-  std::byte* host_ = nullptr;
+  std::unique_ptr<std::byte[], FreeDevice> device_;
+  std::unique_ptr<std::byte[], FreeHost> host_;
 };
 
 }  // namespace dlscale::backend::gpu_comm

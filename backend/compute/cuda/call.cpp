@@ -73,7 +73,7 @@ std::string last_cudnn_message() {
 
 void check(cudaError_t code, std::string_view call, std::string_view what) {
   if (code == cudaSuccess) return;
-  // An error that does not outlive its call must not be found by the next check_launch().
+  // An error that does not outlive its call must not be found by who asks for the last one next.
   static_cast<void>(cudaGetLastError());
   const std::string text = fmt::format("{}, {}", cudaGetErrorName(code), cudaGetErrorString(code));
   if (code == cudaErrorMemoryAllocation) lack_memory(call, what, text);
@@ -96,10 +96,6 @@ void check(cublasStatus_t code, std::string_view call, std::string_view what) {
     refuse(call, what, blas_text(code));
   }
   fail(call, what, blas_text(code));
-}
-
-void check_launch(std::string_view kernel, std::string_view what) {
-  check(cudaGetLastError(), kernel, what);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -26,7 +26,4 @@ void check(Code code, std::string_view call, const Describe& what) {
 /// What the last call of cuDNN on this thread complained of.
 std::string last_cudnn_message();
 
-/// After a kernel was launched: checks that it could be.
-void check_launch(std::string_view kernel, std::string_view what);
-
 }  // namespace dlscale::backend::cuda

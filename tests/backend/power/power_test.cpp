@@ -1,16 +1,24 @@
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <string>
 
 #include "backend/power/device_monitor.hpp"
 #include "backend/power/gpu_facts.hpp"
+#include "backend/power/nvml_library.hpp"
 #include "backend/power/throttling.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {
 namespace {
 
+// The offsets that a C compiler gives nvmlFieldValue_t of nvml.h.
+static_assert(offsetof(NvmlFieldValue, timestamp) == 8 && offsetof(NvmlFieldValue, type) == 24);
+static_assert(offsetof(NvmlFieldValue, code) == 28 && offsetof(NvmlFieldValue, value) == 32);
+static_assert(sizeof(NvmlFieldValue) == 40);
+
 constexpr const char* known_gpu = "0000:3b:00.0";
+constexpr const char* mean_power_gpu = "0000:5e:00.0";
 
 /// What the Unsupported of open_nvml() says.
 std::string refusal(const std::string& bus_id, const std::string& library) {
@@ -48,8 +56,12 @@ TEST(DeviceMonitor, ReadsWhatNvmlTellsInSiUnits) {
   const DeviceState state = open_nvml(known_gpu, FAKE_NVML)->read();
   EXPECT_DOUBLE_EQ(state.processor_clock_hz.value(), 1980e6);
   EXPECT_DOUBLE_EQ(state.memory_clock_hz.value(), 3201e6);
-  EXPECT_DOUBLE_EQ(state.power_w.value(), 655.25);
+  EXPECT_DOUBLE_EQ(state.power_w.value(), 701.5);
   EXPECT_EQ(state.throttle_reasons.value(), 0x41U);
+}
+
+TEST(DeviceMonitor, ReadsTheMeanOfPowerWhereThatOfTheMomentIsNotTold) {
+  EXPECT_DOUBLE_EQ(open_nvml(mean_power_gpu, FAKE_NVML)->read().power_w.value(), 655.25);
 }
 
 TEST(DeviceMonitor, LeavesOutWhatNvmlDoesNotTell) {

@@ -18,6 +18,7 @@ class PassingCommunicator : public backend::Communicator {
   [[nodiscard]] int node_size() const override { return to_->node_size(); }
   [[nodiscard]] int node_rank() const override { return to_->node_rank(); }
   [[nodiscard]] std::string library() const override { return to_->library(); }
+  [[nodiscard]] std::string host_library() const override { return to_->host_library(); }
   void send(std::span<const std::byte> data, Rank to, int tag) override {
     to_->send(data, to, tag);
   }

@@ -103,10 +103,12 @@ void note_point_to_point(const void* context, int rank, const PointToPointEvent&
   note_down(note);
 }
 
-/// Events of other types come too, since collectives belong to them, and are left out.
+/// Events of other types come too, since collectives belong to them, and are left out. But NCCL
+/// 2.27 tells of no operation whose group has no handle [src/plugin/profiler.cc, tag v2.27.7-1:
+/// ncclProfilerStartTaskEvents], so groups get one, any that is not null.
 template <class Event>
 int start(void* context, void** handle, Event* event) {
-  *handle = nullptr;
+  *handle = event->type == group_event ? &ledger() : nullptr;
   if (event->type == collective_event) {
     note_collective(context, event->rank, event->detail.collective);
   } else if (event->type == point_to_point_event) {

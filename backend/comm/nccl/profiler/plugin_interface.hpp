@@ -15,6 +15,7 @@ inline constexpr int success = 0;
 
 /// Bits of a descriptor's type and of the activation mask.
 enum EventType : std::uint64_t {
+  group_event = 1U,                 ///< ncclProfileGroup
   collective_event = 1U << 1U,      ///< ncclProfileColl
   point_to_point_event = 1U << 2U,  ///< ncclProfileP2p
 };

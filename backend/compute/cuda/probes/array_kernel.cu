@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/probes/array_pass.hpp"
 #include "backend/compute/cuda/probes/kernels.hpp"
+#include "backend/compute/cuda/probes/launch_kernel.cuh"
 
 namespace dlscale::backend::cuda {
 namespace {
@@ -10,7 +10,8 @@ namespace {
 constexpr unsigned block = 256;
 constexpr std::size_t blocks_per_multiprocessor = 8;
 
-/// A thread meets the same elements in each pass, so passes need not wait for each other.
+/// A thread meets the same elements in each pass, so passes need not wait for each other. It reads
+/// them past its own cache.
 template <class Code>
 __global__ void __launch_bounds__(block) passes_kernel(Code code, std::size_t packs, int passes) {
   const std::size_t threads = std::size_t{gridDim.x} * block;
@@ -28,7 +29,8 @@ void launch(cudaStream_t stream, std::size_t bytes, int passes, int multiprocess
   const std::size_t packs = bytes / sizeof(double) / PassCode<pass>::width;
   const std::size_t most = blocks_per_multiprocessor * static_cast<std::size_t>(multiprocessors);
   const auto blocks = static_cast<unsigned>(std::min((packs + block - 1) / block, most));
-  passes_kernel<<<blocks, block, 0, stream>>>(code, packs, passes);
+  launch_kernel(stream, {"passes_kernel", "a pass over arrays", blocks, block},
+                passes_kernel<PassCode<pass>>, code, packs, passes);
 }
 
 }  // namespace
@@ -52,7 +54,6 @@ void run_passes(cudaStream_t stream, const ArraySpec& spec, int passes, int mult
       go(PassCode<ArrayPass::triad>{a, b, out});
       break;
   }
-  check_launch("passes_kernel", "a pass over arrays");
 }
 
 }  // namespace dlscale::backend::cuda

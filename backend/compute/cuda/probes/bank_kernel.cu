@@ -1,7 +1,7 @@
-#include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/probes/banks.hpp"
 #include "backend/compute/cuda/probes/device_clock.cuh"
 #include "backend/compute/cuda/probes/kernels.hpp"
+#include "backend/compute/cuda/probes/launch_kernel.cuh"
 
 namespace dlscale::backend::cuda {
 namespace {
@@ -65,12 +65,13 @@ __global__ void __launch_bounds__(warps* warp_lanes)
 
 void run_banks(cudaStream_t stream, const BankSpec& spec, BankResult* result) {
   const BankRing ring{static_cast<std::uint32_t>(spec.stride)};
+  ProbeKernel kernel{"bank_kernel", "loads from shared memory", 1, warp_lanes};
   if (spec.load == BankLoad::latency) {
-    bank_kernel<1, 1><<<1, warp_lanes, 0, stream>>>(ring, result);
-  } else {
-    bank_kernel<bank_chains, bank_warps><<<1, bank_warps * warp_lanes, 0, stream>>>(ring, result);
+    launch_kernel(stream, kernel, bank_kernel<1, 1>, ring, result);
+    return;
   }
-  check_launch("bank_kernel", "loads from shared memory");
+  kernel.threads *= bank_warps;
+  launch_kernel(stream, kernel, bank_kernel<bank_chains, bank_warps>, ring, result);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -1,14 +1,16 @@
-#include <algorithm>
+#include <string_view>
 
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/probes/cycle.hpp"
 #include "backend/compute/cuda/probes/device_clock.cuh"
 #include "backend/compute/cuda/probes/kernels.hpp"
+#include "backend/compute/cuda/probes/launch_kernel.cuh"
 
 namespace dlscale::backend::cuda {
 namespace {
 
 constexpr unsigned block = 256;
+constexpr std::string_view what = "a pointer chase";
 /// More nodes than the cache of a multiprocessor has lines need not be read into it.
 constexpr std::uint32_t most_read_by_one = 65536;
 
@@ -85,21 +87,31 @@ __global__ void __launch_bounds__(block) chase_kernel(Nodes nodes, ChaseResult* 
   }
 }
 
+template <class Kernel>
+void prefer_cache(Kernel* kernel) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                             cudaSharedmemCarveoutMaxL1),
+        "cudaFuncSetAttribute", what);
+}
+
 }  // namespace
+
+void prepare_chase() {
+  prefer_cache(read_nodes_kernel);
+  prefer_cache(chase_kernel<ChasePath::all_caches>);
+  prefer_cache(chase_kernel<ChasePath::shared_l2>);
+}
 
 void run_chase(cudaStream_t stream, const ChaseSpec& spec, int multiprocessors,
                const std::uint32_t* words, ChaseResult* result) {
   const Nodes nodes{words, static_cast<std::uint32_t>(chase_nodes(spec)),
                     static_cast<std::uint32_t>(spec.stride / sizeof(std::uint32_t))};
-  read_nodes_kernel<<<4 * static_cast<unsigned>(multiprocessors), block, 0, stream>>>(nodes,
-                                                                                      result);
-  check_launch("read_nodes_kernel", "a pointer chase");
-  if (spec.path == ChasePath::all_caches) {
-    chase_kernel<ChasePath::all_caches><<<1, block, 0, stream>>>(nodes, result);
-  } else {
-    chase_kernel<ChasePath::shared_l2><<<1, block, 0, stream>>>(nodes, result);
-  }
-  check_launch("chase_kernel", "a pointer chase");
+  const auto blocks = 4 * static_cast<unsigned>(multiprocessors);
+  launch_kernel(stream, {"read_nodes_kernel", what, blocks, block}, read_nodes_kernel, nodes,
+                result);
+  const auto kernel = spec.path == ChasePath::all_caches ? chase_kernel<ChasePath::all_caches>
+                                                         : chase_kernel<ChasePath::shared_l2>;
+  launch_kernel(stream, {"chase_kernel", what, 1, block}, kernel, nodes, result);
 }
 
 }  // namespace dlscale::backend::cuda

@@ -22,6 +22,7 @@ class ChaseProbe final : public Probe {
         image_(chase_image(spec, cycle_seed)),
         words_(spec.bytes),
         result_(sizeof(ChaseResult)) {
+    prepare_chase();
     upload(std::as_bytes(std::span(image_)), words_.get());
     const ChaseResult start{};  // at word 0
     upload(std::as_bytes(std::span(&start, 1)), result_.get());

@@ -43,6 +43,7 @@ class KernelCompanion final : public Companion {
   }
   [[nodiscard]] bool goes_on() const override { return is_pending(ended_); }
   void end() override { wait_for(stream_); }
+  [[nodiscard]] Seconds lasted() const override { return elapsed(begun_, ended_); }
   void lengthen() override { duration_ = 2 * duration_; }
 
  private:
@@ -74,6 +75,7 @@ class CopyCompanion final : public Companion {
     if (failure_) std::rethrow_exception(failure_);
     wait_for(stream_);
   }
+  [[nodiscard]] Seconds lasted() const override { return elapsed(begun_, ended_); }
   void lengthen() override { copies_ *= 2; }
   [[nodiscard]] std::size_t wrong_bytes() const override { return way_.wrong_bytes(); }
   void prepare() override { way_.prepare(); }

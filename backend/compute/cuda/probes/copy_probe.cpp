@@ -1,7 +1,5 @@
-#include <fmt/format.h>
-
 #include <chrono>
-#include <utility>
+#include <memory>
 
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/kernels.hpp"
@@ -12,9 +10,6 @@
 
 namespace dlscale::backend::cuda {
 namespace {
-
-/// Company that is twice as long each time soon outlasts any copy.
-constexpr int most_attempts = 24;
 
 CopySpec opposite(CopySpec spec) {
   spec.direction = spec.direction == Direction::host_to_device ? Direction::device_to_host
@@ -69,29 +64,18 @@ class CopyProbe final : public Probe {
     return reading;
   }
 
+  /// Refused by the first run, which all ranks make together, or never: it is the environment that
+  /// keeps company away.
   [[nodiscard]] Reading run_accompanied() {
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
-      const auto [time, to_the_end] = run_beside();
-      if (to_the_end) return {.time = time, .host_time = {}, .cycles = {}, .empty_cycles = {}};
-      companion_->lengthen();
-    }
-    throw LibraryError(fmt::format(
-        "a copy of {} bytes: nothing could be kept going beside it until its end.", spec_.bytes));
-  }
-
-  [[nodiscard]] std::pair<Seconds, bool> run_beside() {
-    companion_->begin(stream());
-    Seconds time;
-    bool to_the_end = false;
+    Reading reading;
     try {
-      time = timed();
-      to_the_end = companion_->goes_on();
-    } catch (...) {
-      companion_->end();
-      throw;
+      reading.time = time_beside(*companion_, stream(), [this] { return timed(); });
+    } catch (const Unsupported& error) {
+      if (!had_company_) throw;
+      throw LibraryError(error.what());
     }
-    companion_->end();
-    return {time, to_the_end};
+    had_company_ = true;
+    return reading;
   }
 
   [[nodiscard]] Seconds timed() const {
@@ -110,6 +94,7 @@ class CopyProbe final : public Probe {
   CopySpec spec_;
   CopyWay way_;
   std::unique_ptr<Companion> companion_;
+  bool had_company_ = false;
 };
 
 }  // namespace

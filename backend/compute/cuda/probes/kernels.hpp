@@ -28,6 +28,12 @@ struct ChaseResult {
   std::uint32_t empty_cycles[chase_empty_laps];
 };
 
+/// Before any run on a device: of the memory of a multiprocessor, of which its cache and shared
+/// memory are parts, the kernels want as much for the cache as there is. Otherwise the driver
+/// divides it, also as the kernel before it liked it, and the capacity of the cache would be
+/// another from run to run.
+void prepare_chase();
+
 /// Reads all nodes on all multiprocessors, then on the one that chases: chase_laps accesses with
 /// laps, chase_steps without.
 void run_chase(cudaStream_t stream, const ChaseSpec& spec, int multiprocessors,

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/probes/device_clock.cuh"
 #include "backend/compute/cuda/probes/kernels.hpp"
+#include "backend/compute/cuda/probes/launch_kernel.cuh"
 
 namespace dlscale::backend::cuda {
 namespace {
@@ -33,15 +33,15 @@ __global__ void compute_kernel(std::uint64_t nanoseconds, float* sink) {
 }  // namespace
 
 void run_nothing(cudaStream_t stream, std::uint32_t* counter) {
-  nothing_kernel<<<1, 1, 0, stream>>>(counter);
-  check_launch("nothing_kernel", "an empty kernel");
+  launch_kernel(stream, {"nothing_kernel", "an empty kernel"}, nothing_kernel, counter);
 }
 
 void run_compute(cudaStream_t stream, Seconds duration, int multiprocessors, float* sink) {
   constexpr unsigned block = 256;
   const auto nanoseconds = static_cast<std::uint64_t>(std::max(0.0, duration.si() * 1e9));
-  compute_kernel<<<static_cast<unsigned>(multiprocessors), block, 0, stream>>>(nanoseconds, sink);
-  check_launch("compute_kernel", "a kernel beside a copy");
+  const auto blocks = static_cast<unsigned>(multiprocessors);
+  launch_kernel(stream, {"compute_kernel", "a kernel beside a copy", blocks, block}, compute_kernel,
+                nanoseconds, sink);
 }
 
 }  // namespace dlscale::backend::cuda

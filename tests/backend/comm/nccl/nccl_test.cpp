@@ -11,6 +11,7 @@
 #include "backend/comm/communicator.hpp"
 #include "backend/comm/nccl/collectives.hpp"
 #include "core/error.hpp"
+#include "core/usable_rows.hpp"
 
 namespace dlscale::backend::gpu_comm {
 namespace {
@@ -110,6 +111,9 @@ std::span<float> floats(const GpuMemory& memory, std::size_t count) {
 
 TEST_F(NcclTest, SaysWhatItIs) {
   EXPECT_EQ(ranks().library().rfind("NCCL 2.", 0), 0U) << ranks().library();
+  EXPECT_EQ(ranks().library().find("host memory"), std::string::npos);
+  EXPECT_EQ(ranks().host_library().ends_with(carried_by_gpu), launched_backend() == "nccl")
+      << ranks().host_library();
   EXPECT_TRUE(ranks().takes_device_memory());
   EXPECT_LT(ranks().node_rank(), ranks().node_size());
 }

@@ -1,0 +1,32 @@
+#pragma once
+#include <cuda_runtime_api.h>
+
+#include <string>
+#include <string_view>
+
+#include "backend/compute/cuda/call.hpp"
+
+namespace dlscale::backend::cuda {
+
+/// A kernel of the probes: its name, and what it is for.
+struct ProbeKernel {
+  std::string_view name;
+  std::string_view what;
+  unsigned blocks = 1;
+  unsigned threads = 1;  ///< of a block
+};
+
+/// Enqueues it. Not <<<…>>>: after that only the last error of any call could be asked for, and a
+/// kernel would be blamed for what a library left.
+template <class... Parameters, class... Arguments>
+void launch_kernel(cudaStream_t stream, const ProbeKernel& of, void (*kernel)(Parameters...),
+                   const Arguments&... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(of.blocks);
+  config.blockDim = dim3(of.threads);
+  config.stream = stream;
+  const cudaError_t code = cudaLaunchKernelEx(&config, kernel, arguments...);
+  if (code != cudaSuccess) check(code, "launch of " + std::string(of.name), of.what);
+}
+
+}  // namespace dlscale::backend::cuda
