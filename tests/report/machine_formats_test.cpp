@@ -82,7 +82,7 @@ TEST(Comment, CutsALongHeadline) {
 }
 
 TEST(MachineFormats, RefuseADocumentThatHasNothingForThem) {
-  for (const char* name : {"comment", "junit", "openmetrics"}) {
+  for (const char* name : {"comment", "junit", "openmetrics", "bencher"}) {
     EXPECT_THROW(static_cast<void>(written(name, without_verdicts())), ConfigError) << name;
   }
 }
@@ -107,7 +107,7 @@ TEST(Junit, TellsStatusesOfMeasurementsApart) {
   const std::string text = written("junit", document);
   EXPECT_TRUE(contains(text, R"(tests="4" failures="0" errors="1" skipped="1")"));
   EXPECT_TRUE(contains(text, R"(name="conv batch=8" time="0.5")"));
-  EXPECT_TRUE(contains(text, R"(name="conv batch=8 (4)" time="0.5")")) << "readers go by the name";
+  EXPECT_TRUE(contains(text, R"x(name="conv batch=8 (4)" time="0.5")x")) << "readers go by the name";
 }
 
 TEST(Junit, FailsForAnImprovementWhereThatIsAskedFor) {
