@@ -38,9 +38,10 @@ Form form_of(const report::Document& document, const OutputPlace& place,
   if (place.is_standard_output()) {
     return {"-", format.write(document, terminal_of_output(colour))};
   }
-  refuse_foreign_file(
-      place.path, fmt::format("a {}", report::format::kind_of(document)),
-      [&](std::istream& content) { return report::format::is_of_kind(content, document); });
+  refuse_foreign_file(place.path, fmt::format("a {}", report::format::kind_of(document)),
+                      [&](std::istream& content) {
+                        return report::format::may_replace(content, document, format);
+                      });
   return {place.path, report::format::file_text(format, document)};
 }
 

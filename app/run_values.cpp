@@ -20,6 +20,7 @@
 #include "core/statistics.hpp"
 #include "core/usable_rows.hpp"
 #include "report/compare.hpp"
+#include "report/history/content_kind.hpp"
 #include "report/history/google_file.hpp"
 #include "report/measured_runs.hpp"
 
@@ -210,12 +211,8 @@ RunOutcome wall_outcome(Seconds wall) {
 Measure found_in(const fs::path& out) {
   std::error_code error;
   if (fs::is_directory(out, error)) return Measure::results;
-  // The schema stands anywhere in the header, which is the first line.
-  std::ifstream file(out, std::ios::binary);
-  std::string header;
-  std::getline(file, header);
-  return header.find("\"dlscale.result\"") == std::string::npos ? Measure::google
-                                                                : Measure::results;
+  return history::kind_of_file(out) == history::ContentKind::result ? Measure::results
+                                                                    : Measure::google;
 }
 
 }  // namespace

@@ -9,14 +9,13 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/input_file.hpp"
 #include "core/shown_text.hpp"
+#include "report/history/content_kind.hpp"
 #include "report/history/google_file.hpp"
 
 namespace dlscale::report {
@@ -113,17 +112,7 @@ ResultFile results_of(const history::GoogleFile& file) {
 }  // namespace
 
 bool is_google_benchmark(const std::filesystem::path& path) {
-  std::error_code unknown;
-  if (!std::filesystem::is_regular_file(path, unknown)) return false;
-  std::ifstream stream(path, std::ios::binary);
-  std::string head(4096, ' ');
-  stream.read(head.data(), static_cast<std::streamsize>(head.size()));
-  head.resize(static_cast<std::size_t>(stream.gcount()));
-  const std::string_view text = head;
-  const std::size_t start = text.find_first_not_of(" \t\r\n");
-  return start != std::string_view::npos && text[start] == '{' &&
-         text.find("\"context\"") != std::string_view::npos &&
-         text.find("dlscale.") == std::string_view::npos;
+  return history::kind_of_file(path) == history::ContentKind::google_benchmark;
 }
 
 ResultFile google_results(const std::filesystem::path& path) {

@@ -87,19 +87,17 @@ Table check_verdicts(const CheckReport& report) {
   add_columns(table.columns, Meaning::key, {"key", "series"});
   add_columns(table.columns, Meaning::state, {"verdict", "state"});
   add_columns(table.columns, Meaning::remark, {"commit", "before"});
-  add_columns(table.columns, Meaning::value_in_unit, {"before_value", "after_value"});
+  add_columns(table.columns, Meaning::value_in_unit, {"before_value", "after_value", "value"});
   const std::size_t unit = table.columns.size();
   add_columns(table.columns, Meaning::key, {"unit"});
   add_columns(table.columns, Meaning::value, {"ratio"});
   add_columns(table.columns, Meaning::remark, {"explanation"});
-  for (const Movement each : {Movement::regressed, Movement::improved, Movement::shifted}) {
+  for (const Movement each : history::movements) {
     for (const AlertState state : history::alert_states) {
       table.columns.at(2).states.push_back(movement_word(each, state));
     }
   }
-  for (const SeriesState each :
-       {SeriesState::new_baseline, SeriesState::as_before, SeriesState::needs_reruns,
-        SeriesState::moved, SeriesState::bimodal, SeriesState::ended, SeriesState::unusable}) {
+  for (const SeriesState each : history::series_states) {
     add_word(quiet_verdict(each), table.columns.at(2).states);
     table.columns.at(3).states.emplace_back(series_state_name(each));
   }
@@ -109,9 +107,13 @@ Table check_verdicts(const CheckReport& report) {
     const std::string state(series_state_name(check.state));
     const auto found = moved.find(check.id);
     const std::string open = quiet_verdict(check.state);
+    // What ended was not measured of the newest commit.
+    const std::string value =
+        check.state == SeriesState::ended ? std::string{} : exact(check.newest.value);
     if (found == moved.end()) {
       std::vector<Cell> row{{check.key.name()}, {check.id}, {open}, {state}};
       row.resize(table.columns.size());
+      row.at(unit - 1).text = value;
       row.at(unit).text = check.key.unit;
       table.rows.push_back(std::move(row));
       continue;
@@ -126,6 +128,7 @@ Table check_verdicts(const CheckReport& report) {
                           {alert->before},
                           {exact(metric->before)},
                           {exact(metric->after)},
+                          {value},
                           {check.key.unit},
                           {exact(metric->ratio)},
                           {metric->explanation}});

@@ -11,9 +11,9 @@ namespace dlscale::report {
 /// another metric "regressed (detail)".
 std::string verdict_word(const history::Alert& alert, const history::AlertMetric& metric);
 
-/// One row a series that is judged, which phases are not: what became of it, by the alert that
-/// tells most. A row has failed where, and only where, an alert fails the check; one is
-/// inconclusive where fresh runs are wanted.
+/// One row a series that is judged, which phases are not: the value of the newest commit, and what
+/// became of it, by the alert that tells most. A row has failed where, and only where, an alert
+/// fails the check; one is inconclusive where fresh runs are wanted.
 Table check_verdicts(const history::CheckReport& report);
 
 }  // namespace dlscale::report

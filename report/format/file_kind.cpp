@@ -6,6 +6,7 @@
 #include <istream>
 
 #include "core/replaceable.hpp"
+#include "report/format/bencher_shape.hpp"
 
 namespace dlscale::report::format {
 namespace {
@@ -69,6 +70,10 @@ bool is_of_kind(std::istream& content, const Document& document) {
          starts_with(content, openmetrics_opening(document)) ||
          ends_with(content, closing_line("table", document)) ||
          ends_with(content, closing_line("markdown", document));
+}
+
+bool may_replace(std::istream& content, const Document& document, const Format& format) {
+  return is_of_kind(content, document) || (format.name == "bencher" && is_bencher_metrics(content));
 }
 
 }  // namespace dlscale::report::format

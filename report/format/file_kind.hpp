@@ -16,4 +16,8 @@ std::string file_text(const Format& format, const Document& document);
 /// only quotes one does not.
 bool is_of_kind(std::istream& content, const Document& document);
 
+/// Whether a file that holds this may become the document in a format: it is of the same kind, or
+/// both are Bencher Metric Format, which has no place to say of what kind it is.
+bool may_replace(std::istream& content, const Document& document, const Format& format);
+
 }  // namespace dlscale::report::format

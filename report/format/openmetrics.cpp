@@ -1,8 +1,5 @@
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <set>
 #include <string>
@@ -13,47 +10,13 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/kind_of.hpp"
 #include "report/format/utf8.hpp"
 
 namespace dlscale::report::format {
 namespace {
-
-/// How the unit at the end of a column's name is called in OpenMetrics, which wants base units in
-/// full. In this order: the longest first.
-struct Unit {
-  std::string_view suffix;
-  std::string_view name;
-};
-constexpr std::array<Unit, 7> units{{{"bytes_per_s", "bytes_per_second"},
-                                     {"flops_per_s", "flops_per_second"},
-                                     {"images_per_s", "images_per_second"},
-                                     {"_per_s", "per_second"},
-                                     {"_bytes", "bytes"},
-                                     {"_flops", "flops"},
-                                     {"_s", "seconds"}}};
-
-/// The same of units as metrics have them; a plain number has none.
-constexpr std::array<Unit, 7> metric_units{{{"s", "seconds"},
-                                            {"B", "bytes"},
-                                            {"B/s", "bytes_per_second"},
-                                            {"FLOP/s", "flops_per_second"},
-                                            {"1/s", "per_second"},
-                                            {"images/s", "images_per_second"},
-                                            {"1", ""}}};
-
-// Columns of which nothing was declared, and whose headings mean the same in all documents.
-constexpr std::array<std::string_view, 10> plain_values{
-    "ratio",      "ratio_low", "ratio_high", "max_relative_error", "speedup",
-    "efficiency", "error",     "bias",       "median_abs",         "ratio_to_first"};
-constexpr std::array<std::string_view, 2> states{"verdict", "status"};
-constexpr std::array<std::string_view, 1> remarks{"reason"};
-
-template <std::size_t size>
-bool is_among(const std::array<std::string_view, size>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
 
 /// Metrics of one name, which stand together.
 struct Family {
@@ -71,40 +34,6 @@ std::string plain_name(std::string_view text) {
     return std::string("x").append(name);
   }
   return name;
-}
-
-bool is_finite_number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc{} && end == text.data() + text.size() && std::isfinite(value);
-}
-
-/// Whether every text of a column is a number or none, and one is.
-bool has_numbers(const Table& table, std::size_t column) {
-  bool any = false;
-  for (const auto& row : table.rows) {
-    if (row.at(column).text.empty()) continue;
-    if (!is_finite_number(row.at(column).text)) return false;
-    any = true;
-  }
-  return any;
-}
-
-const Unit* unit_of(const std::string& heading) {
-  const auto found = std::ranges::find_if(
-      units, [&heading](const Unit& unit) { return heading.ends_with(unit.suffix); });
-  return found == units.end() ? nullptr : &*found;
-}
-
-/// What was declared or is known of a column. Numbers alone make a value: a column of words whose
-/// name ends like a unit is a key.
-Meaning meaning_of(const Table& table, std::size_t column) {
-  const Column& it = table.columns.at(column);
-  if (it.meaning != Meaning::by_name) return it.meaning;
-  if (is_among(states, it.heading)) return Meaning::state;
-  if (is_among(remarks, it.heading)) return Meaning::remark;
-  const bool is_value = unit_of(it.heading) != nullptr || is_among(plain_values, it.heading);
-  return is_value && has_numbers(table, column) ? Meaning::value : Meaning::key;
 }
 
 std::string escape(std::string_view text) {
@@ -207,8 +136,8 @@ class Exposition {
 
   void append_values(std::size_t column) {
     const std::string& heading = table_.columns[column].heading;
-    const Unit* unit = unit_of(heading);
-    std::string stem = heading.substr(0, heading.size() - (unit ? unit->suffix.size() : 0));
+    const UnitName* unit = unit_of_heading(heading);
+    std::string stem = heading.substr(0, heading.size() - (unit ? unit->unit.size() : 0));
     while (stem.ends_with('_')) stem.pop_back();
     if (!stem.empty()) stem = plain_name(stem);
     for (std::size_t i = 0; i < table_.rows.size(); ++i) {
@@ -225,9 +154,9 @@ class Exposition {
       const std::string& text = table_.rows[i].at(column).text;
       if (text.empty()) continue;
       const std::string& unit = table_.rows[i].at(unit_).text;
-      const auto known = std::ranges::find(metric_units, unit, &Unit::suffix);
-      std::string name(known == metric_units.end() ? "" : known->name);
-      if (known == metric_units.end() && !unit.empty()) name = plain_name(unit);
+      const UnitName* known = unit_of_metric(unit);
+      std::string name(known == nullptr ? "" : known->name);
+      if (known == nullptr && !unit.empty()) name = plain_name(unit);
       append_sample(family(stem, "gauge", name), i, text);
     }
   }

@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -29,6 +30,7 @@ enum class Movement {
   improved,
   shifted,  ///< of a metric that should stay where it is
 };
+inline constexpr std::array movements{Movement::regressed, Movement::improved, Movement::shifted};
 std::string_view movement_name(Movement movement);
 
 /// By which rule it was found.
@@ -70,6 +72,10 @@ enum class SeriesState {
   ended,         ///< was not measured of the newest commit of its suite: not judged by that
   unusable,      ///< the newest is not positive, so that it has no ratio to others
 };
+inline constexpr std::array series_states{SeriesState::new_baseline, SeriesState::as_before,
+                                          SeriesState::needs_reruns, SeriesState::moved,
+                                          SeriesState::bimodal,      SeriesState::ended,
+                                          SeriesState::unusable};
 std::string_view series_state_name(SeriesState state);
 
 struct SeriesCheck {

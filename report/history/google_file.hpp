@@ -44,11 +44,6 @@ struct GoogleFile {
 /// value of another type; an unknown time unit or type of row.
 GoogleFile read_google_file(std::string_view text);
 
-/// The same text with `null` in place of NaN, Infinity and -Infinity outside of strings, which
-/// Google Benchmark writes (FormatKV in src/json_reporter.cc) and JSON lacks (RFC 8259, section 6).
-/// Lines stay where they are.
-std::string with_nulls_for_nan(std::string_view text);
-
 /// Why such a value of a metric cannot have been measured, or is none to compare: "is -5, which
 /// nothing measured can be". Empty if it can.
 std::string impossible(const GoogleMetric& metric, double value);

@@ -47,10 +47,8 @@ void add_facts(ImportedRun& run, const RunOptions& options);
 /// Numbers the points of each series, which tells them apart.
 void number_parts(ImportedRun& run);
 
-/// Reads a file of any format that is known: result files and validations of dlscale, JSON of
-/// Google Benchmark and hyperfine, text of nccl-tests, logs of Megatron-LM and MLPerf. Which it is,
-/// is told by its content. Throws
-/// ConfigError that names file and line: no known format, damage, no commit or time.
+/// Reads a file of any format that is known (report/history/content_kind.hpp). Throws ConfigError
+/// that names file and line: no known format, damage, no commit or time.
 ImportedRun read_run(const std::string& path, const RunOptions& options);
 
 }  // namespace dlscale::report::history

@@ -215,6 +215,32 @@ class Add(History):
         self.assertEqual(self.history("add", empty, *words).returncode, 5)
         self.assertFalse(self.store.exists())
 
+    def test_results_of_asv_are_a_history_that_goes_to_bencher(self):
+        machine = self.folder / "results" / "m1"
+        machine.mkdir(parents=True)
+        described = {"a.time_x": {"type": "time", "unit": "seconds", "param_names": ["n"]}}
+        (machine.parent / "benchmarks.json").write_text(json.dumps(described))
+        for i in range(12):
+            (machine / f"{i:08}-py3.9.json").write_text(json.dumps({
+                "commit_hash": commit(i), "date": 1700000000000 + i * 3600000, "params": {"machine": "m1"}, "python": "3.9",
+                "requirements": {}, "env_vars": {}, "env_name": "py3.9", "result_columns": ["result", "params", "version"],
+                "results": {"a.time_x": [[1e-3 + i * 1e-7, math.nan], [["10", "20"]], "v1"]}, "version": 2}))
+        added = self.history("add", *sorted(machine.glob("*.json")))
+        self.assertEqual(added.returncode, 0, added.stderr)
+        self.assertIn("12 points of 12 runs were added", added.stdout)
+        self.assertIn("1 new series", added.stdout)
+        self.assertEqual(added.stderr.count("left out: a.time_x(n=20) was skipped"), 12)
+        out = self.folder / "metrics.json"
+        for _ in range(2):  # and replaced
+            checked = self.history("check", "-o", f"bencher={out}")
+            self.assertEqual(checked.returncode, 0, checked.stderr)
+        [(name, measures)] = json.loads(out.read_text()).items()
+        self.assertIn("asv benchmark=a.time_x n=10: time", name)
+        self.assertAlmostEqual(measures["latency"]["value"], 1.0011e6)
+        self.assert_refused(self.history("check", "-o", f"csv={out}"), 2, "is there and is not a dlscale.history_check")
+        self.assert_refused(self.history("list", "--last", "3", "--format", "bencher"), 2, "is told of several commits")
+        self.assertEqual(json.loads(self.history("list", "--format", "bencher").stdout).popitem()[1], measures)
+
     def test_a_commit_is_looked_up_in_its_repository(self):
         repository = self.folder / "code"
         git = ["git", "-C", repository, "-c", "user.name=T", "-c", "user.email=t@example.org"]

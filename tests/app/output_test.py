@@ -108,7 +108,7 @@ class SeveralForms(ProgramTest):
         return run("compare", self.results, self.results, *[word for output in outputs for word in ("-o", output)])
 
     def test_each_is_what_the_format_alone_would_be(self):
-        files = {name: self.folder / f"=out.{name}" for name in ("junit", "csv", "json", "openmetrics")}
+        files = {name: self.folder / f"=out.{name}" for name in ("junit", "csv", "json", "openmetrics", "bencher")}
         for _ in range(2):  # and replaced
             done = self.compare("-", *[f"{name}={path}" for name, path in files.items()])
             self.assertIn(done.returncode, (0, 3), done.stderr)

@@ -2,6 +2,7 @@
 """Checks a gate's document in the formats of other programs by parsers that know nothing of dlscale: check_formats.py FOLDER"""
 
 import html
+import json
 import pathlib
 import re
 import sys
@@ -86,6 +87,30 @@ class OpenMetricsTest(unittest.TestCase):
 
     def test_hostile_names_stay_labels(self):
         self.assertIn('<b>Hostile & \\"quoted\\" | name</b>', text_of("openmetrics"))
+
+
+class BencherTest(unittest.TestCase):
+    """What Bencher takes: https://bencher.dev/bmf.json, names within its limits, slugs as measures."""
+
+    def setUp(self):
+        self.metrics = json.loads(text_of("bencher"), parse_constant=lambda word: self.fail(word))
+
+    def test_it_is_valid(self):
+        self.assertEqual(len(self.metrics), 5)
+        for benchmark, measures in self.metrics.items():
+            self.assertTrue(0 < len(benchmark.encode()) <= 1024)
+            self.assertEqual(set(measures), {"latency", "ratio"})
+            for measure, metric in measures.items():
+                self.assertRegex(measure, r"^[a-z0-9]+(-[a-z0-9]+)*$")
+                self.assertLessEqual(len(measure), 64)
+                self.assertLessEqual({"value"}, set(metric))
+                self.assertLessEqual(set(metric), {"value", "lower_value", "upper_value"})
+                for number in metric.values():
+                    self.assertIsInstance(number, (int, float))
+                self.assertLessEqual(metric.get("lower_value", metric["value"]), metric["value"])
+
+    def test_hostile_names_stay_names(self):
+        self.assertTrue(any(HOSTILE in benchmark for benchmark in self.metrics))
 
 
 class CommentTest(unittest.TestCase):

@@ -82,7 +82,7 @@ TEST(Comment, CutsALongHeadline) {
 }
 
 TEST(MachineFormats, RefuseADocumentThatHasNothingForThem) {
-  for (const char* name : {"comment", "junit", "openmetrics"}) {
+  for (const char* name : {"comment", "junit", "openmetrics", "bencher"}) {
     EXPECT_THROW(static_cast<void>(written(name, without_verdicts())), ConfigError) << name;
   }
 }

@@ -69,7 +69,7 @@ void write_gate(const std::filesystem::path& folder) {
   write_pages(folder, "gate.md",
               report::markdown_pages(report::gate_title(gate), sections, figures));
   const report::Document document = report::gate_document(gate);
-  for (const char* name : {"junit", "openmetrics", "comment", "csv"}) {
+  for (const char* name : {"junit", "openmetrics", "bencher", "comment", "csv"}) {
     std::ofstream(folder / (std::string("gate.") + name))
         << report::format::find_format(name).write(document, {});
   }

@@ -37,28 +37,6 @@ ImportedRun imported(std::string_view text) {
   return read_run((folder / "run.json").string(), options);
 }
 
-TEST(NullsForNan, StandForBareWordsAndNotForThoseInStrings) {
-  EXPECT_EQ(with_nulls_for_nan("[NaN, -NaN,Infinity,\n-Infinity]"), "[null, null,null,\nnull]");
-  for (const std::string_view same :
-       {R"({"NaN": "Infinity", "a\"NaN": "\\", "b": 1})", R"("\\\"NaN\\")", "[1e5, -2, true]",
-        "[xNaN, NaN1, Nan, nan, Infinity_, 1NaN]", R"("not closed NaN)", R"("NaN\)", ""}) {
-    EXPECT_EQ(with_nulls_for_nan(same), same);
-  }
-  EXPECT_EQ(with_nulls_for_nan(R"({"a\\": NaN})"), R"({"a\\": null})");
-}
-
-TEST(NullsForNan, ChangeNothingThatIsJson) {
-  std::mt19937 draw(7);
-  const std::vector<std::string> pieces{"NaN", "Infinity", "-", "\\", "\"", "n", " ", ",", "é"};
-  std::uniform_int_distribution<std::size_t> piece(0, pieces.size() - 1);
-  for (int i = 0; i < 2000; ++i) {
-    std::string name;
-    for (int k = 0; k < 6; ++k) name += pieces[piece(draw)];
-    const std::string text = nlohmann::json{{name, {{"value", name}}}, {"x", -1.5}}.dump(1);
-    ASSERT_EQ(with_nulls_for_nan(text), text);
-  }
-}
-
 TEST(GoogleFile, IsReadWithNumbersThatAreNone) {
   const GoogleFile file = read_google_file(odd);
   ASSERT_EQ(file.rows.size(), 5U);
