@@ -26,6 +26,7 @@
 #include "tests/report/history/histories.hpp"
 #include "tests/report/look_at.hpp"
 #include "tests/report/samples.hpp"
+#include "tests/report/series_of.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -45,14 +46,8 @@ json metrics_of(const Document& document) {
 
 /// "benchmark: measure" of all.
 std::set<std::string> names_of(const Document& document) {
-  std::set<std::string> names;
-  const json metrics = metrics_of(document);
-  for (const auto& [benchmark, measures] : metrics.items()) {
-    for (const auto& [measure, metric] : measures.items()) {
-      names.insert(std::string(benchmark).append(": ").append(measure));
-    }
-  }
-  return names;
+  EXPECT_TRUE(metrics_of(document).is_object());
+  return bencher_series_of(document);
 }
 
 std::string refusal(const Document& document) {
@@ -192,11 +187,11 @@ TEST(Bencher, HasIterationsOfPredictionsWithTheirIntervals) {
 class BencherHistory : public testing::Test {
  protected:
   BencherHistory() : store_(history::samples::folder_store(folder_.path())) {
+    std::vector<history::ImportedRun> runs;
     for (int commit = 1; commit <= 12; ++commit) {
-      std::vector<history::ImportedRun> runs{
-          history::samples::run_of({history::samples::kernel()}, commit, 1e-3 * commit)};
-      store_.add(runs);
+      runs.push_back(history::samples::run_of({history::samples::kernel()}, commit, 1e-3 * commit));
     }
+    store_.add(runs);
   }
   Document listed(std::size_t last) {
     return history_list_document(history::list(store_, {every(), {}, last}));
