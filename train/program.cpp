@@ -77,6 +77,8 @@ struct Program::Impl {
   void check_batch(const Images& images, std::span<const std::int32_t> given) const;
   [[nodiscard]] std::uint64_t seed_of(const Layer& layer, std::uint64_t iteration) const;
   void read_seeds_on_device();
+  [[nodiscard]] std::span<std::int32_t> labels() const;
+  void set_labels(std::span<const std::int32_t> given);
 
   Network network;
   backend::ComputeDevice* device;
@@ -91,8 +93,8 @@ struct Program::Impl {
   backend::Buffer scratch;
   std::vector<Tensor> gradient_tensors;  ///< by buffer of the gradient flow
   std::vector<Node> nodes;               ///< by layer
-  std::vector<std::int32_t> labels;
-  backend::Buffer staged;  ///< a batch as it travels; made at first use
+  backend::Buffer label_memory;          ///< from which a device copies when it comes to it
+  backend::Buffer staged;                ///< a batch as it travels; made at first use
   std::size_t staged_room = 0;
   Normalisation staged_form = Normalisation::host;
   std::vector<std::int32_t> staged_labels;
@@ -117,7 +119,7 @@ Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_devi
 }
 
 void Program::Impl::allocate() {
-  labels.resize(static_cast<std::size_t>(batch));
+  label_memory = device->allocate_on_host(static_cast<std::size_t>(batch) * sizeof(std::int32_t));
   parameters.emplace(plan.parameters, *device);
   activations = device->allocate(plan.activations.bytes);
   states = device->allocate(std::max(plan.states.bytes, std::size_t{1}));
@@ -145,7 +147,7 @@ void Program::Impl::bind(const Layer& layer) {
   node.forward.parameters = node.values;
   node.forward.state = states.get() + plan.states.offsets[i];
   node.forward.scratch = scratch.get();
-  if (std::holds_alternative<SoftmaxCrossEntropy>(layer.kind)) node.forward.labels = labels;
+  if (std::holds_alternative<SoftmaxCrossEntropy>(layer.kind)) node.forward.labels = labels();
   node.backward = node.forward;
   if (plan.flow.output[i]) node.backward.output_gradient = gradient(*plan.flow.output[i]);
   node.backward.input_gradients = node.input_gradients;
@@ -189,7 +191,7 @@ double Program::Impl::mean_loss(LayerId layer) const {
 
 void Program::Impl::check_batch(const Images& images, std::span<const std::int32_t> given) const {
   EXPECT(elements_of(images) == static_cast<std::size_t>(output(LayerId(0)).desc.elements()));
-  EXPECT(given.size() == labels.size());
+  EXPECT(given.size() == labels().size());
   const auto wrong = std::ranges::find_if(
       given, [&](std::int32_t label) { return label < 0 || label >= classes; });
   if (wrong == given.end()) return;
@@ -204,6 +206,17 @@ std::uint64_t Program::Impl::seed_of(const Layer& layer, std::uint64_t iteration
   std::uint64_t key = mix(seed, iteration);
   for (const char letter : layer.name) key = mix(key, static_cast<unsigned char>(letter));
   return key;
+}
+
+std::span<std::int32_t> Program::Impl::labels() const {
+  return {reinterpret_cast<std::int32_t*>(label_memory.get()), static_cast<std::size_t>(batch)};
+}
+
+/// Waits until the device has read the former ones. In training, which asks for the loss of every
+/// iteration, it has.
+void Program::Impl::set_labels(std::span<const std::int32_t> given) {
+  device->synchronize();
+  std::ranges::copy(given, labels().begin());
 }
 
 void Program::Impl::read_seeds_on_device() {
@@ -246,11 +259,11 @@ void Program::set_input(const Images& images, std::span<const std::int32_t> labe
     return use_staged_input();
   }
   impl_->check_batch(images, labels);
+  impl_->set_labels(labels);
   const Tensor input = impl_->output(LayerId(0));
   // A tensor is a view for reading and writing; copy() only reads its source.
   auto* data = const_cast<std::byte*>(bytes_of(images).data());
   impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), data}, input);
-  std::ranges::copy(labels, impl_->labels.begin());
 }
 
 void Program::stage_input(const Images& images, std::span<const std::int32_t> labels) {
@@ -268,7 +281,8 @@ void Program::stage_input(const Images& images, std::span<const std::int32_t> la
 
 void Program::use_staged_input() {
   const Tensor input = impl_->output(LayerId(0));
-  EXPECT(impl_->staged_labels.size() == impl_->labels.size());
+  EXPECT(impl_->staged_labels.size() == impl_->labels().size());
+  impl_->set_labels(impl_->staged_labels);
   impl_->device->join_copies();
   if (impl_->staged_form == Normalisation::device) {
     impl_->device->normalise(impl_->staged.get(), imagenet_statistics, input);
@@ -276,7 +290,6 @@ void Program::use_staged_input() {
     impl_->device->copy({impl_->device->plain(input.desc.dims, DType::f32), impl_->staged.get()},
                         input);
   }
-  std::ranges::copy(impl_->staged_labels, impl_->labels.begin());
 }
 
 void Program::run(Step step, std::uint64_t iteration) {

@@ -41,8 +41,9 @@ class Program {
   void initialise(std::uint64_t seed);
   /// Brings a decoded batch into the input tensor: the host-to-device copy, and of bytes
   /// ComputeDevice::normalise. It must stay as it is until the device has it (ComputeDevice::copy
-  /// says how long, of bytes copy_ahead). Throws ConfigError if a label is no class of the network,
-  /// Unsupported for bytes on a device that computes in host memory.
+  /// says how long, of bytes copy_ahead). Waits for what still reads the labels before. Throws
+  /// ConfigError if a label is no class of the network, Unsupported for bytes on a device that
+  /// computes in host memory.
   void set_input(const Images& images, std::span<const std::int32_t> labels);
   /// The same in two parts, best for batches in allocate_on_host() memory: stage_input()
   /// copies ahead beside what the device computes, use_staged_input() makes it the input of what

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "core/error.hpp"
 
@@ -32,6 +34,17 @@ std::unique_ptr<Operation> create(backend::ComputeDevice& device, const Operatio
   }
 }
 
+/// Images as they enter a network: plain, unless the device keeps activations in another order
+/// alone. Their copy brings them into it once, where the layers would in each of their passes.
+TensorDesc entering(const backend::ComputeDevice& device, const std::array<std::int64_t, 4>& dims,
+                    DType dtype) {
+  try {
+    return device.arranged(dims, dtype, backend::LayoutKind::nchw);
+  } catch (const Unsupported&) {
+    return device.arranged(dims, dtype, backend::LayoutKind::nhwc);
+  }
+}
+
 Compiled compile(const Network& network, backend::ComputeDevice& device, int batch, DType dtype) {
   Compiled compiled;
   for (const Layer& layer : network.layers()) {
@@ -43,7 +56,7 @@ Compiled compile(const Network& network, backend::ComputeDevice& device, int bat
     const bool images = std::holds_alternative<Input>(layer.kind);
     compiled.operations.push_back(images ? nullptr : create(device, spec));
     compiled.outputs.push_back(
-        images ? device.plain({batch, shape.channels, shape.height, shape.width}, dtype)
+        images ? entering(device, {batch, shape.channels, shape.height, shape.width}, dtype)
                : compiled.operations.back()->output());
     compiled.specs.push_back(std::move(spec));
   }

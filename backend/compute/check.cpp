@@ -349,6 +349,10 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
   return compare_chosen(examination, chosen, got, data);
 }
 
+double largest_error(const std::vector<float>& got, const std::vector<float>& expected) {
+  return relative_errors(got, expected).worst;
+}
+
 double allowed_error(DType dtype) {
   switch (dtype) {
     case DType::f32:

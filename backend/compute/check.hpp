@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "backend/compute/compute.hpp"
 #include "backend/compute/reference_answers.hpp"
@@ -49,6 +50,9 @@ OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
 OperationCheck check_operation(ComputeDevice& device, ComputeDevice& reference,
                                const OperationSpec& spec, Operation& operation, Pass pass,
                                std::uint64_t seed, ReferenceAnswers* answers = nullptr);
+
+/// The largest error of a tensor's elements, as OperationCheck has it.
+double largest_error(const std::vector<float>& got, const std::vector<float>& expected);
 
 /// What `max_relative_error` may be for an answer that is right, whatever the layer. f32: 2e-4, for
 /// sums of up to a million terms (n terms added one after the other in f32 are off by about

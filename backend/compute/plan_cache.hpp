@@ -83,6 +83,7 @@ struct Trialled {
   std::string name;
   Seconds time{};
   std::string data{};
+  std::string note{};  ///< what was faster, but must not be chosen, and why; mostly empty
 };
 
 /// Now, as UTC in ISO 8601.
@@ -106,6 +107,7 @@ Chosen<Choice> recall_or_choose(PlanCache& cache, const std::string& key, const 
   }
   Trialled<Choice> made = choose();
   cache.keep(key, {made.name, made.time, now_text(), std::move(made.data)});
+  if (!made.note.empty()) found.note += (found.note.empty() ? "" : "; ") + made.note;
   return {std::move(made.choice), found.note.empty() ? "" : "measured now: " + found.note};
 }
 

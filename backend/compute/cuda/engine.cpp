@@ -81,6 +81,11 @@ bool EngineNotes::is_deterministic() const {
   return !has(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC);
 }
 
+bool EngineNotes::is_compiled() const {
+  return std::find(behavior.begin(), behavior.end(), CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) !=
+         behavior.end();
+}
+
 std::string to_string(const EngineNotes& notes) {
   std::vector<std::string> words;
   for (const auto note : notes.numerical) words.push_back(name_of(note));

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/convolution_pass.hpp"
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
@@ -142,31 +144,45 @@ class Tuner {
   [[nodiscard]] std::vector<Choice> choices(Pass pass) const {
     std::vector<Choice> all;
     for (const Epilogue epilogue : epilogues_of(pass, has_bias_)) {
-      const Product product(context_,
-                            product_of(describe(spec_), sizes_, spec_.dtype, pass, epilogue));
-      for (const ProductAlgorithm& each : product.recommended(most_algorithms)) {
-        all.push_back({epilogue, each});
+      try {
+        add_choices(pass, epilogue, all);
+      } catch (const Error&) {  // it can be done without, unless the device itself is broken
+        if (epilogue == Epilogue::none) throw;
+        check(cudaStreamSynchronize(context_.stream), "cudaStreamSynchronize", describe(spec_));
       }
     }
     return all;
   }
 
+  void add_choices(Pass pass, Epilogue epilogue, std::vector<Choice>& to) const {
+    const Product product(context_,
+                          product_of(describe(spec_), sizes_, spec_.dtype, pass, epilogue));
+    for (const ProductAlgorithm& each : product.recommended(most_algorithms)) {
+      to.push_back({epilogue, each});
+    }
+  }
+
   [[nodiscard]] Trialled<Choice> tune(Pass pass) const {
     const std::vector<Choice> all = choices(pass);
-    std::vector<ProductTrial> trials;
-    trials.reserve(all.size());
+    ProductWays ways;
     for (const Choice& choice : all) {
       const auto made = std::make_shared<const ProductPass>(pass_with(pass, choice));
-      trials.push_back(
-          {made->scratch_bytes(), [made](const ProductMemory& memory, std::byte* scratch) {
-             made->run(memory, scratch);
-           }});
+      ways.trials.push_back({made->name(), made->scratch_bytes(),
+                             [made](const ProductMemory& memory, std::byte* scratch) {
+                               made->run(memory, scratch);
+                             }});
+    }
+    const auto plain = std::ranges::find(all, Epilogue::none, &Choice::epilogue);
+    ways.plain = plain == all.end() ? 0 : static_cast<std::size_t>(plain - all.begin());
+    if (has_bias_ && pass == Pass::backward_filter) {
+      ways.bias_sums = static_cast<std::size_t>(sizes_.outputs);
     }
     const ProductProblem problem =
         product_of(fmt::format("{} {}", describe(spec_), pass_name(pass)), sizes_, spec_.dtype,
                    pass, Epilogue::none);
-    const auto [best, time] = fastest_product(context_, problem, trials);
-    return {all[best], name_of(all[best]), time};
+    const auto [best, note] = fastest_product(context_, problem, ways);
+    const Choice& chosen = all[best.index];
+    return {chosen, name_of(chosen), best.time, {}, note};
   }
 
   const Context& context_;

@@ -101,6 +101,8 @@ struct EngineNotes {
   [[nodiscard]] bool has(cudnnBackendNumericalNote_t note) const;
   /// Whether the same tensors give the same answer each time, to the bit.
   [[nodiscard]] bool is_deterministic() const;
+  /// Whether its kernel is compiled when a plan is made.
+  [[nodiscard]] bool is_compiled() const;
 };
 
 /// "eng45 [TENSOR_CORE RUNTIME_COMPILATION]"

@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/convolution_extras.hpp"
+#include "backend/compute/cuda/examination.hpp"
 #include "backend/compute/cuda/handles.hpp"
 #include "backend/compute/cuda/kernels.hpp"
 #include "backend/compute/cuda/layout.hpp"
+#include "backend/compute/cuda/noise.hpp"
+#include "backend/compute/cuda/recording.hpp"
 #include "backend/compute/cuda/transforms/ways.hpp"
 #include "backend/compute/cuda/tuning.hpp"
 #include "core/error.hpp"
@@ -50,22 +56,33 @@ class GraphPass final : public ConvolutionPass {
   PlanRunner runner_;
 };
 
-/// Memory for one run of each pass, filled with small numbers: zeros would cost less power, so that
-/// the clock would be another.
+/// Memory for one run of a pass, filled with noise.
 class TrialMemory {
  public:
-  TrialMemory(const Context& context, const ConvolutionProblem& problem, std::size_t scratch)
-      : input_(bytes(problem.input, problem.dtype)),
-        weights_(bytes(problem.weights, DType::f32)),
-        output_(bytes(problem.output, problem.dtype)),
+  TrialMemory(const Context& context, const ConvolutionProblem& problem, Pass pass,
+              std::size_t scratch)
+      : dtype_(problem.dtype),
+        weights_dtype_(pass == Pass::backward_filter ? DType::f32 : problem.dtype),
+        input_(bytes(problem.input, dtype_)),
+        weights_(bytes(problem.weights, weights_dtype_)),
+        output_(bytes(problem.output, dtype_)),
         bias_(static_cast<std::size_t>(problem.output[1]) * sizeof(float)),
         scratch_(scratch),
+        pass_(pass),
         has_bias_(problem.bias) {
-    // Bytes of 3C are 0.012 as f32 and as bf16, and 1.06 as f16.
-    for (const DeviceMemory* memory : {&input_, &weights_, &output_, &bias_}) {
-      check(cudaMemsetAsync(memory->get(), 0x3C, memory->bytes(), context.stream),
-            "cudaMemsetAsync", problem.what);
+    std::uint64_t seed = 0;
+    for (const Written& each : all()) {
+      fill_with_noise(context.stream, each.data, each.elements * element_bytes(each.dtype),
+                      each.dtype, ++seed);
     }
+  }
+
+  /// What the pass writes.
+  [[nodiscard]] std::vector<Written> written() const {
+    const auto [input, weights, output, bias] = all();
+    if (pass_ == Pass::forward) return {output};
+    if (pass_ == Pass::backward_data) return {input};
+    return has_bias_ ? std::vector<Written>{weights, bias} : std::vector<Written>{weights};
   }
 
   [[nodiscard]] ConvolutionMemory memory() const {
@@ -80,12 +97,22 @@ class TrialMemory {
   static std::size_t bytes(const Dims& dims, DType dtype) {
     return tensor_desc(dims, dtype, Order::nchw).layout.bytes;
   }
+  static Written place(std::string name, const DeviceMemory& memory, DType dtype) {
+    return {std::move(name), memory.get(), memory.bytes() / element_bytes(dtype), dtype};
+  }
+  [[nodiscard]] std::array<Written, 4> all() const {
+    return {place("input", input_, dtype_), place("weights", weights_, weights_dtype_),
+            place("output", output_, dtype_), place("bias", bias_, DType::f32)};
+  }
 
+  DType dtype_;
+  DType weights_dtype_;
   DeviceMemory input_;
   DeviceMemory weights_;
   DeviceMemory output_;
   DeviceMemory bias_;
   DeviceMemory scratch_;
+  Pass pass_;
   bool has_bias_;
 };
 
@@ -155,22 +182,26 @@ Trialled<Choice> tune(const Context& context, const ConvolutionProblem& problem,
   std::vector<Trial> trials = all_trials(context, problem, pass);
   std::size_t scratch = 0;
   for (const Trial& each : trials) scratch = std::max(scratch, each.pass->scratch_bytes());
-  const TrialMemory memory(context, problem, scratch);
-  std::vector<std::function<void()>> runs;
-  runs.reserve(trials.size());
+  const TrialMemory memory(context, problem, pass, scratch);
+  // The first is what cuDNN recommends first, with nothing fused.
+  Ways ways{.runs = {}, .names = {}, .written = memory.written(), .dtype = problem.dtype};
   for (const Trial& each : trials) {
-    runs.emplace_back([&] { each.pass->run(memory.memory(), memory.scratch()); });
+    ways.runs.emplace_back([&] { each.pass->run(memory.memory(), memory.scratch()); });
+    ways.names.push_back(name_of(each.choice));
   }
-  const auto best = fastest(context.stream, runs);
+  Examination examination(context, ways);
+  const auto best =
+      fastest(context.stream, ways.runs, [&](std::size_t way) { return examination.passes(way); });
   if (!best) {
     throw Unsupported(fmt::format(
-        "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB.",
-        problem.what, cudnnGetVersion(), pass_name(pass), workspace_limit >> 20));
+        "{}: cuDNN {} has no engine for {} that keeps the precision and works in {} MiB{}{}.",
+        problem.what, cudnnGetVersion(), pass_name(pass), workspace_limit >> 20,
+        examination.note().empty() ? "" : ": ", examination.note()));
   }
   Choice& choice = trials[best->index].choice;
   std::string name = name_of(choice);
   std::string data = choice.plan == nullptr ? "" : choice.plan->serialized();
-  return {std::move(choice), std::move(name), best->time, std::move(data)};
+  return {std::move(choice), std::move(name), best->time, std::move(data), examination.note()};
 }
 
 /// What the heuristics recommend, and after it all other engines with default settings, of which
@@ -201,16 +232,22 @@ std::vector<Descriptor> admitted(const Graph& graph, DType dtype) {
   return repeatable.empty() ? std::move(others) : std::move(repeatable);
 }
 
-/// A plan as it was, if a configuration that is admitted still makes it.
+/// Whether admitted() would have it. Most are repeatable, of whom no list of all is needed.
+bool is_admitted(const Graph& graph, DType dtype, const EngineNotes& notes) {
+  if (!keeps_precision(notes, dtype)) return false;
+  if (notes.is_deterministic()) return true;
+  const std::vector<Descriptor> all = admitted(graph, dtype);
+  return !all.empty() && !notes_of(engine_of(all.front())).is_deterministic();
+}
+
+/// A plan as it was, without asking what is recommended now.
 std::shared_ptr<const Plan> recall_plan(const std::shared_ptr<const Graph>& graph,
                                         const ConvolutionProblem& problem, const KeptChoice& kept) {
-  for (Descriptor& each : admitted(*graph, problem.dtype)) {
-    if (setting_name(each, graph->form()) != kept.name) continue;
-    auto plan =
-        restored_plan(graph, std::make_shared<const Descriptor>(std::move(each)), kept.data);
-    return plan->workspace_bytes() <= workspace_limit ? plan : nullptr;
-  }
-  return nullptr;
+  auto named = configuration_named(*graph, kept.name);
+  if (!named || !is_admitted(*graph, problem.dtype, notes_of(engine_of(*named)))) return nullptr;
+  auto plan =
+      restored_plan(graph, std::make_shared<const Descriptor>(std::move(*named)), kept.data);
+  return plan->workspace_bytes() <= workspace_limit ? plan : nullptr;
 }
 
 /// Among the same choices as when they were tried: none that tune() would not try is recalled.
@@ -220,26 +257,24 @@ std::optional<Choice> find_choice(const Context& context, const ConvolutionProbl
     const Choice choice{nullptr, &way};
     if (name_of(choice) == kept.name && transforms::is_candidate(way, problem, pass)) return choice;
   }
-  for (const GraphForm& form : forms_of(problem, pass)) {
-    try {
-      const auto graph =
-          std::make_shared<const Graph>(Target{.handle = context.cudnn}, problem, form);
-      if (auto plan = recall_plan(graph, problem, kept)) return Choice{std::move(plan), {}};
-    } catch (const Error&) {  // it may be of another form
-    }
-  }
+  const auto form = form_named(forms_of(problem, pass), kept.name);
+  if (!form) return std::nullopt;
+  const auto graph = std::make_shared<const Graph>(Target{.handle = context.cudnn}, problem, *form);
+  if (auto plan = recall_plan(graph, problem, kept)) return Choice{std::move(plan), {}};
   return std::nullopt;
 }
 
-/// One that runs, too.
+/// One that runs and can be recorded, too.
 std::optional<Choice> recall_choice(const Context& context, const ConvolutionProblem& problem,
                                     Pass pass, const KeptChoice& kept) {
   std::optional<Choice> choice = find_choice(context, problem, pass, kept);
   if (!choice) return std::nullopt;
   const auto made = make_pass(context, problem, pass, *choice);
-  const TrialMemory memory(context, problem, made->scratch_bytes());
-  made->run(memory.memory(), memory.scratch());
+  const TrialMemory memory(context, problem, pass, made->scratch_bytes());
+  const auto run = [&] { made->run(memory.memory(), memory.scratch()); };
+  run();
   check(cudaStreamSynchronize(context.stream), "cudaStreamSynchronize", problem.what);
+  static_cast<void>(make_recording(context, run));
   return choice;
 }
 
@@ -273,10 +308,29 @@ std::vector<GraphForm> forms_of(const ConvolutionProblem& problem, Pass pass) {
   return forms;
 }
 
+std::optional<GraphForm> form_named(const std::vector<GraphForm>& forms, const std::string& name) {
+  std::optional<GraphForm> found;  // every name ends with the words of a form that has none
+  for (const GraphForm& form : forms) {
+    if (!name.ends_with(words_of(form))) continue;
+    if (!found || words_of(form).size() > words_of(*found).size()) found = form;
+  }
+  return found;
+}
+
+std::vector<Descriptor> configurations_to_try(const Graph& graph, DType dtype) {
+  std::vector<Descriptor> all;
+  std::size_t compiled = 0;
+  for (Descriptor& each : admitted(graph, dtype)) {
+    if (notes_of(engine_of(each)).is_compiled() && ++compiled > most_compiled) continue;
+    all.push_back(std::move(each));
+  }
+  return all;
+}
+
 std::vector<std::shared_ptr<const Plan>> candidates(const std::shared_ptr<const Graph>& graph,
                                                     const ConvolutionProblem& problem) {
   std::vector<std::shared_ptr<const Plan>> plans;
-  for (Descriptor& configuration : admitted(*graph, problem.dtype)) {
+  for (Descriptor& configuration : configurations_to_try(*graph, problem.dtype)) {
     if (plans.size() == most_candidates) break;
     try {
       auto plan = std::make_shared<const Plan>(
@@ -296,8 +350,9 @@ std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
 
 std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
                                                  const ConvolutionProblem& problem, Pass pass) {
-  const std::string key = fmt::format("convolution {} {} {} of a form in {}", pass_name(pass),
-                                      key_of(problem), most_candidates, workspace_limit);
+  const std::string key =
+      fmt::format("convolution {} {} {} of a form, {} compiled, in {}", pass_name(pass),
+                  key_of(problem), most_candidates, most_compiled, workspace_limit);
   const auto recall = [&](const KeptChoice& kept) {
     return recall_choice(context, problem, pass, kept);
   };

@@ -1,6 +1,8 @@
 #pragma once
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "backend/compute/cuda/context.hpp"
@@ -14,16 +16,27 @@ namespace dlscale::backend::cuda {
 constexpr std::size_t workspace_limit = std::size_t{1} << 30;
 
 /// The most plans of each form that are timed for one pass. The heuristics put the fastest among
-/// their first few, and some engines are compiled for their first run, which takes a second.
+/// their first few.
 constexpr std::size_t most_candidates = 10;
+
+/// The most of them by engines that are compiled for the shape, which takes a second each: a
+/// network has dozens of shapes.
+constexpr std::size_t most_compiled = 3;
 
 /// The graphs that can do one pass of a problem: with bias and ReLU fused, as far as the layer has
 /// them, and without, with the weight gradient in f32 and in the operation's precision.
 std::vector<GraphForm> forms_of(const ConvolutionProblem& problem, Pass pass);
 
-/// The plans to be timed for a graph, best first as the heuristics of cuDNN have it: those that
-/// keep the precision of the problem, stay within workspace_limit, and are deterministic, if there
-/// are such.
+/// The form whose plans have such a setting_name(); nothing if none has.
+std::optional<GraphForm> form_named(const std::vector<GraphForm>& forms, const std::string& name);
+
+/// The engines to make plans of with their settings: what the heuristics of cuDNN recommend, best
+/// first, and all others with default settings, as far as they keep the precision and are
+/// deterministic, if there are such; of those that are compiled the first most_compiled.
+std::vector<Descriptor> configurations_to_try(const Graph& graph, DType dtype);
+
+/// The plans to be timed for a graph: the first most_candidates of configurations_to_try() that
+/// stay within workspace_limit.
 std::vector<std::shared_ptr<const Plan>> candidates(const std::shared_ptr<const Graph>& graph,
                                                     const ConvolutionProblem& problem);
 
@@ -33,7 +46,8 @@ std::unique_ptr<ConvolutionPass> make_graph_pass(const Context& context,
                                                  std::shared_ptr<const Plan> plan);
 
 /// The fastest way to run a pass, by trial on the device, in this process or an earlier one: a plan
-/// of cuDNN or an algorithm of ours, if it may be faster. Throws Unsupported if there is none.
+/// of cuDNN or an algorithm of ours, if it may be faster, that can be recorded as a CUDA graph and
+/// answers as the first plan that fuses nothing. Throws Unsupported if there is none.
 std::unique_ptr<ConvolutionPass> make_tuned_pass(const Context& context,
                                                  const ConvolutionProblem& problem, Pass pass);
 

@@ -100,6 +100,10 @@ ProductDescriptor make_product(const ProductProblem& problem) {
   set(product, CUBLASLT_MATMUL_DESC_EPILOGUE, library_epilogue(problem.epilogue), problem.what);
   if (problem.epilogue != Epilogue::none) {
     set(product, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_32F, problem.what);
+    // The heuristics see from the address on which boundary it lies; run() sets the true one.
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address that is not read
+    auto* const bias = reinterpret_cast<float*>(std::uintptr_t{problem.alignment});
+    set(product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias, problem.what);
   }
   return product;
 }
@@ -155,6 +159,10 @@ ProductProblem problem_of(const GemmShape& shape, DType dtype) {
           .result = matrix(m, n)};
 }
 
+bool has_epilogue(const ProductProblem& problem) {
+  return problem.epilogue == Epilogue::none || element_bytes(problem.result.dtype) == sizeof(float);
+}
+
 std::uint32_t alignment_of(const Matrix& matrix, Number number, std::uint32_t first_alignment) {
   if (matrix.batch == 1) return first_alignment;
   const std::size_t element =
@@ -181,6 +189,7 @@ Product::~Product() = default;
 Product::Product(Product&&) noexcept = default;
 
 std::vector<ProductAlgorithm> Product::recommended(int most) const {
+  if (!has_epilogue(problem_)) return {};
   const Preference preference = make_preference(problem_);
   std::vector<cublasLtMatmulHeuristicResult_t> results(static_cast<std::size_t>(most));
   int found = 0;

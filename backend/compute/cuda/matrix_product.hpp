@@ -54,6 +54,10 @@ struct ProductProblem {
   std::uint32_t alignment = buffer_alignment;  ///< bytes, of the addresses that run() gets
 };
 
+/// Whether cuBLASLt has the epilogue for these precisions: the bias, or the sums, which are f32 to
+/// us, must have the precision of the result [cublasLt.h, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE].
+bool has_epilogue(const ProductProblem& problem);
+
 /// A product of row-major matrices as cuBLAS does it: a row-major matrix is its transpose to it,
 /// and Cᵀ = op(B)ᵀ · op(A)ᵀ. So B is `left` and A is `right`.
 ProductProblem problem_of(const GemmShape& shape, DType dtype);
@@ -91,7 +95,7 @@ class Product {
 
   [[nodiscard]] const ProductProblem& problem() const { return problem_; }
   /// What the heuristics of cuBLASLt recommend, best first, at most `most`; empty if it does not
-  /// offer the problem.
+  /// offer the problem, or has_epilogue() says no.
   [[nodiscard]] std::vector<ProductAlgorithm> recommended(int most) const;
 
   /// Enqueues. `workspace` has as many bytes as the algorithm asks for.

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <sstream>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "backend/compute/cuda/call.hpp"
@@ -38,6 +42,23 @@ std::string name_of(const EngineNotes& notes, const std::string& knobs, std::siz
   return fmt::format("{} {}{}{}{} ws={:.1f}MB", library_name(), engine.substr(0, space),
                      knobs.empty() ? "" : " ", knobs, engine.substr(space),
                      static_cast<double>(workspace) * 1e-6);
+}
+
+std::optional<std::int64_t> number_after(std::string_view prefix, std::string_view word) {
+  if (!word.starts_with(prefix)) return std::nullopt;
+  word.remove_prefix(prefix.size());
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return number;
+}
+
+Descriptor knob_choice(const Graph& graph, cudnnBackendKnobType_t type, std::int64_t value) {
+  Descriptor choice(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, graph.descriptor().what());
+  choice.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, type);
+  choice.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value);
+  choice.finalize();
+  return choice;
 }
 
 }  // namespace
@@ -102,6 +123,32 @@ std::shared_ptr<const Plan> restored_plan(const std::shared_ptr<const Graph>& gr
 std::string setting_name(const Descriptor& configuration, const GraphForm& form) {
   return fmt::format("eng{} {}{}", notes_of(engine_of(configuration)).index,
                      knobs_of(configuration), words_of(form));
+}
+
+std::optional<Descriptor> configuration_named(const Graph& graph, const std::string& name) {
+  std::istringstream words(name);
+  std::string word;
+  words >> word;
+  const auto index = number_after("eng", word);
+  const auto found = index ? engine(graph, *index) : std::nullopt;
+  if (!found) return std::nullopt;
+  std::vector<Descriptor> choices;
+  while (words >> word) {
+    const std::size_t sign = word.find('=');
+    if (sign == std::string::npos) break;  // words of the form
+    const auto type = number_after("k", word.substr(0, sign));
+    const auto value = number_after("=", word.substr(sign));
+    if (!type || !value) return std::nullopt;
+    choices.push_back(knob_choice(graph, static_cast<cudnnBackendKnobType_t>(*type), *value));
+  }
+  std::vector<cudnnBackendDescriptor_t> raw;
+  for (const Descriptor& each : choices) raw.push_back(each.get());
+  Descriptor configuration(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, graph.descriptor().what());
+  configuration.set(CUDNN_ATTR_ENGINECFG_ENGINE, *found);
+  if (!raw.empty()) configuration.set_descriptors(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, raw);
+  if (configuration.try_finalize() != CUDNN_STATUS_SUCCESS) return std::nullopt;
+  if (setting_name(configuration, graph.form()) != name) return std::nullopt;
+  return configuration;
 }
 
 std::optional<Descriptor> default_configuration(const Graph& graph, const Descriptor& engine) {

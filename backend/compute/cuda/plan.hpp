@@ -72,6 +72,10 @@ std::shared_ptr<const Plan> restored_plan(const std::shared_ptr<const Graph>& gr
 /// "eng45 k2=4 k5=3 fused-bias": what tells the plans for a pass apart.
 std::string setting_name(const Descriptor& configuration, const GraphForm& form);
 
+/// The configuration that has such a setting_name() with the graph's form; nothing if cuDNN does
+/// not offer it, or the name is none. Asks no heuristics.
+std::optional<Descriptor> configuration_named(const Graph& graph, const std::string& name);
+
 /// The configuration of an engine with all its knobs at their defaults; nothing if it does not
 /// support the graph after all.
 std::optional<Descriptor> default_configuration(const Graph& graph, const Descriptor& engine);

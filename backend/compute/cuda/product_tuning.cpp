@@ -3,23 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <cstdint>
 #include <optional>
 
-#include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/examination.hpp"
 #include "backend/compute/cuda/handles.hpp"
+#include "backend/compute/cuda/noise.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
 namespace {
 
-/// Small numbers: zeros would cost less power, so that the clock would be another. Bytes of 3C are
-/// 0.012 as f32 and as bf16, and 1.06 as f16.
-DeviceMemory trial_memory(const Context& context, const ProductProblem& problem,
-                          std::size_t bytes) {
+DeviceMemory trial_memory(const Context& context, std::size_t bytes, DType dtype,
+                          std::uint64_t seed) {
   DeviceMemory memory(bytes);
-  check(cudaMemsetAsync(memory.get(), 0x3C, memory.bytes(), context.stream), "cudaMemsetAsync",
-        problem.what);
+  fill_with_noise(context.stream, memory.get(), bytes, dtype, seed);
   return memory;
 }
 
@@ -29,17 +27,15 @@ std::size_t bytes_of(const Matrix& matrix, Number number) {
   return static_cast<std::size_t>(matrix.batch * matrix.distance) * element;
 }
 
-std::vector<ProductTrial> trials_of(const Product& product,
-                                    const std::vector<ProductAlgorithm>& algorithms) {
-  std::vector<ProductTrial> trials;
-  trials.reserve(algorithms.size());
+ProductWays ways_of(const Product& product, const std::vector<ProductAlgorithm>& algorithms) {
+  ProductWays ways;
   for (const ProductAlgorithm& each : algorithms) {
-    trials.push_back(
-        {each.workspace_bytes, [&product, each](const ProductMemory& memory, std::byte* scratch) {
-           product.run(each, memory, scratch);
-         }});
+    ways.trials.push_back({describe(each), each.workspace_bytes,
+                           [&product, each](const ProductMemory& memory, std::byte* scratch) {
+                             product.run(each, memory, scratch);
+                           }});
   }
-  return trials;
+  return ways;
 }
 
 std::string text_of(const Matrix& matrix, Transposed transposed) {
@@ -50,29 +46,45 @@ std::string text_of(const Matrix& matrix, Transposed transposed) {
 
 }  // namespace
 
-Fastest fastest_product(const Context& context, const ProductProblem& problem,
-                        const std::vector<ProductTrial>& trials) {
+ProductVerdict fastest_product(const Context& context, const ProductProblem& problem,
+                               const ProductWays& ways) {
   std::size_t scratch_bytes = 0;
-  for (const ProductTrial& each : trials) {
+  for (const ProductTrial& each : ways.trials) {
     scratch_bytes = std::max(scratch_bytes, each.scratch_bytes);
   }
-  const auto memory_of = [&](std::size_t bytes) { return trial_memory(context, problem, bytes); };
-  const DeviceMemory left = memory_of(bytes_of(problem.left, problem.number));
-  const DeviceMemory right = memory_of(bytes_of(problem.right, problem.number));
-  const DeviceMemory result = memory_of(bytes_of(problem.result, problem.number));
-  const auto longer = std::max(problem.result.rows, problem.result.columns);
-  const DeviceMemory bias = memory_of(static_cast<std::size_t>(longer) * sizeof(float));
+  std::uint64_t seed = 0;
+  const auto memory_of = [&](const Matrix& matrix) {
+    return trial_memory(context, bytes_of(matrix, problem.number), matrix.dtype, ++seed);
+  };
+  const DeviceMemory left = memory_of(problem.left);
+  const DeviceMemory right = memory_of(problem.right);
+  const DeviceMemory result = memory_of(problem.result);
+  const auto longer =
+      static_cast<std::size_t>(std::max(problem.result.rows, problem.result.columns));
+  const DeviceMemory bias = trial_memory(context, longer * sizeof(float), DType::f32, ++seed);
   const DeviceMemory scratch(scratch_bytes);
   const ProductMemory memory{left.get(), right.get(), result.get(),
                              reinterpret_cast<float*>(bias.get())};
-  std::vector<std::function<void()>> runs;
-  runs.reserve(trials.size());
-  for (const ProductTrial& each : trials) {
-    runs.emplace_back([&] { each.run(memory, scratch.get()); });
+  const DType dtype = problem.result.dtype;
+  Ways timed{.runs = {},
+             .names = {},
+             .written = {{"result", result.get(), result.bytes() / element_bytes(dtype), dtype}},
+             .dtype = problem.left.dtype,
+             .plain = ways.plain};
+  if (ways.bias_sums > 0) {
+    timed.written.push_back({"bias gradient", bias.get(), ways.bias_sums, DType::f32});
   }
-  if (const auto best = fastest(context.stream, runs)) return *best;
-  throw Unsupported(fmt::format("{}: cuBLASLt {} has no algorithm for this product.", problem.what,
-                                cublasLtGetVersion()));
+  for (const ProductTrial& each : ways.trials) {
+    timed.runs.emplace_back([&] { each.run(memory, scratch.get()); });
+    timed.names.push_back(each.name);
+  }
+  Examination examination(context, timed);
+  const auto best =
+      fastest(context.stream, timed.runs, [&](std::size_t way) { return examination.passes(way); });
+  if (best) return {*best, examination.note()};
+  throw Unsupported(fmt::format("{}: cuBLASLt {} has no algorithm for this product{}{}.",
+                                problem.what, cublasLtGetVersion(),
+                                examination.note().empty() ? "" : ": ", examination.note()));
 }
 
 Chosen<ProductAlgorithm> fastest_algorithm(const Context& context, const Product& product,
@@ -86,8 +98,9 @@ Chosen<ProductAlgorithm> fastest_algorithm(const Context& context, const Product
   };
   const auto choose = [&]() -> Trialled<ProductAlgorithm> {
     const std::vector<ProductAlgorithm> all = product.recommended(most);
-    const auto [best, time] = fastest_product(context, problem, trials_of(product, all));
-    return {all[best], digits_of(all[best]), time};
+    const auto [best, note] = fastest_product(context, problem, ways_of(product, all));
+    const ProductAlgorithm& chosen = all[best.index];
+    return {chosen, digits_of(chosen), best.time, {}, note};
   };
   const std::string key = fmt::format("{} of {}", key_of(problem), most);
   return *context.choices->recall_or_choose<ProductAlgorithm>(key, recall, choose);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "backend/compute/cuda/call.hpp"
 #include "backend/compute/cuda/handles.hpp"
 #include "core/error.hpp"
@@ -29,6 +31,10 @@ class CudaRecording final : public Recording {
   Executable executable_;
 };
 
+[[noreturn]] void refuse(std::string_view reason) {
+  throw Unsupported(fmt::format("This work cannot be recorded as a CUDA graph: {}", reason));
+}
+
 /// Ends a capture that went to its end.
 CudaGraph end_capture(cudaStream_t stream) {
   cudaGraph_t graph = nullptr;
@@ -36,8 +42,15 @@ CudaGraph end_capture(cudaStream_t stream) {
   CudaGraph owner(graph);
   if (code == cudaSuccess) return owner;
   static_cast<void>(cudaGetLastError());
-  throw Unsupported(fmt::format("This work cannot be recorded as a CUDA graph: {} ({}).",
-                                cudaGetErrorString(code), cudaGetErrorName(code)));
+  refuse(fmt::format("{} ({}).", cudaGetErrorString(code), cudaGetErrorName(code)));
+}
+
+/// Ends a capture in which something was thrown.
+void drop_capture(cudaStream_t stream) {
+  cudaGraph_t graph = nullptr;
+  static_cast<void>(cudaStreamEndCapture(stream, &graph));
+  const CudaGraph owner(graph);
+  static_cast<void>(cudaGetLastError());
 }
 
 CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
@@ -46,11 +59,12 @@ CudaGraph capture(cudaStream_t stream, const std::function<void()>& work) {
         "a recording");
   try {
     work();
+  } catch (const LibraryError& error) {  // what ran before, unless the device itself is broken
+    drop_capture(stream);
+    check(cudaStreamSynchronize(stream), "cudaStreamSynchronize", "a recording");
+    refuse(error.what());
   } catch (...) {
-    cudaGraph_t graph = nullptr;
-    static_cast<void>(cudaStreamEndCapture(stream, &graph));
-    const CudaGraph owner(graph);
-    static_cast<void>(cudaGetLastError());
+    drop_capture(stream);
     throw;
   }
   return end_capture(stream);

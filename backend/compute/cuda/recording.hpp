@@ -8,7 +8,8 @@
 namespace dlscale::backend::cuda {
 
 /// Captures what `work` enqueues on the context's stream into a CUDA graph. Throws Unsupported if
-/// something in it cannot be captured.
+/// something in it cannot be captured, by whatever code a library says so, unless the device itself
+/// is broken.
 std::unique_ptr<Recording> make_recording(const Context& context,
                                           const std::function<void()>& work);
 

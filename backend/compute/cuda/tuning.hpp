@@ -24,8 +24,17 @@ Seconds head_start(Seconds given);
 /// device is held meanwhile, as head_start() says. Waits for the end.
 Seconds median_time(cudaStream_t stream, const std::function<void()>& work);
 
+/// The time of one run, after one that is not counted: a glance at a candidate that may be slow.
+Seconds glance_time(cudaStream_t stream, const std::function<void()>& work);
+
+/// How a candidate is timed: by glance_time() or by median_time().
+enum class Care { glance, median };
+
 /// The time that candidate `i` takes; nothing if it cannot run.
-using TimeOfCandidate = std::function<std::optional<Seconds>(std::size_t i)>;
+using TimeOfCandidate = std::function<std::optional<Seconds>(std::size_t i, Care care)>;
+
+/// Whether candidate `i`, which takes the least time, may be chosen. It is not asked twice of one.
+using Approval = std::function<bool(std::size_t i)>;
 
 /// Who takes the least time of several candidates.
 struct Fastest {
@@ -33,14 +42,23 @@ struct Fastest {
   Seconds time;
 };
 
-/// The candidate that takes the least time, the first of equal ones; nothing if none can run. All
-/// are timed twice, in the same order, and the shorter time counts: the first ones find a device
-/// whose clock has gone down while the host compiled. Who cannot run once is out.
-std::optional<Fastest> fastest(std::size_t count, const TimeOfCandidate& time);
+/// Who takes so many times the least time at a glance is not timed with care: single runs of the
+/// same work differ by less.
+constexpr double out_of_the_question = 1.5;
 
-/// The same by median_time(). What throws an Error cannot run, unless the device itself is broken.
+/// The candidate that takes the least time of those that are approved, the first of equal ones;
+/// nothing if there is none. All get a glance, in order; those before the best of them, whom it
+/// puts out of the question, a second one: they may have found a device whose clock had gone down
+/// while the host compiled. The others are timed with care, twice, and the shorter time counts. Who
+/// cannot run once is out.
+std::optional<Fastest> fastest(std::size_t count, const TimeOfCandidate& time,
+                               const Approval& approve);
+
+/// The same of what is enqueued on `stream`. What throws an Error cannot run, unless the device
+/// itself is broken.
 std::optional<Fastest> fastest(cudaStream_t stream,
-                               const std::vector<std::function<void()>>& candidates);
+                               const std::vector<std::function<void()>>& candidates,
+                               const Approval& approve);
 
 /// What was chosen on a device, so that layers that do the same work are tuned once: in a process,
 /// and where a cache keeps choices, at all.

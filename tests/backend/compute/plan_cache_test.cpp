@@ -50,6 +50,7 @@ struct FakeChooser {
   int asked = 0;
   Seconds time = 1.0_ms;
   std::vector<int> offered{1, 2, 3};
+  std::string note;
 
   Chosen<int> run(PlanCache& cache, const std::string& key = "some work") {
     const auto recall = [&](const KeptChoice& kept) -> std::optional<int> {
@@ -60,7 +61,7 @@ struct FakeChooser {
     };
     const auto choose = [&]() -> Trialled<int> {
       ++asked;
-      return {best, std::to_string(best), time, "data of " + std::to_string(best)};
+      return {best, std::to_string(best), time, "data of " + std::to_string(best), note};
     };
     return recall_or_choose<int>(cache, key, recall, choose);
   }
@@ -94,6 +95,17 @@ TEST_F(PlanCaches, TellWhetherTheTrialWasMadeJustNow) {
   EXPECT_EQ(recalled.again().remark(), recalled.remark());
   const Chosen<int> replaced{3, "measured now: the kept choice is of cuDNN 9.19.0"};
   EXPECT_EQ(replaced.again().remark(), " (measured before by this process)");
+}
+
+TEST_F(PlanCaches, TellWhatWasFasterButNotChosen) {
+  FakeChooser chooser{.note = "4 was faster, but it is wrong"};
+  PlanCache first = cache();
+  EXPECT_EQ(chooser.run(first).remark(), " (measured now: 4 was faster, but it is wrong)");
+  Conditions newer = here;
+  newer["cuDNN"] = "9.20.0";
+  PlanCache other = cache(newer);
+  EXPECT_EQ(chooser.run(other).remark(),
+            " (measured now: the kept choice is of cuDNN 9.19.0; 4 was faster, but it is wrong)");
 }
 
 TEST_F(PlanCaches, KeepTheTimeThatWasMeasured) {

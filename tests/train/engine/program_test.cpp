@@ -84,6 +84,24 @@ TEST(Program, ComputesTheSlopeOfTheLossWhereGradientsMeet) {
   expect_gradients_are_slopes(branched_network());
 }
 
+/// Devices that keep activations in one order alone get the images in it; others plain ones.
+TEST(Program, BringsImagesIntoTheOrderOfTheDevice) {
+  const Network network = chain_network();
+  for (const backend::ComputeBackend* each : family<backend::ComputeBackend>().members) {
+    const backend::OpenedDevice opened = backend::try_open(*each);
+    if (opened.device == nullptr) continue;
+    Program program(network, *opened.device, 2, DType::f32);
+    const backend::TensorDesc images = program.spec(LayerId(1)).inputs.front();
+    if (!each->has_own_memory()) {
+      EXPECT_EQ(images.layout, opened.device->plain(images.dims, DType::f32).layout) << each->name;
+      continue;
+    }
+    for (const Pass pass : {Pass::forward, Pass::backward_filter}) {
+      EXPECT_FALSE(program.operation(LayerId(1)).reorders_activations(pass)) << each->name;
+    }
+  }
+}
+
 TEST(Program, GivesEveryBackendTheSameWeights) {
   const Network network = branched_network();
   const auto reference = open_backend("reference");

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <future>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "tests/backend/compute/remote_device.hpp"
 #include "tests/train/engine/failing_communicator.hpp"
@@ -64,6 +67,27 @@ TEST(TrainingOnARemoteDevice, ComputesWhatTheHostDoes) {
       }
     }
   }
+}
+
+/// The loss of a batch, while the labels of the next one are set.
+double loss_before_the_next_labels(Make make) {
+  const Network network = chain_network();
+  const auto device = make();
+  Program program(network, *device, 2, DType::f32);
+  program.initialise(1);
+  const std::vector<float> images(std::size_t{2} * 3 * 8 * 8, 0.5F);
+  const auto set = [&](std::int32_t label) {
+    program.set_input(std::span<const float>(images), std::vector<std::int32_t>(2, label));
+  };
+  set(0);
+  for (const Step step : program.forward_steps()) program.run(step, 0);
+  set(1);
+  return program.loss();
+}
+
+TEST(TrainingOnARemoteDevice, ReadsTheLabelsOfABatchBeforeTheyChange) {
+  EXPECT_EQ(loss_before_the_next_labels(backend::make_remote_device),
+            loss_before_the_next_labels(make_reference));
 }
 
 /// One rank of two whose messages arrive once a batch was asked for, and never before.

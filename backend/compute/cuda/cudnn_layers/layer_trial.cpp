@@ -1,25 +1,25 @@
 #include "backend/compute/cuda/cudnn_layers/layer_trial.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/compute/cuda/call.hpp"
+#include "backend/compute/cuda/noise.hpp"
 #include "backend/compute/cuda/recording.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::cuda {
-namespace {
-
-/// Bytes of 3C are 0.012 as f32 and as bf16, and 1.06 as f16.
-constexpr int small_numbers = 0x3C;
-
-}  // namespace
 
 LayerTrial::LayerTrial(const Context& context, const OperationSpec& spec,
                        const Operation& operation, const WorkingBytes& least)
     : context_(&context), memory_(*context.opened, spec, operation, least) {
+  std::uint64_t seed = 0;
   const auto fill = [&](const Tensor& tensor) {
-    check(cudaMemsetAsync(tensor.data, small_numbers, tensor.desc.layout.bytes, context.stream),
-          "cudaMemsetAsync", "tensors to choose with");
+    fill_with_noise(context.stream, tensor.data, tensor.desc.layout.bytes, tensor.desc.dtype,
+                    ++seed);
   };
   for (const auto* tensors : {&memory_.inputs(), &memory_.input_gradients(), &memory_.parameters(),
                               &memory_.parameter_gradients()}) {
@@ -27,11 +27,28 @@ LayerTrial::LayerTrial(const Context& context, const OperationSpec& spec,
   }
   fill(memory_.output());
   fill(memory_.output_gradient());
+  const std::int64_t classes = spec.layer.input_shapes.front().elements();
+  std::vector<std::int32_t>& labels = memory_.labels();
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    labels[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(i) % classes);
+  }
 }
 
 void LayerTrial::run(Operation& operation) const {
   operation.run(Pass::forward, memory_.operands(0));
   operation.run(Pass::backward_data, memory_.operands(0));
+}
+
+std::vector<Written> LayerTrial::written() const {
+  std::vector<Written> all;
+  const auto add = [&](std::string name, const Tensor& tensor) {
+    all.push_back({std::move(name), tensor.data, static_cast<std::size_t>(tensor.desc.elements()),
+                   tensor.desc.dtype});
+  };
+  add("output", memory_.output());
+  for (const Tensor& each : memory_.input_gradients()) add("input gradient", each);
+  for (const Tensor& each : memory_.parameter_gradients()) add("parameter gradient", each);
+  return all;
 }
 
 void LayerTrial::expect_runs(Operation& operation) const {

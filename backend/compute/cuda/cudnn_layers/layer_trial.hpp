@@ -1,12 +1,15 @@
 #pragma once
+#include <vector>
+
 #include "backend/compute/cuda/context.hpp"
+#include "backend/compute/cuda/examination.hpp"
 #include "backend/compute/operation_memory.hpp"
 
 namespace dlscale::backend::cuda {
 
 /// Memory of the device to run a layer in while a way to do it is chosen. Tensors are filled with
-/// small numbers: zeros would cost less power, so that the clock would be another. The state is
-/// zero: a forward pass must come before what reads it.
+/// noise, labels with all classes in turn. The state is zero: a forward pass must come before what
+/// reads it.
 class LayerTrial {
  public:
   /// For `operation`, and for another of the same layer that needs `least`. `spec` has all inputs
@@ -16,6 +19,8 @@ class LayerTrial {
 
   /// Enqueues both passes.
   void run(Operation& operation) const;
+  /// What both passes write.
+  [[nodiscard]] std::vector<Written> written() const;
   /// Runs both passes, waits, and records them as a CUDA graph. Some of what a library does not
   /// offer shows only then, by whatever code: Unsupported with its words, unless the device itself
   /// is broken.

@@ -12,6 +12,7 @@
 #include "backend/compute/cuda/cudnn_layers/layer_key.hpp"
 #include "backend/compute/cuda/cudnn_layers/layer_trial.hpp"
 #include "backend/compute/cuda/cudnn_layers/pooling_ties.hpp"
+#include "backend/compute/cuda/examination.hpp"
 #include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/offered.hpp"
 #include "backend/compute/cuda/tuning.hpp"
@@ -112,17 +113,30 @@ std::optional<Choice> choice_of_cudnn(const Context& context, const OperationSpe
   }
 }
 
-/// Which takes less time, cuDNN's operation (0) or ours (1); nothing if cuDNN's cannot run after
-/// all, or there is no memory to try them in.
-std::optional<Fastest> faster(const Context& context, const OperationSpec& spec, Operation& cudnn,
-                              Operation& own) {
+/// Who takes less time, cuDNN's operation (0) or ours (1); nobody if cuDNN's cannot run after all,
+/// or there is no memory to try them in.
+struct Verdict {
+  std::optional<Fastest> best{};
+  std::string note{};  ///< Trialled::note
+};
+
+Verdict compare(const Context& context, const OperationSpec& spec, const Choice& theirs,
+                Operation& cudnn, Operation& own) {
   try {
     const LayerTrial trial(context, spec, own, {cudnn.state_bytes(), cudnn.scratch_bytes()});
     trial.expect_runs(cudnn);
-    return fastest(context.stream, {[&] { trial.run(cudnn); }, [&] { trial.run(own); }});
+    const Ways ways{.runs = {[&] { trial.run(cudnn); }, [&] { trial.run(own); }},
+                    .names = {name_of(theirs), name_of(Choice{})},
+                    .written = trial.written(),
+                    .dtype = spec.dtype,
+                    .plain = 1};
+    Examination examination(context, ways);
+    const auto best = fastest(context.stream, ways.runs,
+                              [&](std::size_t way) { return examination.passes(way); });
+    return {best, examination.note()};
   } catch (const Error&) {  // layer_algorithms() tells the reason, unless the device is broken
     check(cudaStreamSynchronize(context.stream), "cudaStreamSynchronize", describe(spec));
-    return std::nullopt;
+    return {};
   }
 }
 
@@ -134,9 +148,9 @@ Trialled<Choice> choose(const Context& context, const OperationSpec& spec,
   if (!theirs) return {ours, name_of(ours)};
   const auto own = make_own();
   const auto other = make_chosen(context, spec, *theirs);
-  const auto best = faster(context, spec, *other, *own);
+  auto [best, note] = compare(context, spec, *theirs, *other, *own);
   const Choice& choice = best && best->index == 0 ? *theirs : ours;
-  return {choice, name_of(choice), best ? best->time : Seconds(), written(choice)};
+  return {choice, name_of(choice), best ? best->time : Seconds(), written(choice), std::move(note)};
 }
 
 /// Ours, which is made without a compilation; or cuDNN's, if it still runs by the same plans.

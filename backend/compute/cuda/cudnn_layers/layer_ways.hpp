@@ -14,9 +14,10 @@ using MakeOperation = std::function<std::unique_ptr<Operation>()>;
 /// Makes the operation of a layer that cuDNN may do as well as our own kernels: average pooling,
 /// batch norm, LRN and the loss. Both passes are run by one of them, as what forward keeps for
 /// backward differs: by the one whose passes together take less time on the device, cuDNN where
-/// they take the same, and ours where cuDNN refuses. cuDNN's graphs run by the setting of an engine
-/// that it recommends first: it takes longer to compile others than they can save. Layers that do
-/// the same work are timed once, by `context.choices`; what an earlier process chose is recalled.
+/// they take the same, and ours where cuDNN refuses or answers otherwise than ours on the same
+/// noise. cuDNN's graphs run by the setting of an engine that it recommends first: it takes longer
+/// to compile others than they can save. Layers that do the same work are timed once, by
+/// `context.choices`; what an earlier process chose is recalled.
 ///
 /// Ours without a trial are other kinds, layers that have taken in a ReLU, and
 ///   - max pooling: where several elements of a window are the largest, which 16 bits make likely,

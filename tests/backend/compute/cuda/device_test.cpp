@@ -103,6 +103,8 @@ TEST_P(CudaDevice, DropsByTheSeedInItsMemoryWhenWorkIsReplayed) {
   };
   Operands operands = memory.operands(99);
   operands.seed_memory = reinterpret_cast<const std::uint64_t*>(there.get());
+  operation->run(Pass::forward, operands);  // what runs for the first time may be loaded
+  device->synchronize();
   const auto recording = device->record([&] { operation->run(Pass::forward, operands); });
   std::vector<std::vector<float>> drawn;
   for (const std::uint64_t seed : {1U, 2U}) {
@@ -115,6 +117,21 @@ TEST_P(CudaDevice, DropsByTheSeedInItsMemoryWhenWorkIsReplayed) {
     drawn.push_back(expected);
   }
   EXPECT_NE(drawn[0], drawn[1]);
+}
+
+TEST_P(CudaDevice, RefusesToRecordWhatALibraryFailsAtAndGoesOn) {
+  const auto fail = [] { throw LibraryError("the engine failed"); };
+  try {
+    static_cast<void>(device->record(fail));
+    ADD_FAILURE() << "recorded what failed";
+  } catch (const Unsupported& refusal) {
+    EXPECT_THAT(refusal.what(), HasSubstr("the engine failed"));
+  }
+  const std::vector<float> values = shuffled(6, 1);
+  const TensorDesc desc = device->plain({1, 1, 2, 3}, DType::f32);
+  const Buffer there = device->allocate(desc.layout.bytes);
+  write(*device, values, {desc, there.get()});
+  EXPECT_EQ(read(*device, {desc, there.get()}), values);
 }
 
 TEST_P(CudaDevice, NormalisesPicturesThatWereCopiedAhead) {

@@ -128,5 +128,21 @@ TEST(ProductKey, TellsProductsApartThatNeedOtherAlgorithms) {
   with([](ProductProblem& p) { p.alignment = 4; });
 }
 
+/// cublasLt.h wants the bias in the precision of the result; ours is f32.
+TEST(Epilogues, AreOfferedOfResultsInF32Alone) {
+  for (const DType dtype : all_dtypes) {
+    for (const Epilogue epilogue : {Epilogue::add_bias, Epilogue::sum_right_columns}) {
+      ProductProblem problem = problem_of(GemmShape{.m = 4, .n = 3, .k = 2}, dtype);
+      problem.epilogue = epilogue;
+      EXPECT_EQ(has_epilogue(problem), element_bytes(dtype) == 4) << dtype_name(dtype);
+      problem.result.dtype = DType::f32;  // a weight gradient
+      EXPECT_TRUE(has_epilogue(problem));
+      problem.result.dtype = dtype;
+      problem.epilogue = Epilogue::none;
+      EXPECT_TRUE(has_epilogue(problem));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace dlscale::backend::cuda

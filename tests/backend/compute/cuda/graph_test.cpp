@@ -9,10 +9,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "backend/compute/cuda/graph_convolution.hpp"
 #include "backend/compute/cuda/plan.hpp"
 #include "core/error.hpp"
 #include "tests/backend/compute/cuda/described_gpus.hpp"
@@ -81,6 +83,13 @@ std::ptrdiff_t winograd_engines(const std::vector<EngineNotes>& engines) {
   });
 }
 
+/// Those that keep the precision and are compiled for the shape when a plan is made.
+std::ptrdiff_t compiled_engines(const std::vector<EngineNotes>& engines, DType dtype) {
+  return std::ranges::count_if(engines, [&](const EngineNotes& notes) {
+    return notes.is_compiled() && keeps_precision(notes, dtype);
+  });
+}
+
 /// One line of the golden counts.
 struct Golden {
   std::string gpu;
@@ -91,6 +100,7 @@ struct Golden {
   std::ptrdiff_t supported;
   std::ptrdiff_t keep_precision;
   std::ptrdiff_t winograd;
+  std::ptrdiff_t compiled;  ///< of those that keep the precision
 };
 
 Pass parse_pass(const std::string& name) {
@@ -118,7 +128,7 @@ std::ifstream golden_file(const std::string& kind) {
 
 Golden parse_golden(const std::string& line) {
   const std::vector<std::string> words = split(line);
-  EXPECT_EQ(words.size(), 8U) << line;
+  EXPECT_EQ(words.size(), 9U) << line;
   return {words.at(0),
           words.at(1),
           parse_pass(words.at(2)),
@@ -126,7 +136,8 @@ Golden parse_golden(const std::string& line) {
           words.at(4) == "nhwc" ? Order::nhwc : Order::nchw,
           std::stol(words.at(5)),
           std::stol(words.at(6)),
-          std::stol(words.at(7))};
+          std::stol(words.at(7)),
+          std::stol(words.at(8))};
 }
 
 TEST(EngineCensus, FindsTheEnginesOfThisVersion) {
@@ -145,12 +156,14 @@ TEST(EngineCensus, FindsTheEnginesOfThisVersion) {
     EXPECT_EQ(static_cast<std::ptrdiff_t>(engines.size()), golden.supported) << line;
     EXPECT_EQ(keeping, golden.keep_precision) << line;
     EXPECT_EQ(winograd_engines(engines), golden.winograd) << line;
+    EXPECT_EQ(compiled_engines(engines, golden.dtype), golden.compiled) << line;
   }
   EXPECT_GT(lines, 100);
 }
 
 /// Forward with bias, or bias and ReLU, in one graph: "gpu,convolution,fusion,dtype,order" and how
-/// many engines support it and keep the precision.
+/// many engines support it, how many of them keep the precision, and how many of those are
+/// compiled.
 TEST(EngineCensus, FindsTheEnginesThatFuse) {
   std::ifstream file = golden_file("fused_engine_census");
   if (!file) GTEST_SKIP() << "no golden counts for this cuDNN";
@@ -159,7 +172,7 @@ TEST(EngineCensus, FindsTheEnginesThatFuse) {
   int lines = 0;
   for (; std::getline(file, line); ++lines) {
     const std::vector<std::string> words = split(line);
-    ASSERT_EQ(words.size(), 7U) << line;
+    ASSERT_EQ(words.size(), 8U) << line;
     ConvolutionProblem asked =
         problem(words[1], parse_dtype(words[3]), words[4] == "nhwc" ? Order::nhwc : Order::nchw);
     asked.bias = words[2] != "relu";
@@ -171,6 +184,7 @@ TEST(EngineCensus, FindsTheEnginesThatFuse) {
         engines, [&](const auto& notes) { return keeps_precision(notes, asked.dtype); });
     EXPECT_EQ(std::to_string(engines.size()), words[5]) << line;
     EXPECT_EQ(std::to_string(keeping), words[6]) << line;
+    EXPECT_EQ(std::to_string(compiled_engines(engines, asked.dtype)), words[7]) << line;
   }
   EXPECT_GT(lines, 100);
 }
@@ -270,6 +284,74 @@ TEST(SettingName, TellsThePlansForAPassApart) {
   EXPECT_GE(names.size(), 4U);
   std::sort(names.begin(), names.end());
   EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+/// What recall makes of a name, without asking the heuristics that recommended it.
+TEST(ConfigurationNamed, IsTheOneThatHadTheName) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  const ConvolutionProblem asked = problem("vgg16_conv3_2", DType::bf16, Order::nhwc);
+  for (const Pass pass : {Pass::forward, Pass::backward_filter}) {
+    for (const GraphForm& form : forms_of(asked, pass)) {
+      const Graph graph(described_target(h200()), asked, form);
+      for (const Descriptor& each : configurations_to_try(graph, asked.dtype)) {
+        const std::string name = setting_name(each, form);
+        const auto again = configuration_named(graph, name);
+        ASSERT_TRUE(again) << name;
+        EXPECT_EQ(setting_name(*again, form), name);
+      }
+    }
+  }
+}
+
+TEST(ConfigurationNamed, IsNoneForOtherNames) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  const Graph graph(described_target(h200()), problem("vgg16_conv3_2", DType::bf16, Order::nhwc),
+                    {});
+  const std::string good = setting_name(recommended(graph).front(), graph.form());
+  ASSERT_TRUE(configuration_named(graph, good));
+  for (const std::string& name :
+       {std::string(), std::string("own winograd"), std::string("eng"), std::string("eng1x"),
+        std::string("eng-1"), std::string("eng999999"), good + " k2", good + " k2=x",
+        good + " kx=1", good + " fused-bias"}) {
+    EXPECT_FALSE(configuration_named(graph, name)) << name;
+  }
+}
+
+TEST(FormNamed, IsTheOneWithTheMostOfTheWords) {
+  ConvolutionProblem asked = problem("vgg16_conv3_2", DType::bf16, Order::nhwc);
+  const auto forward = forms_of(asked, Pass::forward);
+  EXPECT_EQ(form_named(forward, "eng1 k2=3")->fusion, Fusion::none);
+  EXPECT_EQ(form_named(forward, "eng1 k2=3 fused-bias")->fusion, Fusion::bias);
+  const auto filter = forms_of(asked, Pass::backward_filter);
+  EXPECT_EQ(form_named(filter, "eng1 ")->weight_gradient, GradientPrecision::f32);
+  EXPECT_EQ(form_named(filter, "eng1  low-gradient")->weight_gradient, GradientPrecision::low);
+  EXPECT_FALSE(form_named({}, "eng1"));
+}
+
+/// Each of these takes a second to compile, and a network has dozens of shapes.
+TEST(ConfigurationsToTry, AreAllThatAreReadyAndFewThatAreCompiled) {
+  if (!knows_descriptions()) GTEST_SKIP() << "cuDNN 9.8 and later know described devices";
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_filter}) {
+      const Graph graph(described_target(h200()), problem("resnet50_1x1", dtype, Order::nhwc),
+                        form_for(pass, dtype));
+      std::size_t compiled = 0;
+      std::set<std::int64_t> ready;
+      for (const Descriptor& each : configurations_to_try(graph, dtype)) {
+        const EngineNotes notes = notes_of(engine_of(each));
+        EXPECT_TRUE(keeps_precision(notes, dtype) && notes.is_deterministic()) << to_string(notes);
+        compiled += notes.is_compiled() ? 1 : 0;
+        if (!notes.is_compiled()) ready.insert(notes.index);
+      }
+      EXPECT_LE(compiled, most_compiled) << pass_name(pass) << " in " << dtype_name(dtype);
+      for (const EngineNotes& notes : census(graph)) {
+        const bool good = keeps_precision(notes, dtype) && notes.is_deterministic();
+        if (!good || notes.is_compiled()) continue;
+        const bool set = default_configuration(graph, *engine(graph, notes.index)).has_value();
+        EXPECT_TRUE(!set || ready.contains(notes.index)) << to_string(notes);
+      }
+    }
+  }
 }
 
 TEST(Precision, IsKeptByEnginesThatDoNotRound) {
