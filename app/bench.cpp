@@ -22,6 +22,7 @@
 #include "app/row_shares.hpp"
 #include "app/said_once.hpp"
 #include "app/session.hpp"
+#include "app/settings_in_effect.hpp"
 #include "app/verb.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/compute/compute.hpp"
@@ -207,7 +208,7 @@ std::optional<RowShares> row_shares(BenchOptions& options) {
 /// The first rank says it for all, who wait for that: launchers end all when one leaves.
 ExitCode say_once(Session& session, const Error& error) {
   backend::Communicator& communicator = session.communicator();
-  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", error.what());
+  if (communicator.rank() == 0) fmt::print(stderr, "dlscale: {}\n", with_places(error.what()));
   communicator.barrier();
   session.close();
   return error.code();

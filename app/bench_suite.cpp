@@ -44,12 +44,15 @@ std::string full_name(std::string_view benchmark, const std::string& suite) {
 constexpr std::array<std::string_view, 5> options_of_suites{"--suite", "--fresh", "--output",
                                                             "--wait-quiet", "--cluster"};
 
+bool is_of_suites(const std::string& option) {
+  return std::ranges::find(options_of_suites, option) != options_of_suites.end();
+}
+
 void refuse_others(const CLI::App& command, const std::string& suite) {
   std::vector<std::string> others = command.remaining();
   for (const CLI::Option* option : command.get_options()) {
     const std::string name = option->get_name();
-    const bool of_suites = std::ranges::find(options_of_suites, name) != options_of_suites.end();
-    if (option->count() > 0 && !of_suites) others.push_back(name);
+    if (option->count() > 0 && !is_of_suites(name)) others.push_back(name);
   }
   if (others.empty()) return;
   throw ConfigError(
@@ -71,6 +74,11 @@ void declare_suite(CLI::App& command, std::string_view benchmark, SuiteChoice& s
           benchmark));
   command.add_flag("--fresh", suite.fresh,
                    "Of --suite: do every step again, and discard what was measured before");
+}
+
+bool go_with_suite(const std::string& a, const std::string& b) {
+  if (a == "--suite") return is_of_suites(b);
+  return b != "--suite" || is_of_suites(a);
 }
 
 bool names_suite(const CLI::App& command) {

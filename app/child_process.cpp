@@ -15,6 +15,7 @@
 #include <ctime>
 #include <optional>
 
+#include "app/settings_file.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
 
@@ -261,7 +262,9 @@ ChildExit run_child(const std::vector<std::string>& command,
                     const ChildOptions& options) {
   EXPECT(!command.empty());
   std::vector<std::string> words = command;
-  std::vector<std::string> environment = merged_environment(variables, options.variables);
+  std::map<std::string, std::string> forced = options.variables;
+  forced.emplace(settings_variable, "off");
+  std::vector<std::string> environment = merged_environment(variables, forced);
   const Streams streams(options.log);
   const SignalQueue queue;
   const OwnGroup group(queue.mask_before());

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,32 +11,25 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "app/command_tree.hpp"
 #include "app/option_values.hpp"
-#include "app/topics.hpp"
-#include "backend/comm/launch.hpp"
-#include "backend/compute/plan_cache.hpp"
+#include "app/program_settings.hpp"
+#include "app/settings_in_effect.hpp"
+#include "app/settings_line.hpp"
+#include "app/settings_names.hpp"
 #include "core/cluster.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
 #include "core/nccl_facts.hpp"
 #include "core/suggest.hpp"
-#include "report/figures.hpp"
-#include "report/format/format.hpp"
 #include "report/record_columns.hpp"
 
 namespace dlscale::app {
 namespace {
 
-using Lookup = std::function<const char*(const char*)>;
-
-/// Set, and not empty.
-std::optional<std::string> value_of(const Lookup& variable, const std::string& name) {
-  const char* value = variable(name.c_str());
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
+using Lookup = VariableLookup;
 
 /// Options that name a file of a group of configurations.
 struct ConfigOption {
@@ -73,31 +65,60 @@ std::string told_default(const std::string& doc) {
   return doc.substr(start + mark.size(), end - start - mark.size());
 }
 
-Setting setting_of(const CLI::Option& option, const Lookup& variable, const std::string& envname) {
-  Setting setting{.name = option.get_name()};
-  if (!takes_value(option)) {
-    setting.value = option.count() > 0 ? "yes" : "no";
-    setting.origin = option.count() > 0 ? Origin::command_line : Origin::default_value;
-    return setting;
-  }
-  if (option.count() > 0) {
-    setting.value = fmt::format("{}", fmt::join(option.results(), ","));
-    setting.origin = Origin::command_line;
-  } else if (const auto value = value_of(variable, envname); !envname.empty() && value) {
-    setting.value = *value;
+/// As the words have it; nothing where they do not name it.
+std::optional<std::string> typed_value(const CLI::Option& option) {
+  if (option.count() == 0) return std::nullopt;
+  if (takes_value(option)) return fmt::format("{}", fmt::join(option.results(), ","));
+  return CLI::detail::to_flag_value(option.results().back()) > 0 ? "yes" : "no";
+}
+
+Origin origin_of(const SetElsewhere& elsewhere) {
+  return elsewhere.from == SetElsewhere::From::environment ? Origin::environment : Origin::file;
+}
+
+/// What is in effect without the words; `envname` is the variable that the verb itself looks at.
+void find_default(Setting& setting, const CLI::Option& option, const Lookup& variable,
+                  const std::string& envname) {
+  if (const auto value = value_of_variable(variable, envname); !value.empty()) {
+    setting.value = value;
     setting.origin = Origin::environment;
     setting.detail = envname;
+  } else if (!takes_value(option)) {
+    setting.value = "no";
+    setting.origin = Origin::default_value;
   } else if (!option.get_default_str().empty()) {
     setting.value = option.get_default_str();
     setting.origin = Origin::default_value;
   } else {
     setting.detail = option.get_required() ? "required" : told_default(option.get_description());
   }
+}
+
+void add_detail(Setting& setting, const std::string& more) {
+  setting.detail += (setting.detail.empty() || more.empty() ? "" : "; ") + more;
+}
+
+/// `elsewhere` is null where the option is not set by variables or a settings file.
+Setting setting_of(const CLI::Option& option, const Lookup& variable, const std::string& envname,
+                   const SetElsewhere* elsewhere) {
+  Setting setting{.name = option.get_name()};
+  if (elsewhere != nullptr && elsewhere->obstacle.empty()) {
+    setting.value = elsewhere->value;
+    setting.origin = origin_of(*elsewhere);
+    setting.detail = elsewhere->place;
+  } else if (const auto typed = typed_value(option)) {
+    setting.value = *typed;
+    setting.origin = Origin::command_line;
+  } else {
+    find_default(setting, option, variable, envname);
+    if (elsewhere != nullptr) {
+      add_detail(setting,
+                 fmt::format("{} does not count: it {}", elsewhere->place, elsewhere->obstacle));
+    }
+  }
   for (const ConfigOption& known : config_options) {
     if (known.option != setting.name || setting.value.empty()) continue;
-    if (const std::string files = files_of(known.group, setting.value); !files.empty()) {
-      setting.detail = files;
-    }
+    add_detail(setting, files_of(known.group, setting.value));
   }
   return setting;
 }
@@ -110,13 +131,13 @@ void add_rule_of_cluster(std::vector<Setting>& settings) {
   if (cluster == settings.end() || cluster->value.empty() || cluster->value == "local") return;
   rule->value = all_reduce_rule_name(load_cluster(cluster->value).all_reduce);
   rule->origin = Origin::file;
-  rule->detail = cluster->detail;
+  rule->detail = files_of("clusters", cluster->value);
 }
 
 /// The verb, or command of a verb, that the words call, with their options read and nothing run.
 class ReadCommand {
  public:
-  explicit ReadCommand(const std::vector<std::string>& words) {
+  ReadCommand(const std::vector<std::string>& words, const SettingsSources& sources) {
     CLI::App* verb = tree_.verb(words.front());
     if (verb == nullptr) {
       std::vector<std::string> names;
@@ -124,13 +145,15 @@ class ReadCommand {
       throw ConfigError(
           fmt::format("\"{}\" is no verb. {}", words.front(), suggestion(words.front(), names)));
     }
-    tree_.declare(*verb);
+    const auto declare = [this](CLI::App& command) { tree_.declare(command); };
+    SettledLine line = settle_line(tree_.root(), declare, words, sources);
+    elsewhere_ = std::move(line.set);
     silence(*verb);
     // The verb's own callback stays where it is, for it owns what the options are read into; it is
     // not reached.
     verb->parse_complete_callback([] { throw OptionsRead(); });
     try {
-      verb->parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
+      verb->parse(std::vector<std::string>(line.words.rbegin(), line.words.rend() - 1));
     } catch (const OptionsRead&) {
       // As it should be: nothing was run.
     } catch (const CLI::CallForHelp&) {
@@ -140,7 +163,7 @@ class ReadCommand {
                       words.front()));
     } catch (const CLI::ParseError& error) {
       throw ConfigError(fmt::format("dlscale {} would refuse these options: {}. Mend them.",
-                                    fmt::join(words, " "), error.what()));
+                                    fmt::join(words, " "), with_places(error.what(), elsewhere_)));
     }
     path_ = words.front();
     command_ = verb;
@@ -158,8 +181,8 @@ class ReadCommand {
     for (const CLI::Option* option : command_->get_options({})) {
       if (option == command_->get_help_ptr()) continue;
       const auto known = variables_.find(option);
-      found.push_back(
-          setting_of(*option, variable, known == variables_.end() ? "" : known->second));
+      found.push_back(setting_of(*option, variable, known == variables_.end() ? "" : known->second,
+                                 set_elsewhere(*option)));
       if (required_.contains(option) && found.back().origin == Origin::not_set) {
         found.back().detail = "required";
       }
@@ -172,6 +195,11 @@ class ReadCommand {
   /// Takes away what would run, what must be there, and the variables, so that what was read was
   /// read from the words.
   struct OptionsRead {};
+
+  [[nodiscard]] const SetElsewhere* set_elsewhere(const CLI::Option& option) const {
+    const auto found = std::ranges::find(elsewhere_, &option, &SetElsewhere::option);
+    return found == elsewhere_.end() ? nullptr : &*found;
+  }
 
   void silence(CLI::App& command) {
     command.require_subcommand(0);
@@ -187,108 +215,10 @@ class ReadCommand {
   CommandTree tree_;
   CLI::App* command_ = nullptr;
   std::string path_;
+  std::vector<SetElsewhere> elsewhere_;
   std::map<const CLI::Option*, std::string> variables_;
   std::set<const CLI::Option*> required_;
 };
-
-/// A folder that a variable names, or that is found without.
-Setting folder_setting(const std::string& name, const std::string& own, const Lookup& variable,
-                       const std::function<std::string()>& find,
-                       std::vector<std::string>& problems) {
-  Setting setting{.name = name};
-  const bool set = variable(own.c_str()) != nullptr;
-  setting.origin = set ? Origin::environment : Origin::default_value;
-  setting.detail = set ? own : "";
-  try {
-    setting.value = find();
-  } catch (const Error& error) {
-    setting.origin = Origin::not_set;
-    problems.emplace_back(error.what());
-  }
-  return setting;
-}
-
-Setting variable_setting(const std::string& name, const std::string& own, const Lookup& variable,
-                         const std::string& usual) {
-  const auto value = value_of(variable, own);
-  if (value) return {name, *value, Origin::environment, own};
-  return {name, usual, usual.empty() ? Origin::not_set : Origin::default_value, ""};
-}
-
-Setting plan_cache_setting(const Lookup& variable) {
-  const auto folder = backend::plan_cache_folder();
-  Setting setting{.name = "choices by trial on GPUs", .value = folder ? folder->string() : "off"};
-  for (const char* name : {"DLSCALE_PLAN_CACHE", "XDG_CACHE_HOME", "HOME"}) {
-    if (!value_of(variable, name)) continue;
-    setting.origin = Origin::environment;
-    setting.detail = name;
-    return setting;
-  }
-  setting.origin = Origin::default_value;
-  return setting;
-}
-
-Setting colour_setting(const Lookup& variable) {
-  using report::format::Colour;
-  const auto terminal = report::format::detect_terminal(STDOUT_FILENO);
-  Setting setting{.name = "colours",
-                  .value = terminal.colour == Colour::ansi ? "yes" : "no",
-                  .origin = Origin::environment};
-  if (value_of(variable, "NO_COLOR")) {
-    setting.detail = "NO_COLOR";
-  } else if (isatty(STDOUT_FILENO) != 1) {
-    setting.origin = Origin::default_value;
-    setting.detail = "standard output is no terminal";
-  } else {
-    setting.detail = "TERM";
-  }
-  return setting;
-}
-
-Setting launch_setting(const Lookup& variable) {
-  const auto launch = backend::detect_launch(variable);
-  Setting setting{.name = "launcher", .value = "none", .origin = Origin::default_value};
-  if (!launch) return setting;
-  setting.value = launch->size > 0 ? fmt::format("{}, {} ranks", launch->launcher, launch->size)
-                                   : launch->launcher;
-  setting.origin = Origin::environment;
-  setting.detail = launch->variable;
-  return setting;
-}
-
-void add_program(Settings& settings, const Lookup& variable) {
-  std::vector<Setting>& program = settings.program;
-  program.push_back(folder_setting(
-      "configurations", "DLSCALE_CONFIGS", variable, [] { return config_root().string(); },
-      settings.problems));
-  program.push_back(folder_setting(
-      "scripts of figures", "DLSCALE_PLOTS", variable, [] { return report::plots_root().string(); },
-      settings.problems));
-  program.push_back(plan_cache_setting(variable));
-  program.push_back(variable_setting("history", "DLSCALE_HISTORY", variable, "history"));
-  program.push_back(launch_setting(variable));
-  program.push_back(variable_setting("rendezvous", "DLSCALE_RENDEZVOUS", variable, ""));
-  program.push_back(variable_setting("rank", "DLSCALE_RANK", variable, ""));
-  program.push_back(variable_setting("ranks", "DLSCALE_WORLD", variable, ""));
-  program.push_back(
-      variable_setting("seconds to wait for ranks", "DLSCALE_RENDEZVOUS_TIMEOUT", variable, "120"));
-  program.push_back(variable_setting("kind of cluster", "DLSCALE_CLUSTER", variable, ""));
-  program.push_back(colour_setting(variable));
-}
-
-/// A slip in a name changes nothing, and nobody would say so.
-void add_unknown_variables(Settings& settings, const std::vector<std::string>& names) {
-  std::vector<std::string> known;
-  for (const Variable& variable : own_variables()) known.emplace_back(variable.name);
-  for (const std::string& name : names) {
-    const bool own = name.starts_with("DLSCALE_");
-    if (!own || std::ranges::find(known, name) != known.end()) continue;
-    settings.problems.push_back(
-        fmt::format("{} is set, but the program reads no such variable, so that it changes "
-                    "nothing. {}",
-                    name, suggestion(name, known)));
-  }
-}
 
 std::string_view origin_name(Origin origin) {
   switch (origin) {
@@ -350,13 +280,18 @@ nlohmann::ordered_json json_of(const std::vector<Setting>& settings) {
 Settings effective_settings(const std::vector<std::string>& words, const Lookup& variable,
                             const std::vector<std::string>& names) {
   Settings settings;
+  const SettingsSources sources = find_sources(variable);
   if (!words.empty()) {
-    const ReadCommand command(words);
+    const ReadCommand command(words, sources);
     settings.command = command.path();
     settings.options = command.settings(variable);
+  } else if (!sources.place.file.empty()) {
+    CommandTree tree;
+    tree.declare_all();
+    SettingsFile(sources.place.file).check(tree.root());
   }
-  add_program(settings, variable);
-  add_unknown_variables(settings, names);
+  add_program(settings, sources);
+  add_idle_variables(settings, sources, names);
   return settings;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
-#include <functional>
 #include <string>
 #include <vector>
 
+#include "app/settings_file.hpp"
 #include "report/table.hpp"
 
 namespace dlscale::app {
@@ -15,7 +15,7 @@ struct Setting {
   std::string name = {};   ///< "--cluster", or words for one of the program itself
   std::string value = {};  ///< empty: none, or one that depends on others
   Origin origin = Origin::not_set;
-  std::string detail = {};  ///< the variable it is from, the file it names, or what decides it
+  std::string detail = {};  ///< where it is from, the file it names, or what decides it
 };
 
 /// Of a command line, and of the program whatever it does.
@@ -30,9 +30,9 @@ struct Settings {
 
 /// What a verb with these words would go by; nothing of it runs. What a verb needs may be missing.
 /// `variable` returns the value of an environment variable, or null; `names` are all there are.
-/// Throws ConfigError for an unknown verb, and for options that the verb would refuse.
-Settings effective_settings(const std::vector<std::string>& words,
-                            const std::function<const char*(const char*)>& variable,
+/// Throws ConfigError for an unknown verb, for options that the verb would refuse, and for a
+/// settings file that is wrong: of all commands where `words` is empty.
+Settings effective_settings(const std::vector<std::string>& words, const VariableLookup& variable,
                             const std::vector<std::string>& names);
 
 report::Document settings_document(const Settings& settings);

@@ -51,7 +51,7 @@ void declare_help(CLI::App& verb, ExitCode& result) {
 
 }  // namespace
 
-extern const Verb help_verb{"help", "Explain exit codes, statistics, the environment, or a verb",
-                            declare_help};
+extern const Verb help_verb{
+    "help", "Explain exit codes, statistics, the environment, settings, or a verb", declare_help};
 
 }  // namespace dlscale::app

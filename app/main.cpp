@@ -4,12 +4,16 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/command_tree.hpp"
@@ -17,9 +21,13 @@
 #include "app/option_values.hpp"
 #include "app/output.hpp"
 #include "app/said_once.hpp"
+#include "app/settings_in_effect.hpp"
+#include "app/settings_line.hpp"
 #include "app/verb.hpp"
 #include "core/error.hpp"
+#include "core/family.hpp"
 #include "core/interrupt.hpp"
+#include "core/own_command.hpp"
 #include "core/suggest.hpp"
 
 namespace {
@@ -27,7 +35,7 @@ namespace {
 using namespace dlscale;
 
 ExitCode fail(ExitCode code, const char* message) {
-  fmt::print(stderr, "dlscale: {}\n", message);
+  fmt::print(stderr, "dlscale: {}\n", app::with_places(message));
   return code;
 }
 
@@ -77,35 +85,74 @@ ExitCode finish_parse(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App* command = &app;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
   app::say_for_all_ranks(fmt::format("{} See \"dlscale --help\" or \"dlscale VERB --help\".",
-                                     usage_sentence(*command, error)));
+                                     app::with_places(usage_sentence(*command, error))));
   return ExitCode::bad_input;
 }
 
+using Words = std::vector<std::string>;
+
+/// The verbs, as the library of options has them.
+class Program {
+ public:
+  Program() : app_(app::program_doc, "dlscale") {
+    app_.require_subcommand(1);
+    app_.failure_message(CLI::FailureMessage::simple);
+    app::declare_program(app_);
+    for (const app::Verb* verb : family<app::Verb>().members) {
+      CLI::App* command = app_.add_subcommand(std::string(verb->name), std::string(verb->doc));
+      command->preparse_callback([this, command](std::size_t) { declare(*command); });
+    }
+  }
+
+  ExitCode run(const Words& typed) {
+    const auto refused = app::refusal([&] { words_ = settled(typed); });
+    if (refused) return *refused;
+    try {
+      app_.parse(Words(words_.rbegin(), words_.rend()));
+    } catch (const CLI::ParseError& error) {
+      return finish_parse(app_, error);
+    }
+    return result_;
+  }
+
+ private:
+  /// Its options once it is the verb: to declare those of all takes longer than most answers.
+  void declare(CLI::App& command) {
+    if (!declared_.insert(&command).second) return;
+    const app::Verb* verb = family<app::Verb>().find(command.get_name());
+    EXPECT(verb != nullptr);
+    verb->declare(command, result_);
+    app::refuse_empty_values(command);
+    if (verb->signals == app::Verb::Signals::are_remembered) install_signal_handlers();
+  }
+
+  /// With what variables and a settings file add to it.
+  Words settled(const Words& typed) {
+    const auto declare_verb = [this](CLI::App& verb) { declare(verb); };
+    const app::SettledLine line =
+        app::settle_line(app_, declare_verb, typed, app::find_sources(std::getenv));
+    app::set_in_effect(line.set);
+    for (const CLI::App* verb : declared_) app::refuse_empty_items(*verb, line.words);
+    if (line.words != typed) {
+      const Words started = own_command();
+      Words whole{started.empty() ? app_.get_name() : started.front()};
+      whole.insert(whole.end(), line.words.begin(), line.words.end());
+      set_own_command(std::move(whole));
+    }
+    return line.words;
+  }
+
+  CLI::App app_;
+  ExitCode result_ = ExitCode::ok;
+  std::set<const CLI::App*> declared_;
+  Words words_;
+};
+
 ExitCode run(int argc, char** argv) {
-  if (const auto answered = app::answer_hidden({argv, static_cast<std::size_t>(argc)})) {
-    return *answered;
-  }
-  CLI::App app{app::program_doc, "dlscale"};
-  app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
-  app::declare_program(app);
-  auto result = ExitCode::ok;
-  for (const app::Verb* verb : family<app::Verb>().members) {
-    CLI::App* command = app.add_subcommand(std::string(verb->name), std::string(verb->doc));
-    // Its options once it is the verb: to declare those of all takes longer than most answers.
-    command->preparse_callback([verb, command, argc, argv, &result](std::size_t) {
-      verb->declare(*command, result);
-      app::refuse_empty_values(*command);
-      app::refuse_empty_items(*command, {argv, static_cast<std::size_t>(argc)});
-      if (verb->signals == app::Verb::Signals::are_remembered) install_signal_handlers();
-    });
-  }
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return finish_parse(app, error);
-  }
-  return result;
+  const std::span<char* const> arguments(argv, static_cast<std::size_t>(argc));
+  if (const auto answered = app::answer_hidden(arguments)) return *answered;
+  Program program;
+  return program.run(Words(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end()));
 }
 
 /// An answer that did not arrive is none. A run that failed has said so already.

@@ -186,6 +186,15 @@ std::string environment_section() {
   return text;
 }
 
+std::string settings_section() {
+  return ".SH SETTINGS\n" +
+         man_paragraph(fmt::format("{} The option --rounds of dlscale gate is the variable "
+                                   "DLSCALE_GATE_ROUNDS, and gate: {{rounds: 80}} in the file. "
+                                   "dlscale help settings has more, and dlscale config show says "
+                                   "where each value is from.",
+                                   settings_rule()));
+}
+
 /// "dlscale(1), dlscale-bench(1)", but for the page itself.
 std::string see_also(CLI::App& root, const std::string& own) {
   std::vector<std::string> pages{page_name(root)};
@@ -231,7 +240,7 @@ std::string page_of_program(CLI::App& root, const std::string& date) {
     text += fmt::format(".TP\n.BR {} (1)\n{}", man_text(page_name(*verb)),
                         man_paragraph(with_end(verb->get_description())));
   }
-  return text + exit_section() + environment_section() + see_also(root, name);
+  return text + exit_section() + settings_section() + environment_section() + see_also(root, name);
 }
 
 std::string date_of_pages() {

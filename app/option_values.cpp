@@ -47,7 +47,7 @@ void refuse_empty_values(CLI::App& command) {
   }
 }
 
-void refuse_empty_items(const CLI::App& command, std::span<char* const> words) {
+void refuse_empty_items(const CLI::App& command, std::span<const std::string> words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word(words[i]);
     if (word == "--") return;

@@ -16,7 +16,7 @@ void refuse_empty_values(CLI::App& command);
 
 /// Throws ConfigError where a list among the words of a command line has an item that is empty,
 /// "1,,2", which the library of options would leave out.
-void refuse_empty_items(const CLI::App& command, std::span<char* const> words);
+void refuse_empty_items(const CLI::App& command, std::span<const std::string> words);
 
 /// "--rank is no option of predict. Did you mean --ranks?", of the first word that the command does
 /// not know; empty where there is none.

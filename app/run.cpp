@@ -293,7 +293,8 @@ ExitCode run_suite(const SuiteRun& options) {
                        .fresh = options.fresh,
                        .quiet = options.quiet,
                        .build = build_text(),
-                       .options = options.cells};
+                       .options = options.cells,
+                       .of_steps = options.options};
   if (options.list || options.cells.dry_run) {
     for (const SuiteStep& step : suite.steps) fmt::print("{}: {}\n", step.name, command_text(step));
     if (!suite.cells.empty()) list_cells(cells);

@@ -241,6 +241,10 @@ JobsCall jobs_call(const CellCall& call, const Where& where) {
   if (call.options.time_budget_s) {
     add("--time-budget", fmt::format("{}", *call.options.time_budget_s));
   }
+  if (call.of_steps.wait_quiet_s) {
+    add("--wait-quiet", fmt::format("{}", *call.of_steps.wait_quiet_s));
+  }
+  add("--cluster", call.of_steps.cluster);
   return {.system = where.system,
           .partition = where.run.place.partition,
           .suite = call.suite->name,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "app/suite.hpp"
+#include "app/suite_options.hpp"
 #include "core/error.hpp"
 
 namespace CLI {
@@ -47,6 +48,7 @@ struct CellCall {
   bool quiet = false;
   std::string build;  ///< the program that measures, in one line
   CellOptions options;
+  SuiteOptions of_steps;  ///< that the words of the cells have already, for those of jobs
 };
 
 /// Prints what would be done: one line a cell, its name and command line; with --dry-run where a

@@ -18,6 +18,7 @@
 #include "app/launch/allocation.hpp"
 #include "app/launch/batch_script.hpp"
 #include "app/launch/slurm.hpp"
+#include "app/settings_file.hpp"
 #include "app/suite_progress.hpp"
 #include "backend/comm/launch.hpp"
 #include "core/interrupt.hpp"
@@ -72,6 +73,8 @@ std::string script_of(const JobsCall& call, int nodes, const std::vector<SuiteCe
     partition.environment.insert_or_assign(job_options_variable,
                                            nlohmann::json(call.options).dump());
   }
+  // The command of the job is whole, wherever and whenever it runs.
+  partition.environment.emplace(settings_variable, "off");
   if (const char* configs = std::getenv("DLSCALE_CONFIGS"); configs != nullptr) {
     partition.environment.emplace("DLSCALE_CONFIGS", fs::absolute(configs).string());
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "app/settings_in_effect.hpp"
 #include "core/interrupt.hpp"
 
 namespace dlscale::app {
@@ -40,7 +41,7 @@ std::optional<ExitCode> refusal(const std::function<void()>& work) {
   try {
     work();
   } catch (const Error& error) {
-    say_for_all_ranks(error.what());
+    say_for_all_ranks(with_places(error.what()));
     return error.code();
   }
   return std::nullopt;

@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "app/settings_in_effect.hpp"
 #include "backend/comm/launch.hpp"
 #include "backend/comm/watchdog/roster.hpp"
 #include "backend/host/host.hpp"
 #include "core/error.hpp"
+#include "core/fnv1a.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -75,6 +78,25 @@ bool bound_by_launcher(backend::Communicator& communicator, const backend::Roste
   return false;
 }
 
+/// Variables may reach some ranks only, and a settings file be there on some nodes only; ranks with
+/// other options wait for messages that the others never send.
+void expect_same_settings(backend::Communicator& communicator, const backend::Roster& roster) {
+  std::string mine;
+  for (const std::string& word : words_in_effect()) mine += word + '\0';
+  const std::uint64_t hash = fnv1a(mine);
+  std::vector<std::uint64_t> hashes(roster.size());
+  communicator.all_gather(std::as_bytes(std::span(&hash, 1)),
+                          std::as_writable_bytes(std::span(hashes)));
+  const auto other = std::ranges::find_if(hashes, [&](auto it) { return it != hashes.front(); });
+  if (other == hashes.end()) return;
+  const auto rank = static_cast<Rank>(other - hashes.begin());
+  throw ConfigError(fmt::format(
+      "{} has other options from variables or a settings file than rank 0, and each would measure "
+      "something else. Hand the variables on to all ranks (mpirun -x NAME), keep the settings file "
+      "where all nodes read it, or write the options on the command line.",
+      backend::describe(roster, rank)));
+}
+
 /// Several signs of life are due before a rank counts as dead.
 backend::WatchdogOptions watching(const SessionOptions& options) {
   backend::WatchdogOptions watching;
@@ -90,6 +112,7 @@ Session::Session(const SessionOptions& options) : connection_(connect(options)) 
   backend::Communicator& ranks = communicator();
   const std::vector<int> cores = backend::usable_cores();
   const backend::Roster roster = backend::exchange_cards(ranks);
+  expect_same_settings(ranks, roster);
   ranks_by_host_ = backend::ranks_by_host(roster);
   const bool bound = bound_by_launcher(ranks, roster, cores);
   const int sharers = bound ? 1 : ranks.node_size();

@@ -35,6 +35,9 @@ constexpr std::array own{
     Variable{"DLSCALE_PLAN_CACHE",
              "Folder that keeps what was fastest by trial on GPUs, or off. Without it: dlscale in "
              "XDG_CACHE_HOME, else in ~/.cache."},
+    Variable{"DLSCALE_SETTINGS",
+             "The settings file, or off: only the command line says what an option is (dlscale "
+             "help settings)."},
     Variable{"DLSCALE_HISTORY",
              "The history that dlscale history reads where --store is left out."},
     Variable{"DLSCALE_RENDEZVOUS",
@@ -57,6 +60,7 @@ constexpr std::array foreign{
     Variable{"LC_ALL, LC_CTYPE, LANG",
              "Whether tables are drawn in UTF-8: by the first of them that is set."},
     Variable{"XDG_CACHE_HOME, HOME", "Where DLSCALE_PLAN_CACHE and the gate's builds are kept."},
+    Variable{"XDG_CONFIG_HOME, HOME", "Where the user's own settings file is looked for."},
     Variable{"NCCL_*, OMPI_MCA_*, MPIR_CVAR_*, OMP_*, DNNL_*, ONEDNN_*",
              "Read by the libraries themselves; results keep them."},
     Variable{"SOURCE_DATE_EPOCH", "The date of the manual that the build writes."},
@@ -77,7 +81,29 @@ std::string text_of_environment() {
       text += fmt::format("{}\n    {}\n", variable.name, variable.doc);
     }
   }
-  return text + "dlscale config show says which of them are set, and what follows.\n";
+  return text +
+         "Every option has a variable besides (dlscale help settings). dlscale config show says "
+         "which are set,\nand what follows.\n";
+}
+
+std::string text_of_settings() {
+  return std::string(settings_rule()) + R"(
+
+                         dlscale gate --rounds 80               dlscale bench gemm --samples 50
+in the environment       DLSCALE_GATE_ROUNDS=80                 DLSCALE_BENCH_GEMM_SAMPLES=50
+in a settings file       gate: {rounds: 80}                     bench: {gemm: {samples: 50}}
+
+The file is that of DLSCALE_SETTINGS, else dlscale.yaml in the working folder, else
+~/.config/dlscale/settings.yaml (or in XDG_CONFIG_HOME): the first that is there, alone.
+
+flags     yes or no (true or false, 1 or 0) in the environment; true or false in a file; on the
+          command line --fresh=false puts out what is set.
+lists     as on the command line, with commas; in a file also [a, b]. Of an option that may be there
+          several times, such as --write, each line of its variable is one.
+off       DLSCALE_SETTINGS=off: only the command line counts. Programs that dlscale starts itself,
+          those of suites, gates, studies and bisections, have it so.
+told by   dlscale config show VERB ...: each value, and the variable or line that it is from.
+)";
 }
 
 std::string text_of_statistics() {
@@ -108,6 +134,7 @@ constexpr std::array all_topics{
     Topic{"exit-codes", "What the exit code of a verb means", text_of_exits},
     Topic{"statistics", "How samples become medians, intervals and verdicts", text_of_statistics},
     Topic{"environment", "Environment variables and what they change", text_of_environment},
+    Topic{"settings", "Options in the environment and in settings files", text_of_settings},
 };
 
 }  // namespace
@@ -122,6 +149,13 @@ std::span<const Variable> own_variables() {
 
 std::span<const Variable> foreign_variables() {
   return foreign;
+}
+
+std::string_view settings_rule() {
+  return "Every option can be set in the environment and in a settings file, too: by the words of "
+         "its command and\nits long name. What is typed comes before the environment, that before "
+         "the file, that before defaults. An\noption that goes without one that is typed, or only "
+         "with one that is not there, is left out.";
 }
 
 std::span<const Topic> topics() {

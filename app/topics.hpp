@@ -24,6 +24,9 @@ std::span<const Variable> own_variables();
 /// Those of others that it reads, too, but for what launchers and schedulers set.
 std::span<const Variable> foreign_variables();
 
+/// How options are set elsewhere than on the command line.
+std::string_view settings_rule();
+
 /// What dlscale help explains beside verbs.
 struct Topic {
   std::string_view name;

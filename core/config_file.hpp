@@ -28,8 +28,10 @@ struct NumberRange {
 /// another view of the same mapping.
 class ConfigMap {
  public:
+  /// What messages about this mapping, and about those in it, name beside the path of a key.
+  enum class Lines { left_out, named };
   /// Reads a file that is one mapping. Keys that occur twice are refused.
-  static ConfigMap load(const std::filesystem::path& file);
+  static ConfigMap load(const std::filesystem::path& file, Lines lines = Lines::left_out);
 
   /// Refuses a key that is not among `known`. Call it before any getter, which may ask for no other
   /// key: a misspelt key is then named, rather than the one that is missing for it.
@@ -64,6 +66,8 @@ class ConfigMap {
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   /// All keys, in the order of the file.
   [[nodiscard]] std::vector<std::string> keys() const;
+  /// The line that a key is on, from 1; of a key that is not there the mapping's first.
+  [[nodiscard]] int line(std::string_view key) const;
 
   /// From now on messages about this mapping name `title` instead of its place in a list.
   void set_title(std::string_view title);

@@ -4,8 +4,13 @@
 
 namespace dlscale {
 
-/// The words of the command line that started this process, as typed; none where the system does
-/// not tell.
+/// The words of the command line that started this process: as typed, or as set_own_command() has
+/// them; none where the system does not tell.
 std::vector<std::string> own_command();
+
+/// For a program whose options may be set elsewhere than on its command line: from now on
+/// own_command() returns `words`, which do the same wherever they are typed. To be called once,
+/// before there are other threads.
+void set_own_command(std::vector<std::string> words);
 
 }  // namespace dlscale

@@ -11,6 +11,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "app/command_tree.hpp"
+#include "app/settings_file.hpp"
+#include "app/settings_line.hpp"
 #include "app/suite.hpp"
 #include "core/cases/case_file.hpp"
 #include "core/cases/prediction_file.hpp"
@@ -243,6 +246,28 @@ void use_message_times(const fs::path& file) {
   }
 }
 
+std::vector<std::string> settings_seeds() {
+  return {
+      "gate:\n  rounds: 80\n  margin: 0.02\n  canary: true\n  write: [junit=a.xml, csv=b.csv]\n"
+      "bench: {gemm: {samples: 50, sizes: [8x8x8, 9x9x9]}}\nhistory: {check: {store: perf}}\n"};
+}
+
+/// Looks at all commands, as config show does, and at some as they do.
+void use_settings(const fs::path& file) {
+  static app::CommandTree tree;
+  tree.declare_all();
+  app::SettingsFile(file).check(tree.root());
+  const app::SettingsSources sources{[](const char*) { return nullptr; },
+                                     {.by = app::SettingsPlace::By::variable, .file = file}};
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{"gate", "--rounds", "9"}, Words{"bench", "gemm"},
+                             Words{"history", "check", "--", "x"}}) {
+    const app::SettledLine line = app::settle_line(
+        tree.root(), [](CLI::App&) {}, words, sources);
+    if (line.words.size() < words.size()) throw std::logic_error("words are lost");
+  }
+}
+
 const std::array all_targets{
     Target{"cases", ".jsonl",
            [] {
@@ -263,6 +288,7 @@ const std::array all_targets{
     Target{"history", ".txt", history_seeds, use_history},
     Target{"suite", ".yaml", [] { return configs("suites"); }, use_suite},
     Target{"results", ".jsonl", result_seeds, use_results},
+    Target{"settings", ".yaml", settings_seeds, use_settings},
 };
 
 }  // namespace

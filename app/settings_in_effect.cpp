@@ -1,0 +1,72 @@
+#include "app/settings_in_effect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <iterator>
+
+namespace dlscale::app {
+namespace {
+
+std::vector<SetElsewhere>& in_effect() {
+  static std::vector<SetElsewhere> set;
+  return set;
+}
+
+bool counts(const SetElsewhere& one) {
+  return one.obstacle.empty() && !one.words.empty();
+}
+
+bool is_of_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
+}
+
+/// Where `word` stands as a whole one; npos where it does not.
+std::size_t find_word(std::string_view sentence, std::string_view word) {
+  std::size_t found = sentence.find(word);
+  while (found != std::string_view::npos) {
+    const std::size_t end = found + word.size();
+    const bool begins = found == 0 || !is_of_word(sentence[found - 1]);
+    if (begins && (end == sentence.size() || !is_of_word(sentence[end]))) return found;
+    found = sentence.find(word, found + 1);
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+void set_in_effect(std::span<const SetElsewhere> set) {
+  in_effect().clear();
+  std::ranges::copy_if(set, std::back_inserter(in_effect()), counts);
+}
+
+std::vector<std::string> words_in_effect() {
+  std::vector<std::string> words;
+  for (const SetElsewhere& one : in_effect()) {
+    words.insert(words.end(), one.words.begin(), one.words.end());
+  }
+  return words;
+}
+
+std::string with_places(std::string_view sentence, std::span<const SetElsewhere> set) {
+  constexpr std::size_t telling = 3;  // letters of a value that is no accident
+  std::string told(sentence);
+  std::string more;
+  for (const SetElsewhere& one : set) {
+    if (!counts(one)) continue;
+    if (const std::size_t at = find_word(told, one.name); at != std::string::npos) {
+      told.insert(at + one.name.size(), fmt::format(" (set by {})", one.place));
+    } else if (one.value.size() >= telling && find_word(told, one.value) != std::string::npos) {
+      more += fmt::format(" {} is set by {}.", one.name, one.place);
+    }
+  }
+  return told + more;
+}
+
+std::string with_places(std::string_view sentence) {
+  return with_places(sentence, in_effect());
+}
+
+}  // namespace dlscale::app
