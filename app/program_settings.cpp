@@ -131,6 +131,13 @@ std::vector<std::string> variables_of_options(CLI::App& command) {
   return names;
 }
 
+/// Of some hundreds only one is worth a mention.
+std::string nearest_text(const std::string& name, const std::vector<std::string>& known) {
+  const std::string nearest = nearest_first(name, known).front();
+  if (edit_distance(name, nearest) <= 3) return fmt::format("Did you mean \"{}\"?", nearest);
+  return "See dlscale help environment.";
+}
+
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -182,7 +189,7 @@ void add_idle_variables(Settings& settings, const SettingsSources& sources,
     settings.problems.push_back(
         fmt::format("{} is set, but the program reads no such variable, so that it changes "
                     "nothing. {}",
-                    name, suggestion(name, known)));
+                    name, nearest_text(name, known)));
   }
 }
 

@@ -128,7 +128,7 @@ Words lines_of(const std::string& text) {
   for (const std::string& line : CLI::detail::split(text, '\n')) {
     if (!line.empty()) lines.push_back(line);
   }
-  return lines;
+  return lines.empty() ? Words{text} : lines;
 }
 
 SetElsewhere from_variable(const CLI::Option& option, const std::string& name,

@@ -18,7 +18,7 @@ struct SetElsewhere {
   std::string name = {};   ///< "--rounds"
   std::string value = {};  ///< several with commas between them; of a flag "yes" or "no"
   enum class From { environment, file } from = From::environment;
-  std::string place = {};               ///< "DLSCALE_GATE_ROUNDS", or "dlscale.yaml:3"
+  std::string place = {};               ///< the variable, or "dlscale.yaml:3"
   std::vector<std::string> words = {};  ///< as it would be typed; none of a flag that is off
   std::string obstacle = {};            ///< why it does not count on this line; empty: it does
 };

@@ -19,7 +19,7 @@ std::vector<const CLI::Option*> settable_options(const CLI::App& command);
 /// "fail-on-missing": its long name.
 std::string key_of(const CLI::Option& option);
 
-/// "DLSCALE_BENCH_GEMM_SAMPLES": the words of the command, then the key.
+/// DLSCALE_BENCH_GEMM_SAMPLES: the words of the command, then the key.
 std::string variable_of(const CLI::App& command, const CLI::Option& option);
 
 /// What the variables of all options of a command, and of those below it, begin with.

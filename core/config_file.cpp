@@ -88,11 +88,12 @@ struct ConfigMap::Contents {
     return std::max(node.Mark().line + 1, 1);
   }
 
-  [[nodiscard]] std::string where(std::string_view key) const {
-    const std::string begin = place(line_of(key));
+  [[nodiscard]] std::string where(std::string_view key, int line) const {
+    const std::string begin = place(line);
     if (!title.empty()) return fmt::format("{}: {}: {}", begin, shown_text(title), shown_text(key));
     return fmt::format("{}: {}/{}", begin, shown_text(path), shown_text(key));
   }
+  [[nodiscard]] std::string where(std::string_view key) const { return where(key, line_of(key)); }
 
   void refuse_repeated_keys() const {
     std::set<std::string> seen;
@@ -103,7 +104,8 @@ struct ConfigMap::Contents {
                                       path.empty() ? "the file" : path, type_word(entry.first)));
       }
       if (!seen.insert(entry.first.Scalar()).second) {
-        throw ConfigError(fmt::format("{} occurs twice. Keep one.", where(entry.first.Scalar())));
+        throw ConfigError(fmt::format("{} occurs twice. Keep one.",
+                                      where(entry.first.Scalar(), entry.first.Mark().line + 1)));
       }
     }
   }

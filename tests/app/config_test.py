@@ -4,7 +4,7 @@ import json
 
 from program import ProgramTest, main, run
 
-NONE_SET = dict.fromkeys(["DLSCALE_HISTORY", "DLSCALE_RENDEZVOUS", "DLSCALE_CLUSTER", "NO_COLOR"])
+NONE_SET = dict.fromkeys(["DLSCALE_HISTORY", "DLSCALE_RENDEZVOUS", "DLSCALE_CLUSTER", "DLSCALE_SHARED_DATA", "NO_COLOR"])
 
 
 def show(*words, variables=None):

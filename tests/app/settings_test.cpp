@@ -228,11 +228,11 @@ TEST(Settings, LeaveOutWhatTheLineExcludes) {
 
 TEST(Settings, LeaveOutWhatHasNoEffectBesideWhatIsTyped) {
   const SettledLine suite =
-      settle({"bench", "gemm", "--suite", "x"},
-             {{"DLSCALE_BENCH_GEMM_SAMPLES", "5"}, {"DLSCALE_BENCH_GEMM_CLUSTER", "p40x16"}});
-  EXPECT_EQ(suite.words, (Words{"bench", "gemm", "--cluster=p40x16", "--suite", "x"}));
-  EXPECT_EQ(settle({"bench", "gemm", "--samples", "5"}, {{"DLSCALE_BENCH_GEMM_SUITE", "x"}}).words,
-            (Words{"bench", "gemm", "--samples", "5"}));
+      settle({"bench", "conv", "--suite", "x"},
+             {{"DLSCALE_BENCH_CONV_SAMPLES", "5"}, {"DLSCALE_BENCH_CONV_CLUSTER", "p40x16"}});
+  EXPECT_EQ(suite.words, (Words{"bench", "conv", "--cluster=p40x16", "--suite", "x"}));
+  EXPECT_EQ(settle({"bench", "conv", "--samples", "5"}, {{"DLSCALE_BENCH_CONV_SUITE", "x"}}).words,
+            (Words{"bench", "conv", "--samples", "5"}));
   const Variables format{{"DLSCALE_COMPARE_FORMAT", "csv"}};
   EXPECT_EQ(settle({"compare", "a", "b", "-o", "junit=x"}, format).words.size(), 5U);
   EXPECT_EQ(settle({"compare", "a", "b", "-o", "x"}, format).words.size(), 6U);
