@@ -11,12 +11,14 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "app/calibrate_cases.hpp"
 #include "app/inter_node_options.hpp"
+#include "app/measured_gpus.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
 #include "app/result_files.hpp"
@@ -97,15 +99,21 @@ void expect_something(const model::Machine& machine, const std::vector<std::stri
                   why));
 }
 
+/// "local": the GPUs that the results name, or else this machine, whose processor they are of.
+Cluster cluster_of(const CalibrateOptions& options, std::span<const ResultFile> files) {
+  if (options.cluster != "local") return load_cluster(options.cluster);
+  if (auto gpus = measured_gpus(files, options.conditions.backend, options.workers)) return *gpus;
+  return backend::detect_local_cluster(options.workers);
+}
+
 ExitCode calibrate(const CalibrateOptions& options) {
   if (options.cases.are_given()) return options.cases.calibrate(options.output);
   if (options.results.empty()) throw CLI::RequiredError("results");
   const bool to_standard_output = options.output == "-";
   if (!to_standard_output) check_replaceable(options.output);
-  Cluster cluster = options.cluster == "local" ? backend::detect_local_cluster(options.workers)
-                                               : load_cluster(options.cluster);
-  options.inter_node.apply(cluster);
   std::vector<ResultFile> files = all_results(options.results);
+  Cluster cluster = cluster_of(options, files);
+  options.inter_node.apply(cluster);
   std::vector<std::string> left = take_out_others(files);
   if (files.empty()) {
     throw ConfigError(
@@ -151,10 +159,13 @@ void declare_calibrate(CLI::App& verb, ExitCode& result) {
   auto options = std::make_shared<CalibrateOptions>();
   verb.add_option("results", options->results,
                   "Result files or folders of bench conv, update, memory, io, comm");
-  verb.add_option("--cluster", options->cluster,
-                  "The hardware measured: local (detected), a name in configs/clusters, or a file")
+  verb.add_option(
+          "--cluster", options->cluster,
+          "The hardware measured: local (this processor, or the GPU that the results name), a name "
+          "in configs/clusters, or a file")
       ->capture_default_str();
-  verb.add_option("--workers", options->workers, "Workers on this machine, with --cluster local")
+  verb.add_option("--workers", options->workers,
+                  "Workers on this machine, or GPUs, with --cluster local")
       ->check(positive_count())
       ->capture_default_str();
   verb.add_option("-o,--output", options->output, "Machine file to write, or - for standard output")

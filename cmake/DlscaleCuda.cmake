@@ -4,6 +4,7 @@
 # CMAKE_CUDA_ARCHITECTURES=... chooses others. CUDA 13 has none before 7.5.
 
 include(CheckLanguage)
+include(DlscaleNvidia)
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "GPUs to build for")
 endif()
@@ -23,8 +24,7 @@ if(DLSCALE_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${DLSCALE_CCACHE})
 endif()
 find_package(CUDAToolkit 12 QUIET)
-find_path(DLSCALE_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-find_library(DLSCALE_CUDNN_LIBRARY cudnn HINTS ${CUDAToolkit_LIBRARY_DIR})
+dlscale_find_nvidia(DLSCALE_CUDNN cudnn.h cudnn 9 cudnn 9.0 cudnn_version.h CUDNN)
 if(CUDAToolkit_FOUND AND DLSCALE_CUDNN_INCLUDE AND DLSCALE_CUDNN_LIBRARY
    AND TARGET CUDA::cublasLt AND TARGET CUDA::cufft)
   add_library(dlscale::cuda INTERFACE IMPORTED)

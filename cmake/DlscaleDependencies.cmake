@@ -48,10 +48,11 @@ dlscale_option(NCCL "NCCL communicator")
 if(NOT DLSCALE_WITH_CUDA STREQUAL "OFF")
   include(DlscaleCuda)
 endif()
-dlscale_found(CUDA dlscale::cuda "the CUDA toolkit (12 or later) with nvcc on the PATH, and cuDNN 9")
+dlscale_found(CUDA dlscale::cuda "the CUDA toolkit (12 or later) with nvcc on the PATH and a \
+host compiler that it takes, and cuDNN 9 (of the system, or of PyTorch's packages)")
 if(NOT DLSCALE_WITH_NCCL STREQUAL "OFF" AND TARGET dlscale::cuda)
-  find_path(DLSCALE_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-  find_library(DLSCALE_NCCL_LIBRARY nccl HINTS ${CUDAToolkit_LIBRARY_DIR})
+  # ncclGroupSimulateEnd came with 2.22.
+  dlscale_find_nvidia(DLSCALE_NCCL nccl.h nccl 2 nccl 2.22 nccl.h NCCL)
   if(DLSCALE_NCCL_INCLUDE AND DLSCALE_NCCL_LIBRARY)
     add_library(dlscale::nccl UNKNOWN IMPORTED)
     set_target_properties(dlscale::nccl PROPERTIES
@@ -60,7 +61,7 @@ if(NOT DLSCALE_WITH_NCCL STREQUAL "OFF" AND TARGET dlscale::cuda)
       INTERFACE_LINK_LIBRARIES dlscale::cuda)
   endif()
 endif()
-dlscale_found(NCCL dlscale::nccl "NCCL (libnccl-dev), and the CUDA toolkit")
+dlscale_found(NCCL dlscale::nccl "NCCL 2.22 or later (libnccl-dev, or of PyTorch's packages), and the CUDA toolkit")
 
 if(NOT DLSCALE_WITH_ONEDNN STREQUAL "OFF")
   # Not by dnnl-config.cmake: Debian's asks for OpenCL headers that the package does not bring.

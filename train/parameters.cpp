@@ -84,15 +84,6 @@ Parameters::Parameters(ParameterLayout layout, backend::ComputeDevice& device)
       masters_(device.allocate(layout_.elements() * sizeof(float))),
       gradients_(device.allocate(layout_.elements() * sizeof(float))),
       momenta_(device.allocate(layout_.elements() * sizeof(float))) {
-  const auto in_half = [](const ParameterSlot& slot) {
-    return slot.parameter.value.dtype == DType::f16;
-  };
-  if (std::ranges::any_of(layout_.slots(), in_half)) {
-    throw Unsupported(
-        "training in f16 needs its loss scaled so that small gradients do not vanish, which "
-        "dlscale "
-        "does not do. Train in bf16.");
-  }
   if (layout_.has_low_precision()) {
     low_ = device.allocate(layout_.elements() * element_bytes(DType::bf16));
   }

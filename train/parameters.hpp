@@ -51,7 +51,6 @@ class ParameterLayout {
 /// operations see where they compute in that.
 class Parameters {
  public:
-  /// Throws Unsupported for operations in f16.
   Parameters(ParameterLayout layout, backend::ComputeDevice& device);
 
   /// What the constructor allocates.

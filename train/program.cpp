@@ -61,6 +61,14 @@ void check_memory(const ProgramPlan& plan, const Network& network, int batch,
       network.name(), batch, need / 1e9, available->si() / 1e9));
 }
 
+/// Before plans are chosen, which takes minutes on a GPU. Throws Unsupported for f16.
+DType trainable(DType dtype) {
+  if (dtype != DType::f16) return dtype;
+  throw Unsupported(
+      "training in f16 needs its loss scaled so that small gradients do not vanish, which dlscale "
+      "does not do. Train in bf16.");
+}
+
 }  // namespace
 
 struct Program::Impl {
@@ -109,7 +117,7 @@ Program::Impl::Impl(const Network& the_network, backend::ComputeDevice& the_devi
       batch(the_batch),
       classes(count_classes(the_network)),
       losses(find_losses(the_network)),
-      plan(make_plan(the_network, the_device, the_batch, dtype)),
+      plan(make_plan(the_network, the_device, the_batch, trainable(dtype))),
       nodes(the_network.layers().size()) {
   const auto own = device->own_memory();
   check_memory(plan, network, batch, own ? own->free : available);

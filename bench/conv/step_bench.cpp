@@ -27,6 +27,16 @@ Bytes workspace_of(const backend::Operation& operation, Pass pass) {
   return Bytes(static_cast<double>(operation.pass_scratch_bytes(pass) + kept));
 }
 
+/// Whether the device still answers after something failed on it.
+bool still_works(backend::ComputeDevice& device) {
+  try {
+    device.synchronize();
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 StepBench::StepBench(std::shared_ptr<Workbench> workbench, std::shared_ptr<const Network> network,
@@ -76,20 +86,39 @@ Finding StepBench::find(int ranks_on_node) {
     const bool accumulates = kernel_.step.pass == Pass::accumulate;
     if (!accumulates && (variant_.algorithm || variant_.layout)) make_own_operation(plan);
     expect_room(plan, tensors, ranks_on_node);
-    if (check_ == Check::none) return {};
-    if (accumulates) {
-      return {.error = accumulate_error(workbench_->device(), gradient(plan), workbench_->values()),
-              .worst = "sum of gradients"};
-    }
-    const backend::OperationCheck check = backend::check_operation(
-        workbench_->device(), workbench_->reference(), spec(plan), operation(plan),
-        kernel_.step.pass, 1, workbench_->answers().get());
-    return {.error = check.max_relative_error,
-            .worst = check.worst,
-            .mean_error = check.mean_relative_error};
+    return variant_.algorithm ? tried(plan) : checked(plan);
   } catch (const Unsupported& error) {
     return {.unsupported = error.what()};
   }
+}
+
+/// A library may refuse an algorithm only when it runs. Of one of many that is a finding, and the
+/// others are measured, unless the device does nothing any more. Throws Unsupported.
+Finding StepBench::tried(const train::ProgramPlan& plan) {
+  try {
+    if (check_ == Check::none) {
+      prepare_one(workbench_->values())->run();
+      workbench_->device().synchronize();
+    }
+    return checked(plan);
+  } catch (const LibraryError& error) {
+    if (!still_works(workbench_->device())) throw;
+    throw Unsupported(fmt::format("it was created, but failed when it ran: {}", error.what()));
+  }
+}
+
+Finding StepBench::checked(const train::ProgramPlan& plan) {
+  if (check_ == Check::none) return {};
+  if (kernel_.step.pass == Pass::accumulate) {
+    return {.error = accumulate_error(workbench_->device(), gradient(plan), workbench_->values()),
+            .worst = "sum of gradients"};
+  }
+  const backend::OperationCheck check =
+      backend::check_operation(workbench_->device(), workbench_->reference(), spec(plan),
+                               operation(plan), kernel_.step.pass, 1, workbench_->answers().get());
+  return {.error = check.max_relative_error,
+          .worst = check.worst,
+          .mean_error = check.mean_relative_error};
 }
 
 /// For `tensors`, for the workspace, which is known once the operation is created, and for the

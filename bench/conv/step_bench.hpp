@@ -31,6 +31,8 @@ class StepBench {
 
  private:
   Finding find(int ranks_on_node);
+  Finding tried(const train::ProgramPlan& plan);
+  Finding checked(const train::ProgramPlan& plan);
   void expect_room(const train::ProgramPlan& plan, Bytes tensors, int ranks_on_node);
   Finding find_room(const Sampler& sampler, CacheState cache);
   void describe(Measurement& measurement);

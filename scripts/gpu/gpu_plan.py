@@ -72,11 +72,6 @@ def train(
     )
 
 
-def cluster():
-    """The description of the GPU that is here: of its data sheet where there is one."""
-    return "h200x8" if "H200" in machine.output_of(["nvidia-smi", "-L"]) else "local"
-
-
 def _shared_of(dtype, turn):
     batches = ",".join(map(str, COPIED))
     cells = [
@@ -135,21 +130,43 @@ def quick_steps():
     ]
 
 
-def training_steps():
+FILES = ("parts.jsonl", "training.jsonl", "cuda")
+
+
+class Judging:
+    """Steps that predict what was trained so far, and, where a cluster of such GPUs is described, of
+    training on more of them. Judged is a machine with the host and the links that were measured."""
+
+    def __init__(self, cluster):
+        self._cluster = cluster
+        self._fit = models.fit_and_judge("gpu", *FILES, "local", 1)
+        self._predict = models.predict_scaling("gpu", *FILES, cluster)
+
+    def steps(self, name, turn):
+        found = [
+            Step(f"fit-{name}", "calibrate, validate", "fit", 3, 60, self._fit, NEEDS, turn=turn)
+        ]
+        if self._cluster:
+            doc = f"predict 1 to 64 ranks of cluster {self._cluster}"
+            found.append(
+                Step(f"predict-{name}", doc, "predict", 5, 60, self._predict, NEEDS, turn=turn)
+            )
+        return found
+
+
+def training_steps(cluster=None):
     """For each network, batch and precision: its kernels, then training; predictions in between.
-    Without the other groups, with the parts that they would have measured."""
+    Without the other groups, with the parts that they would have measured. `cluster`: the described
+    one that has such GPUs, if any."""
     found = [data_step(), *shared_steps()]
-    fit = models.fit_and_judge("gpu", "parts.jsonl", "training.jsonl", "cuda", cluster(), 1)
+    judging = Judging(cluster)
     for batch in BATCHES:
         for dtype in DTYPES:
             turn = 0 if (batch, dtype) == (BATCHES[0], DTYPES[0]) else 1
             for network in NETWORKS:
                 found += _pair(network, batch, dtype, turn)
-            name = f"fit-{batch}-{dtype}"
-            found.append(
-                Step(name, "calibrate, validate", "fit", 3, 60, fit, NEEDS, turn=turn)
-            )
-    return found + _without()
+            found += judging.steps(f"{batch}-{dtype}", turn)
+    return found + _without(judging)
 
 
 def _pair(network, batch, dtype, turn, launch="graph", fuse="relu"):
@@ -203,15 +220,14 @@ def _timed_both_ways():
     ]  # fmt: skip
 
 
-def _without():
+def _without(judging):
     """The same with ReLUs that are layers and kernels launched one by one, where it tells most."""
     found = []
     for batch, dtype in [(256, "bf16"), (16, "bf16"), (256, "tf32")]:
         for network in NETWORKS:
             found += _pair(network, batch, dtype, 1, "eager", "none")
     found += _timed_both_ways()
-    fit = models.fit_and_judge("gpu", "parts.jsonl", "training.jsonl", "cuda", cluster(), 1)
-    found.append(Step("fit-plain", "calibrate, validate", "fit", 3, 60, fit, NEEDS, turn=1))
+    found += judging.steps("plain", 1)
     words = "--network resnet50 --batch 256 --dtype bf16 --backend cuda --max-time 2"
     found.append(
         Step("overhead", "what training adds to the kernels' own times", "overhead",

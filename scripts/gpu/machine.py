@@ -1,12 +1,14 @@
 """What this machine has, and why GPU work cannot be done on it."""
 
-import ctypes
+import functools
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+
+import driver
 
 HINTS = {
     "libcudnn": "cuDNN 9",
@@ -19,13 +21,19 @@ HINTS = {
 }
 
 
+TOO_SLOW = "did not end within"  # in what is said of a command that was stopped
+
+
 def output_of(command, timeout=30, environment=None):
-    """What a command prints, or why it does not. The environment is this process's own if none."""
+    """What a command prints, or why it does not (TOO_SLOW: it was stopped). The environment is this
+    process's own if none is given."""
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, check=False, timeout=timeout, env=environment
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except subprocess.TimeoutExpired:
+        return f"{command[0]} {TOO_SLOW} {timeout} s"
+    except OSError as error:
         return f"{command[0]}: {error}"
     return (done.stdout + done.stderr).strip()
 
@@ -53,19 +61,19 @@ def toolkit_tool(name):
 
 def _library_folders():
     """Where CUDA's libraries may be: as told, the toolkit's, the driver's, of Python's packages."""
-    told = os.environ.get("LD_LIBRARY_PATH", "").split(":")
     homes = [os.environ.get("CUDA_HOME", ""), "/usr/local/cuda", "/opt/cuda"]
     if nvcc := shutil.which("nvcc"):
         homes.append(str(pathlib.Path(nvcc).resolve().parent.parent))
-    folders = [*told, *(f"{home}/lib64" for home in homes if home)]
-    folders += ["/usr/local/nvidia/lib64", "/usr/local/nvidia/lib", "/usr/lib/x86_64-linux-gnu"]
+    folders = [*driver.told_folders(), *(f"{home}/lib64" for home in homes if home)]
+    folders += driver.PLACES
     for entry in filter(None, sys.path):
         folders += sorted(map(str, pathlib.Path(entry).glob("nvidia/*/lib")))
         folders.append(f"{entry}/torch/lib")
     return [pathlib.Path(folder) for folder in folders if folder and pathlib.Path(folder).is_dir()]
 
 
-def _in_loader_cache():
+@functools.cache
+def in_loader_cache():
     """Name → path of the libraries that the dynamic loader knows by itself."""
     for ldconfig in ["ldconfig", "/sbin/ldconfig"]:
         text = output_of([ldconfig, "-p"])
@@ -76,7 +84,7 @@ def _in_loader_cache():
 
 def find_cuda_libraries(names):
     """(folders to search besides the loader's own, names that are nowhere)."""
-    known, folders = _in_loader_cache(), _library_folders()
+    known, folders = in_loader_cache(), _library_folders()
     needed, missing = [], []
     for name in names:
         if name in known:
@@ -104,46 +112,15 @@ def name_missing(names):
     )
 
 
-def _version(number):
-    return f"{number // 1000}.{number % 1000 // 10}"
-
-
-def _open_driver():
-    for place in ["", "/usr/local/nvidia/lib64/", "/usr/lib/x86_64-linux-gnu/"]:
-        try:
-            return ctypes.CDLL(f"{place}libcuda.so.1")
-        except OSError:
-            continue
-    return None
-
-
-def _driver_problem(driver, runtime):
-    """Asks the driver itself: nvidia-smi may be missing."""
-    code = driver.cuInit(0)
-    version = ctypes.c_int()
-    driver.cuDriverGetVersion(ctypes.byref(version))
-    if runtime and version.value // 1000 < runtime:
-        return (
-            f"the driver is for CUDA {_version(version.value)} and the programs are of CUDA "
-            f"{runtime} (too old a driver). Update the driver, or build with an older toolkit."
-        )
-    count = ctypes.c_int()
-    if code == 0:
-        code = driver.cuDeviceGetCount(ctypes.byref(count))
-    if code not in (0, 100):
-        return f"the NVIDIA driver cannot be used (cuInit: error {code})"
-    return None if count.value > 0 else "the NVIDIA driver is here, but no GPU that it can use"
-
-
 def gpu_problem(cuda_libraries):
     """Why no GPU work can be done by programs that load `cuda_libraries`, or None."""
     if not cuda_libraries:
         return "the packed programs were built without CUDA"
-    driver = _open_driver()
-    if driver is None:
+    library = driver.open_library()
+    if library is None:
         return "no NVIDIA driver is here (there is no libcuda.so.1)"
     runtime = re.search(r"libcudart\.so\.(\d+)", " ".join(cuda_libraries))
-    if problem := _driver_problem(driver, int(runtime.group(1)) if runtime else 0):
+    if problem := driver.problem(library, int(runtime.group(1)) if runtime else 0):
         return problem
     _, missing = find_cuda_libraries(cuda_libraries)
     return name_missing(missing) if missing else None
@@ -165,6 +142,8 @@ def describe():
         "usable_cores": usable_cores(),
         "load": pathlib.Path("/proc/loadavg").read_text("utf-8").strip(),
         "python": sys.version.split()[0],
+        "gpu_name": driver.gpu_name(),
+        "others_on_gpu": driver.others(),
         "nvidia_smi": output_of(["nvidia-smi"]),
         "gpu": output_of(
             [

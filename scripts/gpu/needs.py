@@ -1,17 +1,22 @@
 """What steps need, and why this machine or this build lacks it."""
 
-import functools
 import re
 
 import machine
+from programs import COLD_START
+
+MOST_ASKED = 2  # times that an answer is waited for: the first reads libraries from a cold disk
 
 
 class Needs:
-    """Each need is looked for once. `python` is the interpreter that has PyTorch."""
+    """Each need is looked for once; once more where there was no answer in time. `python` is the
+    interpreter that has PyTorch."""
 
     def __init__(self, programs, python):
         self._programs = programs
         self._python = python
+        self._told = self._torch_told = None  # by dlscale info and PyTorch
+        self._asked_for = self._torch_asked_for = 0
 
     def lacks(self, need):
         """Why the need is not met, or None."""
@@ -23,16 +28,28 @@ class Needs:
     def _mpi(self):
         return self._programs.mpi_problem
 
-    @functools.cached_property
-    def _info(self):
+    def _asked(self):
         environment = self._programs.environment()
-        return machine.output_of(self._programs.command(["info"]), environment=environment)
+        return machine.output_of(self._programs.command(["info"]), COLD_START, environment)
+
+    def _info(self):
+        """What dlscale info says: it opens the GPU and its libraries, long on a fresh machine."""
+        if self._told is None:
+            said = self._asked()
+            self._asked_for += 1
+            if machine.TOO_SLOW in said and self._asked_for < MOST_ASKED:
+                return said
+            self._told = said
+        return self._told
 
     def _backend(self, name):
         """What dlscale info says of a compute backend that it cannot use here."""
+        said = self._info()
+        if machine.TOO_SLOW in said:
+            return f"dlscale info gave no answer: {said}"
         found = re.search(
             rf"^  {name} +(?:(not in this build.*)|.*\n {{10,}}(built, but not usable here.*)|.*)$",
-            self._info,
+            said,
             re.MULTILINE,
         )
         if found is None:
@@ -45,23 +62,20 @@ class Needs:
     def _onednn(self):
         return self._backend("onednn")
 
-    @functools.cached_property
     def _torch_problem(self):
-        text = machine.output_of(
-            [
-                self._python,
-                "-c",
-                "import torch; print(torch.__version__, torch.cuda.is_available())",
-            ],
-            timeout=120,
-        ).splitlines()
-        last = text[-1] if text else "it says nothing"
-        if last.endswith("True"):
+        if self._torch_told is None:
+            code = "import torch; print(torch.__version__, torch.cuda.is_available())"
+            said = machine.output_of([self._python, "-c", code], timeout=COLD_START)
+            self._torch_asked_for += 1
+            if machine.TOO_SLOW in said and self._torch_asked_for < MOST_ASKED:
+                return f"PyTorch cannot be used: {said}"
+            self._torch_told = (said.splitlines() or ["it says nothing"])[-1]
+        if self._torch_told.endswith("True"):
             return None
-        return f"PyTorch cannot be used: {last}"
+        return f"PyTorch cannot be used: {self._torch_told}"
 
     def _torch(self):
-        return self._gpu() or self._torch_problem
+        return self._gpu() or self._torch_problem()
 
     def _sanitizer(self):
         if self._gpu():

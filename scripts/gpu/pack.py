@@ -1,6 +1,7 @@
 """Makes the folder to take to a machine with a GPU: programs, what they load, and this runner."""
 
 import json
+import lzma
 import pathlib
 import re
 import shutil
@@ -11,8 +12,16 @@ import tempfile
 import open_mpi
 from libraries import LibraryError, loaded_by, newest_glibc, sort_libraries
 
-ARCHIVE = "programs.tar.gz"
+ARCHIVE = "programs.tar.xz"
 MANIFEST = "manifest.json"
+# Of the whole folder. Where machines are lent, a checkout and what is taken along may have 64 MiB.
+LIMIT = 50 * 10**6
+# The programs are linked with the same libraries: a dictionary that reaches back over several of
+# them finds all that they share, whatever the effort (preset) that is made besides.
+FILTERS = [
+    {"id": lzma.FILTER_X86},
+    {"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 64 * 2**20},
+]
 
 
 class PackError(Exception):
@@ -137,6 +146,13 @@ def _add_host_program(pack, host_build, description):
     if _commit(_description(program)) != _commit(description):
         pack.manifest["host_program"] = f"{program} was built from another commit"
         return
+    _, _, cuda = sort_libraries(loaded_by([program])[program])
+    if cuda:
+        pack.manifest["host_program"] = (
+            f"{program} loads {sorted(cuda)[0]} itself, so it would start nowhere else. Build "
+            "another by: cmake --preset host && cmake --build build/host --target dlscale"
+        )
+        return
     pack.add_program("dlscale-host", program)
     pack.manifest["host_program"] = True
 
@@ -180,22 +196,35 @@ def too_large(size, limit, root):
     """The sentence for a pack of `size` bytes, with its largest files."""
     return (
         f"the pack has {size / 1e6:.0f} MB, more than {limit / 1e6:.0f} MB (largest: "
-        f"{_largest_files(root)}). Pack fewer tests (--tests), or raise --limit."
+        f"{_largest_files(root)}, before they are compressed). Pack fewer tests (--tests), build for "
+        "one kind of GPU (-DCMAKE_CUDA_ARCHITECTURES=90-real), or raise --limit."
     )
 
 
 def _own_folder(folder):
     """The folder, empty but for an earlier pack."""
-    known = {ARCHIVE, MANIFEST, "on_gpu", "gpu"}
+    known = {ARCHIVE, "programs.tar.gz", MANIFEST, "on_gpu", "gpu"}  # .gz: of earlier versions
     if folder.exists() and any(entry.name not in known for entry in folder.iterdir()):
         raise PackError(f"{folder} holds other files than a pack. Name another folder.")
     folder.mkdir(parents=True, exist_ok=True)
+    for archive in folder.glob("programs.tar.*"):
+        archive.unlink()
 
 
-def make(folder, source, build, host_build=None, tests=None, limit=60 * 10**6):
+def compress(tree, archive):
+    """Writes a folder as a compressed archive."""
+    with lzma.open(archive, "wb", filters=FILTERS) as out, tarfile.open(mode="w", fileobj=out) as tar:
+        tar.add(tree, arcname=".")
+
+
+def _size(folder):
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def make(folder, source, build, host_build=None, tests=None, limit=LIMIT):
     """Packs what `build` holds into `folder`; returns the manifest. Throws PackError.
 
-    `tests`: which device tests; all if none are named. `limit`: bytes."""
+    `tests`: which device tests; all if none are named. `limit`: bytes of the whole folder."""
     folder, build = pathlib.Path(folder), pathlib.Path(build).resolve()
     if not (build / "CMakeCache.txt").is_file():
         raise PackError(f"{build} is no build. Run: cmake --preset {build.name}")
@@ -206,17 +235,16 @@ def make(folder, source, build, host_build=None, tests=None, limit=60 * 10**6):
             _fill(pack, source, build, host_build, tests)
         except LibraryError as error:
             raise PackError(str(error)) from error
-        with tarfile.open(folder / ARCHIVE, "w:gz", compresslevel=6) as archive:
-            archive.add(pack.root, arcname=".")
-        size = (folder / ARCHIVE).stat().st_size
+        compress(pack.root, folder / ARCHIVE)
+        shutil.copy2(source / "scripts" / "on_gpu", folder / "on_gpu")
+        shutil.rmtree(folder / "gpu", ignore_errors=True)
+        shutil.copytree(
+            source / "scripts" / "gpu", folder / "gpu", ignore=shutil.ignore_patterns("__pycache__")
+        )
+        size = _size(folder)
         if size > limit:
             (folder / ARCHIVE).unlink()
             raise PackError(too_large(size, limit, pack.root))
-    shutil.copy2(source / "scripts" / "on_gpu", folder / "on_gpu")
-    shutil.rmtree(folder / "gpu", ignore_errors=True)
-    shutil.copytree(
-        source / "scripts" / "gpu", folder / "gpu", ignore=shutil.ignore_patterns("__pycache__")
-    )
     pack.manifest["bytes"] = size
     (folder / MANIFEST).write_text(json.dumps(pack.manifest, indent=2) + "\n", encoding="utf-8")
     return pack.manifest

@@ -44,7 +44,7 @@ def _models_lines(steps):
     found = [
         "## Predicted against measured",
         "",
-        "Median absolute error over all runs, from parts alone:",
+        "Median absolute error over all that was trained, each counted once, from parts alone:",
         "",
     ]
     for name, details in rows.items():
@@ -52,10 +52,47 @@ def _models_lines(steps):
             f"{phase} {_percent(error)}"
             for phase, error in details["median_absolute_error"].items()
         )
-        found.append(f"- {name}, {details['runs']} runs: {errors}")
+        count = f"{details['cells']} training" + ("s" if details["cells"] != 1 else "")
+        found.append(f"- {name}, {count}: {errors}")
         if details["speedups"]:
             found.append(f"  - speed-up: {_percent(details['median_absolute_speedup_error'])}")
     return [*found, ""]
+
+
+def _scaling_lines(record):
+    """Predictions for more GPUs than there were, from what one measured and data sheets of links."""
+    rows, cluster, ranks = [], "", []
+    for line in record.lines("models.jsonl"):
+        if not line["what"].startswith("prediction "):
+            continue
+        found = {each["run"]["ranks"]: each for each in line["document"]["predictions"]}
+        run = next(iter(found.values()))["run"]
+        cluster, ranks = run["cluster"], sorted({*ranks, *found})
+        words = [run["network"], run["batch"], run["dtype"], _way(run)]
+        rows.append((words, {number: each["images_per_s"] for number, each in found.items()}))
+    if not rows:
+        return []
+    head = ["network", "images a rank", "dtype", "", *[f"on {number}" for number in ranks]]
+    cells = [[*words, *[f"{of[n]:.0f}" if n in of else "-" for n in ranks]] for words, of in rows]
+    return [
+        "## Predicted for more GPUs",
+        "",
+        f"Images a second of a cluster of nodes like `{cluster}`, from what was measured on one GPU and",
+        "what the data sheets of that cluster say of its links, which nobody has measured here.",
+        "",
+        *_table(head, cells),
+        "",
+    ]
+
+
+def _busy_lines(machine):
+    """Whose work is on the GPU, too: times are then of a GPU that is shared."""
+    others = machine.get("others_on_gpu")
+    if not others:
+        return []
+    named = ", ".join(f"{name} ({number})" for number, name in others)
+    return [f"**Other processes computed on the GPU when this began: {named}. Take no time below for "
+            "that of a GPU at rest.**", ""]  # fmt: skip
 
 
 def _median_of(series):
@@ -241,7 +278,9 @@ def text(record, title, state):
     steps = [line for line in lines if "step" in line]
     found = [f"# {title}", "", state, ""]
     ceilings = next((line["ceilings"] for line in lines if "ceilings" in line), None)
-    found += _models_lines(steps) + _peer_lines(record) + _timing_lines(record)
+    found += _busy_lines(machine)
+    found += _models_lines(steps) + _scaling_lines(record)
+    found += _peer_lines(record) + _timing_lines(record)
     found += _rival_lines(record, ceilings)
     found += _steps_lines(steps)
     found += _machine_lines(machine)

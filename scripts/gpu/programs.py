@@ -7,12 +7,15 @@ import re
 import subprocess
 import tarfile
 
+import driver
 import machine
 import open_mpi
 from libraries import is_older
 from pack import ARCHIVE, MANIFEST
 
 LOADER = "/lib64/ld-linux-x86-64.so.2"
+# Of a fresh machine that has to read CUDA's libraries from its disk first: a gigabyte and more.
+COLD_START = 240
 
 
 class ProgramsError(Exception):
@@ -33,6 +36,14 @@ def read_manifest(folder):
     return manifest
 
 
+def library_path(packed, cuda, told, fallback=()):
+    """LD_LIBRARY_PATH of a program: a C++ runtime that must be used, what was packed, what holds
+    CUDA's libraries and its driver, then whatever the caller was told: a driver may be found by
+    that alone."""
+    folders = [*fallback, *packed, *cuda, *told]
+    return ":".join(dict.fromkeys(map(str, folders)))
+
+
 class Programs:
     """Unpacks into `root`. `gpu_problem` is why no GPU work can be done, or None."""
 
@@ -51,6 +62,8 @@ class Programs:
             raise ProgramsError(f"{folder} cannot be unpacked: {error}. Pack again.") from error
         self.gpu_problem = machine.gpu_problem(self.manifest["cuda_libraries"])
         self._folders, self._missing = machine.find_cuda_libraries(self.manifest["cuda_libraries"])
+        if self.manifest["cuda_libraries"]:
+            self._folders += driver.folders(machine.in_loader_cache())
         self._fallback = False
         self._check_start()
 
@@ -78,9 +91,10 @@ class Programs:
 
     def environment(self):
         """Of every program: its libraries, its configurations, Open MPI."""
-        folders = [self.root / "lib", *self._folders]
-        if self._fallback:
-            folders.insert(0, self.root / "lib" / "fallback")
+        lib = self.root / "lib"
+        path = library_path(
+            [lib], self._folders, driver.told_folders(), [lib / "fallback"] if self._fallback else []
+        )
         kept = {
             name: value
             for name, value in os.environ.items()
@@ -90,7 +104,7 @@ class Programs:
             kept
             | open_mpi.variables(self.root)
             | {
-                "LD_LIBRARY_PATH": ":".join(map(str, folders)),
+                "LD_LIBRARY_PATH": path,
                 "DLSCALE_CONFIGS": str(self.configs()),
             }
         )
@@ -103,14 +117,20 @@ class Programs:
         return [*launcher, str(self.program()), *map(str, words)]
 
     def _loading(self):
-        done = subprocess.run(
-            [LOADER, "--list", str(self.program())],
-            env=self.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=60,
-        )
+        try:
+            done = subprocess.run(
+                [LOADER, "--list", str(self.program())],
+                env=self.environment(),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=COLD_START,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ProgramsError(
+                f"the dynamic loader did not end within {error.timeout:.0f} s (a disk that hangs?). "
+                "Run again: what it read is in memory then."
+            ) from error
         text = done.stdout + done.stderr
         return [
             line.strip() for line in text.splitlines() if "not found" in line or "error" in line

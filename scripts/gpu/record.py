@@ -6,7 +6,10 @@ import pathlib
 import shutil
 import time
 
-LARGEST = 15 * 10**6  # bytes of one file: where a machine is lent, not more comes back
+# Bytes of one file: where a machine is lent, not more comes back, or the whole file does not.
+LARGEST = 15 * 10**6
+ROOM = 3 * 10**6  # a step is not started without: rows of every algorithm of some layers
+LOG_HEAD, LOG_TAIL = 4 * 10**6, 6 * 10**6  # kept of a log that grows beyond LARGEST
 FILES = {
     "README.md": "this page",
     "steps.jsonl": "the machine, its data sheet, and what each step did, was refused or left out for",
@@ -15,7 +18,7 @@ FILES = {
     "training.jsonl": "results of bench e2e and overhead on the GPU (dlscale.result)",
     "cpu.jsonl": "the same on the processor's cores, with bench comm (dlscale.result)",
     "pytorch.jsonl": "the same network in PyTorch, one line a measurement (dlscale.peer)",
-    "models.jsonl": "fitted machines, validations and predictions, one a line",
+    "models.jsonl": "the last fitted machines, validations, and predictions for more GPUs, one a line",
 }
 
 
@@ -76,8 +79,35 @@ class Record:
         _append(self.path("log.txt"), f"== {stamp} {text}\n".encode())
 
     def has_room(self, name):
-        path = self.path(name)
-        return not path.exists() or path.stat().st_size < LARGEST
+        """Whether a step may begin to write into it."""
+        return self.size(name) < LARGEST - ROOM
+
+    def is_full(self, name):
+        """Whether a step that writes into it must end. Of the log the middle is left out instead."""
+        return name != "log.txt" and self.size(name) >= LARGEST
+
+    def shorten_log(self):
+        """Between steps, while nothing writes: leaves out the middle of a log that is too long."""
+        size = self.size("log.txt")
+        if size < LARGEST:
+            return
+        with self.path("log.txt").open("rb+") as file:
+            file.seek(size - LOG_TAIL)
+            tail = file.read()
+            file.seek(LOG_HEAD)
+            left_out = size - LOG_HEAD - LOG_TAIL
+            file.write(f"\n== {left_out} bytes are left out here: a larger file is lost\n".encode())
+            file.write(tail)
+            file.truncate()
+
+    def replace_line(self, name, key, document):
+        """Appends a JSON line in place of those that have the values of `key`: few and long ones, of
+        which the last counts. At no moment is the file half written."""
+        kept = [line for line in self.lines(name) if any(line.get(k) != key[k] for k in key)]
+        text = "".join(json.dumps(line) + "\n" for line in [*kept, document])
+        beside = self.path(f"{name}.new")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(self.path(name))
 
     def size(self, name):
         path = self.path(name)

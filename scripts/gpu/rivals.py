@@ -161,7 +161,7 @@ def told(table, ceilings):
         lines += [
             "The roofline is the larger of a direct convolution's operations over the peak of its",
             "precision and the tensors' bytes, each moved once, over the bandwidth of memory (data",
-            f"sheet, cluster {ceilings['cluster']}). An algorithm that is not direct may be faster than",
+            f"sheet {ceilings['sheet']}). An algorithm that is not direct may be faster than",
             "its arithmetic, none than its memory. What our work takes at least is of the algorithm of",
             "ours that could be fastest, by its operations as recorded with the result; where they are",
             "not, by Winograd's multiplications alone, and not known with an FFT among those timed.",

@@ -2,13 +2,16 @@
 
 import dataclasses
 import pathlib
+import re
 import signal
 import sys
 import tempfile
 import time
+import traceback
 
 import ceilings
 import cpu_plan
+import driver
 import gpu_plan
 import machine
 import page
@@ -53,7 +56,9 @@ def plan(options, programs):
         "quick": gpu_plan.quick_steps,
         "pytorch": lambda: peer_plan.steps(options.python),
         "probes": probe_plan.steps,
-        "train": gpu_plan.training_steps,
+        "train": lambda: gpu_plan.training_steps(
+            ceilings.cluster_of(programs.configs(), driver.gpu_name())
+        ),
         "cpu": lambda: cpu_plan.steps(
             options.cpu_networks, options.cpu_iterations, options.cpu_pictures
         ),
@@ -69,13 +74,25 @@ class Run:
     """One run: its session, what it has learned about how long steps take, and what it tells."""
 
     def __init__(self, options, session, needs):
-        self._title = "dlscale on a GPU: " + time.strftime("%Y-%m-%d %H:%M", time.gmtime()) + " UTC"
+        gpu = driver.gpu_name() or "a machine without a GPU"
+        self._title = f"dlscale on {gpu}: {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC"
         self._options, self._session, self._needs = options, session, needs
         self._taken = {}
         self._refused = {}
 
+    def _told_in_log(self, error):
+        self._session.record.log("".join(traceback.format_exception(error)))
+        return f"{type(error).__name__}: {error}"
+
     def _write_page(self, state):
-        self._session.record.page(page.text(self._session.record, self._title, state))
+        """A page that cannot be made of some rows must not end the run that measures others."""
+        record = self._session.record
+        try:
+            text = page.text(record, self._title, state)
+        except Exception as error:
+            why = self._told_in_log(error)
+            text = f"# {self._title}\n\n{state}\n\nNo tables: {why} (log.txt has where).\n"
+        record.page(text)
 
     def _note(self, step, status, reason, seconds=None, details=None):
         row = {"step": step.name, "doc": step.doc, "status": status, "reason": reason}
@@ -106,17 +123,20 @@ class Run:
         return None
 
     def _carry_out(self, step):
+        """Whether there was something to do."""
         start = time.monotonic()
         limit = min(step.limit, self._session.remaining() - RESERVE)
         try:
             outcome = step.action(self._session, limit)
-        except (OSError, ValueError, KeyError, StopIteration) as error:
-            outcome = Outcome("failed", f"{type(error).__name__}: {error}")
+        except Exception as error:  # of one step: the others are worth their time
+            outcome = Outcome("failed", self._told_in_log(error))
+        self._session.record.shorten_log()
         seconds = time.monotonic() - start
         self._taken[step.kind] = seconds
         if outcome.status == "refused" and step.feature:
             self._refused[step.feature] = outcome.reason
         self._note(step, outcome.status, outcome.reason, seconds, outcome.details)
+        return outcome.status != "skipped"
 
     def carry_out(self, steps):
         """All of them, or as many as there is time for. Returns the number done."""
@@ -128,8 +148,7 @@ class Run:
                 self._note(step, *hindrance)
                 continue
             self._write_page(f"Under way: {step.name} ({index + 1} of {len(steps)} steps).")
-            self._carry_out(step)
-            done += 1
+            done += self._carry_out(step)
         self._finish(len(steps), done)
         return done
 
@@ -139,6 +158,13 @@ class Run:
         if self._session.signal:
             state = f"Interrupted by signal {self._session.signal}: {state}"
         self._write_page(state)
+
+
+def _name_of_results(programs):
+    """Where results of this GPU are kept: results/h100/2026-12-01-1a2b3c4."""
+    commit = re.search(r"commit (\w{7})", programs.manifest["program"])
+    day = time.strftime("%Y-%m-%d", time.gmtime())
+    return f"results/{driver.folder_name(driver.gpu_name())}/{day}-{commit.group(1) if commit else 'unknown'}"
 
 
 def run(options):
@@ -156,11 +182,13 @@ def run(options):
             {
                 "machine": machine.describe()
                 | {"programs": programs.manifest["program"], "gpu_problem": programs.gpu_problem},
-                "ceilings": ceilings.of(programs.configs(), gpu_plan.cluster()),
+                "ceilings": ceilings.of(programs.configs(), driver.gpu_name()),
             },
         )
         made = Run(options, session, Needs(programs, options.python))
         done = made.carry_out(plan(options, programs))
+        if programs.gpu_problem is None:
+            print(f"to be kept as {_name_of_results(programs)}", file=sys.stderr)
         if session.signal:
             return 128 + session.signal
         return 0 if done else 5

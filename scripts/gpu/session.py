@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 
 STOP_SECONDS = 6  # from a request to stop until the kill: ranks end an iteration and write
+FULL = "is full: larger files do not come back from lent machines"
 LIBC = ctypes.CDLL(None, use_errno=True)
 PR_SET_PDEATHSIG = 1
 
@@ -66,9 +67,7 @@ class Session:
 
     def no_room(self, name):
         """A step whose results would make its file too large to be carried home."""
-        return Outcome(
-            "failed", f"{name} is full: larger files do not come back from lent machines"
-        )
+        return Outcome("failed", f"{name} {FULL}")
 
     def _tell(self, number):
         for child in self._running():
@@ -78,10 +77,17 @@ class Session:
     def execute(self, command, limit, output="log.txt", environment=None):
         """Runs a command whose standard output goes to a file of the record and whose errors go to
         the log. Stops it at its limit, and then kills it."""
-        log_start = self.record.size("log.txt")
+        log_start, rows_start = self.record.size("log.txt"), self.record.size(output)
         with self.record.path(output).open("ab") as out:
             problem = self._start(command, out, environment)
-        return problem or self._finish(limit, output, log_start)
+        if problem:
+            return problem
+        outcome = self._finish(limit, output, log_start)
+        if outcome.status == "refused" and '"axes"' in self.record.text_since(output, rows_start):
+            # Something in it was refused, not all of it: the rest of its kind is worth trying.
+            outcome.status = "failed"
+            outcome.reason = f"ended within its rows, which are kept: {outcome.reason}"
+        return outcome
 
     def execute_together(self, commands, environments, limit):
         """Runs several commands at once, all into the log; how the worst of them ended."""
@@ -117,20 +123,25 @@ class Session:
         return None
 
     def _finish(self, limit, output, log_start):
-        in_time = self._wait(limit)
+        in_time = self._wait(limit, output)
         codes = [child.returncode for child in self._children]
         self._children = []
         self.record.cut_half_line(output)
         said = self.record.text_since("log.txt", log_start)
+        if not in_time and not self.signal and self.record.is_full(output):
+            return Outcome("failed", f"{output} {FULL}; what it had is kept", max(codes, key=abs))
         return self._outcome(max(codes, key=abs), not in_time, limit, said)
 
     def _running(self):
         return [child for child in self._children if child.poll() is None]
 
-    def _wait(self, limit):
-        """Whether all ended by themselves in time. They are gone afterwards in any case."""
+    def _wait(self, limit, output="log.txt"):
+        """Whether all ended by themselves in time, and before their file was full. They are gone
+        afterwards in any case."""
         end = time.monotonic() + limit
         while self._running() and time.monotonic() < end and not self.signal:
+            if self.record.is_full(output):
+                break
             time.sleep(0.1)
         if not self._running():
             return True

@@ -1,15 +1,21 @@
 """Steps that say whether the GPU computes the right answers."""
 
 import json
+import re
+import time
 
-from machine import toolkit_tool, usable_cores
+from machine import output_of, toolkit_tool, usable_cores
 from session import Outcome, Step
 
 # Other backends were tested where this was built.
 ON_THE_DEVICE = "-*/onednn*:*/reference*:*/mpi*:*/local*"
-# Our own kernels: every access is watched, which takes 10 to 100 times as long.
 # A process compiles plans of cuDNN one after the other, for minutes if it has all the tests.
 MOST_SHARDS = 12
+# Tests that did not pass are run again, each in a process of its own: after an error that stays
+# with a process (an illegal address, say) all its other tests fail as well.
+MOST_AGAIN = 20
+SECONDS_AGAIN = 60  # of one test
+# Our own kernels: every access is watched, which takes 10 to 100 times as long.
 WATCHED = {
     "kernels_on_device_test": "*",
     "transforms_on_device_test": "*",
@@ -26,7 +32,6 @@ def _shards(session, name, count, limit):
             [
                 session.programs.test(name),
                 f"--gtest_filter={ON_THE_DEVICE}",
-                "--gtest_brief=1",
                 f"--gtest_output=json:{report}",
             ]
         )
@@ -39,36 +44,115 @@ def _shards(session, name, count, limit):
 
 def _counted(reports):
     """Tests passed, failed (by name) and skipped, of Google Test's reports."""
-    counts = {"passed": 0, "failed": [], "skipped": 0}
+    counts = {"passed": 0, "failed": [], "skipped": 0, "names": []}
     for report in reports:
         if not report.exists():
             continue
         for suite in json.loads(report.read_text(encoding="utf-8"))["testsuites"]:
             for test in suite["testsuite"]:
+                name = f"{suite['name']}.{test['name']}"
                 if test.get("failures"):
-                    counts["failed"].append(f"{suite['name']}.{test['name']}")
-                elif test.get("result") == "SKIPPED":
+                    counts["failed"].append(name)
+                    continue
+                if test.get("status") == "RUN":
+                    counts["names"].append(name)
+                if test.get("result") == "SKIPPED":
                     counts["skipped"] += 1
                 elif test.get("status") == "RUN":
                     counts["passed"] += 1
     return counts
 
 
+def _add_crashed(counts, said):
+    """A process that crashes writes no report. What it said of each test, as it went, is counted
+    instead; under way in the end were those that crashed."""
+    known = {*counts["names"], *counts["failed"]}
+    ended = {
+        name: how
+        for how, name in re.findall(
+            r"^\[ +(OK|FAILED|SKIPPED) +\] ([\w./-]+)(?:,| \()", said, re.MULTILINE
+        )
+    }
+    begun = re.findall(r"^\[ RUN +\] (\S+)", said, re.MULTILINE)
+    counts["crashed"] = [name for name in begun if name not in ended and name not in known]
+    for name in begun:
+        if name in known or name not in ended:
+            continue
+        if ended[name] == "FAILED":
+            counts["failed"].append(name)
+            continue
+        counts["names"].append(name)
+        counts["passed" if ended[name] == "OK" else "skipped"] += 1
+
+
+def _listed(session, name):
+    """All tests that are run, in their order. A test is where its suite stands before it."""
+    environment = session.programs.environment()
+    words = [str(session.programs.test(name)), f"--gtest_filter={ON_THE_DEVICE}"]
+    suite, found = "", []
+    for line in output_of([*words, "--gtest_list_tests"], 120, environment).splitlines():
+        text = line.partition("#")[0].rstrip()
+        if line.startswith("  ") and suite:
+            found.append(suite + text.strip())
+        elif text.endswith(".") and " " not in text:
+            suite = text
+    return found
+
+
+def _again(session, name, counts, end):
+    """Runs what did not pass once more, one test a process, and counts it by how it ended there.
+    What failed together with others only is told apart from what fails by itself."""
+    known = {*counts["names"], *counts["failed"], *counts["crashed"]}
+    lost = [test for test in _listed(session, name) if test not in known]
+    suspects = [*counts["crashed"], *counts["failed"], *lost]
+    alone, passed = [], []
+    for number, test in enumerate(suspects[:MOST_AGAIN]):
+        limit = min(SECONDS_AGAIN, end - time.monotonic())
+        if limit < 1:
+            suspects = suspects[:number]
+            break
+        outcome = session.execute(
+            [session.programs.test(name), f"--gtest_filter={test}", "--gtest_brief=1"], limit
+        )
+        if session.signal:
+            break
+        (passed if outcome.status == "ok" else alone).append(test)
+    counts["fail_alone"], counts["pass_alone"] = alone, passed
+    counts["not_tried_alone"] = max(0, len(suspects) - len(alone) - len(passed))
+    counts["lost"] = len(lost)  # that never began, as their process had crashed
+
+
 def _judged(outcome, counts):
     """A test that fails is the finding; a program none of whose tests ran has tested nothing."""
-    outcome.details = counts
-    if outcome.status == "failed" and counts["failed"]:
-        outcome.reason = f"{len(counts['failed'])} tests failed, the first {counts['failed'][0]}"
+    outcome.details = {key: value for key, value in counts.items() if key != "names"}
+    told = [
+        f"{len(counts[key])} tests {key}, the first {counts[key][0]}"
+        for key in ("crashed", "failed")
+        if counts.get(key)
+    ]
+    if outcome.status == "failed" and told:
+        outcome.reason = "; ".join(told)
+        if alone := counts.get("fail_alone"):
+            outcome.reason += f"; {len(alone)} fail in a process of their own, the first {alone[0]}"
+        elif counts.get("pass_alone"):
+            outcome.reason += "; in a process of their own those that were tried pass"
     elif outcome.status == "ok" and counts["passed"] == 0:
-        return Outcome("refused", f"no test ran, {counts['skipped']} were skipped", 0, counts)
+        reason = f"no test ran, {counts['skipped']} were skipped"
+        return Outcome("refused", reason, 0, outcome.details)
     return outcome
 
 
 def _device_test(name):
     def action(session, limit):
+        end = time.monotonic() + limit
         count = min(MOST_SHARDS, usable_cores()) if name == "conformance_test" else 1
+        start = session.record.size("log.txt")
         outcome, reports = _shards(session, name, count, limit)
-        return _judged(outcome, _counted(reports))
+        counts = _counted(reports)
+        _add_crashed(counts, session.record.text_since("log.txt", start))
+        if outcome.status == "failed":
+            _again(session, name, counts, end)
+        return _judged(outcome, counts)
 
     return action
 

@@ -10,7 +10,7 @@ import time
 import types
 import unittest
 
-from on_gpu_support import ROOT, FolderTest
+from on_gpu_support import ROOT, FolderTest, commands_of, fake_programs
 
 # isort: split
 import gpu_plan
@@ -123,7 +123,7 @@ class Order(FolderTest):
         options = types.SimpleNamespace(
             groups=list(made), python="", cpu_networks=[], cpu_iterations=1, cpu_pictures=1
         )
-        steps = runner.plan(options, types.SimpleNamespace(tests=["conformance_test"]))
+        steps = runner.plan(options, fake_programs(["conformance_test"]))
         names = [step.name for step in steps]
         for earlier, later in [
             ("data", "pytorch-256-bf16"),
@@ -133,6 +133,10 @@ class Order(FolderTest):
             ("fit-64-bf16", "sanitizer-memcheck-conformance_test"),
         ]:
             self.assertLess(names.index(earlier), names.index(later))
+
+    def test_a_step_with_nothing_to_do_did_not_run(self):
+        _, session = self.run_steps([self.step("a", 1, "skipped"), self.step("b", 1)], 60)
+        self.assertIn("1 of 2 steps ran", session.record.path("README.md").read_text())
 
     def test_what_a_step_needs_is_told(self):
         rows, _ = self.run_steps(
@@ -144,27 +148,6 @@ class Order(FolderTest):
         broken = Step("a", "", "a", 1, 60, lambda *_: {}["missing"])
         rows, _ = self.run_steps([broken, self.step("b", 1)], 60)
         self.assertEqual([rows[name]["status"] for name in "ab"], ["failed", "ok"])
-
-
-def commands_of(steps, folder=ROOT, code="ok"):
-    """(step, words, file) of the programs that these steps would start."""
-    said = []
-
-    def execute(words, limit, output="log.txt"):
-        said.append((words, output))
-        return Outcome(code)
-
-    programs = types.SimpleNamespace(command=lambda words, ranks=0: list(map(str, words)))
-    record = types.SimpleNamespace(has_room=lambda output: True)
-    session = types.SimpleNamespace(
-        programs=programs, record=record, work=folder, execute=execute
-    )
-    found = []
-    for step in steps:
-        said.clear()
-        step.action(session, 1)
-        found += [(step, words, output) for words, output in said]
-    return found
 
 
 def value(words, option):

@@ -3,6 +3,7 @@
 Usage: on_gpu_test.py BUILD
 """
 
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -18,9 +19,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "dev"
 sys.path[:0] = [str(ROOT / "scripts" / "gpu"), str(ROOT / "tests" / "app")]
 
-import libraries  # noqa: E402 (found through the paths above)
+import gpu_plan  # noqa: E402 (found through the paths above)
+import libraries  # noqa: E402
+import models  # noqa: E402
 import needs  # noqa: E402
+import pack  # noqa: E402
+import probe_plan  # noqa: E402
 import programs  # noqa: E402
+import record  # noqa: E402
+from on_gpu_support import commands_of  # noqa: E402
+from session import Session  # noqa: E402
 from tiny import SANITIZERS, TINY_NETWORK  # noqa: E402
 
 PACK = [sys.executable, ROOT / "scripts" / "on_gpu", "--pack"]
@@ -57,6 +65,17 @@ def still_running(folder):
         except OSError:
             continue  # it has ended meanwhile
     return False
+
+
+def as_gpu(row, trained):
+    """A line of a result file, as the backend of a GPU would have written it."""
+    if "environment" in row:
+        row["environment"]["libraries"]["GPU"] = "NVIDIA H100 80GB HBM3"
+    if "backend" in row.get("axes", {}):
+        row["axes"]["backend"] = "cuda"
+    if trained and "axes" in row:
+        row["axes"] |= {"input_copy": "ahead", "normalise": "device"}
+    return row
 
 
 class OnGpu(unittest.TestCase):
@@ -125,7 +144,7 @@ class OnGpu(unittest.TestCase):
     def test_the_pack_is_small_and_says_what_it_needs(self):
         manifest = programs.read_manifest(self.pack)
         size = sum(path.stat().st_size for path in self.pack.rglob("*"))
-        self.assertLess(size, 200e6 if "-fsanitize" in manifest["program"] else 60e6)
+        self.assertLess(size, 200e6 if "-fsanitize" in manifest["program"] else pack.LIMIT)
         self.assertIn("conformance_test", manifest["tests"])
         self.assertRegex(manifest["program"], r"^dlscale .*commit")
         self.assertRegex(manifest["glibc"], r"^2\.\d+$")
@@ -214,6 +233,23 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(row["axes"]["ranks"], "2")
         self.assertEqual(len(row["series"]["t_iter"]["samples"]), 2)
 
+    def test_every_kind_of_command_for_a_gpu_is_understood(self):
+        """Up to where the program finds that there is none: nothing is bad input."""
+        if self.programs.gpu_problem is None:
+            self.skipTest("the commands would run")
+        planned = [*gpu_plan.quick_steps(), *gpu_plan.training_steps(), *probe_plan.steps()]
+        steps = [step for step in planned if step.name.partition("-")[0] not in ("fit", "predict")]
+        kinds = {}
+        for _, words, _ in commands_of(steps, self.folder):
+            if "--backend" in words:
+                kinds.setdefault(tuple(word for word in words if word.startswith(("--", "b"))), words)
+        self.assertGreaterEqual(len(kinds), 8)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for words, ended in zip(
+                kinds.values(), pool.map(lambda words: self.run_packed(*words), kinds.values()), strict=True
+            ):
+                self.assertEqual(ended.returncode, 6, f"{words}: {ended.stderr}")
+
     def test_a_whole_run_without_a_gpu(self):
         out = self.folder / "whole"
         on_gpu = self.programs.gpu_problem is None
@@ -253,6 +289,35 @@ class OnGpu(unittest.TestCase):
         self.assertEqual(len(models["validation"]["runs"]), len(counts))
         self.assertIn("## Predicted against measured", page)
         self.assertIn("steps ran within 6 minutes", page)
+
+        self.check_as_gpu(out)
+
+    def check_as_gpu(self, out):
+        """The same rows, as if a GPU had made them: they make a machine of it, by its name alone,
+        and predict what only GPUs do."""
+        made = record.Record(self.folder / "as-gpu")
+        apart = record.take_apart(out / "cpu.jsonl", self.folder / "parts")
+        for path in sorted(apart.iterdir()):
+            rows = rows_of(path)
+            if rows[0]["run"]["ranks"] != "1" or rows[0]["benchmark"] == "comm":
+                continue
+            trained = rows[0]["benchmark"] == "e2e"
+            for row in rows:
+                made.line("training.jsonl" if trained else "parts.jsonl", as_gpu(row, trained))
+        session = Session(self.programs, made, self.folder, time.monotonic() + 200)
+        files = ("gpu", "parts.jsonl", "training.jsonl", "cuda")
+        judged = models.fit_and_judge(*files, "local", 1)(session, 100)
+        self.assertEqual((judged.status, judged.reason), ("ok", ""))
+        self.assertEqual(judged.details["runs"], 1)
+        predicted = models.predict_scaling(*files, "dgx_h100")(session, 100)
+        self.assertEqual((predicted.status, predicted.reason), ("ok", ""))
+        found = {row["what"]: row["document"] for row in made.lines("models.jsonl")}
+        device = found["machine"]["cluster"]["device"]
+        self.assertEqual((device["kind"], device["name"]), ("gpu", "NVIDIA H100 SXM5 80 GB"))
+        (run,) = found["validation"]["runs"]
+        self.assertEqual(run["run"]["input_copy"], "ahead")
+        (name,) = [what for what in found if what.startswith("prediction ")]
+        self.assertEqual(max(each["run"]["ranks"] for each in found[name]["predictions"]), 64)
 
     def interrupted(self, out, number):
         """A run that gets a signal once it has measured something."""

@@ -28,6 +28,7 @@
 #include "backend/compute/plan_cache.hpp"
 #include "backend/compute/specification.hpp"
 #include "core/error.hpp"
+#include "core/quantity_text.hpp"
 
 namespace dlscale::backend::cuda {
 
@@ -104,6 +105,7 @@ class CudaDevice final : public ComputeDevice {
             {"cuBLASLt", library_version(cublasLtGetVersion())},
             {"cuFFT", transforms::fourier_library_version()},
             {"GPU", context_.properties.name},
+            {"GPU memory", to_text(Bytes(static_cast<double>(context_.properties.totalGlobalMem)))},
             {"GPU compute capability", situation_.compute_capability},
             {"GPU multiprocessors", std::to_string(context_.properties.multiProcessorCount)},
             {"GPU highest clock", clock(context_.device, cudaDevAttrClockRate)},

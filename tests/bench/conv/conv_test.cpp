@@ -80,12 +80,14 @@ TEST(BenchConv, ComparesTheAlgorithmsThatADeviceKnows) {
   int finite = 0;
   for (const auto& [kernel, by] : results) {
     kernels.push_back(kernel);
-    ASSERT_EQ(by.size(), 4U) << kernel;
+    ASSERT_EQ(by.size(), 5U) << kernel;
     EXPECT_EQ(by.at("chosen").status, Status::ok) << by.at("chosen").reason;
     EXPECT_EQ(by.at("good").status, Status::ok) << by.at("good").reason;
     EXPECT_EQ(by.at("off").status, Status::wrong) << kernel;
     EXPECT_EQ(by.at("gone").status, Status::unsupported) << kernel;
     EXPECT_EQ(by.at("gone").reason, "no longer here");
+    EXPECT_EQ(by.at("fails").status, Status::unsupported) << kernel;
+    EXPECT_EQ(by.at("fails").reason, "it was created, but failed when it ran: the fake is broken");
     EXPECT_GT(by.at("gone").work->flops.si(), 0.0);
     for (const char* measured : {"chosen", "good"}) {
       const Measurement& row = by.at(measured);
@@ -107,6 +109,23 @@ TEST(BenchConv, ComparesTheAlgorithmsThatADeviceKnows) {
             (std::vector<std::string>{"conv1 backward_filter", "conv1 forward",
                                       "conv2 backward_data", "conv2 backward_filter",
                                       "conv2 forward", "relu1 backward_data", "relu1 forward"}));
+}
+
+TEST(BenchConv, GoesOnAfterAnAlgorithmThatFailsUnchecked) {
+  LayerSelection selection = everything();
+  selection.algorithms = Algorithms::all;
+  selection.check = Check::none;
+  selection.layers = {"conv2"};
+  const auto group = backend::local_group(1);
+  const std::vector networks{tiny()};
+  const Sampler sampler(*group.front(), quick);
+  std::map<std::string, int> timed;
+  for (const Cell& cell :
+       layer_cells(workbench(Fault::none), networks, selection, *group.front())) {
+    timed[cell.axes.at("algorithm")] += cell.measure(sampler).series.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(timed, (std::map<std::string, int>{
+                       {"chosen", 3}, {"good", 3}, {"off", 3}, {"fails", 0}, {"gone", 0}}));
 }
 
 TEST(BenchConv, CountsTheWorkspaceAmongWhatTheMemoryMustHold) {
@@ -379,7 +398,8 @@ TEST(BenchConv, ComparesAlgorithmsInALayout) {
     const std::string layout = axes.contains("layout") ? axes.at("layout") : "none";
     algorithms[layout].push_back(axes.at("algorithm") + " " + std::string(status_name(row.status)));
   }
-  const std::vector<std::string> all{"chosen ok", "good ok", "off wrong", "gone unsupported"};
+  const std::vector<std::string> all{"chosen ok", "good ok", "off wrong", "fails unsupported",
+                                     "gone unsupported"};
   EXPECT_EQ(algorithms["none"], all);
   EXPECT_EQ(algorithms["nchw"], all);
   EXPECT_EQ(algorithms["nhwc"], (std::vector<std::string>{"chosen unsupported"}));

@@ -107,6 +107,7 @@ class FakeDevice : public HostDevice {
                                                     : Fault::filter;
     return {{"good", [by] { return by(Fault::none); }},
             {"off", [by, off] { return by(off); }},
+            {"fails", [by] { return by(Fault::broken); }},
             {"gone", []() -> std::unique_ptr<Operation> { throw Unsupported("no longer here"); }}};
   }
   [[nodiscard]] std::unique_ptr<MatrixProduct> matrix_product(const GemmShape& shape,

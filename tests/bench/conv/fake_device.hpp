@@ -20,8 +20,9 @@ enum class Fault {
   broken,       ///< throws instead of running an operation, a matrix product or an update
 };
 
-/// The reference device with one fault. Of convolutions it knows three algorithms: "good", "off"
-/// (one element of what it computes is wrong), and "gone", which the library no longer offers.
+/// The reference device with one fault. Of convolutions it knows four algorithms: "good", "off"
+/// (one element of what it computes is wrong), "fails" (when it runs), and "gone", which the
+/// library no longer offers.
 std::unique_ptr<backend::ComputeDevice> make_fake_device(Fault fault);
 
 }  // namespace dlscale::bench

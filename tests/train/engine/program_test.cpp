@@ -76,6 +76,18 @@ void expect_gradients_are_slopes(const Network& network) {
   }
 }
 
+TEST(Program, RefusesF16BeforeItChoosesPlans) {
+  const auto device = open_backend("reference");
+  try {
+    const Program program(chain_network(), *device, 2, DType::f16);
+    FAIL() << "trains in f16";
+  } catch (const Unsupported& refusal) {
+    EXPECT_STREQ(refusal.what(),
+                 "training in f16 needs its loss scaled so that small gradients do not vanish, "
+                 "which dlscale does not do. Train in bf16.");
+  }
+}
+
 TEST(Program, ComputesTheSlopeOfTheLossInAChain) {
   expect_gradients_are_slopes(chain_network());
 }
