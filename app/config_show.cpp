@@ -311,7 +311,7 @@ report::Document settings_document(const Settings& settings) {
   json["options"] = json_of(settings.options);
   json["program"] = json_of(settings.program);
   json["problems"] = settings.problems;
-  document.json = json.dump(2);
+  document.json = json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return document;
 }
 

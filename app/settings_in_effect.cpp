@@ -19,6 +19,11 @@ bool counts(const SetElsewhere& one) {
   return one.obstacle.empty() && !one.words.empty();
 }
 
+/// By its words, as the option may be gone when a sentence is told. A flag's "yes" tells nothing.
+bool is_flag(const SetElsewhere& one) {
+  return one.words.front() == one.name;
+}
+
 bool is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_';
 }
@@ -58,7 +63,8 @@ std::string with_places(std::string_view sentence, std::span<const SetElsewhere>
     if (!counts(one)) continue;
     if (const std::size_t at = find_word(told, one.name); at != std::string::npos) {
       told.insert(at + one.name.size(), fmt::format(" (set by {})", one.place));
-    } else if (one.value.size() >= telling && find_word(told, one.value) != std::string::npos) {
+    } else if (!is_flag(one) && one.value.size() >= telling &&
+               find_word(told, one.value) != std::string::npos) {
       more += fmt::format(" {} is set by {}.", one.name, one.place);
     }
   }

@@ -101,7 +101,8 @@ flags     yes or no (true or false, 1 or 0) in the environment; true or false in
 lists     as on the command line, with commas; in a file also [a, b]. Of an option that may be there
           several times, such as --write, each line of its variable is one.
 off       DLSCALE_SETTINGS=off: only the command line counts. Programs that dlscale starts itself,
-          those of suites, gates, studies and bisections, have it so.
+          those of suites, gates, studies and bisections, have it so. Variables of old, such as
+          DLSCALE_HISTORY, go on to count.
 told by   dlscale config show VERB ...: each value, and the variable or line that it is from.
 )";
 }

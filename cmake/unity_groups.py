@@ -14,6 +14,7 @@ together although they would, that costs only time; what it overlooks is most li
 
 import re
 import sys
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -377,10 +378,13 @@ def main(listing, output, root=Path(__file__).resolve().parents[1]):
     lines = []
     folder = Path(output).with_suffix("")
     folder.mkdir(exist_ok=True)
+    targets = Counter(name for names in files.values() for name in names)
     for target, names in files.items():
         for name in names:
             if name not in known:
                 known[name] = read_source(Path(name).read_text(encoding="utf-8"))
+                # A test's own copy of a file stands for the library's only where the library has it by itself.
+                known[name].alone |= targets[name] > 1
                 read_headers(known[name], root, headers)
         for number, group in enumerate(groups_of({name: known[name] for name in names}, headers)):
             path = folder / f"{target}_{number}.cpp"

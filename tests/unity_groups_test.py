@@ -183,6 +183,17 @@ class Groups(unittest.TestCase):
                 os.utime(group, (1, 1))
             self.assertEqual(group.stat().st_mtime, 1)  # what stays as it was is not compiled again
 
+    def test_leave_alone_what_two_targets_compile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name in "abc":
+                (folder / f"{name}.cpp").write_text(own(f"int {name}() {{ return 1; }}"), encoding="utf-8")
+            listing = [("library", "a"), ("library", "b"), ("library", "c"), ("test", "a")]
+            (folder / "targets").write_text("".join(f"{target}\t{folder}/{name}.cpp\n" for target, name in listing), encoding="utf-8")
+            unity_groups.main(folder / "targets", folder / "groups.cmake")
+            self.assertEqual((folder / "groups.cmake").read_text(encoding="utf-8"),
+                             f'dlscale_replace_sources(library "{folder}/groups/library_0.cpp" "{folder}/b.cpp" "{folder}/c.cpp")\n')
+
 
 class Tree(unittest.TestCase):
     def test_is_read(self):

@@ -238,11 +238,12 @@ class Metrics {
       }
     }
     if (measures.empty()) return;
-    add(row, benchmark(row), measures, metrics);
+    add(benchmark(row), measures, metrics);
   }
 
-  /// Rows of the same question are told apart by their number, but for those of several commits.
-  void add(std::size_t row, std::string name, json& measures, json& metrics) {
+  /// Rows of the same question are told apart by their number among those, so that other rows do
+  /// not change their names, but for those of several commits.
+  void add(std::string name, json& measures, json& metrics) {
     const auto has_one = [&](const std::string& benchmark) {
       if (!metrics.contains(benchmark)) return false;
       return std::ranges::any_of(measures.items(), [&](const auto& measure) {
@@ -257,7 +258,7 @@ class Metrics {
             "alone, as by --last 1, or use --format json or csv.",
             shown_text(name)));
       }
-      name += fmt::format(" row={}", row);
+      name += fmt::format(" row={}", ++repeated_[name] + 1);
     }
     expect_length(name, longest_benchmark, "benchmark");
     metrics[name].update(measures);
@@ -277,6 +278,7 @@ class Metrics {
   std::optional<std::size_t> unit_;
   std::optional<std::size_t> name_;
   std::optional<std::size_t> left_out_;  ///< a key that all rows share
+  std::map<std::string, int> repeated_;  ///< how many rows of a name came after the first
 };
 
 std::string write_bencher(const Document& document, const Terminal&) {

@@ -34,13 +34,15 @@ def _sheet(configs, gpu):
 
 def of(configs, gpu):
     """{"sheet", "peak" (operations a second by precision), "bandwidth" (bytes a second)} of a GPU by
-    the name its driver gives it; None where no sheet in the folder of configurations has it."""
+    the name its driver gives it; None where no sheet in the folder of configurations tells them."""
     found = _sheet(configs, gpu)
     if found is None:
         return None
     name, text = found
     peak = re.search(r"^peak: \{(.*)\}", text, re.MULTILINE)
     memory = re.search(r"^memory_bandwidth: ([\d.]+) ([GT])B/s", text, re.MULTILINE)
+    if peak is None or memory is None:
+        return None
     rates = re.findall(r"(\w+): ([\d.]+) ([GT])FLOP/s", peak.group(1))
     return {
         "sheet": name,

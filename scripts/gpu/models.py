@@ -84,8 +84,8 @@ def predict_scaling(name, parts, training, backend, cluster):
         outcome, machine = _command(session, words, limit, name, f"machine of {cluster}")
         lacking = []
         for cell, options in cells.items():
-            if outcome.status != "ok" or cell in told:
-                continue
+            if outcome.status != "ok":
+                continue  # the cells before, too, go by the machine of this turn, which is what is kept
             words = ["predict", "--machine", machine, *options, "--ranks", RANKS]
             predicted, _ = _command(
                 session, [*words, "--format", "json"], limit, name, f"prediction {cell}"

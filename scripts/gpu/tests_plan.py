@@ -106,10 +106,9 @@ def _again(session, name, counts, end):
     lost = [test for test in _listed(session, name) if test not in known]
     suspects = [*counts["crashed"], *counts["failed"], *lost]
     alone, passed = [], []
-    for number, test in enumerate(suspects[:MOST_AGAIN]):
+    for test in suspects[:MOST_AGAIN]:
         limit = min(SECONDS_AGAIN, end - time.monotonic())
         if limit < 1:
-            suspects = suspects[:number]
             break
         outcome = session.execute(
             [session.programs.test(name), f"--gtest_filter={test}", "--gtest_brief=1"], limit

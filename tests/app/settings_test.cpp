@@ -303,6 +303,8 @@ TEST(WhereOptionsAreSet, IsToldBesideThem) {
             "there is no preset \"releese\". --preset is set by DLSCALE_GATE_PRESET.");
   EXPECT_EQ(with_places("--margins and --no-margin are wrong.", line.set),
             "--margins and --no-margin are wrong.");
+  const SettledLine flag = settle({"gate"}, {{"DLSCALE_GATE_CANARY", "yes"}});
+  EXPECT_EQ(with_places("say yes or no.", flag.set), "say yes or no.") << "of a flag";
 }
 
 /// What the library of options reads out of the words after those of a command.

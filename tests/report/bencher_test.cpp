@@ -221,7 +221,7 @@ TEST(Bencher, TellsRowsOfOneQuestionApartByTheirNumber) {
   const Document rows = document_of(
       {{"benchmark", Align::left, Meaning::key}, {"time_s", Align::left, Meaning::value}},
       {{{"a"}, {"1"}}, {{"a"}, {"2"}}});
-  EXPECT_EQ(names_of(rows), (std::set<std::string>{"a: latency", "a row=1: latency"}));
+  EXPECT_EQ(names_of(rows), (std::set<std::string>{"a: latency", "a row=2: latency"}));
 }
 
 TEST(Bencher, TakesEndsOfIntervalsThatStandAloneForThoseOfThePrediction) {

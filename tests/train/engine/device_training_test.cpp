@@ -85,7 +85,10 @@ void expect_trains(const Network& network, TrainedOnDevice& on, DType dtype,
                    const std::vector<double>& expected) {
   const std::string what = on.name + " " + network.name() + " " + std::string(dtype_name(dtype));
   const auto eager = losses(network, *on.device, dtype, Launch::eager);
-  if (!eager) return;
+  if (!eager) {  // other precisions may be refused, by GPUs before Ampere, too
+    EXPECT_NE(dtype, DType::f32) << what;
+    return;
+  }
   const auto graph = losses(network, *on.device, dtype, Launch::graph);
   ASSERT_TRUE(graph.has_value()) << what;
   // Not to the last bit: a library may add in another order from run to run.
