@@ -107,9 +107,7 @@ TEST(ChildProcess, LeavesNothingBehindWhoseTimeIsOver) {
   for (int look = 0; look < 100; ++look) {
     std::string number;
     std::string name;
-    if (!(std::ifstream(fmt::format("/proc/{}/stat", pid)) >> number >> name >> state)) {
-      state = std::string("Z");  // GCC 12 warns of the literal alone at -O3 (its bug 105651)
-    }
+    if (!(std::ifstream(fmt::format("/proc/{}/stat", pid)) >> number >> name >> state)) state = "Z";
     if (state == "Z" || state == "X") break;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

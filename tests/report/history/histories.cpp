@@ -32,10 +32,10 @@ TemporaryFolder::~TemporaryFolder() {
 
 SeriesKey kernel(const std::string& layer) {
   SeriesKey key;
-  key.suite = std::string("conv");  // GCC 12 warns of the literal alone at -O3 (its bug 105651)
+  key.suite = "conv";
   key.axes = {{"batch", "8"}, {"layer", layer}};
-  key.metric = std::string("time");
-  key.unit = std::string("s");
+  key.metric = "time";
+  key.unit = "s";
   key.better = Better::smaller;
   key.machine = {{"cpu", "a processor"}, {"cores", "2"}};
   key.environment = {{"compiler", "GNU 12.2.0"}, {"oneDNN", "2.6.3"}};
