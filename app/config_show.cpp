@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -24,6 +25,7 @@
 #include "core/error.hpp"
 #include "core/nccl_facts.hpp"
 #include "core/suggest.hpp"
+#include "report/format/text_width.hpp"
 #include "report/record_columns.hpp"
 
 namespace dlscale::app {
@@ -236,6 +238,14 @@ std::string_view origin_name(Origin origin) {
   return "";
 }
 
+/// By somebody, which tables draw apart from what the program does by itself.
+bool is_chosen(Origin origin) {
+  return origin != Origin::default_value && origin != Origin::not_set;
+}
+
+/// Columns of a value in a table, whose every row is as wide; records have the whole.
+constexpr std::size_t widest_value = 200;
+
 report::Table table_of(const std::string& title, const std::vector<Setting>& settings) {
   using report::Align;
   report::Table table;
@@ -243,10 +253,9 @@ report::Table table_of(const std::string& title, const std::vector<Setting>& set
   table.columns = {
       {"setting", Align::left}, {"value", Align::left}, {"from", Align::left}, {"", Align::left}};
   for (const Setting& setting : settings) {
-    const bool chosen =
-        setting.origin == Origin::command_line || setting.origin == Origin::environment;
+    const report::Tone tone = is_chosen(setting.origin) ? report::Tone::good : report::Tone::plain;
     table.rows.push_back({{setting.name},
-                          {setting.value, chosen ? report::Tone::good : report::Tone::plain},
+                          {report::format::shortened(setting.value, widest_value), tone},
                           {std::string(origin_name(setting.origin))},
                           {setting.detail}});
   }

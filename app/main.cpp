@@ -39,6 +39,11 @@ ExitCode fail(ExitCode code, const char* message) {
   return code;
 }
 
+ExitCode fail_without_memory() {
+  app::say_out_of_memory();
+  return ExitCode::wrong_result;
+}
+
 /// A subcommand was wanted and not named, or named wrongly: says which there are.
 std::string ask_for_subcommand(const CLI::App& command) {
   std::vector<std::string> names;
@@ -178,9 +183,9 @@ ExitCode run_and_tell(int argc, char** argv) {
   } catch (const std::filesystem::filesystem_error& error) {
     return fail(ExitCode::bad_input, path_sentence(error).c_str());
   } catch (const std::bad_alloc&) {
-    return fail(ExitCode::wrong_result, app::out_of_memory);
+    return fail_without_memory();
   } catch (const std::length_error&) {
-    return fail(ExitCode::wrong_result, app::out_of_memory);
+    return fail_without_memory();
   } catch (const std::exception& error) {
     // fmt throws an error of the system when a full buffer cannot be written.
     return std::ferror(stdout) != 0 ? fail(ExitCode::bad_input, app::lost_output)
@@ -191,5 +196,9 @@ ExitCode run_and_tell(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return static_cast<int>(run_and_tell(argc, argv));
+  try {
+    return static_cast<int>(run_and_tell(argc, argv));
+  } catch (const std::bad_alloc&) {  // of a sentence on something else
+    return static_cast<int>(fail_without_memory());
+  }
 }

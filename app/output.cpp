@@ -23,6 +23,13 @@ namespace fs = std::filesystem;
 
 }  // namespace
 
+void say_out_of_memory() {
+  constexpr std::string_view sentence =
+      "dlscale: there is not enough memory for what was asked for. Choose smaller sizes, batches "
+      "or layers, or fewer ranks.\n";
+  (void)std::fwrite(sentence.data(), 1, sentence.size(), stderr);
+}
+
 void check_standard_output() {
   std::cout.flush();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || std::cout.fail()) {

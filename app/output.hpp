@@ -13,11 +13,9 @@ inline constexpr const char* lost_output =
     "standard output cannot be written, so that part of the answer is lost (is the disk full, or "
     "the output closed?). Free space, or send it to another place.";
 
-/// What to say where an allocation failed that nothing foresaw.
-inline constexpr const char* out_of_memory =
-    "there is not enough memory for what was asked for. Choose smaller sizes, batches or layers, "
-    "or "
-    "fewer ranks.";
+/// Says on standard error that an allocation failed which nothing foresaw: in one piece, as ranks
+/// share it, and without an allocation, which would fail as well.
+void say_out_of_memory();
 
 /// Sends what is still in buffers. Throws ConfigError if that, or an earlier write, failed.
 void check_standard_output();

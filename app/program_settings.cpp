@@ -7,7 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
-#include <iterator>
+#include <map>
+#include <set>
 #include <string_view>
 
 #include "app/command_tree.hpp"
@@ -119,27 +120,24 @@ Setting settings_file_setting(const SettingsPlace& place) {
   return setting;
 }
 
-/// The variables of all options.
-std::vector<std::string> variables_of_options(CLI::App& command) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : settable_options(command)) {
-    names.push_back(variable_of(command, *option));
+using OptionsOf = std::vector<const CLI::Option*> (*)(const CLI::App&);
+
+/// The variables of options of the command and of those below it, and how they are typed.
+std::map<std::string, std::string> variables_of(CLI::App& command, OptionsOf options) {
+  std::map<std::string, std::string> variables;
+  for (const CLI::Option* option : options(command)) {
+    variables.emplace(variable_of(command, *option), "--" + key_of(*option));
   }
-  for (CLI::App* below : commands_below(command)) {
-    std::ranges::move(variables_of_options(*below), std::back_inserter(names));
-  }
-  return names;
+  for (CLI::App* below : commands_below(command)) variables.merge(variables_of(*below, options));
+  return variables;
 }
 
 /// Of some hundreds only one is worth a mention.
-std::string nearest_text(const std::string& name, const std::vector<std::string>& known) {
-  const std::string nearest = nearest_first(name, known).front();
+std::string nearest_text(const std::string& name, const std::set<std::string>& known) {
+  const std::vector<std::string> words(known.begin(), known.end());
+  const std::string nearest = nearest_first(name, words).front();
   if (edit_distance(name, nearest) <= 3) return fmt::format("Did you mean \"{}\"?", nearest);
   return "See dlscale help environment.";
-}
-
-bool is_among(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 }  // namespace
@@ -168,28 +166,31 @@ void add_program(Settings& settings, const SettingsSources& sources) {
 
 void add_idle_variables(Settings& settings, const SettingsSources& sources,
                         const std::vector<std::string>& names) {
-  std::vector<std::string> known;
-  for (const Variable& variable : own_variables()) known.emplace_back(variable.name);
+  std::set<std::string> known;
+  for (const Variable& variable : own_variables()) known.emplace(variable.name);
   std::vector<std::string> others;
   for (const std::string& name : names) {
-    if (name.starts_with("DLSCALE_") && !is_among(known, name)) others.push_back(name);
+    if (name.starts_with("DLSCALE_") && !known.contains(name)) others.push_back(name);
   }
   if (others.empty()) return;
   CommandTree tree;
   tree.declare_all();
-  const std::vector<std::string> of_options = variables_of_options(tree.root());
-  known.insert(known.end(), of_options.begin(), of_options.end());
+  const std::map<std::string, std::string> settable = variables_of(tree.root(), settable_options);
+  const std::map<std::string, std::string> typed = variables_of(tree.root(), typed_only_options);
+  for (const auto& [name, option] : settable) known.insert(name);
   for (const std::string& name : others) {
-    if (is_among(of_options, name)) {
+    std::string why = "the program reads no such variable";
+    std::string advice = nearest_text(name, known);
+    if (settable.contains(name)) {
       if (sources.place.by != SettingsPlace::By::off) continue;
-      settings.problems.push_back(fmt::format(
-          "{} is set, but {} is off, so that it changes nothing.", name, settings_variable));
-      continue;
+      why = fmt::format("{} is off", settings_variable);
+      advice = "";
+    } else if (const auto found = typed.find(name); found != typed.end()) {
+      why = fmt::format("{} can only be typed", found->second);
+      advice = "Unset it.";
     }
-    settings.problems.push_back(
-        fmt::format("{} is set, but the program reads no such variable, so that it changes "
-                    "nothing. {}",
-                    name, nearest_text(name, known)));
+    settings.problems.push_back(fmt::format("{} is set, but {}, so that it changes nothing.{}{}",
+                                            name, why, advice.empty() ? "" : " ", advice));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 #include <system_error>
 
@@ -37,14 +38,26 @@ bool may_be_list(const CLI::Option& option) {
          option.get_type_name().starts_with("TEXT");
 }
 
+bool has_zero_byte(const std::string& item) {
+  return item.find('\0') != std::string::npos;
+}
+
 /// Values as they are written.
 std::vector<std::string> items_in(const ConfigMap& section, const std::string& key,
                                   const CLI::Option& option) {
+  if (section.is_empty(key)) {
+    throw ConfigError(
+        fmt::format("{} has no value. Write one, or leave the key out.", section.where(key)));
+  }
   if (!takes_value(option)) return {section.flag_or(key, false) ? "true" : "false"};
   std::vector<std::string> items = section.texts(key);
   if (items.empty()) section.refuse(key, "an empty one", "Write a value, or leave the key out.");
   if (std::ranges::find(items, "") != items.end()) {
     section.refuse(key, "an item of it is empty", "Write each value, or leave the item out.");
+  }
+  if (std::ranges::any_of(items, has_zero_byte)) {
+    section.refuse(key, "with a zero byte, at which a word of a command line ends",
+                   "Write it without.");
   }
   if (items.size() > 1 && !may_be_list(option)) {
     section.refuse(key, fmt::format("of {} values, and {} takes one", items.size(), "--" + key),
@@ -60,20 +73,50 @@ std::vector<std::string> keys_of(CLI::App& command) {
   return keys;
 }
 
-void allow_only(const ConfigMap& section, const std::vector<std::string>& keys) {
-  const std::vector<std::string_view> known(keys.begin(), keys.end());
-  section.allow_only(known);
+/// Throws ConfigError where a key is nothing that can be set of the command.
+void refuse_others(const ConfigMap& section, CLI::App& command) {
+  const std::vector<std::string> there = section.keys();
+  const std::vector<std::string> known = keys_of(command);
+  for (const CLI::Option* option : typed_only_options(command)) {
+    const std::string key = key_of(*option);
+    const bool is_verb = std::ranges::find(known, key) != known.end();  // help is both
+    if (is_verb || std::ranges::find(there, key) == there.end()) continue;
+    throw ConfigError(fmt::format("{} sets nothing: --{} can only be typed. Leave the key out.",
+                                  section.where(key), key));
+  }
+  section.allow_only(std::vector<std::string_view>(known.begin(), known.end()));
+}
+
+/// Nothing where the command has no key, or nothing behind it.
+std::optional<ConfigMap> section_below(const ConfigMap& section, const CLI::App& command) {
+  const std::string& key = command.get_name();
+  if (!section.has(key) || section.is_empty(key)) return std::nullopt;
+  return section.map(key);
 }
 
 void check_section(const ConfigMap& section, CLI::App& command) {
-  allow_only(section, keys_of(command));
+  refuse_others(section, command);
   for (const CLI::Option* option : settable_options(command)) {
     if (section.has(key_of(*option)))
       static_cast<void>(items_in(section, key_of(*option), *option));
   }
   for (CLI::App* below : commands_below(command)) {
-    if (section.has(below->get_name())) check_section(section.map(below->get_name()), *below);
+    if (const auto found = section_below(section, *below)) check_section(*found, *below);
   }
+}
+
+constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 20;
+
+/// Far more than all options there are take; what is larger is another file, or no text at all, and
+/// every call would read it. Places that are no files are refused where they are opened.
+const fs::path& of_settings_size(const fs::path& file) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(file, error);
+  if (error || bytes <= most_bytes) return file;
+  throw ConfigError(fmt::format(
+      "{} has {} bytes, and a settings file at most {}, for every call reads it. Check that it is "
+      "the file that you mean, and keep long lists in files of their own.",
+      file.string(), bytes, most_bytes));
 }
 
 }  // namespace
@@ -99,10 +142,12 @@ SettingsPlace find_settings(const VariableLookup& variable) {
 }
 
 SettingsFile::SettingsFile(const fs::path& file)
-    : file_(file.string()), root_(ConfigMap::load(file, ConfigMap::Lines::named)) {}
+    : file_(file.string()),
+      root_(ConfigMap::load(of_settings_size(file), ConfigMap::Lines::named,
+                            ConfigMap::Nothing::no_keys)) {}
 
 void SettingsFile::check_verbs(CLI::App& root) const {
-  allow_only(root_, keys_of(root));
+  refuse_others(root_, root);
 }
 
 void SettingsFile::check(CLI::App& command) const {
@@ -121,8 +166,7 @@ std::optional<SettingsFile::Value> SettingsFile::find(const CLI::App& command,
 std::optional<ConfigMap> SettingsFile::section(const CLI::App& command) const {
   if (command.get_parent() == nullptr) return root_;
   const std::optional<ConfigMap> above = section(*command.get_parent());
-  if (!above || !above->has(command.get_name())) return std::nullopt;
-  return above->map(command.get_name());
+  return above ? section_below(*above, command) : std::nullopt;
 }
 
 }  // namespace dlscale::app

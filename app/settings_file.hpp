@@ -19,8 +19,9 @@ using VariableLookup = std::function<const char*(const char*)>;
 /// Empty where it is not set.
 std::string value_of_variable(const VariableLookup& variable, const std::string& name);
 
-/// The variable that names the settings file; or "off", for which nothing counts but the command
-/// line. Programs that this one starts have it so: their command lines were planned.
+/// The variable that names the settings file; or "off": then neither a file nor the variables that
+/// options have by their names count. Others that verbs read go on to, such as DLSCALE_HISTORY and
+/// DLSCALE_CONFIGS. Programs that this one starts have it so: their command lines were planned.
 inline constexpr const char* settings_variable = "DLSCALE_SETTINGS";
 
 /// Which settings file is in effect.
@@ -39,10 +40,12 @@ struct SettingsPlace {
 SettingsPlace find_settings(const VariableLookup& variable);
 
 /// Options that a file of YAML sets: keys are the words of commands, and below them the long names
-/// of options.
+/// of options. A file with nothing in it sets nothing, and so does a key of a command with nothing
+/// behind it: what stood there may be commented out.
 class SettingsFile {
  public:
-  /// Throws ConfigError, which names file and line, where it is no mapping of YAML.
+  /// Throws ConfigError, which names file and line, where it is no mapping of YAML, and where it is
+  /// larger than 1 MiB.
   explicit SettingsFile(const std::filesystem::path& file);
 
   /// Throws ConfigError where a key is no verb of `root`.

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <iterator>
 
+#include "core/shown_text.hpp"
+
 namespace dlscale::app {
 namespace {
 
@@ -40,6 +42,15 @@ std::size_t find_word(std::string_view sentence, std::string_view word) {
   return std::string_view::npos;
 }
 
+/// Line breaks and other control characters, of values that were set or of names of files, as \n or
+/// \x1b. Nothing is cut: a sentence says what to do at its end.
+std::string on_one_line(std::string_view sentence) {
+  if (is_plain_line(sentence)) return std::string(sentence);
+  std::string line;
+  for (const char& letter : sentence) line += shown_text(std::string_view(&letter, 1));
+  return line;
+}
+
 }  // namespace
 
 void set_in_effect(std::span<const SetElsewhere> set) {
@@ -57,15 +68,15 @@ std::vector<std::string> words_in_effect() {
 
 std::string with_places(std::string_view sentence, std::span<const SetElsewhere> set) {
   constexpr std::size_t telling = 3;  // letters of a value that is no accident
-  std::string told(sentence);
+  std::string told = on_one_line(sentence);
   std::string more;
   for (const SetElsewhere& one : set) {
     if (!counts(one)) continue;
     if (const std::size_t at = find_word(told, one.name); at != std::string::npos) {
-      told.insert(at + one.name.size(), fmt::format(" (set by {})", one.place));
+      told.insert(at + one.name.size(), fmt::format(" (set by {})", on_one_line(one.place)));
     } else if (!is_flag(one) && one.value.size() >= telling &&
-               find_word(told, one.value) != std::string::npos) {
-      more += fmt::format(" {} is set by {}.", one.name, one.place);
+               find_word(told, on_one_line(one.value)) != std::string::npos) {
+      more += fmt::format(" {} is set by {}.", one.name, on_one_line(one.place));
     }
   }
   return told + more;

@@ -16,8 +16,9 @@ void set_in_effect(std::span<const SetElsewhere> set);
 /// The words that are in the command line by them, in order.
 std::vector<std::string> words_in_effect();
 
-/// A sentence about what is wrong, which says of options in it, or of their values, where they are
-/// set: "--rounds (set by DLSCALE_GATE_ROUNDS) 3 can decide nothing …".
+/// A sentence about what is wrong, on one line whatever it repeats, which says of options in it, or
+/// of their values, where they are set: "--rounds (set by DLSCALE_GATE_ROUNDS) 3 can decide nothing
+/// …".
 std::string with_places(std::string_view sentence, std::span<const SetElsewhere> set);
 /// Of those in effect.
 std::string with_places(std::string_view sentence);

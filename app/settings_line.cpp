@@ -167,77 +167,114 @@ bool go_together(const CLI::App& command, const CLI::Option& a, const CLI::Optio
   return !path_of(command).starts_with("bench ") || go_with_suite(a.get_name(), b.get_name());
 }
 
-/// Whether each place that is typed has a format of its own, so that --format has no effect.
-bool places_have_formats(const CommandWalk& walk) {
-  bool any = false;
-  for (const auto& [option, value] : walk.given()) {
-    if (option->get_name() != "--output" || !may_come_again(*option)) continue;
-    if (parse_place("-o", value).format.empty()) return false;
-    any = true;
+/// A slip in the name of one is the verb's to refuse.
+bool has_format(const std::string& place) {
+  try {
+    return !parse_place("-o", place).format.empty();
+  } catch (const ConfigError&) {
+    return false;
   }
-  return any;
+}
+
+/// Whether there are places and each has a format of its own, so that --format has no effect.
+bool have_formats(const Words& places) {
+  return !places.empty() && std::ranges::all_of(places, has_format);
 }
 
 /// Leaves out what cannot stand on this line: the line wins over the environment, that over the
-/// file, in which order the options stand here.
+/// file, and what is itself left out wins over nothing. Of one place two that do not go together
+/// are its author's slip, which the verb says.
 class Obstacles {
  public:
   Obstacles(const ReadLine& line, std::vector<SetElsewhere>& set)
-      : line_(line), typed_(line.typed()), there_(typed_), set_(set) {}
+      : line_(line), typed_(line.typed()), set_(set) {}
 
   void find() {
+    for (SetElsewhere& candidate : set_) leave_out_beside_typed(candidate);
+    // What these lack nothing can bring.
+    while (leave_out_needy(From::environment) || leave_out_needy(From::file)) continue;
+    std::vector<SetElsewhere*> of_file;
     for (SetElsewhere& candidate : set_) {
-      if (candidate.words.empty()) continue;
-      find_excluding(candidate);
+      if (candidate.from == From::file && counts(candidate)) of_file.push_back(&candidate);
     }
-    for (const SetElsewhere& candidate : set_) {
-      if (counts(candidate)) there_.insert(candidate.option);
-    }
-    while (leave_out_needy()) continue;
+    // A variable may lack an option of the file that another variable excludes; without it the file
+    // may set what only it excluded.
+    do {
+      for (SetElsewhere* candidate : of_file) leave_out_beside_variables(*candidate);
+      while (leave_out_needy(From::file)) continue;
+    } while (leave_out_needy(From::environment));
   }
 
  private:
+  /// Of a flag that is off there is nothing to leave out.
   static bool counts(const SetElsewhere& candidate) {
     return candidate.obstacle.empty() && !candidate.words.empty();
   }
 
-  /// That is typed, or set nearer. Two of one place that exclude each other are its author's slip,
-  /// which the verb says.
-  void find_excluding(SetElsewhere& candidate) const {
+  void leave_out_beside_typed(SetElsewhere& candidate) const {
+    if (candidate.words.empty()) return;
     for (const CLI::Option* other : typed_) {
-      if (go_together(line_.command(), *candidate.option, *other)) continue;
-      candidate.obstacle = fmt::format("does not go with {}", other->get_name());
+      if (!goes_with(candidate, *other)) candidate.obstacle = without(other->get_name());
     }
-    if (candidate.name == "--format" && places_have_formats(line_.walk())) {
-      candidate.obstacle = "does not go with --output, which names formats";
+    Words places;
+    for (const auto& [option, value] : line_.walk().given()) {
+      if (names_places(*option)) places.push_back(value);
     }
+    if (candidate.name == "--format" && have_formats(places)) candidate.obstacle = beside_formats;
+  }
+
+  void leave_out_beside_variables(SetElsewhere& candidate) const {
+    candidate.obstacle.clear();
     for (const SetElsewhere& other : set_) {
-      const bool nearer = other.from == From::environment && candidate.from == From::file;
-      if (!nearer || !counts(other)) continue;
-      if (go_together(line_.command(), *candidate.option, *other.option)) continue;
-      candidate.obstacle = fmt::format("does not go with {}", other.name);
+      if (other.from != From::environment || !counts(other)) continue;
+      if (!goes_with(candidate, *other.option)) candidate.obstacle = without(other.name);
+      const bool is_format = candidate.name == "--format" && names_places(*other.option);
+      if (is_format && have_formats(values_of(other))) candidate.obstacle = beside_formats;
     }
   }
 
-  /// Whether one was left out, for which others may have to be.
-  bool leave_out_needy() {
-    bool any = false;
+  /// Of those that are set there the first that goes only with one which is not there; whether
+  /// there was any.
+  bool leave_out_needy(From from) const {
     for (SetElsewhere& candidate : set_) {
-      if (!counts(candidate)) continue;
+      if (candidate.from != from || !counts(candidate)) continue;
       for (const CLI::Option* needed : candidate.option->get_needs()) {
-        if (there_.contains(needed)) continue;
+        if (is_there(*needed)) continue;
         candidate.obstacle = fmt::format("goes only with {}", needed->get_name());
-        there_.erase(candidate.option);
-        any = true;
-        break;
+        return true;
       }
     }
-    return any;
+    return false;
+  }
+
+  [[nodiscard]] bool is_there(const CLI::Option& option) const {
+    return typed_.contains(&option) || std::ranges::any_of(set_, [&](const SetElsewhere& it) {
+             return it.option == &option && counts(it);
+           });
+  }
+
+  [[nodiscard]] bool goes_with(const SetElsewhere& candidate, const CLI::Option& other) const {
+    return go_together(line_.command(), *candidate.option, other);
+  }
+
+  static std::string without(const std::string& name) {
+    return fmt::format("does not go with {}", name);
+  }
+  static constexpr const char* beside_formats = "does not go with --output, which names formats";
+
+  static bool names_places(const CLI::Option& option) {
+    return option.get_name() == "--output" && may_come_again(option);
+  }
+
+  /// Behind "--output=", of each word.
+  static Words values_of(const SetElsewhere& set) {
+    Words values;
+    for (const std::string& word : set.words) values.push_back(word.substr(set.name.size() + 1));
+    return values;
   }
 
   const ReadLine& line_;
   std::set<const CLI::Option*> typed_;
-  std::set<const CLI::Option*> there_;  ///< typed, or set elsewhere and in effect
   std::vector<SetElsewhere>& set_;
 };
 

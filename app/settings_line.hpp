@@ -38,9 +38,10 @@ SettingsSources find_sources(const VariableLookup& variable);
 
 /// Follows `words`, a command line without the name of the program, and puts behind the words of
 /// the command that they call all options that the environment or else the settings file sets and
-/// that they do not name. What is typed wins: an option that goes without one that is typed, or
-/// only with one that is not there, is left out. `declare` is that of CommandWalk. Throws
-/// ConfigError where a variable or the file is wrong; looks at neither where help is asked for.
+/// that they do not name. What is typed wins, then the environment: an option that goes without one
+/// in effect that is set nearer, or only with one that is not there, is left out. `declare` is that
+/// of CommandWalk. Throws ConfigError where a variable or the file is wrong; looks at neither where
+/// help is asked for.
 SettledLine settle_line(CLI::App& root, const std::function<void(CLI::App&)>& declare,
                         const std::vector<std::string>& words, const SettingsSources& sources);
 

@@ -1,5 +1,7 @@
 #include "app/settings_names.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cctype>
 #include <string_view>
@@ -19,15 +21,28 @@ std::string in_capitals(std::string_view words) {
   return name;
 }
 
+bool is_typed_only(const CLI::App& command, const CLI::Option* option) {
+  return option == command.get_help_ptr() || option == command.get_version_ptr();
+}
+
+/// Of the options that have a long name those that are `wanted`.
+template <class Wanted>
+std::vector<const CLI::Option*> long_named(const CLI::App& command, const Wanted& wanted) {
+  std::vector<const CLI::Option*> options = named_options(command);
+  std::erase_if(options, [&](const CLI::Option* option) {
+    return option->get_lnames().empty() || !wanted(option);
+  });
+  return options;
+}
+
 }  // namespace
 
 std::vector<const CLI::Option*> settable_options(const CLI::App& command) {
-  std::vector<const CLI::Option*> options;
-  for (const CLI::Option* option : named_options(command)) {
-    const bool is_help = option == command.get_help_ptr() || option == command.get_version_ptr();
-    if (!is_help && !option->get_lnames().empty()) options.push_back(option);
-  }
-  return options;
+  return long_named(command, [&](const CLI::Option* it) { return !is_typed_only(command, it); });
+}
+
+std::vector<const CLI::Option*> typed_only_options(const CLI::App& command) {
+  return long_named(command, [&](const CLI::Option* it) { return is_typed_only(command, it); });
 }
 
 std::string key_of(const CLI::Option& option) {
@@ -35,7 +50,8 @@ std::string key_of(const CLI::Option& option) {
 }
 
 std::string variable_prefix(const CLI::App& command) {
-  return "DLSCALE_" + in_capitals(path_of(command)) + "_";
+  const std::string path = path_of(command);
+  return path.empty() ? "DLSCALE_" : fmt::format("DLSCALE_{}_", in_capitals(path));
 }
 
 std::string variable_of(const CLI::App& command, const CLI::Option& option) {

@@ -15,6 +15,8 @@ namespace dlscale::app {
 /// The options of a command that can be set elsewhere: those that have a name and that help shows,
 /// but for help itself.
 std::vector<const CLI::Option*> settable_options(const CLI::App& command);
+/// Those that are typed or not there: that for help, and of the program that for its version.
+std::vector<const CLI::Option*> typed_only_options(const CLI::App& command);
 
 /// "fail-on-missing": its long name.
 std::string key_of(const CLI::Option& option);

@@ -36,7 +36,7 @@ constexpr std::array own{
              "Folder that keeps what was fastest by trial on GPUs, or off. Without it: dlscale in "
              "XDG_CACHE_HOME, else in ~/.cache."},
     Variable{"DLSCALE_SETTINGS",
-             "The settings file, or off: only the command line says what an option is (dlscale "
+             "The settings file, or off: neither a file nor variables of options count (dlscale "
              "help settings)."},
     Variable{"DLSCALE_HISTORY",
              "The history that dlscale history reads where --store is left out."},
@@ -100,9 +100,9 @@ flags     yes or no (true or false, 1 or 0) in the environment; true or false in
           command line --fresh=false puts out what is set.
 lists     as on the command line, with commas; in a file also [a, b]. Of an option that may be there
           several times, such as --write, each line of its variable is one.
-off       DLSCALE_SETTINGS=off: only the command line counts. Programs that dlscale starts itself,
-          those of suites, gates, studies and bisections, have it so. Variables of old, such as
-          DLSCALE_HISTORY, go on to count.
+off       DLSCALE_SETTINGS=off: neither a file nor variables of options count. Programs that dlscale
+          starts itself, those of suites, gates, studies and bisections, have it so. Others, such
+          as DLSCALE_HISTORY, go on to count.
 told by   dlscale config show VERB ...: each value, and the variable or line that it is from.
 )";
 }

@@ -1,13 +1,17 @@
 #include "core/config_file.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "core/error.hpp"
@@ -45,10 +49,58 @@ bool parse_all(const std::string& text, Number& value) {
   return error == std::errc{} && end == last;
 }
 
+std::string read_text(const std::filesystem::path& file) {
+  std::ifstream stream = open_input(file, "Check that it is a file you may read.");
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// Refuses what follows the first document, which YAML::Load() passes over without a word. Stops at
+/// its beginning: what follows need not be YAML, or end.
+class OneDocument : public YAML::EventHandler {
+ public:
+  explicit OneDocument(std::string file) : file_(std::move(file)) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ == 1) return;
+    throw ConfigError(fmt::format(
+        "{}:{}: here the file's first document has ended, and what follows would not be read. Put "
+        "it into the first, or into a file of its own.",
+        file_, mark.line + 1));
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+
+ private:
+  std::string file_;
+  int documents_ = 0;
+};
+
+void refuse_second_document(const std::filesystem::path& file, const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  OneDocument one(file.string());
+  while (parser.HandleNextDocument(one)) continue;
+}
+
 YAML::Node parse_file(const std::filesystem::path& file) {
+  const std::string text = read_text(file);
   try {
-    std::ifstream stream = open_input(file, "Check that it is a file you may read.");
-    return YAML::Load(stream);
+    YAML::Node first = YAML::Load(text);
+    refuse_second_document(file, text);
+    return first;
+  } catch (const YAML::DeepRecursion& error) {
+    throw ConfigError(
+        fmt::format("{}:{}: this is nested {} levels deep, as no configuration is. Check brackets.",
+                    file.string(), error.mark.line + 1, error.depth()));
   } catch (const YAML::Exception& error) {
     throw ConfigError(fmt::format("{}:{}: this is not YAML ({}). Check indentation and brackets.",
                                   file.string(), error.mark.line + 1, shown_text(error.msg)));
@@ -155,14 +207,24 @@ struct ConfigMap::Contents {
 
 ConfigMap::ConfigMap(std::shared_ptr<Contents> contents) : contents_(std::move(contents)) {}
 
-ConfigMap ConfigMap::load(const std::filesystem::path& file, Lines lines) {
-  return ConfigMap(std::make_shared<Contents>(parse_file(file), file.string(), "", lines));
+ConfigMap ConfigMap::load(const std::filesystem::path& file, Lines lines, Nothing nothing) {
+  const YAML::Node whole = parse_file(file);
+  const bool is_bare = whole.IsNull() && nothing == Nothing::no_keys;
+  return ConfigMap(std::make_shared<Contents>(is_bare ? YAML::Node(YAML::NodeType::Map) : whole,
+                                              file.string(), "", lines));
 }
 
 bool ConfigMap::has(std::string_view key) const {
   const YAML::Node& node = contents_->node;
   contents_->expect_known(key);
   return node[std::string(key)].IsDefined();
+}
+
+bool ConfigMap::is_empty(std::string_view key) const {
+  const YAML::Node& node = contents_->node;
+  contents_->expect_known(key);
+  const YAML::Node value = node[std::string(key)];
+  return value.IsDefined() && value.IsNull();
 }
 
 std::string ConfigMap::text(std::string_view key) const {

@@ -30,8 +30,12 @@ class ConfigMap {
  public:
   /// What messages about this mapping, and about those in it, name beside the path of a key.
   enum class Lines { left_out, named };
-  /// Reads a file that is one mapping. Keys that occur twice are refused.
-  static ConfigMap load(const std::filesystem::path& file, Lines lines = Lines::left_out);
+  /// What a file is that has nothing in it, or only comments.
+  enum class Nothing { refused, no_keys };
+  /// Reads a file that is one mapping. Keys that occur twice are refused, and what follows the
+  /// mapping, such as a second document.
+  static ConfigMap load(const std::filesystem::path& file, Lines lines = Lines::left_out,
+                        Nothing nothing = Nothing::refused);
 
   /// Refuses a key that is not among `known`. Call it before any getter, which may ask for no other
   /// key: a misspelt key is then named, rather than the one that is missing for it.
@@ -39,6 +43,8 @@ class ConfigMap {
   void allow_only(std::initializer_list<std::string_view> known) const;
 
   [[nodiscard]] bool has(std::string_view key) const;
+  /// Whether a key is there and nothing behind it: "gate:", or "gate: ~".
+  [[nodiscard]] bool is_empty(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
   /// A text that tables and sentences repeat: no control character, such as a line break, is in it.
   [[nodiscard]] std::string name(std::string_view key) const;

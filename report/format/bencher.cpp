@@ -34,11 +34,6 @@ constexpr std::size_t longest_benchmark = 1024;  ///< bytes; lib/bencher_valid/s
 constexpr std::size_t longest_measure = 64;      ///< lib/bencher_valid/src/lib.rs
 constexpr double ns_per_s = 1e9;
 
-template <std::size_t size>
-bool is_among(const std::array<std::string_view, size>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 /// What a row is about: its unit says all.
 constexpr std::array<std::string_view, 4> answers{"time_s", "b_s", "new", "value"};
 /// Numbers of the other side of a comparison, which are of another version than a report is of, and

@@ -34,11 +34,6 @@ constexpr std::array<std::string_view, 10> plain_values{
 constexpr std::array<std::string_view, 2> states{"verdict", "status"};
 constexpr std::array<std::string_view, 1> remarks{"reason"};
 
-template <std::size_t size>
-bool is_among(const std::array<std::string_view, size>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 /// Whether every text of a column is a number or none, and one is.
 bool has_numbers(const Table& table, std::size_t column) {
   bool any = false;
@@ -71,6 +66,10 @@ Meaning meaning_of(const Table& table, std::size_t column) {
   const bool is_value =
       unit_of_heading(it.heading) != nullptr || is_among(plain_values, it.heading);
   return is_value && has_numbers(table, column) ? Meaning::value : Meaning::key;
+}
+
+bool is_among(std::span<const std::string_view> words, std::string_view word) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 std::optional<double> finite_number(const std::string& text) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,9 @@ const UnitName* unit_of_metric(std::string_view unit);
 /// What was declared or is known of a column. Numbers alone make a value: a column of words whose
 /// name ends like a unit is a key.
 Meaning meaning_of(const Table& table, std::size_t column);
+
+/// Whether a heading, a verdict or a status is one of those.
+bool is_among(std::span<const std::string_view> words, std::string_view word);
 
 /// The whole text as a number; nothing for any other text, and for what is not finite.
 std::optional<double> finite_number(const std::string& text);

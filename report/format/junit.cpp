@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <initializer_list>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/error.hpp"
+#include "report/format/column_meaning.hpp"
 #include "report/format/format.hpp"
 #include "report/format/kind_of.hpp"
 #include "report/format/utf8.hpp"
@@ -45,19 +46,17 @@ std::string escape_xml(std::string_view text) {
 
 enum class Outcome { passed, failed, broken, skipped };
 
-bool is_among(std::initializer_list<std::string_view> words, std::string_view word) {
-  return std::ranges::find(words, word) != words.end();
-}
+constexpr std::array<std::string_view, 3> failures{"regressed", "shifted", "failed"};
+constexpr std::array<std::string_view, 4> no_answers{"wrong", "interrupted", "crashed", "timeout"};
+constexpr std::array<std::string_view, 7> left_open{
+    "inconclusive", "unsupported", "nothing measured", "left", "not measured",
+    "new baseline", "ended"};
 
 /// Of a row by its verdict, or by the status of a measurement or of a cell of a suite.
 Outcome outcome_of(std::string_view word) {
-  if (is_among({"regressed", "shifted", "failed"}, word)) return Outcome::failed;
-  if (is_among({"wrong", "interrupted", "crashed", "timeout"}, word)) return Outcome::broken;
-  if (is_among({"inconclusive", "unsupported", "nothing measured", "left", "not measured",
-                "new baseline", "ended"},
-               word)) {
-    return Outcome::skipped;
-  }
+  if (is_among(failures, word)) return Outcome::failed;
+  if (is_among(no_answers, word)) return Outcome::broken;
+  if (is_among(left_open, word)) return Outcome::skipped;
   return Outcome::passed;
 }
 

@@ -98,6 +98,10 @@ TEST(NamesOfSettings, AreOfOneOptionEach) {
     }
   }
   EXPECT_GT(options.size(), 300U);
+  ASSERT_EQ(typed_only_options(whole_tree().root()).size(), 2U);
+  for (const CLI::Option* option : typed_only_options(whole_tree().root())) {
+    EXPECT_FALSE(options.contains(variable_of(whole_tree().root(), *option)));
+  }
   EXPECT_EQ(options.at("DLSCALE_GATE_ROUNDS"), "gate --rounds");
   EXPECT_EQ(options.at("DLSCALE_BENCH_GEMM_SAMPLES"), "bench gemm --samples");
 }
@@ -248,6 +252,111 @@ TEST(Settings, LeaveOutWhatGoesOnlyWithWhatIsNotThere) {
   EXPECT_EQ(settle({"report"}, both).words, (Words{"report", "--history=h", "--margin=0.02"}));
 }
 
+TEST(Settings, ThatAreLeftOutExcludeNothing) {
+  const TemporaryFile file("predict: {cluster: p40x16}\ncompare: {format: csv}\n");
+  Variables variables{{"DLSCALE_PREDICT_MESSAGE_TIMES", "m.csv"}};
+  SettledLine line = settle({"predict"}, variables, file.path());
+  EXPECT_EQ(line.words, (Words{"predict", "--cluster=p40x16"}));
+  EXPECT_EQ(line.set.front().obstacle, "goes only with --layer-times");
+  variables["DLSCALE_PREDICT_LAYER_TIMES"] = "l.csv";
+  const Words typed{"predict", "--batch=1", "--ranks=2"};
+  line = settle(typed, variables, file.path());
+  EXPECT_EQ(line.words.size(), typed.size() + 2);
+  EXPECT_EQ(line.set.back().obstacle, "does not go with --message-times");
+  EXPECT_EQ(settle({"predict", "--ranks=2"}, variables, file.path()).words,
+            (Words{"predict", "--cluster=p40x16", "--ranks=2"}))
+      << "--layer-times lacks --batch, --message-times it";
+  const Variables places{{"DLSCALE_COMPARE_OUTPUT", "junit=x\ncsv=y"}};
+  EXPECT_EQ(settle({"compare"}, places, file.path()).words,
+            (Words{"compare", "--output=junit=x", "--output=csv=y"}));
+  EXPECT_EQ(settle({"compare", "-o", "z"}, places, file.path()).words,
+            (Words{"compare", "--format=csv", "-o", "z"}));
+}
+
+/// Of a command those that exclude or need others, and those others.
+std::vector<const CLI::Option*> bound_options(const CLI::App& command) {
+  std::set<const CLI::Option*> bound;
+  for (const CLI::Option* option : settable_options(command)) {
+    for (const auto& others : {option->get_excludes(), option->get_needs()}) {
+      if (!others.empty()) bound.insert(option);
+      bound.insert(others.begin(), others.end());
+    }
+  }
+  std::vector<const CLI::Option*> all = settable_options(command);
+  std::erase_if(all, [&](const auto* it) {
+    return !bound.contains(it) || it->get_name() == "--format" || it->get_name() == "--output";
+  });
+  return all;
+}
+
+void expect_stable(const SettledLine& line, const std::set<const CLI::Option*>& typed) {
+  using From = SetElsewhere::From;
+  std::set<const CLI::Option*> there = typed;
+  std::set<const CLI::Option*> nearer = typed;
+  for (const SetElsewhere& set : line.set) {
+    if (!set.obstacle.empty()) continue;
+    there.insert(set.option);
+    if (set.from == From::environment) nearer.insert(set.option);
+  }
+  for (const SetElsewhere& set : line.set) {
+    const auto& before = set.from == From::file ? nearer : typed;
+    const bool is_excluded = std::ranges::any_of(
+        set.option->get_excludes(), [&](const auto* it) { return before.contains(it); });
+    const bool is_needy = std::ranges::any_of(set.option->get_needs(),
+                                              [&](const auto* it) { return !there.contains(it); });
+    EXPECT_EQ(!set.obstacle.empty(), is_excluded || is_needy) << fmt::format(
+        "{}: {} by {}: {}", fmt::join(line.words, " "), set.name, set.place, set.obstacle);
+  }
+}
+
+TEST(Settings, AreHeldAgainstWhatIsInEffectInTheEnd) {
+  std::mt19937 random(3);
+  std::size_t left_out = 0;
+  for (const CLI::App* command : all_commands()) {
+    const auto options = bound_options(*command);
+    if (options.empty() || path_of(*command).starts_with("bench ")) continue;
+    for (int round = 0; round < 30; ++round) {
+      Words words = words_of(*command);
+      std::set<const CLI::Option*> typed;
+      Variables variables;
+      std::string keys;
+      for (const CLI::Option* option : options) {
+        const auto place = random() % 5;
+        if (place == 0) {
+          words.push_back(option->get_name() + (takes_value(*option) ? "=1" : ""));
+          typed.insert(option);
+        } else if (place == 1) {
+          variables[variable_of(*command, *option)] = "1";
+        } else if (place == 2) {
+          keys += fmt::format("{}: {}, ", key_of(*option), takes_value(*option) ? "1" : "true");
+        }
+      }
+      std::string section = fmt::format("{{{}}}", keys);
+      const Words path = words_of(*command);
+      for (auto word = path.rbegin(); word != path.rend(); ++word) {
+        section = fmt::format("{{{}: {}}}", *word, section);
+      }
+      const TemporaryFile file(section);
+      const SettledLine line = settle(words, variables, file.path());
+      expect_stable(line, typed);
+      left_out += static_cast<std::size_t>(
+          std::ranges::count_if(line.set, [](const auto& it) { return !it.obstacle.empty(); }));
+    }
+  }
+  EXPECT_GT(left_out, 100U);
+}
+
+TEST(Settings, OfAFileOrACommandWithNothingThereAreNone) {
+  for (const char* text : {"", "\n", "# gate: {rounds: 80}\n", "---\n...\n", "gate:\n",
+                           "gate:\n  # rounds: 80\n", "gate: ~\n", "bench:\n  gemm:\n"}) {
+    const TemporaryFile file(text);
+    for (const Words& words : {Words{"gate"}, Words{"bench", "gemm"}}) {
+      EXPECT_EQ(settle(words, {}, file.path()).words, words) << text;
+    }
+    SettingsFile(file.path()).check(whole_tree().root());
+  }
+}
+
 TEST(Settings, ComeFromTheEnvironmentBeforeTheFile) {
   const TemporaryFile file(
       "gate:\n  rounds: 80\n  canary: true\n  margin: 0.02\nhistory: {list: {store: mine}}\n");
@@ -303,6 +412,8 @@ TEST(WhereOptionsAreSet, IsToldBesideThem) {
             "there is no preset \"releese\". --preset is set by DLSCALE_GATE_PRESET.");
   EXPECT_EQ(with_places("--margins and --no-margin are wrong.", line.set),
             "--margins and --no-margin are wrong.");
+  EXPECT_EQ(with_places("--margin: a\nb\x1b[1m", line.set),
+            "--margin (set by DLSCALE_GATE_MARGIN): a\\nb\\x1b[1m");
   const SettledLine flag = settle({"gate"}, {{"DLSCALE_GATE_CANARY", "yes"}});
   EXPECT_EQ(with_places("say yes or no.", flag.set), "say yes or no.") << "of a flag";
 }

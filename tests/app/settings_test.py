@@ -2,6 +2,7 @@
 which dlscale starts are told all on their command lines."""
 
 import json
+import os
 import subprocess
 import unittest
 
@@ -84,6 +85,12 @@ class Precedence(SettingsTest):
         own.unlink()
         self.assertEqual(self.program("settings file")[0], "none")
 
+    def test_a_long_list_is_whole_in_records_and_does_not_widen_tables(self):
+        words = [f"word{i}" for i in range(5000)]
+        here = {"settings": json.dumps({"run": {"tag": words}})}
+        self.assertEqual(self.option("--tag", "run", **here)[:2], (",".join(words), "file"))
+        self.assertLess(max(map(len, self.run_here("config", "show", "run", **here).stdout.splitlines())), 400)
+
     def test_variables_that_do_nothing_are_told_of_and_those_of_options_are_not(self):
         def problems(**variables):
             return [one for one in self.shown(**variables)["problems"] if "GATE" in one]
@@ -93,6 +100,15 @@ class Precedence(SettingsTest):
         self.assertIn('Did you mean "DLSCALE_GATE_ROUNDS"?', slip)
         [off] = problems(DLSCALE_GATE_ROUNDS="5", DLSCALE_SETTINGS="off")
         self.assertIn("DLSCALE_SETTINGS is off", off)
+        [typed] = problems(DLSCALE_GATE_HELP="yes")
+        self.assertEqual(typed, "DLSCALE_GATE_HELP is set, but --help can only be typed, so that it changes nothing. Unset it.")
+
+    def test_what_somebody_has_set_is_drawn_apart_from_defaults(self):
+        shown = self.run_here("config", "show", "--color", "always", "gate", "--seed", 3, settings="gate: {margin: 0.02}\n",
+                              DLSCALE_GATE_ROUNDS="60")
+        rows = {line.split()[0]: line for line in shown.stdout.splitlines() if line.startswith("--")}
+        for name, is_set in [("--seed", True), ("--rounds", True), ("--margin", True), ("--canary", False)]:
+            self.assertEqual("\x1b[" in rows[name], is_set, rows[name])
 
 
 class Refusals(SettingsTest):
@@ -109,6 +125,8 @@ class Refusals(SettingsTest):
             ("gate: {canary: maybe}\n", "dlscale.yaml:1: /gate/canary", "Write true or false"),
             ("gate: 9\n", "dlscale.yaml:1: /gate is a single value"),
             ("gate:\n  rounds: 9\n  rounds: 10\n", "dlscale.yaml:3: /gate/rounds occurs twice"),
+            ("gate:\n  rounds:\n", "dlscale.yaml:2: /gate/rounds has no value"),
+            ("gate: {rounds: 9}\n---\n]\n", "dlscale.yaml:2: here the file's first document has ended"),
         ]:
             with self.subTest(text):
                 self.assert_refused(self.run_here("gate", settings=text), 2, *said)
@@ -134,6 +152,57 @@ class Refusals(SettingsTest):
                             "--network is set by DLSCALE_PREDICT_NETWORK")
         self.assert_refused(self.run_here("config", "show", "gate", DLSCALE_GATE_MARGIN="x"), 2,
                             "--margin (set by DLSCALE_GATE_MARGIN)")
+
+    def test_a_value_stays_on_the_line_of_its_sentence(self):
+        for text, said in [('gate: {rounds: "3\\n0"}\n', "3\\n0"), ('gate: {margin: "\\e[1m"}\n', "\\x1b[1m"),
+                           ("noise:\n  kernels: |\n    a\n    b\n", "\\n")]:
+            verb = text.split(":")[0]
+            result = self.run_here(verb, settings=text)
+            self.assert_refused(result, 2, said)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        result = self.run_here("gate", settings="", DLSCALE_GATE_ROUNDS="3\n0")
+        self.assertIn("--rounds (set by DLSCALE_GATE_ROUNDS)", result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+
+    def test_whatever_the_file_is_there_is_one_sentence(self):
+        place = self.folder / "dlscale.yaml"
+        place.mkdir()
+        self.assert_refused(self.run_here("gate"), 2, "dlscale.yaml cannot be read (it is a folder)")
+        place.rmdir()
+        os.mkfifo(place)
+        self.assert_refused(self.run_here("gate"), 2, "it is a pipe or a device")
+        place.unlink()
+        place.symlink_to("/dev/zero")
+        self.assert_refused(self.run_here("gate"), 2, "it is a pipe or a device")
+        place.unlink()
+        if os.geteuid():
+            place.write_text("")
+            place.chmod(0)
+            self.assert_refused(self.run_here("gate"), 2, "dlscale.yaml cannot be read")
+            place.unlink()
+        for text, *said in [
+            ("#" * (1 << 20) + "\n", "has 1048577 bytes, and a settings file at most 1048576"),
+            ("gate: " + "[" * 10000, "dlscale.yaml:1: this is nested"),
+            ("gate: {rounds: 9 kB}\n", "--rounds (set by dlscale.yaml:1)"),
+        ]:
+            with self.subTest(text[:40]):
+                result = self.run_here("gate", settings=text)
+                self.assert_refused(result, 2, *said)
+                self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        place.write_bytes(b"gate: {base: \"\xff\xfe\"}\n")
+        self.assertEqual(self.option("--base", "gate")[1], "file")
+        place.write_text("gate: {rounds: 9}\n", encoding="utf-16")
+        self.assertEqual(self.option("--rounds", "gate")[:2], ("9", "file"))
+
+    def test_a_file_of_any_kind_is_one_document(self):
+        cell = {"name": "cell", "command": "bench gemm -o {result}", "seconds": 1}
+        (self.folder / "suite.yaml").write_text(json.dumps({"suite": "test", "cells": [cell]}) + "\n---\nsuite: other\n")
+        self.assert_refused(self.run_here("run", "suite.yaml", "-o", "out"), 2, "suite.yaml:2: here the file's first document has ended")
+
+    def test_completion_does_not_look_at_the_file(self):
+        (self.folder / "dlscale.yaml").write_text("]")
+        done = self.run_here("__complete", "bash", "dlscale gate --ro", DLSCALE_GATE_ROUNDS="what")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "--rounds\n", ""))
 
     def test_help_needs_no_file_that_is_right(self):
         (self.folder / "dlscale.yaml").write_text("]")

@@ -1,0 +1,57 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "app/output.hpp"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <cstddef>
+
+// Of the address sanitizer, whose header GCC leaves out.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*,
+                                                                  std::size_t),
+                                                         void (*)(const volatile void*));
+#endif
+
+namespace dlscale::app {
+namespace {
+
+#ifdef __SANITIZE_ADDRESS__
+bool counts = false;
+int allocations = 0;
+
+void count_one(const volatile void* /*memory*/, std::size_t /*bytes*/) {
+  if (counts) ++allocations;
+}
+void count_none(const volatile void* /*memory*/) {}
+
+/// How often `say` asks for memory.
+template <class Say>
+int allocations_of(const Say& say) {
+  allocations = 0;
+  counts = true;
+  say();
+  counts = false;
+  return allocations;
+}
+
+TEST(OutOfMemory, IsSaidWithoutAnAllocation) {
+  ASSERT_GT(__sanitizer_install_malloc_and_free_hooks(count_one, count_none), 0);
+  EXPECT_GT(allocations_of([] { EXPECT_EQ(std::string(100, 'x').size(), 100U); }), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(allocations_of(say_out_of_memory), 0);
+  testing::internal::GetCapturedStderr();
+}
+#endif
+
+TEST(OutOfMemory, IsSaidInOneSentence) {
+  testing::internal::CaptureStderr();
+  say_out_of_memory();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "dlscale: there is not enough memory for what was asked for. Choose smaller sizes, "
+            "batches or layers, or fewer ranks.\n");
+}
+
+}  // namespace
+}  // namespace dlscale::app
