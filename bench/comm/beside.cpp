@@ -108,6 +108,7 @@ std::optional<Measurement> check_both(Communicator& ranks, Traffic& traffic, Bes
   });
   traffic.use(memory);
   static_cast<void>(rounds.both());
+  traffic.leave();
   rounds.throw_failure();
   finding = find_on_all(ranks, [&] { return work.check(); });
   const std::string verdict = shared_verdict(ranks, traffic.compare(memory));
@@ -124,6 +125,7 @@ std::string check_messages(Communicator& ranks, Traffic& traffic, BesideRounds& 
   });
   traffic.use(memory);
   static_cast<void>(rounds.send());
+  traffic.leave();
   return shared_verdict(ranks, traffic.compare(memory));
 }
 

@@ -103,6 +103,11 @@ class CollectiveTraffic : public Traffic {
     used_ = memory.data();
   }
 
+  void leave() override {
+    prepared_.reset();
+    used_ = nullptr;
+  }
+
   void begin() override { prepared_->start(); }
   void finish() override { prepared_->wait(); }
 

@@ -26,6 +26,7 @@ Mismatch check(Traffic& traffic, Communicator& ranks) {
   });
   traffic.use(memory);
   static_cast<void>(traffic.once());
+  traffic.leave();
   return traffic.compare(memory);
 }
 
@@ -105,6 +106,7 @@ Measurement take_samples(Traffic& traffic, const Message& message,
                                                   starts.note(traffic.stay());
                                                   return time;
                                                 }});
+  traffic.leave();
   starts.report(traffic, measurement);
   if (involves_all(traffic, ranks)) name_slow_ranks(starts, message, ranks, measurement);
   return measurement;

@@ -52,6 +52,9 @@ class Traffic {
   /// Before once(): the memory to work on from now on. Throws Unsupported, on all ranks alike, for
   /// what the communicator does not offer.
   virtual void use(std::span<std::byte> memory) = 0;
+  /// After the last once() with that memory, before it is given back. Memory that comes next may
+  /// lie where it lay on one rank and elsewhere on another, and preparing anew is for all or none.
+  virtual void leave() {}
   /// Does it. Returns the time on this rank for what bytes_moved() counts: own_time(), or how long
   /// it took divided by parts().
   Seconds once();
