@@ -65,11 +65,12 @@ std::map<std::string, std::string> compute_libraries(std::span<const ResultFile>
 }
 
 /// That several are refused, see check_one_library().
-void add_communicator(std::span<const ResultFile> results, MeasuredOn& measured_on) {
+void add_communicator(std::span<const ResultFile> results, MessageMemory memory,
+                      MeasuredOn& measured_on) {
   for (const ResultFile& file : results) {
     for (const Measurement& measurement : file.measurements) {
       const auto library = measurement.axes.find("library");
-      if (library != measurement.axes.end()) {
+      if (library != measurement.axes.end() && memory_of(measurement) == memory) {
         measured_on.libraries["communicator"] = library->second;
       }
     }
@@ -94,7 +95,8 @@ std::string links_of_messages(std::span<const ResultFile> results) {
 
 }  // namespace
 
-MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& backend) {
+MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& backend,
+                       MessageMemory memory) {
   Alike cpu("the processor");
   Alike host("the host");
   for (const ResultFile& file : results) {
@@ -108,7 +110,7 @@ MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& b
     found.backend = backend;
     found.libraries = compute_libraries(results, backend);
   }
-  add_communicator(results, found);
+  add_communicator(results, memory, found);
   found.links = links_of_messages(results);
   return found;
 }
