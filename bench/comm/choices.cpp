@@ -203,10 +203,13 @@ void refuse_idle_work(const Context& context, const Choices& chosen) {
         std::pair("backend", computes(chosen) || lie_on_device(chosen)),
         std::pair("threads", computes(chosen))}) {
     if (needed || !context.given.contains(axis)) continue;
+    const bool is_backend = std::string_view(axis) == "backend";
     throw ConfigError(fmt::format(
-        "{} has no effect: nothing is {} beside the messages. Leave it out, or name {} with "
-        "--beside.",
-        option(axis), any ? "computed" : "done", any ? "gemm or conv" : "gemm, conv or memcpy"));
+        "{} has no effect: nothing is {} beside the messages{}. Leave it out, or name {} with "
+        "--beside{}.",
+        option(axis), any ? "computed" : "done",
+        is_backend ? ", and they lie in the host's memory" : "",
+        any ? "gemm or conv" : "gemm, conv or memcpy", is_backend ? ", or --memory device" : ""));
   }
 }
 

@@ -64,6 +64,12 @@ std::map<std::string, std::string> compute_libraries(std::span<const ResultFile>
   return libraries;
 }
 
+/// As the header of a training over it has it: without the way that memory of devices takes.
+std::string without_way(std::string library) {
+  if (library.ends_with(staged_by_host)) library.resize(library.size() - staged_by_host.size());
+  return library;
+}
+
 /// That several are refused, see check_one_library().
 void add_communicator(std::span<const ResultFile> results, MessageMemory memory,
                       MeasuredOn& measured_on) {
@@ -71,7 +77,7 @@ void add_communicator(std::span<const ResultFile> results, MessageMemory memory,
     for (const Measurement& measurement : file.measurements) {
       const auto library = measurement.axes.find("library");
       if (library != measurement.axes.end() && memory_of(measurement) == memory) {
-        measured_on.libraries["communicator"] = library->second;
+        measured_on.libraries["communicator"] = without_way(library->second);
       }
     }
   }

@@ -80,6 +80,20 @@ TEST_F(MessageMemories, AreThoseInWhichGradientsLie) {
   EXPECT_EQ(machine_json(read), machine_json(gpu));
 }
 
+TEST_F(MessageMemories, ThatTookTheWayThroughTheHostAreOfTheLibraryThatTrains) {
+  auto results = results_;
+  results.push_back(of_device_memory(results_));
+  for (Measurement& m : results.back().measurements) {
+    m.axes["library"] = "Open MPI 4.1.4" + std::string(staged_by_host);
+  }
+  const Machine gpu = calibrate(two_workers(), of_a_gpu(results));
+  EXPECT_EQ(gpu.measured_on.libraries.at("communicator"), "Open MPI 4.1.4");
+  // Not to be mixed with the same library that takes memory of GPUs itself.
+  results.push_back(of_device_memory(results_));
+  for (Measurement& m : results.back().measurements) m.axes["library"] = "Open MPI 4.1.4";
+  EXPECT_NE(refusal_of(of_a_gpu(results)).find("of several libraries"), std::string::npos);
+}
+
 TEST_F(MessageMemories, OtherThanThoseOfGradientsAreRefused) {
   const std::string of_host = refusal_of(of_a_gpu(results_));
   EXPECT_NE(of_host.find("rest.jsonl: its messages lie in memory of the host, and gradients of "
