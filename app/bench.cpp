@@ -280,6 +280,9 @@ void prepare_runner(BenchOptions& options, const bench::Context& context, const 
 
 ExitCode run_bench(BenchOptions options) {
   options.session.results = options.output;
+  if (options.benchmark->settle != nullptr) {
+    options.benchmark->settle(options.values, options.given);
+  }
   std::optional<RowShares> shares;
   std::optional<Session> joined;
   const std::optional<ExitCode> refused = refusal([&] {

@@ -433,6 +433,7 @@ constexpr std::array table{
          .in = In::list},
     Line{.option = "--algorithm", .command = "bench comm", .read = algorithms, .in = In::list},
     Line{.option = "--in-place", .command = "bench comm", .words = "yes,no", .in = In::list},
+    Line{.option = "--memory", .command = "bench comm", .words = "host,device", .in = In::list},
     Line{.option = "--gaps", .command = "bench comm", .words = "recorded,none"},
     Line{.option = "--beside",
          .command = "bench comm",

@@ -102,6 +102,7 @@ Context make_context(const Benchmark& benchmark, std::map<std::string, std::stri
   for (const Axis& axis : benchmark.axes) {
     given.try_emplace(std::string(axis.name), axis.default_value);
   }
+  if (benchmark.settle != nullptr) benchmark.settle(given, named);
   return {std::move(given), &communicator, std::move(named)};
 }
 

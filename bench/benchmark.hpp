@@ -101,6 +101,9 @@ struct Benchmark {
   std::string_view doc;
   std::vector<Axis> axes;
   std::vector<Cell> (*cells)(Context& context);
+  /// Sets axes that were not named and that follow from others, where there are such. Null: none.
+  void (*settle)(std::map<std::string, std::string>& values,
+                 const std::set<std::string>& given) = nullptr;
   /// What says when a cell has enough samples: the stopping criterion, or axes of the benchmark.
   /// The command line offers the criterion's options only where they have an effect.
   enum class Stopping { criterion, axes } stopping = Stopping::criterion;

@@ -1,5 +1,9 @@
 #include "bench/device_watch.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
@@ -52,12 +56,31 @@ std::vector<backend::DeviceState> DeviceWatch::stop() {
   return std::move(states_);
 }
 
+namespace {
+
+/// Of the device that has most of them, so that all ranks say the same.
+void warn_of_others(Measurement& measurement, const DeviceWitness& witness,
+                    backend::Communicator& communicator) {
+  const std::optional<int> processes =
+      witness.monitor ? witness.monitor->processes() : std::nullopt;
+  double others = std::max(0, processes.value_or(1) - 1);  // one of them is this one
+  communicator.all_reduce(std::span(&others, 1), backend::Reduction::max);
+  if (others < 1) return;
+  measurement.warnings.push_back(fmt::format(
+      "{:.0f} other process{} the GPU open for computing when this was measured, so times may be "
+      "those of a GPU that is shared. End what nvidia-smi lists, or take another GPU.",
+      others, others < 2 ? " had" : "es had"));
+}
+
+}  // namespace
+
 void add_witnessed(Measurement& measurement, const DeviceWitness& witness,
                    std::span<const backend::DeviceState> mine, std::size_t runs,
                    backend::Communicator& communicator) {
   if (measurement.series.empty()) return;  // so on all ranks
   if (!witness.monitor) measurement.warnings.push_back(witness.absent_because);
   add_conditions(measurement, mine, runs, communicator);
+  warn_of_others(measurement, witness, communicator);
 }
 
 Measurement with_conditions(const DeviceWitness& witness, backend::Communicator& communicator,

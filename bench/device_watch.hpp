@@ -67,7 +67,8 @@ void add_conditions(Measurement& measurement, std::span<const backend::DeviceSta
                     std::size_t runs, backend::Communicator& communicator);
 
 /// Collective: adds the conditions, as add_conditions(); on a rank without a monitor a warning that
-/// says why. Nothing to a measurement without series, which all ranks or none must have.
+/// says why; and one where other processes have a device open for computing. Nothing to a
+/// measurement without series, which all ranks or none must have.
 void add_witnessed(Measurement& measurement, const DeviceWitness& witness,
                    std::span<const backend::DeviceState> mine, std::size_t runs,
                    backend::Communicator& communicator);

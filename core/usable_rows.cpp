@@ -42,4 +42,9 @@ bool is_carried_by_gpu(const Measurement& measurement) {
   return library != measurement.axes.end() && library->second.ends_with(carried_by_gpu);
 }
 
+bool is_of_device_memory(const Measurement& measurement) {
+  const auto memory = measurement.axes.find(std::string(memory_axis));
+  return memory != measurement.axes.end() && memory->second == device_memory;
+}
+
 }  // namespace dlscale

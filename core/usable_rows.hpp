@@ -40,4 +40,13 @@ inline constexpr std::string_view carried_by_gpu = ", host memory through the GP
 /// Whether it is of such messages, which tell nothing of those between memories of GPUs.
 bool is_carried_by_gpu(const Measurement& measurement);
 
+/// The axis of messages that lie in memory of a device, and its value. Others have none: messages
+/// of the host's memory, as are all of earlier versions.
+inline constexpr std::string_view memory_axis = "memory";
+inline constexpr std::string_view device_memory = "device";
+bool is_of_device_memory(const Measurement& measurement);
+/// How the axis "library" ends of such messages where the communicator takes memory of the host
+/// only, so that they were copied there and back.
+inline constexpr std::string_view staged_by_host = ", GPU memory through the host";
+
 }  // namespace dlscale

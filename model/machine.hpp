@@ -39,6 +39,7 @@ struct CollectiveFit {
   std::string waiting = "spin";  ///< how ranks met before each message: "spin", "sleep"
   Piecewise cost;                ///< by message size
   std::string source;
+  std::string memory = "host";  ///< in which messages lie: "host", "device"
   [[nodiscard]] Seconds time(Bytes message) const { return cost.time(message).value; }
 };
 

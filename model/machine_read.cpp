@@ -199,6 +199,11 @@ CollectiveFit read_collective(const Value& value) {
   fit.waiting = object.take("waiting").text();
   fit.cost = read_cost(object.take("segments"));
   fit.source = object.take("source").text();
+  if (object.has("memory")) {
+    const Value memory = object.take("memory");
+    fit.memory = memory.text();
+    if (fit.memory != "host" && fit.memory != "device") memory.fail("is neither host nor device");
+  }
   object.done();
   return fit;
 }

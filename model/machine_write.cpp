@@ -131,9 +131,11 @@ Json to_json(const Piecewise& cost) {
 }
 
 Json to_json(const CollectiveFit& fit) {
-  return {{"collective", fit.collective},       {"ranks", fit.ranks},
-          {"ranks_on_node", fit.ranks_on_node}, {"waiting", fit.waiting},
-          {"segments", to_json(fit.cost)},      {"source", fit.source}};
+  Json json{{"collective", fit.collective},       {"ranks", fit.ranks},
+            {"ranks_on_node", fit.ranks_on_node}, {"waiting", fit.waiting},
+            {"segments", to_json(fit.cost)},      {"source", fit.source}};
+  if (fit.memory != "host") json["memory"] = fit.memory;  // as earlier versions wrote it
+  return json;
 }
 
 Json to_json(const LinkFit& link) {

@@ -264,6 +264,11 @@ Table sizes_table(const std::string& collective, const std::string& algorithm,
     fields.push_back(
         {{heading}, [rate = rate](const MessageRow& row) { return rate_text(row, rate); }});
   }
+  if (std::ranges::any_of(rows, [](const MessageRow& row) {
+        return row.measured->series.contains("library_estimate");
+      })) {
+    fields.push_back(median_field("library expects", "library_estimate"));
+  }
   fields.push_back(median_field("ranks began apart by", "start_skew"));
   fields.push_back(status_field());
   const std::string common =

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "backend/comm/messages.hpp"
 #include "core/family.hpp"
 #include "core/ids.hpp"
+#include "core/units.hpp"
 
 namespace dlscale::backend {
 
@@ -21,6 +23,13 @@ enum class DataPlace { host, device };
 /// How a rank waits for the others. A spinning rank answers fastest but takes a core from the
 /// compute threads that share it; a sleeping one polls every few tens of microseconds.
 enum class Waiting { spin, sleep };
+
+/// What a library says of itself about a call on memory of GPUs.
+struct CallFacts {
+  std::optional<Seconds> expected = {};  ///< its time by the library's own model, if that has one
+  std::string choice = {};   ///< "RING, LL128, 24 channels"; empty where none was made or is known
+  std::string unknown = {};  ///< why the choice is not known; empty where it is, or none was made
+};
 
 /// A group of ranks that exchange data. Calls are blocking; every rank makes the same calls in the
 /// same order. Errors throw LibraryError with call, code and rank. One thread at a time uses a
@@ -44,6 +53,12 @@ class Communicator {
   /// Whether all_reduce() of floats and broadcast() also take memory of the rank's GPU. They return
   /// when the data is complete there, and begin when the caller calls: what wrote it must be done.
   [[nodiscard]] virtual bool takes_device_memory() const { return false; }
+  /// What the library says of such a call, of which `call` has the memory; carries it out once.
+  /// Nothing where it does not say anything of its calls. Collective, and may take as long as
+  /// joining the ranks.
+  [[nodiscard]] virtual std::optional<CallFacts> facts_of(const CollectiveCall& /*call*/) {
+    return std::nullopt;
+  }
 
   virtual void send(std::span<const std::byte> data, Rank to, int tag) = 0;
   virtual void receive(std::span<std::byte> data, Rank from, int tag) = 0;

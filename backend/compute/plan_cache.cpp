@@ -58,14 +58,16 @@ std::string check_of(const Json& json) {
 
 Json to_json(const std::map<std::string, std::string>& conditions, const std::string& key,
              const KeptChoice& choice) {
-  return {{"schema", schema},
-          {"version", version},
-          {"conditions", conditions},
-          {"key", key},
-          {"name", choice.name},
-          {"time_s", choice.time.si()},
-          {"measured", choice.measured},
-          {"data", choice.data}};
+  Json json{{"schema", schema},
+            {"version", version},
+            {"conditions", conditions},
+            {"key", key},
+            {"name", choice.name},
+            {"time_s", choice.time.si()},
+            {"measured", choice.measured},
+            {"data", choice.data}};
+  if (!choice.note.empty()) json["note"] = choice.note;
+  return json;
 }
 
 /// Nothing if the file was damaged.
@@ -74,7 +76,8 @@ std::optional<KeptChoice> parse_choice(Json json) {
   json.erase("check");
   if (check != check_of(json)) return std::nullopt;
   KeptChoice choice{json.at("name").get<std::string>(), Seconds(json.at("time_s").get<double>()),
-                    json.at("measured").get<std::string>(), json.at("data").get<std::string>()};
+                    json.at("measured").get<std::string>(), json.at("data").get<std::string>(),
+                    json.value("note", std::string())};
   const bool measured = std::isfinite(choice.time.si()) && choice.time > Seconds();
   return measured ? std::optional(std::move(choice)) : std::nullopt;
 }

@@ -17,6 +17,7 @@ struct KeptChoice {
   Seconds time;          ///< that it took
   std::string measured;  ///< when: UTC, ISO 8601
   std::string data;      ///< with which the way is made faster than from its name; may be empty
+  std::string note{};    ///< Trialled::note
 };
 
 /// The folder in which choices are kept: $DLSCALE_PLAN_CACHE, else dlscale in $XDG_CACHE_HOME, else
@@ -99,14 +100,16 @@ Chosen<Choice> recall_or_choose(PlanCache& cache, const std::string& key, const 
   if (found.choice) {
     try {
       if (std::optional<Choice> again = recall(*found.choice)) {
-        return {std::move(*again), std::string(recalled) + ", measured " + found.choice->measured};
+        const std::string& note = found.choice->note;
+        return {std::move(*again), std::string(recalled) + ", measured " + found.choice->measured +
+                                       (note.empty() ? "" : "; " + note)};
       }
     } catch (const Error&) {  // the library refuses what it took before
     }
     found.note = "what was kept is not offered";
   }
   Trialled<Choice> made = choose();
-  cache.keep(key, {made.name, made.time, now_text(), std::move(made.data)});
+  cache.keep(key, {made.name, made.time, now_text(), std::move(made.data), made.note});
   if (!made.note.empty()) found.note += (found.note.empty() ? "" : "; ") + made.note;
   return {std::move(made.choice), found.note.empty() ? "" : "measured now: " + found.note};
 }

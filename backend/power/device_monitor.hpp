@@ -23,6 +23,9 @@ class DeviceMonitor {
  public:
   virtual ~DeviceMonitor() = default;
   [[nodiscard]] virtual DeviceState read() = 0;
+  /// Processes that have the device open for computing, this one included; nothing if it does not
+  /// tell.
+  [[nodiscard]] virtual std::optional<int> processes() { return std::nullopt; }
 };
 
 /// The monitor of the GPU with that PCI address ("0000:3B:00.0"), by NVML. `library` is what the

@@ -13,6 +13,8 @@ constexpr int clock_of_memory = 2;
 constexpr int sensor_of_chip = 0;
 /// NVML_FI_DEV_POWER_INSTANT, in milliwatts.
 constexpr unsigned power_now = 186;
+/// NVML_ERROR_INSUFFICIENT_SIZE: what a list is asked for says that is longer than there is room.
+constexpr int too_little_room = 7;
 
 /// What `function` writes, times `scale`, if it is there and succeeds.
 template <class Value, class Function, class... Arguments>
@@ -61,6 +63,14 @@ class NvmlMonitor final : public DeviceMonitor {
     state.energy_j = scaled<unsigned long long>(1e-3, nvml.energy, device_);
     state.throttle_reasons = reasons();
     return state;
+  }
+
+  [[nodiscard]] std::optional<int> processes() override {
+    const auto function = library_.functions().processes;
+    unsigned count = 0;
+    const int code = function == nullptr ? 1 : function(device_, &count, nullptr);
+    if (code != 0 && code != too_little_room) return {};
+    return static_cast<int>(count);
   }
 
  private:

@@ -41,6 +41,9 @@ NvmlFunctions functions_of(void* library) {
   find(library, all.energy, {"nvmlDeviceGetTotalEnergyConsumption"});
   find(library, all.throttle_reasons,
        {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"});
+  find(library, all.processes,
+       {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",
+        "nvmlDeviceGetComputeRunningProcesses"});
   find(library, all.driver, {"nvmlSystemGetDriverVersion"});
   find(library, all.count, {"nvmlDeviceGetCount_v2"});
   find(library, all.device_of, {"nvmlDeviceGetHandleByIndex_v2"});

@@ -34,6 +34,9 @@ struct NvmlFunctions {
   int (*temperature)(NvmlDevice* device, int sensor, unsigned* celsius) = nullptr;
   int (*energy)(NvmlDevice* device, unsigned long long* millijoules) = nullptr;
   int (*throttle_reasons)(NvmlDevice* device, unsigned long long* reasons) = nullptr;
+  /// Of so many nvmlProcessInfo_t, whose layout differs between versions; writes how many there
+  /// are.
+  int (*processes)(NvmlDevice* device, unsigned* count, void* infos) = nullptr;
   int (*driver)(char* text, unsigned length) = nullptr;
   int (*count)(unsigned* devices) = nullptr;
   int (*device_of)(unsigned index, NvmlDevice** device) = nullptr;

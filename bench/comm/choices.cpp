@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "backend/compute/compute.hpp"
 #include "bench/comm/beside_work.hpp"
 #include "bench/comm/messages.hpp"
 #include "bench/comm/traffic.hpp"
+#include "bench/conv/workbench.hpp"
 #include "core/collective/algorithm.hpp"
 #include "core/suggest.hpp"
+#include "core/usable_rows.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -45,8 +48,8 @@ Words names_of(const All& all) {
 
 /// An option that changes nothing was meant to change something.
 void refuse_idle_options(const Context& context, const Words& collectives) {
-  for (const char* axis :
-       {"op", "mode", "in_place", "algorithm", "dtype", "sizes", "networks", "cache", "beside"}) {
+  for (const char* axis : {"op", "mode", "in_place", "algorithm", "dtype", "sizes", "networks",
+                           "cache", "memory", "beside"}) {
     const bool has_effect = std::ranges::any_of(
         collectives, [&](const std::string& name) { return concerns(axis, name); });
     if (has_effect || !context.given.contains(axis)) continue;
@@ -196,14 +199,43 @@ void refuse_idle_work(const Context& context, const Choices& chosen) {
   const bool any = std::ranges::any_of(
       chosen.besides, [](const BesideChoice& beside) { return !beside.work.empty(); });
   for (const auto& [axis, needed] :
-       {std::pair("beside_work", any), std::pair("backend", computes(chosen)),
+       {std::pair("beside_work", any),
+        std::pair("backend", computes(chosen) || lie_on_device(chosen)),
         std::pair("threads", computes(chosen))}) {
     if (needed || !context.given.contains(axis)) continue;
+    const bool is_backend = std::string_view(axis) == "backend";
     throw ConfigError(fmt::format(
-        "{} has no effect: nothing is {} beside the messages. Leave it out, or name {} with "
-        "--beside.",
-        option(axis), any ? "computed" : "done", any ? "gemm or conv" : "gemm, conv or memcpy"));
+        "{} has no effect: nothing is {} beside the messages{}. Leave it out, or name {} with "
+        "--beside{}.",
+        option(axis), any ? "computed" : "done",
+        is_backend ? ", and they lie in the host's memory" : "",
+        any ? "gemm or conv" : "gemm, conv or memcpy", is_backend ? ", or --memory device" : ""));
   }
+}
+
+/// Messages in memory of a device need one that has some, and nothing beside them.
+void expect_device(const Context& context, const Choices& chosen) {
+  if (!lie_on_device(chosen)) return;
+  const bool alone = std::ranges::all_of(
+      chosen.besides, [](const BesideChoice& beside) { return beside.work.empty(); });
+  if (!alone) {
+    throw ConfigError(
+        "--beside is work of the processor, beside which messages of a device's memory say little "
+        "about training there. Leave it out, or name --memory host with a --backend of the "
+        "processor; what messages and a device cost each other in training, bench e2e measures.");
+  }
+  const std::string& name = context.value("backend");
+  if (!find_backend(name).has_own_memory()) {
+    throw ConfigError(fmt::format(
+        "--memory device needs a backend with memory of its own, and {} computes in the host's. "
+        "Name one with --backend, such as cuda, or leave --memory out.",
+        name));
+  }
+}
+
+bool has_own_memory(const std::string& backend) {
+  const auto* found = family<backend::ComputeBackend>().find(backend);
+  return found != nullptr && found->has_own_memory();
 }
 
 }  // namespace
@@ -212,6 +244,18 @@ bool computes(const Choices& chosen) {
   return std::ranges::any_of(chosen.besides, [](const BesideChoice& beside) {
     return !beside.work.empty() && needs_backend(beside.work);
   });
+}
+
+bool lie_on_device(const Choices& chosen) {
+  return std::ranges::find(chosen.memories, device_memory) != chosen.memories.end();
+}
+
+void settle_memory(std::map<std::string, std::string>& values, const std::set<std::string>& given) {
+  const bool on_device = values.at("memory").find(device_memory) != std::string::npos;
+  if (on_device && !given.contains("backend")) values["backend"] = "cuda";
+  if (!given.contains("memory") && given.contains("backend") && has_own_memory(values["backend"])) {
+    values["memory"] = device_memory;
+  }
 }
 
 std::vector<BesideChoice> besides_for(const std::string& collective, const Choices& chosen) {
@@ -224,7 +268,7 @@ bool concerns(std::string_view axis, std::string_view name) {
   if (axis == "mode" || axis == "algorithm" || axis == "beside") return collective.has_value();
   // A broadcast has one side.
   if (axis == "in_place") return collective && *collective != Collective::broadcast;
-  return name != "barrier";  // dtype, sizes, networks, cache
+  return name != "barrier";  // dtype, sizes, networks, cache, memory
 }
 
 Choices read_choices(const Context& context) {
@@ -240,9 +284,11 @@ Choices read_choices(const Context& context) {
                  .servers = server_counts(context),
                  .waitings = choices(context, "waiting", {"spin", "sleep"}),
                  .caches = choices(context, "cache", {"cold", "hot", "reused"}),
+                 .memories = choices(context, "memory", {"host", std::string(device_memory)}),
                  .besides = read_besides(context)};
   refuse_idle_options(context, chosen.collectives);
   refuse_idle_work(context, chosen);
+  expect_device(context, chosen);
   expect_use_of_networks(context, chosen);
   expect_algorithms(chosen);
   if (context.given.contains("segments")) expect_use_of_segments(chosen);

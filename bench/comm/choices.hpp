@@ -1,5 +1,7 @@
 #pragma once
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +34,7 @@ struct Choices {
   Words servers;  ///< numbers
   Words waitings;
   Words caches;
+  Words memories;  ///< "host", "device"
   std::vector<BesideChoice> besides;
 };
 
@@ -47,6 +50,14 @@ std::vector<BesideChoice> besides_for(const std::string& collective, const Choic
 
 /// Whether a compute backend does any of that.
 bool computes(const Choices& chosen);
+
+/// Whether messages lie in memory of a device, too.
+bool lie_on_device(const Choices& chosen);
+
+/// What --memory and --backend are, of which not both were named: memory of a device is that of
+/// cuda, and a backend with memory of its own means that memory. `given` are the axes that were
+/// named.
+void settle_memory(std::map<std::string, std::string>& values, const std::set<std::string>& given);
 
 /// The values of an axis for a collective: none but an empty one where it means nothing.
 Words values_for(std::string_view axis, const std::string& collective, const Words& values);

@@ -2,12 +2,14 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "backend/compute/compute.hpp"
 #include "backend/host/host.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/cache.hpp"
@@ -18,8 +20,11 @@
 #include "bench/comm/measure.hpp"
 #include "bench/comm/replay_cells.hpp"
 #include "bench/comm/traffic.hpp"
+#include "bench/conv/workbench.hpp"
+#include "bench/device_watch.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
+#include "core/usable_rows.hpp"
 
 namespace dlscale::bench {
 namespace {
@@ -39,12 +44,28 @@ struct Rotation {
   RotatingBuffers::Filled filled = RotatingBuffers::Filled::every_turn;
 };
 
+using Rotations = std::map<std::string, Rotation>;  ///< by the value of "cache"
+
+Rotations rotations(Bytes last_level) {
+  return {{"", {}},  // of what sends nothing
+          {"hot", {}},
+          {"reused", {{}, {}, RotatingBuffers::Filled::once}},
+          {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}};
+}
+
+/// Where messages may lie.
+struct Place {
+  std::shared_ptr<backend::ComputeDevice> device;  ///< null: in memory of the host
+  std::optional<DeviceWitness> witness;            ///< of the device
+  Rotations rotations;
+};
+
 /// Of the host and the ranks, the same for all cells.
 struct Surroundings {
   Communicator* ranks;
   Words warnings;
-  std::map<std::string, Rotation> rotations;  ///< by the value of "cache"
-  std::shared_ptr<Workbench> workbench;       ///< for what is computed beside messages, else null
+  std::map<std::string, Place> places;   ///< by the value of "memory"; "" of what sends nothing
+  std::shared_ptr<Workbench> workbench;  ///< for what is computed beside messages, else null
 };
 
 /// At once, and not only in the rows: threads by themselves are more than the cores of a rank.
@@ -57,7 +78,7 @@ void warn_of_threads(const Communicator& ranks, int threads) {
   }
 }
 
-/// Throws ConfigError for a device with memory of its own: messages here are of the host's.
+/// Throws ConfigError for a device with memory of its own: messages beside work are of the host's.
 std::shared_ptr<Workbench> open_workbench(const Context& context) {
   const std::string& name = context.value("backend");
   const int threads = context.integer("threads");
@@ -76,21 +97,34 @@ std::shared_ptr<Workbench> open_workbench(const Context& context) {
 
 Surroundings look_around(const Context& context, const Choices& chosen) {
   Communicator& ranks = *context.communicator;
-  const Bytes last_level = backend::last_level_cache();
-  return {&ranks,
-          backend::host_warnings(1, ranks.node_size()),
-          {{"", {}},  // of what sends nothing
-           {"hot", {}},
-           {"reused", {{}, {}, RotatingBuffers::Filled::once}},
-           {"cold", {flush_size(last_level), unknown_size_warnings(last_level)}}},
-          computes(chosen) ? open_workbench(context) : nullptr};
+  Surroundings around{.ranks = &ranks,
+                      .warnings = backend::host_warnings(1, ranks.node_size()),
+                      .places = {},
+                      .workbench = computes(chosen) ? open_workbench(context) : nullptr};
+  const Place host{nullptr, {}, rotations(backend::last_level_cache())};
+  around.places = {{"", host}, {"host", host}};
+  if (lie_on_device(chosen)) {
+    std::shared_ptr<backend::ComputeDevice> device =
+        open_device(context.value("backend"), 1, ranks.gpu());
+    const Bytes last_level = device->own_memory().value().last_level_cache;
+    auto witness = witness_of(*device);
+    around.places[std::string(device_memory)] = {std::move(device), std::move(witness),
+                                                 rotations(last_level)};
+  }
+  return around;
 }
 
-/// Axes that are the same for all cells of a run.
-std::map<std::string, std::string> common_axes(const Communicator& ranks) {
-  return {{"ranks", std::to_string(ranks.size())},
-          {"ranks_on_node", std::to_string(ranks.node_size())},
-          {"library", ranks.host_library()}};
+/// Axes that are the same for all cells of a run whose messages lie in that memory.
+std::map<std::string, std::string> common_axes(const Communicator& ranks,
+                                               const std::string& memory = "host") {
+  const bool on_device = memory == device_memory;
+  std::map<std::string, std::string> axes{
+      {"ranks", std::to_string(ranks.size())},
+      {"ranks_on_node", std::to_string(ranks.node_size())},
+      {"library", on_device ? device_library(ranks) : ranks.host_library()}};
+  // Without it messages are of the host's memory, as are those of all earlier versions.
+  if (on_device) axes[std::string(memory_axis)] = device_memory;
+  return axes;
 }
 
 Message message_of(const std::map<std::string, std::string>& axes) {
@@ -120,8 +154,9 @@ Beside beside_of(const std::map<std::string, std::string>& axes,
           .threads = needs_backend(name) ? workbench->threads() : 1};
 }
 
-Cell make_cell(std::map<std::string, std::string> axes, const Surroundings& around) {
-  const Rotation& rotation = around.rotations.at(axes.at("cache"));
+Cell make_cell(std::map<std::string, std::string> axes, const Place& place,
+               const Surroundings& around) {
+  const Rotation& rotation = place.rotations.at(axes.at("cache"));
   std::erase_if(axes, [](const auto& axis) { return axis.second.empty(); });
   const Message message = message_of(axes);
   if (sends_windows(message.collective)) axes["window"] = std::to_string(window(message.bytes));
@@ -129,7 +164,9 @@ Cell make_cell(std::map<std::string, std::string> axes, const Surroundings& arou
       .waiting = axes.at("waiting") == "spin" ? backend::Waiting::spin : backend::Waiting::sleep,
       .rotation = rotation.size,
       .filled = rotation.filled,
-      .warnings = around.warnings};
+      .warnings = around.warnings,
+      .device = place.device,
+      .witness = place.witness};
   conditions.warnings.insert(conditions.warnings.end(), rotation.warnings.begin(),
                              rotation.warnings.end());
   Cell cell;
@@ -161,13 +198,14 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
   const Communicator& ranks = *around.ranks;
   const Words parts = reads_segments(collective, algorithm) ? chosen.segments : Words{""};
   const Words shards = reads_servers(collective, algorithm) ? chosen.servers : Words{""};
-  for (const auto& [bytes, op, mode, placement, segments, servers, waiting, cache, beside] :
+  for (const auto& [memory, bytes, op, mode, placement, segments, servers, waiting, cache, beside] :
        combinations(
+           values_for("memory", collective, chosen.memories),
            sizes_for(collective, chosen, dtype, ranks.size()),
            values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
            values_for("in_place", collective, chosen.placements), parts, shards, chosen.waitings,
            values_for("cache", collective, chosen.caches), besides_for(collective, chosen))) {
-    auto axes = common_axes(ranks);
+    auto axes = common_axes(ranks, memory);
     axes["collective"] = collective;
     axes["bytes"] = bytes == 0 ? std::string() : std::to_string(bytes);
     axes["dtype"] = dtype;
@@ -185,7 +223,7 @@ void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choic
       axes["backend"] = around.workbench->device().name();
       axes["threads"] = std::to_string(around.workbench->threads());
     }
-    cells.push_back(make_cell(std::move(axes), around));
+    cells.push_back(make_cell(std::move(axes), around.places.at(memory), around));
   }
 }
 
@@ -267,6 +305,11 @@ extern const Benchmark comm{
              "buffer, which is written before each sample; reused: one, as the sample before left "
              "it",
              "cold"},
+            {"memory",
+             "where messages lie: host, or device: memory of the device of --backend, where "
+             "gradients lie and from where training all-reduces and broadcasts. Unless named: "
+             "device if --backend names one with memory of its own",
+             "host"},
             {"replay",
              "a file of bench e2e --profile: send what a training sent, in its order and sizes, "
              "and compare the times",
@@ -282,10 +325,14 @@ extern const Benchmark comm{
              "nothing"},
             {"beside_work",
              "how many times as long as the messages that work is to take, each alone", "1"},
-            {"backend", "compute backend of that work: one of the processor", "onednn"},
+            {"backend",
+             "compute backend of that work: one of the processor; of --memory device: cuda unless "
+             "named",
+             "onednn"},
             {"threads", "compute threads per rank of that work", "1"},
         },
     .cells = make_cells,
+    .settle = settle_memory,
     .rows = Benchmark::Rows::messages,
 };
 

@@ -6,9 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "bench/comm/device_memory.hpp"
 #include "bench/comm/start_skew.hpp"
 #include "bench/comm/stragglers.hpp"
 #include "bench/conv/finding.hpp"
+#include "bench/device_watch.hpp"
 #include "bench/together.hpp"
 #include "bench/unsupported.hpp"
 #include "core/error.hpp"
@@ -18,15 +20,21 @@ namespace {
 
 using backend::Communicator;
 
-Mismatch check(Traffic& traffic, Communicator& ranks) {
+/// `device`: in whose memory the messages lie, or null.
+Mismatch check(Traffic& traffic, Communicator& ranks, backend::ComputeDevice* device) {
   std::vector<std::byte> memory;
+  std::optional<DeviceMemory> there;
   together(ranks, [&] {
     memory.resize(traffic.memory());
     traffic.write_numbers(memory);
+    if (device == nullptr) return;
+    there.emplace(*device, memory.size());
+    there->write(memory);
   });
-  traffic.use(memory);
+  traffic.use(there ? there->there() : std::span(memory));
   static_cast<void>(traffic.once());
   traffic.leave();
+  if (there) together(ranks, [&] { there->read(memory); });
   return traffic.compare(memory);
 }
 
@@ -38,10 +46,11 @@ std::vector<std::byte> one(backend::ElementType type) {
 }
 
 /// What has become wrong while samples were taken, in words.
-std::string verdict_after(Traffic& traffic, Communicator& ranks, const Measurement& measurement) {
+std::string verdict_after(Traffic& traffic, Communicator& ranks, backend::ComputeDevice* device,
+                          const Measurement& measurement) {
   if (measurement.status == Status::interrupted) return {};  // it ends what ranks do together
   try {
-    return shared_verdict(ranks, check(traffic, ranks));
+    return shared_verdict(ranks, check(traffic, ranks, device));
   } catch (const Interrupted&) {
     return {};  // on all ranks: what was measured is kept
   }
@@ -88,22 +97,23 @@ void name_slow_ranks(const StartWatch& starts, const Message& message, Communica
 }
 
 Measurement take_samples(Traffic& traffic, const Message& message,
-                         const MessageConditions& conditions, const Sampler& sampler) {
+                         const MessageConditions& conditions, RotatingBuffers& buffers,
+                         std::size_t& runs, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
-  const auto buffers = make_buffers(ranks, traffic, message, conditions);
   StartWatch starts(ranks);
   // Ranks that sleep meet as in training, where who wakes late keeps the others waiting.
   const bool lines_up = traffic.lines_up() && conditions.waiting == backend::Waiting::spin;
   std::optional<backend::Waiting> meeting = conditions.waiting;
   if (lines_up) meeting.reset();
   // Nothing of this throws but the communicator.
-  Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers->next()); },
+  Measurement measurement = sampler.sample({.set_up = [&] { traffic.use(buffers.next()); },
                                             .meeting = meeting,
                                             .once =
                                                 [&] {
                                                   if (lines_up) traffic.line_up();
                                                   const Seconds time = traffic.once();
                                                   starts.note(traffic.stay());
+                                                  ++runs;
                                                   return time;
                                                 }});
   traffic.leave();
@@ -112,16 +122,64 @@ Measurement take_samples(Traffic& traffic, const Message& message,
   return measurement;
 }
 
+/// What the library says of the messages, which it carries out once more, in a row that has times.
+void add_facts(Traffic& traffic, RotatingBuffers& buffers, Measurement& measurement) {
+  if (measurement.series.empty()) return;  // interrupted, on all ranks
+  std::optional<backend::CallFacts> facts;
+  try {
+    traffic.use(buffers.next());
+    facts = traffic.facts();
+  } catch (const Interrupted&) {
+    return;  // what was measured is kept
+  }
+  if (!facts) return;
+  if (facts->expected) {
+    measurement.series["library_estimate"] = make_series("s", {{facts->expected->si()}});
+  }
+  if (!facts->choice.empty()) measurement.implementation += ": " + facts->choice;
+  if (!facts->unknown.empty()) measurement.warnings.push_back(facts->unknown);
+}
+
+Measurement sample_on_device(Traffic& traffic, const Message& message,
+                             const MessageConditions& conditions, const Sampler& sampler) {
+  Communicator& ranks = sampler.communicator();
+  const auto buffers = make_buffers(ranks, traffic, message, conditions);
+  const auto witness = conditions.witness ? conditions.witness : witness_of(*conditions.device);
+  Measurement measurement = with_conditions(witness.value(), ranks, [&](std::size_t& runs) {
+    return take_samples(traffic, message, conditions, *buffers, runs, sampler);
+  });
+  measurement.implementation = traffic.implementation();
+  if (measurement.status != Status::interrupted) add_facts(traffic, *buffers, measurement);
+  return measurement;
+}
+
+Measurement sample_on_host(Traffic& traffic, const Message& message,
+                           const MessageConditions& conditions, const Sampler& sampler) {
+  const auto buffers = make_buffers(sampler.communicator(), traffic, message, conditions);
+  std::size_t runs = 0;
+  Measurement measurement = take_samples(traffic, message, conditions, *buffers, runs, sampler);
+  measurement.implementation = traffic.implementation();
+  return measurement;
+}
+
+/// Throws Unsupported where there is too little.
+void expect_room(const Traffic& traffic, const MessageConditions& conditions, int ranks_on_node) {
+  const Bytes buffers = memory_of(traffic, conditions.rotation);
+  if (!conditions.device) return expect_host_memory("its buffers", buffers, ranks_on_node);
+  const Bytes numbers(static_cast<double>(traffic.memory()));
+  expect_memory(*conditions.device, buffers, numbers, ranks_on_node);
+}
+
 Measurement check_and_sample(Traffic& traffic, const Message& message,
                              const MessageConditions& conditions, const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
-  together(ranks, [&] {
-    expect_host_memory("its buffers", memory_of(traffic, conditions.rotation), ranks.node_size());
-  });
-  const std::string verdict = shared_verdict(ranks, check(traffic, ranks));
+  backend::ComputeDevice* device = conditions.device.get();
+  together(ranks, [&] { expect_room(traffic, conditions, ranks.node_size()); });
+  const std::string verdict = shared_verdict(ranks, check(traffic, ranks, device));
   if (!verdict.empty()) return wrong_row(verdict);
-  Measurement measurement = take_samples(traffic, message, conditions, sampler);
-  const std::string after = verdict_after(traffic, ranks, measurement);
+  const auto sample = device == nullptr ? sample_on_host : sample_on_device;
+  Measurement measurement = sample(traffic, message, conditions, sampler);
+  const std::string after = verdict_after(traffic, ranks, device, measurement);
   if (!after.empty()) return wrong_row("after the samples " + after);
   if (const auto bytes = traffic.bytes_moved()) {
     measurement.max_relative_error = 0.0;
@@ -144,8 +202,9 @@ std::unique_ptr<RotatingBuffers> make_buffers(Communicator& ranks, const Traffic
                                               const MessageConditions& conditions) {
   std::unique_ptr<RotatingBuffers> buffers;
   together(ranks, [&] {
-    buffers = std::make_unique<RotatingBuffers>(traffic.memory(), one(message.type),
-                                                conditions.rotation, conditions.filled);
+    buffers =
+        std::make_unique<RotatingBuffers>(traffic.memory(), one(message.type), conditions.rotation,
+                                          conditions.filled, conditions.device.get());
   });
   return buffers;
 }
@@ -160,16 +219,19 @@ Measurement wrong_row(const std::string& reason) {
 Measurement measure_traffic(const Message& message, const MessageConditions& conditions,
                             const Sampler& sampler) {
   Communicator& ranks = sampler.communicator();
+  backend::ComputeDevice* device = conditions.device.get();
   Measurement measurement;
-  std::string implementation = ranks.host_library();
+  std::string implementation = device == nullptr ? ranks.host_library() : device_library(ranks);
   try {
-    const std::unique_ptr<Traffic> traffic = make_traffic(ranks, message);
+    const std::unique_ptr<Traffic> traffic = device == nullptr
+                                                 ? make_traffic(ranks, message)
+                                                 : make_device_traffic(ranks, message, *device);
     implementation = traffic->implementation();
     measurement = check_and_sample(*traffic, message, conditions, sampler);
   } catch (const Unsupported& error) {
     measurement = unsupported(error);
   }
-  measurement.implementation = implementation;
+  if (measurement.implementation.empty()) measurement.implementation = implementation;
   measurement.warnings.insert(measurement.warnings.end(), conditions.warnings.begin(),
                               conditions.warnings.end());
   return measurement;

@@ -1,11 +1,14 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "backend/compute/compute.hpp"
 #include "bench/benchmark.hpp"
 #include "bench/comm/rotating_buffers.hpp"
 #include "bench/comm/traffic.hpp"
+#include "bench/device_watch.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::bench {
@@ -16,10 +19,16 @@ struct MessageConditions {
   Bytes rotation;  ///< of buffers in turn for cold messages; zero for one buffer
   RotatingBuffers::Filled filled = RotatingBuffers::Filled::every_turn;
   std::vector<std::string> warnings = {};
+  /// In whose memory messages lie; null: the host's.
+  std::shared_ptr<backend::ComputeDevice> device = {};
+  std::optional<DeviceWitness> witness = {};  ///< of the device; absent: opened for this cell
 };
 
 /// Checks the result, exactly, then takes samples. A wrong one is a row without times; what the
-/// communicator or the memory does not offer is one with its reason. Collective.
+/// communicator or the memory does not offer is one with its reason. Of messages in memory of a
+/// device the row has, beside "time", the conditions of the device (bench/device_watch.hpp) and, if
+/// the library has a model of its own, "library_estimate" (s), what that expected; how the library
+/// does it ends the implementation. Collective.
 Measurement measure_traffic(const Message& message, const MessageConditions& conditions,
                             const Sampler& sampler);
 

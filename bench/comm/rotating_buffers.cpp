@@ -30,25 +30,34 @@ std::vector<std::byte> lines_of(std::span<const std::byte> pattern) {
 }  // namespace
 
 RotatingBuffers::RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size,
-                                 Filled filled)
+                                 Filled filled, backend::ComputeDevice* device)
     : bytes_(bytes),
       stride_(whole_lines(bytes)),
       count_(buffers_for(stride_, size)),
       filled_(filled),
-      line_(lines_of(pattern)),
-      memory_(static_cast<std::byte*>(::operator new[](stride_* count_, page))) {
+      line_(lines_of(pattern)) {
   EXPECT(bytes >= 1 && !pattern.empty());
+  if (device != nullptr) {
+    there_.emplace(*device, stride_ * count_);
+  } else {
+    memory_.reset(static_cast<std::byte*>(::operator new[](stride_* count_, page)));
+  }
 }
 
 std::span<std::byte> RotatingBuffers::next() {
   if (turn_ == 0 && (filled_ == Filled::every_turn || !is_filled_)) fill();
-  const std::span<std::byte> buffer(memory_.get() + turn_ * stride_, bytes_);
+  const std::span<std::byte> buffer(begin() + turn_ * stride_, bytes_);
   turn_ = (turn_ + 1) % count_;
   return buffer;
 }
 
+std::byte* RotatingBuffers::begin() const {
+  return there_ ? there_->there().data() : memory_.get();
+}
+
 void RotatingBuffers::fill() {
   is_filled_ = true;
+  if (there_) return there_->fill(line_);
   const std::size_t all = stride_ * count_;
   for (std::size_t at = 0; at < all; at += line_.size()) {
     std::copy_n(line_.begin(), std::min(line_.size(), all - at), memory_.get() + at);

@@ -2,9 +2,12 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "backend/compute/compute.hpp"
+#include "bench/comm/device_memory.hpp"
 #include "core/units.hpp"
 
 namespace dlscale::bench {
@@ -16,9 +19,10 @@ class RotatingBuffers {
  public:
   enum class Filled { every_turn, once };
   /// One buffer of `bytes` if `size` is zero, else as many as fill it: flush_size() for cold ones.
-  /// `pattern`, of at least a byte, fills them again and again.
+  /// `pattern`, of at least a byte, fills them again and again. They lie in memory of `device`,
+  /// which outlives them, or of the host's where that is null.
   RotatingBuffers(std::size_t bytes, std::span<const std::byte> pattern, Bytes size,
-                  Filled filled = Filled::every_turn);
+                  Filled filled = Filled::every_turn, backend::ComputeDevice* device = nullptr);
   /// The next buffer. When all had their turn all are filled anew, in the same order, so that the
   /// next to be used is the one touched longest ago; or else they are as they were left.
   std::span<std::byte> next();
@@ -32,6 +36,7 @@ class RotatingBuffers {
   };
 
   void fill();
+  [[nodiscard]] std::byte* begin() const;
 
   std::size_t bytes_;
   std::size_t stride_;
@@ -39,8 +44,9 @@ class RotatingBuffers {
   std::size_t turn_ = 0;
   Filled filled_;
   bool is_filled_ = false;
-  std::vector<std::byte> line_;  ///< of cache, or several, filled with the pattern
-  std::unique_ptr<std::byte[], Free> memory_;
+  std::vector<std::byte> line_;                ///< of cache, or several, filled with the pattern
+  std::unique_ptr<std::byte[], Free> memory_;  ///< null where they lie on a device
+  std::optional<DeviceMemory> there_;
 };
 
 }  // namespace dlscale::bench

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/compute/compute.hpp"
 #include "bench/comm/test_numbers.hpp"
 #include "core/step.hpp"
 #include "core/units.hpp"
@@ -83,6 +84,9 @@ class Traffic {
   [[nodiscard]] virtual std::size_t memory_beside() const { return 0; }
   /// What does it, in words.
   [[nodiscard]] virtual std::string implementation() const = 0;
+  /// After use(): what the library says of it, which carries it out once. Nothing where it says
+  /// nothing. Collective.
+  [[nodiscard]] virtual std::optional<backend::CallFacts> facts() { return std::nullopt; }
 
  private:
   virtual void carry_out() = 0;
@@ -103,6 +107,15 @@ std::optional<backend::Collective> collective_named(std::string_view name);
 /// Throws Unsupported, on all ranks alike, where no result could be told to be right, and where the
 /// algorithm does not fit these ranks.
 std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message);
+
+/// The same between memories of `device`, which has some of its own and outlives it: use() takes
+/// memory of the device, all else numbers of the host. It is timed as training pays for it. Throws
+/// Unsupported, on all ranks alike, for what training does not send from there. Collective.
+std::unique_ptr<Traffic> make_device_traffic(backend::Communicator& ranks, const Message& message,
+                                             backend::ComputeDevice& device);
+
+/// What carries memory of devices between ranks, in words.
+std::string device_library(const backend::Communicator& ranks);
 
 /// Whether that is "bandwidth" or "bidirectional".
 bool sends_windows(std::string_view name);

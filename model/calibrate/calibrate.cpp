@@ -17,6 +17,7 @@
 #include "model/calibrate/fit.hpp"
 #include "model/calibrate/links.hpp"
 #include "model/calibrate/measured_on.hpp"
+#include "model/calibrate/message_memory.hpp"
 #include "model/calibrate/pool.hpp"
 #include "model/communication/fit_algorithm.hpp"
 #include "model/communication/reduction.hpp"
@@ -240,20 +241,7 @@ Group of_training(const Group& all) {
   return kept;
 }
 
-/// Gradients in memory of GPUs do not travel so, and nothing tells how much faster they do.
-void refuse_carried(const Group& all) {
-  const auto carried = std::ranges::find_if(
-      all, [](const Sourced& one) { return is_carried_by_gpu(*one.measurement); });
-  if (carried == all.end()) return;
-  throw ConfigError(fmt::format(
-      "{}: its messages went from memory of the host to memory of the host, through one block of "
-      "each GPU ({}), so they do not tell how long gradients take from GPU to GPU. Leave this file "
-      "out, and predict with --all-reduce nccl, by NCCL's own cost model.",
-      carried->file, carried->axis("library")));
-}
-
 std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOptions& options) {
-  refuse_carried(all);
   check_one_library(all);
   const Group chosen = in_condition(of_training(all), "cache", options.message_cache, "bench comm",
                                     "--message-cache");
@@ -264,7 +252,7 @@ std::vector<CollectiveFit> fit_collectives(const Group& all, const CalibrateOpti
     if (first.count("ranks") == 1) continue;  // nothing travels
     fits.push_back({first.axis("collective"), first.count("ranks"), first.count("ranks_on_node"),
                     first.axis("waiting"), fit(group, Ranks::slowest, first.axis("collective")),
-                    source(group)});
+                    source(group), std::string(to_string(memory_of(*first.measurement)))});
   }
   return fits;
 }
@@ -417,7 +405,9 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
   CalibrateOptions options = wanted;
   options.backend = choose_backend(sorted, wanted.backend);
   Machine machine;
-  machine.measured_on = measured_on(results, options.backend);
+  const MessageMemory memory = message_memory(results, options.backend);
+  sorted["comm"] = messages_in(memory, sorted["comm"], options.backend);
+  machine.measured_on = measured_on(results, options.backend, memory);
   machine.cluster = cluster;
   machine.fitted = true;
   machine.kernels = fit_kernels(sorted["conv"], options);
@@ -425,7 +415,10 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
       fit_affine_costs(of_backend(from_cold_caches(sorted["update"]), options.backend), "update");
   machine.collectives = fit_collectives(sorted["comm"], options);
   fit_messages(sorted, origin_of(results), options, machine);
-  machine.contention = fit_contention(results, machine.collectives, options);
+  // Rows of messages beside work are of the host's memory.
+  if (memory == MessageMemory::host) {
+    machine.contention = fit_contention(results, machine.collectives, options);
+  }
   machine.loaders = fit_loaders(sorted["io"], options);
   fit_memory(sorted["memory"], options, machine);
   std::set<std::string> files;

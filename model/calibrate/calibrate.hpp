@@ -19,6 +19,7 @@ struct CalibrateOptions {
 /// predictions are judged on) are refused with ConfigError. Only measurements with status ok or
 /// unstable are used. Repeated measurements of one key, in one or several files, count as one: the
 /// median of their medians, between the least and the greatest end of their intervals.
+/// Messages are those between memories in which gradients lie (message_memory.hpp).
 /// Collectives, copies and updates: piecewise α-β by weighted least squares on relative error,
 /// breakpoints chosen by exact search with a penalty for each further segment (see fit.hpp).
 /// Messages also by the closed forms of their algorithms over all numbers of ranks, those carried

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/usable_rows.hpp"
+#include "model/calibrate/message_memory.hpp"
 
 namespace dlscale::model {
 namespace {
@@ -63,6 +64,11 @@ std::string why_not_messages(const Measurement& row, const Machine& machine,
   if (row.axes.contains("message")) return "messages of a replay";
   if (!row.axes.contains("bytes")) return "messages without a size";
   if (axis(row, "ranks") == "1") return "1 rank, which sends nothing";
+  const std::string_view memory = to_string(memory_of(row));
+  if (!machine.collectives.empty() && machine.collectives.front().memory != memory) {
+    return fmt::format("memory {} (gradients lie in the {}'s)", memory,
+                       machine.collectives.front().memory);
+  }
   for (const auto& [name, in_training] : message_axes) {
     if (name == "algorithm") continue;
     std::string why = other_than(row, name, std::string(in_training), "training has");

@@ -64,13 +64,20 @@ std::map<std::string, std::string> compute_libraries(std::span<const ResultFile>
   return libraries;
 }
 
+/// As the header of a training over it has it: without the way that memory of devices takes.
+std::string without_way(std::string library) {
+  if (library.ends_with(staged_by_host)) library.resize(library.size() - staged_by_host.size());
+  return library;
+}
+
 /// That several are refused, see check_one_library().
-void add_communicator(std::span<const ResultFile> results, MeasuredOn& measured_on) {
+void add_communicator(std::span<const ResultFile> results, MessageMemory memory,
+                      MeasuredOn& measured_on) {
   for (const ResultFile& file : results) {
     for (const Measurement& measurement : file.measurements) {
       const auto library = measurement.axes.find("library");
-      if (library != measurement.axes.end()) {
-        measured_on.libraries["communicator"] = library->second;
+      if (library != measurement.axes.end() && memory_of(measurement) == memory) {
+        measured_on.libraries["communicator"] = without_way(library->second);
       }
     }
   }
@@ -94,7 +101,8 @@ std::string links_of_messages(std::span<const ResultFile> results) {
 
 }  // namespace
 
-MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& backend) {
+MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& backend,
+                       MessageMemory memory) {
   Alike cpu("the processor");
   Alike host("the host");
   for (const ResultFile& file : results) {
@@ -108,7 +116,7 @@ MeasuredOn measured_on(std::span<const ResultFile> results, const std::string& b
     found.backend = backend;
     found.libraries = compute_libraries(results, backend);
   }
-  add_communicator(results, found);
+  add_communicator(results, memory, found);
   found.links = links_of_messages(results);
   return found;
 }

@@ -5,12 +5,14 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "core/bandwidths.hpp"
 #include "core/usable_rows.hpp"
+#include "model/calibrate/message_memory.hpp"
 #include "report/axes.hpp"
 #include "report/figure/axis.hpp"
 #include "report/figure/canvas.hpp"
@@ -23,7 +25,8 @@ namespace {
 constexpr double width = 860;
 constexpr double height = 400;
 
-using Setting = std::pair<int, int>;  ///< ranks, ranks on a node
+/// Ranks, ranks on a node, and where messages lie.
+using Setting = std::tuple<int, int, model::MessageMemory>;
 
 struct Measured {
   double bytes = 0;
@@ -70,8 +73,8 @@ void append_points(Curves& curves, std::span<const ResultFile> results) {
       double bytes = 0;
       const std::string text = axis_or_empty(row, "bytes");
       std::from_chars(text.data(), text.data() + text.size(), bytes);
-      curves[{count_of(row, "ranks"), count_of(row, "ranks_on_node")}].points.push_back(
-          {bytes, *busbw, *low, *high});
+      curves[{count_of(row, "ranks"), count_of(row, "ranks_on_node"), model::memory_of(row)}]
+          .points.push_back({bytes, *busbw, *low, *high});
     }
   }
 }
@@ -79,7 +82,10 @@ void append_points(Curves& curves, std::span<const ResultFile> results) {
 void append_fits(Curves& curves, std::span<const model::CollectiveFit> fits) {
   for (const model::CollectiveFit& fit : fits) {
     if (fit.collective != "all_reduce" || fit.ranks < 2) continue;
-    Curve& curve = curves[{fit.ranks, fit.ranks_on_node}];
+    const auto memory = fit.memory == model::to_string(model::MessageMemory::device)
+                            ? model::MessageMemory::device
+                            : model::MessageMemory::host;
+    Curve& curve = curves[{fit.ranks, fit.ranks_on_node, memory}];
     if (curve.fit == nullptr) curve.fit = &fit;
   }
 }
@@ -134,10 +140,11 @@ Frame frame_of(const Curves& curves, double top) {
 }
 
 std::string name_of(const Setting& setting) {
-  const auto [ranks, on_node] = setting;
-  return ranks == on_node || on_node == 0
-             ? counted(ranks, "rank")
-             : fmt::format("{}, {} on a node", counted(ranks, "rank"), on_node);
+  const auto [ranks, on_node, memory] = setting;
+  std::string name = counted(ranks, "rank");
+  if (ranks != on_node && on_node != 0) name += fmt::format(", {} on a node", on_node);
+  if (memory == model::MessageMemory::device) name += ", memory of devices";
+  return name;
 }
 
 void draw_curve(Canvas& canvas, const Frame& frame, const Setting& setting, const Curve& curve,

@@ -92,6 +92,20 @@ def _asked(words):
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def count_by(library):
+    """How many GPUs the driver shows."""
+    count = ctypes.c_int()
+    if library is None or library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count)):
+        return 0
+    return count.value
+
+
+@functools.cache
+def gpu_count():
+    """How many GPUs programs can use here."""
+    return count_by(open_library())
+
+
 @functools.cache
 def gpu_name():
     """What the driver calls the first GPU, as "NVIDIA H100 80GB HBM3"; "" if there is none."""
@@ -101,21 +115,22 @@ def gpu_name():
     return listed.group(1) if listed else ""
 
 
-# What a name says of memory and connector, which tells boards of one kind apart.
+# What a name says after that of the kind of GPU: its memory, its connector, the part of it lent.
 _BOARD = re.compile(r"^(\d+gb|hbm\w*|sxm\d?|pcie|nvl|mig)$")
+# Boards of one kind that have other clocks, power and memory. SXM is what is meant unless named.
+_CONNECTORS = ("pcie", "nvl")
 
 
 def folder_name(gpu):
-    """Of its results below results/: "h100" of "NVIDIA H100 80GB HBM3"."""
-    words = re.findall(r"[a-z0-9]+", gpu.lower())
-    kept = []
-    for word in words:
-        if word in ("nvidia", "tesla", "geforce"):
-            continue
-        if kept and _BOARD.match(word):
-            break
-        kept.append(word)
-    return "_".join(kept) or "gpu"
+    """Of its results below results/: "h100" of "NVIDIA H100 80GB HBM3", "h100_pcie" of "NVIDIA H100
+    PCIe"."""
+    words = [
+        word
+        for word in re.findall(r"[a-z0-9]+", gpu.lower())
+        if word not in ("nvidia", "tesla", "geforce")
+    ]
+    end = next((i for i, word in enumerate(words) if i and _BOARD.match(word)), len(words))
+    return "_".join(words[:end] + [w for w in words[end:] if w in _CONNECTORS]) or "gpu"
 
 
 def others(own=()):

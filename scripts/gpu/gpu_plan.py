@@ -3,6 +3,7 @@
 import shlex
 import time
 
+import driver
 import machine
 import models
 from session import Step
@@ -111,6 +112,22 @@ def shared_steps():
     ]
 
 
+def message_steps(gpus):
+    """All-reduces and broadcasts of GPUs' memory as training makes them, of 2, 4, … ranks."""
+    words = (
+        "--memory device --backend cuda --collectives all_reduce,broadcast --sizes powers,large "
+        "--waiting sleep --max-time 0.1"
+    )
+    counts = [2]
+    while counts[-1] * 2 <= gpus:
+        counts.append(counts[-1] * 2)
+    return [
+        Step(f"comm-{ranks}", f"messages between memories of {ranks} GPUs", "comm", 90, 300,
+             bench("comm", words, ranks=ranks), (*NEEDS, "mpi", "peers"), "comm")
+        for ranks in counts
+    ]  # fmt: skip
+
+
 def _checked(dtype):
     words = f"--network resnet50 --batch 32 --dtype {dtype} --backend cuda --max-time 0.05"
     return Step(f"conv-resnet50-{dtype}-checked", "every kernel of ResNet-50, answers checked",
@@ -120,13 +137,14 @@ def _checked(dtype):
 
 def quick_steps():
     """Each part of an iteration once, with the answers of ResNet-50's kernels checked, and the
-    GPU's memory, launches and copies."""
+    GPU's memory, launches and copies; messages, where there are several GPUs."""
     device = bench("device", "--backend cuda --max-time 0.05")
     return [
         data_step(),
         *[_checked(dtype) for dtype in DTYPES],
         *shared_steps(),
         Step("device", "memory, launches and copies", "device", 60, 240, device, NEEDS, "device"),
+        *message_steps(driver.gpu_count()),
     ]
 
 

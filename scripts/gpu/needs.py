@@ -2,6 +2,7 @@
 
 import re
 
+import driver
 import machine
 from programs import COLD_START
 
@@ -58,6 +59,10 @@ class Needs:
 
     def _cuda(self):
         return self._gpu() or self._backend("cuda")
+
+    def _peers(self):
+        count = driver.gpu_count()
+        return None if count > 1 else f"{count} GPU is here, and messages are between two at least"
 
     def _onednn(self):
         return self._backend("onednn")

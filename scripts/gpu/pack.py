@@ -202,13 +202,14 @@ def too_large(size, limit, root):
 
 
 def _own_folder(folder):
-    """The folder, empty but for an earlier pack."""
+    """The folder, empty but for an earlier pack, of which nothing is left that could be taken for
+    the one that is made."""
     known = {ARCHIVE, "programs.tar.gz", MANIFEST, "on_gpu", "gpu"}  # .gz: of earlier versions
     if folder.exists() and any(entry.name not in known for entry in folder.iterdir()):
         raise PackError(f"{folder} holds other files than a pack. Name another folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    for archive in folder.glob("programs.tar.*"):
-        archive.unlink()
+    for earlier in [*folder.glob("programs.tar.*"), folder / MANIFEST]:
+        earlier.unlink(missing_ok=True)
 
 
 def compress(tree, archive):

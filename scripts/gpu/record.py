@@ -14,7 +14,7 @@ FILES = {
     "README.md": "this page",
     "steps.jsonl": "the machine, its data sheet, and what each step did, was refused or left out for",
     "log.txt": "everything the programs said",
-    "parts.jsonl": "results of bench conv, gemm, update, memory, device and io on the GPU (dlscale.result)",
+    "parts.jsonl": "results of bench conv, gemm, update, memory, device, io, comm on the GPU (dlscale.result)",
     "training.jsonl": "results of bench e2e and overhead on the GPU (dlscale.result)",
     "cpu.jsonl": "the same on the processor's cores, with bench comm (dlscale.result)",
     "pytorch.jsonl": "the same network in PyTorch, one line a measurement (dlscale.peer)",

@@ -1,7 +1,9 @@
-"""Results of messages that say what cannot be, or are not all there: what calibrate, validate-comm and report make of them."""
+"""Results of messages that say what cannot be, or are not all there: what calibrate, validate-comm and report make of them. Messages
+that bench comm does not measure."""
 
 import json
 import pathlib
+import re
 
 from program import ProgramTest, main, run
 
@@ -33,6 +35,31 @@ class CommunicationInput(ProgramTest):
 
     def calibrate(self, *results):
         return run("calibrate", *results, "-o", self.folder / "machine.json")
+
+    def test_memory_of_devices_that_are_not_here_is_refused(self):
+        usable = not re.search(r"^  cuda +not in this build|^  cuda .*\n +built, but not usable", run("info").stdout, re.MULTILINE)
+        if not usable:
+            self.assert_refused(run("bench", "comm", "--memory", "device"), 6, "cuda")
+        for words in (["device", "--backend", "reference"], ["host,device", "--backend", "reference"]):
+            result = run("bench", "comm", "--memory", *words)
+            self.assert_refused(result, 2, "--memory device needs a backend with memory of its own, and reference computes in the host's")
+        self.assert_refused(run("bench", "comm", "--memory", "device", "--beside", "memcpy"), 2, "--beside is work of the processor")
+        self.assert_refused(run("bench", "comm", "--replay", MESSAGES, "--memory", "device"), 2, "--memory has no effect on --replay")
+
+    def test_messages_of_the_other_memory_are_no_part_of_a_machine(self):
+        def to_device(line):
+            if "axes" in line:
+                line["axes"] |= {"memory": "device", "library": "NCCL 2.28.9"}
+
+        device = self.edited(to_device)
+        self.assertEqual(self.calibrate(device).returncode, 0)
+        machine = json.loads((self.folder / "machine.json").read_text())
+        self.assertEqual({fit["memory"] for fit in machine["collectives"]}, {"device"})
+        host = self.edited(lambda line: None, "host.jsonl")
+        self.assert_refused(self.calibrate(device, host), 2, "nothing tells where its gradients lie")
+        self.assertEqual(self.calibrate(host).returncode, 0)
+        machine = json.loads((self.folder / "machine.json").read_text())
+        self.assertFalse(any("memory" in fit for fit in machine["collectives"]))  # as ever
 
     def test_times_that_no_clock_measures_are_refused_with_their_line(self):
         for seconds in (1e300, 1e-320, -1e300):

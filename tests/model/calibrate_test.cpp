@@ -82,6 +82,7 @@ TEST_F(Calibrated, KeepsTheHostsTimeToGiveWorkWhereItWasMeasured) {
       if (m.series.contains("time")) {
         m.series["give"] = make_series("s", {std::vector<double>(9, 3e-6)});
       }
+      if (m.benchmark == "comm") m.axes["memory"] = "device";
     }
   }
   results[0].measurements.front().series.erase("give");  // of an older version

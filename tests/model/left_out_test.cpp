@@ -45,6 +45,22 @@ TEST(LeftOut, NothingThatCalibrateTakes) {
   EXPECT_EQ(why("io", {{"source", "page_cache"}}), "");
 }
 
+TEST(LeftOut, MessagesInOtherMemoryThanGradients) {
+  ResultFile file;
+  Measurement& row = file.measurements.emplace_back();
+  row.benchmark = "comm";
+  row.axes = {{"collective", "all_reduce"}, {"ranks", "2"}, {"bytes", "4"}, {"cache", "cold"}};
+  Machine machine;
+  CollectiveFit& fit = machine.collectives.emplace_back();
+  EXPECT_TRUE(left_out(std::vector{file}, machine, {}).empty());
+  fit.memory = "device";
+  ASSERT_EQ(left_out(std::vector{file}, machine, {}).size(), 1U);
+  EXPECT_EQ(to_text(left_out(std::vector{file}, machine, {}).front()),
+            "1 row of bench comm, memory host (gradients lie in the device's)");
+  row.axes["memory"] = "device";
+  EXPECT_TRUE(left_out(std::vector{file}, machine, {}).empty());
+}
+
 TEST(LeftOut, RowsWithoutTimes) {
   EXPECT_EQ(why("conv", {}, Status::wrong), "1 row of bench conv, status wrong");
   EXPECT_EQ(why("comm", {}, Status::unsupported), "1 row of bench comm, status unsupported");

@@ -195,6 +195,19 @@ TEST(BusBandwidth, PutsPointsWhereTheyWereMeasuredAndTheLineOfTheModel) {
   EXPECT_FALSE(contains(bus_bandwidth(std::span(&file, 1), {})->svg, "<polyline"));
 }
 
+TEST(BusBandwidth, KeepsMemoryOfDevicesApart) {
+  Measurement small = all_reduce(1 << 20, 1e-4);
+  Measurement large = all_reduce(1 << 24, 1e-3);
+  small.axes["memory"] = large.axes["memory"] = "device";
+  const ResultFile file =
+      samples::file("comm", {all_reduce(1 << 20, 1e-3), all_reduce(1 << 24, 1e-2), small, large});
+  const auto figure = bus_bandwidth(std::span(&file, 1), samples::machine().collectives);
+  expect_drawable(figure);
+  EXPECT_TRUE(contains(figure->svg, "2 ranks, memory of devices, 1048576 bytes: 10.49 GB/s"));
+  EXPECT_FALSE(contains(figure->svg, "10.49 GB/s measured,"));  // the line is of the host's memory
+  EXPECT_TRUE(contains(figure->svg, "1.049 GB/s measured, "));
+}
+
 TEST(BusBandwidth, NeedsTwoSizesOrAFit) {
   const ResultFile file = samples::file("comm", {all_reduce(1 << 20, 1e-3)});
   EXPECT_FALSE(bus_bandwidth(std::span(&file, 1), {}));

@@ -113,6 +113,23 @@ TEST(MessageSummary, HasARowForEachAlgorithmAndSetting) {
   EXPECT_EQ(cell(table, 2, "without a time"), "1");
 }
 
+TEST(MessageSummary, TellsMemoryOfDevicesApartAndWhatTheLibraryExpects) {
+  Measurement device = all_reduce(4096, 1e-6);
+  device.axes["memory"] = "device";
+  device.series["library_estimate"] = make_series("s", {{2e-6}});
+  std::vector<ResultFile> files{samples::file("comm", {all_reduce(4096, 1e-5), device})};
+  const Table curves = message_summary(files).front();
+  ASSERT_EQ(curves.rows.size(), 2U);
+  EXPECT_NE(cell(curves, 0, "memory"), cell(curves, 1, "memory"));
+  const Table sizes = message_details(files).at("all_reduce").front();
+  ASSERT_EQ(sizes.rows.size(), 2U);
+  const std::size_t row = cell(sizes, 0, "memory") == "device" ? 0 : 1;
+  EXPECT_EQ(cell(sizes, row, "library expects"), "2.000 us");
+  EXPECT_EQ(cell(sizes, 1 - row, "library expects"), "");
+  files.front().measurements.pop_back();
+  EXPECT_FALSE(has_column(message_details(files).at("all_reduce").front(), "library expects"));
+}
+
 TEST(MessageSummary, TellsFilesOfTheSameSettingApart) {
   std::vector<ResultFile> files{samples::file("comm", {all_reduce(4096, 1e-5)}),
                                 samples::file("comm", {all_reduce(4096, 2e-5)})};

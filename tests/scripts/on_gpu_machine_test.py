@@ -80,10 +80,22 @@ class Driver(FolderTest):
 
     def test_results_are_kept_by_the_kind_of_gpu(self):
         names = {H100: "h100", "NVIDIA H200": "h200", "NVIDIA A100-SXM4-80GB": "a100",
-                 "NVIDIA GeForce RTX 4090": "rtx_4090", "Tesla V100-PCIE-16GB": "v100",
-                 "NVIDIA H100 PCIe": "h100", "": "gpu"}  # fmt: skip
+                 "NVIDIA GeForce RTX 4090": "rtx_4090", "Tesla V100-PCIE-16GB": "v100_pcie",
+                 "NVIDIA H100 PCIe": "h100_pcie", "NVIDIA H100 NVL": "h100_nvl",
+                 "NVIDIA A100 80GB PCIe": "a100_pcie", "NVIDIA L4": "l4", "": "gpu"}  # fmt: skip
         for name, folder in names.items():
             self.assertEqual(driver.folder_name(name), folder)
+
+    def test_gpus_are_counted_by_the_driver(self):
+        def count(pointer):
+            pointer._obj.value = 4
+            return 0
+
+        library = types.SimpleNamespace(cuInit=lambda flags: 0, cuDeviceGetCount=count)
+        self.assertEqual(driver.count_by(library), 4)
+        library.cuInit = lambda flags: 100
+        self.assertEqual(driver.count_by(library), 0)
+        self.assertEqual(driver.count_by(None), 0)
 
     def test_a_run_says_where_its_results_belong(self):
         packed = types.SimpleNamespace(manifest={"program": "dlscale 0.9, commit abcdef0123"})

@@ -139,6 +139,12 @@ class Pack(FolderTest):
         said = pack.too_large(70e6, 60e6, self.folder)
         self.assertIn("70 MB, more than 60 MB (largest: libbig.so 3 MB", said)
 
+    def test_what_cannot_be_packed_leaves_no_earlier_pack(self):
+        for name in [pack.ARCHIVE, pack.MANIFEST]:
+            (self.folder / name).write_text("earlier")
+        pack._own_folder(self.folder)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
     def test_what_programs_share_is_packed_once(self):
         code = random.Random(1).randbytes(300_000)
         tree = self.folder / "tree"

@@ -9,11 +9,14 @@ import threading
 import time
 import types
 import unittest
+from unittest import mock
 
 from on_gpu_support import ROOT, FolderTest, commands_of, fake_programs
 
 # isort: split
+import driver
 import gpu_plan
+import needs
 import peer_plan
 import probe_plan
 import runner
@@ -185,6 +188,23 @@ class Probes(unittest.TestCase):
             compared.add((name, value(words, "--dtype")))
         wanted = {("convnet", "f32"), ("vgg16", "f32"), ("googlenet", "tf32"), ("alexnet", "tf32")}
         self.assertLessEqual(wanted, compared)
+
+
+class Messages(unittest.TestCase):
+    def test_are_of_gpus_memory_on_two_to_all_gpus(self):
+        steps = gpu_plan.message_steps(7)
+        self.assertEqual([step.name for step in steps], ["comm-2", "comm-4"])
+        for _, words, output in commands_of(steps):
+            self.assertEqual((value(words, "--memory"), value(words, "--backend")), ("device", "cuda"))
+            self.assertEqual(output, "parts.jsonl")
+
+    def test_of_one_gpu_are_left_out_with_the_reason(self):
+        (step,) = gpu_plan.message_steps(1)
+        self.assertIn("peers", step.needs)
+        with mock.patch.object(driver, "gpu_count", lambda: 1):
+            self.assertIn("1 GPU is here", needs.Needs(None, "").lacks("peers"))
+        with mock.patch.object(driver, "gpu_count", lambda: 2):
+            self.assertIsNone(needs.Needs(None, "").lacks("peers"))
 
 
 class Training(unittest.TestCase):

@@ -1,6 +1,5 @@
 #include "backend/comm/nccl/collectives.hpp"
 
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -49,16 +48,6 @@ std::string gpu_memory(std::size_t bytes) {
   return fmt::format("{} bytes of messages", bytes);
 }
 
-template <std::size_t N>
-std::string text_of(const std::array<char, N>& text) {
-  return text.data();
-}
-
-bool has_no_estimate(Collective collective) {
-  return collective == Collective::all_to_all || collective == Collective::send ||
-         collective == Collective::receive || collective == Collective::send_receive;
-}
-
 }  // namespace
 
 GpuMemory::GpuMemory(int device, std::size_t bytes) : device_(device), bytes_(bytes) {
@@ -100,7 +89,6 @@ struct Collectives::Impl {
 
   NcclCommunicator& over;
   Link link;
-  std::optional<GpuMemory> pretence;  ///< an address for what is only simulated
 };
 
 Collectives::Collectives(Communicator& over) : impl_(std::make_unique<Impl>(expect_nccl(over))) {}
@@ -144,16 +132,7 @@ Seconds Collectives::time(Stream stream, const std::function<void()>& work) {
 }
 
 std::optional<Seconds> Collectives::estimate(const Exchange& exchange) {
-  const LinkEnd& end = impl_->link.end();
-  if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) {
-    return std::nullopt;
-  }
-  if (!impl_->pretence) impl_->pretence.emplace(end.device, 256);
-  std::byte* address = impl_->pretence->data();
-  Link link(end, agree_on_link(impl_->over));
-  const float microseconds = simulate(link, exchange, address, address);
-  if (!std::isfinite(microseconds) || microseconds < 0) return std::nullopt;
-  return Seconds(1e-6 * static_cast<double>(microseconds));
+  return expected_time(impl_->over, impl_->link.end(), exchange);
 }
 
 std::optional<Choice> Collectives::choice(const Exchange& exchange, const std::byte* from,
@@ -161,15 +140,7 @@ std::optional<Choice> Collectives::choice(const Exchange& exchange, const std::b
   Profile profile;
   enqueue(exchange, from, to, stream);
   wait(stream);
-  if (impl_->link.end().size == 1 || exchange.count == 0) return std::nullopt;
-  for (const nccl_profiler::Note& note : profile.read()) {
-    if (text_of(note.communicator) != impl_->link.name()) continue;
-    return Choice{text_of(note.algorithm), text_of(note.protocol), note.channels, note.warps};
-  }
-  throw Unsupported(fmt::format(
-      "NCCL's choice of algorithm is not known: {} did not load dlscale's profiler plugin, whose "
-      "interface came with NCCL 2.27. NCCL_DEBUG=INFO in the environment makes NCCL say why.",
-      library_name()));
+  return choice_in(profile, impl_->link, exchange);
 }
 
 }  // namespace dlscale::backend::gpu_comm

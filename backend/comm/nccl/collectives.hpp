@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "backend/comm/communicator.hpp"
+#include "backend/comm/nccl/choice.hpp"
 #include "backend/comm/nccl/exchange.hpp"
 #include "core/units.hpp"
 
@@ -38,14 +38,6 @@ class GpuMemory {
   std::byte* data_ = nullptr;
 };
 
-/// How NCCL does an operation.
-struct Choice {
-  std::string algorithm;  ///< "RING", "TREE", "NVLS", …; empty for sends and receives
-  std::string protocol;   ///< "LL", "LL128", "SIMPLE"; empty for sends and receives
-  int channels = 0;
-  int warps = 0;  ///< of each channel's block; 0 for sends and receives
-};
-
 /// What NCCL offers, for measuring: over a link between the ranks of a communicator that is made
 /// for it, on streams of the caller's. One thread at a time.
 class Collectives {
@@ -75,11 +67,7 @@ class Collectives {
   /// for giving it is in the result unless the GPU is still busy.
   [[nodiscard]] Seconds time(Stream stream, const std::function<void()>& work);
 
-  /// What NCCL expects the operation to take (ncclGroupSimulateEnd: the cost model of
-  /// src/graph/tuning.cc). Nothing for a rank alone and for sends and receives, for which it has
-  /// none. Collective, and takes as long as making a link: each estimate has one of its own,
-  /// because NCCL leaves what it simulated in the link's plans, to be run with the next real
-  /// operation and mixed up with the next simulated one.
+  /// As expected_time() has it (choice.hpp). Collective.
   [[nodiscard]] std::optional<Seconds> estimate(const Exchange& exchange);
 
   /// What NCCL chose for the exchange, from doing it once, which it waits for. Nothing for a rank

@@ -1,7 +1,15 @@
 #include "backend/comm/nccl/communicator.hpp"
 
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+
 #include "backend/comm/nccl/call.hpp"
+#include "backend/comm/nccl/choice.hpp"
 #include "backend/comm/nccl/device.hpp"
+#include "backend/comm/nccl/exchange.hpp"
+#include "backend/comm/nccl/profile.hpp"
+#include "backend/comm/nccl/queues.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
@@ -12,6 +20,30 @@ LinkId agree_on_link(Communicator& over) {
   over.broadcast(id, 0);
   return id;
 }
+
+namespace {
+
+Operator operator_of(Reduction op) {
+  if (op == Reduction::max) return Operator::max;
+  return op == Reduction::min ? Operator::min : Operator::sum;
+}
+
+/// Of all_reduce() and broadcast(), as they give it to NCCL.
+Exchange exchange_of(const CollectiveCall& call) {
+  const std::size_t bytes = call.to.size();
+  if (call.collective == backend::Collective::broadcast) {
+    return {.collective = Collective::broadcast,
+            .element = Element::u8,
+            .placement = Placement::in_place,
+            .count = bytes,
+            .peer = call.root};
+  }
+  EXPECT(call.collective == backend::Collective::all_reduce && call.type == ElementType::f32);
+  return {
+      .op = operator_of(call.op), .placement = Placement::in_place, .count = bytes / sizeof(float)};
+}
+
+}  // namespace
 
 NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> host, int device)
     : host_(std::move(host)),
@@ -65,7 +97,32 @@ void NcclCommunicator::all_gather(std::span<const std::byte> mine, std::span<std
   host_->all_gather(mine, all);
 }
 
+std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) {
+  const Exchange exchange = exchange_of(call);
+  CallFacts facts{.expected = expected_time(*host_, link_.end(), exchange)};
+  // Whatever a rank's plugin does, all make the call.
+  std::optional<Profile> profile;
+  try {
+    profile.emplace();
+  } catch (const Unsupported& error) {
+    facts.unknown = error.what();
+  }
+  if (exchange.collective == Collective::broadcast) {
+    broadcast(call.to, call.root);
+  } else {
+    all_reduce({reinterpret_cast<float*>(call.to.data()), exchange.count}, call.op);
+  }
+  if (!profile) return facts;
+  try {
+    if (const auto choice = choice_in(*profile, link_, exchange)) facts.choice = to_text(*choice);
+  } catch (const Unsupported& error) {
+    facts.unknown = error.what();
+  }
+  return facts;
+}
+
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
+  expect_queues_for_two_links(size(), std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
   return std::make_unique<NcclCommunicator>(host_->duplicate(), gpu());
 }
 

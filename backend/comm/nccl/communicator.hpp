@@ -1,5 +1,6 @@
 #pragma once
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ class NcclCommunicator : public Communicator {
   [[nodiscard]] std::string library() const override;
   [[nodiscard]] std::string host_library() const override { return host_->library(); }
   [[nodiscard]] bool takes_device_memory() const override { return true; }
+  /// On the link that carries the call; what NCCL expects of it, on one alike.
+  [[nodiscard]] std::optional<CallFacts> facts_of(const CollectiveCall& call) override;
 
   void send(std::span<const std::byte> data, Rank to, int tag) override;
   void receive(std::span<std::byte> data, Rank from, int tag) override;
@@ -37,7 +40,7 @@ class NcclCommunicator : public Communicator {
   /// cudaDeviceSynchronize) unless those of all ranks get there without each other: if the peer's
   /// thread that is to send first waits for this one, both wait for ever. Allocate before training,
   /// not within an iteration. For the same reason CUDA_DEVICE_MAX_CONNECTIONS=1, which may put the
-  /// streams of both links into one queue, is not supported with two of them.
+  /// streams of both links into one queue, is refused where there are several ranks.
   [[nodiscard]] std::unique_ptr<Communicator> duplicate() override;
 
   [[nodiscard]] int gpu() const override { return link_.end().device; }

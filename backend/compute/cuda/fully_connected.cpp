@@ -120,7 +120,8 @@ class Tuner {
         sizes_.inputs, sizes_.outputs, dtype_name(spec_.dtype), has_bias_ ? 1 : 0,
         context_.order == Order::nhwc ? "nhwc" : "nchw", most_algorithms, product_workspace_limit);
     const auto recall = [&](const KeptChoice& kept) -> std::optional<Choice> {
-      for (const Choice& each : choices(pass)) {
+      std::string dropped;  // as it was when this was kept, with its note
+      for (const Choice& each : choices(pass, dropped)) {
         if (name_of(each) == kept.name) return each;
       }
       return std::nullopt;
@@ -141,13 +142,15 @@ class Tuner {
     return {context_, spec_, sizes_, pass, choice, has_bias_, std::move(remark)};
   }
 
-  [[nodiscard]] std::vector<Choice> choices(Pass pass) const {
+  /// `dropped`: which epilogue the library failed to tell of, and how; empty if none.
+  [[nodiscard]] std::vector<Choice> choices(Pass pass, std::string& dropped) const {
     std::vector<Choice> all;
     for (const Epilogue epilogue : epilogues_of(pass, has_bias_)) {
       try {
         add_choices(pass, epilogue, all);
-      } catch (const Error&) {  // it can be done without, unless the device itself is broken
+      } catch (const Error& error) {  // it can be done without, unless the device itself is broken
         if (epilogue == Epilogue::none) throw;
+        dropped = fmt::format("without fused bias: {}", error.what());
         check(cudaStreamSynchronize(context_.stream), "cudaStreamSynchronize", describe(spec_));
       }
     }
@@ -163,7 +166,8 @@ class Tuner {
   }
 
   [[nodiscard]] Trialled<Choice> tune(Pass pass) const {
-    const std::vector<Choice> all = choices(pass);
+    std::string dropped;
+    const std::vector<Choice> all = choices(pass, dropped);
     ProductWays ways;
     for (const Choice& choice : all) {
       const auto made = std::make_shared<const ProductPass>(pass_with(pass, choice));
@@ -182,7 +186,8 @@ class Tuner {
                    pass, Epilogue::none);
     const auto [best, note] = fastest_product(context_, problem, ways);
     const Choice& chosen = all[best.index];
-    return {chosen, name_of(chosen), best.time, {}, note};
+    const std::string between = note.empty() || dropped.empty() ? "" : "; ";
+    return {chosen, name_of(chosen), best.time, {}, dropped + between + note};
   }
 
   const Context& context_;

@@ -138,7 +138,8 @@ std::optional<Descriptor> configuration_named(const Graph& graph, const std::str
     if (sign == std::string::npos) break;  // words of the form
     const auto type = number_after("k", word.substr(0, sign));
     const auto value = number_after("=", word.substr(sign));
-    if (!type || !value) return std::nullopt;
+    // Of a kind that this cuDNN does not have it may not even make a value of the enumeration.
+    if (!type || *type < 0 || *type >= CUDNN_KNOB_TYPE_COUNTS || !value) return std::nullopt;
     choices.push_back(knob_choice(graph, static_cast<cudnnBackendKnobType_t>(*type), *value));
   }
   std::vector<cudnnBackendDescriptor_t> raw;

@@ -101,6 +101,11 @@ TEST_F(PlanCaches, TellWhatWasFasterButNotChosen) {
   FakeChooser chooser{.note = "4 was faster, but it is wrong"};
   PlanCache first = cache();
   EXPECT_EQ(chooser.run(first).remark(), " (measured now: 4 was faster, but it is wrong)");
+  PlanCache next = cache();  // of another process, which has the same choice for the same reason
+  const std::string remark = chooser.run(next).remark();
+  EXPECT_EQ(remark.find(" (recalled, measured 20"), 0U) << remark;
+  EXPECT_TRUE(remark.ends_with("Z; 4 was faster, but it is wrong)")) << remark;
+  EXPECT_EQ(chooser.asked, 1);
   Conditions newer = here;
   newer["cuDNN"] = "9.20.0";
   PlanCache other = cache(newer);

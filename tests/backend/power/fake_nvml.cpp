@@ -97,6 +97,13 @@ int nvmlDeviceGetMigMode(void* /*device*/, unsigned* now, unsigned* after_boot) 
   return 0;
 }
 
+int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, void* /*infos*/) {
+  if (device != &gpus[0]) return 3;
+  const bool fits = *count >= 2;
+  *count = 2;
+  return fits ? 0 : 7;
+}
+
 int nvmlDeviceGetClockInfo(void* /*device*/, int kind, unsigned* megahertz) {
   *megahertz = kind == 1 ? 1980 : 3201;
   return 0;

@@ -75,6 +75,11 @@ TEST(DeviceMonitor, ReadsTheEnergyCounterAnewEachTime) {
   EXPECT_DOUBLE_EQ(second.energy_j.value() - first.energy_j.value(), 2.0);
 }
 
+TEST(DeviceMonitor, CountsTheProcessesOnTheGpu) {
+  EXPECT_EQ(open_nvml(known_gpu, FAKE_NVML)->processes(), 2);
+  EXPECT_FALSE(open_nvml(mean_power_gpu, FAKE_NVML)->processes());
+}
+
 TEST(DeviceMonitor, SaysThatThereIsNoNvml) {
   const std::string reason = refusal(known_gpu, "libnvidia-ml-that-is-nowhere.so.1");
   EXPECT_TRUE(contains(reason, "libnvidia-ml-that-is-nowhere.so.1")) << reason;

@@ -159,6 +159,18 @@ TEST_F(Conditions, AreReadAroundTheWorkWithTheNumberOfItsRuns) {
   EXPECT_TRUE(result.warnings.empty());
 }
 
+TEST_F(Conditions, WarnOfOtherProcessesOnTheDevice) {
+  const auto warned = [&](int processes) {
+    const DeviceWitness witness{std::make_shared<FakeMonitor>(0, processes), {}};
+    return with_conditions(witness, communicator(), [](std::size_t&) { return timed(); }).warnings;
+  };
+  EXPECT_TRUE(warned(0).empty());  // in a container that does not see them
+  EXPECT_TRUE(warned(1).empty());
+  ASSERT_EQ(warned(2).size(), 1U);
+  EXPECT_EQ(warned(2).front().find("1 other process had the GPU open"), 0U) << warned(2).front();
+  EXPECT_EQ(warned(4).front().find("3 other processes had the GPU open"), 0U);
+}
+
 TEST_F(Conditions, AreMissedWithTheReason) {
   const DeviceWitness witness{nullptr, "there is no NVML here"};
   const Measurement result =

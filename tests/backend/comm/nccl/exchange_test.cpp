@@ -35,6 +35,7 @@ TEST(Exchanges, CountTheBytesOfTheirElements) {
   EXPECT_EQ(element_bytes(Element::bf16), 2U);
   EXPECT_EQ(element_bytes(Element::f16), 2U);
   EXPECT_EQ(element_bytes(Element::i32), 4U);
+  EXPECT_EQ(element_bytes(Element::u8), 1U);
 }
 
 TEST(Footprints, AreWhatEachRankGivesAndTakes) {

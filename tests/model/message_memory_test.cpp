@@ -1,0 +1,135 @@
+// Messages between memories of the host and of devices, of which a machine takes one kind.
+#include "model/calibrate/message_memory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/usable_rows.hpp"
+#include "model/calibrate/calibrate.hpp"
+#include "tests/model/synthetic.hpp"
+
+namespace dlscale::model {
+namespace {
+
+using namespace synthetic;
+
+std::string refusal_of(const std::vector<ResultFile>& results) {
+  try {
+    calibrate(two_workers(), results);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class MessageMemories : public testing::Test {
+ protected:
+  std::vector<ResultFile> results_ = results(branched(), 8);
+  Machine machine_ = calibrate(two_workers(), results_);
+};
+
+/// The same measured on a GPU, to which the host gives work.
+std::vector<ResultFile> of_a_gpu(std::vector<ResultFile> results) {
+  for (ResultFile& file : results) {
+    for (Measurement& m : file.measurements) {
+      if (m.axes.contains("backend")) {
+        m.axes["backend"] = "cuda";
+        m.series["give"] = make_series("s", {std::vector<double>(9, 3e-6)});
+      }
+    }
+  }
+  return results;
+}
+
+/// All-reduces of another library that lie in memory of a device and take twice as long.
+ResultFile of_device_memory(const std::vector<ResultFile>& results) {
+  ResultFile device = results[1];
+  device.path = "device.jsonl";
+  std::erase_if(device.measurements, [](const Measurement& m) { return m.benchmark != "comm"; });
+  for (Measurement& m : device.measurements) {
+    m.axes["memory"] = "device";
+    m.axes["library"] = "NCCL 2.28.9";
+    for (auto& rank : m.series.at("time").samples) {
+      for (double& time : rank) time *= 2;
+    }
+    m.series["time"] = make_series("s", m.series.at("time").samples);
+  }
+  return device;
+}
+
+TEST_F(MessageMemories, AreThoseInWhichGradientsLie) {
+  auto results = results_;
+  results.push_back(of_device_memory(results_));
+  const Machine processor = calibrate(two_workers(), results);
+  EXPECT_EQ(processor.measured_on.libraries.at("communicator"), "MPI");
+  ASSERT_EQ(processor.collectives.size(), machine_.collectives.size());
+  EXPECT_EQ(processor.collectives[0].memory, "host");
+  EXPECT_EQ(processor.collectives[0].time(1_MiB).si(), machine_.collectives[0].time(1_MiB).si());
+
+  const Machine gpu = calibrate(two_workers(), of_a_gpu(results));
+  EXPECT_EQ(gpu.measured_on.libraries.at("communicator"), "NCCL 2.28.9");
+  ASSERT_EQ(gpu.collectives.size(), machine_.collectives.size());
+  EXPECT_EQ(gpu.collectives[0].memory, "device");
+  EXPECT_EQ(gpu.collectives[0].source, "device.jsonl");
+  EXPECT_NEAR(gpu.collectives[0].time(1_MiB) / machine_.collectives[0].time(1_MiB), 2, 1e-6);
+  const Machine read = machine_from_json(machine_json(gpu), "m.json");
+  EXPECT_EQ(read.collectives[0].memory, "device");
+  EXPECT_EQ(machine_json(read), machine_json(gpu));
+}
+
+TEST_F(MessageMemories, ThatTookTheWayThroughTheHostAreOfTheLibraryThatTrains) {
+  auto results = results_;
+  results.push_back(of_device_memory(results_));
+  for (Measurement& m : results.back().measurements) {
+    m.axes["library"] = "Open MPI 4.1.4" + std::string(staged_by_host);
+  }
+  const Machine gpu = calibrate(two_workers(), of_a_gpu(results));
+  EXPECT_EQ(gpu.measured_on.libraries.at("communicator"), "Open MPI 4.1.4");
+  // Not to be mixed with the same library that takes memory of GPUs itself.
+  results.push_back(of_device_memory(results_));
+  for (Measurement& m : results.back().measurements) m.axes["library"] = "Open MPI 4.1.4";
+  EXPECT_NE(refusal_of(of_a_gpu(results)).find("of several libraries"), std::string::npos);
+}
+
+TEST_F(MessageMemories, OtherThanThoseOfGradientsAreRefused) {
+  const std::string of_host = refusal_of(of_a_gpu(results_));
+  EXPECT_NE(of_host.find("rest.jsonl: its messages lie in memory of the host, and gradients of "
+                         "cuda in its device's"),
+            std::string::npos)
+      << of_host;
+  EXPECT_NE(of_host.find("bench comm --memory device --backend cuda"), std::string::npos);
+  auto results = results_;
+  const ResultFile device = of_device_memory(results_);
+  std::erase_if(results[1].measurements,
+                [](const Measurement& m) { return m.benchmark == "comm"; });
+  results.push_back(device);
+  EXPECT_NE(refusal_of(results).find("device.jsonl: its messages lie in memory of a device"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of(of_a_gpu(results)), "");
+}
+
+TEST_F(MessageMemories, AreWhatMessagesSayWhereNothingWasComputed) {
+  const ResultFile device = of_device_memory(results_);
+  EXPECT_EQ(calibrate(two_workers(), std::vector{device}).collectives.at(0).memory, "device");
+  ResultFile host = results_[1];
+  std::erase_if(host.measurements, [](const Measurement& m) { return m.benchmark != "comm"; });
+  EXPECT_EQ(calibrate(two_workers(), std::vector{host}).collectives.at(0).memory, "host");
+  EXPECT_NE(refusal_of({host, device}).find("nothing tells where its gradients lie"),
+            std::string::npos);
+}
+
+TEST_F(MessageMemories, OfTheHostThatGpusCarriedAreLeftOutBesideThoseOfGpus) {
+  auto results = results_;
+  results.push_back(of_device_memory(results_));
+  for (Measurement& m : results[1].measurements) {
+    if (m.benchmark == "comm") m.axes["library"] = "NCCL 2.28.9" + std::string(carried_by_gpu);
+  }
+  EXPECT_EQ(refusal_of(of_a_gpu(results)), "");
+  EXPECT_NE(refusal_of(results).find("from GPU to GPU"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace dlscale::model
