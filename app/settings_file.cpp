@@ -105,7 +105,7 @@ void check_section(const ConfigMap& section, CLI::App& command) {
   }
 }
 
-constexpr std::uintmax_t most_bytes = std::uintmax_t{1} << 20;
+constexpr std::uintmax_t most_bytes = std::uintmax_t{64} << 10;
 
 /// Far more than all options there are take; what is larger is another file, or no text at all, and
 /// every call would read it. Places that are no files are refused where they are opened.

@@ -42,6 +42,15 @@ std::size_t find_word(std::string_view sentence, std::string_view word) {
   return std::string_view::npos;
 }
 
+/// Behind the option's name in a sentence, which may be its letter; npos where neither stands.
+std::size_t end_of_name(std::string_view sentence, const SetElsewhere& set) {
+  for (const std::string& name : {set.name, set.letter}) {
+    const std::size_t at = name.empty() ? std::string_view::npos : find_word(sentence, name);
+    if (at != std::string_view::npos) return at + name.size();
+  }
+  return std::string_view::npos;
+}
+
 /// Line breaks and other control characters, of values that were set or of names of files, as \n or
 /// \x1b. Nothing is cut: a sentence says what to do at its end.
 std::string on_one_line(std::string_view sentence) {
@@ -72,8 +81,8 @@ std::string with_places(std::string_view sentence, std::span<const SetElsewhere>
   std::string more;
   for (const SetElsewhere& one : set) {
     if (!counts(one)) continue;
-    if (const std::size_t at = find_word(told, one.name); at != std::string::npos) {
-      told.insert(at + one.name.size(), fmt::format(" (set by {})", on_one_line(one.place)));
+    if (const std::size_t end = end_of_name(told, one); end != std::string::npos) {
+      told.insert(end, fmt::format(" (set by {})", on_one_line(one.place)));
     } else if (!is_flag(one) && one.value.size() >= telling &&
                find_word(told, on_one_line(one.value)) != std::string::npos) {
       more += fmt::format(" {} is set by {}.", one.name, on_one_line(one.place));

@@ -115,6 +115,7 @@ SetElsewhere flag_set(const CLI::Option& option, bool is_on, From from, std::str
 SetElsewhere value_set(const CLI::Option& option, const Words& items, From from,
                        std::string place) {
   SetElsewhere set{.option = &option, .name = option.get_name()};
+  if (!option.get_snames().empty()) set.letter = "-" + option.get_snames().front();
   set.value = fmt::format("{}", fmt::join(items, ","));
   set.from = from;
   set.place = std::move(place);

@@ -15,8 +15,9 @@ namespace dlscale::app {
 /// An option that a command line does not name and that is set elsewhere.
 struct SetElsewhere {
   const CLI::Option* option = nullptr;
-  std::string name = {};   ///< "--rounds"
-  std::string value = {};  ///< several with commas between them; of a flag "yes" or "no"
+  std::string name = {};    ///< "--rounds"
+  std::string letter = {};  ///< "-o" of "--output"; empty where there is none
+  std::string value = {};   ///< several with commas between them; of a flag "yes" or "no"
   enum class From { environment, file } from = From::environment;
   std::string place = {};               ///< the variable, or "dlscale.yaml:3"
   std::vector<std::string> words = {};  ///< as it would be typed; none of a flag that is off

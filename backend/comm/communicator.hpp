@@ -28,7 +28,7 @@ enum class Waiting { spin, sleep };
 struct CallFacts {
   std::optional<Seconds> expected = {};  ///< its time by the library's own model, if that has one
   std::string choice = {};   ///< "RING, LL128, 24 channels"; empty where none was made or is known
-  std::string unknown = {};  ///< why the choice is not known; empty where it is, or none was made
+  std::string unknown = {};  ///< what of it is not known, and why; empty if nothing
 };
 
 /// A group of ranks that exchange data. Calls are blocking; every rank makes the same calls in the

@@ -67,6 +67,7 @@ class DeviceTraffic : public Traffic {
   void use(std::span<std::byte> memory) override {
     elements_ = {reinterpret_cast<float*>(memory.data()), memory.size() / sizeof(float)};
   }
+  void leave() override { elements_ = {}; }
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
     return on_host_->compare(memory);
   }

@@ -123,15 +123,16 @@ Measurement take_samples(Traffic& traffic, const Message& message,
 }
 
 /// What the library says of the messages, which it carries out once more, in a row that has times.
-void add_facts(Traffic& traffic, RotatingBuffers& buffers, Measurement& measurement) {
+void add_facts(Traffic& traffic, RotatingBuffers& buffers, Communicator& ranks,
+               Measurement& measurement) {
   if (measurement.series.empty()) return;  // interrupted, on all ranks
   std::optional<backend::CallFacts> facts;
   try {
-    traffic.use(buffers.next());
+    together(ranks, [&] { traffic.use(buffers.next()); });
     facts = traffic.facts();
-  } catch (const Interrupted&) {
-    return;  // what was measured is kept
+  } catch (const Interrupted&) {  // what was measured is kept
   }
+  traffic.leave();
   if (!facts) return;
   if (facts->expected) {
     measurement.series["library_estimate"] = make_series("s", {{facts->expected->si()}});
@@ -149,7 +150,7 @@ Measurement sample_on_device(Traffic& traffic, const Message& message,
     return take_samples(traffic, message, conditions, *buffers, runs, sampler);
   });
   measurement.implementation = traffic.implementation();
-  if (measurement.status != Status::interrupted) add_facts(traffic, *buffers, measurement);
+  if (measurement.status != Status::interrupted) add_facts(traffic, *buffers, ranks, measurement);
   return measurement;
 }
 

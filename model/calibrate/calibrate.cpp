@@ -406,7 +406,7 @@ Machine calibrate(const Cluster& cluster, std::span<const ResultFile> results,
   options.backend = choose_backend(sorted, wanted.backend);
   Machine machine;
   const MessageMemory memory = message_memory(results, options.backend);
-  sorted["comm"] = messages_in(memory, sorted["comm"], options.backend);
+  sorted["comm"] = messages_in(memory, sorted["comm"]);
   machine.measured_on = measured_on(results, options.backend, memory);
   machine.cluster = cluster;
   machine.fitted = true;

@@ -60,14 +60,13 @@ bool is_fitted(const Machine& machine, const Measurement& row) {
 }
 
 std::string why_not_messages(const Measurement& row, const Machine& machine,
-                             const CalibrateOptions& options) {
+                             MessageMemory gradients, const CalibrateOptions& options) {
   if (row.axes.contains("message")) return "messages of a replay";
   if (!row.axes.contains("bytes")) return "messages without a size";
   if (axis(row, "ranks") == "1") return "1 rank, which sends nothing";
-  const std::string_view memory = to_string(memory_of(row));
-  if (!machine.collectives.empty() && machine.collectives.front().memory != memory) {
-    return fmt::format("memory {} (gradients lie in the {}'s)", memory,
-                       machine.collectives.front().memory);
+  if (memory_of(row) != gradients) {
+    return fmt::format("memory {} (gradients lie in the {}'s: bench comm --memory {})",
+                       to_string(memory_of(row)), to_string(gradients), to_string(gradients));
   }
   for (const auto& [name, in_training] : message_axes) {
     if (name == "algorithm") continue;
@@ -83,13 +82,13 @@ std::string why_not_messages(const Measurement& row, const Machine& machine,
 }
 
 /// Empty if it was used, or gave way to better ones of its kind.
-std::string why_not(const Measurement& row, const Machine& machine,
+std::string why_not(const Measurement& row, const Machine& machine, MessageMemory gradients,
                     const CalibrateOptions& options) {
   if (!is_timed(row)) return fmt::format("status {}", status_name(row.status));
   if (row.benchmark == "conv") return why_not_kernel(row, machine, options);
   if (row.benchmark == "update") return why_not_update(row, machine);
   if (row.benchmark == "memory") return why_not_memory(row, machine);
-  if (row.benchmark == "comm") return why_not_messages(row, machine, options);
+  if (row.benchmark == "comm") return why_not_messages(row, machine, gradients, options);
   if (row.benchmark == "io") return other_than(row, "source", options.source, "chosen:");
   return "";
 }
@@ -98,10 +97,11 @@ std::string why_not(const Measurement& row, const Machine& machine,
 
 std::vector<LeftOutRows> left_out(std::span<const ResultFile> results, const Machine& machine,
                                   const CalibrateOptions& options) {
+  const MessageMemory gradients = message_memory(results, machine.measured_on.backend);
   std::map<std::string, std::size_t> reasons;
   for (const ResultFile& file : results) {
     for (const Measurement& row : file.measurements) {
-      const std::string why = why_not(row, machine, options);
+      const std::string why = why_not(row, machine, gradients, options);
       if (!why.empty()) ++reasons[fmt::format("bench {}, {}", row.benchmark, why)];
     }
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 
@@ -16,11 +17,13 @@ bool is_of_messages(const Measurement& row) {
   return row.benchmark == "comm" && is_timed(row) && row.axes.contains("bytes");
 }
 
-/// Work beside messages is some of "comm", too, and says nothing of where gradients lie.
+/// Of what training computes, which is timed with what the host does for it (series "give") on
+/// devices. Others name a backend, too, and say nothing of where gradients lie.
 bool is_computed_by(const Measurement& row, const std::string& backend) {
+  constexpr std::array of_training{"conv", "gemm", "update"};
   const auto found = row.axes.find("backend");
-  return row.benchmark != "comm" && is_timed(row) && found != row.axes.end() &&
-         found->second == backend;
+  return std::ranges::find(of_training, row.benchmark) != of_training.end() && is_timed(row) &&
+         found != row.axes.end() && found->second == backend;
 }
 
 /// Gradients in memory of GPUs do not travel so, and nothing tells how much faster they do.
@@ -34,22 +37,6 @@ void refuse_carried(const Group& rows) {
       "out, and measure those with bench comm --memory device, or predict with --all-reduce nccl, "
       "by NCCL's own cost model.",
       carried->file, carried->axis("library")));
-}
-
-[[noreturn]] void refuse_others(MessageMemory wanted, const Sourced& one,
-                                const std::string& backend) {
-  if (wanted == MessageMemory::device) {
-    throw ConfigError(fmt::format(
-        "{}: its messages lie in memory of the host, and gradients of {} in its device's, from "
-        "where they take another way. Leave this file out, and measure them with bench comm "
-        "--memory device --backend {}, or predict with --all-reduce nccl, by NCCL's own cost "
-        "model.",
-        one.file, backend, backend));
-  }
-  throw ConfigError(fmt::format(
-      "{}: its messages lie in memory of a device, and gradients of {} in the host's, from where "
-      "they take another way. Leave this file out, and measure them with bench comm --memory host.",
-      one.file, backend.empty() ? "a processor" : backend));
 }
 
 }  // namespace
@@ -81,17 +68,13 @@ MessageMemory message_memory(std::span<const ResultFile> results, const std::str
       "bench conv, too, or those of one memory.");
 }
 
-Group messages_in(MessageMemory memory, const Group& all, const std::string& backend) {
+Group messages_in(MessageMemory memory, const Group& all) {
   Group chosen;
   std::ranges::copy_if(all, std::back_inserter(chosen), [memory](const Sourced& one) {
     return memory_of(*one.measurement) == memory;
   });
   if (memory == MessageMemory::host) refuse_carried(chosen);
-  const auto is_message = [](const Sourced& one) { return is_of_messages(*one.measurement); };
-  const auto other = std::ranges::find_if(all, is_message);
-  if (other == all.end() || std::ranges::any_of(chosen, is_message)) return chosen;
-  refuse_carried(all);
-  refuse_others(memory, *other, backend);
+  return chosen;
 }
 
 }  // namespace dlscale::model

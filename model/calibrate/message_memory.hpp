@@ -19,8 +19,9 @@ MessageMemory memory_of(const Measurement& measurement);
 /// computed, as the messages have it. Throws ConfigError if those are of both.
 MessageMemory message_memory(std::span<const ResultFile> results, const std::string& backend);
 
-/// The rows of `bench comm` whose messages lie there. Throws ConfigError, naming a file, if there
-/// are others only, and if GPUs carried those of the host's memory (is_carried_by_gpu()).
-Group messages_in(MessageMemory memory, const Group& all, const std::string& backend);
+/// The rows of `bench comm` whose messages lie there; none where there are others only, of which
+/// left_out() tells. Throws ConfigError, naming a file, if GPUs carried those of the host's memory
+/// (is_carried_by_gpu()).
+Group messages_in(MessageMemory memory, const Group& all);
 
 }  // namespace dlscale::model

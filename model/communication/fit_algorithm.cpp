@@ -10,6 +10,7 @@
 
 #include "core/error.hpp"
 #include "core/statistics.hpp"
+#include "core/usable_rows.hpp"
 #include "model/calibrate/fit.hpp"
 
 namespace dlscale::model {
@@ -100,10 +101,11 @@ bool by_rules(const Carrier& carrier) {
 }
 
 /// Whether it is by rules that are those of the very library, and nobody changed them: the table of
-/// core/collective/selection is that of Open MPI 4.1.
+/// core/collective/selection is that of Open MPI 4.1. Of messages that were copied to the host and
+/// back, which is no part of any rule, it has to be shown.
 bool rules_in_force(const Carrier& carrier, const MessageFamily& family) {
   return carrier.chosen_by == ChosenBy::open_mpi && family.by_defaults &&
-         family.library.starts_with("Open MPI 4.1.");
+         family.library.starts_with("Open MPI 4.1.") && !family.library.ends_with(staged_by_host);
 }
 
 struct Candidate {

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "app/command_tree.hpp"
+#include "app/settings_in_effect.hpp"
+#include "app/settings_line.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::app {
@@ -82,6 +84,17 @@ TEST(SettingsFile, TakesOneDocumentHoweverItIsWritten) {
                            "gate: &a {rounds: &b 9, seed: *b}\n", "gate: {base: \"\xff\xfe\"}\n"}) {
     EXPECT_EQ(refusal_of(text), "") << text;
   }
+}
+
+TEST(WhereOptionsAreSet, IsToldBesideTheirLetters) {
+  const std::vector<SetElsewhere> set{{.name = "--output",
+                                       .letter = "-o",
+                                       .value = "bencher=k.json",
+                                       .place = "dlscale.yaml:2",
+                                       .words = {"--output=bencher=k.json"}}};
+  EXPECT_EQ(with_places("every -o names a format of its own.", set),
+            "every -o (set by dlscale.yaml:2) names a format of its own.");
+  EXPECT_EQ(with_places("-out is no option.", set), "-out is no option.");
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ class Refusals(SettingsTest):
             self.assert_refused(self.run_here("gate"), 2, "dlscale.yaml cannot be read")
             place.unlink()
         for text, *said in [
-            ("#" * (1 << 20) + "\n", "has 1048577 bytes, and a settings file at most 1048576"),
+            ("#" * (1 << 16) + "\n", "has 65537 bytes, and a settings file at most 65536"),
             ("gate: " + "[" * 10000, "dlscale.yaml:1: this is nested"),
             ("gate: {rounds: 9 kB}\n", "--rounds (set by dlscale.yaml:1)"),
         ]:

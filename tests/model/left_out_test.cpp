@@ -47,17 +47,22 @@ TEST(LeftOut, NothingThatCalibrateTakes) {
 
 TEST(LeftOut, MessagesInOtherMemoryThanGradients) {
   ResultFile file;
-  Measurement& row = file.measurements.emplace_back();
+  Measurement row;
+  row.benchmark = "gemm";
+  row.axes = {{"backend", "cuda"}};
+  row.series = {{"time", make_series("s", {{1e-3}})}, {"give", make_series("s", {{3e-6}})}};
+  file.measurements.push_back(row);
   row.benchmark = "comm";
   row.axes = {{"collective", "all_reduce"}, {"ranks", "2"}, {"bytes", "4"}, {"cache", "cold"}};
+  file.measurements.push_back(row);
   Machine machine;
-  CollectiveFit& fit = machine.collectives.emplace_back();
-  EXPECT_TRUE(left_out(std::vector{file}, machine, {}).empty());
-  fit.memory = "device";
+  EXPECT_TRUE(left_out(std::vector{file}, machine, {}).empty());  // of another backend
+  machine.measured_on.backend = "cuda";
   ASSERT_EQ(left_out(std::vector{file}, machine, {}).size(), 1U);
   EXPECT_EQ(to_text(left_out(std::vector{file}, machine, {}).front()),
-            "1 row of bench comm, memory host (gradients lie in the device's)");
-  row.axes["memory"] = "device";
+            "1 row of bench comm, memory host (gradients lie in the device's: bench comm --memory "
+            "device)");
+  file.measurements.back().axes["memory"] = "device";
   EXPECT_TRUE(left_out(std::vector{file}, machine, {}).empty());
 }
 

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
 #include "model/calibrate/calibrate.hpp"
+#include "model/calibrate/left_out.hpp"
 #include "tests/model/synthetic.hpp"
 
 namespace dlscale::model {
@@ -94,21 +96,36 @@ TEST_F(MessageMemories, ThatTookTheWayThroughTheHostAreOfTheLibraryThatTrains) {
   EXPECT_NE(refusal_of(of_a_gpu(results)).find("of several libraries"), std::string::npos);
 }
 
-TEST_F(MessageMemories, OtherThanThoseOfGradientsAreRefused) {
-  const std::string of_host = refusal_of(of_a_gpu(results_));
-  EXPECT_NE(of_host.find("rest.jsonl: its messages lie in memory of the host, and gradients of "
-                         "cuda in its device's"),
-            std::string::npos)
-      << of_host;
-  EXPECT_NE(of_host.find("bench comm --memory device --backend cuda"), std::string::npos);
+TEST_F(MessageMemories, OtherThanThoseOfGradientsAreNoPartOfAMachine) {
+  const std::vector<ResultFile> of_host = of_a_gpu(results_);
+  const Machine gpu = calibrate(two_workers(), of_host);
+  EXPECT_TRUE(gpu.collectives.empty());
+  EXPECT_EQ(gpu.kernels.size(), machine_.kernels.size());
+  const auto left = left_out(of_host, gpu, {});
+  EXPECT_TRUE(std::ranges::any_of(left, [](const LeftOutRows& one) {
+    return one.why.find("gradients lie in the device's") != std::string::npos;
+  }));
   auto results = results_;
   const ResultFile device = of_device_memory(results_);
   std::erase_if(results[1].measurements,
                 [](const Measurement& m) { return m.benchmark == "comm"; });
   results.push_back(device);
-  EXPECT_NE(refusal_of(results).find("device.jsonl: its messages lie in memory of a device"),
-            std::string::npos);
-  EXPECT_EQ(refusal_of(of_a_gpu(results)), "");
+  EXPECT_TRUE(calibrate(two_workers(), results).collectives.empty());
+  EXPECT_FALSE(calibrate(two_workers(), of_a_gpu(results)).collectives.empty());
+}
+
+TEST_F(MessageMemories, AreNotToldByBenchmarksThatTimeNothingGiven) {
+  auto results = of_a_gpu(results_);
+  results.push_back(of_device_memory(results_));
+  for (ResultFile& file : results) {
+    for (Measurement& m : file.measurements) {
+      if (m.benchmark == "conv" || m.benchmark == "update") m.benchmark = "device";
+    }
+    std::erase_if(file.measurements, [](const Measurement& m) {
+      return m.benchmark == "comm" && !m.axes.contains("memory");
+    });
+  }
+  EXPECT_EQ(message_memory(results, "cuda"), MessageMemory::device);
 }
 
 TEST_F(MessageMemories, AreWhatMessagesSayWhereNothingWasComputed) {

@@ -54,8 +54,9 @@ std::optional<Seconds> expected_time(Communicator& over, const LinkEnd& end,
   if (end.size == 1 || has_no_estimate(exchange.collective) || exchange.count == 0) {
     return std::nullopt;
   }
+  const LinkId id = agree_on_link(over);      // before what can fail on one rank
   const GpuMemory pretence(end.device, 256);  // an address for what is only simulated
-  Link link(end, agree_on_link(over));
+  Link link(end, id);
   const float microseconds = simulate(link, exchange, pretence.data(), pretence.data());
   if (!std::isfinite(microseconds) || microseconds < 0) return std::nullopt;
   return Seconds(1e-6 * static_cast<double>(microseconds));

@@ -3,6 +3,10 @@
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
+#include <span>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/choice.hpp"
@@ -41,6 +45,24 @@ Exchange exchange_of(const CollectiveCall& call) {
   EXPECT(call.collective == backend::Collective::all_reduce && call.type == ElementType::f32);
   return {
       .op = operator_of(call.op), .placement = Placement::in_place, .count = bytes / sizeof(float)};
+}
+
+/// What NCCL expects, or that it is not known, on all ranks alike. What fails on one, a signal
+/// among it, must keep none from the calls that follow, nor cost what was measured.
+CallFacts expectation(Communicator& host, const LinkEnd& end, const Exchange& exchange) {
+  CallFacts facts;
+  double failed = 0;
+  try {
+    facts.expected = expected_time(host, end, exchange);
+  } catch (const Error& error) {
+    failed = 1;
+    facts.unknown = fmt::format("What NCCL expects is not known: {}", error.what());
+  }
+  host.all_reduce(std::span(&failed, 1), Reduction::max);
+  if (failed == 0) return facts;
+  facts.expected.reset();
+  if (facts.unknown.empty()) facts.unknown = "What NCCL expects is not known: a rank cannot ask.";
+  return facts;
 }
 
 }  // namespace
@@ -99,13 +121,16 @@ void NcclCommunicator::all_gather(std::span<const std::byte> mine, std::span<std
 
 std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) {
   const Exchange exchange = exchange_of(call);
-  CallFacts facts{.expected = expected_time(*host_, link_.end(), exchange)};
+  CallFacts facts = expectation(*host_, link_.end(), exchange);
+  const auto not_known = [&facts](const Unsupported& error) {
+    facts.unknown += (facts.unknown.empty() ? "" : " ") + std::string(error.what());
+  };
   // Whatever a rank's plugin does, all make the call.
   std::optional<Profile> profile;
   try {
     profile.emplace();
   } catch (const Unsupported& error) {
-    facts.unknown = error.what();
+    not_known(error);
   }
   if (exchange.collective == Collective::broadcast) {
     broadcast(call.to, call.root);
@@ -116,7 +141,7 @@ std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) 
   try {
     if (const auto choice = choice_in(*profile, link_, exchange)) facts.choice = to_text(*choice);
   } catch (const Unsupported& error) {
-    facts.unknown = error.what();
+    not_known(error);
   }
   return facts;
 }
