@@ -20,9 +20,11 @@
 #include "app/settings_in_effect.hpp"
 #include "app/settings_line.hpp"
 #include "app/settings_names.hpp"
+#include "bench/benchmark.hpp"
 #include "core/cluster.hpp"
 #include "core/config_path.hpp"
 #include "core/error.hpp"
+#include "core/family.hpp"
 #include "core/nccl_facts.hpp"
 #include "core/suggest.hpp"
 #include "report/format/text_width.hpp"
@@ -136,6 +138,36 @@ void add_rule_of_cluster(std::vector<Setting>& settings) {
   rule->detail = files_of("clusters", cluster->value);
 }
 
+/// By somebody, not by the program itself.
+bool is_chosen(Origin origin) {
+  return origin != Origin::default_value && origin != Origin::not_set;
+}
+
+/// What a benchmark makes of settings that nobody chose, from those that somebody did.
+void add_what_follows(std::string_view benchmark, std::vector<Setting>& settings) {
+  const bench::Benchmark* found = family<bench::Benchmark>().find(benchmark);
+  if (found == nullptr || found->settle == nullptr) return;
+  std::map<std::string, Setting*> by_axis;
+  std::map<std::string, std::string> values;
+  std::set<std::string> chosen;
+  for (const bench::Axis& axis : found->axes) {
+    std::string name(axis.name);
+    std::string option = "--" + name;
+    std::ranges::replace(option, '_', '-');
+    const auto setting = std::ranges::find(settings, option, &Setting::name);
+    if (setting == settings.end()) continue;
+    if (is_chosen(setting->origin)) chosen.insert(name);
+    values[name] = setting->value;
+    by_axis[std::move(name)] = &*setting;
+  }
+  found->settle(values, chosen);
+  for (const auto& [axis, setting] : by_axis) {
+    if (values[axis] == setting->value) continue;
+    setting->value = values[axis];
+    setting->detail = "by what else is set";
+  }
+}
+
 /// The verb, or command of a verb, that the words call, with their options read and nothing run.
 class ReadCommand {
  public:
@@ -190,10 +222,15 @@ class ReadCommand {
       }
     }
     add_rule_of_cluster(found);
+    if (path_.starts_with(bench_verb)) {
+      add_what_follows(std::string_view(path_).substr(bench_verb.size()), found);
+    }
     return found;
   }
 
  private:
+  static constexpr std::string_view bench_verb = "bench ";
+
   /// Takes away what would run, what must be there, and the variables, so that what was read was
   /// read from the words.
   struct OptionsRead {};
@@ -236,11 +273,6 @@ std::string_view origin_name(Origin origin) {
       return "not set";
   }
   return "";
-}
-
-/// By somebody, which tables draw apart from what the program does by itself.
-bool is_chosen(Origin origin) {
-  return origin != Origin::default_value && origin != Origin::not_set;
 }
 
 /// Columns of a value in a table, whose every row is as wide; records have the whole.

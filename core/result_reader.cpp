@@ -117,7 +117,7 @@ ResultFile read_results(const fs::path& path) {
     file.header = parse_header(lines[number].text);
     for (number = 1; number < lines.size(); ++number) read_line(file, lines[number].text);
   } catch (const ConfigError& error) {
-    throw ConfigError(fmt::format("{}:{}: {}. Measure again, or remove the file.", path.string(),
+    throw ConfigError(fmt::format("{}:{}: {}. If it is a file of results, measure again; else leave it out.", path.string(),
                                   number + 1, error.what()));
   }
   return file;

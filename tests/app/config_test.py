@@ -37,6 +37,13 @@ class ConfigShow(ProgramTest):
         self.assertEqual(setting(options, "--loader-threads")[1], "not set")
         self.assertIn("even share", setting(options, "--loader-threads")[2])
 
+    def test_what_follows_from_other_options_is_shown_as_it_runs(self):
+        options = show("bench", "comm", "--memory", "device")["options"]
+        self.assertEqual(setting(options, "--backend"), ("cuda", "default", "by what else is set"))
+        self.assertEqual(setting(options, "--memory")[:2], ("device", "command line"))
+        options = show("bench", "comm", "--memory", "device", "--backend", "onednn")["options"]
+        self.assertEqual(setting(options, "--backend")[:2], ("onednn", "command line"))  # the verb refuses it
+
     def test_what_is_required_may_be_missing_and_nothing_runs(self):
         options = show("data", "make")["options"]
         self.assertEqual(setting(options, "--out"), ("", "not set", "required"))
