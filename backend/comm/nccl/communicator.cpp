@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -147,7 +148,11 @@ std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) 
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
-  expect_queues_for_two_links(size(), std::getenv("CUDA_DEVICE_MAX_CONNECTIONS"));
+  // On all ranks as on one that has a single queue: who is refused alone is waited for.
+  const char* queues = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  double single = queues != nullptr && std::string_view(queues) == "1" ? 1 : 0;
+  host_->all_reduce(std::span(&single, 1), Reduction::max);
+  expect_queues_for_two_links(size(), single > 0 ? "1" : nullptr);
   return std::make_unique<NcclCommunicator>(host_->duplicate(), gpu());
 }
 
