@@ -60,12 +60,6 @@ struct BenchOptions {
   std::set<std::string> given;  ///< the axes among them that were named
 };
 
-std::string option_name(std::string_view axis) {
-  std::string name = "--" + std::string(axis);
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 /// Versions of what runs: the communicator's library and those of the compute backends.
 std::map<std::string, std::string> library_versions(const bench::Context& context) {
   std::map<std::string, std::string> versions{{"communicator", context.communicator->library()}};
@@ -414,7 +408,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
   for (const bench::Axis& axis : benchmark.axes) {
     std::string& value = options->values[std::string(axis.name)];
     value = axis.default_value;
-    command->add_option(option_name(axis.name), value, std::string(axis.doc))
+    command->add_option(bench::option_name(axis.name), value, std::string(axis.doc))
         ->capture_default_str();
   }
   command->add_option("-o,--output", options->output,
@@ -466,7 +460,7 @@ void declare_benchmark(CLI::App& verb, const bench::Benchmark& benchmark, ExitCo
     }
     options->runner.flags = command->remaining();
     for (const bench::Axis& axis : options->benchmark->axes) {
-      if (command->count(option_name(axis.name)) > 0) options->given.emplace(axis.name);
+      if (command->count(bench::option_name(axis.name)) > 0) options->given.emplace(axis.name);
     }
     set_criterion(*options, options->runner.criterion);
     if (options->wait_quiet_s) options->runner.wait_quiet = Seconds(*options->wait_quiet_s);

@@ -152,9 +152,7 @@ void add_what_follows(std::string_view benchmark, std::vector<Setting>& settings
   std::set<std::string> chosen;
   for (const bench::Axis& axis : found->axes) {
     std::string name(axis.name);
-    std::string option = "--" + name;
-    std::ranges::replace(option, '_', '-');
-    const auto setting = std::ranges::find(settings, option, &Setting::name);
+    const auto setting = std::ranges::find(settings, bench::option_name(axis.name), &Setting::name);
     if (setting == settings.end()) continue;
     if (is_chosen(setting->origin)) chosen.insert(name);
     values[name] = setting->value;

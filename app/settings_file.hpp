@@ -45,7 +45,7 @@ SettingsPlace find_settings(const VariableLookup& variable);
 class SettingsFile {
  public:
   /// Throws ConfigError, which names file and line, where it is no mapping of YAML, and where it is
-  /// larger than 1 MiB.
+  /// larger than 64 KiB.
   explicit SettingsFile(const std::filesystem::path& file);
 
   /// Throws ConfigError where a key is no verb of `root`.

@@ -17,20 +17,13 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t") - first + 1));
 }
 
-/// An axis as the command line spells it: loader_threads is --loader-threads.
-std::string option(std::string_view axis) {
-  std::string name = fmt::format("--{}", axis);
-  std::replace(name.begin(), name.end(), '_', '-');
-  return name;
-}
-
 int parse_positive(std::string_view axis, std::string_view text) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1) {
     throw ConfigError(fmt::format(
         "{} is \"{}\" (not a whole number from 1 to 2147483647). Write, for example, \"{} 8\".",
-        option(axis), text, option(axis)));
+        option_name(axis), text, option_name(axis)));
   }
   return value;
 }
@@ -43,6 +36,12 @@ std::vector<std::string> axis_names(const Benchmark& benchmark) {
 
 }  // namespace
 
+std::string option_name(std::string_view axis) {
+  std::string name = fmt::format("--{}", axis);
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
 const std::string& Context::value(std::string_view axis) const {
   const auto found = values.find(std::string(axis));
   EXPECT(found != values.end());
@@ -54,7 +53,7 @@ int Context::integer(std::string_view axis) const {
     throw ConfigError(fmt::format(
         "{} is \"{}\" (a list, where one number is taken). Name one, and measure each of "
         "the others by a command of its own.",
-        option(axis), value(axis)));
+        option_name(axis), value(axis)));
   }
   return parse_positive(axis, trimmed(value(axis)));
 }
@@ -69,13 +68,13 @@ std::vector<std::string> Context::list(std::string_view axis) const {
       throw ConfigError(
           fmt::format("{} is \"{}\" (an item of the list is empty). Write items "
                       "with one comma between two of them.",
-                      option(axis), text));
+                      option_name(axis), text));
     }
     if (std::find(items.begin(), items.end(), item) != items.end()) {
       throw ConfigError(
           fmt::format("{} names {} twice (both would be the same measurement). "
                       "Name it once.",
-                      option(axis), item));
+                      option_name(axis), item));
     }
     items.push_back(std::move(item));
     begin = end + 1;
@@ -94,8 +93,8 @@ Context make_context(const Benchmark& benchmark, std::map<std::string, std::stri
   const std::vector<std::string> names = axis_names(benchmark);
   for (const auto& [name, value] : given) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw ConfigError(fmt::format("{} is not an axis of bench {}. {}", option(name), benchmark.name,
-                                  suggestion(name, names)));
+    throw ConfigError(fmt::format("{} is not an axis of bench {}. {}", option_name(name),
+                                  benchmark.name, suggestion(name, names)));
   }
   std::set<std::string> named;
   for (const auto& [name, value] : given) named.insert(name);

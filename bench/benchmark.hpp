@@ -117,6 +117,9 @@ struct Benchmark {
   enum class Extra { refused, offered } extra = Extra::refused;
 };
 
+/// An axis as the command line spells it: loader_threads is --loader-threads.
+std::string option_name(std::string_view axis);
+
 /// The context for `benchmark` from the values given on the command line; fills in the defaults.
 /// Throws ConfigError for an axis that the benchmark does not have, naming those it has.
 Context make_context(const Benchmark& benchmark, std::map<std::string, std::string> given,

@@ -23,18 +23,12 @@ namespace {
 using backend::Collective;
 using backend::ElementType;
 
-std::string option(std::string_view axis) {
-  std::string name = fmt::format("--{}", axis);
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 Words choices(const Context& context, std::string_view axis, const Words& allowed) {
   Words chosen = context.list(axis);
   for (const std::string& item : chosen) {
     if (std::find(allowed.begin(), allowed.end(), item) != allowed.end()) continue;
-    throw ConfigError(
-        fmt::format("{} is \"{}\". Write {}.", option(axis), item, fmt::join(allowed, " or ")));
+    throw ConfigError(fmt::format("{} is \"{}\". Write {}.", option_name(axis), item,
+                                  fmt::join(allowed, " or ")));
   }
   return chosen;
 }
@@ -56,7 +50,7 @@ void refuse_idle_options(const Context& context, const Words& collectives) {
     throw ConfigError(
         fmt::format("{} has no effect on {}. Leave it out, or name a collective "
                     "that it concerns.",
-                    option(axis), fmt::join(collectives, ", ")));
+                    option_name(axis), fmt::join(collectives, ", ")));
   }
 }
 
@@ -207,7 +201,7 @@ void refuse_idle_work(const Context& context, const Choices& chosen) {
     throw ConfigError(fmt::format(
         "{} has no effect: nothing is {} beside the messages{}. Leave it out, or name {} with "
         "--beside{}.",
-        option(axis), any ? "computed" : "done",
+        option_name(axis), any ? "computed" : "done",
         is_backend ? ", and they lie in the host's memory" : "",
         any ? "gemm or conv" : "gemm, conv or memcpy", is_backend ? ", or --memory device" : ""));
   }

@@ -31,10 +31,8 @@ Number parse_number(const Context& context, std::string_view axis, std::string_v
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc() && end == text.data() + text.size();
   if (whole && std::isfinite(static_cast<double>(value)) && value >= 0) return value;
-  std::string option(axis);
-  std::ranges::replace(option, '_', '-');
-  throw ConfigError(fmt::format("--{} is \"{}\" (no number from 0 up). Write, for example, \"{}\".",
-                                option, text, example));
+  throw ConfigError(fmt::format("{} is \"{}\" (no number from 0 up). Write, for example, \"{}\".",
+                                option_name(axis), text, example));
 }
 
 backend::Waiting parse_waiting(std::string_view text) {

@@ -17,11 +17,9 @@ void refuse_axes_without_effect(const Context& context, const std::vector<AxisOf
       return std::ranges::find(chosen, name) != chosen.end();
     });
     if (has_effect || !context.given.contains(std::string(axis.name))) continue;
-    std::string option(axis.name);
-    std::ranges::replace(option, '_', '-');
-    throw ConfigError(
-        fmt::format("--{} has no effect on --operations {}. Leave it out, or add {} there.", option,
-                    context.value("operations"), fmt::join(axis.operations, " or ")));
+    throw ConfigError(fmt::format(
+        "{} has no effect on --operations {}. Leave it out, or add {} there.",
+        option_name(axis.name), context.value("operations"), fmt::join(axis.operations, " or ")));
   }
 }
 

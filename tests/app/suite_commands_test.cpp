@@ -76,12 +76,6 @@ std::string complaint(const SuiteStep& step) {
   return unknown.empty() ? "" : "unknown: " + unknown.front();
 }
 
-std::string option_name(std::string_view axis) {
-  std::string name = "--" + std::string(axis);
-  std::ranges::replace(name, '_', '-');
-  return name;
-}
-
 /// The context of a benchmark from its command. All algorithms would be created to be listed: what
 /// training uses stands for them.
 bench::Context context_of(const bench::Benchmark& benchmark, const SuiteStep& step,
@@ -90,7 +84,7 @@ bench::Context context_of(const bench::Benchmark& benchmark, const SuiteStep& st
   line.read(step.words);
   std::map<std::string, std::string> given;
   for (const bench::Axis& axis : benchmark.axes) {
-    const CLI::Option* option = line.benchmark().get_option(option_name(axis.name));
+    const CLI::Option* option = line.benchmark().get_option(bench::option_name(axis.name));
     if (option->count() > 0) given[std::string(axis.name)] = option->as<std::string>();
   }
   std::set<std::string> named;

@@ -1,5 +1,9 @@
+#include <algorithm>
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,19 +17,46 @@
 namespace dlscale::bench {
 namespace {
 
-/// Counts what ranks prepare together.
+/// Passes on to another, and is counted while it lives.
+class Counted : public backend::PreparedCollective {
+ public:
+  Counted(std::unique_ptr<backend::PreparedCollective> to, int& alive)
+      : to_(std::move(to)), alive_(&alive) {
+    ++*alive_;
+  }
+  ~Counted() override { --*alive_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  void start() override { to_->start(); }
+  void wait() override { to_->wait(); }
+  [[nodiscard]] bool test() override { return to_->test(); }
+
+ private:
+  std::unique_ptr<backend::PreparedCollective> to_;
+  int* alive_;
+};
+
+/// Counts what ranks prepare together, and what is left of it when they share something else.
 class Counting : public PassingCommunicator {
  public:
   using PassingCommunicator::PassingCommunicator;
   [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
       const backend::CollectiveCall& call, backend::Mode mode) override {
     ++prepared_;
-    return PassingCommunicator::prepare(call, mode);
+    return std::make_unique<Counted>(PassingCommunicator::prepare(call, mode), alive_);
+  }
+  void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override {
+    left_[prepared_].push_back(alive_);
+    PassingCommunicator::all_gather(mine, all);
   }
   [[nodiscard]] int prepared() const { return prepared_; }
+  /// Of each time that ranks shared something when so many had been prepared.
+  [[nodiscard]] const std::vector<int>& left_when(int prepared) { return left_[prepared]; }
 
  private:
   int prepared_ = 0;
+  int alive_ = 0;
+  std::map<int, std::vector<int>> left_;
 };
 
 TEST(Preparation, IsForMemoryUntilThatIsLeft) {
@@ -64,6 +95,12 @@ TEST(Preparation, IsNotUpToWhereMemoryLies) {
     }
     // For the numbers that are checked, for the buffer of the samples, and for numbers once more.
     EXPECT_EQ(counting.prepared(), 3);
+    // What is wrong with numbers is shared when their memory has been left.
+    for (const int numbers : {1, 3}) {
+      const std::vector<int>& left = counting.left_when(numbers);
+      EXPECT_FALSE(left.empty());
+      EXPECT_TRUE(std::ranges::all_of(left, [](int alive) { return alive == 0; }));
+    }
   });
 }
 
