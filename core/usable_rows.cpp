@@ -20,14 +20,23 @@ namespace {
 bool is_message_of_training(const Measurement& measurement) {
   if (!measurement.axes.contains("bytes")) return false;   // a barrier
   if (measurement.axes.contains("message")) return false;  // of a replay, between others
-  for (const auto& [name, in_training] : message_axes) {
-    const auto axis = measurement.axes.find(std::string(name));
-    if (axis != measurement.axes.end() && axis->second != in_training) return false;
+  const auto collective = measurement.axes.find("collective");
+  const std::string name = collective == measurement.axes.end() ? "" : collective->second;
+  for (const MessageAxis& known : message_axes) {
+    const auto axis = measurement.axes.find(std::string(known.name));
+    if (axis == measurement.axes.end()) continue;
+    if (axis->second != in_training(known, name, is_of_device_memory(measurement))) return false;
   }
   return true;
 }
 
 }  // namespace
+
+std::string_view in_training(const MessageAxis& axis, std::string_view collective, bool on_device) {
+  const bool blocks =
+      collective == "all_gather" || collective == "reduce_scatter" || collective == "all_to_all";
+  return axis.name == "in_place" && on_device && blocks ? "no" : axis.in_training;
+}
 
 bool is_sent_as_in_training(const Measurement& measurement) {
   return is_message_of_training(measurement) && !measurement.axes.contains("beside");

@@ -19,8 +19,8 @@ inline constexpr std::string_view normal_values = "normal";
 /// Whether it was measured with such; results of earlier versions were, and have no such axis.
 bool has_normal_values(const Measurement& measurement);
 
-/// Axes of "comm" and their values for the messages of training. Results of earlier versions are of
-/// such messages, and have no such axes.
+/// Axes of "comm" and their values for the messages of training, but for what in_training() says.
+/// Results of earlier versions are of such messages, and have no such axes.
 struct MessageAxis {
   std::string_view name;
   std::string_view in_training;
@@ -28,6 +28,10 @@ struct MessageAxis {
 inline constexpr std::array message_axes{
     MessageAxis{"dtype", "f32"}, MessageAxis{"op", "sum"}, MessageAxis{"mode", "blocking"},
     MessageAxis{"in_place", "yes"}, MessageAxis{"algorithm", "library"}};
+/// The value of that axis for the messages of training in memory of a device or of the host. Blocks
+/// in memory of a device go from one place to another: in place NCCL has some of them otherwise
+/// than MPI, and others not at all.
+std::string_view in_training(const MessageAxis& axis, std::string_view collective, bool on_device);
 /// Whether it is of messages as training sends them, of some size, and alone; those of a replay
 /// follow each other. Axes that do not concern its collective are not looked at.
 bool is_sent_as_in_training(const Measurement& measurement);

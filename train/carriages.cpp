@@ -1,6 +1,9 @@
 #include "train/carriages.hpp"
 
+#include <optional>
 #include <utility>
+
+#include "core/error.hpp"
 
 namespace dlscale::train {
 namespace {
@@ -13,29 +16,60 @@ std::span<const std::byte> bytes_of(std::span<float> elements) {
   return std::as_bytes(elements);
 }
 
-/// The block of each message that this rank has the sum of.
+/// So that blocks begin where libraries copy fastest.
+constexpr std::size_t block_alignment = 32;
+
+/// A block of each message, which this rank has the sum of.
+class Blocks {
+ public:
+  Blocks(const CollectiveMemory& memory, std::size_t messages, int ranks)
+      : ranks_(static_cast<std::size_t>(ranks)),
+        room_(memory.all().size() / ranks_ + messages * block_alignment),
+        memory_(memory.allocate(room_ * sizeof(float))),
+        blocks_(messages) {}
+
+  /// That of a message of so many elements, always the same; empty if they are fewer than ranks.
+  std::span<float> of(std::size_t message, std::size_t elements) {
+    std::optional<std::span<float>>& block = blocks_.at(message);
+    if (!block) {
+      const std::size_t size = elements / ranks_;
+      EXPECT(used_ + size <= room_);
+      block = std::span(reinterpret_cast<float*>(memory_.get()) + used_, size);
+      used_ += (size + block_alignment - 1) / block_alignment * block_alignment;
+    }
+    return *block;
+  }
+
+ private:
+  std::size_t ranks_;
+  std::size_t room_;
+  backend::Buffer memory_;
+  std::vector<std::optional<std::span<float>>> blocks_;
+  std::size_t used_ = 0;
+};
+
 class ScatteredSum {
  public:
-  ScatteredSum(HostMirror mirror, std::size_t messages)
-      : mirror_(std::move(mirror)), blocks_(messages) {}
+  ScatteredSum(CollectiveMemory memory, std::size_t messages, int ranks)
+      : memory_(std::move(memory)), blocks_(memory_, messages, ranks) {}
 
   std::vector<Transfer> scatter(Communicator& ranks, std::size_t message,
                                 std::span<float> gradients) {
     std::vector<Transfer> done;
     Instant start = steady_clock::now();
-    const std::span<float> host = mirror_.fetch(gradients);
-    std::vector<float>& block = blocks_[message];
-    block.resize(host.size() / static_cast<std::size_t>(ranks.size()));
+    const std::span<float> all = memory_.fetch(gradients);
+    const std::span<float> block = blocks_.of(message, all.size());
     const std::size_t whole = block.size() * static_cast<std::size_t>(ranks.size());
     if (whole > 0) {
       backend::carry_out(ranks, {.collective = Collective::reduce_scatter,
-                                 .from = bytes_of(host.first(whole)),
-                                 .to = std::as_writable_bytes(std::span(block))});
-      done.push_back(transfer(Collective::reduce_scatter, message, host.first(whole), start));
+                                 .from = bytes_of(all.first(whole)),
+                                 .to = std::as_writable_bytes(block),
+                                 .place = memory_.place()});
+      done.push_back(transfer(Collective::reduce_scatter, message, all.first(whole), start));
       start = done.back().end;
     }
-    if (whole < host.size()) {
-      const std::span<float> rest = host.subspan(whole);
+    if (whole < all.size()) {
+      const std::span<float> rest = all.subspan(whole);
       add_up(ranks, rest);
       done.push_back(transfer(Collective::all_reduce, message, rest, start));
     }
@@ -45,22 +79,28 @@ class ScatteredSum {
   std::vector<Transfer> gather(Communicator& ranks, std::size_t message,
                                std::span<float> gradients) {
     const Instant start = steady_clock::now();
-    const std::span<float> host = mirror_.on_host(gradients);
-    std::vector<float>& block = blocks_[message];
+    const std::span<float> all = memory_.there(gradients);
+    const std::span<float> block = blocks_.of(message, all.size());
     const std::size_t whole = block.size() * static_cast<std::size_t>(ranks.size());
     if (whole > 0) {
-      ranks.all_gather(bytes_of(block), std::as_writable_bytes(host.first(whole)));
+      backend::carry_out(ranks, {.collective = Collective::all_gather,
+                                 .from = bytes_of(block),
+                                 .to = std::as_writable_bytes(all.first(whole)),
+                                 .place = memory_.place()});
     }
-    mirror_.store(gradients);
+    memory_.store(gradients);
     if (whole == 0) return {};
-    return {transfer(Collective::all_gather, message, host.first(whole), start)};
+    return {transfer(Collective::all_gather, message, all.first(whole), start)};
   }
 
  private:
-  /// By prepare(), which takes memory of the host whatever all_reduce() takes.
-  static void add_up(Communicator& ranks, std::span<float> elements) {
+  /// By prepare(), which is told where the elements lie.
+  void add_up(Communicator& ranks, std::span<float> elements) const {
     const auto bytes = std::as_writable_bytes(elements);
-    backend::carry_out(ranks, {.collective = Collective::all_reduce, .from = bytes, .to = bytes});
+    backend::carry_out(ranks, {.collective = Collective::all_reduce,
+                               .from = bytes,
+                               .to = bytes,
+                               .place = memory_.place()});
   }
 
   static Transfer transfer(Collective kind, std::size_t message, std::span<float> carried,
@@ -73,35 +113,39 @@ class ScatteredSum {
             .end = steady_clock::now()};
   }
 
-  HostMirror mirror_;
-  std::vector<std::vector<float>> blocks_;
+  CollectiveMemory memory_;
+  Blocks blocks_;
 };
 
 }  // namespace
 
-Carriage by_scattered_sum(HostMirror gradients, std::size_t messages) {
-  auto sum = std::make_shared<ScatteredSum>(std::move(gradients), messages);
-  return {
-      .first = [sum](Communicator& ranks, std::size_t message,
-                     std::span<float> elements) { return sum->scatter(ranks, message, elements); },
-      .second = [sum](Communicator& ranks, std::size_t message,
-                      std::span<float> elements) { return sum->gather(ranks, message, elements); }};
+Carriage by_scattered_sum(CollectiveMemory gradients, std::size_t messages, int ranks) {
+  auto sum = std::make_shared<ScatteredSum>(std::move(gradients), messages, ranks);
+  return {.first =
+              [sum](Communicator& communicator, std::size_t message, std::span<float> elements) {
+                return sum->scatter(communicator, message, elements);
+              },
+          .second =
+              [sum](Communicator& communicator, std::size_t message, std::span<float> elements) {
+                return sum->gather(communicator, message, elements);
+              }};
 }
 
-Carriage by_reduce(HostMirror gradients, std::vector<Rank> owners) {
-  auto mirror = std::make_shared<HostMirror>(std::move(gradients));
-  return {.first = [mirror, owners = std::move(owners)](Communicator& ranks, std::size_t message,
+Carriage by_reduce(CollectiveMemory gradients, std::vector<Rank> owners) {
+  auto memory = std::make_shared<CollectiveMemory>(std::move(gradients));
+  return {.first = [memory, owners = std::move(owners)](Communicator& ranks, std::size_t message,
                                                         std::span<float> elements) {
     const Instant start = steady_clock::now();
     const bool owns = ranks.rank() == owners[message];
-    const std::span<float> host = mirror->fetch(elements);
+    const std::span<float> all = memory->fetch(elements);
     std::span<std::byte> sum;
-    if (owns) sum = std::as_writable_bytes(host);
+    if (owns) sum = std::as_writable_bytes(all);
     backend::carry_out(ranks, {.collective = Collective::reduce,
                                .root = owners[message],
-                               .from = bytes_of(host),
-                               .to = sum});
-    if (owns) mirror->store(elements);
+                               .from = bytes_of(all),
+                               .to = sum,
+                               .place = memory->place()});
+    if (owns) memory->store(elements);
     return std::vector{Transfer{.bucket = message,
                                 .buckets = 1,
                                 .kind = Collective::reduce,

@@ -5,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/merge.hpp"
 #include "train/carriages.hpp"
+#include "train/collective_memory.hpp"
 #include "train/cycle_exchange.hpp"
 #include "train/host_mirror.hpp"
 #include "train/priority_exchange.hpp"
@@ -47,12 +48,14 @@ std::unique_ptr<Exchange> make_priority(Program& program, std::unique_ptr<Commun
 
 Carriage carriage_for(Program& program, const Communicator& own, std::span<const Message> messages,
                       const TrainOptions& options) {
-  const auto mirror = [&] { return HostMirror(program.device(), program.all_gradients()); };
+  const auto memory = [&] {
+    return CollectiveMemory(program.device(), own, program.all_gradients());
+  };
   if (options.synchronisation == Synchronisation::parameter_server) {
-    return by_reduce(mirror(), owners_of(program, messages, options, own.size()));
+    return by_reduce(memory(), owners_of(program, messages, options, own.size()));
   }
   if (options.schedule == Schedule::reduce_scatter_overlap) {
-    return by_scattered_sum(mirror(), messages.size());
+    return by_scattered_sum(memory(), messages.size(), own.size());
   }
   return by_all_reduce(Staging(program.device(), own, program.all_gradients().size()));
 }

@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "train/busy_time.hpp"
 #include "train/carriages.hpp"
-#include "train/host_mirror.hpp"
+#include "train/collective_memory.hpp"
 #include "train/make_exchange.hpp"
 #include "train/trainer_impl.hpp"
 
@@ -57,7 +57,8 @@ Trainer::Impl::Impl(Program& the_program, Communicator& the_communicator, BatchS
   }
   if (options.schedule == Schedule::sequential) {
     if (owners.empty()) return;
-    push = by_reduce(HostMirror(program->device(), program->all_gradients()), owners).first;
+    CollectiveMemory gradients(program->device(), *communicator, program->all_gradients());
+    push = by_reduce(std::move(gradients), owners).first;
     return;
   }
   exchange = make_exchange(*program, *communicator, messages, options);
@@ -305,7 +306,9 @@ std::vector<std::vector<SentMessage>> Trainer::take_messages() {
   return impl_->sent.take();
 }
 
-void Trainer::restart_clock() { impl_->start_clock(); }
+void Trainer::restart_clock() {
+  impl_->start_clock();
+}
 
 std::vector<Span> Trainer::take_spans() {
   return impl_->timeline ? impl_->timeline->take() : std::vector<Span>{};

@@ -20,6 +20,9 @@ bool reduces(Collective collective);
 /// Whether the message is made of equal blocks, one for each rank.
 bool in_blocks(Collective collective);
 
+/// Where what the ranks exchange lies.
+enum class DataPlace { host, device };
+
 /// How a rank has a collective done.
 enum class Mode {
   blocking,     ///< one call, which returns when the rank's part is done
@@ -42,6 +45,7 @@ struct CollectiveCall {
   Rank root = 0;                  ///< of a reduce or broadcast
   std::span<const std::byte> from = {};
   std::span<std::byte> to = {};
+  DataPlace place = DataPlace::host;  ///< of both sides
 };
 
 /// Bytes that a rank gives and takes, for a message of so many; those of blocks are a multiple of

@@ -70,6 +70,7 @@ std::unique_ptr<PreparedExchange> Communicator::prepare_exchange(std::span<const
 
 std::unique_ptr<PreparedCollective> Communicator::prepare(const CollectiveCall& call, Mode mode) {
   expect_well_made(call, rank(), size());
+  EXPECT(call.place == DataPlace::host);
   if (!is_plain(call, mode, rank())) {
     throw Unsupported(
         fmt::format("{}, as dlscale uses it, offers no {}. Measure it over MPI: --comm mpi.",

@@ -17,9 +17,6 @@
 
 namespace dlscale::backend {
 
-/// Where what the ranks exchange lies.
-enum class DataPlace { host, device };
-
 /// How a rank waits for the others. A spinning rank answers fastest but takes a core from the
 /// compute threads that share it; a sleeping one polls every few tens of microseconds.
 enum class Waiting { spin, sleep };
@@ -50,8 +47,9 @@ class Communicator {
   /// What carries memory of the host, if that is another.
   [[nodiscard]] virtual std::string host_library() const { return library(); }
 
-  /// Whether all_reduce() of floats and broadcast() also take memory of the rank's GPU. They return
-  /// when the data is complete there, and begin when the caller calls: what wrote it must be done.
+  /// Whether all_reduce() of floats, broadcast() and blocking calls of prepare() also take memory
+  /// of the rank's GPU. They return when the data is complete there, and begin when the caller
+  /// calls: what wrote it must be done.
   [[nodiscard]] virtual bool takes_device_memory() const { return false; }
   /// What the library says of such a call, of which `call` has the memory; carries it out once.
   /// Nothing where it does not say anything of its calls. Collective, and may take as long as
@@ -78,8 +76,9 @@ class Communicator {
   virtual void broadcast(std::span<std::byte> data, Rank root) = 0;
   /// `all` holds size() · mine.size() bytes, in rank order.
   virtual void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) = 0;
-  /// Any collective of any elements in memory of the host. Collective itself; the communicator
-  /// outlives what it returns. Throws Unsupported, on all ranks alike, for what it does not offer.
+  /// Any collective of any elements, in memory of the host or, where takes_device_memory(), of the
+  /// rank's GPU. Collective itself; the communicator outlives what it returns. Throws Unsupported,
+  /// on all ranks alike, for what it does not offer.
   [[nodiscard]] virtual std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
                                                                     Mode mode);
   virtual void barrier() = 0;

@@ -172,6 +172,11 @@ void expect_ratio(const std::string& text) {
       text));
 }
 
+Words read_placements(const Context& context) {
+  Words chosen = choices(context, "in_place", {"yes", "no"});
+  return context.given.contains("in_place") ? chosen : Words{};
+}
+
 std::vector<BesideChoice> read_besides(const Context& context) {
   Words allowed{"nothing"};
   for (std::string& name : beside_names()) allowed.push_back(std::move(name));
@@ -272,7 +277,7 @@ Choices read_choices(const Context& context) {
                  .dtypes = choices(context, "dtype", names_of(backend::element_types)),
                  .ops = choices(context, "op", names_of(backend::reductions)),
                  .modes = choices(context, "mode", names_of(backend::modes)),
-                 .placements = choices(context, "in_place", {"yes", "no"}),
+                 .placements = read_placements(context),
                  .algorithms = context.list("algorithm"),
                  .segments = segment_counts(context),
                  .servers = server_counts(context),
@@ -318,6 +323,13 @@ bool reads_servers(const std::string& name, const std::string& algorithm) {
 
 Words values_for(std::string_view axis, const std::string& collective, const Words& values) {
   return concerns(axis, collective) ? values : Words{""};
+}
+
+Words placements_for(const std::string& name, const std::string& memory, const Choices& chosen) {
+  if (!concerns("in_place", name)) return {""};
+  if (!chosen.placements.empty()) return chosen.placements;
+  constexpr MessageAxis axis{"in_place", "yes"};
+  return {std::string(in_training(axis, name, memory == device_memory))};
 }
 
 std::vector<std::int64_t> sizes_for(const std::string& collective, const Choices& chosen,

@@ -6,6 +6,7 @@
 
 #include "backend/comm/schedule/runner.hpp"
 #include "backend/comm/schedule/schedule.hpp"
+#include "bench/comm/message_layout.hpp"
 #include "bench/comm/traffic.hpp"
 #include "core/collective/colocate.hpp"
 #include "core/error.hpp"
@@ -16,12 +17,7 @@ namespace {
 using backend::Collective;
 using backend::CollectiveCall;
 using backend::Communicator;
-
-constexpr std::size_t line_bytes = 64;
-
-std::size_t whole_lines(std::size_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
+using backend::DataPlace;
 
 TestNumbers numbers_for(Collective collective, const Message& message, int ranks) {
   return backend::reduces(collective) ? TestNumbers(message.type, message.op, ranks)
@@ -76,43 +72,45 @@ std::optional<Prescribed> prescribed_for(Collective collective, const Message& m
 
 class CollectiveTraffic : public Traffic {
  public:
-  CollectiveTraffic(Communicator& ranks, Collective collective, const Message& message)
+  CollectiveTraffic(Communicator& ranks, Collective collective, const Message& message,
+                    DataPlace place)
       : ranks_(&ranks),
         runner_(ranks),
         collective_(collective),
         message_(message),
-        sides_(backend::sides(collective, message.bytes, ranks.size())),
+        place_(place),
+        layout_(collective, message, ranks),
         numbers_(numbers_for(collective, message, ranks.size())),
-        prescribed_(prescribed_for(collective, message, ranks)) {}
-
-  [[nodiscard]] std::size_t memory() const override {
-    return one_block() ? std::max(sides_.from, sides_.to) : whole_lines(sides_.from) + sides_.to;
+        prescribed_(prescribed_for(collective, message, ranks)) {
+    EXPECT(!prescribed_ || place == DataPlace::host);
   }
+
+  [[nodiscard]] std::size_t memory() const override { return layout_.size(); }
 
   void write_numbers(std::span<std::byte> memory) const override {
     std::ranges::fill(memory, std::byte{0xFF});
-    const bool has_one_side = collective_ == Collective::broadcast;
-    numbers_.write(ranks_->rank(), 0, has_one_side ? memory : from(memory));
+    numbers_.write(ranks_->rank(), 0, layout_.given(memory));
   }
 
   void use(std::span<std::byte> memory) override {
-    if (memory.data() == used_) return;
+    if (memory.data() == used_.data()) return;
     prepared_.reset();
-    prepared_ = prescribed_ ? runner_.prepare(prescribed_->schedule, call(memory), message_.mode)
-                            : ranks_->prepare(call(memory), message_.mode);
-    used_ = memory.data();
+    const CollectiveCall call = layout_.call(memory, place_);
+    prepared_ = prescribed_ ? runner_.prepare(prescribed_->schedule, call, message_.mode)
+                            : ranks_->prepare(call, message_.mode);
+    used_ = memory;
   }
 
   void leave() override {
     prepared_.reset();
-    used_ = nullptr;
+    used_ = {};
   }
 
   void begin() override { prepared_->start(); }
   void finish() override { prepared_->wait(); }
 
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
-    const std::span<const std::byte> result = memory.subspan(to_offset(), sides_.to);
+    const std::span<const std::byte> result = layout_.taken(memory);
     switch (collective_) {
       case Collective::all_reduce:
         return numbers_.compare_reduced(0, result);
@@ -147,7 +145,14 @@ class CollectiveTraffic : public Traffic {
     return 2 * (message_.bytes / chunks + size_of(message_.type)) * slots;
   }
 
+  /// The library tells of memory of devices alone.
+  [[nodiscard]] std::optional<backend::CallFacts> facts() override {
+    if (place_ == DataPlace::host) return std::nullopt;
+    return ranks_->facts_of(layout_.call(used_, place_));
+  }
+
   [[nodiscard]] std::string implementation() const override {
+    if (place_ == DataPlace::device) return device_library(*ranks_);
     if (!prescribed_) return ranks_->host_library();
     const std::string text =
         fmt::format("{} by dlscale over {}", message_.algorithm, ranks_->host_library());
@@ -163,34 +168,9 @@ class CollectiveTraffic : public Traffic {
     finish();
   }
 
-  [[nodiscard]] bool one_block() const {
-    return message_.placement == Placement::in_place || collective_ == Collective::broadcast;
-  }
-
-  [[nodiscard]] std::size_t block() const {
-    return message_.bytes / static_cast<std::size_t>(ranks_->size());
-  }
-
   /// Where this rank's block begins in the message.
   [[nodiscard]] std::size_t own_elements() const {
-    return block() * static_cast<std::size_t>(ranks_->rank()) / size_of(message_.type);
-  }
-
-  [[nodiscard]] std::size_t to_offset() const { return one_block() ? 0 : whole_lines(sides_.from); }
-
-  [[nodiscard]] std::span<std::byte> from(std::span<std::byte> memory) const {
-    const bool inside = one_block() && collective_ == Collective::all_gather;
-    const std::size_t own = inside ? block() * static_cast<std::size_t>(ranks_->rank()) : 0;
-    return memory.subspan(own, sides_.from);
-  }
-
-  [[nodiscard]] CollectiveCall call(std::span<std::byte> memory) const {
-    return {.collective = collective_,
-            .type = message_.type,
-            .op = message_.op,
-            .root = message_.root,
-            .from = from(memory),
-            .to = memory.subspan(to_offset(), sides_.to)};
+    return layout_.own_block() / size_of(message_.type);
   }
 
   /// Block i came from rank i, and began there at element `first`.
@@ -198,8 +178,8 @@ class CollectiveTraffic : public Traffic {
                                         std::size_t first) const {
     Mismatch found;
     for (Rank rank = 0; rank < ranks_->size(); ++rank) {
-      const std::size_t offset = block() * static_cast<std::size_t>(rank);
-      found = join(found, numbers_.compare(rank, first, result.subspan(offset, block())),
+      const std::size_t offset = layout_.block() * static_cast<std::size_t>(rank);
+      found = join(found, numbers_.compare(rank, first, result.subspan(offset, layout_.block())),
                    offset / size_of(message_.type));
     }
     return found;
@@ -209,18 +189,19 @@ class CollectiveTraffic : public Traffic {
   backend::ScheduleRunner runner_;
   Collective collective_;
   Message message_;
-  backend::Sides sides_;
+  DataPlace place_;
+  MessageLayout layout_;
   TestNumbers numbers_;
   std::optional<Prescribed> prescribed_;  ///< none: as the library does it
-  const std::byte* used_ = nullptr;
+  std::span<std::byte> used_;
   std::unique_ptr<backend::PreparedCollective> prepared_;
 };
 
 }  // namespace
 
 std::unique_ptr<Traffic> make_collective_traffic(Communicator& ranks, Collective collective,
-                                                 const Message& message) {
-  return std::make_unique<CollectiveTraffic>(ranks, collective, message);
+                                                 const Message& message, DataPlace place) {
+  return std::make_unique<CollectiveTraffic>(ranks, collective, message, place);
 }
 
 }  // namespace dlscale::bench

@@ -31,10 +31,10 @@ namespace {
 
 using backend::Communicator;
 
-Measurement nothing_to_send(const std::string& collective) {
+Measurement nothing_to_send(const std::string& collective, const std::string& memory) {
   return unsupported(Unsupported(fmt::format(
-      "{} among 1 rank moves nothing. Start several ranks: mpirun -n 2 dlscale bench comm",
-      collective)));
+      "{} among 1 rank moves nothing. Start several ranks: mpirun -n 2 dlscale bench comm{}",
+      collective, memory == device_memory ? " --memory device" : "")));
 }
 
 /// What buffers in turn must fill, and what is doubtful about it.
@@ -103,7 +103,7 @@ Surroundings look_around(const Context& context, const Choices& chosen) {
                       .workbench = computes(chosen) ? open_workbench(context) : nullptr};
   const Place host{nullptr, {}, rotations(backend::last_level_cache())};
   around.places = {{"", host}, {"host", host}};
-  if (lie_on_device(chosen)) {
+  if (lie_on_device(chosen) && ranks.size() > 1) {
     std::shared_ptr<backend::ComputeDevice> device =
         open_device(context.value("backend"), 1, ranks.gpu());
     const Bytes last_level = device->own_memory().value().last_level_cache;
@@ -184,26 +184,28 @@ Cell make_cell(std::map<std::string, std::string> axes, const Place& place,
   return cell;
 }
 
-Cell make_empty_cell(const Communicator& alone, const std::string& collective) {
+Cell make_empty_cell(const Communicator& alone, const std::string& collective,
+                     const std::string& memory) {
   Cell cell;
-  cell.axes = common_axes(alone);
+  cell.axes = common_axes(alone, memory);
   cell.axes["collective"] = collective;
-  cell.measure = [collective](const Sampler&) { return nothing_to_send(collective); };
+  cell.measure = [collective, memory](const Sampler&) {
+    return nothing_to_send(collective, memory);
+  };
   return cell;
 }
 
 void add_cells(std::vector<Cell>& cells, const Surroundings& around, const Choices& chosen,
                const std::string& collective, const std::string& dtype,
-               const std::string& algorithm) {
+               const std::string& algorithm, const std::string& memory) {
   const Communicator& ranks = *around.ranks;
   const Words parts = reads_segments(collective, algorithm) ? chosen.segments : Words{""};
   const Words shards = reads_servers(collective, algorithm) ? chosen.servers : Words{""};
-  for (const auto& [memory, bytes, op, mode, placement, segments, servers, waiting, cache, beside] :
+  for (const auto& [bytes, op, mode, placement, segments, servers, waiting, cache, beside] :
        combinations(
-           values_for("memory", collective, chosen.memories),
            sizes_for(collective, chosen, dtype, ranks.size()),
            values_for("op", collective, chosen.ops), values_for("mode", collective, chosen.modes),
-           values_for("in_place", collective, chosen.placements), parts, shards, chosen.waitings,
+           placements_for(collective, memory, chosen), parts, shards, chosen.waitings,
            values_for("cache", collective, chosen.caches), besides_for(collective, chosen))) {
     auto axes = common_axes(ranks, memory);
     axes["collective"] = collective;
@@ -231,7 +233,7 @@ std::vector<Cell> make_replay_cells(const Context& context) {
   const Communicator& ranks = *context.communicator;
   std::vector<Cell> cells =
       replay_cells(context, common_axes(ranks), backend::host_warnings(1, ranks.node_size()));
-  if (ranks.size() == 1) return {make_empty_cell(ranks, "replay")};
+  if (ranks.size() == 1) return {make_empty_cell(ranks, "replay", "host")};
   return cells;
 }
 
@@ -247,11 +249,16 @@ std::vector<Cell> make_cells(Context& context) {
       // Wrong sizes are refused, also by a rank alone.
       static_cast<void>(sizes_for(collective, chosen, dtype, ranks));
       if (ranks == 1) continue;
-      for (const std::string& algorithm : algorithms_for(collective, chosen.algorithms)) {
-        add_cells(cells, around, chosen, collective, dtype, algorithm);
+      for (const auto& [algorithm, memory] :
+           combinations(algorithms_for(collective, chosen.algorithms),
+                        values_for("memory", collective, chosen.memories))) {
+        add_cells(cells, around, chosen, collective, dtype, algorithm, memory);
       }
     }
-    if (ranks == 1) cells.push_back(make_empty_cell(*around.ranks, collective));
+    if (ranks > 1) continue;
+    for (const std::string& memory : values_for("memory", collective, chosen.memories)) {
+      cells.push_back(make_empty_cell(*around.ranks, collective, memory));
+    }
   }
   return cells;
 }
@@ -295,7 +302,10 @@ extern const Benchmark comm{
             {"servers",
              "of parameter_server: how many share a message, on ranks from 0 on; all: one on each",
              "1"},
-            {"in_place", "yes: the result of a collective replaces what was given; no", "yes"},
+            {"in_place",
+             "yes: the result of a collective replaces what was given; no. Unless named, no for "
+             "all_gather, reduce_scatter and all_to_all of --memory device, as training sends them",
+             "yes"},
             {"waiting",
              "how ranks meet before a sample: spin (they start together) or sleep (as in training: "
              "who wakes late keeps the others waiting)",
@@ -307,8 +317,8 @@ extern const Benchmark comm{
              "cold"},
             {"memory",
              "where messages lie: host, or device: memory of the device of --backend, where "
-             "gradients lie and from where training all-reduces and broadcasts. Unless named: "
-             "device if --backend names one with memory of its own",
+             "gradients lie (collectives by the library alone, blocking). Unless named: device if "
+             "--backend names one with memory of its own",
              "host"},
             {"replay",
              "a file of bench e2e --profile: send what a training sent, in its order and sizes, "

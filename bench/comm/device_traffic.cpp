@@ -3,107 +3,108 @@
 #include <optional>
 #include <utility>
 
+#include "bench/comm/message_layout.hpp"
 #include "bench/comm/traffic.hpp"
 #include "bench/conv/finding.hpp"
 #include "bench/together.hpp"
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
-#include "train/staging.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 using backend::Collective;
 using backend::Communicator;
+using backend::DataPlace;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Unsupported(what +
                     " Leave that out, or measure it between memories of the host: --memory host.");
 }
 
-/// What training gives a communicator that lies in memory of a device. All else goes by way of the
-/// host's memory (train/host_mirror.hpp), or is not sent at all.
-void expect_as_trained(const Message& message) {
+Collective expect_offered(const Message& message) {
   const auto collective = collective_named(message.collective);
-  if (collective != Collective::all_reduce && collective != Collective::broadcast) {
-    refuse(fmt::format(
-        "training hands a communicator no {} of a device's memory: it all-reduces gradients and "
-        "broadcasts parameters there, and brings the rest to the host first.",
-        message.collective));
+  if (!collective) {
+    refuse(
+        fmt::format("{} is messages between two ranks, which training sends from memory of the "
+                    "host alone.",
+                    message.collective));
   }
   if (message.algorithm != "library") {
     refuse(fmt::format("{} by dlscale adds in memory of the host, so a device's cannot be its.",
                        message.algorithm));
   }
-  if (message.type != backend::ElementType::f32) {
-    refuse(fmt::format("gradients and parameters travel from a device's memory as f32, not {}.",
-                       to_string(message.type)));
-  }
   if (message.mode != backend::Mode::blocking) {
     refuse(
         fmt::format("calls with a device's memory are blocking, not {}.", to_string(message.mode)));
   }
-  if (*collective == Collective::all_reduce && message.placement != Placement::in_place) {
-    refuse("an all-reduce of a device's memory is done in place.");
-  }
+  return *collective;
 }
 
-/// The calls of train/exchange.cpp and train/carriages.cpp: of the memory itself where the
-/// communicator takes it, else of a copy on the host.
-class DeviceTraffic : public Traffic {
+/// By way of the host's memory, with the copies of train/staging.hpp and train/carriages.cpp: there
+/// the sum that a reduce_scatter leaves stays on the host, and an all_gather begins with it.
+class StagedTraffic : public Traffic {
  public:
-  DeviceTraffic(Communicator& ranks, const Message& message, train::Staging staging)
+  StagedTraffic(Communicator& ranks, Collective collective, const Message& message,
+                backend::ComputeDevice& device)
       : ranks_(&ranks),
-        message_(message),
-        collective_(collective_named(message.collective).value()),
-        // Of which the numbers are: nothing of it is carried out.
-        on_host_(make_collective_traffic(ranks, collective_, message)),
-        staging_(std::move(staging)) {}
+        on_host_(make_collective_traffic(ranks, collective, message, DataPlace::host)),
+        layout_(collective, message, ranks),
+        fetches_(collective != Collective::all_gather),
+        stores_(collective != Collective::reduce_scatter &&
+                (collective != Collective::reduce || ranks.rank() == message.root)),
+        courier_(device.courier()),
+        host_(device.allocate_on_host(layout_.size())) {}
 
-  [[nodiscard]] std::size_t memory() const override { return on_host_->memory(); }
+  [[nodiscard]] std::size_t memory() const override { return layout_.size(); }
   void write_numbers(std::span<std::byte> memory) const override {
     on_host_->write_numbers(memory);
   }
   void use(std::span<std::byte> memory) override {
-    elements_ = {reinterpret_cast<float*>(memory.data()), memory.size() / sizeof(float)};
+    there_ = memory;
+    on_host_->use(on_host());
+    if (!fetches_) fetch();
   }
-  void leave() override { elements_ = {}; }
+  void leave() override {
+    on_host_->leave();
+    there_ = {};
+  }
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {
-    return on_host_->compare(memory);
+    return on_host_->compare(stores_ ? memory : on_host());
   }
   [[nodiscard]] std::optional<Bytes> bytes_moved() const override {
     return on_host_->bytes_moved();
   }
   [[nodiscard]] std::string implementation() const override { return device_library(*ranks_); }
-  [[nodiscard]] std::optional<backend::CallFacts> facts() override {
-    const auto bytes = std::as_writable_bytes(elements_);
-    return ranks_->facts_of({.collective = collective_,
-                             .type = message_.type,
-                             .op = message_.op,
-                             .root = message_.root,
-                             .from = collective_ == Collective::broadcast
-                                         ? std::span<const std::byte>()
-                                         : std::span<const std::byte>(bytes),
-                             .to = bytes});
-  }
 
  private:
   void carry_out() override {
-    staging_.with(elements_, [this](std::span<float> elements) {
-      if (collective_ == Collective::broadcast) {
-        ranks_->broadcast(std::as_writable_bytes(elements), message_.root);
-      } else {
-        ranks_->all_reduce(elements, message_.op);
-      }
-    });
+    if (fetches_) fetch();
+    on_host_->begin();
+    on_host_->finish();
+    if (stores_) store();
+  }
+
+  [[nodiscard]] std::span<std::byte> on_host() const { return {host_.get(), layout_.size()}; }
+
+  void fetch() {
+    const std::span<std::byte> from = layout_.given(there_);
+    courier_->carry(from.data(), layout_.given(on_host()).data(), from.size());
+  }
+
+  void store() {
+    const std::span<std::byte> to = layout_.taken(there_);
+    courier_->carry(layout_.taken(on_host()).data(), to.data(), to.size());
   }
 
   Communicator* ranks_;
-  Message message_;
-  Collective collective_;
   std::unique_ptr<Traffic> on_host_;
-  train::Staging staging_;
-  std::span<float> elements_;
+  MessageLayout layout_;
+  bool fetches_;
+  bool stores_;
+  std::unique_ptr<backend::Courier> courier_;
+  backend::Buffer host_;
+  std::span<std::byte> there_;
 };
 
 }  // namespace
@@ -116,16 +117,18 @@ std::string device_library(const Communicator& ranks) {
 std::unique_ptr<Traffic> make_device_traffic(Communicator& ranks, const Message& message,
                                              backend::ComputeDevice& device) {
   EXPECT(device.own_memory());
-  expect_as_trained(message);
-  train::Staging staging;
+  const Collective collective = expect_offered(message);
+  if (ranks.takes_device_memory()) {
+    return make_collective_traffic(ranks, collective, message, DataPlace::device);
+  }
+  std::unique_ptr<Traffic> staged;
   together(ranks, [&] {
-    if (!ranks.takes_device_memory()) {
-      expect_host_memory("its way through the host", Bytes(static_cast<double>(message.bytes)),
-                         ranks.node_size());
-    }
-    staging = train::Staging(device, ranks, message.bytes / sizeof(float));
+    const MessageLayout layout(collective, message, ranks);
+    expect_host_memory("its way through the host", Bytes(static_cast<double>(layout.size())),
+                       ranks.node_size());
+    staged = std::make_unique<StagedTraffic>(ranks, collective, message, device);
   });
-  return std::make_unique<DeviceTraffic>(ranks, message, std::move(staging));
+  return staged;
 }
 
 }  // namespace dlscale::bench

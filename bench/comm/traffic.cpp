@@ -43,7 +43,7 @@ bool sends_windows(std::string_view name) {
 
 std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message) {
   if (const auto collective = collective_named(message.collective)) {
-    return make_collective_traffic(ranks, *collective, message);
+    return make_collective_traffic(ranks, *collective, message, backend::DataPlace::host);
   }
   if (message.collective == "pairs") return make_all_pairs_traffic(ranks, message);
   return make_pair_traffic(ranks, message);

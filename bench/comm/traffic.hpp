@@ -109,8 +109,9 @@ std::optional<backend::Collective> collective_named(std::string_view name);
 std::unique_ptr<Traffic> make_traffic(backend::Communicator& ranks, const Message& message);
 
 /// The same between memories of `device`, which has some of its own and outlives it: use() takes
-/// memory of the device, all else numbers of the host. It is timed as training pays for it. Throws
-/// Unsupported, on all ranks alike, for what training does not send from there. Collective.
+/// memory of the device, all else numbers of the host. Collectives alone, blocking, by the library;
+/// where the communicator takes memory of the host only, with the copies that training makes of
+/// what it sends. Throws Unsupported, on all ranks alike, for the rest. Collective.
 std::unique_ptr<Traffic> make_device_traffic(backend::Communicator& ranks, const Message& message,
                                              backend::ComputeDevice& device);
 
@@ -127,7 +128,7 @@ std::size_t window(std::size_t message_bytes);
 /// Parts of make_traffic().
 std::unique_ptr<Traffic> make_collective_traffic(backend::Communicator& ranks,
                                                  backend::Collective collective,
-                                                 const Message& message);
+                                                 const Message& message, backend::DataPlace place);
 std::unique_ptr<Traffic> make_pair_traffic(backend::Communicator& ranks, const Message& message);
 std::unique_ptr<Traffic> make_all_pairs_traffic(backend::Communicator& ranks,
                                                 const Message& message);

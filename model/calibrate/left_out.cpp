@@ -68,9 +68,10 @@ std::string why_not_messages(const Measurement& row, const Machine& machine,
     return fmt::format("memory {} (gradients lie in the {}'s: bench comm --memory {})",
                        to_string(memory_of(row)), to_string(gradients), to_string(gradients));
   }
-  for (const auto& [name, in_training] : message_axes) {
-    if (name == "algorithm") continue;
-    std::string why = other_than(row, name, std::string(in_training), "training has");
+  for (const MessageAxis& known : message_axes) {
+    if (known.name == "algorithm") continue;
+    const auto usual = in_training(known, axis(row, "collective"), is_of_device_memory(row));
+    std::string why = other_than(row, known.name, std::string(usual), "training has");
     if (!why.empty()) return why;
   }
   if (std::string why = other_than(row, "cache", options.message_cache, "chosen:"); !why.empty()) {

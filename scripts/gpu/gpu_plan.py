@@ -113,16 +113,17 @@ def shared_steps():
 
 
 def message_steps(gpus):
-    """All-reduces and broadcasts of GPUs' memory as training makes them, of 2, 4, … ranks."""
+    """Collectives of GPUs' memory as training makes them, of 2, 4, … ranks."""
     words = (
-        "--memory device --backend cuda --collectives all_reduce,broadcast --sizes powers,large "
-        "--waiting sleep --max-time 0.1"
+        "--memory device --backend cuda --collectives "
+        "all_reduce,broadcast,reduce_scatter,all_gather,reduce --sizes powers,large "
+        "--waiting sleep --max-time 0.04"
     )
     counts = [2]
     while counts[-1] * 2 <= gpus:
         counts.append(counts[-1] * 2)
     return [
-        Step(f"comm-{ranks}", f"messages between memories of {ranks} GPUs", "comm", 90, 300,
+        Step(f"comm-{ranks}", f"messages between memories of {ranks} GPUs", "comm", 120, 300,
              bench("comm", words, ranks=ranks), (*NEEDS, "mpi", "peers"), "comm")
         for ranks in counts
     ]  # fmt: skip

@@ -114,6 +114,26 @@ TEST_F(MessageMemories, OtherThanThoseOfGradientsAreNoPartOfAMachine) {
   EXPECT_FALSE(calibrate(two_workers(), of_a_gpu(results)).collectives.empty());
 }
 
+TEST_F(MessageMemories, OfDevicesAreTakenOutOfPlaceWhereTheyAreInBlocks) {
+  ResultFile device = of_device_memory(results_);
+  for (Measurement& m : device.measurements) {
+    m.axes["collective"] = "reduce_scatter";
+    m.axes["in_place"] = "no";
+  }
+  const Machine apart = calibrate(two_workers(), std::vector{device});
+  ASSERT_FALSE(apart.collectives.empty());
+  EXPECT_EQ(apart.collectives[0].collective, "reduce_scatter");
+  for (Measurement& m : device.measurements) m.axes["in_place"] = "yes";
+  const std::vector in_place{device};
+  const Machine none = calibrate(two_workers(), in_place);
+  EXPECT_TRUE(none.collectives.empty());
+  EXPECT_TRUE(std::ranges::any_of(left_out(in_place, none, {}), [](const LeftOutRows& one) {
+    return one.why.find("in_place yes (training has no)") != std::string::npos;
+  }));
+  for (Measurement& m : device.measurements) m.axes["collective"] = "all_reduce";
+  EXPECT_FALSE(calibrate(two_workers(), std::vector{device}).collectives.empty());
+}
+
 TEST_F(MessageMemories, AreNotToldByBenchmarksThatTimeNothingGiven) {
   auto results = of_a_gpu(results_);
   results.push_back(of_device_memory(results_));

@@ -160,6 +160,7 @@ class BegunCollective : public PreparedCollective {
 std::unique_ptr<PreparedCollective> prepare_local(std::shared_ptr<Group> group, Rank rank,
                                                   const CollectiveCall& call, Mode mode) {
   expect_well_made(call, rank, group->size());
+  EXPECT(call.place == DataPlace::host);
   if (mode == Mode::blocking) {
     return std::make_unique<BlockingCollective>(std::move(group), rank, call);
   }

@@ -88,6 +88,24 @@ class Operator {
   MPI_Op own_ = MPI_OP_NULL;
 };
 
+/// Libraries that take memory of GPUs do so in their blocking calls [Open MPI's FAQ "Running
+/// CUDA-aware Open MPI": not in the nonblocking collective APIs], with operators of their own.
+void expect_offer_on_devices(const CollectiveCall& call, Mode mode) {
+  if (mode != Mode::blocking) {
+    throw Unsupported(
+        fmt::format("MPI's {} calls are not relied on to take memory of GPUs. Use --mode blocking, "
+                    "or --memory host.",
+                    to_string(mode)));
+  }
+  const bool halves = call.type == ElementType::bf16 || call.type == ElementType::f16;
+  if (halves && reduces(call.collective)) {
+    throw Unsupported(
+        fmt::format("MPI has no {}: dlscale adds it, in memory of the host. Use --comm nccl, or "
+                    "--memory host.",
+                    to_string(call.type)));
+  }
+}
+
 /// Of one call of MPI. `count` is that of a block where the message is made of blocks.
 struct Arguments {
   const void* from = nullptr;
@@ -294,6 +312,7 @@ MPI_Op mpi_op(Reduction op) {
 std::unique_ptr<PreparedCollective> prepare_mpi(MpiGroup group, const CollectiveCall& call,
                                                 Mode mode) {
   expect_well_made(call, group.rank, group.size);
+  if (call.place == DataPlace::device) expect_offer_on_devices(call, mode);
   return std::make_unique<MpiCollective>(std::move(group), call, mode);
 }
 

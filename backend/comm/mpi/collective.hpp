@@ -21,8 +21,9 @@ struct MpiGroup {
 
 /// A collective of the library's own. MPI has no 16-bit floats: bf16 and f16 travel as whole
 /// numbers, and are reduced by operators of ours, as combine() says. Throws Unsupported for blocks
-/// of more than 2^30 elements, which MPI's ints cannot count safely, and for persistent collectives
-/// of a library that has none.
+/// of more than 2^30 elements, which MPI's ints cannot count safely, for persistent collectives of
+/// a library that has none, and of memory of devices for calls that do not block and operators of
+/// ours, which add on the host.
 std::unique_ptr<PreparedCollective> prepare_mpi(MpiGroup group, const CollectiveCall& call,
                                                 Mode mode);
 

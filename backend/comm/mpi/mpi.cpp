@@ -99,6 +99,7 @@ class MpiCommunicator : public Communicator {
 
   [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
                                                             Mode mode) override {
+    EXPECT(call.place == DataPlace::host || takes_device_memory());
     return prepare_mpi(group(), call, mode);
   }
 

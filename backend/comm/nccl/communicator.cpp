@@ -12,7 +12,8 @@
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/choice.hpp"
 #include "backend/comm/nccl/device.hpp"
-#include "backend/comm/nccl/exchange.hpp"
+#include "backend/comm/nccl/exchange_of.hpp"
+#include "backend/comm/nccl/prepared.hpp"
 #include "backend/comm/nccl/profile.hpp"
 #include "backend/comm/nccl/queues.hpp"
 #include "core/error.hpp"
@@ -27,26 +28,6 @@ LinkId agree_on_link(Communicator& over) {
 }
 
 namespace {
-
-Operator operator_of(Reduction op) {
-  if (op == Reduction::max) return Operator::max;
-  return op == Reduction::min ? Operator::min : Operator::sum;
-}
-
-/// Of all_reduce() and broadcast(), as they give it to NCCL.
-Exchange exchange_of(const CollectiveCall& call) {
-  const std::size_t bytes = call.to.size();
-  if (call.collective == backend::Collective::broadcast) {
-    return {.collective = Collective::broadcast,
-            .element = Element::u8,
-            .placement = Placement::in_place,
-            .count = bytes,
-            .peer = call.root};
-  }
-  EXPECT(call.collective == backend::Collective::all_reduce && call.type == ElementType::f32);
-  return {
-      .op = operator_of(call.op), .placement = Placement::in_place, .count = bytes / sizeof(float)};
-}
 
 /// What NCCL expects, or that it is not known, on all ranks alike. What fails on one, a signal
 /// among it, must keep none from the calls that follow, nor cost what was measured.
@@ -86,6 +67,18 @@ void NcclCommunicator::receive(std::span<std::byte> data, Rank from, int tag) {
   host_->receive(data, from, tag);
 }
 
+void NcclCommunicator::exchange(std::span<const Outgoing> out, std::span<const Incoming> in) {
+  expect_host(out, in);
+  host_->exchange(out, in);
+}
+
+std::unique_ptr<PreparedExchange> NcclCommunicator::prepare_exchange(std::span<const Outgoing> out,
+                                                                     std::span<const Incoming> in,
+                                                                     Mode mode) {
+  expect_host(out, in);
+  return host_->prepare_exchange(out, in, mode);
+}
+
 void NcclCommunicator::all_reduce(std::span<float> data, Reduction op) {
   if (side_of(data.data(), data.size_bytes(), gpu()) == Side::host) {
     return host_->all_reduce(data, op);
@@ -120,8 +113,17 @@ void NcclCommunicator::all_gather(std::span<const std::byte> mine, std::span<std
   host_->all_gather(mine, all);
 }
 
+std::unique_ptr<PreparedCollective> NcclCommunicator::prepare(const CollectiveCall& call,
+                                                              Mode mode) {
+  const Side side = call.place == DataPlace::device ? Side::device : Side::host;
+  EXPECT(call.from.empty() || side_of(call.from.data(), call.from.size(), gpu()) == side);
+  EXPECT(call.to.empty() || side_of(call.to.data(), call.to.size(), gpu()) == side);
+  return side == Side::device ? prepare_on(link_, call, mode) : host_->prepare(call, mode);
+}
+
 std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) {
-  const Exchange exchange = exchange_of(call);
+  EXPECT(call.place == DataPlace::device);
+  const Exchange exchange = exchange_of(call, rank(), size());
   CallFacts facts = expectation(*host_, link_.end(), exchange);
   const auto not_known = [&facts](const Unsupported& error) {
     facts.unknown += (facts.unknown.empty() ? "" : " ") + std::string(error.what());
@@ -133,11 +135,7 @@ std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) 
   } catch (const Unsupported& error) {
     not_known(error);
   }
-  if (exchange.collective == Collective::broadcast) {
-    broadcast(call.to, call.root);
-  } else {
-    all_reduce({reinterpret_cast<float*>(call.to.data()), exchange.count}, call.op);
-  }
+  carry_out(*this, call);
   if (!profile) return facts;
   try {
     if (const auto choice = choice_in(*profile, link_, exchange)) facts.choice = to_text(*choice);
@@ -158,6 +156,12 @@ std::unique_ptr<Communicator> NcclCommunicator::duplicate() {
 
 void NcclCommunicator::expect_host(const void* data, std::size_t bytes) const {
   EXPECT(side_of(data, bytes, gpu()) == Side::host);
+}
+
+void NcclCommunicator::expect_host(std::span<const Outgoing> out,
+                                   std::span<const Incoming> in) const {
+  for (const Outgoing& message : out) expect_host(message.data.data(), message.data.size());
+  for (const Incoming& message : in) expect_host(message.data.data(), message.data.size());
 }
 
 }  // namespace dlscale::backend::gpu_comm

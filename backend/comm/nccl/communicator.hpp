@@ -28,10 +28,16 @@ class NcclCommunicator : public Communicator {
 
   void send(std::span<const std::byte> data, Rank to, int tag) override;
   void receive(std::span<std::byte> data, Rank from, int tag) override;
+  void exchange(std::span<const Outgoing> out, std::span<const Incoming> in) override;
+  [[nodiscard]] std::unique_ptr<PreparedExchange> prepare_exchange(std::span<const Outgoing> out,
+                                                                   std::span<const Incoming> in,
+                                                                   Mode mode) override;
   void all_reduce(std::span<float> data, Reduction op) override;
   void all_reduce(std::span<double> data, Reduction op) override;
   void broadcast(std::span<std::byte> data, Rank root) override;
   void all_gather(std::span<const std::byte> mine, std::span<std::byte> all) override;
+  [[nodiscard]] std::unique_ptr<PreparedCollective> prepare(const CollectiveCall& call,
+                                                            Mode mode) override;
   void barrier() override { host_->barrier(); }
   void meet(Waiting waiting) override { host_->meet(waiting); }
   /// Collective. Messages on both at once are safe as long as the GPU can run both: NCCL's kernels
@@ -47,6 +53,7 @@ class NcclCommunicator : public Communicator {
 
  private:
   void expect_host(const void* data, std::size_t bytes) const;
+  void expect_host(std::span<const Outgoing> out, std::span<const Incoming> in) const;
 
   std::unique_ptr<Communicator> host_;
   Link link_;

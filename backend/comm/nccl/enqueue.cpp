@@ -8,8 +8,8 @@ namespace dlscale::backend::gpu_comm {
 namespace {
 
 ncclDataType_t nccl_element(Element element) {
-  static constexpr std::array types{ncclFloat32, ncclFloat64, ncclBfloat16,
-                                    ncclFloat16, ncclInt32,   ncclUint8};
+  static constexpr std::array types{ncclFloat32, ncclFloat64, ncclBfloat16, ncclFloat16,
+                                    ncclInt32,   ncclInt64,   ncclUint8};
   static_assert(types.size() == elements.size());
   return types.at(static_cast<std::size_t>(element));
 }

@@ -12,9 +12,9 @@ namespace {
 constexpr std::array<std::string_view, collectives.size()> collective_names{
     "all_reduce", "reduce", "broadcast", "all_gather",  "reduce_scatter",
     "all_to_all", "send",   "receive",   "send_receive"};
-constexpr std::array<std::string_view, elements.size()> element_names{"f32", "f64", "bf16",
-                                                                      "f16", "i32", "u8"};
-constexpr std::array<std::size_t, elements.size()> element_sizes{4, 8, 2, 2, 4, 1};
+constexpr std::array<std::string_view, elements.size()> element_names{"f32", "f64", "bf16", "f16",
+                                                                      "i32", "i64", "u8"};
+constexpr std::array<std::size_t, elements.size()> element_sizes{4, 8, 2, 2, 4, 8, 1};
 constexpr std::array<std::string_view, operators.size()> operator_names{"sum", "max", "min",
                                                                         "average"};
 

@@ -24,9 +24,9 @@ inline constexpr std::array collectives{
     Collective::all_gather, Collective::reduce_scatter, Collective::all_to_all,
     Collective::send,       Collective::receive,        Collective::send_receive};
 
-enum class Element { f32, f64, bf16, f16, i32, u8 };
-inline constexpr std::array elements{Element::f32, Element::f64, Element::bf16,
-                                     Element::f16, Element::i32, Element::u8};
+enum class Element { f32, f64, bf16, f16, i32, i64, u8 };
+inline constexpr std::array elements{Element::f32, Element::f64, Element::bf16, Element::f16,
+                                     Element::i32, Element::i64, Element::u8};
 
 /// What is made of the elements; only all_reduce, reduce and reduce_scatter look at it. The average
 /// of integers is rounded towards zero.

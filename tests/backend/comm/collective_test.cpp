@@ -2,6 +2,7 @@
 
 #include <array>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -203,6 +204,15 @@ TEST(Collectives, HaveNames) {
   for (const Collective collective : all_collectives) names.insert(to_string(collective));
   for (const Mode mode : modes) names.insert(to_string(mode));
   EXPECT_EQ(names.size(), all_collectives.size() + modes.size());
+}
+
+TYPED_TEST(CollectiveTest, OfADevicesMemoryAreForWhoTakesItAlone) {
+  TypeParam::run([](Communicator& ranks) {
+    if (ranks.takes_device_memory()) return;
+    std::vector<std::byte> memory(8);
+    EXPECT_THROW(carry_out(ranks, {.from = memory, .to = memory, .place = DataPlace::device}),
+                 std::logic_error);
+  });
 }
 
 TEST(Collectives, OfSidesThatDoNotFitAreRefused) {

@@ -1,10 +1,8 @@
 // Messages between memories of devices, on devices that need no GPU.
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,8 +13,8 @@
 #include <gtest/gtest.h>
 
 #include "backend/compute/compute.hpp"
-#include "backend/compute/host_device.hpp"
 #include "bench/benchmark.hpp"
+#include "bench/comm/choices.hpp"
 #include "bench/comm/measure.hpp"
 #include "bench/comm/rotating_buffers.hpp"
 #include "bench/comm/traffic.hpp"
@@ -24,66 +22,43 @@
 #include "core/error.hpp"
 #include "core/usable_rows.hpp"
 #include "tests/backend/comm/groups.hpp"
+#include "tests/backend/compute/near_device.hpp"
 #include "tests/backend/compute/remote_device.hpp"
-#include "tests/bench/comm/passing_communicator.hpp"
+#include "tests/bench/comm/between_devices.hpp"
 
 namespace dlscale::bench {
 namespace {
 
 using backend::Communicator;
+using backend::NearDevice;
 using testing::HasSubstr;
 
-/// Says that its memory is its own, but the host can touch it: a communicator of the host takes it
-/// as one of GPUs takes theirs.
-class NearDevice : public backend::HostDevice {
+/// What gives the first rank a sum that is wrong in its last element.
+class WrongSum : public backend::PreparedCollective {
  public:
-  [[nodiscard]] std::string_view name() const override { return "near"; }
-  [[nodiscard]] std::map<std::string, std::string> libraries() const override { return {}; }
-  [[nodiscard]] std::optional<backend::OwnMemory> own_memory() const override {
-    return backend::OwnMemory{Bytes(1e9), Bytes(free_), Bytes(1e3)};
+  WrongSum(std::unique_ptr<backend::PreparedCollective> right, std::span<float> sum)
+      : right_(std::move(right)), sum_(sum) {}
+  void start() override { right_->start(); }
+  void wait() override {
+    right_->wait();
+    sum_.back() += 1;
   }
-  [[nodiscard]] backend::TensorDesc plain(std::array<std::int64_t, 4> /*dims*/,
-                                          DType /*dtype*/) const override {
-    throw Unsupported("no tensors");
-  }
-  [[nodiscard]] std::unique_ptr<backend::Operation> create(
-      const backend::OperationSpec& /*spec*/) override {
-    throw Unsupported("no operations");
-  }
-  void copy(const backend::Tensor& /*from*/, const backend::Tensor& /*to*/) override {}
-  void accumulate(const backend::Tensor& /*value*/, const backend::Tensor& /*into*/) override {}
-  void update(const backend::SgdStep& /*step*/, std::size_t /*n*/, float* /*weights*/,
-              const float* /*gradients*/, float* /*momentum*/, std::uint16_t* /*low*/) override {}
-  void leave(double bytes) { free_ = bytes; }
 
  private:
-  double free_ = 1e9;
+  std::unique_ptr<backend::PreparedCollective> right_;
+  std::span<float> sum_;
 };
 
-/// Takes memory of the rank's device, and tells of its calls.
-class BetweenDevices : public PassingCommunicator {
- public:
-  using PassingCommunicator::PassingCommunicator;
-  [[nodiscard]] std::string library() const override { return "between devices 1.0"; }
-  [[nodiscard]] bool takes_device_memory() const override { return true; }
-  [[nodiscard]] std::optional<backend::CallFacts> facts_of(
-      const backend::CollectiveCall& call) override {
-    backend::carry_out(*this, call);
-    ++asked;
-    return facts;
-  }
-  backend::CallFacts facts{Seconds(1e-6), "RING, LL, 2 channels", ""};
-  int asked = 0;
-};
-
-/// One of which the last element of sums is wrong.
 class WrongBetweenDevices : public BetweenDevices {
  public:
-  using BetweenDevices::all_reduce;
   using BetweenDevices::BetweenDevices;
-  void all_reduce(std::span<float> data, backend::Reduction op) override {
-    BetweenDevices::all_reduce(data, op);
-    if (rank() == 0) data.back() += 1;
+  [[nodiscard]] std::unique_ptr<backend::PreparedCollective> prepare(
+      const backend::CollectiveCall& call, backend::Mode mode) override {
+    auto right = BetweenDevices::prepare(call, mode);
+    if (rank() != 0) return right;
+    auto* sum = reinterpret_cast<float*>(call.to.data());
+    return std::make_unique<WrongSum>(std::move(right),
+                                      std::span(sum, call.to.size() / sizeof(float)));
   }
 };
 
@@ -116,14 +91,24 @@ void expect_times(const Measurement& row, const Message& message, int ranks) {
   EXPECT_EQ(row.max_relative_error, 0.0);
 }
 
+constexpr std::array all_names{"all_reduce", "reduce",         "broadcast",
+                               "all_gather", "reduce_scatter", "all_to_all"};
+
+/// Of so many elements of each block.
+Message blocks_of(const char* collective, std::size_t elements, int ranks) {
+  return message_of(collective, 4 * elements * static_cast<std::size_t>(ranks));
+}
+
 /// Of a device whose memory ends the program that touches it.
 void measure_staged(Communicator& ranks) {
   const std::shared_ptr<backend::ComputeDevice> device = backend::make_remote_device();
-  for (const char* collective : {"all_reduce", "broadcast"}) {
-    for (const std::size_t bytes : {std::size_t{4}, std::size_t{4092}, std::size_t{1} << 18U}) {
-      for (const double rotation : {0.0, 1e5}) {
-        const Message message = message_of(collective, bytes);
-        const Measurement row = measure(ranks, message, device, rotation);
+  for (const char* collective : all_names) {
+    for (const std::size_t elements : {std::size_t{1}, std::size_t{1023}, std::size_t{1} << 15U}) {
+      for (const Placement placement : {Placement::in_place, Placement::out_of_place}) {
+        Message message = blocks_of(collective, elements, ranks.size());
+        message.placement = placement;
+        message.root = ranks.size() - 1;
+        const Measurement row = measure(ranks, message, device, elements == 1023 ? 1e5 : 0);
         expect_times(row, message, ranks.size());
         EXPECT_EQ(row.implementation, ranks.library() + std::string(staged_by_host));
         EXPECT_FALSE(row.series.contains("library_estimate"));
@@ -150,7 +135,7 @@ TEST(DeviceMessages, ReachACommunicatorThatTakesThemWhereTheyLie) {
     const auto device = std::make_shared<NearDevice>();
     BetweenDevices between(ranks);
     int measured = 0;
-    for (const char* collective : {"all_reduce", "broadcast"}) {
+    for (const char* collective : all_names) {
       const Message message = message_of(collective);
       const Measurement row = measure(between, message, device, 1e4);
       expect_times(row, message, 2);
@@ -180,13 +165,15 @@ TEST(DeviceMessages, GoByNcclBetweenGpus) {
     GTEST_SKIP() << error.what();
   }
   const std::shared_ptr<backend::ComputeDevice> device = open_device("cuda", 1, ranks->gpu());
-  for (const char* collective : {"all_reduce", "broadcast"}) {
-    for (const std::size_t bytes : {std::size_t{4}, std::size_t{4000}, std::size_t{1} << 22U}) {
-      const Message message = message_of(collective, bytes);
+  for (const char* collective : all_names) {
+    for (const std::size_t elements : {std::size_t{1}, std::size_t{1000}, std::size_t{1} << 20U}) {
+      Message message = blocks_of(collective, elements, ranks->size());
+      message.placement = Placement::out_of_place;
       const Measurement row = measure(*ranks, message, device, 1e8);
       expect_times(row, message, ranks->size());
       EXPECT_EQ(row.implementation.rfind(ranks->library(), 0), 0U) << row.implementation;
-      EXPECT_EQ(row.series.contains("library_estimate"), ranks->size() > 1);
+      const bool estimated = ranks->size() > 1 && std::string_view(collective) != "all_to_all";
+      EXPECT_EQ(row.series.contains("library_estimate"), estimated) << collective;
     }
   }
 }
@@ -203,7 +190,7 @@ TEST(DeviceMessages, OfAWrongResultHaveNoTime) {
   });
 }
 
-TEST(DeviceMessages, ThatTrainingDoesNotSendAreRefusedWithTheReason) {
+TEST(DeviceMessages, OfOtherKindsAreRefusedWithTheReason) {
   if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
   backend::run_on_threads(2, [](Communicator& ranks) {
     const auto device = std::make_shared<NearDevice>();
@@ -216,24 +203,45 @@ TEST(DeviceMessages, ThatTrainingDoesNotSendAreRefusedWithTheReason) {
       EXPECT_THAT(row.reason, HasSubstr("--memory host"));
       return row.reason;
     };
-    for (const char* name : {"reduce", "all_gather", "reduce_scatter", "all_to_all", "sendrecv",
-                             "bandwidth", "bidirectional", "pairs"}) {
+    for (const char* name : {"sendrecv", "bandwidth", "bidirectional", "pairs"}) {
       EXPECT_THAT(reason(message_of(name)),
-                  HasSubstr("training hands a communicator no " + std::string(name)));
+                  HasSubstr(std::string(name) + " is messages between two ranks"));
     }
     Message message = message_of("all_reduce");
     message.algorithm = "ring";
     EXPECT_THAT(reason(message), HasSubstr("ring by dlscale adds in memory of the host"));
-    message = message_of("broadcast");
-    message.type = backend::ElementType::bf16;
-    EXPECT_THAT(reason(message), HasSubstr("as f32, not bf16"));
     message = message_of("all_reduce");
     message.mode = backend::Mode::persistent;
     EXPECT_THAT(reason(message), HasSubstr("blocking, not persistent"));
-    message = message_of("all_reduce");
-    message.placement = Placement::out_of_place;
-    EXPECT_THAT(reason(message), HasSubstr("is done in place"));
+    EXPECT_TRUE(between.prepared.empty());
   });
+}
+
+TEST(DeviceMessages, AreOfEveryTypeAndOperatorThatTheCommunicatorTakes) {
+  if (backend::launched_backend() != "local") GTEST_SKIP() << "tested without a launcher";
+  backend::run_on_threads(2, [](Communicator& ranks) {
+    const auto device = std::make_shared<NearDevice>();
+    BetweenDevices between(ranks);
+    for (const backend::ElementType type : backend::element_types) {
+      Message message = message_of("reduce_scatter");
+      message.type = type;
+      message.op = backend::Reduction::max;
+      message.placement = Placement::out_of_place;
+      expect_times(measure(between, message, device), message, 2);
+    }
+  });
+}
+
+TEST(DeviceMessages, AreOutOfPlaceInBlocksUnlessToldOtherwise) {
+  const Choices unnamed;
+  EXPECT_EQ(placements_for("all_reduce", "device", unnamed), Words{"yes"});
+  EXPECT_EQ(placements_for("reduce_scatter", "device", unnamed), Words{"no"});
+  EXPECT_EQ(placements_for("reduce_scatter", "host", unnamed), Words{"yes"});
+  EXPECT_EQ(placements_for("broadcast", "device", unnamed), Words{""});
+  Choices named;
+  named.placements = {"yes", "no"};
+  EXPECT_EQ(placements_for("all_to_all", "device", named), named.placements);
+  EXPECT_EQ(placements_for("sendrecv", "host", named), Words{""});
 }
 
 TEST(DeviceMessages, WithoutRoomOnOneDeviceAreRefusedOnAllRanks) {
@@ -312,6 +320,24 @@ TEST(DeviceMessages, AreOfCudaUnlessAnotherBackendIsNamed) {
   EXPECT_EQ(settled({{"backend", "reference"}}), Pair("host", "reference"));
   const bool has_cuda = family<backend::ComputeBackend>().find("cuda") != nullptr;
   EXPECT_EQ(settled({{"backend", "cuda"}}), Pair(has_cuda ? "device" : "host", "cuda"));
+}
+
+/// Without opening a GPU, which need not be there.
+TEST(DeviceMessages, OfARankAloneAreARowThatSaysWhatToStart) {
+  if (family<backend::ComputeBackend>().find("cuda") == nullptr) {
+    GTEST_SKIP() << "CUDA is not in this build";
+  }
+  const Benchmark& comm = *family<Benchmark>().find("comm");
+  const auto ranks = backend::local_group(1);
+  Context context =
+      make_context(comm, {{"memory", "host,device"}, {"sizes", "4KiB"}}, *ranks.front());
+  const std::vector<Cell> cells = comm.cells(context);
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_FALSE(cells[0].axes.contains("memory"));
+  EXPECT_EQ(cells[1].axes.at("memory"), "device");
+  const Measurement row = cells[1].measure(Sampler(*ranks.front(), few_samples()));
+  EXPECT_EQ(row.status, Status::unsupported);
+  EXPECT_THAT(row.reason, testing::EndsWith("mpirun -n 2 dlscale bench comm --memory device"));
 }
 
 TEST(DeviceMessages, OfTheHostHaveNoSuchAxis) {

@@ -321,14 +321,19 @@ Travels scattered(std::size_t elements, std::size_t ranks) {
   return travels;
 }
 
+Carriage scattered_sum(backend::ComputeDevice& device, const backend::Communicator& ranks,
+                       Messages& messages) {
+  return by_scattered_sum(CollectiveMemory(device, ranks, messages.all()), messages.sizes().size(),
+                          ranks.size());
+}
+
 TEST(ScatteredSum, TellsWhatIsNoEqualBlocksApart) {
   const auto device = open_backend("reference");
   for (const int ranks : {1, 2, 3, 4}) {
     on_ranks(ranks, [&](backend::Communicator& communicator) {
       Messages messages = some_messages();
       GradientExchange exchange(communicator.duplicate(),
-                                by_scattered_sum(HostMirror(*device, messages.all()), 5),
-                                Waiting::sleep);
+                                scattered_sum(*device, communicator, messages), Waiting::sleep);
       const auto count = static_cast<std::size_t>(ranks);
       Travels expected;
       for (const std::size_t elements : messages.sizes()) {
@@ -360,8 +365,7 @@ TEST(ScatteredSum, IsGatheredLastMessageFirst) {
     on_ranks(ranks, [&](backend::Communicator& communicator) {
       Messages messages({12, 24, 12, 36, 12});  // equal blocks on all these ranks
       GradientExchange exchange(communicator.duplicate(),
-                                by_scattered_sum(HostMirror(*device, messages.all()), 5),
-                                Waiting::sleep);
+                                scattered_sum(*device, communicator, messages), Waiting::sleep);
       for (const auto& transfers :
            exchange_three_times(exchange, messages, communicator.rank(), ranks)) {
         ASSERT_EQ(transfers.size(), 10U);
@@ -386,8 +390,8 @@ TEST(Reduce, GivesEachOwnerItsSum) {
       sums.all()[i] = static_cast<float>(3 * i + 3);
     }
     const std::vector<Rank> owners{0, 1, 1, 2, 0};
-    GradientExchange exchange(communicator.duplicate(),
-                              by_reduce(HostMirror(*device, messages.all()), owners),
+    CollectiveMemory memory(*device, communicator, messages.all());
+    GradientExchange exchange(communicator.duplicate(), by_reduce(std::move(memory), owners),
                               Waiting::sleep);
     for (std::size_t m = 0; m < 5; ++m) messages.post(exchange, m);
     EXPECT_EQ(bytes_of(exchange.finish(), backend::Collective::reduce),

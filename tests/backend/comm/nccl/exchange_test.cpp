@@ -1,9 +1,14 @@
 #include "backend/comm/nccl/exchange.hpp"
 
+#include <cstddef>
 #include <set>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "backend/comm/nccl/exchange_of.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend::gpu_comm {
@@ -35,6 +40,7 @@ TEST(Exchanges, CountTheBytesOfTheirElements) {
   EXPECT_EQ(element_bytes(Element::bf16), 2U);
   EXPECT_EQ(element_bytes(Element::f16), 2U);
   EXPECT_EQ(element_bytes(Element::i32), 4U);
+  EXPECT_EQ(element_bytes(Element::i64), 8U);
   EXPECT_EQ(element_bytes(Element::u8), 1U);
 }
 
@@ -78,6 +84,82 @@ TEST(Footprints, RefuseToOverwriteInPlaceWhatIsStillToBeSent) {
 TEST(Footprints, RefuseRanksThatAreNotThere) {
   EXPECT_THROW(footprint({.peer = ranks}, rank, ranks), std::logic_error);
   EXPECT_THROW(footprint({}, ranks, ranks), std::logic_error);
+}
+
+/// A call of 240 bytes of a message, of which the last of four ranks has both sides.
+class Sides {
+ public:
+  [[nodiscard]] CollectiveCall call(backend::Collective collective, ElementType type) {
+    const backend::Sides bytes = sides(collective, 240, ranks);
+    return {.collective = collective,
+            .type = type,
+            .root = 2,
+            .from = std::span(from_).first(bytes.from),
+            .to = std::span(to_).first(bytes.to),
+            .place = DataPlace::device};
+  }
+
+ private:
+  std::vector<std::byte> from_ = std::vector<std::byte>(240);
+  std::vector<std::byte> to_ = std::vector<std::byte>(240);
+};
+
+TEST(ExchangesOfCalls, CountElementsAsNcclDoes) {
+  Sides of_a_rank;
+  for (const backend::Collective collective : all_collectives) {
+    const CollectiveCall call = of_a_rank.call(collective, ElementType::bf16);
+    const Exchange exchange = exchange_of(call, rank, ranks);
+    EXPECT_EQ(name(exchange.collective), to_string(collective));
+    EXPECT_EQ(exchange.peer, 2);
+    const Footprint bytes = footprint(exchange, rank, ranks);
+    EXPECT_EQ(bytes.to, call.to.size()) << name(exchange.collective);
+    if (collective == backend::Collective::broadcast) continue;
+    EXPECT_EQ(exchange.element, Element::bf16);
+    EXPECT_EQ(exchange.placement, Placement::out_of_place);
+    EXPECT_EQ(bytes.from, call.from.size()) << name(exchange.collective);
+  }
+}
+
+TEST(ExchangesOfCalls, KnowEveryElementAndOperator) {
+  Sides of_a_rank;
+  for (const ElementType type : element_types) {
+    for (const Reduction op : reductions) {
+      CollectiveCall call = of_a_rank.call(backend::Collective::all_reduce, type);
+      call.op = op;
+      const Exchange exchange = exchange_of(call, rank, ranks);
+      EXPECT_EQ(name(exchange.element), to_string(type));
+      EXPECT_EQ(name(exchange.op), to_string(op));
+      EXPECT_EQ(exchange.count, 240 / size_of(type));
+    }
+  }
+}
+
+TEST(ExchangesOfCalls, InPlaceBeginWhereNcclExpectsOrAreRefused) {
+  std::vector<std::byte> memory(240);
+  const auto in_place = [&](backend::Collective collective) {
+    const backend::Sides bytes = sides(collective, 240, ranks);
+    const bool gathers = collective == backend::Collective::all_gather;
+    return exchange_of({.collective = collective,
+                        .from = std::span(memory).subspan(gathers ? 180 : 0, bytes.from),
+                        .to = std::span(memory).first(bytes.to)},
+                       rank, ranks);
+  };
+  for (const backend::Collective collective :
+       {backend::Collective::all_reduce, backend::Collective::reduce,
+        backend::Collective::broadcast, backend::Collective::all_gather}) {
+    EXPECT_EQ(in_place(collective).placement, Placement::in_place);
+  }
+  EXPECT_EQ(footprint(in_place(backend::Collective::all_gather), rank, ranks).from_offset, 180U);
+  EXPECT_THROW(in_place(backend::Collective::reduce_scatter), Unsupported);
+  EXPECT_THROW(in_place(backend::Collective::all_to_all), Unsupported);
+}
+
+TEST(ExchangesOfCalls, OfARankThatIsNotTheRootOfAReduceTakeNothing) {
+  std::vector<std::byte> memory(240);
+  const CollectiveCall call{.collective = backend::Collective::reduce, .root = 0, .from = memory};
+  const Exchange exchange = exchange_of(call, rank, ranks);
+  EXPECT_EQ(exchange.placement, Placement::out_of_place);
+  EXPECT_EQ(exchange.count, 60U);
 }
 
 }  // namespace

@@ -144,6 +144,55 @@ TEST_F(NcclTest, BroadcastsMemoryOfTheGpu) {
   }
 }
 
+TEST_F(NcclTest, PreparesCollectivesOfMemoryOfTheGpu) {
+  Collectives collectives(ranks());
+  const auto n = static_cast<std::size_t>(ranks().size());
+  const std::size_t block = 997;
+  const Rank last = ranks().size() - 1;
+  GpuMemory all = collectives.allocate(n * block * sizeof(float));
+  GpuMemory mine = collectives.allocate(block * sizeof(float));
+  const std::span<std::byte> whole{all.data(), all.bytes()};
+  const std::span<std::byte> part{mine.data(), mine.bytes()};
+  all.write(bytes(values_of(ranks().rank(), n * block)));
+  backend::carry_out(ranks(), {.collective = backend::Collective::reduce_scatter,
+                               .from = whole,
+                               .to = part,
+                               .place = DataPlace::device});
+  all.write(bytes(std::vector<float>(n * block)));
+  backend::carry_out(ranks(), {.collective = backend::Collective::all_gather,
+                               .from = part,
+                               .to = whole,
+                               .place = DataPlace::device});
+  EXPECT_EQ(read(all, n * block), sum_over(ranks().size(), n * block));
+  all.write(bytes(values_of(ranks().rank(), n * block)));
+  backend::carry_out(ranks(), {.collective = backend::Collective::reduce,
+                               .root = last,
+                               .from = whole,
+                               .to = ranks().rank() == last ? whole : std::span<std::byte>(),
+                               .place = DataPlace::device});
+  if (ranks().rank() == last) {
+    EXPECT_EQ(read(all, n * block), sum_over(ranks().size(), n * block));
+  }
+}
+
+TEST_F(NcclTest, PreparesCollectivesOfTheHostOverTheHostsCommunicator) {
+  auto values = values_of(ranks().rank(), 1001);
+  const auto memory = std::as_writable_bytes(std::span(values));
+  backend::carry_out(ranks(), {.from = memory, .to = memory});
+  EXPECT_EQ(values, sum_over(ranks().size(), 1001));
+}
+
+TEST_F(NcclTest, RefusesCollectivesOfTheGpuThatDoNotBlock) {
+  Collectives collectives(ranks());
+  GpuMemory memory = collectives.allocate(64);
+  const std::span<std::byte> whole{memory.data(), memory.bytes()};
+  const CollectiveCall call{.from = whole, .to = whole, .place = DataPlace::device};
+  EXPECT_THROW(static_cast<void>(ranks().prepare(call, Mode::nonblocking)), Unsupported);
+  CollectiveCall elsewhere = call;
+  elsewhere.place = DataPlace::host;
+  EXPECT_THROW(static_cast<void>(ranks().prepare(elsewhere, Mode::blocking)), std::logic_error);
+}
+
 TEST_F(NcclTest, SendsMemoryOfTheHostOverTheHostsCommunicator) {
   auto values = values_of(ranks().rank(), 1001);
   ranks().all_reduce(std::span(values), Reduction::sum);
