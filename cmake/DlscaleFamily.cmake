@@ -6,7 +6,8 @@
 # The first call, in the family's folder, makes the library dlscale_<family>. Each member defines
 #   extern const <type> <member>;
 # and no other file is edited: the table is generated from the calls. A member whose REQUIRES are
-# absent is listed with the reason instead of built.
+# absent is listed with the reason instead of built. Those of GPUs are built apart from all programs
+# but their tests if DLSCALE_GPU_APART is set (cmake/DlscaleDependencies.cmake).
 
 function(dlscale_family family)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TYPE;HEADER;NAMESPACE" "LINK")
@@ -21,6 +22,21 @@ function(dlscale_family family)
     "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL dlscale_generate_table [[${family}]])")
 endfunction()
 
+# Sets <result> to the library of what a family has beyond <target>, which is there: that of the family, or one apart from it.
+function(dlscale_library_beyond family target result)
+  set(library dlscale_${family})
+  if(DLSCALE_GPU_APART AND TARGET ${target} AND target MATCHES "^dlscale::(cuda|nccl)$")
+    set(library dlscale_${family}_apart)
+    if(NOT TARGET ${library})
+      add_library(${library} STATIC)
+      target_link_libraries(${library} PUBLIC dlscale_${family} PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
+      dlscale_precompile(${library} ${DLSCALE_HEADERS})
+      dlscale_group(${library})
+    endif()
+  endif()
+  set(${result} ${library} PARENT_SCOPE)
+endfunction()
+
 function(dlscale_add family member)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;REQUIRES;LINK")
   foreach(target IN LISTS arg_REQUIRES)
@@ -31,9 +47,18 @@ function(dlscale_add family member)
     endif()
   endforeach()
   list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
-  target_sources(dlscale_${family} PRIVATE ${arg_SOURCES})
-  target_link_libraries(dlscale_${family} PRIVATE ${arg_REQUIRES} ${arg_LINK})
-  set_property(GLOBAL APPEND PROPERTY dlscale_${family}_MEMBERS ${member})
+  set(library dlscale_${family})
+  foreach(target IN LISTS arg_REQUIRES)
+    dlscale_library_beyond(${family} ${target} library)
+  endforeach()
+  target_sources(${library} PRIVATE ${arg_SOURCES})
+  target_link_libraries(${library} PRIVATE ${arg_REQUIRES} ${arg_LINK})
+  if(library STREQUAL "dlscale_${family}")
+    set_property(GLOBAL APPEND PROPERTY dlscale_${family}_MEMBERS ${member})
+  else()
+    set_property(GLOBAL APPEND PROPERTY dlscale_${family}_ABSENT
+                 "{\"${member}\", \"built apart, for its tests alone (DLSCALE_GPU_APART)\"}")
+  endif()
 endfunction()
 
 function(dlscale_generate_table family)

@@ -103,7 +103,7 @@ Surroundings look_around(const Context& context, const Choices& chosen) {
                       .workbench = computes(chosen) ? open_workbench(context) : nullptr};
   const Place host{nullptr, {}, rotations(backend::last_level_cache())};
   around.places = {{"", host}, {"host", host}};
-  if (lie_on_device(chosen) && ranks.size() > 1) {
+  if (lie_on_device(chosen)) {
     std::shared_ptr<backend::ComputeDevice> device =
         open_device(context.value("backend"), 1, ranks.gpu());
     const Bytes last_level = device->own_memory().value().last_level_cache;

@@ -1,0 +1,30 @@
+// Links all of the backends of GPUs, whether or not a program of this build has them.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "backend/compute/compute.hpp"
+#include "core/error.hpp"
+
+namespace dlscale::backend {
+
+extern const ComputeBackend cuda;
+extern const ComputeBackend cuda_nchw;
+
+namespace {
+
+TEST(BackendsOfGpus, OpenADeviceOrSayWhyThereIsNone) {
+  for (const ComputeBackend* backend : {&cuda, &cuda_nchw}) {
+    EXPECT_TRUE(backend->has_own_memory());
+    try {
+      EXPECT_EQ(backend->open({})->name(), backend->name);
+      EXPECT_NE(backend->open_probes({}), nullptr);
+    } catch (const Unsupported& error) {
+      EXPECT_NE(std::string(error.what()).find(backend->name), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dlscale::backend
