@@ -106,7 +106,13 @@ class CollectiveTraffic : public Traffic {
     used_ = {};
   }
 
-  void begin() override { prepared_->start(); }
+  /// Training prepares every call of a device's memory anew, and so pays for it each time.
+  void begin() override {
+    if (place_ == DataPlace::device) {
+      prepared_ = ranks_->prepare(layout_.call(used_, place_), message_.mode);
+    }
+    prepared_->start();
+  }
   void finish() override { prepared_->wait(); }
 
   [[nodiscard]] Mismatch compare(std::span<const std::byte> memory) const override {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "backend/compute/compute.hpp"
+#include "backend/compute/device_probes.hpp"
 #include "core/error.hpp"
 
 namespace dlscale::backend {
