@@ -1,4 +1,5 @@
 // Links all of the backends of GPUs, whether or not a program of this build has them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -22,7 +23,10 @@ TEST(BackendsOfGpus, OpenADeviceOrSayWhyThereIsNone) {
       EXPECT_EQ(backend->open({})->name(), backend->name);
       EXPECT_NE(backend->open_probes({}), nullptr);
     } catch (const Unsupported& error) {
-      EXPECT_NE(std::string(error.what()).find(backend->name), std::string::npos) << error.what();
+      using testing::HasSubstr;
+      EXPECT_THAT(error.what(),
+                  testing::AnyOf(HasSubstr("NVIDIA driver"), HasSubstr("NVIDIA GPU"),
+                                 HasSubstr("This build has no kernels for")));
     }
   }
 }
