@@ -24,9 +24,8 @@ TEST(BackendsOfGpus, OpenADeviceOrSayWhyThereIsNone) {
       EXPECT_NE(backend->open_probes({}), nullptr);
     } catch (const Unsupported& error) {
       using testing::HasSubstr;
-      EXPECT_THAT(error.what(),
-                  testing::AnyOf(HasSubstr("NVIDIA driver"), HasSubstr("NVIDIA GPU"),
-                                 HasSubstr("This build has no kernels for")));
+      EXPECT_THAT(error.what(), testing::AnyOf(HasSubstr("NVIDIA driver"), HasSubstr("NVIDIA GPU"),
+                                               HasSubstr("This build has no kernels for")));
     }
   }
 }

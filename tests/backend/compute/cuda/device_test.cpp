@@ -181,8 +181,7 @@ TEST_P(CudaDevice, AnswersAsTheReferenceInEveryWayItOffers) {
         for (const Algorithm& algorithm : device->algorithms(spec, pass)) {
           try {
             const auto operation = algorithm.create();
-            const OperationCheck check =
-                check_operation(*device, *host, spec, *operation, pass, 1);
+            const OperationCheck check = check_operation(*device, *host, spec, *operation, pass, 1);
             EXPECT_LE(check.max_relative_error, allowed_error(dtype))
                 << algorithm.name << ", " << pass_name(pass) << ", " << dtype_name(dtype);
             ++offered;
