@@ -126,7 +126,8 @@ std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) 
   const Exchange exchange = exchange_of(call, rank(), size());
   CallFacts facts = expectation(*host_, link_.end(), exchange);
   const auto not_known = [&facts](const Unsupported& error) {
-    facts.unknown += (facts.unknown.empty() ? "" : " ") + std::string(error.what());
+    if (!facts.unknown.empty()) facts.unknown += ' ';
+    facts.unknown += error.what();
   };
   // Whatever a rank's plugin does, all make the call.
   std::optional<Profile> profile;
