@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -292,6 +293,8 @@ void Store::annotate(const Annotation& annotation) {
   const auto plan = [&] {
     Changes changes;
     changes.appended.emplace_back(annotations_file, annotation_line(annotation));
+  // Merging two branches puts the lines of one after those of the other, whichever were made first.
+  std::ranges::stable_sort(all, {}, &Annotation::time);
     return changes;
   };
   storage_->update(plan, fmt::format("Mark the change at {} as {}", annotation.commit,

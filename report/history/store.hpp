@@ -74,7 +74,7 @@ class Store {
 
   /// Throws ConfigError, naming file and line, for damage; and where there is no history.
   [[nodiscard]] std::vector<RunRecord> runs();
-  [[nodiscard]] std::vector<Annotation> annotations();
+  [[nodiscard]] std::vector<Annotation> annotations();  ///< the latest last
   /// One series after the other, of those that are `wanted`, so that memory holds one at a time.
   /// Sorted by file.
   Reading each_series(const std::function<bool(const SeriesKey&)>& wanted,

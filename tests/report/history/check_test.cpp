@@ -202,6 +202,21 @@ TEST_F(History, AcknowledgedAlertsFailNoMore) {
   EXPECT_EQ(exit_code(mark(alert, AlertState::raised)), ExitCode::regression);
 }
 
+TEST_F(History, ItsAlertsAreInTheStateThatWasSaidLastInWhateverOrderBranchesWereMerged) {
+  measure(kernel(), 1, 30, 1.0);
+  measure(kernel(), 31, 45, 1.1);
+  const Alert alert = look().alerts.at(0);
+  const auto say = [&](std::int64_t time, AlertState state) {
+    store_.annotate({time, alert.commit, state, {alert.metrics[0].series}, ""});
+  };
+  say(200, AlertState::invalid);
+  say(100, AlertState::acknowledged);  // of the other branch, made before
+  EXPECT_EQ(look().alerts.at(0).state, AlertState::invalid);
+  say(300, AlertState::raised);
+  say(250, AlertState::fixed);
+  EXPECT_EQ(exit_code(look()), ExitCode::regression);
+}
+
 TEST_F(History, AnExpectedChangeBeginsANewEpochOfItsSeriesAlone) {
   measure(kernel("a"), 1, 30, 1.0);
   measure(kernel("a"), 31, 38, 1.5);
