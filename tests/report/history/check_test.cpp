@@ -258,6 +258,37 @@ TEST_F(History, OfWhatIsNotMeasuredAnyMoreWantsNoReruns) {
   }
 }
 
+TEST_F(History, AsksForRerunsOnAMachineWhoeverElseIsFurther) {
+  SeriesKey other = kernel();
+  other.machine["cpu"] = "another processor";
+  SeriesKey ranks = kernel();
+  ranks.launch["ranks"] = "2";
+  measure(kernel(), 1, 30, 1.0);
+  measure_once(kernel(), 31, 1.5);
+  measure(other, 1, 33, 1.0);
+  measure(ranks, 1, 32, 1.0);
+  const CheckReport report = look();
+  EXPECT_EQ(exit_code(report), ExitCode::inconclusive);
+  ASSERT_EQ(report.reruns.size(), 1U);
+  EXPECT_EQ(report.reruns[0].commit, commit_name(31));
+  for (const SeriesCheck& series : report.series) EXPECT_NE(series.state, SeriesState::ended);
+}
+
+TEST_F(History, AsksForNoRerunsOnAMachineThatIsMeasuredNoMore) {
+  SeriesKey other = kernel();
+  other.machine["cpu"] = "another processor";
+  measure(kernel(), 1, 30, 1.0);
+  measure_once(kernel(), 31, 1.5);
+  measure(other, 1, 40, 1.0);
+  EXPECT_EQ(exit_code(look()), ExitCode::inconclusive);
+  measure(other, 41, 41, 1.0);
+  const CheckReport report = look();
+  EXPECT_EQ(exit_code(report), ExitCode::ok);
+  for (const SeriesCheck& series : report.series) {
+    EXPECT_EQ(series.state == SeriesState::ended, series.key.machine == kernel().machine);
+  }
+}
+
 TEST_F(History, ThatJumpsBetweenTwoLevelsIsBimodalAndRaisesNothing) {
   for (int block = 0; block < 7; ++block) {
     measure(kernel(), 10 * block + 1, 10 * block + 10, block % 2 == 0 ? 1.0 : 1.5);
