@@ -378,6 +378,22 @@ class Bisect(History):
         self.assertIn(f"git bisect start {self.commits[20]} {self.commits[18]}", told.stdout)
         self.assertIn(f"gate --base-commit {self.commits[18]}", told.stdout)
         self.assertIn("bench conv --batch 8", told.stdout)
+    def test_needs_no_identity_of_whoever_writes_it(self):
+        for name in ["name", "email"]:
+            subprocess.run(["git", "-C", self.repository, "config", "--unset", f"user.{name}"], check=True)
+        subprocess.run(["git", "-C", self.repository, "config", "user.useConfigOnly", "true"], check=True)
+        nobody = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "EMAIL": None}
+        nobody |= {f"GIT_{who}_{what}": None for who in ["AUTHOR", "COMMITTER"] for what in ["NAME", "EMAIL"]}
+        variables = {name: value for name, value in (dict(os.environ) | nobody).items() if value is not None}
+        refused = subprocess.run(["git", "-C", self.repository, "commit", "--allow-empty", "-m", "x"], env=variables, capture_output=True)
+        self.assertNotEqual(refused.returncode, 0)
+        file = self.write("a.json", google(1.0))
+        added = self.history("add", file, "--commit", "c1", "--time", "2026-01-01", variables=nobody)
+        self.assertEqual(added.returncode, 0, added.stderr)
+        who = subprocess.run(["git", "-C", self.repository, "log", "--format=%an %cn", "history"], check=True, text=True,
+                             capture_output=True).stdout
+        self.assertEqual(who, "dlscale dlscale\n")
+
         self.assertIn("125", told.stdout)
         elsewhere = self.history("bisect", self.commits[20], "--repository", self.folder, "--", "bench")
         self.assert_refused(elsewhere, 2, "is in no git repository")

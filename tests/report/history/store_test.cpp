@@ -280,3 +280,17 @@ TEST(GitStore, RefusesWhereThereIsNoRepositoryOrNoSuchName) {
 
 }  // namespace
 }  // namespace dlscale::report::history
+TEST(GitStore, TakesARepositoryOfAnotherObjectFormat) {
+  const TemporaryFolder folder;
+  const std::string make = "git init -q --object-format=sha256 " + folder.path().string();
+  if (std::system(make.c_str()) != 0) {  // NOLINT(cert-env33-c): fixed words in a test
+    GTEST_SKIP() << "git does not know the format";
+  }
+  samples::make_repository(folder.path());
+  Store store = samples::git_store(folder.path());
+  for (int commit = 1; commit <= 2; ++commit) {
+    store.add(std::vector{run_of({kernel()}, commit, 1.0)});
+  }
+  EXPECT_EQ(all_series(store)[0].points.size(), 2U);
+}
+
