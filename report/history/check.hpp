@@ -115,6 +115,8 @@ struct CheckReport {
   std::size_t points = 0;
   std::size_t incomplete = 0;  ///< points of runs that were not added whole
   std::size_t lost = 0;        ///< as of Reading
+  /// Why alerts lack an explanation, of files of runs that the history holds no more.
+  std::vector<std::string> unexplained;
 };
 
 /// Judges the series that are `wanted`. The newest commit is judged by the runs of it and of the

@@ -159,7 +159,7 @@ class GitStorage final : public Storage {
 
   /// False if another writer was first.
   [[nodiscard]] bool commit(const Changes& changes, const std::string& message) {
-    std::map<std::string, std::string> contents;
+    std::map<std::string, std::string> contents = changes.whole;
     for (const auto& [file, content] : changes.created) {
       if (!objects_.contains(file)) contents[file] = content;
     }

@@ -45,9 +45,10 @@ struct Reading {
 
 /// What became of the files given to Store::add().
 struct AddReport {
-  std::size_t runs = 0;      ///< added
-  std::size_t points = 0;    ///< added
-  std::size_t restored = 0;  ///< points of runs that were there, but not these
+  std::size_t runs = 0;            ///< added
+  std::size_t points = 0;          ///< added
+  std::size_t restored = 0;        ///< points of runs that were there, but not these
+  std::size_t restored_files = 0;  ///< of runs that were there, and not as they were added
   std::size_t new_series = 0;
   std::vector<std::string> there_already;  ///< files whose content is in the history
 };

@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import hashlib
 import json
 import math
 import os
@@ -15,6 +16,7 @@ import time
 import unittest
 
 from program import PROGRAM, ProgramTest, environment, main, run, start
+from result_text import result_text
 
 SHARED = pathlib.Path(os.environ.get("DLSCALE_SHARED_DATA", "")) / "validation" / "regression"
 TALOS = SHARED / "perfherder_talos_2013"
@@ -199,6 +201,40 @@ class Add(History):
             self.assertIn("of them that were lost are there again", added.stdout)
         self.assertEqual([path.read_text() for path in series], whole)
         self.assertNotIn("no series holds", self.history("check").stdout)
+
+    def test_an_alert_stands_without_the_files_that_would_explain_it(self):
+        files = []
+        for number in range(20):
+            parts = dict.fromkeys(["t_io", "t_h2d", "t_b", "t_comm_exposed", "t_u", "t_other"], 0.1) | {"t_f": 0.4 + 2e-4 * number}
+            parts["t_f"] += 0.3 if number >= 14 else 0
+            training = result_text("e2e", {"network": "made up"}, parts | {"t_iter": sum(parts.values())})
+            files.append(self.write(f"{number}.jsonl", training))
+            added = self.history("add", files[-1], "--commit", commit(number), "--time", moment(number))
+            self.assertEqual(added.returncode, 0, added.stderr)
+
+        def explanation():
+            result, report = self.check("--name", "t_iter")
+            self.assertEqual(result.returncode, 1, result.stderr)
+            [alert] = report["alerts"]
+            return alert["metrics"][0]["explanation"], report["unexplained"]
+
+        text, why = explanation()
+        self.assertIn("forward", text)
+        self.assertEqual(why, [])
+        name = hashlib.sha256(files[14].read_bytes()).hexdigest()
+        kept = self.store / "files" / name[:2] / name
+        for damage in [lambda: kept.write_text(""), kept.unlink]:
+            damage()
+            text, why = explanation()
+            self.assertIsNone(text)
+            self.assertEqual(len(why), 1)
+            self.assertIn(name, why[0])
+            table = self.history("check").stdout
+            self.assertIn("add " + str(files[14]), " ".join(table.split()))
+            again = self.history("add", files[14], "--commit", commit(14), "--time", moment(14))
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertIn("1 of them that the history had lost are kept again", again.stdout)
+            self.assertIn("forward", explanation()[0])
 
     def test_input_is_refused_with_its_place(self):
         words = ["--commit", "c1", "--time", "2026-01-01"]
