@@ -378,42 +378,6 @@ class Branch(History):
         [series] = json.loads(self.history("list", "--name", "real_time", "--format", "json").stdout)["series"]
         self.assertEqual(series["points"], 4)
 
-    def test_is_refused_where_it_is_something_else(self):
-        file = self.write("a.json", google(1.0))
-        words = ["history", "add", file, "--commit", "c1", "--time", "2026-01-01", "--store"]
-        self.assert_refused(run(*words, f"git:history@{self.folder}"), 2, "is in no git repository")
-        self.assert_refused(run(*words, f"git:a..b@{self.repository}"), 2, "is no name for a branch")
-        subprocess.run(["git", "-C", self.repository, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
-        branch = subprocess.run(["git", "-C", self.repository, "branch", "--show-current"], check=True, text=True,
-                                capture_output=True).stdout.strip()
-        self.assert_refused(run(*words, f"git:{branch}@{self.repository}"), 2, "is checked out")
-
-
-class Bisect(History):
-    def setUp(self):
-        super().setUp()
-        self.repository = self.folder / "code"
-        subprocess.run(["git", "init", "-q", self.repository], check=True)
-        self.commits = []
-        for number in range(24):
-            subprocess.run(["git", "-C", self.repository, "-c", "user.name=T", "-c", "user.email=t@example.org", "commit",
-                            "-q", "--allow-empty", "-m", str(number)], check=True)
-            self.commits.append(subprocess.run(["git", "-C", self.repository, "rev-parse", "HEAD"], check=True, text=True,
-                                               capture_output=True).stdout.strip())
-        # Measured every other commit; slower from number 19 on, which the history sees at 20.
-        for number in range(0, 24, 2):
-            file = self.write(f"{number}.json", google(1.0 + 0.001 * number if number < 19 else 1.3) + " " * number)
-            added = self.history("add", file, "--commit", self.commits[number], "--time", moment(number))
-            self.assertEqual(added.returncode, 0, added.stderr)
-
-    def test_prints_what_git_is_to_run(self):
-        words = ["bisect", self.commits[20][:10], "--repository", self.repository]
-        self.assert_refused(self.history(*words), 2, "does not say by which command", "-- bench")
-        told = self.history(*words, "--", "bench", "conv", "--batch", "8")
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn(f"git bisect start {self.commits[20]} {self.commits[18]}", told.stdout)
-        self.assertIn(f"gate --base-commit {self.commits[18]}", told.stdout)
-        self.assertIn("bench conv --batch 8", told.stdout)
     def test_needs_no_identity_of_whoever_writes_it(self):
         for name in ["name", "email"]:
             subprocess.run(["git", "-C", self.repository, "config", "--unset", f"user.{name}"], check=True)
@@ -430,9 +394,15 @@ class Bisect(History):
                              capture_output=True).stdout
         self.assertEqual(who, "dlscale dlscale\n")
 
-        self.assertIn("125", told.stdout)
-        elsewhere = self.history("bisect", self.commits[20], "--repository", self.folder, "--", "bench")
-        self.assert_refused(elsewhere, 2, "is in no git repository")
+    def test_is_refused_where_it_is_something_else(self):
+        file = self.write("a.json", google(1.0))
+        words = ["history", "add", file, "--commit", "c1", "--time", "2026-01-01", "--store"]
+        self.assert_refused(run(*words, f"git:history@{self.folder}"), 2, "is in no git repository")
+        self.assert_refused(run(*words, f"git:a..b@{self.repository}"), 2, "is no name for a branch")
+        subprocess.run(["git", "-C", self.repository, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+        branch = subprocess.run(["git", "-C", self.repository, "branch", "--show-current"], check=True, text=True,
+                                capture_output=True).stdout.strip()
+        self.assert_refused(run(*words, f"git:{branch}@{self.repository}"), 2, "is checked out")
 
 
 @unittest.skipUnless(TALOS.is_dir(), "the labelled histories are not here")
