@@ -148,8 +148,10 @@ ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
   const TemporaryWorkTree tree(git, alert.commit);
   const history::GitCommand there(tree.path());
   (void)there.expect({"bisect", "start", alert.commit, alert.before});
-  const ChildExit ended =
-      run_child({"git", "-C", tree.path().string(), "bisect", "run", "sh", "-c", script}, {});
+  // What git and the gate say is progress: the answer is the commit alone.
+  const ChildExit ended = run_child(
+      {"sh", "-c", "exec git -C \"$0\" bisect run sh -c \"$1\" >&2", tree.path().string(), script},
+      {});
   const history::GitAnswer bad = there.run({"rev-parse", "--verify", "--quiet", "refs/bisect/bad"});
   const history::GitAnswer rest =
       there.run({"rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*"});
