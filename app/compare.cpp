@@ -26,6 +26,7 @@ struct CompareOptions {
   std::string b;
   double margin = 0.02;
   std::vector<std::string> machines;  ///< none, or of A and of B
+  bool across = false;
   bool fail_on_missing = false;
   DocumentOutput output;
 };
@@ -38,7 +39,9 @@ std::vector<ResultFile> results_at(const std::string& path) {
 
 ExitCode compare(const CompareOptions& options) {
   const std::vector<ResultFile> a = results_at(options.a);
-  report::ComparisonReport report = report::compare(a, results_at(options.b), options.margin);
+  report::ComparisonReport report = report::compare(
+      a, results_at(options.b), options.margin,
+      options.across ? report::AcrossPlaces::judged : report::AcrossPlaces::refused);
   if (!options.machines.empty()) {
     if (report.attributions.empty()) {
       throw ConfigError(
@@ -68,6 +71,10 @@ void declare_compare(CLI::App& verb, ExitCode& result) {
                   "Machine files of dlscale calibrate, of A and of B: which measurements of parts "
                   "explain a change of an iteration, by the model")
       ->expected(2);
+  verb.add_flag(
+      "--across-machines", options->across,
+      "Judge also what A and B measured on different machines or with different launches; "
+      "without, such rows are inconclusive");
   verb.add_flag("--fail-on-missing", options->fail_on_missing,
                 "Exit code 1 if B did not measure what A did");
   options->output.declare(verb);

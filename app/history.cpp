@@ -139,6 +139,7 @@ history::Annotation as_it_stands(history::Store& store, const AnnotateOptions& o
     annotation.series.push_back(metric.series);
   }
   if (const auto before = earlier(store, alert.commit)) {
+    annotation.time = before->time;
     annotation.series.insert(annotation.series.end(), before->series.begin(), before->series.end());
   }
   std::ranges::sort(annotation.series);
@@ -160,7 +161,8 @@ ExitCode annotate(const AnnotateOptions& options) {
   }
   const std::string before(alert_state_name(annotation.state));
   annotation.state = state;
-  annotation.time = now();
+  // Where a clock that was ahead marked it before, this is later all the same.
+  annotation.time = std::max(now(), annotation.time);
   if (!options.note.empty()) annotation.note = options.note;
   store.annotate(annotation);
   write_output("-", fmt::format("{}: {} → {}, {} series{}\n", annotation.commit, before,

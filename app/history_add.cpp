@@ -126,6 +126,10 @@ ExitCode add(const AddOptions& options) {
     before +=
         fmt::format(", and {} points of them that were lost are there again", report.restored);
   }
+  if (report.restored_files > 0) {
+    before += fmt::format(", and {} of them that the history had lost are kept again",
+                          report.restored_files);
+  }
   write_output(
       "-", fmt::format("{} points of {} runs were added to {}, {} new series{}\n", report.points,
                        report.runs, store.name(), report.new_series, before));

@@ -15,6 +15,7 @@
 #include "app/child_process.hpp"
 #include "app/history_options.hpp"
 #include "app/output.hpp"
+#include "app/output_words.hpp"
 #include "core/error.hpp"
 #include "core/own_command.hpp"
 #include "core/shown_text.hpp"
@@ -53,19 +54,6 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-/// The result of -o is the gate's business.
-std::vector<std::string> without_output(const std::vector<std::string>& words) {
-  std::vector<std::string> kept;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "-o" || words[i] == "--out") {
-      ++i;
-    } else if (!words[i].starts_with("--out=")) {
-      kept.push_back(words[i]);
-    }
-  }
-  return kept;
-}
-
 /// The metric that moved most of those that fail the alert, or of all.
 const history::AlertMetric& worst(const history::Alert& alert) {
   const auto badness = [](const history::AlertMetric& metric) {
@@ -76,9 +64,23 @@ const history::AlertMetric& worst(const history::Alert& alert) {
   return *std::ranges::max_element(alert.metrics, {}, badness);
 }
 
+/// The command of a rank does not say what launched the ranks: run by itself it is one rank, which
+/// measures something else or refuses.
+void expect_one_rank(const history::SeriesKey& key) {
+  const auto ranks = key.launch.find("ranks");
+  if (ranks == key.launch.end() || ranks->second == "1") return;
+  throw ConfigError(fmt::format(
+      "{} was measured on {} ranks, and its run recorded the command of one of them without the "
+      "launcher, so that it would measure one rank alone. Write what launches them after --, such "
+      "as -- run SUITE with a suite of so many ranks.",
+      shown_text(key.name()), shown_text(ranks->second)));
+}
+
 /// What was measured at the new level, as the run recorded it.
 std::vector<std::string> recorded_command(history::Store& store, const history::Alert& alert) {
-  const std::string run = worst(alert).run_after;
+  const history::AlertMetric& metric = worst(alert);
+  expect_one_rank(metric.key);
+  const std::string& run = metric.run_after;
   for (const history::RunRecord& record : store.runs()) {
     if (record.id() != run) continue;
     const auto found = record.facts.find("command");
@@ -86,7 +88,7 @@ std::vector<std::string> recorded_command(history::Store& store, const history::
     const auto json = nlohmann::json::parse(found->second, nullptr, false);
     if (!json.is_array() || json.size() < 2) break;
     const auto words = json.get<std::vector<std::string>>();
-    return without_output({words.begin() + 1, words.end()});
+    return {words.begin() + 1, words.end()};
   }
   throw ConfigError(
       fmt::format("the run {} does not say by which command of dlscale it was "
@@ -114,7 +116,7 @@ std::string step(const std::string& base, const std::vector<std::string>& comman
   return fmt::format(
       "{} gate --base-commit {} --new-commit \"$(git rev-parse HEAD)\" --margin {} -- {}; "
       "case $? in 0) exit 0;; 1) exit 1;; 3) exit 125;; *) exit 128;; esac",
-      quoted(here), base, margin, joined(command));
+      quoted(here), quoted(base), margin, joined(command));
 }
 
 /// A work tree of its own, so that nobody's files are moved.
@@ -146,8 +148,10 @@ ExitCode execute(const history::GitCommand& git, const history::Alert& alert,
   const TemporaryWorkTree tree(git, alert.commit);
   const history::GitCommand there(tree.path());
   (void)there.expect({"bisect", "start", alert.commit, alert.before});
-  const ChildExit ended =
-      run_child({"git", "-C", tree.path().string(), "bisect", "run", "sh", "-c", script}, {});
+  // What git and the gate say is progress: the answer is the commit alone.
+  const ChildExit ended = run_child(
+      {"sh", "-c", "exec git -C \"$0\" bisect run sh -c \"$1\" >&2", tree.path().string(), script},
+      {});
   const history::GitAnswer bad = there.run({"rev-parse", "--verify", "--quiet", "refs/bisect/bad"});
   const history::GitAnswer rest =
       there.run({"rev-list", "--count", "refs/bisect/bad", "--not", "--glob=refs/bisect/good-*"});
@@ -177,8 +181,9 @@ ExitCode bisect(const BisectOptions& options) {
   const history::GitCommand git(options.repository);
   expect_commit(git, alert.before);
   expect_commit(git, alert.commit);
+  // Where it writes is the gate's business.
   const std::vector<std::string> command =
-      options.command.empty() ? recorded_command(store, alert) : options.command;
+      without_output(options.command.empty() ? recorded_command(store, alert) : options.command);
   // Between the two levels: a commit with another, smaller change is at the old one.
   const double change = std::max(moved.ratio, 1 / moved.ratio) - 1;
   const std::string script = step(alert.before, command, change / 2);
@@ -187,7 +192,8 @@ ExitCode bisect(const BisectOptions& options) {
       git.expect({"rev-list", "--count", alert.before + ".." + alert.commit});
   write_output("-", fmt::format("# {} commits, {} at the newest level\ngit bisect start {} {}\n"
                                 "git bisect run sh -c {}\ngit bisect reset\n",
-                                commits, alert.commit, alert.commit, alert.before, quoted(script)));
+                                commits, shown_text(alert.commit), quoted(alert.commit),
+                                quoted(alert.before), quoted(script)));
   return ExitCode::ok;
 }
 

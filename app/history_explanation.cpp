@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/error.hpp"
+#include "core/measurement.hpp"
 #include "report/attribution.hpp"
 #include "report/history/result_run.hpp"
 
@@ -26,26 +29,46 @@ const report::Attribution* find_training(const std::vector<report::Attribution>&
   return found == all.end() ? nullptr : &*found;
 }
 
+class Explainer {
+ public:
+  explicit Explainer(history::Store& store) : store_(store) {
+    for (history::RunRecord& record : store.runs()) {
+      const std::string id = record.id();
+      records_.emplace(id, std::move(record));
+    }
+  }
+
+  void explain(history::AlertMetric& metric) {
+    const auto all = report::attribute(read(metric.run_before), read(metric.run_after));
+    if (const auto* training = find_training(all, metric.key)) {
+      metric.explanation = report::attribution_sentence(*training);
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<ResultFile> read(const std::string& run) {
+    const history::RunRecord& record = records_.at(run);
+    return {history::result_of(store_.content(record), record.file)};
+  }
+
+  history::Store& store_;
+  std::map<std::string, history::RunRecord> records_;
+};
+
 }  // namespace
 
 void explain_alerts(history::Store& store, history::CheckReport& report) {
-  std::map<std::string, history::RunRecord> records;
+  std::optional<Explainer> explainer;
   for (history::Alert& alert : report.alerts) {
     for (history::AlertMetric& metric : alert.metrics) {
       if (metric.key.suite != "e2e" || metric.key.is_detail()) continue;
-      if (records.empty()) {
-        for (history::RunRecord& record : store.runs()) {
-          const std::string id = record.id();
-          records.emplace(id, std::move(record));
+      if (!explainer) explainer.emplace(store);
+      try {
+        explainer->explain(metric);
+      } catch (const ConfigError& error) {
+        if (std::ranges::find(report.unexplained, error.what()) == report.unexplained.end()) {
+          report.unexplained.emplace_back(error.what());
         }
-      }
-      const auto read = [&](const std::string& run) {
-        const history::RunRecord& record = records.at(run);
-        return std::vector{history::result_of(store.content(record), record.file)};
-      };
-      const auto all = report::attribute(read(metric.run_before), read(metric.run_after));
-      if (const auto* training = find_training(all, metric.key)) {
-        metric.explanation = report::attribution_sentence(*training);
       }
     }
   }

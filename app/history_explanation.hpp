@@ -5,7 +5,8 @@
 namespace dlscale::app {
 
 /// Of iterations that changed, which phases did, by a run at either level: fills in the
-/// explanations of alerts. Throws ConfigError where the history lacks a run that it names.
+/// explanations of alerts. Where the file of such a run was lost, the alert stands without one, and
+/// the report says why.
 void explain_alerts(report::history::Store& store, report::history::CheckReport& report);
 
 }  // namespace dlscale::app

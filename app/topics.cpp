@@ -120,6 +120,8 @@ error     of a prediction: (predicted - measured) / measured, with its sign.
 compare   two files: regressed if the interval of the ratio of medians lies beyond --margin as a
           whole, inconclusive if it reaches across. From 5 launches of each the interval is that of
           Hodges, Lehmann and Moses, with fewer a bootstrap, which knows little of launches.
+          Among many rows by Benjamini and Hochberg's rule at 5 %; what was measured on other
+          classes of machines, or by other launches, is inconclusive (--across-machines).
 gate      two versions in fresh processes, turn by turn in random order, against --margin: signed
           ranks of rounds below 20 of them, the sign test from there on, at looks that share 5 % of
           errors; among many metrics by Benjamini and Hochberg's rule.

@@ -14,8 +14,10 @@
 #include "core/slowest_rank.hpp"
 #include "core/usable_rows.hpp"
 #include "report/environment_rows.hpp"
+#include "report/measured_place.hpp"
 #include "report/measured_runs.hpp"
 #include "report/ratio.hpp"
+#include "report/regression/benjamini_hochberg.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -27,9 +29,10 @@ struct Cell {
   std::string benchmark;
   std::map<std::string, std::string> axes;
   std::map<std::string, Repeats> series;  ///< of times
-  std::string trouble;                    ///< why there are none
-  bool is_wrong = false;                  ///< that is why
-  std::string state = "ok";               ///< what is to be known of the times, if there are some
+  MeasuredPlace place;
+  std::string trouble;       ///< why there are none
+  bool is_wrong = false;     ///< that is why
+  std::string state = "ok";  ///< what is to be known of the times, if there are some
 };
 using Cells = std::map<std::string, Cell>;
 
@@ -37,7 +40,7 @@ bool has_samples(const Series& series) {
   return series.unit == "s" && !series.samples.empty() && !series.samples.front().empty();
 }
 
-void add(Cells& cells, const Measurement& measurement) {
+void add(Cells& cells, const Measurement& measurement, const ResultHeader& header) {
   Cell& cell = cells[key_without(measurement, repeat_axis)];
   cell.benchmark = measurement.benchmark;
   cell.axes = measurement.axes;
@@ -57,6 +60,7 @@ void add(Cells& cells, const Measurement& measurement) {
     return;
   }
   if (measurement.status == Status::unstable) cell.state = state;
+  add_place(cell.place, header);
   for (const auto& [name, series] : measurement.series) {
     if (!has_samples(series) || !role_of(measurement.benchmark, name)) continue;
     cell.series[name].push_back(slowest_rank(series.samples));
@@ -66,7 +70,7 @@ void add(Cells& cells, const Measurement& measurement) {
 Cells collect(std::span<const ResultFile> files) {
   Cells cells;
   for (const ResultFile& file : files) {
-    for (const Measurement& measurement : file.measurements) add(cells, measurement);
+    for (const Measurement& measurement : file.measurements) add(cells, measurement, file.header);
   }
   for (auto& [key, cell] : cells) {
     if (cell.series.empty() && cell.trouble.empty()) cell.trouble = "without times";
@@ -96,18 +100,60 @@ bool all_positive(const Repeats& repeats) {
   });
 }
 
-Comparison compare_series(const Repeats& a, const Repeats& b, double margin) {
+/// A row with what is asked of all rows together: p of "no slower" and of "no faster", two-sided as
+/// the interval is; 1 where there is none.
+struct JudgedRow {
   Comparison row;
+  double p_worse = 1;
+  double p_better = 1;
+};
+
+JudgedRow compare_series(const Repeats& a, const Repeats& b, double margin) {
+  JudgedRow judged;
+  Comparison& row = judged.row;
   row.a = pooled_median(a);
   row.b = pooled_median(b);
-  const Ratio ratio = ratio_of_medians(a, b);
+  const Ratio ratio = ratio_of_medians(a, b, margin);
   row.ratio = ratio.value;
   row.ratio_low = ratio.low;
   row.ratio_high = ratio.high;
   row.verdict = judge(ratio, margin);
   row.launches = static_cast<int>(std::min(a.size(), b.size()));
   row.method = ratio.method.empty() ? "too few samples for an interval" : ratio.method;
-  return row;
+  judged.p_worse = std::min(1.0, 2 * ratio.p_larger);
+  judged.p_better = std::min(1.0, 2 * ratio.p_smaller);
+  return judged;
+}
+
+void hold(Comparison& row, Comparison::Held why) {
+  if (row.verdict == Verdict::inconclusive) return;
+  row.held = why;
+  row.verdict = Verdict::inconclusive;
+  row.method += why == Comparison::Held::by_place ? "; at another place"
+                                                  : "; among so many rows it may be chance";
+}
+
+std::vector<double> adjusted(const std::vector<JudgedRow>& rows, double JudgedRow::*side) {
+  std::vector<double> p;
+  for (const JudgedRow& judged : rows) {
+    if (judged.row.role == Role::judged) p.push_back(judged.*side);
+  }
+  return benjamini_hochberg(p);
+}
+
+/// Of many rows some differ by chance alone.
+void allow_for_many(std::vector<JudgedRow>& rows) {
+  constexpr double q = 0.05;
+  const std::vector<double> worse = adjusted(rows, &JudgedRow::p_worse);
+  const std::vector<double> better = adjusted(rows, &JudgedRow::p_better);
+  std::size_t at = 0;
+  for (JudgedRow& judged : rows) {
+    if (judged.row.role != Role::judged) continue;
+    const bool may_be_chance = (judged.row.verdict == Verdict::regressed && worse[at] > q) ||
+                               (judged.row.verdict == Verdict::improved && better[at] > q);
+    if (may_be_chance) hold(judged.row, Comparison::Held::by_family);
+    ++at;
+  }
 }
 
 /// Neither version of the library offers it: that is no difference.
@@ -122,9 +168,28 @@ void add_missing(ComparisonReport& report, const std::string& name) {
   report.missing.push_back(name);
 }
 
+/// Keeps what differs between the places of two cells; whether something does.
+bool note_places(ComparisonReport& report, const Cell& a, const Cell& b) {
+  const std::vector<std::string> lines = place_differences(a.place, b.place);
+  for (const std::string& line : lines) {
+    const auto known = std::ranges::find(report.place_differences, line);
+    if (known == report.place_differences.end()) report.place_differences.push_back(line);
+  }
+  return !lines.empty();
+}
+
+/// A comparison in the making.
+struct Making {
+  ComparisonReport report;
+  std::vector<JudgedRow> rows;
+  AcrossPlaces across = AcrossPlaces::refused;
+};
+
 /// A phase that takes no time on either side has no ratio; that is no news, so it has no row. Nor
 /// has one that only A was asked to time.
-void compare_cells(ComparisonReport& report, const std::string& key, const Cell& a, const Cell& b) {
+void compare_cells(Making& making, const std::string& key, const Cell& a, const Cell& b) {
+  ComparisonReport& report = making.report;
+  const bool elsewhere = making.across == AcrossPlaces::refused && note_places(report, a, b);
   for (const auto& [name, repeats] : a.series) {
     const Role role = role_of(a.benchmark, name).value();
     const auto other = b.series.find(name);
@@ -138,17 +203,20 @@ void compare_cells(ComparisonReport& report, const std::string& key, const Cell&
       }
       continue;
     }
-    Comparison row = compare_series(repeats, other->second, report.margin);
+    JudgedRow judged = compare_series(repeats, other->second, report.margin);
+    Comparison& row = judged.row;
     row.key = key;
     row.benchmark = a.benchmark;
     row.axes = a.axes;
     row.series = name;
     row.role = role;
-    report.rows.push_back(std::move(row));
+    if (elsewhere) hold(row, Comparison::Held::by_place);
+    making.rows.push_back(std::move(judged));
   }
 }
 
-void match_cells(ComparisonReport& report, const Cells& a, const Cells& b) {
+void match_cells(Making& making, const Cells& a, const Cells& b) {
+  ComparisonReport& report = making.report;
   for (const auto& [key, cell] : a) {
     const auto other = b.find(key);
     if (other == b.end() && cell.trouble.empty()) {
@@ -165,7 +233,7 @@ void match_cells(ComparisonReport& report, const Cells& a, const Cells& b) {
           {key, fmt::format("A is {}, B is {}", state(cell), state(other->second)),
            other->second.is_wrong ? Verdict::wrong : Verdict::inconclusive});
     } else {
-      compare_cells(report, key, cell, other->second);
+      compare_cells(making, key, cell, other->second);
     }
   }
   for (const auto& [key, cell] : b) {
@@ -236,14 +304,18 @@ std::optional<Role> role_of(const std::string& benchmark, std::string_view serie
 }
 
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
-                         double margin) {
+                         double margin, AcrossPlaces across) {
   if (!(margin >= 0)) {
     throw ConfigError(fmt::format(
         "the margin is {}; a fraction of at least 0 is needed. Write 0.01 for 1 %.", margin));
   }
-  ComparisonReport report;
+  Making making;
+  making.across = across;
+  ComparisonReport& report = making.report;
   report.margin = margin;
-  match_cells(report, collect(a), collect(b));
+  match_cells(making, collect(a), collect(b));
+  allow_for_many(making.rows);
+  for (JudgedRow& judged : making.rows) report.rows.push_back(std::move(judged.row));
   if (report.rows.empty() && report.not_compared.empty()) {
     throw Error(ExitCode::nothing_measured,
                 "A and B have no measurement in common, so there is nothing to compare. Compare "
@@ -252,7 +324,7 @@ ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFi
   report.environment_differences = differences(a, b);
   report.attributions = attribute(a, b);
   report.verdict = overall(report);
-  return report;
+  return std::move(report);
 }
 
 ExitCode exit_code(Verdict verdict) {

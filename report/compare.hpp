@@ -42,6 +42,8 @@ struct Comparison {
   Role role = Role::judged;
   std::string method;
   int launches = 0;  ///< repeats on the side that has fewer
+  /// Why there is no verdict, though the interval may have one.
+  enum class Held { no, by_family, by_place } held = Held::no;
 };
 
 /// What both sides have, and whose times cannot be compared.
@@ -60,18 +62,27 @@ struct ComparisonReport {
   std::vector<std::string> only_b;
   std::vector<NotCompared> not_compared;
   std::vector<std::string> environment_differences;  ///< "cpu: X | Y"
+  /// In which of the machine and the launch rows differ that are not judged for that, each once.
+  std::vector<std::string> place_differences;
   std::vector<Attribution> attributions;  ///< of trainings in both, where phases were timed
   /// wrong if an answer of B is; else of the judged rows: regressed if any is, else inconclusive if
   /// any is (or if a key could not be compared), else improved if any is, else unchanged.
   Verdict verdict = Verdict::inconclusive;
 };
 
+/// Whether times of other classes of machines, or of other launches, are judged: that is no
+/// question of versions, but of machines.
+enum class AcrossPlaces { refused, judged };
+
 /// Compares series of times; smaller is better. `margin` ≥ 0: a change smaller than this fraction
 /// does not matter. A row is regressed if its whole interval is above 1 + margin, improved if it is
-/// below 1 / (1 + margin), unchanged if it lies between the two, else inconclusive.
+/// below 1 / (1 + margin), unchanged if it lies between the two, else inconclusive. Of the judged
+/// rows, regressed and improved are only those that Benjamini and Hochberg's rule keeps among them
+/// all at 5 %, so that the verdict of many is not up to chance; and of measurements at different
+/// places (report/measured_place.hpp) all are inconclusive, unless those are to be judged.
 /// Throws Error (nothing_measured) if A and B have no key in common.
 ComparisonReport compare(std::span<const ResultFile> a, std::span<const ResultFile> b,
-                         double margin);
+                         double margin, AcrossPlaces across = AcrossPlaces::refused);
 
 ExitCode exit_code(Verdict verdict);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/quantity_text.hpp"
 #include "report/axes.hpp"
@@ -93,7 +94,9 @@ Table rows_table(const ComparisonReport& report) {
       "measure 5 repeats of both"};
   if (report.rows.size() >= 20) {
     table.notes.push_back(
-        fmt::format("{} intervals of 95 %: about {} miss the true ratio by chance",
+        fmt::format("{} intervals of 95 %: about {} miss the true ratio by chance; the verdicts of "
+                    "rows that are "
+                    "no details allow for that (Benjamini-Hochberg, q = 5 %)",
                     report.rows.size(), (report.rows.size() + 10) / 20));
   }
   return table;
@@ -185,6 +188,28 @@ std::string left_out(const ComparisonReport& report) {
   return text;
 }
 
+long long held(const ComparisonReport& report, Comparison::Held why) {
+  return std::ranges::count_if(report.rows, [why](const Comparison& row) {
+    return row.role == Role::judged && row.held == why;
+  });
+}
+
+/// Why rows whose intervals have a verdict have none.
+std::string held_back(const ComparisonReport& report) {
+  std::string text;
+  if (const long long rows = held(report, Comparison::Held::by_family); rows > 0) {
+    text += fmt::format(". {} may differ by chance among so many: measure more repeats",
+                        counted(rows, "row"));
+  }
+  if (!report.place_differences.empty()) {
+    text += fmt::format(
+        ". A and B were measured at different places ({}), which says nothing of versions: "
+        "--across-machines judges them all the same",
+        fmt::join(report.place_differences, "; "));
+  }
+  return text;
+}
+
 /// How far the verdict can be trusted: it takes one row of many to make it "regressed".
 std::string trust(const ComparisonReport& report) {
   long long rows = 0;
@@ -195,8 +220,8 @@ std::string trust(const ComparisonReport& report) {
     single += row.launches == 1 ? 1 : 0;
   }
   // A comment cuts its headline at the end: what was not measured comes before what may be chance.
-  std::string text = fmt::format(" of {}", counted(rows, "row")) + left_out(report);
-  if (rows >= 20) text += fmt::format(", about {} expected to differ by chance", (rows + 10) / 20);
+  std::string text =
+      fmt::format(" of {}", counted(rows, "row")) + left_out(report) + held_back(report);
   if (single > 0) {
     text += fmt::format(
         ". {} on one launch of a side, whose intervals are too narrow: repeat "

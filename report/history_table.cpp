@@ -191,6 +191,7 @@ std::string check_json(const CheckReport& report) {
   json["points"] = report.points;
   json["points_of_incomplete_runs"] = report.incomplete;
   json["points_lost"] = report.lost;
+  json["unexplained"] = report.unexplained;
   json["alerts"] = Json::array();
   for (const Alert& alert : report.alerts) {
     Json one{{"commit", alert.commit},
@@ -365,6 +366,9 @@ Table unread_table(const history::CheckReport& report) {
                     "the history were damaged or taken away. Restore them, or add the files of "
                     "those runs again",
                     points(report.lost)));
+  }
+  for (const std::string& why : report.unexplained) {
+    table.notes.push_back("where an iteration changed: " + why);
   }
   return table;
 }

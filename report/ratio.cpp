@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <random>
 
 #include <fmt/format.h>
@@ -81,43 +83,8 @@ std::vector<double> bootstrap_log_medians(const Repeats& repeats) {
   return medians;
 }
 
-Ratio from_repeats(const Repeats& a, const Repeats& b) {
-  std::vector<double> differences;
-  for (const double log_a : log_medians(a)) {
-    for (const double log_b : log_medians(b)) differences.push_back(log_b - log_a);
-  }
-  std::ranges::sort(differences);
-  const auto trim = static_cast<std::size_t>(
-      mann_whitney_trim(static_cast<int>(a.size()), static_cast<int>(b.size())));
-  return {std::exp(median(differences)), std::exp(differences[trim]),
-          std::exp(differences[differences.size() - 1 - trim]),
-          fmt::format("{} and {} repeats", a.size(), b.size())};
-}
-
-Ratio from_samples(const Repeats& a, const Repeats& b) {
-  const std::vector<double> log_a = bootstrap_log_medians(a);
-  std::vector<double> differences = bootstrap_log_medians(b);
-  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= log_a[i];
-  const double value = std::log(median(pooled(b))) - std::log(median(pooled(a)));
-  const double low = std::min(value, quantile(differences, 0.025));
-  const double high = std::max(value, quantile(differences, 0.975));
-  return {std::exp(value), std::exp(low), std::exp(high),
-          fmt::format("bootstrap of {} and {} samples from {} and {} repeats", count(a), count(b),
-                      a.size(), b.size())};
-}
-
-}  // namespace
-
-Ratio ratio_of_medians(const Repeats& a, const Repeats& b) {
-  EXPECT(count(a) > 0 && count(b) > 0);
-  if (a.size() >= enough_repeats && b.size() >= enough_repeats) return from_repeats(a, b);
-  if (count(a) >= enough_samples && count(b) >= enough_samples) return from_samples(a, b);
-  const double value = median(pooled(b)) / median(pooled(a));
-  return {value, value, value, ""};
-}
-
-int mann_whitney_trim(int n, int m) {
-  EXPECT(n >= 4 && m >= 4);
+/// How many arrangements of n and m values have Mann-Whitney's U = 0, 1, …
+std::vector<double> mann_whitney_ways(int n, int m) {
   // ways[i][u]: arrangements of i first and j second values with U = u, for j = 0 … m in turn.
   const int top = n * m;
   std::vector<std::vector<double>> ways(n + 1, std::vector<double>(top + 1, 0));
@@ -129,12 +96,84 @@ int mann_whitney_trim(int n, int m) {
       }
     }
   }
-  double total = 0;
-  for (const double each : ways[n]) total += each;
+  return ways[n];
+}
+
+double total(const std::vector<double>& ways) {
+  return std::accumulate(ways.begin(), ways.end(), 0.0);
+}
+
+int trim_of(const std::vector<double>& ways) {
+  const double most = 0.025 * total(ways);
   double below = 0;
   int trim = -1;
-  while (below + ways[n][trim + 1] <= 0.025 * total) below += ways[n][++trim];
+  while (below + ways[trim + 1] <= most) below += ways[++trim];
   return trim;
+}
+
+/// P(U ≤ u).
+double share_up_to(const std::vector<double>& ways, std::ptrdiff_t u) {
+  return std::accumulate(ways.begin(), ways.begin() + u + 1, 0.0) / total(ways);
+}
+
+/// How many of the logarithms are not above a limit, and not below its opposite.
+std::ptrdiff_t not_above(const std::vector<double>& differences, double limit) {
+  return std::ranges::count_if(differences, [limit](double each) { return each <= limit; });
+}
+std::ptrdiff_t not_below(const std::vector<double>& differences, double limit) {
+  return std::ranges::count_if(differences, [limit](double each) { return each >= -limit; });
+}
+
+Ratio from_repeats(const Repeats& a, const Repeats& b, double limit) {
+  std::vector<double> differences;
+  for (const double log_a : log_medians(a)) {
+    for (const double log_b : log_medians(b)) differences.push_back(log_b - log_a);
+  }
+  std::ranges::sort(differences);
+  const std::vector<double> ways =
+      mann_whitney_ways(static_cast<int>(a.size()), static_cast<int>(b.size()));
+  const auto trim = static_cast<std::size_t>(trim_of(ways));
+  return {std::exp(median(differences)),
+          std::exp(differences[trim]),
+          std::exp(differences[differences.size() - 1 - trim]),
+          fmt::format("{} and {} repeats", a.size(), b.size()),
+          share_up_to(ways, not_above(differences, limit)),
+          share_up_to(ways, not_below(differences, limit))};
+}
+
+Ratio from_samples(const Repeats& a, const Repeats& b, double limit) {
+  const std::vector<double> log_a = bootstrap_log_medians(a);
+  std::vector<double> differences = bootstrap_log_medians(b);
+  for (std::size_t i = 0; i < differences.size(); ++i) differences[i] -= log_a[i];
+  const double value = std::log(median(pooled(b))) - std::log(median(pooled(a)));
+  const double low = std::min(value, quantile(differences, 0.025));
+  const double high = std::max(value, quantile(differences, 0.975));
+  const auto share = [](std::ptrdiff_t count) {
+    return static_cast<double>(std::max<std::ptrdiff_t>(count, 1)) / draws;
+  };
+  return {std::exp(value),
+          std::exp(low),
+          std::exp(high),
+          fmt::format("bootstrap of {} and {} samples from {} and {} repeats", count(a), count(b),
+                      a.size(), b.size()),
+          share(not_above(differences, limit)),
+          share(not_below(differences, limit))};
+}
+
+}  // namespace
+
+Ratio ratio_of_medians(const Repeats& a, const Repeats& b, double margin) {
+  EXPECT(count(a) > 0 && count(b) > 0 && margin >= 0);
+  const double limit = std::log1p(margin);
+  if (a.size() >= enough_repeats && b.size() >= enough_repeats) return from_repeats(a, b, limit);
+  if (count(a) >= enough_samples && count(b) >= enough_samples) return from_samples(a, b, limit);
+  const double value = median(pooled(b)) / median(pooled(a));
+  return {value, value, value, "", 1, 1};
+}
+
+int mann_whitney_trim(int n, int m) {
+  EXPECT(n >= 4 && m >= 4);
+  return trim_of(mann_whitney_ways(n, m));
 }
 
 }  // namespace dlscale::report

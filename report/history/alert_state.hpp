@@ -28,7 +28,7 @@ AlertState parse_alert_state(std::string_view word);
 bool may_follow(AlertState before, AlertState after);
 
 /// A line of annotations.jsonl: from then on the alert of this commit, of these series, is in this
-/// state. The last line of an alert counts.
+/// state. The latest of an alert counts, and of the same second the last line.
 struct Annotation {
   std::int64_t time = 0;  ///< s since 1970, UTC, when it was made
   std::string commit;     ///< the first at the new level, which is what an alert is called by

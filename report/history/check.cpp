@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
+#include <tuple>
 #include <utility>
 
 #include "core/shown_text.hpp"
@@ -54,6 +57,36 @@ class Collector {
   std::map<std::string, Alert> alerts_;
 };
 
+/// Where a suite is measured: a machine, or a number of ranks, may be slower than others to get to
+/// a commit, and what was found there stands until it did.
+using Place = std::tuple<std::string, Facts, Facts>;
+
+Place place_of(const SeriesKey& key) {
+  return {key.suite, key.machine, key.launch};
+}
+
+/// Commits by their times, of which a suite is measured somewhere and which may be its latest.
+class LatestCommits {
+ public:
+  void add(std::span<const CommitPoint> commits, std::size_t most) {
+    for (const CommitPoint& commit : commits.last(std::min(most, commits.size()))) {
+      const auto [found, fresh] = times_.try_emplace(commit.commit, commit.time);
+      if (!fresh) found->second = std::min(found->second, commit.time);
+    }
+  }
+  /// When the first of the last `count` was made; nothing if there are not so many.
+  [[nodiscard]] std::optional<std::int64_t> start_of_last(std::size_t count) const {
+    if (times_.size() < count) return std::nullopt;
+    std::vector<std::int64_t> times;
+    for (const auto& [commit, time] : times_) times.push_back(time);
+    std::ranges::sort(times, std::ranges::greater{});
+    return times[count - 1];
+  }
+
+ private:
+  std::map<std::string, std::int64_t> times_;  ///< by commit
+};
+
 class Checker {
  public:
   Checker(Store& store, const CheckRules& rules)
@@ -84,21 +117,31 @@ class Checker {
     const std::vector<CommitPoint> commits = by_commit(series.points);
     judgements_.push_back(judge_series(series.key, commits, annotations_, rules_));
     const CommitPoint& newest = commits.back();
-    auto& suite = newest_[series.key.suite];
-    if (suite.second.empty() || newest.time > suite.first) suite = {newest.time, newest.commit};
+    auto& place = newest_[place_of(series.key)];
+    if (place.second.empty() || newest.time > place.first) place = {newest.time, newest.commit};
+    latest_[series.key.suite].add(commits, rules_.newest.least);
     asked_[series.key.question()].push_back(
         {commits.front().time, commits.front().commit, series.key.environment});
   }
 
   void take(Judgement& judgement, Collector& collector) {
     SeriesCheck& check = judgement.check;
-    const bool is_newest = check.newest.commit == newest_.at(check.key.suite).second;
+    const bool is_newest =
+        check.newest.commit == newest_.at(place_of(check.key)).second && !is_given_up(check);
     for (const Change& change : judgement.changes) collector.add(change);
     const bool open =
         check.state == SeriesState::needs_reruns || check.state == SeriesState::unusable;
     if (!is_newest && check.state != SeriesState::bimodal) check.state = SeriesState::ended;
     if (is_newest && open && !check.key.is_detail()) ask_again(check);
     report_.series.push_back(std::move(check));
+  }
+
+  /// A place that has missed as many commits of its suite as a new baseline takes is measured no
+  /// more, and nobody can be asked to run it again.
+  [[nodiscard]] bool is_given_up(const SeriesCheck& check) {
+    const auto [found, fresh] = gone_before_.try_emplace(check.key.suite);
+    if (fresh) found->second = latest_.at(check.key.suite).start_of_last(rules_.newest.least);
+    return found->second && check.newest.time < *found->second;
   }
 
   void ask_again(const SeriesCheck& check) {
@@ -135,8 +178,10 @@ class Checker {
   Annotations annotations_;
   CheckReport report_;
   std::vector<Judgement> judgements_;
-  std::map<std::string, std::pair<std::int64_t, std::string>> newest_;  ///< by suite
-  std::map<std::string, std::vector<Asked>> asked_;                     ///< by question
+  std::map<Place, std::pair<std::int64_t, std::string>> newest_;
+  std::map<std::string, LatestCommits> latest_;                     ///< by suite
+  std::map<std::string, std::optional<std::int64_t>> gone_before_;  ///< by suite
+  std::map<std::string, std::vector<Asked>> asked_;                 ///< by question
 };
 
 }  // namespace

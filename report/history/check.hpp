@@ -69,7 +69,8 @@ enum class SeriesState {
   needs_reruns,  ///< the newest is beyond the bound, and fresh runs of it have to confirm that
   moved,         ///< it is in an alert for its newest commit
   bimodal,       ///< jumps between levels, and the newest commit is at one of them
-  ended,         ///< was not measured of the newest commit of its suite: not judged by that
+  ended,         ///< was not measured of the newest commit of its suite at its place (machine and
+                 ///< launch), or not at that place for long: not judged by that
   unusable,      ///< the newest is not positive, so that it has no ratio to others
 };
 inline constexpr std::array series_states{SeriesState::new_baseline, SeriesState::as_before,
@@ -114,11 +115,15 @@ struct CheckReport {
   std::size_t points = 0;
   std::size_t incomplete = 0;  ///< points of runs that were not added whole
   std::size_t lost = 0;        ///< as of Reading
+  /// Why alerts lack an explanation, of files of runs that the history holds no more.
+  std::vector<std::string> unexplained;
 };
 
 /// Judges the series that are `wanted`. The newest commit is judged by the runs of it and of the
 /// commits just before it that are beyond the bound as well: a change that later commits show, too,
-/// is one alert, at the first of them. Throws Error (nothing_measured) if none is wanted.
+/// is one alert, at the first of them. The newest is that of a suite on a class of machines with a
+/// launch, as long as the suite has not gone on elsewhere for `rules.newest.least` commits. Throws
+/// Error (nothing_measured) if none is wanted.
 CheckReport check(Store& store, const std::function<bool(const SeriesKey&)>& wanted,
                   const CheckRules& rules = {});
 

@@ -170,6 +170,7 @@ class FolderStorage final : public Storage {
     const OpenFile lock = locked();
     const Changes changes = plan();
     for (const auto& [name, content] : changes.created) create(folder_ / name, content);
+    for (const auto& [name, content] : changes.whole) put(folder_ / name, content);
     Appending appending;
     for (const auto& [name, lines] : changes.appended) appending.append(folder_ / name, lines);
     appending.keep();
@@ -193,9 +194,16 @@ class FolderStorage final : public Storage {
 
   static void create(const fs::path& path, std::string_view content) {
     std::error_code unknown;
-    if (fs::exists(path, unknown)) return;
+    if (!fs::exists(path, unknown)) put(path, content);
+  }
+
+  /// On the disk before the lines that count on it.
+  static void put(const fs::path& path, std::string_view content) {
     make_folder(path.parent_path());
     if (const int error = write_whole(path, content); error != 0) refuse(path, error);
+    const OpenFile file(path, O_RDONLY);
+    if (!file.is_open() || ::fsync(file.get()) != 0) refuse(path, errno);
+    sync_folder(path.parent_path());
   }
 
   fs::path folder_;

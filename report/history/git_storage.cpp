@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// git's name for "no such reference yet".
-constexpr std::string_view no_commit = "0000000000000000000000000000000000000000";
 /// How often another writer may be first before we give up.
 constexpr int most_tries = 50;
 /// How many files are asked for at once: starting git costs more than reading a file.
@@ -161,7 +159,7 @@ class GitStorage final : public Storage {
 
   /// False if another writer was first.
   [[nodiscard]] bool commit(const Changes& changes, const std::string& message) {
-    std::map<std::string, std::string> contents;
+    std::map<std::string, std::string> contents = changes.whole;
     for (const auto& [file, content] : changes.created) {
       if (!objects_.contains(file)) contents[file] = content;
     }
@@ -181,13 +179,26 @@ class GitStorage final : public Storage {
     const std::string tree = git_.expect({"write-tree"}, {}, index.variables());
     std::vector<std::string> words{"commit-tree", tree, "-m", message};
     if (!tip_.empty()) words.insert(words.end(), {"-p", tip_});
-    const std::string made = git_.expect(words);
-    return move_branch(made);
+    return move_branch(committed(words));
+  }
+
+  /// In containers and accounts of services git may have no identity, and needs one.
+  [[nodiscard]] std::string committed(const std::vector<std::string>& words) const {
+    GitAnswer made = git_.run(words);
+    if (made.status != 0) {
+      return git_.expect(words, {},
+                         {{"GIT_AUTHOR_NAME", "dlscale"},
+                          {"GIT_AUTHOR_EMAIL", "dlscale@localhost"},
+                          {"GIT_COMMITTER_NAME", "dlscale"},
+                          {"GIT_COMMITTER_EMAIL", "dlscale@localhost"}});
+    }
+    return made.output.substr(0, made.output.find('\n'));
   }
 
   [[nodiscard]] bool move_branch(const std::string& made) const {
-    const std::string expected = tip_.empty() ? std::string(no_commit) : tip_;
-    const GitAnswer moved = git_.run({"update-ref", reference(), made, expected});
+    // Of no tip, an empty word: that there must be no such reference yet, in a repository of any
+    // object format.
+    const GitAnswer moved = git_.run({"update-ref", reference(), made, tip_});
     if (moved.status == 0) return true;
     // Another writer moved it, or holds its lock just now; anything else will not mend itself.
     const bool other = moved.errors.find("but expected") != std::string::npos ||

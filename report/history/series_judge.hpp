@@ -11,8 +11,9 @@ namespace dlscale::report::history {
 /// What the annotations of a history say of commits and series.
 class Annotations {
  public:
+  /// The latest last, as Store::annotations() has them.
   explicit Annotations(std::span<const Annotation> all);
-  /// The last of an alert; nullptr: there is none.
+  /// The latest of an alert; nullptr: there is none.
   [[nodiscard]] const Annotation* of(const std::string& commit) const;
   /// Of which series and a commit at most `near` places from `place` there is one, that commit's
   /// place; else `place`. A change point may move by a place or two when points are added.

@@ -11,12 +11,14 @@
 
 namespace dlscale::report::history {
 
-/// What one update adds. Nothing that a store holds is ever changed.
+/// What one update adds. Nothing that a store holds is ever changed, but for a file that lost what
+/// it held.
 struct Changes {
   std::map<std::string, std::string> created;  ///< file → content; one that is there stays as it is
+  std::map<std::string, std::string> whole;    ///< file → content, in place of what is there
   /// File → whole lines to add at its end, in the order in which they reach the disk.
   std::vector<std::pair<std::string, std::string>> appended;
-  [[nodiscard]] bool empty() const { return created.empty() && appended.empty(); }
+  [[nodiscard]] bool empty() const { return created.empty() && whole.empty() && appended.empty(); }
 };
 
 /// Where the files of a history lie: a folder, or a branch of a git repository that no work tree
@@ -40,7 +42,8 @@ class Storage {
   }
   /// Calls `plan` while no other process updates, or again where one did meanwhile, and adds what
   /// it returns: all of it, or, where that fails, nothing. A process that is killed in the middle
-  /// leaves some of it, from the first of `created` and `appended` on: what counts goes last.
+  /// leaves some of it, from the first of `created`, `whole` and `appended` on: what counts goes
+  /// last.
   /// Throws ConfigError: a full disk, a place that cannot be written, a lock that file systems
   /// lack.
   virtual void update(const std::function<Changes()>& plan, const std::string& message) = 0;

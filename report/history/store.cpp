@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -153,20 +154,20 @@ class Plan {
     const RunRecord record{sha256(run.content), run.commit, run.time, run.format, run.file,
                            run.points.size(),   run.facts};
     const bool fresh = is_new(record);
+    keep(record, run.content, fresh);
     std::size_t added = 0;
     for (const KeyedPoint& keyed : run.points) added += add(keyed, record.id()) ? 1 : 0;
     if (!fresh) {
       report_.restored += added;
       return;
     }
-    changes_.created[kept_file(record.sha256)] = run.content;
     records_ += record_line(record);
     ++report_.runs;
     report_.points += run.points.size();
   }
   /// The records go last: a run counts when it stands among them.
   [[nodiscard]] Changes changes() {
-    if (records_.empty() && report_.restored == 0) return {};
+    if (records_.empty() && report_.restored == 0 && report_.restored_files == 0) return {};
     for (auto& [file, growing] : series_) {
       if (growing.is_new) ++report_.new_series;
       if (!growing.lines.empty()) changes_.appended.emplace_back(file, std::move(growing.lines));
@@ -177,6 +178,14 @@ class Plan {
   [[nodiscard]] const AddReport& report() const { return report_; }
 
  private:
+  /// A disk may have lost the file of a run that is there, and a writer that was killed may have
+  /// left that of one that is new.
+  void keep(const RunRecord& record, const std::string& content, bool fresh) {
+    const std::string file = kept_file(record.sha256);
+    if (changes_.whole.contains(file) || storage_.read_all(file) == content) return;
+    changes_.whole[file] = content;
+    report_.restored_files += fresh ? 0 : 1;
+  }
   [[nodiscard]] bool is_new(const RunRecord& record) {
     const auto [found, fresh] = commits_.try_emplace(record.sha256, record.commit);
     if (fresh) return true;
@@ -284,6 +293,8 @@ std::vector<Annotation> Store::annotations() {
   const std::string content = storage_->read(annotations_file).value_or("");
   each_line(annotations_file, content, storage_->name(),
             [&](std::size_t, std::string_view line) { all.push_back(parse_annotation(line)); });
+  // Merging two branches puts the lines of one after those of the other, whichever were made first.
+  std::ranges::stable_sort(all, {}, &Annotation::time);
   return all;
 }
 

@@ -45,9 +45,10 @@ struct Reading {
 
 /// What became of the files given to Store::add().
 struct AddReport {
-  std::size_t runs = 0;      ///< added
-  std::size_t points = 0;    ///< added
-  std::size_t restored = 0;  ///< points of runs that were there, but not these
+  std::size_t runs = 0;            ///< added
+  std::size_t points = 0;          ///< added
+  std::size_t restored = 0;        ///< points of runs that were there, but not these
+  std::size_t restored_files = 0;  ///< of runs that were there, and not as they were added
   std::size_t new_series = 0;
   std::vector<std::string> there_already;  ///< files whose content is in the history
 };
@@ -74,7 +75,7 @@ class Store {
 
   /// Throws ConfigError, naming file and line, for damage; and where there is no history.
   [[nodiscard]] std::vector<RunRecord> runs();
-  [[nodiscard]] std::vector<Annotation> annotations();
+  [[nodiscard]] std::vector<Annotation> annotations();  ///< the latest last
   /// One series after the other, of those that are `wanted`, so that memory holds one at a time.
   /// Sorted by file.
   Reading each_series(const std::function<bool(const SeriesKey&)>& wanted,

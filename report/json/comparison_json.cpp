@@ -70,6 +70,7 @@ std::string comparison_json(const ComparisonReport& report) {
     if (each.verdict == Verdict::wrong) json["wrong"].push_back(each.key);
   }
   json["environment_differences"] = report.environment_differences;
+  json["place_differences"] = report.place_differences;
   json["attributions"] = Json::array();
   for (const Attribution& attribution : report.attributions) {
     json["attributions"].push_back(attribution_fields(attribution));

@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import hashlib
 import json
 import math
 import os
@@ -15,6 +16,7 @@ import time
 import unittest
 
 from program import PROGRAM, ProgramTest, environment, main, run, start
+from result_text import result_text
 
 SHARED = pathlib.Path(os.environ.get("DLSCALE_SHARED_DATA", "")) / "validation" / "regression"
 TALOS = SHARED / "perfherder_talos_2013"
@@ -200,6 +202,40 @@ class Add(History):
         self.assertEqual([path.read_text() for path in series], whole)
         self.assertNotIn("no series holds", self.history("check").stdout)
 
+    def test_an_alert_stands_without_the_files_that_would_explain_it(self):
+        files = []
+        for number in range(20):
+            parts = dict.fromkeys(["t_io", "t_h2d", "t_b", "t_comm_exposed", "t_u", "t_other"], 0.1) | {"t_f": 0.4 + 2e-4 * number}
+            parts["t_f"] += 0.3 if number >= 14 else 0
+            training = result_text("e2e", {"network": "made up"}, parts | {"t_iter": sum(parts.values())})
+            files.append(self.write(f"{number}.jsonl", training))
+            added = self.history("add", files[-1], "--commit", commit(number), "--time", moment(number))
+            self.assertEqual(added.returncode, 0, added.stderr)
+
+        def explanation():
+            result, report = self.check("--name", "t_iter")
+            self.assertEqual(result.returncode, 1, result.stderr)
+            [alert] = report["alerts"]
+            return alert["metrics"][0]["explanation"], report["unexplained"]
+
+        text, why = explanation()
+        self.assertIn("forward", text)
+        self.assertEqual(why, [])
+        name = hashlib.sha256(files[14].read_bytes()).hexdigest()
+        kept = self.store / "files" / name[:2] / name
+        for damage in [lambda: kept.write_text(""), kept.unlink]:
+            damage()
+            text, why = explanation()
+            self.assertIsNone(text)
+            self.assertEqual(len(why), 1)
+            self.assertIn(name, why[0])
+            table = self.history("check").stdout
+            self.assertIn("add " + str(files[14]), " ".join(table.split()))
+            again = self.history("add", files[14], "--commit", commit(14), "--time", moment(14))
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertIn("1 of them that the history had lost are kept again", again.stdout)
+            self.assertIn("forward", explanation()[0])
+
     def test_input_is_refused_with_its_place(self):
         words = ["--commit", "c1", "--time", "2026-01-01"]
         for text, fragment in [("", "in no format that a history takes"), ("hello\n", "in no format"),
@@ -342,6 +378,22 @@ class Branch(History):
         [series] = json.loads(self.history("list", "--name", "real_time", "--format", "json").stdout)["series"]
         self.assertEqual(series["points"], 4)
 
+    def test_needs_no_identity_of_whoever_writes_it(self):
+        for name in ["name", "email"]:
+            subprocess.run(["git", "-C", self.repository, "config", "--unset", f"user.{name}"], check=True)
+        subprocess.run(["git", "-C", self.repository, "config", "user.useConfigOnly", "true"], check=True)
+        nobody = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "EMAIL": None}
+        nobody |= {f"GIT_{who}_{what}": None for who in ["AUTHOR", "COMMITTER"] for what in ["NAME", "EMAIL"]}
+        variables = {name: value for name, value in (dict(os.environ) | nobody).items() if value is not None}
+        refused = subprocess.run(["git", "-C", self.repository, "commit", "--allow-empty", "-m", "x"], env=variables, capture_output=True)
+        self.assertNotEqual(refused.returncode, 0)
+        file = self.write("a.json", google(1.0))
+        added = self.history("add", file, "--commit", "c1", "--time", "2026-01-01", variables=nobody)
+        self.assertEqual(added.returncode, 0, added.stderr)
+        who = subprocess.run(["git", "-C", self.repository, "log", "--format=%an %cn", "history"], check=True, text=True,
+                             capture_output=True).stdout
+        self.assertEqual(who, "dlscale dlscale\n")
+
     def test_is_refused_where_it_is_something_else(self):
         file = self.write("a.json", google(1.0))
         words = ["history", "add", file, "--commit", "c1", "--time", "2026-01-01", "--store"]
@@ -351,36 +403,6 @@ class Branch(History):
         branch = subprocess.run(["git", "-C", self.repository, "branch", "--show-current"], check=True, text=True,
                                 capture_output=True).stdout.strip()
         self.assert_refused(run(*words, f"git:{branch}@{self.repository}"), 2, "is checked out")
-
-
-class Bisect(History):
-    def setUp(self):
-        super().setUp()
-        self.repository = self.folder / "code"
-        subprocess.run(["git", "init", "-q", self.repository], check=True)
-        self.commits = []
-        for number in range(24):
-            subprocess.run(["git", "-C", self.repository, "-c", "user.name=T", "-c", "user.email=t@example.org", "commit",
-                            "-q", "--allow-empty", "-m", str(number)], check=True)
-            self.commits.append(subprocess.run(["git", "-C", self.repository, "rev-parse", "HEAD"], check=True, text=True,
-                                               capture_output=True).stdout.strip())
-        # Measured every other commit; slower from number 19 on, which the history sees at 20.
-        for number in range(0, 24, 2):
-            file = self.write(f"{number}.json", google(1.0 + 0.001 * number if number < 19 else 1.3) + " " * number)
-            added = self.history("add", file, "--commit", self.commits[number], "--time", moment(number))
-            self.assertEqual(added.returncode, 0, added.stderr)
-
-    def test_prints_what_git_is_to_run(self):
-        words = ["bisect", self.commits[20][:10], "--repository", self.repository]
-        self.assert_refused(self.history(*words), 2, "does not say by which command", "-- bench")
-        told = self.history(*words, "--", "bench", "conv", "--batch", "8")
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn(f"git bisect start {self.commits[20]} {self.commits[18]}", told.stdout)
-        self.assertIn(f"gate --base-commit {self.commits[18]}", told.stdout)
-        self.assertIn("bench conv --batch 8", told.stdout)
-        self.assertIn("125", told.stdout)
-        elsewhere = self.history("bisect", self.commits[20], "--repository", self.folder, "--", "bench")
-        self.assert_refused(elsewhere, 2, "is in no git repository")
 
 
 @unittest.skipUnless(TALOS.is_dir(), "the labelled histories are not here")

@@ -35,9 +35,9 @@ class InputFiles(ProgramTest):
         (folder / "loop.jsonl").symlink_to("loop.jsonl")
         self.assert_refused(run("compare", folder, folder), 2, "loop.jsonl cannot be read (")
 
-    def google(self, name, rows):
+    def google(self, name, rows, cores=2):
         path = self.folder / name
-        path.write_text('{"context": {"date": "2026-01-01", "num_cpus": 2}, "benchmarks": [\n' + ",\n".join(rows) + "]}")
+        path.write_text('{"context": {"date": "2026-01-01", "num_cpus": %d}, "benchmarks": [\n' % cores + ",\n".join(rows) + "]}")
         return path
 
     def repetitions(self, name, level):
@@ -52,6 +52,14 @@ class InputFiles(ProgramTest):
         [row] = json.loads(slower.stdout)["rows"]
         self.assertEqual((row["key"], row["series"], row["verdict"]), ("BM_A", "real_time", "regressed"))
         self.assertAlmostEqual(row["a_s"], 1.0045e-3, 6)
+
+    def test_versions_are_not_judged_across_machines_unless_that_is_asked_for(self):
+        here = self.google("here.json", self.repetitions("BM_A", 1.0))
+        there = self.google("there.json", self.repetitions("BM_A", 1.2), cores=64)
+        told = run("compare", here, there)
+        self.assertEqual(told.returncode, 3, told.stderr)
+        self.assertIn("cores: 2 | 64", told.stdout)
+        self.assertEqual(run("compare", here, there, "--across-machines").returncode, 1)
 
     def test_what_b_did_not_measure_fails_where_that_is_asked_for(self):
         both = self.google("both.json", self.repetitions("BM_A", 1.0) + self.repetitions("BM_gone", 1.0))

@@ -202,6 +202,21 @@ TEST_F(History, AcknowledgedAlertsFailNoMore) {
   EXPECT_EQ(exit_code(mark(alert, AlertState::raised)), ExitCode::regression);
 }
 
+TEST_F(History, ItsAlertsAreInTheStateThatWasSaidLastInWhateverOrderBranchesWereMerged) {
+  measure(kernel(), 1, 30, 1.0);
+  measure(kernel(), 31, 45, 1.1);
+  const Alert alert = look().alerts.at(0);
+  const auto say = [&](std::int64_t time, AlertState state) {
+    store_.annotate({time, alert.commit, state, {alert.metrics[0].series}, ""});
+  };
+  say(200, AlertState::invalid);
+  say(100, AlertState::acknowledged);  // of the other branch, made before
+  EXPECT_EQ(look().alerts.at(0).state, AlertState::invalid);
+  say(300, AlertState::raised);
+  say(250, AlertState::fixed);
+  EXPECT_EQ(exit_code(look()), ExitCode::regression);
+}
+
 TEST_F(History, AnExpectedChangeBeginsANewEpochOfItsSeriesAlone) {
   measure(kernel("a"), 1, 30, 1.0);
   measure(kernel("a"), 31, 38, 1.5);
@@ -240,6 +255,37 @@ TEST_F(History, OfWhatIsNotMeasuredAnyMoreWantsNoReruns) {
   EXPECT_TRUE(report.reruns.empty());
   for (const SeriesCheck& series : report.series) {
     EXPECT_EQ(series.state == SeriesState::ended, series.key.axes.at("layer") == "gone");
+  }
+}
+
+TEST_F(History, AsksForRerunsOnAMachineWhoeverElseIsFurther) {
+  SeriesKey other = kernel();
+  other.machine["cpu"] = "another processor";
+  SeriesKey ranks = kernel();
+  ranks.launch["ranks"] = "2";
+  measure(kernel(), 1, 30, 1.0);
+  measure_once(kernel(), 31, 1.5);
+  measure(other, 1, 33, 1.0);
+  measure(ranks, 1, 32, 1.0);
+  const CheckReport report = look();
+  EXPECT_EQ(exit_code(report), ExitCode::inconclusive);
+  ASSERT_EQ(report.reruns.size(), 1U);
+  EXPECT_EQ(report.reruns[0].commit, commit_name(31));
+  for (const SeriesCheck& series : report.series) EXPECT_NE(series.state, SeriesState::ended);
+}
+
+TEST_F(History, AsksForNoRerunsOnAMachineThatIsMeasuredNoMore) {
+  SeriesKey other = kernel();
+  other.machine["cpu"] = "another processor";
+  measure(kernel(), 1, 30, 1.0);
+  measure_once(kernel(), 31, 1.5);
+  measure(other, 1, 40, 1.0);
+  EXPECT_EQ(exit_code(look()), ExitCode::inconclusive);
+  measure(other, 41, 41, 1.0);
+  const CheckReport report = look();
+  EXPECT_EQ(exit_code(report), ExitCode::ok);
+  for (const SeriesCheck& series : report.series) {
+    EXPECT_EQ(series.state == SeriesState::ended, series.key.machine == kernel().machine);
   }
 }
 

@@ -80,6 +80,13 @@ TEST_P(AnyStore, AddingTwiceIsAddingOnce) {
   EXPECT_EQ(all_series(store)[0].points.size(), 1U);
 }
 
+TEST_P(AnyStore, KeepsAFileThatItStillHas) {
+  Store store = open();
+  const std::vector runs{run_of({kernel()}, 1, 1.0), run_of({kernel()}, 1, 1.0)};
+  EXPECT_EQ(store.add(runs).restored_files, 0U);
+  EXPECT_EQ(store.add(runs).restored_files, 0U);
+}
+
 TEST_P(AnyStore, RefusesOneMeasurementAsTwoCommits) {
   Store store = open();
   std::vector runs{run_of({kernel()}, 1, 1.0)};
@@ -194,14 +201,42 @@ TEST(FolderStore, RefusesAFolderOfSomethingElse) {
   EXPECT_THROW((void)samples::folder_store(folder / "thesis.tex"), ConfigError);
 }
 
-TEST(FolderStore, NoticesAFileThatWasChanged) {
+/// Where a store keeps the file of a run.
+std::string kept_file(const RunRecord& record) {
+  return "files/" + record.sha256.substr(0, 2) + "/" + record.sha256;
+}
+
+TEST(FolderStore, NoticesAFileThatWasChangedOrLostAndTakesItAgain) {
+  const TemporaryFolder folder;
+  Store store = samples::folder_store(folder.path());
+  const std::vector runs{run_of({kernel()}, 1, 1.0)};
+  store.add(runs);
+  const RunRecord record = store.runs()[0];
+  const fs::path kept = folder / kept_file(record);
+  for (const std::string_view damage : {"forged", "", "gone"}) {
+    samples::write_text(kept, damage);
+    if (damage == "gone") fs::remove(kept);
+    EXPECT_THROW((void)store.content(record), ConfigError) << damage;
+    const AddReport again = store.add(runs);
+    EXPECT_EQ(again.restored_files, 1U) << damage;
+    EXPECT_EQ(again.points + again.restored, 0U) << damage;
+    EXPECT_EQ(store.content(record), runs[0].content) << damage;
+  }
+  EXPECT_EQ(all_series(store)[0].points.size(), 1U);
+}
+
+TEST(FolderStore, KeepsTheFileOfARunWhoseWriterWasKilledInTheMiddleOfIt) {
   const TemporaryFolder folder;
   Store store = samples::folder_store(folder.path());
   store.add(std::vector{run_of({kernel()}, 1, 1.0)});
-  const RunRecord record = store.runs()[0];
-  const std::string file = "files/" + record.sha256.substr(0, 2) + "/" + record.sha256;
-  samples::write_text(folder / file, "forged");
-  EXPECT_THROW((void)store.content(record), ConfigError);
+  const std::string records = samples::read_text(folder / "runs.jsonl");
+  const std::vector second{run_of({kernel()}, 2, 2.0)};
+  store.add(second);
+  const RunRecord record = store.runs()[1];
+  samples::write_text(folder / "runs.jsonl", records);
+  samples::write_text(folder / kept_file(record), "");
+  store.add(second);
+  EXPECT_EQ(store.content(record), second[0].content);
 }
 
 /// What `body` does in a process of its own, whose exit code it returns.
@@ -255,6 +290,20 @@ TEST(GitStore, TouchesNoWorkTreeAndNoIndex) {
   for (const auto& entry : fs::directory_iterator(folder.path() / ".git")) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("dlscale-index")) << entry.path();
   }
+}
+
+TEST(GitStore, TakesARepositoryOfAnotherObjectFormat) {
+  const TemporaryFolder folder;
+  const std::string make = "git init -q --object-format=sha256 " + folder.path().string();
+  if (std::system(make.c_str()) != 0) {  // NOLINT(cert-env33-c): fixed words in a test
+    GTEST_SKIP() << "git does not know the format";
+  }
+  samples::make_repository(folder.path());
+  Store store = samples::git_store(folder.path());
+  for (int commit = 1; commit <= 2; ++commit) {
+    store.add(std::vector{run_of({kernel()}, commit, 1.0)});
+  }
+  EXPECT_EQ(all_series(store)[0].points.size(), 2U);
 }
 
 TEST(GitStore, RefusesABranchThatIsCheckedOutOrIsSomethingElse) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <span>
 
+#include "report/regression/new_point.hpp"
+
 namespace dlscale::report {
 namespace {
 
@@ -115,6 +117,37 @@ ChangeRates change_rates(Noise noise, double step, const ChangePointRule& rule, 
     };
     rates.excused += std::ranges::any_of(found.changes, is_excused) ? share : 0;
     rates.extra += share * static_cast<double>(found.changes.size() - (hits > 0 ? 1 : 0));
+  }
+  return rates;
+}
+
+DriftRates drift_rates(double drift, const ChangePointRule& rule, std::size_t series,
+                       std::uint64_t seed) {
+  constexpr std::size_t commits = 140;
+  constexpr double noise = 0.003;
+  const NewPointRule newest;
+  Draws draws(seed);
+  DriftRates rates;
+  const double share = 1.0 / static_cast<double>(series);
+  for (std::size_t i = 0; i < series; ++i) {
+    std::vector<double> history;
+    bool newest_alarms = false;
+    bool has_changes = false;
+    for (std::size_t commit = 0; commit < commits; ++commit) {
+      const double level = 100 * std::pow(1 + drift, static_cast<double>(commit));
+      const auto run = [&] { return level * std::exp(noise * draws.normal()); };
+      const std::vector<double> runs{run(), run(), run()};
+      if (history.size() >= newest.least) {
+        const NewPoint judged =
+            judge_new_point(history, runs, Direction::smaller_is_better, newest);
+        newest_alarms = newest_alarms || judged.verdict == NewPointVerdict::regressed;
+      }
+      history.push_back(runs.front());
+      has_changes = has_changes || !find_change_points(history, rule).changes.empty();
+    }
+    rates.newest += newest_alarms ? share : 0;
+    rates.changes += has_changes ? share : 0;
+    rates.at_end += find_change_points(history, rule).changes.empty() ? 0 : share;
   }
   return rates;
 }

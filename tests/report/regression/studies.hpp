@@ -1,5 +1,6 @@
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,17 @@ struct ChangeRates {
 };
 ChangeRates change_rates(Noise noise, double step, const ChangePointRule& rule, std::size_t series,
                          std::uint64_t seed = 20261120);
+
+/// Of histories of 140 commits, each slower than the one before by the fraction `drift`, in 0.3 %
+/// of noise: shares of series for which an alarm was raised when any of the commits was the newest,
+/// and when the last was.
+struct DriftRates {
+  double newest = 0;   ///< by the rule of the newest commit, of which there are three runs
+  double changes = 0;  ///< by change points
+  double at_end = 0;   ///< by those of the whole series
+};
+DriftRates drift_rates(double drift, const ChangePointRule& rule, std::size_t series,
+                       std::uint64_t seed = 20261120);
 
 /// Windows of ±50 points around each label of Talos; hit within ±3.
 struct LabelScore {
