@@ -24,7 +24,7 @@ bool is_open(const GateMetric& metric) {
 /// The end of a key tells metrics apart better than its beginning.
 std::string short_name(const GateMetric& metric) {
   constexpr std::size_t most = 32;
-  const std::string name = shown_text(metric.key);
+  std::string name = shown_text(metric.key);
   if (name.size() <= most) return name;
   std::size_t from = name.size() - most + 3;
   while (from < name.size() && (name[from] & 0xC0) == 0x80) ++from;  // within a character
@@ -32,7 +32,7 @@ std::string short_name(const GateMetric& metric) {
 }
 
 std::string effect_of(const GateMetric& metric) {
-  const std::string effect =
+  std::string effect =
       fmt::format(", {} {}", short_name(metric), report::signed_percent(metric.ratio - 1));
   if (!metric.ratio_low || !metric.ratio_high || !(*metric.ratio_low > 0)) return effect;
   const double half = std::sqrt(*metric.ratio_high / *metric.ratio_low) - 1;
