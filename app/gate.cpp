@@ -21,6 +21,7 @@
 #include "app/interleaved.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
+#include "app/round_progress.hpp"
 #include "app/session_folder.hpp"
 #include "app/verb.hpp"
 #include "core/environment.hpp"
@@ -58,6 +59,7 @@ struct GateOptions {
   bool fail_on_missing = false;
   bool canary = false;
   int ranks = 0;
+  bool quiet = false;
   SessionFolder folder;
   std::string format = "table";
   FurtherForms further;
@@ -186,34 +188,37 @@ std::string question_of(const Versions& versions, const GateOptions& options) {
   return question.dump();
 }
 
-/// One line a round.
-void show_progress(const report::GateReport& report, const GateOptions& options) {
-  const auto open = std::ranges::count_if(report.metrics, [](const report::GateMetric& metric) {
-    return metric.verdict == report::GateVerdict::inconclusive;
-  });
-  fmt::print(stderr, "[{:>3}/{}] {} of {} open\n", report.rounds, options.rule.looks.back().rounds,
-             open, report::counted(static_cast<long long>(report.metrics.size()), "metric"));
+double seconds_of(const std::vector<Round>& rounds) {
+  double seconds = 0;
+  for (const Round& round : rounds) seconds += round.seconds;
+  return seconds;
 }
 
 report::GateReport measured(const Versions& versions, const GateOptions& options) {
   InterleavedRounds rounds(options.folder.path(), versions.arms, options.seed,
                            question_of(versions, options), options.folder.start());
+  RoundProgress progress(RoundProgress::kind_for(options.quiet));
   const auto start = Clock::now();
   const std::size_t kept = rounds.rounds().size();
   for (;;) {
     report::GateReport report = judge_rounds(rounds.rounds(), options.rule, options.ranks);
     const double spent = std::chrono::duration<double>(Clock::now() - start).count();
     const bool late = options.time_budget_s && spent >= *options.time_budget_s;
-    if (rounds.rounds().size() > kept) show_progress(report, options);
     if (is_decided(report) || late) {
       if (late && !is_decided(report)) {
         report.notes.push_back(fmt::format("the time budget of {} s ended after {} rounds",
                                            *options.time_budget_s, report.rounds));
       }
-      if (rounds.rounds().size() == kept && kept > 0) {
+      if (rounds.rounds().size() == kept && kept > 0 && !options.quiet) {
         fmt::print(stderr, "all rounds were there: nothing was run\n");
       }
       return report;
+    }
+    if (const std::size_t done = rounds.rounds().size(); done > kept) {
+      const std::optional<double> budget =
+          options.time_budget_s ? std::optional(*options.time_budget_s - spent) : std::nullopt;
+      const double round_s = seconds_of(rounds.rounds()) / static_cast<double>(done);
+      progress.show(gate_progress(report, round_s, budget));
     }
     throw_if_interrupted();
     rounds.run_next();
@@ -305,7 +310,7 @@ ExitCode gate(GateOptions& options) {
   }
   report::Document document = report::gate_document(report);
   document.improvement_fails = options.fail_on_improvement;
-  document.missing_fails = options.fail_on_missing;
+  document.missing_fails = options.fail_on_missing && report::is_trusted(report);
   write_output("-", format.write(document, terminal_of_output(options.colour)));
   write_further(report, document, options);
   return exit_code(report, exits_of(options));
@@ -381,6 +386,7 @@ void declare(CLI::App& verb, ExitCode& result) {
                 "Exit code 1 for an improvement, too: the baseline is stale");
   verb.add_flag("--fail-on-missing", options->fail_on_missing,
                 "Exit code 1 if the new version did not measure what the base did");
+  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong while it measures");
   options->folder.declare(verb);
   declare_format(verb, options->format);
   options->further.declare(verb);
@@ -388,7 +394,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.footer(
       "Example: dlscale gate --base-build build/main --new-build build/release -- bench gemm "
       "--sizes 256x256x256 --cache hot\nExit code 0: not regressed, 1: regressed, 3: inconclusive, "
-      "4: a run failed, 5: nothing measured.");
+      "4: a run failed or rounds have nothing in common, 5: nothing measured.");
   verb.callback([options, &result] {
     heed_end_of_job();
     result = gate(*options);

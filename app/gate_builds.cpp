@@ -58,7 +58,8 @@ class FolderLock {
       throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with --cache.",
                                     path.string(), std::strerror(errno)));
     }
-    while (flock(file_, LOCK_EX) != 0) throw_if_interrupted();
+    // File systems without locks have none, and would be asked for ever.
+    while (flock(file_, LOCK_EX) != 0 && errno == EINTR) throw_if_interrupted();
   }
   ~FolderLock() { close(file_); }
   FolderLock(const FolderLock&) = delete;

@@ -11,6 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/statistics.hpp"
+#include "report/numbers.hpp"
 
 namespace dlscale::app {
 namespace {
@@ -115,7 +116,9 @@ std::optional<double> maybe_ratio(const std::optional<double>& bound) {
 void fill(const report::GateDecision& decision, GateMetric& metric) {
   std::vector<double> base;
   std::vector<double> changed;
-  for (const GatePair& pair : metric.pairs) {
+  // Of the rounds that the change is of, also where others took part afterwards.
+  const auto rounds = static_cast<std::size_t>(decision.rounds);
+  for (const GatePair& pair : std::span(metric.pairs).first(rounds)) {
     base.push_back(pair.base);
     changed.push_back(pair.changed);
   }
@@ -147,54 +150,157 @@ std::vector<GateMetric> judge(Pairs& pairs, const report::GateRule& rule) {
   return metrics;
 }
 
-/// What of a run's machine differs from another's; empty if nothing does.
-std::string difference(const RunOutcome& a, const RunOutcome& b) {
-  for (const auto& [name, value] : a.machine) {
-    const auto other = b.machine.find(name);
-    const std::string theirs = other == b.machine.end() ? "" : other->second;
+using Facts = std::map<std::string, std::string>;
+
+/// What of one place differs from another; empty if nothing does.
+std::string difference(const Facts& a, const Facts& b) {
+  for (const auto& [name, value] : a) {
+    const auto other = b.find(name);
+    const std::string theirs = other == b.end() ? "" : other->second;
     if (value != theirs) return fmt::format("{}: \"{}\" and \"{}\"", name, value, theirs);
   }
   return "";
 }
 
-/// Of our own programs; empty of others.
-std::string build_of(const RunOutcome& run) {
-  const auto build = run.program.find("build");
-  return build == run.program.end() ? "" : build->second;
+/// What of a run's machine differs from another's, file by file where both wrote the same ones:
+/// steps of a suite may have other ranks and cores each.
+std::string difference(const RunOutcome& a, const RunOutcome& b) {
+  bool compared = false;
+  for (const auto& [name, facts] : a.files) {
+    const auto other = b.files.find(name);
+    if (other == b.files.end()) continue;
+    compared = true;
+    const std::string found = difference(facts.machine, other->second.machine);
+    if (!found.empty()) return a.files.size() == 1 ? found : fmt::format("{}, {}", name, found);
+  }
+  return compared ? "" : difference(a.machine, b.machine);
+}
+
+/// Whether some file was written by another program than in an earlier run of the same version.
+bool was_built_anew(const RunOutcome& before, const RunOutcome& run) {
+  for (const auto& [name, facts] : run.files) {
+    const auto other = before.files.find(name);
+    if (other != before.files.end() && other->second.build != facts.build) return true;
+  }
+  const auto build_of = [](const RunOutcome& one) {
+    const auto build = one.program.find("build");
+    return build == one.program.end() ? "" : build->second;
+  };
+  return build_of(run) != build_of(before);
+}
+
+/// Or within the run.
+bool has_two_builds(const RunOutcome& run) {
+  return std::ranges::any_of(run.files, [&run](const auto& file) {
+    return file.second.build != run.files.begin()->second.build;
+  });
+}
+
+std::string fault_of_ranks(const RunOutcome& run, const std::string& arm, int round, int ranks) {
+  if (ranks == 0) return "";
+  const auto world = run.machine.find("ranks");
+  if (world == run.machine.end()) {
+    return fmt::format(
+        "what {} wrote in round {} tells no number of ranks, which --ranks {} asks for. Leave "
+        "that out, or measure by dlscale, whose results tell",
+        arm, round, ranks);
+  }
+  if (world->second == std::to_string(ranks)) return "";
+  return fmt::format(
+      "in round {} {} ran on {} ranks, not {}. Start it by its launcher, in an allocation that has "
+      "so many (mpirun -np {}, srun --mpi=pmix), and discard these rounds (--fresh)",
+      round, arm, world->second, ranks, ranks);
 }
 
 /// Why the rounds tell nothing; empty if they do.
 std::string fault(std::span<const Round> rounds, int ranks) {
   for (const Round& round : rounds) {
     for (const auto& [arm, run] : round.runs) {
-      const std::string found = difference(round.runs.at(base_arm), run);
+      std::string found = fault_of_ranks(run, arm, round.number, ranks);
+      if (!found.empty()) return found;
+      found = difference(round.runs.at(base_arm), run);
       if (!found.empty()) {
         return fmt::format(
-            "in round {} the versions ran in different places ({}), so that their "
-            "times have nothing in common. Run both on the same machine",
+            "in round {} the versions ran in different places ({}), so that their times have "
+            "nothing in common. Run both on the same machine, and discard these rounds (--fresh)",
             round.number, found);
       }
-      const RunOutcome& before = rounds.front().runs.at(arm);
-      if (build_of(run) != build_of(before)) {
+      if (was_built_anew(rounds.front().runs.at(arm), run) || has_two_builds(run)) {
         return fmt::format(
-            "the program of {} was built anew before round {}, so that the rounds "
-            "are of two programs. Start again with --fresh",
+            "the program of {} was built anew before round {} ended, so that the rounds are of two "
+            "programs. Start again with --fresh",
             arm, round.number);
       }
-      const auto world = run.machine.find("ranks");
-      if (ranks == 0) continue;
-      if (world == run.machine.end()) {
-        return fmt::format(
-            "what {} wrote in round {} tells no number of ranks, which --ranks {} asks for. Leave "
-            "that out, or measure by dlscale, whose results tell",
-            arm, round.number, ranks);
-      }
-      if (world->second == std::to_string(ranks)) continue;
-      return fmt::format("in round {} {} ran on {} ranks, not {}. Start it by its launcher",
-                         round.number, arm, world->second, ranks);
     }
   }
   return "";
+}
+
+/// No metric has a verdict where the session tells nothing; what was measured stays.
+void withdraw(const char* why, GateReport& report) {
+  for (GateMetric& metric : report.metrics) {
+    metric.verdict = GateVerdict::inconclusive;
+    metric.note = why;
+  }
+}
+
+/// Those in which the machine was itself. The others are counted, and told.
+std::vector<Round> undisturbed(std::span<const Round> rounds, GateReport& report) {
+  constexpr int most_told = 5;
+  std::vector<Round> kept;
+  for (const Round& round : rounds) {
+    std::map<std::string, RunConditions> conditions;
+    for (const auto& [arm, run] : round.runs) conditions[arm] = run.conditions;
+    const std::string found = disturbance(conditions);
+    if (found.empty()) {
+      kept.push_back(round);
+    } else if (++report.set_aside <= most_told) {
+      report.notes.push_back(fmt::format("round {} was set aside: {}", round.number, found));
+    }
+  }
+  if (report.set_aside > most_told) {
+    report.notes.push_back(
+        fmt::format("{} more rounds were set aside", report.set_aside - most_told));
+  }
+  return kept;
+}
+
+/// Measuring again has to end: a session of which more is set aside than kept is not steady.
+bool is_unsteady(const GateReport& report) {
+  constexpr int always_allowed = 3;
+  return report.set_aside > std::max(always_allowed, report.rounds);
+}
+
+/// How many runs had rows that did not settle. Their minima count all the same: pairs are for that.
+void tell_unsettled(std::span<const Round> rounds, GateReport& report) {
+  std::map<std::string, int> runs;
+  int all = 0;
+  for (const Round& round : rounds) {
+    for (const auto& [arm, run] : round.runs) {
+      ++all;
+      const std::set<std::string> keys(run.conditions.unsettled.begin(),
+                                       run.conditions.unsettled.end());
+      for (const std::string& key : keys) ++runs[key];
+    }
+  }
+  if (runs.empty()) return;
+  const auto most = std::ranges::max_element(
+      runs, [](const auto& a, const auto& b) { return a.second < b.second; });
+  report.notes.push_back(fmt::format(
+      "{} did not settle in the time allowed in some run; most often {}, in {} of {} runs",
+      report::counted(static_cast<long long>(runs.size()), "measurement"), most->first,
+      most->second, all));
+}
+
+void tell_load(std::span<const Round> rounds, GateReport& report) {
+  for (const Round& round : rounds) {
+    for (const auto& [arm, run] : round.runs) {
+      const std::optional<double> load = run.conditions.load;
+      if (!load) continue;
+      if (!report.load) report.load = {*load, *load};
+      report.load = {std::min(report.load->first, *load), std::max(report.load->second, *load)};
+    }
+  }
 }
 
 void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, GateReport& report) {
@@ -217,15 +323,8 @@ void judge_canary(std::span<const Round> rounds, const report::GateRule& rule, G
   }
 }
 
-}  // namespace
-
-GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& rule, int ranks) {
-  GateReport report;
-  report.margin = rule.margin;
-  report.looks = rule.looks;
-  report.q = rule.q;
-  report.rounds = static_cast<int>(rounds.size());
-  if (rounds.empty()) return report;
+void judge_kept(std::span<const Round> rounds, const report::GateRule& rule, GateReport& report) {
+  if (rounds.empty()) return;
   Pairs pairs = pair_up(rounds, changed_arm);
   keep_complete(rounds.size(), pairs, report.notes, report.missing);
   report.metrics = judge(pairs, rule);
@@ -233,22 +332,41 @@ GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& r
     report.notes.push_back("not measured: " + missing);
   }
   judge_canary(rounds, rule, report);
-  if (const std::string found = fault(rounds, ranks); !found.empty()) {
+}
+
+}  // namespace
+
+GateReport judge_rounds(std::span<const Round> all, const report::GateRule& rule, int ranks) {
+  GateReport report;
+  report.margin = rule.margin;
+  report.looks = rule.looks;
+  report.q = rule.q;
+  for (const Round& round : all) report.duration += round.seconds;
+  if (all.empty()) return report;
+  const std::vector<Round> rounds = undisturbed(all, report);
+  report.rounds = static_cast<int>(rounds.size());
+  report.unsteady = is_unsteady(report);
+  judge_kept(rounds, rule, report);
+  tell_unsettled(rounds, report);
+  tell_load(all, report);
+  if (const std::string found = fault(all, ranks); !found.empty()) {
+    report.invalid = true;
     report.notes.insert(report.notes.begin(), found);
-    for (GateMetric& metric : report.metrics) {
-      metric.verdict = GateVerdict::inconclusive;
-      metric.note = "the rounds are not valid";
-    }
+    withdraw("the rounds are not valid", report);
+  } else if (report.unsteady) {
+    withdraw("the machine was slowed or held back too often", report);
+  } else if (report.canary == report::CanaryVerdict::alarmed) {
+    withdraw("the canary alarmed: the base differs from itself", report);
   }
-  for (const Round& round : rounds) report.duration += round.seconds;
-  report.base.environment = rounds.back().runs.at(base_arm).program;
-  report.changed.environment = rounds.back().runs.at(changed_arm).program;
-  report.date = rounds.back().date;
+  report.base.environment = all.back().runs.at(base_arm).program;
+  report.changed.environment = all.back().runs.at(changed_arm).program;
+  report.date = all.back().date;
   report.verdict = report::overall_verdict(report);
   return report;
 }
 
 bool is_decided(const GateReport& report) {
+  if (!report::is_trusted(report)) return true;
   if (report.looks.empty() || report.rounds >= report.looks.back().rounds) return true;
   if (report.metrics.empty()) return report.rounds > 0;
   return std::ranges::none_of(report.metrics, [](const GateMetric& metric) {
@@ -257,7 +375,8 @@ bool is_decided(const GateReport& report) {
 }
 
 ExitCode exit_code(const GateReport& report, const GateExit& exits) {
-  const bool is_judged = report.rounds > 0 && report.canary != report::CanaryVerdict::alarmed;
+  if (report.invalid) return ExitCode::wrong_result;
+  const bool is_judged = report.rounds > 0 && report::is_trusted(report);
   if (is_judged && !report.missing.empty() && exits.missing == GateExit::Missing::fails) {
     return ExitCode::regression;
   }
@@ -265,7 +384,10 @@ ExitCode exit_code(const GateReport& report, const GateExit& exits) {
     case GateVerdict::regressed:
       return ExitCode::regression;
     case GateVerdict::inconclusive:
-      if (report.metrics.empty()) return ExitCode::nothing_measured;
+      // Where all rounds were set aside, too, there is no metric yet.
+      if (report.metrics.empty() && (report.rounds > 0 || report.set_aside == 0)) {
+        return ExitCode::nothing_measured;
+      }
       return exits.inconclusive == GateExit::Inconclusive::passes ? ExitCode::ok
                                                                   : ExitCode::inconclusive;
     case GateVerdict::improved:

@@ -15,13 +15,15 @@ inline constexpr const char* changed_arm = "new";
 inline constexpr const char* canary_arm = "canary";
 
 /// What the rounds so far say, by the rule. Metrics are what both versions measured in every round;
-/// what else was measured stands in the notes. `ranks` > 0: how many there must have been. A round
-/// in which the versions ran on different machines, or with another number of ranks, makes all
-/// metrics inconclusive and says so. Fills all of the report but commands, machine and seed.
+/// what else was measured stands in the notes. `ranks` > 0: how many there must have been. Rounds
+/// in which the machine was slowed or held back are set aside. A round in which the versions ran on
+/// different machines, or with another number of ranks, makes the session invalid; then, if more
+/// rounds are set aside than kept, and if the canary alarms, all metrics are inconclusive and say
+/// why. Fills all of the report but commands, machine and seed.
 report::GateReport judge_rounds(std::span<const Round> rounds, const report::GateRule& rule,
                                 int ranks);
 
-/// Whether no further round can change a verdict.
+/// Whether no further round can change a verdict, or the session tells nothing.
 bool is_decided(const report::GateReport& report);
 
 /// What exit codes depend on beside the verdict.

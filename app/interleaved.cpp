@@ -13,11 +13,14 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <sstream>
 
+#include "app/cells/conditions.hpp"
 #include "app/child_process.hpp"
 #include "app/round_lines.hpp"
 #include "core/error.hpp"
 #include "core/interrupt.hpp"
+#include "core/output_file.hpp"
 #include "core/replaced.hpp"
 
 namespace dlscale::app {
@@ -64,6 +67,29 @@ std::string last_line(const fs::path& log) {
                           "again: the rounds so far are kept.",
                           arm.name, round, describe(exit),
                           said.empty() ? "" : fmt::format(" (\"{}\")", said), log.string()));
+}
+
+/// Makes sure that the name of a new file, too, outlives a crash, as far as the folder can.
+void sync_folder(const fs::path& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return;
+  (void)fsync(descriptor);
+  close(descriptor);
+}
+
+/// The first number of /proc/loadavg: of the last minute.
+std::optional<double> load_of(const Conditions& conditions) {
+  std::istringstream text(conditions.load);
+  double load = 0;
+  if (text >> load) return load;
+  return std::nullopt;
+}
+
+void add_conditions(const Conditions& before, const Conditions& after, RunConditions& of_run) {
+  of_run.load = load_of(before);
+  if (before.throttled && after.throttled) {
+    of_run.slowed_by_heat = *after.throttled - *before.throttled;
+  }
 }
 
 std::string whole_file(const fs::path& path) {
@@ -117,7 +143,8 @@ void InterleavedRounds::lock() {
     throw ConfigError(fmt::format("{} cannot be written ({}). Name another folder with -o.",
                                   path.string(), std::strerror(errno)));
   }
-  if (flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+  // File systems without locks have none (ENOSYS, ENOLCK); appended lines stay whole there, too.
+  if (flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   close(file_);
   file_ = -1;
   throw ConfigError(
@@ -151,21 +178,18 @@ void InterleavedRounds::begin(const std::string& question) {
                                   folder_.string(), std::strerror(errno)));
   }
   append(question_line(question));
+  sync_folder(folder_);
 }
 
+/// Some disks of networks tell only here that they are full.
 void InterleavedRounds::append(const std::string& line) {
-  for (std::size_t done = 0; done < line.size();) {
-    const ssize_t written = write(file_, line.data() + done, line.size() - done);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      throw ConfigError(
-          fmt::format("{} cannot be written ({}). Free space and start again: the "
-                      "rounds so far are kept.",
-                      (folder_ / "rounds.jsonl").string(), std::strerror(errno)));
-    }
-    done += static_cast<std::size_t>(written);
-  }
-  fsync(file_);
+  int error = write_all(file_, line);
+  if (error == 0 && fsync(file_) != 0) error = errno;
+  if (error == 0) return;
+  throw ConfigError(
+      fmt::format("{} cannot be written ({}). Free space and start again: the "
+                  "rounds so far are kept.",
+                  (folder_ / "rounds.jsonl").string(), std::strerror(error)));
 }
 
 RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) const {
@@ -183,6 +207,7 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   for (const std::string& word : arm.command) {
     command.push_back(replaced(word, "{out}", out.string()));
   }
+  const Conditions before = look_at_machine();
   const auto start = Clock::now();
   const ChildExit exit = run_child(command, arm.variables, options);
   const Seconds wall(std::chrono::duration<double>(Clock::now() - start).count());
@@ -190,7 +215,10 @@ RunOutcome InterleavedRounds::run(const Arm& arm, int round, double& seconds) co
   if (exit.timed_out) fail_slow_run(arm, round, log);
   if (exit.code != 0) fail_run(arm, round, exit, log);
   seconds += wall.si();
-  return read_run(out, arm.measure, wall);
+  const Conditions after = look_at_machine();
+  RunOutcome outcome = read_run(out, arm.measure, wall);
+  add_conditions(before, after, outcome.conditions);
+  return outcome;
 }
 
 void InterleavedRounds::run_next() {

@@ -20,6 +20,7 @@
 #include "app/noise_study.hpp"
 #include "app/output.hpp"
 #include "app/positive.hpp"
+#include "app/round_progress.hpp"
 #include "app/session_folder.hpp"
 #include "app/verb.hpp"
 #include "core/build_id.hpp"
@@ -42,6 +43,7 @@ struct NoiseOptions {
   std::vector<int> percents{1, 2, 5, 10};
   double margin = 0.01;
   std::uint64_t seed = 1;
+  bool quiet = false;
   SessionFolder folder;
   std::string format = "table";
   FurtherForms further;
@@ -116,6 +118,7 @@ std::string question_of(const std::vector<Arm>& arms, const NoiseOptions& option
 /// The minutes count what the folder holds already, so that a study that was interrupted ends as
 /// long as it would have been.
 void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
+  RoundProgress progress(RoundProgress::kind_for(options.quiet));
   double spent = 0;
   for (const Round& round : rounds.rounds()) spent += round.seconds;
   const double budget = options.minutes * 60;
@@ -123,8 +126,7 @@ void measure(InterleavedRounds& rounds, const NoiseOptions& options) {
     throw_if_interrupted();
     rounds.run_next();
     spent += rounds.rounds().back().seconds;
-    fmt::print(stderr, "[{:>6.1f}/{:.1f} min] {}\n", spent / 60, options.minutes,
-               report::counted(rounds.rounds().back().number, "round"));
+    progress.show(noise_progress(rounds.rounds().back().number, spent, budget));
   }
 }
 
@@ -185,6 +187,7 @@ void declare(CLI::App& verb, ExitCode& result) {
   verb.add_option("--seed", options->seed, "Of the order within rounds")
       ->check(seed())
       ->capture_default_str();
+  verb.add_flag("--quiet", options->quiet, "Say nothing but what is wrong while it measures");
   options->folder.declare(verb);
   declare_format(verb, options->format);
   options->further.declare(verb);

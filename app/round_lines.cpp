@@ -18,6 +18,24 @@ using report::RunStatistic;
 
 constexpr std::string_view schema = "dlscale.rounds";
 
+template <class Value>
+Json maybe(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json fields(const RunConditions& conditions) {
+  Json gpus = Json::object();
+  for (const auto& [key, gpu] : conditions.gpus) {
+    gpus[key] = {{"slowed_by", gpu.slowed_by},
+                 {"power_limited", gpu.power_limited},
+                 {"clock_Hz", gpu.clock_hz}};
+  }
+  return {{"gpus", gpus},
+          {"unsettled", conditions.unsettled},
+          {"slowed_by_heat", maybe(conditions.slowed_by_heat)},
+          {"load", maybe(conditions.load)}};
+}
+
 Json fields(const RunOutcome& run) {
   Json values = Json::array();
   for (const RunValue& value : run.values) {
@@ -30,9 +48,15 @@ Json fields(const RunOutcome& run) {
                       {"samples", value.samples},
                       {"spread", value.spread}});
   }
+  Json files = Json::object();
+  for (const auto& [name, facts] : run.files) {
+    files[name] = {{"machine", facts.machine}, {"build", facts.build}};
+  }
   return {{"values", values},
           {"machine", run.machine},
           {"program", run.program},
+          {"files", files},
+          {"conditions", fields(run.conditions)},
           {"without_times", run.without_times}};
 }
 
@@ -65,12 +89,42 @@ RunValue value_of(const Json& json) {
   return value;
 }
 
+template <class Value>
+std::optional<Value> maybe(const Json& json, const char* key) {
+  if (json.at(key).is_null()) return std::nullopt;
+  return json.at(key).get<Value>();
+}
+
+RunConditions conditions_of(const Json& json) {
+  RunConditions conditions;
+  for (const auto& [key, gpu] : json.at("gpus").items()) {
+    conditions.gpus[key] = {.slowed_by = gpu.at("slowed_by").get<std::vector<std::string>>(),
+                            .power_limited = gpu.at("power_limited").get<double>(),
+                            .clock_hz = gpu.at("clock_Hz").get<double>()};
+  }
+  conditions.unsettled = json.at("unsettled").get<std::vector<std::string>>();
+  conditions.slowed_by_heat = maybe<std::int64_t>(json, "slowed_by_heat");
+  conditions.load = maybe<double>(json, "load");
+  return conditions;
+}
+
+/// Rounds of before these were written have neither files nor conditions.
+void add_later_fields(const Json& json, RunOutcome& run) {
+  if (json.contains("conditions")) run.conditions = conditions_of(json.at("conditions"));
+  if (!json.contains("files")) return;
+  for (const auto& [name, facts] : json.at("files").items()) {
+    run.files[name] = {.machine = facts.at("machine").get<std::map<std::string, std::string>>(),
+                       .build = facts.at("build").get<std::string>()};
+  }
+}
+
 RunOutcome outcome_of(const Json& json) {
   RunOutcome run;
   for (const Json& value : json.at("values")) run.values.push_back(value_of(value));
   run.machine = json.at("machine").get<std::map<std::string, std::string>>();
   run.program = json.at("program").get<std::map<std::string, std::string>>();
   run.without_times = json.at("without_times").get<std::vector<std::string>>();
+  add_later_fields(json, run);
   return run;
 }
 

@@ -95,23 +95,62 @@ void add(const Measurement& row, const std::string& key, Metrics& metrics) {
   }
 }
 
-void describe(const ResultHeader& header, RunOutcome& outcome) {
+using Facts = std::map<std::string, std::string>;
+
+std::string value_in(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? "" : found->second;
+}
+
+FileFacts facts_of(const ResultHeader& header) {
   const Environment& environment = header.environment;
-  const auto ranks = header.run.find("ranks");
-  outcome.machine = {{"host", environment.host_hash},
-                     {"cpu", environment.cpu},
-                     {"cores", std::to_string(environment.cores)},
-                     {"affinity", environment.affinity},
-                     {"kernel", environment.kernel},
-                     {"governor", environment.governor},
-                     {"ranks", ranks == header.run.end() ? "" : ranks->second}};
-  const auto build = header.run.find("build");
-  outcome.program = {
+  return {.machine = {{"host", environment.host_hash},
+                      {"cpu", environment.cpu},
+                      {"cores", std::to_string(environment.cores)},
+                      {"affinity", environment.affinity},
+                      {"kernel", environment.kernel},
+                      {"governor", environment.governor},
+                      {"ranks", value_in(header.run, "ranks")}},
+          .build = value_in(header.run, "build")};
+}
+
+Facts program_of(const ResultHeader& header) {
+  const Environment& environment = header.environment;
+  Facts program{
       {"commit", environment.commit + std::string(environment.dirty ? " with local changes" : "")},
       {"compiler", environment.compiler},
       {"flags", environment.flags},
-      {"build", build == header.run.end() ? "" : build->second}};
-  for (const auto& [name, version] : environment.libraries) outcome.program[name] = version;
+      {"build", value_in(header.run, "build")}};
+  for (const auto& [name, version] : environment.libraries) program[name] = version;
+  return program;
+}
+
+/// Numbers by size, also where one is a text that is none.
+bool is_fewer(const std::string& a, const std::string& b) {
+  return a.size() != b.size() ? a.size() < b.size() : a < b;
+}
+
+/// Takes up what one more file says: what it says otherwise than those before it is of each file.
+void join(const Facts& machine, RunOutcome& outcome) {
+  const std::string ranks =
+      std::max(value_in(outcome.machine, "ranks"), value_in(machine, "ranks"), is_fewer);
+  std::erase_if(outcome.machine, [&machine](const auto& fact) {
+    return value_in(machine, fact.first) != fact.second;
+  });
+  outcome.machine["ranks"] = ranks;
+}
+
+void describe(const std::vector<ResultFile>& files, const fs::path& out, RunOutcome& outcome) {
+  for (const ResultFile& file : files) {
+    const FileFacts facts = facts_of(file.header);
+    if (outcome.files.empty()) {
+      outcome.machine = facts.machine;
+    } else {
+      join(facts.machine, outcome);
+    }
+    outcome.files[file.path.lexically_relative(out).generic_string()] = facts;
+    outcome.program.merge(program_of(file.header));
+  }
 }
 
 RunOutcome read_own(const fs::path& out) {
@@ -119,6 +158,7 @@ RunOutcome read_own(const fs::path& out) {
       fs::is_directory(out) ? read_result_tree(out) : std::vector{read_results(out)};
   Metrics metrics;
   std::vector<std::string> without;
+  RunConditions conditions;
   for (const ResultFile& file : files) {
     for (const Measurement& row : file.measurements) {
       const std::string key = report::key_without(row, axes_of_runs);
@@ -133,11 +173,13 @@ RunOutcome read_own(const fs::path& out) {
         continue;
       }
       add(row, key, metrics);
+      add_conditions(row, key, conditions);
     }
   }
   RunOutcome outcome = outcome_of(metrics);
   outcome.without_times.insert(outcome.without_times.end(), without.begin(), without.end());
-  if (!files.empty()) describe(files.front().header, outcome);
+  outcome.conditions = std::move(conditions);
+  describe(files, out, outcome);
   return outcome;
 }
 

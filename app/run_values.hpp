@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/run_conditions.hpp"
 #include "core/units.hpp"
 #include "report/regression/direction.hpp"
 #include "report/regression/gate_report.hpp"
@@ -23,12 +24,22 @@ struct RunValue {
   double spread = 0;  ///< 1.4826 · MAD / median of them; 0 for one
 };
 
+/// What the header of a result file says, one of the several that a suite writes.
+struct FileFacts {
+  std::map<std::string, std::string> machine;  ///< what must be alike within a pair
+  std::string build;                           ///< of the program that wrote it
+};
+
 /// What a run wrote.
 struct RunOutcome {
-  std::vector<RunValue> values;                ///< positive, sorted by key and series
-  std::map<std::string, std::string> machine;  ///< what must be alike within a pair; may be empty
+  std::vector<RunValue> values;  ///< positive, sorted by key and series
+  /// What must be alike within a pair; may be empty. Of several files what all of them say, and of
+  /// their ranks the most: steps of a suite that need no launcher have one.
+  std::map<std::string, std::string> machine;
   std::map<std::string, std::string> program;  ///< what may differ: commit, build, compiler, flags
-  std::vector<std::string> without_times;      ///< keys that were not measured, and why
+  std::map<std::string, FileFacts> files;      ///< by name within the run; empty of other programs
+  RunConditions conditions;
+  std::vector<std::string> without_times;  ///< keys that were not measured, and why
 };
 
 /// How a run is measured.

@@ -17,7 +17,8 @@ constexpr std::array exits{
     ExitMeaning{ExitCode::inconclusive,
                 "Too little is known to judge: too few rounds, or a machine that is not quiet."},
     ExitMeaning{ExitCode::wrong_result,
-                "A crash, a lost rank, a library that failed, or an answer that is wrong."},
+                "A crash, a lost rank, a library that failed, an answer that is wrong, or rounds of a "
+                "gate that have nothing in common."},
     ExitMeaning{ExitCode::nothing_measured, "Nothing was measured, or nothing matches."},
     ExitMeaning{ExitCode::not_built, "This build, or this machine, lacks what was asked for."},
     ExitMeaning{ExitCode::interrupted, "Interrupted (SIGINT). What was measured is kept."},

@@ -13,6 +13,7 @@
 #include "report/figure/comparison_figures.hpp"
 #include "report/numbers.hpp"
 #include "report/record_columns.hpp"
+#include "report/regression/gate_outlook.hpp"
 
 namespace dlscale::report {
 namespace {
@@ -117,6 +118,50 @@ Table table_of(const GateReport& gate, std::string title, GateVerdict verdict) {
                        }));
 }
 
+/// About so many rounds more, where further rounds can tell at all.
+std::string more_rounds_text(const GateReport& gate, const GateMetric& metric) {
+  if (!is_trusted(gate)) return "";
+  const std::optional<int> more = more_rounds(metric, gate.margin);
+  if (more) return fmt::format("about {}", *more);
+  return metric.ratio_low && metric.ratio_high ? "over 1000: too near to the margin"
+                                               : "not known yet";
+}
+
+/// With what it would take to decide them.
+Table inconclusive_table(const GateReport& gate, std::string title) {
+  Table table = table_of(gate, std::move(title), GateVerdict::inconclusive);
+  if (!is_trusted(gate)) return table;
+  const auto metrics = by_size(
+      gate, [](const GateMetric& metric) { return metric.verdict == GateVerdict::inconclusive; });
+  const auto at = std::ranges::find(table.columns, "rounds", &Column::heading) + 1;
+  const auto place = at - table.columns.begin();
+  table.columns.insert(at, Column{"more rounds needed"});
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    auto& row = table.rows[i];
+    row.insert(row.begin() + place, Cell{more_rounds_text(gate, *metrics[i])});
+  }
+  return table;
+}
+
+Table not_regressed_table(const GateReport& gate) {
+  return table_of(gate, "Not regressed", GateVerdict::not_regressed);
+}
+
+/// Of metrics of one kind, so that many small changes in one direction are seen.
+Table means_table(const GateReport& gate) {
+  Table table;
+  table.title = "Geometric means of metrics of one kind";
+  table.columns = {{"kind", Align::left}, {"metrics"}, {"base"}, {"new"}, {"change (+ = worse)"}};
+  for (const GateKind& kind : gate_kinds(gate)) {
+    table.rows.push_back({{kind.name},
+                          {std::to_string(kind.metrics)},
+                          {with_unit(kind.base, kind.unit)},
+                          {with_unit(kind.changed, kind.unit)},
+                          {signed_percent(kind.ratio - 1)}});
+  }
+  return table;
+}
+
 Table changes_table(const GateReport& gate) {
   Table table = metrics_table("What changed, the largest change first", by_size(gate, changed));
   table.notes = {rule_sentence(gate)};
@@ -139,8 +184,55 @@ Table differences_table(const GateReport& gate) {
   return table;
 }
 
-/// How much the same version differed from round to round: what a change is hidden in.
-std::string noise_sentence(const GateReport& gate) {
+/// "2.1 % in the middle metric, 4.0 % at most"; empty without a value.
+std::string middle_and_most(std::vector<double> values) {
+  if (values.empty()) return "";
+  std::ranges::sort(values);
+  return fmt::format("{} in the middle metric, {} at most", percent(values[values.size() / 2]),
+                     percent(values.back()));
+}
+
+template <class Estimate>
+std::string over_metrics(const GateReport& gate, Estimate estimate) {
+  std::vector<double> values;
+  for (const GateMetric& metric : gate.metrics) {
+    if (const std::optional<double> value = estimate(metric)) values.push_back(*value);
+  }
+  return middle_and_most(std::move(values));
+}
+
+/// How steady the machine was, and what a change is hidden in.
+std::vector<std::string> steadiness(const GateReport& gate) {
+  std::vector<std::string> lines;
+  const std::string noise = over_metrics(gate, noise_of_base);
+  if (!noise.empty()) {
+    lines.push_back(
+        fmt::format("The base from run to run (robust coefficient of variation): {}.", noise));
+  }
+  if (!gate.looks.empty()) {
+    const GateLook last = gate.looks.back();
+    const std::string smallest = over_metrics(
+        gate, [&](const GateMetric& metric) { return smallest_seen(metric, gate.margin, last); });
+    if (!smallest.empty()) {
+      lines.push_back(fmt::format(
+          "The smallest change that would be called regressed in 8 of 10 cases, after {}: about "
+          "{}.",
+          counted(last.rounds, "round"), smallest));
+    }
+  }
+  if (gate.load) {
+    lines.push_back(
+        fmt::format("Load before runs: {:.2f} to {:.2f}.", gate.load->first, gate.load->second));
+  }
+  if (gate.set_aside > 0) {
+    lines.push_back(fmt::format("Set aside because the machine was slowed or held back: {}.",
+                                counted(gate.set_aside, "round")));
+  }
+  return lines;
+}
+
+/// Half an interval's width: what the verdicts could tell apart.
+std::string interval_sentence(const GateReport& gate) {
   std::vector<double> spreads;
   for (const GateMetric& metric : gate.metrics) {
     if (metric.ratio_low && metric.ratio_high && *metric.ratio_low > 0) {
@@ -157,7 +249,8 @@ Section trust_section(const GateReport& gate) {
   Items items;
   items.lines.push_back(
       fmt::format("Canary (the base against itself): {}.", canary_verdict_name(gate.canary)));
-  items.lines.push_back(noise_sentence(gate));
+  for (std::string& line : steadiness(gate)) items.lines.push_back(std::move(line));
+  items.lines.push_back(interval_sentence(gate));
   items.lines.push_back(
       fmt::format("Machine: {}.", gate.machine.empty() ? "not said" : gate.machine));
   for (const std::string& note : gate.notes) items.lines.push_back(note);
@@ -270,8 +363,8 @@ Document gate_document(const GateReport& gate) {
   document.lead = gate_headline(gate);
   Table changes = changes_table(gate);
   changes.notes.clear();  // among all notes, also where nothing changed
-  for (Table table : {std::move(changes), table_of(gate, "Inconclusive", GateVerdict::inconclusive),
-                      table_of(gate, "Not regressed", GateVerdict::not_regressed)}) {
+  for (Table table : {std::move(changes), inconclusive_table(gate, "Inconclusive"),
+                      not_regressed_table(gate), means_table(gate)}) {
     if (!table.rows.empty()) document.tables.push_back(std::move(table));
   }
   std::vector<std::string> notes = gate.notes;
@@ -318,14 +411,15 @@ std::vector<Section> gate_sections(const GateReport& gate) {
     changes.blocks.emplace_back(Paragraph{"No metric changed by more than the margin."});
   }
   changes.blocks.emplace_back(FigureSlot{"paired"});
-  if (Table table =
-          table_of(gate, "Inconclusive: more rounds would tell", GateVerdict::inconclusive);
-      !table.rows.empty()) {
+  const char* title = is_trusted(gate) ? "Inconclusive: more rounds would tell" : "Inconclusive";
+  if (Table table = inconclusive_table(gate, title); !table.rows.empty()) {
     changes.blocks.emplace_back(std::move(table));
   }
-  if (Table table = table_of(gate, "Not regressed", GateVerdict::not_regressed);
-      !table.rows.empty()) {
+  if (Table table = not_regressed_table(gate); !table.rows.empty()) {
     changes.blocks.emplace_back(Folded{std::move(table)});
+  }
+  if (Table table = means_table(gate); !table.rows.empty()) {
+    changes.blocks.emplace_back(std::move(table));
   }
   return {{"verdict", "Verdict", {Paragraph{gate_headline(gate)}}},
           std::move(changes),

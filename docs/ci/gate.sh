@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds two commits of this checkout, judges one against the other by dlscale gate, and leaves what CI shows of it.
 # usage: docs/ci/gate.sh BASE NEW FOLDER
-#   FOLDER  gets headline.txt, comment.md, junit.xml, metrics.txt, page/ (index.html), and the rounds in gate/
+#   FOLDER  gets headline.txt, comment.md, junit.xml, metrics.txt, page/ (index.html), and the rounds in gate/. The same call
+#           goes on with its rounds; other commits, or anything else that makes another question, discard them.
 # Settings, from the environment:
 #   ADVICE=yes         a regression and an undecided gate are told and pass: for machines that others use as well (no)
 #   SUITE              what both commits run (gate)
@@ -18,7 +19,7 @@ fail() { # SENTENCE [CODE]
   exit "${2:-2}"
 }
 
-case ${1:-} in -h | --help) sed -n '2,13s/^# //p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,14s/^# //p' "$0"; exit 0 ;; esac
 [ $# -eq 3 ] || fail "it takes two commits and a folder. Write docs/ci/gate.sh BASE NEW FOLDER."
 advice=${ADVICE:-no}
 case $advice in yes | no) ;; *) fail "ADVICE is \"$advice\". Write yes or no." ;; esac
@@ -40,7 +41,10 @@ builds=$(cd "${BUILDS:-build/gate}" && pwd)
 
 # Two gates on one machine at a time would disturb each other.
 exec 9> "$builds/lock"
-flock --nonblock 9 || { echo "gate.sh: waiting for another gate on this machine" >&2; flock 9; }
+flock --nonblock --conflict-exit-code 75 9 || case $? in
+  75) echo "gate.sh: waiting for another gate on this machine" >&2 && flock 9 ;;
+  *) echo "gate.sh: $builds is on a file system without locks: see to it that no other gate runs on this machine" >&2 ;;
+esac
 
 build() { # COMMIT: builds its program, once
   local tree=$builds/$1-$preset
@@ -65,8 +69,17 @@ judge=$base_build/dlscale
 export DLSCALE_CONFIGS=$builds/$base-$preset/configs
 export DLSCALE_SETTINGS=off # nor may it bring a dlscale.yaml for its judge
 
+# Rounds of two questions answer neither, and the program refuses them.
+keep_rounds_of() { # FOLDER QUESTION: rounds of another question are discarded there
+  mkdir -p "$1"
+  [ "$(cat "$1/question.txt" 2> /dev/null)" = "$2" ] || rm -f "$1/rounds.jsonl"
+  echo "$2" > "$1/question.txt"
+}
+programs="$base $new $preset $(cksum < "$base_build/dlscale") $(cksum < "$new_build/dlscale")"
+
 sees=
 if [ "$noise_minutes" != 0 ]; then
+  keep_rounds_of "$folder/noise" "$base $preset $(cksum < "$judge")"
   "$judge" noise --minutes "$noise_minutes" --kernels gemm,triad --effects 5 --margin "$margin" \
     -o "$folder/noise" > "$folder/noise.txt"
   sees=$(head -n 1 "$folder/noise.txt")
@@ -74,10 +87,14 @@ fi
 
 # Of an earlier call; its rounds are used again.
 rm -f "$folder/gate/gate.json" "$folder/comment.md" "$folder/junit.xml" "$folder/metrics.txt"
+keep_rounds_of "$folder/gate" "$programs $suite"
 code=0
 "$judge" gate --base-build "$base_build" --new-build "$new_build" --suite "$suite" --margin "$margin" \
   --rounds "${ROUNDS:-40}" --time-budget "${TIME_BUDGET:-1200}" --canary --write "comment=$folder/comment.md" \
   --write "junit=$folder/junit.xml" --write "openmetrics=$folder/metrics.txt" -o "$folder/gate" > "$folder/gate.txt" || code=$?
+
+# Nothing goes on with rounds of two places or programs.
+if [ "$code" = 4 ] && grep -qs '"invalid": true' "$folder/gate/gate.json"; then rm -f "$folder/gate/rounds.jsonl"; fi
 
 if [ -f "$folder/gate/gate.json" ]; then
   head -n 1 "$folder/gate.txt" > "$folder/headline.txt"

@@ -180,6 +180,17 @@ std::vector<GateMissing> missing_of(const Json& json) {
   return missing;
 }
 
+/// Gates of before these were written have their notes alone.
+void add_later_fields(const Json& json, GateReport& report) {
+  if (json.contains("missing")) report.missing = missing_of(json.at("missing"));
+  if (!json.contains("invalid")) return;
+  report.invalid = json.at("invalid").get<bool>();
+  report.unsteady = json.at("unsteady").get<bool>();
+  report.set_aside = count(json, "set_aside");
+  const Json& load = json.at("load");
+  if (!load.is_null()) report.load = {finite(load, "least"), finite(load, "most")};
+}
+
 GateReport report_of(const Json& json) {
   if (!json.is_object() || json.value("schema", "") != schema) {
     throw ConfigError(fmt::format("it is not of the schema {}", schema));
@@ -204,8 +215,7 @@ GateReport report_of(const Json& json) {
             std::array{CanaryVerdict::not_run, CanaryVerdict::quiet, CanaryVerdict::alarmed});
   report.metrics = metrics_of(json.at("metrics"));
   report.canary_metrics = metrics_of(json.at("canary_metrics"));
-  // Gates of before these were listed have their notes alone.
-  if (json.contains("missing")) report.missing = missing_of(json.at("missing"));
+  add_later_fields(json, report);
   report.notes = json.at("notes").get<std::vector<std::string>>();
   report.verdict = verdict_of(json);
   report.duration = finite(json, "duration_s");
@@ -239,6 +249,13 @@ std::string to_json(const GateReport& report) {
   json["missing"] = Json::array();
   for (const GateMissing& each : report.missing) {
     json["missing"].push_back({{"key", each.key}, {"series", each.series}, {"unit", each.unit}});
+  }
+  json["invalid"] = report.invalid;
+  json["unsteady"] = report.unsteady;
+  json["set_aside"] = report.set_aside;
+  json["load"] = nullptr;
+  if (report.load) {
+    json["load"] = {{"least", number(report.load->first)}, {"most", number(report.load->second)}};
   }
   json["notes"] = report.notes;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

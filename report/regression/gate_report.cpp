@@ -10,6 +10,11 @@ namespace dlscale::report {
 namespace {
 
 constexpr std::size_t longest_headline = 140;
+constexpr std::size_t most_of_machine = 40;
+/// Less says nothing of the machine.
+constexpr std::size_t least_of_machine = 12;
+/// A metric's name that tells it from others is worth more than the machine's.
+constexpr std::size_t least_of_name = 24;
 
 long count(const std::vector<GateMetric>& metrics, GateVerdict verdict) {
   return std::ranges::count(metrics, verdict, &GateMetric::verdict);
@@ -61,6 +66,19 @@ std::string counts(const GateReport& report) {
   return fmt::format("{} of {}", text, report.metrics.size());
 }
 
+/// " · 16 rounds · 1 × EPYC, 2 cores · canary quiet", without a machine where there is no room.
+std::string tail_of(const GateReport& report, std::size_t room_of_machine) {
+  std::string tail = fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
+  const std::string machine = shortened(shown_text(report.machine), room_of_machine);
+  if (!machine.empty() && (room_of_machine >= least_of_machine || machine == report.machine)) {
+    tail += fmt::format(" · {}", machine);
+  }
+  if (report.canary != CanaryVerdict::not_run) {
+    tail += fmt::format(" · canary {}", canary_verdict_name(report.canary));
+  }
+  return tail;
+}
+
 }  // namespace
 
 std::string_view gate_verdict_name(GateVerdict verdict) {
@@ -106,30 +124,31 @@ std::string_view canary_verdict_name(CanaryVerdict verdict) {
 }
 
 std::string gate_headline(const GateReport& report) {
-  std::string tail = fmt::format(" · {} round{}", report.rounds, report.rounds == 1 ? "" : "s");
-  if (report.canary != CanaryVerdict::not_run) {
-    tail += fmt::format(" · canary {}", canary_verdict_name(report.canary));
-  }
   std::string head = counts(report);
   if (!report.missing.empty()) {
     head += fmt::format(", {} not measured", report.missing.size());
   }
   const GateMetric* metric = worst(report);
-  if (metric == nullptr) return head + tail;
-  const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));
-  const std::size_t used =
-      characters(head) + characters(" · worst ") + characters(effect) + characters(tail);
-  const std::size_t room = used < longest_headline ? longest_headline - used : 0;
+  if (metric == nullptr) return head + tail_of(report, most_of_machine);
+  head += " · worst ";
   const std::string name = shown_text(metric->key) + " " + metric->series;
-  const std::string line = head + " · worst " + shortened(name, room) + effect + tail;
-  return characters(line) <= longest_headline ? line : shortened(line, longest_headline);
+  const std::string effect = fmt::format(" {} %{}", percent(metric->ratio), interval(*metric));
+  const std::size_t used = characters(head + effect + tail_of(report, 0) + " · ");
+  const std::size_t wanted = used + std::min(characters(name), least_of_name);
+  const std::size_t room_of_machine = wanted < longest_headline ? longest_headline - wanted : 0;
+  const std::string end = effect + tail_of(report, std::min(room_of_machine, most_of_machine));
+  const std::size_t beside = characters(head + end);
+  const std::size_t room = beside < longest_headline ? longest_headline - beside : 0;
+  return shortened(head + shortened(name, room) + end, longest_headline);
+}
+
+bool is_trusted(const GateReport& report) {
+  return !report.invalid && !report.unsteady && report.canary != CanaryVerdict::alarmed;
 }
 
 GateVerdict overall_verdict(const GateReport& report) {
   const auto any = [&report](GateVerdict verdict) { return count(report.metrics, verdict) > 0; };
-  if (report.canary == CanaryVerdict::alarmed || report.metrics.empty()) {
-    return GateVerdict::inconclusive;
-  }
+  if (!is_trusted(report) || report.metrics.empty()) return GateVerdict::inconclusive;
   for (const GateVerdict verdict :
        {GateVerdict::regressed, GateVerdict::inconclusive, GateVerdict::improved}) {
     if (any(verdict)) return verdict;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -52,7 +53,8 @@ struct GateMetric {
   std::string unit;    ///< "s", "1/s", …
   Direction direction = Direction::smaller_is_better;
   RunStatistic statistic = RunStatistic::minimum;
-  double base = 0;  ///< median over rounds of the runs' statistics
+  /// Medians of the runs' statistics, over the rounds that entered the verdict, as all below.
+  double base = 0;
   double changed = 0;
   double ratio = 1;                 ///< e^θ
   std::optional<double> ratio_low;  ///< one-sided bounds, each at 1 − α of the look that decided;
@@ -97,7 +99,15 @@ struct GateReport {
   std::vector<GateLook> looks;
   double q = 0.05;  ///< share of false discoveries among metrics called regressed
   std::uint64_t seed = 0;
-  int rounds = 0;  ///< complete ones
+  int rounds = 0;  ///< complete ones that count
+  /// Rounds that do not, for the machine was slowed or held back in them; notes say how.
+  int set_aside = 0;
+  bool unsteady = false;  ///< that were too many, and the session tells nothing
+  /// The rounds have nothing in common: other places, programs or numbers of ranks. Nothing is
+  /// judged, and the first note says why.
+  bool invalid = false;
+  /// The least and the greatest load of the machine before a run, over the last minute.
+  std::optional<std::pair<double, double>> load;
   GateSide base;
   GateSide changed;
   std::string machine;  ///< one line: processors, devices
@@ -112,11 +122,16 @@ struct GateReport {
 };
 
 /// At most 140 characters: "2 regressed, 1 improved, 3 inconclusive of 84, 1 not measured · worst
-/// conv … +6.1 % [4.0, 8.3] · 16 rounds · canary quiet".
+/// conv … +6.1 % [4.0, 8.3] · 16 rounds · 2 × EPYC 7763 · canary quiet". The machine gives way
+/// first where all of it is too long.
 std::string gate_headline(const GateReport& report);
 
-/// Regressed if any metric is and the canary is not alarmed; else inconclusive if any metric is, if
-/// there is none, or if the canary is alarmed; else improved if any is; else not regressed.
+/// Whether the session can tell anything: its rounds are valid, the canary is not alarmed, and the
+/// machine was steady.
+bool is_trusted(const GateReport& report);
+
+/// Inconclusive if the session cannot be trusted or has no metric; else regressed if any metric is;
+/// else inconclusive if any is; else improved if any is; else not regressed.
 GateVerdict overall_verdict(const GateReport& report);
 
 /// The file's text, one line at its end. Throws std::logic_error for a number that is not finite.

@@ -2,12 +2,15 @@
 how long they took, so that nothing here depends on how busy the machine is."""
 
 import json
+import os
+import pty
 import re
 import shutil
 import signal
+import subprocess
 import time
 
-from program import PROGRAM, ProgramTest, main, run, start
+from program import PROGRAM, ProgramTest, environment, main, run, start
 
 # Times of ten repetitions around what it is given, as JSON of Google Benchmark; the same for each round and version.
 FAKE = """#!/bin/sh
@@ -119,8 +122,18 @@ class Verdicts(GateTest):
 
     def test_ranks_are_asked_for_where_something_tells_them(self):
         done = self.gate(self.command("1.00"), self.command("1.00"), "--rounds", 5, "--ranks", 4)
-        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertEqual(done.returncode, 4, done.stdout)
         self.assertIn("tells no number of ranks, which --ranks 4 asks for", done.stdout)
+        self.assertIn("1 round ", done.stdout.splitlines()[0], "no further round could mend that")
+
+    def test_another_number_of_ranks_ends_it_after_a_round(self):
+        bench = f"{PROGRAM} bench gemm --backend reference --sizes 8x8x8 --samples 2 --warm-ups 1 --comm local -o {{out}}"
+        folder = self.folder / "kept"
+        done = self.gate(bench, bench, "--ranks", 4, "--inconclusive", "pass", "-o", folder)
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("ran on 1 ranks, not 4. Start it by its launcher", done.stdout)
+        self.assertEqual(len(self.rounds(folder)), 1)
+        self.assertTrue(json.loads((folder / "gate.json").read_text())["invalid"])
 
     def test_numbers_that_are_none_are_read_and_left_out_by_name(self):
         rows = ('{"name": "NaN kernel", "real_time": 1, "my_counter": NaN}, {"name": "odd", "real_time": Infinity},'
@@ -178,8 +191,19 @@ class Verdicts(GateTest):
 
     def test_versions_on_two_machines_are_not_compared(self):
         done = self.gate(self.command("1.00"), "HOST_OF_FAKE=there " + self.command("1.05"), "--rounds", 10)
-        self.assertEqual(done.returncode, 3)
+        self.assertEqual(done.returncode, 4)
         self.assertIn("ran in different places", done.stdout)
+        self.assertIn("1 round ", done.stdout.splitlines()[0])
+
+    def test_a_base_that_differs_from_itself_leaves_nothing_regressed(self):
+        wavering = f"case {{out}} in *-canary*) {self.command('1.20')};; *) {self.command('1.00')};; esac"
+        junit = self.folder / "gate.xml"
+        done = self.gate(wavering, self.command("1.10"), "--canary", "--write", f"junit={junit}", "--fail-on-missing")
+        self.assertEqual(done.returncode, 3, done.stdout)
+        self.assertIn("1 inconclusive of 1", done.stdout)
+        self.assertIn("canary alarmed", done.stdout.splitlines()[0])
+        self.assertIn('failures="0"', junit.read_text())
+        self.assertIn("10 rounds", done.stdout.splitlines()[0], "an alarm is not taken back by later rounds")
 
     def test_a_command_that_writes_nothing_is_timed_by_the_clock(self):
         done = self.gate("sleep 0.01", "sleep 0.06", "--format", "json")
@@ -237,6 +261,44 @@ class Failures(GateTest):
                    "--cache", self.folder / "cache", "--", "bench", "gemm")
         self.assertEqual(done.returncode, 2)
         self.assertIn("\"no-such\" is no commit", done.stderr)
+
+
+class Progress(GateTest):
+    """Standard error while it measures."""
+
+    def undecided(self, *more):
+        wavering = f"case {{out}} in *[13579]-*) {self.command('1.05')};; *) {self.command('0.95')};; esac"
+        return ["gate", "--base", self.command("1.00"), "--new", wavering, "--rounds", 12, *more]
+
+    def test_a_log_gets_a_line_each_half_minute_and_no_more(self):
+        lines = [line for line in run(*self.undecided()).stderr.splitlines() if " rounds" in line]
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"^\[1/12 rounds\] 1 of 1 metric open, kernel [+-]\d\.\d % .*\(at most .* left\)$")
+
+    def test_quiet_says_nothing(self):
+        self.assertEqual(run(*self.undecided("--quiet")).stderr, "")
+        study = ["noise", "--minutes", 0.001, "--kernels", "update", "--effects", "50"]
+        self.assertEqual(run(*study, "--quiet").stderr, "")
+        self.assertRegex(run(*study).stderr, r"^\[1 round, 0\.\d of 0\.0 min\] \(about 0 s left\)\n$")
+
+    def test_a_terminal_has_one_line_that_is_written_over(self):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([PROGRAM, *map(str, self.undecided())], env=environment(), stdout=subprocess.DEVNULL, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not part:
+                break
+            said += part
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 3)
+        self.assertNotIn(b"\n", said)
+        self.assertIn(b"\r\x1b[K[11/12 rounds] 1 of 1 metric open", said)
+        self.assertTrue(said.endswith(b"\r\x1b[K"), said)
 
 
 class Resumption(GateTest):

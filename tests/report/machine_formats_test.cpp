@@ -254,6 +254,27 @@ TEST(GateSections, FigureSignsAreWorseUpwardWhateverTheDirection) {
   EXPECT_TRUE(contains(figures.drawn[1].svg, "round 1: +6.0 %"));
 }
 
+TEST(GateSections, SayWhatMoreRoundsWouldTakeAndWhetherTheMachineWasSteady) {
+  GateReport gate = samples::gate();
+  gate.metrics[2].ratio = 1.03;
+  gate.metrics[2].ratio_low = 1.0;
+  gate.metrics[2].ratio_high = 1.06;
+  gate.load = {0.1, 2.5};
+  gate.set_aside = 2;
+  const std::string page = html_page("x", gate_sections(gate), {});
+  for (const char* said :
+       {"more rounds needed", "about 13", "Geometric means of metrics of one kind",
+        "The base from run to run", "in 8 of 10 cases, after 40 rounds: about",
+        "Load before runs: 0.10 to 2.50.", "slowed or held back: 2 rounds"}) {
+    EXPECT_TRUE(contains(page, said)) << said;
+  }
+  const std::string table = written("markdown", gate_document(gate));
+  EXPECT_TRUE(contains(table, "more rounds needed")) << table;
+  EXPECT_TRUE(contains(table, "| conv | 3 |")) << table;
+  gate.unsteady = true;
+  EXPECT_FALSE(contains(html_page("x", gate_sections(gate), {}), "more rounds needed"));
+}
+
 TEST(GateSections, OfAGateWithoutMetricsSayThatNothingChanged) {
   GateReport gate = samples::gate();
   gate.metrics.clear();

@@ -64,6 +64,29 @@ class Gate(CheckoutTest):
         self.assertIn("ended with exit code 4", self.result("headline.txt"))
         self.assertTrue(self.result("comment.md").startswith("<!-- dlscale -->\nthe gate ended with exit code 4"))
 
+    def test_rounds_are_kept_for_the_same_commits_and_discarded_for_others(self):
+        rounds = [self.checkout / "results" / name / "rounds.jsonl" for name in ("noise", "gate")]
+
+        def kept_by_another_call(**settings):
+            for each in rounds:
+                each.write_text("rounds")
+            self.gate(**settings)
+            return [each.exists() for each in rounds]
+
+        self.gate()
+        self.assertEqual(kept_by_another_call(), [True, True])
+        self.assertEqual(kept_by_another_call(SUITE="quickstart"), [True, False])
+        git(self.checkout, "commit", "-qm", "third", "--allow-empty")
+        self.assertEqual(kept_by_another_call(SUITE="quickstart"), [False, False])
+        git(self.checkout, "commit", "-q", "--amend", "-m", "another third", "--allow-empty")
+        self.assertEqual(kept_by_another_call(SUITE="quickstart"), [True, False], "the base is the same")
+
+    def test_a_place_without_locks_is_told_and_no_verdict(self):
+        self.write("bin/flock", "#!/bin/sh\nexit 71\n")
+        done = self.gate(NOISE_MINUTES=0)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("without locks", done.stderr)
+
     def test_a_commit_is_built_once(self):
         self.gate(NOISE_MINUTES=0)
         done = self.gate(NOISE_MINUTES=0, BREAK_BUILD="yes")
@@ -188,6 +211,15 @@ class RealProgram(CheckoutTest):
         self.assertIn("<testcase", (results / "junit.xml").read_text())
         self.assertIn("# EOF", (results / "metrics.txt").read_text())
         self.assertTrue((results / "page" / "index.html").exists())
+
+    def test_it_is_called_again_by_hand_after_the_next_commit(self):
+        self.tiny_suite()
+        self.program = self.write("dlscale", f'#!/bin/sh\nexec "{PROGRAM}" "$@"\n')
+        settings = {"SUITE": "tiny", "TIME_BUDGET": 0.1, "NOISE_MINUTES": 0.001, "ADVICE": "yes"}
+        for name in ("fourth", "fifth"):
+            done = self.run_recipe("gate.sh", "HEAD^1", "HEAD", "results", **settings)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            git(self.checkout, "commit", "-qm", "after " + name, "--allow-empty")
 
     def test_a_night_of_it_from_end_to_end(self):
         self.tiny_suite()

@@ -38,6 +38,8 @@ GateReport sample() {
   report.metrics[1].ratio_low.reset();
   report.canary_metrics = {metric};
   report.missing = {{"gone", "time", "s"}};
+  report.set_aside = 2;
+  report.load = {0.25, 3};
   report.notes = {"something"};
   report.verdict = GateVerdict::regressed;
   report.duration = 12.5;
@@ -53,6 +55,8 @@ TEST(GateReport, ComesBackFromItsFileAsItWas) {
   EXPECT_EQ(back.seed, 18446744073709551615U);
   EXPECT_EQ(back.metrics[0].pairs[0].first, GateSideName::changed);
   EXPECT_FALSE(back.metrics[1].ratio_low);
+  EXPECT_EQ(back.set_aside, 2);
+  EXPECT_EQ(back.load.value().second, 3);
   ASSERT_EQ(back.missing.size(), 1U);
   EXPECT_EQ(back.missing[0].key + " " + back.missing[0].series + " " + back.missing[0].unit,
             "gone time s");
@@ -75,7 +79,22 @@ TEST(GateReport, HasAHeadlineOfAtMostAHundredAndFortyCharacters) {
             std::string::npos);
   report.missing.clear();
   report.metrics.clear();
-  EXPECT_EQ(gate_headline(report), "nothing was measured · 20 rounds · canary quiet");
+  EXPECT_EQ(gate_headline(report),
+            "nothing was measured · 20 rounds · 1 × EPYC, 2 cores · canary quiet");
+}
+
+TEST(GateReport, NamesTheMachineInItsHeadlineWhereThereIsRoom) {
+  GateReport report = sample();
+  report.missing.clear();
+  EXPECT_EQ(gate_headline(report),
+            "1 regressed, 1 inconclusive of 2 · worst gemm kernel=256x256x256 time +6.1 % [+4.0, "
+            "+8.3] · 20 rounds · 1 × EPYC, 2 cores · canary quiet");
+  report.machine = std::string(100, 'm');
+  EXPECT_NE(gate_headline(report).find("kernel=256x"), std::string::npos);
+  EXPECT_NE(gate_headline(report).find(" · mmmmmmmmmmm"), std::string::npos);
+  report.metrics.clear();
+  EXPECT_EQ(gate_headline(report),
+            "nothing was measured · 20 rounds · " + std::string(39, 'm') + "… · canary quiet");
 }
 
 TEST(GateReport, IsAsBadAsItsWorstMetricUnlessTheCanaryAlarms) {
@@ -90,6 +109,12 @@ TEST(GateReport, IsAsBadAsItsWorstMetricUnlessTheCanaryAlarms) {
   EXPECT_EQ(overall_verdict(report), GateVerdict::improved);
   report.metrics[0].verdict = GateVerdict::not_regressed;
   EXPECT_EQ(overall_verdict(report), GateVerdict::not_regressed);
+  report.invalid = true;
+  EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
+  report.invalid = false;
+  report.unsteady = true;
+  EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
+  report.unsteady = false;
   report.metrics.clear();
   EXPECT_EQ(overall_verdict(report), GateVerdict::inconclusive);
 }

@@ -1,0 +1,94 @@
+#include "app/round_progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/shown_text.hpp"
+#include "report/numbers.hpp"
+
+namespace dlscale::app {
+namespace {
+
+using report::GateMetric;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds between_plain_lines{30};
+
+bool is_open(const GateMetric& metric) {
+  return metric.verdict == report::GateVerdict::inconclusive;
+}
+
+/// The end of a key tells metrics apart better than its beginning.
+std::string short_name(const GateMetric& metric) {
+  constexpr std::size_t most = 32;
+  std::string name = shown_text(metric.key);
+  if (name.size() <= most) return name;
+  std::size_t from = name.size() - most + 3;
+  while (from < name.size() && (name[from] & 0xC0) == 0x80) ++from;  // within a character
+  return fmt::format("...{}", name.substr(from));
+}
+
+std::string effect_of(const GateMetric& metric) {
+  std::string effect =
+      fmt::format(", {} {}", short_name(metric), report::signed_percent(metric.ratio - 1));
+  if (!metric.ratio_low || !metric.ratio_high || !(*metric.ratio_low > 0)) return effect;
+  const double half = std::sqrt(*metric.ratio_high / *metric.ratio_low) - 1;
+  return fmt::format("{} ±{:.1f}", effect, half * 100);
+}
+
+std::string worst_open(const report::GateReport& report) {
+  const GateMetric* worst = nullptr;
+  for (const GateMetric& metric : report.metrics) {
+    if (is_open(metric) && (worst == nullptr || metric.ratio > worst->ratio)) worst = &metric;
+  }
+  return worst == nullptr ? "" : effect_of(*worst);
+}
+
+}  // namespace
+
+RoundProgress::~RoundProgress() {
+  clear();
+}
+
+void RoundProgress::clear() {
+  if (shows_) fmt::print(stderr, "\r\033[K");
+  shows_ = false;
+}
+
+void RoundProgress::show(const std::string& text) {
+  if (kind_ == Kind::silent) return;
+  if (kind_ == Kind::terminal) {
+    clear();
+    fmt::print(stderr, "{}", text);
+    std::fflush(stderr);
+    shows_ = true;
+    return;
+  }
+  const auto time = Clock::now();
+  if (last_ && time - *last_ < between_plain_lines) return;
+  last_ = time;
+  fmt::print(stderr, "{}\n", text);
+}
+
+std::string gate_progress(const report::GateReport& report, double round_s,
+                          const std::optional<double>& budget_s) {
+  const int most = report.looks.empty() ? report.rounds : report.looks.back().rounds;
+  const auto open = std::ranges::count_if(report.metrics, is_open);
+  const double left = round_s * (most - report.rounds);
+  const std::string aside =
+      report.set_aside == 0 ? "" : fmt::format(", {} set aside", report.set_aside);
+  return fmt::format(
+      "[{}/{} rounds{}] {} of {} open{} (at most {} left)", report.rounds, most, aside, open,
+      report::counted(static_cast<long long>(report.metrics.size()), "metric"), worst_open(report),
+      duration_text(std::max(0.0, std::min(left, budget_s.value_or(left)))));
+}
+
+std::string noise_progress(int rounds, double spent_s, double budget_s) {
+  return fmt::format("[{}, {:.1f} of {:.1f} min] (about {} left)", report::counted(rounds, "round"),
+                     spent_s / 60, budget_s / 60, duration_text(std::max(0.0, budget_s - spent_s)));
+}
+
+}  // namespace dlscale::app

@@ -1,0 +1,351 @@
+// What a gate makes of its rounds, of what runs wrote, and of the disks that keep it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "app/gate_verdict.hpp"
+#include "app/interleaved.hpp"
+#include "app/round_lines.hpp"
+#include "app/round_progress.hpp"
+#include "app/run_values.hpp"
+#include "core/error.hpp"
+#include "core/measurement.hpp"
+#include "report/format/file_kind.hpp"
+#include "report/format/format.hpp"
+#include "report/gate_sections.hpp"
+
+namespace {
+
+/// What the next calls of these end with, as on file systems that cannot: 0 as usual.
+int flock_error = 0;
+int fsync_error = 0;
+
+}  // namespace
+
+// In place of the library's, in this program alone.
+extern "C" int flock(int /*file*/, int /*operation*/) noexcept {
+  errno = flock_error;
+  return flock_error == 0 ? 0 : -1;
+}
+extern "C" int fsync(int /*file*/) {
+  errno = fsync_error;
+  return fsync_error == 0 ? 0 : -1;
+}
+
+namespace dlscale::app {
+namespace {
+
+namespace fs = std::filesystem;
+using report::GateReport;
+using report::GateVerdict;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+RunOutcome run_of(double seconds) {
+  RunOutcome run;
+  run.values = {{.key = "gemm",
+                 .series = "time",
+                 .unit = "s",
+                 .direction = report::Direction::smaller_is_better,
+                 .statistic = report::RunStatistic::minimum,
+                 .value = seconds,
+                 .samples = 10,
+                 .spread = 0}};
+  run.machine = {{"host", "here"}, {"ranks", "2"}};
+  return run;
+}
+
+Round round_of(int number, double base, double changed) {
+  Round round;
+  round.number = number;
+  round.order = {base_arm, changed_arm};
+  round.runs = {{base_arm, run_of(base)}, {changed_arm, run_of(changed)}};
+  round.seconds = 1;
+  round.date = "2026-11-23T05:00:00Z";
+  return round;
+}
+
+std::vector<Round> rounds_of(int count, double base, double changed) {
+  std::vector<Round> rounds;
+  for (int i = 1; i <= count; ++i) rounds.push_back(round_of(i, base, changed));
+  return rounds;
+}
+
+std::string written(const char* format, const GateReport& report) {
+  return report::format::file_text(report::format::find_format(format),
+                                   report::gate_document(report));
+}
+
+TEST(GateCanary, AnAlarmLeavesNoMetricAVerdictInAnyForm) {
+  std::vector<Round> rounds = rounds_of(10, 1, 1.1);
+  for (Round& round : rounds) {
+    round.order.emplace_back(canary_arm);
+    round.runs[canary_arm] = run_of(1.2);
+  }
+  const GateReport report = judge_rounds(rounds, {}, 0);
+  EXPECT_EQ(report.canary, report::CanaryVerdict::alarmed);
+  EXPECT_EQ(report.metrics.at(0).verdict, GateVerdict::inconclusive);
+  EXPECT_THAT(report.metrics.at(0).note, HasSubstr("the canary alarmed"));
+  EXPECT_NEAR(report.metrics.at(0).ratio, 1.1, 1e-9);
+  EXPECT_THAT(report::gate_headline(report), HasSubstr("1 inconclusive of 1"));
+  EXPECT_THAT(written("junit", report), HasSubstr("failures=\"0\""));
+  EXPECT_THAT(written("openmetrics", report), HasSubstr("dlscale_gate_verdict=\"regressed\"} 0"));
+  EXPECT_THAT(written("comment", report), testing::Not(HasSubstr("What changed")));
+  EXPECT_TRUE(is_decided(report)) << "no further round can make it trusted";
+  EXPECT_EQ(exit_code(report, {}), ExitCode::inconclusive);
+}
+
+TEST(GateSession, OfAnotherNumberOfRanksEndsAtOnceWithTheCodeOfABrokenRun) {
+  const GateReport report = judge_rounds(rounds_of(1, 1, 1), {}, 4);
+  EXPECT_TRUE(report.invalid);
+  EXPECT_TRUE(is_decided(report));
+  EXPECT_EQ(exit_code(report, {}), ExitCode::wrong_result);
+  EXPECT_EQ(exit_code(report, {.inconclusive = GateExit::Inconclusive::passes}),
+            ExitCode::wrong_result);
+  EXPECT_THAT(report.notes.at(0), HasSubstr("base ran on 2 ranks, not 4"));
+  EXPECT_FALSE(judge_rounds(rounds_of(1, 1, 1), {}, 2).invalid);
+}
+
+TEST(GateSession, OfTwoPlacesOrProgramsEndsAtOnce) {
+  std::vector<Round> rounds = rounds_of(2, 1, 1);
+  EXPECT_FALSE(is_decided(judge_rounds(rounds, {}, 0)));
+  rounds[1].runs[changed_arm].machine["host"] = "there";
+  EXPECT_TRUE(is_decided(judge_rounds(rounds, {}, 0)));
+  EXPECT_THAT(judge_rounds(rounds, {}, 0).notes.at(0), HasSubstr("host: \"here\" and \"there\""));
+  rounds = rounds_of(2, 1, 1);
+  rounds[1].runs[base_arm].program["build"] = "another";
+  EXPECT_TRUE(judge_rounds(rounds, {}, 0).invalid);
+}
+
+TEST(GateReport, IsInvalidInItsFileToo) {
+  const GateReport report = judge_rounds(rounds_of(1, 1, 1), {}, 4);
+  EXPECT_TRUE(report::gate_report_of(report::to_json(report), "x").invalid);
+}
+
+TEST(GateMetrics, ShowBaseAndNewOfTheRoundsThatDecided) {
+  // The first ten say 10 % faster, and decide; what comes after is of no account for that metric.
+  std::vector<Round> rounds = rounds_of(10, 1, 0.9);
+  for (int i = 11; i <= 40; ++i) rounds.push_back(round_of(i, 1, 3));
+  const GateReport report = judge_rounds(rounds, {}, 0);
+  EXPECT_EQ(report.metrics.at(0).rounds, 10);
+  EXPECT_EQ(report.metrics.at(0).verdict, GateVerdict::improved);
+  EXPECT_DOUBLE_EQ(report.metrics.at(0).changed, 0.9);
+  EXPECT_EQ(report.metrics.at(0).pairs.size(), 40U);
+}
+
+/// Of a suite's files: one step on one rank, one on several.
+RunOutcome run_of_files(const std::string& ranks, const std::string& affinity) {
+  RunOutcome run = run_of(1);
+  run.machine = {{"host", "here"}, {"ranks", ranks}};
+  run.files = {{"a.jsonl", {{{"host", "here"}, {"ranks", "1"}, {"affinity", "0"}}, "b"}},
+               {"z.jsonl", {{{"host", "here"}, {"ranks", ranks}, {"affinity", affinity}}, "b"}}};
+  return run;
+}
+
+TEST(GateFiles, AreComparedOneByOne) {
+  std::vector<Round> rounds = rounds_of(1, 1, 1);
+  rounds[0].runs = {{base_arm, run_of_files("2", "0-1")}, {changed_arm, run_of_files("2", "0-1")}};
+  EXPECT_FALSE(judge_rounds(rounds, {}, 2).invalid) << "the first file is of one rank";
+  EXPECT_TRUE(judge_rounds(rounds, {}, 1).invalid);
+  rounds[0].runs[changed_arm] = run_of_files("2", "0");
+  EXPECT_THAT(judge_rounds(rounds, {}, 0).notes.at(0),
+              HasSubstr("z.jsonl, affinity: \"0-1\" and \"0\""));
+  // A step that one version lacks is missing, and no other place.
+  rounds[0].runs[changed_arm] = run_of_files("2", "0-1");
+  rounds[0].runs[changed_arm].files.erase("a.jsonl");
+  EXPECT_FALSE(judge_rounds(rounds, {}, 0).invalid);
+  rounds[0].runs[changed_arm] = run_of_files("2", "0-1");
+  rounds[0].runs[changed_arm].files["z.jsonl"].build = "c";
+  EXPECT_THAT(judge_rounds(rounds, {}, 0).notes.at(0), HasSubstr("was built anew"));
+}
+
+ResultHeader header_of(const std::string& ranks) {
+  ResultHeader header;
+  header.benchmark = "gemm";
+  header.command = {"dlscale", "bench", "gemm"};
+  header.run = {{"ranks", ranks}, {"build", "b"}};
+  header.environment = capture_environment();
+  return header;
+}
+
+Measurement row_of(const std::string& kernel) {
+  Measurement row;
+  row.benchmark = "gemm";
+  row.axes = {{"kernel", kernel}};
+  row.series["time"] = make_series("s", {std::vector<double>(10, 1e-3)});
+  return row;
+}
+
+void write(const fs::path& path, const std::string& ranks, const Measurement& row) {
+  ResultWriter writer(path, header_of(ranks));
+  writer.write(row);
+  writer.finish();
+}
+
+class RunFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "gate-rounds-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override {
+    flock_error = fsync_error = 0;
+    fs::remove_all(folder_);
+  }
+  fs::path folder_;
+};
+
+TEST_F(RunFiles, TellTheMostRanksOfAnyAndTheFactsOfEach) {
+  write(folder_ / "a.jsonl", "1", row_of("a"));
+  write(folder_ / "b" / "c.jsonl", "12", row_of("c"));
+  write(folder_ / "d.jsonl", "2", row_of("d"));
+  const RunOutcome run = read_run(folder_, Measure::results, Seconds(1));
+  EXPECT_EQ(run.values.size(), 3U);
+  EXPECT_EQ(run.machine.at("ranks"), "12");
+  EXPECT_TRUE(run.machine.contains("host"));
+  EXPECT_EQ(run.files.at("b/c.jsonl").machine.at("ranks"), "12");
+  EXPECT_EQ(run.files.at("a.jsonl").machine.at("ranks"), "1");
+  EXPECT_EQ(run.files.at("a.jsonl").build, "b");
+}
+
+TEST_F(RunFiles, TellHowAGpuWasAndWhatDidNotSettle) {
+  Measurement row = row_of("a");
+  row.status = Status::unstable;
+  row.reason = "the interval stayed wide";
+  row.series["throttle_reasons"] = make_series("1", {{0, 0x40 | 0x04, 0x04, 0x01}});
+  row.series["processor_clock"] = make_series("Hz", {{1e9, 2e9, 3e9, 4e9}});
+  write(folder_ / "a.jsonl", "1", row);
+  const RunConditions found = read_run(folder_, Measure::results, Seconds(1)).conditions;
+  EXPECT_THAT(found.unsettled, ElementsAre("gemm kernel=a values=normal"));
+  const GpuConditions& gpu = found.gpus.at("gemm kernel=a values=normal");
+  EXPECT_THAT(gpu.slowed_by, ElementsAre("temperature limit of the hardware"));
+  EXPECT_DOUBLE_EQ(gpu.power_limited, 0.5);
+  EXPECT_DOUBLE_EQ(gpu.clock_hz, 2.5e9);
+}
+
+RunConditions conditions_of(const GpuConditions& gpu) {
+  RunConditions conditions;
+  conditions.gpus["gemm"] = gpu;
+  return conditions;
+}
+
+TEST(Disturbance, IsHeatABrakeOrWhatHoldsOneRunBackAndNotTheOther) {
+  const GpuConditions fine{.slowed_by = {}, .power_limited = 0.1, .clock_hz = 2e9};
+  const auto found = [&fine](const GpuConditions& changed) {
+    return disturbance({{"base", conditions_of(fine)}, {"new", conditions_of(changed)}});
+  };
+  EXPECT_EQ(found(fine), "");
+  EXPECT_EQ(found({{"power brake"}, 0, 2e9}),
+            "the GPU was slowed in the run of new (gemm; power brake)");
+  EXPECT_EQ(found({{}, 0.1, 1.6e9}), "");
+  EXPECT_EQ(found({{}, 0.1, 1.4e9}),
+            "the clock of the GPU was 1400 MHz in the run of new and 2000 MHz in base (gemm)");
+  EXPECT_EQ(found({{}, 0.5, 2e9}), "");
+  EXPECT_THAT(found({{}, 0.9, 2e9}), HasSubstr("a limit of power"));
+  RunConditions hot;
+  hot.slowed_by_heat = 3;
+  EXPECT_THAT(disturbance({{"base", {}}, {"new", hot}}), HasSubstr("slowed by heat"));
+  hot.slowed_by_heat = 0;
+  EXPECT_EQ(disturbance({{"base", {}}, {"new", hot}}), "");
+}
+
+/// In which the new version ran on a GPU that was too hot.
+Round hot_round(int number) {
+  Round round = round_of(number, 1, 2);
+  round.runs[changed_arm].conditions = conditions_of({{"power brake"}, 0, 2e9});
+  return round;
+}
+
+TEST(SetAside, RoundsInWhichTheGpuWasHotAreMeasuredAgainAndMakeNoRegression) {
+  std::vector<Round> rounds = rounds_of(8, 1, 1);
+  rounds.push_back(hot_round(9));
+  rounds.push_back(hot_round(10));
+  GateReport report = judge_rounds(rounds, {}, 0);
+  EXPECT_EQ(report.rounds, 8);
+  EXPECT_EQ(report.set_aside, 2);
+  EXPECT_FALSE(is_decided(report));
+  EXPECT_THAT(report.notes, testing::Contains(HasSubstr("round 9 was set aside: the GPU was")));
+  for (int i = 11; i <= 12; ++i) rounds.push_back(round_of(i, 1, 1));
+  report = judge_rounds(rounds, {}, 0);
+  EXPECT_EQ(report.metrics.at(0).verdict, GateVerdict::not_regressed);
+  EXPECT_EQ(report.metrics.at(0).rounds, 10);
+  EXPECT_EQ(report::gate_report_of(report::to_json(report), "x").set_aside, 2);
+}
+
+TEST(SetAside, ASessionThatIsMostlySoEndsInconclusive) {
+  std::vector<Round> rounds{hot_round(1), hot_round(2), hot_round(3)};
+  EXPECT_FALSE(is_decided(judge_rounds(rounds, {}, 0)));
+  rounds.push_back(hot_round(4));
+  const GateReport report = judge_rounds(rounds, {}, 0);
+  EXPECT_TRUE(report.unsteady);
+  EXPECT_TRUE(is_decided(report));
+  EXPECT_EQ(report.verdict, GateVerdict::inconclusive);
+  EXPECT_EQ(exit_code(report, {}), ExitCode::inconclusive);
+}
+
+TEST(RoundLines, ComeBackWithFilesAndConditionsAndAreReadWithoutThem) {
+  Round round = hot_round(1);
+  round.runs[base_arm].files = run_of_files("2", "0").files;
+  round.runs[base_arm].conditions.load = 1.5;
+  round.runs[base_arm].conditions.slowed_by_heat = 2;
+  round.runs[base_arm].conditions.unsettled = {"gemm"};
+  const std::string text = question_line("{}") + round_line(round);
+  const RoundLines lines = parse_round_lines(text, "x");
+  EXPECT_EQ(round_line(lines.rounds.at(0)), round_line(round));
+  const std::string before =
+      R"({"round":1,"date":"d","seconds":1,"order":["base"],"runs":{"base":{"values":[],"machine":{},"program":{},"without_times":[]}}})"
+      "\n";
+  EXPECT_FALSE(parse_round_lines(question_line("{}") + before, "x").rounds.at(0).runs.empty());
+}
+
+std::string refusal(const fs::path& folder) {
+  try {
+    InterleavedRounds rounds(folder, {}, 1, "{}", InterleavedRounds::Start::go_on);
+  } catch (const ConfigError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(RunFiles, AreLockedWhereTheFileSystemHasLocksAndWrittenWhereItHasNone) {
+  EXPECT_EQ(refusal(folder_), "");
+  for (const int none : {ENOSYS, ENOLCK, EOPNOTSUPP}) {
+    flock_error = none;
+    EXPECT_EQ(refusal(folder_), "");
+  }
+  flock_error = EWOULDBLOCK;
+  EXPECT_THAT(refusal(folder_), HasSubstr("another dlscale is at work"));
+}
+
+TEST_F(RunFiles, AreNotOnDiskUntilTheDiskHasSaidSo) {
+  for (const int late : {ENOSPC, EIO, EDQUOT}) {
+    fsync_error = late;
+    EXPECT_THAT(refusal(folder_ / std::to_string(late)), HasSubstr("cannot be written"));
+  }
+}
+
+TEST(GateProgress, TellsRoundsOpenMetricsTheWorstOfThemAndTheTimeLeft) {
+  GateReport report = judge_rounds(rounds_of(12, 1, 1.004), {}, 0);
+  report.metrics.at(0).verdict = GateVerdict::inconclusive;
+  report.metrics.at(0).ratio = 1.004;
+  report.metrics.at(0).ratio_low = 0.995;
+  report.metrics.at(0).ratio_high = 1.013;
+  EXPECT_EQ(gate_progress(report, 10, {}),
+            "[12/40 rounds] 1 of 1 metric open, gemm +0.4 % ±0.9 (at most 5 min left)");
+  EXPECT_THAT(gate_progress(report, 10, 30.0), HasSubstr("(at most 30 s left)"));
+  report.set_aside = 2;
+  EXPECT_THAT(gate_progress(report, 10, {}), HasSubstr("[12/40 rounds, 2 set aside]"));
+  EXPECT_EQ(noise_progress(3, 90, 600), "[3 rounds, 1.5 of 10.0 min] (about 9 min left)");
+}
+
+}  // namespace
+}  // namespace dlscale::app

@@ -1,0 +1,100 @@
+#include "report/regression/gate_outlook.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "report/regression/paired_gate.hpp"
+
+namespace dlscale::report {
+namespace {
+
+GateMetric open_metric(double ratio, double low, double high) {
+  GateMetric metric;
+  metric.key = "gemm kernel=a";
+  metric.series = "time";
+  metric.unit = "s";
+  metric.base = 1;
+  metric.changed = ratio;
+  metric.ratio = ratio;
+  metric.ratio_low = low;
+  metric.ratio_high = high;
+  metric.rounds = 40;
+  return metric;
+}
+
+TEST(MoreRounds, AreThoseUntilTheIntervalEndsAtTheMargin) {
+  // ln 1.03 / (ln 1.03 - ln 1.01) = 1.508, of which the square times 40 is 90.9.
+  EXPECT_EQ(more_rounds(open_metric(1.03, 1.0, 1.06), 0.01), 51);
+  // Below the margin the upper end counts, and it is nearer here than the lower one.
+  EXPECT_EQ(more_rounds(open_metric(1.0, 0.9, 1.02), 0.01), 119);
+  GateMetric decided = open_metric(1.03, 1.02, 1.04);
+  EXPECT_EQ(more_rounds(decided, 0.01), 1) << "held back among many metrics";
+  decided.verdict = GateVerdict::regressed;
+  EXPECT_EQ(more_rounds(decided, 0.01), std::nullopt);
+  EXPECT_EQ(more_rounds(open_metric(1.0101, 0.99, 1.03), 0.01), std::nullopt) << "at the margin";
+  EXPECT_EQ(more_rounds(open_metric(1.01, 0.99, 1.03), 0.01), std::nullopt);
+  GateMetric endless = open_metric(1.0, 0.9, 1.02);
+  endless.ratio_high.reset();
+  EXPECT_EQ(more_rounds(endless, 0.01), std::nullopt);
+}
+
+TEST(NoiseOfTheBase, IsThatOfItsRunsAndNotOfTheChange) {
+  GateMetric metric = open_metric(2, 1, 3);
+  EXPECT_EQ(noise_of_base(metric), std::nullopt);
+  for (const double base : {0.99, 1.0, 1.01}) {
+    metric.pairs.push_back({1, GateSideName::base, base, 2 * base});
+  }
+  EXPECT_NEAR(noise_of_base(metric).value(), 0.014826, 1e-9);
+  EXPECT_NEAR(smallest_seen(metric, 0.01, {40, 0.01}).value(), 0.01, 1e-9)
+      << "what both share hides nothing";
+}
+
+/// The share of gates of so many rounds that call such a change regressed.
+double power(double sigma, double effect, const GateRule& rule) {
+  std::mt19937 generator(7);
+  std::normal_distribution<double> noise(std::log1p(effect), sigma);
+  constexpr int gates = 400;
+  int found = 0;
+  for (int i = 0; i < gates; ++i) {
+    std::vector<std::vector<double>> d(1);
+    for (int r = 0; r < rule.looks.back().rounds; ++r) d[0].push_back(noise(generator));
+    found += judge_gate(d, rule).front().verdict == GateVerdict::regressed ? 1 : 0;
+  }
+  return static_cast<double>(found) / gates;
+}
+
+TEST(SmallestSeen, IsFoundInAboutEightOfTenCases) {
+  constexpr double sigma = 0.03;
+  std::mt19937 generator(1);
+  std::normal_distribution<double> noise(0, sigma);
+  for (const GateLook look : {GateLook{10, 0.05}, GateLook{40, 0.05}}) {
+    GateMetric metric = open_metric(1, 0.9, 1.1);
+    for (int r = 0; r < 999; ++r) {
+      metric.pairs.push_back({r, GateSideName::base, 1, std::exp(noise(generator))});
+    }
+    GateRule rule;
+    rule.looks = {look};
+    const double seen = smallest_seen(metric, rule.margin, look).value();
+    EXPECT_NEAR(power(sigma, seen, rule), 0.8, 0.1) << look.rounds;
+  }
+}
+
+TEST(GateKinds, AreGeometricMeansOfMetricsOfABenchmarkAndSeries) {
+  GateReport gate;
+  gate.metrics = {open_metric(1.02, 1, 2), open_metric(1.08, 1, 2), open_metric(1.5, 1, 2),
+                  open_metric(1.1, 1, 2)};
+  gate.metrics[1].base = 4;
+  gate.metrics[2].key = "copy size=1";
+  gate.metrics[3].series = "t_iter";
+  const std::vector<GateKind> kinds = gate_kinds(gate);
+  ASSERT_EQ(kinds.size(), 1U) << "one metric alone has no mean";
+  EXPECT_EQ(kinds[0].name, "gemm");
+  EXPECT_EQ(kinds[0].metrics, 2);
+  EXPECT_NEAR(kinds[0].base, 2, 1e-12);
+  EXPECT_NEAR(kinds[0].ratio, std::sqrt(1.02 * 1.08), 1e-12);
+}
+
+}  // namespace
+}  // namespace dlscale::report
