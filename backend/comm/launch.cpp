@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/shell_words.hpp"
+
 namespace dlscale::backend {
 namespace {
 
@@ -115,14 +117,7 @@ std::string shell_text(std::string_view nul_separated) {
     const std::string_view word = nul_separated.substr(0, nul_separated.find('\0'));
     nul_separated.remove_prefix(std::min(word.size() + 1, nul_separated.size()));
     if (!text.empty()) text += ' ';
-    const bool plain = word.find_first_of(" \t\n\"'\\$&|;<>()*?[]#~`") == std::string_view::npos;
-    if (plain && !word.empty()) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
+    text += shell_word(word);
   }
   return text;
 }
