@@ -293,6 +293,7 @@ ExitCode run_suite(const SuiteRun& options) {
                        .fresh = options.fresh,
                        .quiet = options.quiet,
                        .build = build_text(),
+                       .node = "",
                        .options = options.cells,
                        .of_steps = options.options};
   if (options.list || options.cells.dry_run) {

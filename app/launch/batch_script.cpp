@@ -49,6 +49,7 @@ std::vector<std::string> slurm_options(const Partition& partition, const BatchJo
   if (job.gpus_per_node > 0) {
     options.push_back(fmt::format("--gpus-per-node={}", job.gpus_per_node));
   }
+  if (!job.node.empty()) options.push_back(fmt::format("--nodelist={}", job.node));
   if (!partition.time_limit.empty()) {
     options.push_back(fmt::format("--time={}", partition.time_limit));
   }
