@@ -94,7 +94,7 @@ class ShowGate(unittest.TestCase):
 
     def test_one_repeat_with_the_program(self):
         """Its verdicts are this machine's; that there is one of both is what counts here."""
-        measured = "bench gemm --backend reference --sizes 16x16x16 --samples 10 --warm-ups 1"
+        measured = "bench gemm --backend reference --sizes 16x16x16 --cache hot --samples 10 --warm-ups 1"
         shown = self.show(PROGRAM, "--repeats", 1, "--measured", measured, "--gate", "--rounds 5")
         self.assertIn(shown.returncode, (0, 1), shown.stderr)
         self.assertEqual([row["extra_work"] for row in self.rows()], ["0.05", "0.0"])
