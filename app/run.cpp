@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <span>
+#include <optional>
 #include <system_error>
 
 #include "app/cells/progress_line.hpp"
@@ -17,6 +17,7 @@
 #include "app/launcher_settings.hpp"
 #include "app/positive.hpp"
 #include "app/run_suite.hpp"
+#include "app/steps_left.hpp"
 #include "app/suite.hpp"
 #include "app/suite_findings.hpp"
 #include "app/suite_list.hpp"
@@ -28,6 +29,7 @@
 #include "core/build_id.hpp"
 #include "core/build_info.hpp"
 #include "core/interrupt.hpp"
+#include "core/shell_words.hpp"
 #include "report/numbers.hpp"
 
 namespace dlscale::app {
@@ -39,9 +41,9 @@ using Clock = std::chrono::steady_clock;
 
 /// As a shell reads it.
 std::string command_text(const SuiteStep& step) {
-  std::string words;
-  for (const std::string& word : step.words) words += word + '\0';
-  return "dlscale " + backend::shell_text(words);
+  std::vector<std::string> words{"dlscale"};
+  words.insert(words.end(), step.words.begin(), step.words.end());
+  return shell_line(words);
 }
 
 /// Those of a worker, which is an even share of this machine.
@@ -109,6 +111,10 @@ class ProgressLine {
     ++number_;
     left_.finished(step, seconds);
   }
+  void left_out(const SuiteStep& step) {
+    ++number_;
+    left_.left_out(step);
+  }
 
  private:
   std::size_t count_;
@@ -117,21 +123,37 @@ class ProgressLine {
   bool quiet_;
 };
 
-/// Ends the suite if the step failed; a failed validation may be a finding, and so is what stands
-/// in rows of results: what else there is to measure is worth no less.
-void check_exit(const SuiteStep& step, const ChildExit& exit) {
+/// What became of a step, for a sentence that begins with it.
+std::string failure_text(const SuiteStep& step, const ChildExit& exit) {
+  const std::string how = exit.timed_out
+                              ? fmt::format("took longer than its timeout ({}) and was ended",
+                                            duration_text(*step.timeout_s))
+                              : describe(exit);
+  return fmt::format("step \"{}\" {}. Its command was: {}.", step.name, how, command_text(step));
+}
+
+/// Whether all that comes before a step was carried out.
+enum class Before { whole, in_part };
+
+/// Whether the step did what it was to do, or failed in a way that says nothing about others: it
+/// crashed or hung, or it derives from what was to be measured before. Ends the suite where it
+/// failed in another way, such as for bad input; a failed validation may be a finding, and so is
+/// what stands in rows of results: what else there is to measure is worth no less.
+bool succeeded(const SuiteStep& step, const ChildExit& exit, Before before) {
   if (const int signal = pending_signal(); signal != 0) throw Interrupted(signal);
+  if (exit.timed_out) return false;
   const ExitCode code = exit_code_of(exit);
   const bool judged = code == ExitCode::regression || code == ExitCode::inconclusive;
   const bool finding = judged && step.accept_failed_validation;
-  if (code == ExitCode::ok || finding) return;
+  if (code == ExitCode::ok || finding) return true;
   if (code == ExitCode::interrupted || code == ExitCode::terminated) {
     throw Interrupted(exit.code - 128);
   }
-  if (told_by_rows(step, code)) return;
-  throw Error(code, fmt::format("step \"{}\" {}. Its command was: {}. Mend it and run the suite "
-                                "again: it goes on with this step.",
-                                step.name, describe(exit), command_text(step)));
+  if (told_by_rows(step, code)) return true;
+  if (code == ExitCode::wrong_result) return false;
+  if (step.always && before == Before::in_part) return false;
+  throw Error(code, failure_text(step, exit) +
+                        " Mend it and run the suite again: it goes on with this step.");
 }
 
 /// The program that measures, as the marks of steps that are done name it.
@@ -142,44 +164,113 @@ std::string build_text() {
                      build.flags);
 }
 
-/// Runs the step in a process of its own. Returns the seconds it took.
-double carry_out(const SuiteStep& step, Begun begun) {
+/// Runs the step in a process of its own. Returns the seconds it took; nothing if it failed and
+/// others go on, which is told.
+std::optional<double> carry_out(const SuiteStep& step, Begun begun, Before before) {
   const auto start = Clock::now();
-  check_exit(step, run_child(command_line(step, begun), launcher_settings()));
-  return std::chrono::duration<double>(Clock::now() - start).count();
+  ChildOptions options;
+  options.timeout_s = step.timeout_s;
+  const ChildExit exit = run_child(command_line(step, begun), launcher_settings(), options);
+  if (succeeded(step, exit, before)) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  fmt::print(stderr, "dlscale: {} Steps that do not build upon it follow.\n",
+             failure_text(step, exit));
+  return std::nullopt;
 }
 
 /// The steps of a suite around its cells, in one count.
 class Steps {
  public:
   Steps(const std::vector<SuiteStep>& steps, const SuiteProgress& progress, bool quiet)
-      : steps_(steps), progress_(progress), line_(steps, quiet) {}
+      : steps_(steps), progress_(progress), left_(steps, progress), line_(steps, quiet) {}
   /// Those up to the last one that does not only derive from what others measured.
   void carry_out_measuring() {
     const auto last = std::ranges::find(steps_.rbegin(), steps_.rend(), false, &SuiteStep::always);
     carry_out_until(static_cast<std::size_t>(steps_.rend() - last));
   }
   void carry_out_rest() { carry_out_until(steps_.size()); }
+  /// Says which were not carried out, and what that means for the exit code.
+  [[nodiscard]] ExitCode conclude() const {
+    if (failed_.empty()) return ExitCode::ok;
+    const std::size_t others = missing_.size() - failed_.size();
+    const std::string left_out =
+        others == 0 ? ""
+                    : fmt::format("; {} {} left out, which build{} upon what failed",
+                                  counted(static_cast<long long>(others), "step"),
+                                  others == 1 ? "was" : "were", others == 1 ? "s" : "");
+    fmt::print(stderr, "dlscale: {} of this suite failed: {}{}. The same command goes on there.\n",
+               counted(static_cast<long long>(failed_.size()), "step"), fmt::join(failed_, ", "),
+               left_out);
+    return ExitCode::wrong_result;
+  }
 
  private:
   void carry_out_until(std::size_t end) {
     for (; next_ < end; ++next_) {
       const SuiteStep& step = steps_[next_];
-      if (!progress_.done(step)) {
-        const Begun begun = progress_.begun(step) ? Begun::yes : Begun::no;
-        if (!step.always) progress_.keep_only(std::span(steps_).first(next_));
-        line_.announce(step);
-        if (begun == Begun::no) empty_outputs(step);
-        progress_.mark_begun(step);
-        progress_.mark(step, carry_out(step, begun));
+      const SuiteStep* lacking = what_it_lacks(step);
+      if (lacking != nullptr) {
+        fmt::print(stderr, "dlscale: step \"{}\" is left out: it builds upon \"{}\"\n", step.name,
+                   lacking->name);
+        missing_.push_back(&step);
+        line_.left_out(step);
+      } else if (progress_.done(step) || carry_out_next()) {
+        line_.finished(step, progress_.seconds(step));
+      } else {
+        if (!step.always) progress_.mark_begun_alone(step);
+        failed_.push_back(step.name);
+        missing_.push_back(&step);
+        line_.left_out(step);
       }
-      line_.finished(step, progress_.seconds(step));
     }
   }
+
+  /// The first step that was not carried out and that it builds upon; null if there is none.
+  [[nodiscard]] const SuiteStep* what_it_lacks(const SuiteStep& step) const {
+    const auto found = std::ranges::find_if(
+        missing_, [&step](const SuiteStep* earlier) { return builds_upon(step, *earlier); });
+    return found == missing_.end() ? nullptr : *found;
+  }
+
+  /// Whether it succeeded.
+  bool carry_out_next() {
+    const SuiteStep& step = steps_[next_];
+    const Begun begun = progress_.begun(step) ? Begun::yes : Begun::no;
+    const bool alone = left_.alone(next_);
+    if (!step.always) forget_what_follows();
+    line_.announce(step);
+    if (begun == Begun::no) empty_outputs(step);
+    if (alone) {
+      progress_.mark_begun_alone(step);
+    } else {
+      progress_.mark_begun(step);
+    }
+    const std::optional<double> seconds =
+        carry_out(step, begun, missing_.empty() ? Before::whole : Before::in_part);
+    if (seconds) progress_.mark(step, *seconds);
+    return seconds.has_value();
+  }
+
+  /// That it was done: it may read what the next step writes anew.
+  void forget_what_follows() const {
+    std::vector<SuiteStep> kept(steps_.begin(), steps_.begin() + static_cast<long>(next_));
+    if (left_.alone(next_)) {
+      const std::vector<bool> taken_along = with_builders(steps_, next_);
+      for (std::size_t i = next_; i < steps_.size(); ++i) {
+        if (!taken_along[i]) kept.push_back(steps_[i]);
+      }
+    }
+    progress_.keep_only(kept);
+  }
+
   const std::vector<SuiteStep>& steps_;
   const SuiteProgress& progress_;
+  const StepsLeft left_;  ///< when this call began
   ProgressLine line_;
   std::size_t next_ = 0;
+  std::vector<std::string> failed_;        ///< names, in this call
+  std::vector<const SuiteStep*> missing_;  ///< those, and what builds upon them
 };
 
 void declare_run(CLI::App& verb, ExitCode& result) {
@@ -293,6 +384,7 @@ ExitCode run_suite(const SuiteRun& options) {
                        .fresh = options.fresh,
                        .quiet = options.quiet,
                        .build = build_text(),
+                       .node = "",
                        .options = options.cells,
                        .of_steps = options.options};
   if (options.list || options.cells.dry_run) {
@@ -309,8 +401,10 @@ ExitCode run_suite(const SuiteRun& options) {
   steps.carry_out_measuring();
   const ExitCode of_cells = suite.cells.empty() ? ExitCode::ok : run_cells(cells);
   steps.carry_out_rest();
-  const ExitCode of_steps = conclude(wrong_rows(suite.steps));
-  return of_steps == ExitCode::ok ? of_cells : of_steps;
+  const ExitCode of_rows = conclude(wrong_rows(suite.steps));
+  const ExitCode of_steps = steps.conclude();
+  if (of_steps != ExitCode::ok) return of_steps;
+  return of_rows == ExitCode::ok ? of_cells : of_rows;
 }
 
 extern const Verb run_verb{"run", "Carry out a suite of measurements, with progress and resumption",

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <regex>
 #include <set>
 #include <span>
@@ -18,13 +19,13 @@
 #include "app/cells/plan.hpp"
 #include "app/cells/runner.hpp"
 #include "app/cells/summary.hpp"
+#include "app/launch/distribution.hpp"
 #include "app/launch/job_options.hpp"
 #include "app/launcher_settings.hpp"
 #include "app/output.hpp"
-#include "app/positive.hpp"
 #include "app/run_jobs.hpp"
-#include "backend/comm/launch.hpp"
 #include "core/config_path.hpp"
+#include "core/shell_words.hpp"
 #include "core/shown_text.hpp"
 #include "core/suggest.hpp"
 #include "report/numbers.hpp"
@@ -69,6 +70,9 @@ void check_tags(const Suite& suite, const CellOptions& options) {
 /// Those that the options name; never none.
 std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   std::vector<SuiteCell> cells = suite.cells;
+  if (!options.distribute.empty()) {
+    std::erase_if(cells, [](const SuiteCell& it) { return it.shape.nodes != 1; });
+  }
   check_tags(suite, options);
   for (const std::string& tag : options.tags) {
     std::erase_if(cells, [&](const SuiteCell& it) { return !it.tags.contains(tag); });
@@ -87,9 +91,10 @@ std::vector<SuiteCell> chosen(const Suite& suite, const CellOptions& options) {
   if (!cells.empty()) return cells;
   throw Error(
       ExitCode::nothing_measured,
-      fmt::format("none of the {} of the suite {} is left by --name, --exclude, --tag and --nodes, "
-                  "so nothing is measured. --list alone in their place shows all names.",
-                  counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name));
+      fmt::format(
+          "none of the {} of the suite {} is left by --name, --exclude, --tag, --nodes and "
+          "--distribute, so nothing is measured. --list alone in their place shows all names.",
+          counted(static_cast<long long>(suite.cells.size()), "cell"), suite.name));
 }
 
 /// Where the cells of this call are to run.
@@ -149,7 +154,20 @@ void check_hostfile(const Where& where) {
       where.system.name));
 }
 
+/// Which nodes are idle is asked of Slurm alone, and outside of its jobs.
+void check_distribution(const Where& where, const CellOptions& options) {
+  if (options.distribute.empty()) return;
+  if (where.system.scheduler == Scheduler::slurm && !where.run.allocation) return;
+  throw ConfigError(fmt::format(
+      "--distribute {} is for jobs of Slurm that are submitted from outside of one, and {}. Leave "
+      "it out, or name another system with --system.",
+      options.distribute,
+      where.run.allocation ? fmt::format("this is inside of job {}", where.run.allocation->job)
+                           : fmt::format("the system {} has none", where.system.name)));
+}
+
 void check_submission(const Where& where, const CellOptions& options) {
+  check_distribution(where, options);
   const bool asks_for_jobs = options.submit || !options.write_scripts.empty();
   if (asks_for_jobs && where.system.scheduler == Scheduler::none) {
     throw ConfigError(
@@ -179,6 +197,14 @@ void check_submission(const Where& where, const CellOptions& options) {
   }
 }
 
+/// Slurm takes the beginning of an option of several letters for it.
+bool names_nodes(Scheduler scheduler, const std::string& line) {
+  const std::set<std::string> names = options_in(scheduler, line);
+  return std::ranges::any_of(names, [](const std::string& name) {
+    return name == "w" || (name.size() > 4 && std::string_view("nodelist").starts_with(name));
+  });
+}
+
 /// Before they are written into scripts, so that a slip is told of before anything is made.
 void check_job_options(const Where& where, const CellOptions& options) {
   if (options.job_options.empty()) return;
@@ -194,7 +220,14 @@ void check_job_options(const Where& where, const CellOptions& options) {
                     "are what they are. Leave it out.",
                     shown_text(options.job_options.front()), where.run.allocation->job));
   }
-  static_cast<void>(job_option_lines(where.system.scheduler, options.job_options));
+  for (const std::string& line : job_option_lines(where.system.scheduler, options.job_options)) {
+    if (!options.distribute.empty() && names_nodes(where.system.scheduler, line)) {
+      throw ConfigError(
+          fmt::format("-J names nodes (\"{}\"), and --distribute gives each job its own. Leave out "
+                      "the one or the other.",
+                      shown_text(line)));
+    }
+  }
 }
 
 std::string system_text(const Where& where) {
@@ -250,6 +283,7 @@ JobsCall jobs_call(const CellCall& call, const Where& where) {
           .suite = call.suite->name,
           .out = call.out,
           .command = words,
+          .node = call.node,
           .options = call.options.job_options,
           .progress = where.run.progress};
 }
@@ -309,91 +343,101 @@ ExitCode run_here(const CellCall& call, const Where& where, const Plan& plan,
     store.write_rows(plan.cells);
     return conclude_cells(store, cells, CellsEnd::finished, call.quiet);
   }
-  CanaryRecord canary(call.out, call.quiet);
+  const CanaryRecord canary(call.out, call.quiet);
+  // What was measured until then is kept, and so is on what kind of machine.
+  const auto keep = [&] {
+    canary.finish();
+    store.write_rows(plan.cells);
+  };
   CellsEnd end = CellsEnd::finished;
   try {
     end = carry_out_cells(where.run, store, cells);
   } catch (const Interrupted&) {
-    store.write_rows(plan.cells);
+    keep();
+    throw;
+  } catch (const LibraryError&) {
+    keep();
     throw;
   }
-  canary.finish();
-  store.write_rows(plan.cells);
+  keep();
   return conclude_cells(store, cells, end, call.quiet);
 }
 
-ExitCode run_jobs(const CellCall& call, const Where& where, const Plan& plan,
-                  const std::vector<SuiteCell>& cells) {
-  CellStore store(call.out, "submission");
-  store.open();
-  refuse_planless(call, store);
-  forget(call, store, cells);
-  write_plan(call.out, plan.text);
-  const JobsCall jobs = jobs_call(call, where);
-  if (!call.options.write_scripts.empty()) {
-    return write_scripts(jobs, cells, call.options.write_scripts);
+/// Those whose jobs are submitted in one go: the call itself, or one for each node, with a folder
+/// of its own.
+std::vector<CellCall> calls_of(const CellCall& call, const Where& where) {
+  if (call.options.distribute.empty() || !by_jobs(where)) return {call};
+  const std::string& partition = where.run.place.partition.name;
+  const std::vector<SlurmNode> nodes = slurm_nodes(partition);
+  std::vector<CellCall> calls;
+  for (const std::string& node : nodes_to_try(nodes, call.options.distribute, call.out)) {
+    calls.push_back(call);
+    calls.back().node = node;
+    calls.back().out = (fs::path(call.out) / node).string();
   }
-  const JobsEnd end =
-      everything_done(store, cells) ? JobsEnd{} : submit_and_wait(jobs, store, cells);
-  store.write_rows(plan.cells);
-  const ExitCode code = conclude_cells(store, cells, CellsEnd::finished, call.quiet);
+  if (!calls.empty()) return calls;
+  const bool all = call.options.distribute == "all";
+  const std::string unusable = unusable_text(nodes);
+  throw Error(
+      ExitCode::nothing_measured,
+      fmt::format("no node of the partition {} {}, so nothing is measured{}. Run it again later{}.",
+                  partition, all ? "can be used" : "is idle",
+                  unusable.empty() ? "" : fmt::format(" (not to be used: {})", unusable),
+                  all ? "" : ", or give --distribute all"));
+}
+
+/// One folder of those that jobs fill.
+struct JobsFolder {
+  Plan plan;
+  std::unique_ptr<CellStore> store;
+};
+
+ExitCode conclude_places(const CellCall& call, std::span<const JobsFolder> folders,
+                         std::span<const JobsPlace> places) {
+  // What is worst of all, in this order.
+  constexpr std::array severity{ExitCode::ok, ExitCode::nothing_measured, ExitCode::inconclusive,
+                                ExitCode::wrong_result};
+  const auto badness = [&](ExitCode code) { return std::ranges::find(severity, code); };
+  ExitCode worst = ExitCode::ok;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    folders[i].store->write_rows(folders[i].plan.cells);
+    if (const std::string& node = places[i].call.node; !node.empty() && !call.quiet) {
+      fmt::print(stderr, "dlscale: of {}, in {}:\n", node, places[i].call.out);
+    }
+    const ExitCode code =
+        conclude_cells(*folders[i].store, places[i].cells, CellsEnd::finished, call.quiet);
+    worst = std::ranges::max(worst, code, {}, badness);
+  }
+  return worst;
+}
+
+ExitCode run_jobs(const CellCall& call, const Where& where) {
+  const std::vector<SuiteCell> cells = chosen(*call.suite, call.options);
+  std::vector<JobsFolder> folders;
+  std::vector<JobsPlace> places;
+  for (const CellCall& one : calls_of(call, where)) {
+    JobsFolder folder{make_plan(one, where), std::make_unique<CellStore>(one.out, "submission")};
+    folder.store->open();
+    refuse_planless(one, *folder.store);
+    forget(one, *folder.store, cells);
+    write_plan(one.out, folder.plan.text);
+    places.push_back({jobs_call(one, where), folder.store.get(), in_order(folder.plan, cells)});
+    folders.push_back(std::move(folder));
+  }
+  if (const std::string& scripts = call.options.write_scripts; !scripts.empty()) {
+    for (const JobsPlace& place : places) {
+      write_scripts(place.call, place.cells, (fs::path(scripts) / place.call.node).string());
+    }
+    return ExitCode::ok;
+  }
+  const bool all_done = std::ranges::all_of(
+      places, [](const JobsPlace& place) { return everything_done(*place.store, place.cells); });
+  const JobsEnd end = all_done ? JobsEnd{} : submit_and_wait(places);
+  const ExitCode code = conclude_places(call, folders, places);
   return end.lost_nodes ? ExitCode::wrong_result : code;
 }
 
 }  // namespace
-
-bool CellOptions::chooses() const {
-  return !name.empty() || !exclude.empty() || nodes || !tags.empty();
-}
-
-bool CellOptions::any() const {
-  return chooses() || !system.empty() || !partition.empty() || seed || time_budget_s ||
-         !write_scripts.empty() || submit || retry || !job_options.empty();
-}
-
-void declare_cell_options(CLI::App& verb, CellOptions& options) {
-  const char* group = "Cells";
-  verb.add_option("--system", options.system,
-                  "Where cells run: a system in configs/systems, or a YAML file (default: local)")
-      ->group(group);
-  verb.add_option("--partition", options.partition, "Partition of the system (default: its first)")
-      ->group(group);
-  verb.add_option("--name", options.name, "Only cells whose name this regular expression is in")
-      ->group(group);
-  verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")->group(group);
-  verb.add_option("--tag", options.tags,
-                  "Only cells that have this tag in the suite; given again: that one, too")
-      ->expected(1)
-      ->take_all()
-      ->group(group);
-  verb.add_option("--nodes", options.nodes, "Only cells that run on so many nodes")
-      ->check(positive_count())
-      ->group(group);
-  verb.add_option("--seed", options.seed,
-                  "Of the random order of the cells (default: that of the plan, else 1)")
-      ->check(seed())
-      ->group(group);
-  verb.add_option("--time-budget", options.time_budget_s,
-                  "Seconds, after which no cell is begun; the same command goes on")
-      ->check(positive())
-      ->group(group);
-  verb.add_flag("--retry", options.retry, "Carry out again the cells that failed")->group(group);
-  verb.add_flag("--dry-run", options.dry_run,
-                "Print the scripts of jobs and the commands with their launchers, and stop")
-      ->group(group);
-  verb.add_option("--write-scripts", options.write_scripts,
-                  "Write the scripts of jobs into this folder, and stop")
-      ->group(group);
-  verb.add_option("-J,--job-option", options.job_options,
-                  "An option for the scheduler of the jobs: NAME=VALUE (time=01:00:00), NAME "
-                  "(exclusive), or as the scheduler reads it (--account=physics); repeatable. It "
-                  "comes after those of the system file, and wins over the same one there")
-      ->expected(1)
-      ->take_all()
-      ->group(group);
-  verb.add_flag("--submit", options.submit, "Submit jobs, wait for them and collect their results")
-      ->group(group);
-}
 
 void list_cells(const CellCall& call) {
   const Where where = find_place(call);
@@ -403,19 +447,20 @@ void list_cells(const CellCall& call) {
   if (call.options.dry_run) {
     check_hostfile(where);
     check_shapes(cells, where);
-    if (by_jobs(where)) print_scripts(jobs_call(call, where), cells);
+    check_distribution(where, call.options);
+    if (by_jobs(where)) {
+      for (const CellCall& one : calls_of(call, where)) print_scripts(jobs_call(one, where), cells);
+    }
   }
   for (const SuiteCell& cell : in_order(plan, cells)) {
-    std::string words;
+    std::vector<std::string> words{"dlscale"};
     if (call.options.dry_run) {
       // As it will stand beside the results.
-      const std::string folder = CellStore(call.out, "").place(cell).string();
-      for (const std::string& word : cell_command(where.run, cell, folder)) words += word + '\0';
+      words = cell_command(where.run, cell, CellStore(call.out, "").place(cell).string());
     } else {
-      words = std::string("dlscale") + '\0';
-      for (const std::string& word : cell.words) words += word + '\0';
+      words.insert(words.end(), cell.words.begin(), cell.words.end());
     }
-    fmt::print("{}: {}\n", cell.name, backend::shell_text(words));
+    fmt::print("{}: {}\n", cell.name, shell_line(words));
   }
 }
 
@@ -425,14 +470,17 @@ void check_cells(const CellCall& call) {
   check_job_options(where, call.options);
   check_hostfile(where);
   check_shapes(chosen(*call.suite, call.options), where);
-  if (!begins_anew(call)) check_plan(call.out, make_plan(call, where).text);
+  if (begins_anew(call)) return;
+  for (const CellCall& one : calls_of(call, where)) {
+    check_plan(one.out, make_plan(one, where).text);
+  }
 }
 
 ExitCode run_cells(const CellCall& call) {
   const Where where = find_place(call);
+  if (by_jobs(where)) return run_jobs(call, where);
   const Plan plan = make_plan(call, where);
-  const std::vector<SuiteCell> cells = in_order(plan, chosen(*call.suite, call.options));
-  return by_jobs(where) ? run_jobs(call, where, plan, cells) : run_here(call, where, plan, cells);
+  return run_here(call, where, plan, in_order(plan, chosen(*call.suite, call.options)));
 }
 
 }  // namespace dlscale::app

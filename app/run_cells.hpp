@@ -26,6 +26,7 @@ struct CellOptions {
   std::optional<double> time_budget_s;
   std::string write_scripts;             ///< folder for the scripts of jobs
   std::vector<std::string> job_options;  ///< for the scheduler, as job_option_lines() reads them
+  std::string distribute;                ///< "idle" or "all": cells of one node on each such node
   bool dry_run = false;                  ///< print scripts and commands, and stop
   bool submit = false;                   ///< hand the scripts to the scheduler, wait, collect
   bool retry = false;                    ///< again those cells that failed
@@ -47,6 +48,7 @@ struct CellCall {
   bool fresh = false;
   bool quiet = false;
   std::string build;  ///< the program that measures, in one line
+  std::string node;   ///< the only one that jobs may run on; empty: any
   CellOptions options;
   SuiteOptions of_steps;  ///< that the words of the cells have already, for those of jobs
 };

@@ -19,6 +19,7 @@ struct JobsCall {
   std::string suite;                 ///< its name
   std::string out;                   ///< folder of the results, on all nodes
   std::vector<std::string> command;  ///< of this program, without --nodes
+  std::string node;                  ///< the only one that it may run on; empty: any
   std::vector<std::string> options;  ///< for the scheduler, of the command line
   CellProgressLine::Kind progress = CellProgressLine::Kind::plain;
 };
@@ -35,10 +36,17 @@ struct JobsEnd {
   bool lost_nodes = false;  ///< some could not start, or died, for want of nodes
 };
 
+/// A folder of results, and the cells that jobs are to carry out for it.
+struct JobsPlace {
+  JobsCall call;
+  const CellStore* store;
+  std::vector<SuiteCell> cells;
+};
+
 /// Submits what is left to Slurm, no more jobs at a time than the partition takes, and waits; jobs
 /// of an earlier call that still wait or run are waited for instead. Says why a job did not end
 /// well, and names nodes that cannot be used. Throws Interrupted if a signal came: the jobs go on.
-JobsEnd submit_and_wait(const JobsCall& call, const CellStore& store,
-                        std::span<const SuiteCell> cells);
+/// All places are of one partition, of which there is at least one.
+JobsEnd submit_and_wait(std::span<const JobsPlace> places);
 
 }  // namespace dlscale::app

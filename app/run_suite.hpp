@@ -22,8 +22,9 @@ struct SuiteRun {
 };
 
 /// Carries out what is left of a suite, one process a step. Results that are wrong end no step:
-/// they are named at the end, also those of earlier calls, and are the exit code. Throws Error with
-/// the code of the step that failed, and Interrupted.
+/// they are named at the end, also those of earlier calls, and are the exit code. Nor does one that
+/// crashes or hangs, but for those that build upon it. Throws Error with the code of a step that
+/// failed otherwise, and Interrupted.
 ExitCode run_suite(const SuiteRun& run);
 
 }  // namespace dlscale::app

@@ -13,9 +13,11 @@
 namespace dlscale::app {
 namespace {
 
-/// By the launcher's variables: Open MPI, PMI, PMIx and Slurm (see backend/comm/launch.cpp).
+/// By the launcher's variables: Open MPI, PMI, PMIx, Slurm, jsrun, PALS and Flux (see
+/// backend/comm/launch.cpp).
 bool is_first_rank() {
-  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID",
+                               "JSM_NAMESPACE_RANK", "PALS_RANKID", "FLUX_TASK_RANK"}) {
     if (const char* rank = std::getenv(variable); rank != nullptr) return std::string(rank) == "0";
   }
   return true;

@@ -28,6 +28,7 @@ SuiteStep make_step(const ConfigMap& map, const Values& values) {
   if (map.has("doc")) step.doc = show_spaces(fill_in(map.text("doc"), values, map.where("doc")));
   if (map.has("ranks")) step.ranks = read_count(map, "ranks", values, count_range);
   step.seconds = map.number_or("seconds", 10, {0, 1e9});
+  if (map.has("timeout")) step.timeout_s = map.number("timeout", {1, 1e9});
   step.accept_failed_validation = map.flag_or("accept_failed_validation", false);
   step.always = map.flag_or("always", false);
   return step;
@@ -37,11 +38,11 @@ void allow_step_keys(const ConfigMap& map) {
   if (map.has("steps")) {
     map.allow_only({"for", "steps"});
   } else if (map.has("command")) {
-    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "accept_failed_validation",
-                    "always"});
+    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "timeout",
+                    "accept_failed_validation", "always"});
   } else {  // which of the two it was to be is not known
-    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "accept_failed_validation",
-                    "always", "steps"});
+    map.allow_only({"name", "doc", "for", "ranks", "command", "seconds", "timeout",
+                    "accept_failed_validation", "always", "steps"});
   }
 }
 
@@ -108,6 +109,13 @@ std::string path_in(std::string_view option, const std::string& text) {
   }
 }
 
+/// Whether a word of a command names the output, or something in it.
+bool is_within(const std::filesystem::path& word, const std::filesystem::path& output) {
+  const std::filesystem::path from =
+      word.lexically_normal().lexically_relative(output.lexically_normal());
+  return !from.empty() && *from.begin() != "..";
+}
+
 }  // namespace
 
 std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
@@ -121,6 +129,15 @@ std::vector<std::filesystem::path> outputs_of(const SuiteStep& step) {
     if (path != "-") result.emplace_back(path);
   }
   return result;
+}
+
+bool builds_upon(const SuiteStep& step, const SuiteStep& earlier) {
+  if (!step.always && step.words.front() != "bench") return true;
+  const std::vector<std::filesystem::path> outputs = outputs_of(earlier);
+  return std::ranges::any_of(step.words, [&outputs](const std::string& word) {
+    return std::ranges::any_of(
+        outputs, [&word](const std::filesystem::path& output) { return is_within(word, output); });
+  });
 }
 
 Suite load_suite(std::string_view name, const Values& values) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@ struct SuiteStep {
   std::vector<std::string> placed_words;  ///< the same with {out} in place of the output folder
   int ranks = 0;                          ///< 0: no launcher; ≥ 1: ranks of this step
   double seconds = 0;                     ///< estimate on two cores, for the time left
+  std::optional<double> timeout_s;        ///< after which it counts as hung, and is ended
   bool accept_failed_validation = false;  ///< exit codes 1 and 3 are findings, no failures
   bool always = false;  ///< only derives from what others measured: never counts as done
 };
@@ -39,6 +41,11 @@ struct SuiteCell {
 
 /// The files and folders that its command is told to write.
 std::vector<std::filesystem::path> outputs_of(const SuiteStep& step);
+
+/// Whether a step needs another to have been carried out before it. One that measures needs only
+/// those whose output, or what is in it, its command names, and so do steps that always run, which
+/// derive from what there is; any other may read all that was written before.
+bool builds_upon(const SuiteStep& step, const SuiteStep& earlier);
 
 /// A list of commands that a person would type one after the other, a matrix of cells, or both:
 /// configs/suites/<name>.yaml. Cells come after the steps, but before those that always run.

@@ -22,10 +22,18 @@ const Benchmark* benchmark_of(const Step& step) {
   return family<Benchmark>().find(step.words[1]);
 }
 
-/// Whether it had an effect.
+void lengthen(SuiteStep& step, double seconds) {
+  if (step.timeout_s) *step.timeout_s += seconds;
+}
+
+void lengthen(SuiteCell& cell, double seconds) {
+  cell.timeout_s += seconds;
+}
+
+/// Whether it had an effect. `longer`: seconds that a step may take with it besides.
 template <class Step, class Has>
 bool add_to(std::vector<Step>& steps, std::string_view option, const std::string& value,
-            const Has& has) {
+            double longer, const Has& has) {
   bool any = false;
   for (Step& step : steps) {
     const Benchmark* benchmark = benchmark_of(step);
@@ -34,15 +42,17 @@ bool add_to(std::vector<Step>& steps, std::string_view option, const std::string
     for (auto* words : {&step.words, &step.placed_words}) {
       words->insert(words->end(), {std::string(option), value});
     }
+    lengthen(step, longer);
     any = true;
   }
   return any;
 }
 
 template <class Has>
-void add(Suite& suite, std::string_view option, const std::string& value, const Has& has) {
-  const bool to_steps = add_to(suite.steps, option, value, has);
-  if (add_to(suite.cells, option, value, has) || to_steps) return;
+void add(Suite& suite, std::string_view option, const std::string& value, double longer,
+         const Has& has) {
+  const bool to_steps = add_to(suite.steps, option, value, longer, has);
+  if (add_to(suite.cells, option, value, longer, has) || to_steps) return;
   throw ConfigError(
       fmt::format("{} would have no effect: no step of the suite {} is a benchmark that takes it "
                   "and does not give it itself. Leave it out.",
@@ -60,10 +70,11 @@ bool takes_wait_quiet(const Benchmark& benchmark) {
 
 void add_options(const SuiteOptions& options, Suite& suite) {
   if (options.wait_quiet_s) {
-    add(suite, "--wait-quiet", fmt::format("{}", *options.wait_quiet_s), takes_wait_quiet);
+    add(suite, "--wait-quiet", fmt::format("{}", *options.wait_quiet_s), *options.wait_quiet_s,
+        takes_wait_quiet);
   }
   if (!options.cluster.empty()) {
-    add(suite, "--cluster", options.cluster,
+    add(suite, "--cluster", options.cluster, 0,
         [](const Benchmark& it) { return it.rows == Benchmark::Rows::kernels; });
   }
 }

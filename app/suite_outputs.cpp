@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "app/steps_left.hpp"
 #include "core/error.hpp"
 #include "core/locked_results.hpp"
 #include "core/measurement.hpp"
@@ -85,14 +86,16 @@ std::size_t measurements_to_lose(const SuiteStep& step, const fs::path& path) {
 
 void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& progress, Fresh fresh) {
   std::vector<LostFile> lost;
-  const SuiteStep* redone = nullptr;  // the first step that is not done: those after it follow
+  const StepsLeft left(steps, progress);
   int done = 0;
-  for (const SuiteStep& step : steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const SuiteStep& step = steps[i];
     if (step.always) continue;
-    if (fresh == Fresh::no && redone == nullptr && progress.done(step)) {
+    if (fresh == Fresh::no && !left.to_do(i)) {
       ++done;
       continue;
     }
+    const SuiteStep* redone = left.cause(i);
     const bool goes_on = redone == nullptr && progress.begun(step);
     if (measures(step)) {
       for (const fs::path& path : outputs_of(step)) {
@@ -107,7 +110,6 @@ void protect_outputs(std::span<const SuiteStep> steps, const SuiteProgress& prog
                             : other});
       }
     }
-    if (redone == nullptr) redone = &step;
   }
   if (!lost.empty()) refuse_loss(lost, done);
 }

@@ -19,9 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The states of a step that was not carried out to its end, and of one whose results are to be
-/// discarded. Any other state is how long the step took.
+/// The states of a step that was not carried out to its end, where the others waited for it or went
+/// on, and of one whose results are to be discarded. Any other state is how long the step took.
 constexpr std::string_view only_begun = "begun";
+constexpr std::string_view begun_while_others_went_on = "begun, and the others went on";
 constexpr std::string_view only_given_up = "to be discarded";
 constexpr std::string_view seconds_end = " s";
 
@@ -42,8 +43,8 @@ Mark read_mark(std::istream& stream) {
   std::getline(stream, mark.command);
   std::getline(stream, mark.build);
   std::getline(stream, mark.state);
-  const bool known =
-      mark.state == only_begun || mark.state == only_given_up || mark.state.ends_with(seconds_end);
+  const bool known = mark.state == only_begun || mark.state == begun_while_others_went_on ||
+                     mark.state == only_given_up || mark.state.ends_with(seconds_end);
   if (!known || std::getline(stream, more)) return {};
   return mark;
 }
@@ -105,7 +106,11 @@ bool SuiteProgress::done(const SuiteStep& step) const {
 }
 
 bool SuiteProgress::begun(const SuiteStep& step) const {
-  return state(step) == only_begun;
+  return state(step) == only_begun || begun_alone(step);
+}
+
+bool SuiteProgress::begun_alone(const SuiteStep& step) const {
+  return state(step) == begun_while_others_went_on;
 }
 
 bool SuiteProgress::given_up(const SuiteStep& step) const {
@@ -149,6 +154,10 @@ void SuiteProgress::mark_begun(const SuiteStep& step) const {
   write_mark(step, only_begun);
 }
 
+void SuiteProgress::mark_begun_alone(const SuiteStep& step) const {
+  write_mark(step, begun_while_others_went_on);
+}
+
 TimeLeft::TimeLeft(std::span<const double> estimates) {
   for (const double seconds : estimates) estimate_left_ += seconds;
   trusted_ = 0.1 * estimate_left_;
@@ -164,7 +173,8 @@ void TimeLeft::finished(double estimate, double seconds) {
 
 double TimeLeft::seconds() const {
   if (trusted_ <= 0) return 0;
-  return estimate_left_ * (spent_ + trusted_) / (estimate_done_ + trusted_);
+  const double left = std::max(0.0, estimate_left_);  // sums of what is not exact in binary
+  return left * (spent_ + trusted_) / (estimate_done_ + trusted_);
 }
 
 }  // namespace dlscale::app

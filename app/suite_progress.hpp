@@ -36,8 +36,13 @@ class SuiteProgress {
   [[nodiscard]] std::string difference(const SuiteStep& step) const;
   /// To be called before a step is carried out.
   void mark_begun(const SuiteStep& step) const;
-  /// The step was begun as it is now written, by this build, and not carried out to its end.
+  /// In place of that, and once the step failed: the others went on without it, so that it takes
+  /// along only what builds upon it (StepsLeft).
+  void mark_begun_alone(const SuiteStep& step) const;
+  /// The step was begun as it is now written, by this build, and not carried out to its end; and in
+  /// the second way.
   [[nodiscard]] bool begun(const SuiteStep& step) const;
+  [[nodiscard]] bool begun_alone(const SuiteStep& step) const;
 
  private:
   [[nodiscard]] std::filesystem::path file(const SuiteStep& step) const;
@@ -58,6 +63,8 @@ class TimeLeft {
   /// In this call or an earlier one.
   void finished(double estimate, double seconds);
   void finished(const SuiteStep& step, double seconds) { finished(step.seconds, seconds); }
+  /// It is not carried out.
+  void left_out(const SuiteStep& step) { estimate_left_ -= step.seconds; }
   [[nodiscard]] double seconds() const;
 
  private:

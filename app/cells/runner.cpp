@@ -43,16 +43,16 @@ void look_for_late_signal(const ChildExit& exit) {
   }
 }
 
-/// Throws if the allocation has lost nodes, on which a cell that died was perhaps.
-void check_nodes(const CellRunOptions& options) {
-  if (!options.allocation || options.allocation->scheduler != Scheduler::slurm) return;
-  if (options.allocation->names.empty()) return;
-  const std::string lost = lost_text(slurm_nodes("", options.allocation->names));
-  if (lost.empty()) return;
-  throw LibraryError(fmt::format(
-      "job {} has lost {}, so the cell under way died and the others cannot start; what "
-      "was measured before is kept. The same command goes on with nodes that answer.",
-      options.allocation->job, lost));
+/// The nodes that the allocation has lost, on which a cell that died was perhaps; empty also where
+/// Slurm does not tell, as in a container without its programs: then none is known to be lost.
+std::string lost_nodes(const CellRunOptions& options) {
+  if (!options.allocation || options.allocation->scheduler != Scheduler::slurm) return {};
+  if (options.allocation->names.empty()) return {};
+  try {
+    return lost_text(slurm_nodes("", options.allocation->names));
+  } catch (const LibraryError&) {
+    return {};
+  }
 }
 
 /// Throws if that is why a cell failed: others would, too, and are better measured later.
@@ -91,15 +91,24 @@ class CellRunner {
     }
     row.after = look_at_machine();
     judge(row, exit, folder);
-    if (!is_fine(row.status)) {
-      check_room(folder);
-      if (row.status == CellStatus::crashed) check_nodes(options_);
-    }
+    if (!is_fine(row.status)) check_room(folder);
+    const std::string lost = row.status == CellStatus::crashed ? lost_nodes(options_) : "";
+    if (!lost.empty()) row.reason += fmt::format("; its job has lost {}", lost);
+    // Before all else: a cell that takes its node down is a row, too, or no call would get past it.
     store_.finish(cell, row);
+    if (!lost.empty()) refuse_to_go_on(lost);
     return row.seconds;
   }
 
  private:
+  [[noreturn]] void refuse_to_go_on(const std::string& lost) const {
+    throw LibraryError(fmt::format(
+        "job {} has lost {}, so the cell under way died and the others cannot start; what was "
+        "measured before is kept. The same command goes on with nodes that answer, and --retry "
+        "carries out again the cell that died.",
+        options_.allocation->job, lost));
+  }
+
   [[nodiscard]] CellRow begin_row(const SuiteCell& cell) const {
     CellRow row;
     row.cell = cell.id;

@@ -40,7 +40,8 @@ enum class CellsEnd { finished, out_of_time };
 /// Carries out those of the cells that are not done, in their order, each in a process of its own;
 /// whatever becomes of one is a row, and the next one follows. Requires that the store is open.
 /// Throws Interrupted, and drops the cell under way, if a signal came; ConfigError if the results
-/// cannot be written any more; and LibraryError naming the nodes of the allocation that are lost.
+/// cannot be written any more; and LibraryError naming the nodes of the allocation that are lost,
+/// after the row of the cell that died with them.
 CellsEnd carry_out_cells(const CellRunOptions& options, const CellStore& store,
                          std::span<const SuiteCell> cells);
 

@@ -96,6 +96,7 @@ void CellStore::open() {
 
 void CellStore::discard() const {
   remove_folder(out_ / "cells", work_);
+  remove_folder(out_ / "canary", work_);  // it is about the calls that measured them
   make_folder(out_ / "cells");
   std::error_code absent;
   fs::remove(out_ / "cells.jsonl", absent);
@@ -142,7 +143,28 @@ void CellStore::finish(const SuiteCell& cell, const CellRow& row) const {
   const fs::path place = work_folder(cell);
   write_for_good(place / row_file, to_line(row));
   sync_tree(place);
+  if (move_for_good(place, folder(cell))) return;
+  move_aside(cell);
   if (!move_for_good(place, folder(cell))) give_up(cell);
+}
+
+void CellStore::move_aside(const SuiteCell& cell) const {
+  std::error_code error;
+  if (fs::exists(folder(cell) / row_file, error)) return;
+  // Beside the work of all groups: nothing looks for results there.
+  const fs::path aside = out_ / ".cells" / "without-row";
+  make_folder(aside);
+  fs::path name = aside / cell.id;
+  for (int i = 2; fs::exists(name, error); ++i) name = aside / fmt::format("{}-{}", cell.id, i);
+  fs::rename(folder(cell), name, error);
+  if (error) {
+    throw ConfigError(
+        fmt::format("{} has no {}, so the results of a cell should take its place, and it cannot "
+                    "be moved to {} ({}). Move it away.",
+                    folder(cell).string(), row_file, name.string(), error.message()));
+  }
+  fmt::print(stderr, "dlscale: {} had no {}, so it counted as nothing; it is now {}\n",
+             folder(cell).string(), row_file, name.string());
 }
 
 void CellStore::give_up(const SuiteCell& cell) const {

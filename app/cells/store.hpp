@@ -37,7 +37,8 @@ class CellStore {
   /// An empty folder to carry out a cell in. Requires open().
   [[nodiscard]] std::filesystem::path begin(const SuiteCell& cell) const;
   /// Adds the row to what lies there and gives it its name for good. One that others have carried
-  /// out meanwhile stays as they did. Throws ConfigError.
+  /// out meanwhile stays as they did; a folder of that name without a row, which would count as
+  /// nothing for ever, is moved aside, and standard error says where to. Throws ConfigError.
   void finish(const SuiteCell& cell, const CellRow& row) const;
   /// Where it lies for good once it was carried out: an absolute path.
   [[nodiscard]] std::filesystem::path place(const SuiteCell& cell) const;
@@ -50,6 +51,8 @@ class CellStore {
  private:
   [[nodiscard]] std::filesystem::path folder(const SuiteCell& cell) const;
   [[nodiscard]] std::filesystem::path work_folder(const SuiteCell& cell) const;
+  /// What lies where the cell is to lie, if there is no row in it.
+  void move_aside(const SuiteCell& cell) const;
   std::filesystem::path out_;
   std::filesystem::path work_;
   int lock_ = -1;

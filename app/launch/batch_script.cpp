@@ -5,29 +5,18 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
-#include <span>
 #include <string_view>
 
 #include "app/launch/directive.hpp"
 #include "app/launch/job_options.hpp"
-#include "backend/comm/launch.hpp"
 #include "core/error.hpp"
+#include "core/shell_words.hpp"
 #include "core/shown_text.hpp"
 
 namespace dlscale::app {
 namespace {
 
 using Words = std::vector<std::string>;
-
-std::string shell_words(std::span<const std::string> words) {
-  std::string joined;
-  for (const std::string& word : words) joined += word + '\0';
-  return backend::shell_text(joined);
-}
-
-std::string shell_word(const std::string& word) {
-  return shell_words(std::span(&word, 1));
-}
 
 /// A word of a directive that dlscale wrote: a name or a place of the user's is in it.
 std::string own_word(const std::string& word) {
@@ -60,6 +49,7 @@ std::vector<std::string> slurm_options(const Partition& partition, const BatchJo
   if (job.gpus_per_node > 0) {
     options.push_back(fmt::format("--gpus-per-node={}", job.gpus_per_node));
   }
+  if (!job.node.empty()) options.push_back(fmt::format("--nodelist={}", job.node));
   if (!partition.time_limit.empty()) {
     options.push_back(fmt::format("--time={}", partition.time_limit));
   }
@@ -188,7 +178,7 @@ std::string batch_script(const System& system, const Partition& partition, const
     fmt::format_to(out, "export {}={}\n", name, shell_word(value));
   }
   for (const std::string& command : partition.prepare) fmt::format_to(out, "{}\n", command);
-  fmt::format_to(out, "exec {}\n", shell_words(job.command));
+  fmt::format_to(out, "exec {}\n", shell_line(job.command));
   return text;
 }
 

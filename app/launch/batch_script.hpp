@@ -12,6 +12,7 @@ struct BatchJob {
   int nodes = 1;
   int cores_per_node = 1;            ///< that the ranks of a node take together, at most
   int gpus_per_node = 0;             ///< likewise
+  std::string node;                  ///< of Slurm: the only one that it may have; empty: any
   std::string log;                   ///< file for what the command says
   std::vector<std::string> command;  ///< words
   std::vector<std::string> options;  ///< of the command line, as job_option_lines() reads them

@@ -61,13 +61,13 @@ std::string said(const ProgramOutput& output) {
 bool SlurmNode::usable() const {
   // The states of sinfo(1) in which a node takes jobs; a mark follows what else there is to say.
   constexpr std::array usable{"idle", "alloc", "allocated", "mix", "mixed", "comp", "completing"};
-  std::string word = state;
-  const std::size_t mark = word.find_first_of("*~#!%$@^-+");
-  if (mark != std::string::npos) {
-    if (word.find('*') != std::string::npos) return false;
-    word.resize(mark);
-  }
+  if (state.find('*') != std::string::npos) return false;
+  const std::string word = state.substr(0, state.find_first_of("~#!%$@^-+"));
   return std::ranges::find(usable, word) != usable.end();
+}
+
+bool SlurmNode::idle() const {
+  return usable() && state.starts_with("idle");
 }
 
 std::vector<SlurmNode> parse_nodes(std::string_view lines) {
@@ -137,8 +137,8 @@ SlurmJob slurm_job(const std::string& job) {
   if (output.code == 0) return parse_job(output.text);
   if (output.errors.find("Invalid job id") != std::string::npos) return {};
   throw LibraryError(
-      fmt::format("scontrol failed ({}), so it is not known how job {} stands. Ask "
-                  "again with the same command when Slurm answers.",
+      fmt::format("scontrol failed ({}), so it is not known how job {} stands. It goes on, and the "
+                  "same command waits for it again when Slurm answers.",
                   said(output), job));
 }
 

@@ -13,6 +13,8 @@ struct SlurmNode {
   std::string reason;  ///< why it is not in use; may be empty
   /// Whether a job may be put on it now or after others.
   [[nodiscard]] bool usable() const;
+  /// Whether it may be put there at once.
+  [[nodiscard]] bool idle() const;
   /// Whether what runs there is lost, too: it does not answer, or is down.
   [[nodiscard]] bool lost() const;
   bool operator==(const SlurmNode&) const = default;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/shell_words.hpp"
+
 namespace dlscale::backend {
 namespace {
 
@@ -16,7 +18,7 @@ struct Mark {
 
 // Open MPI: mpirun(1), "Environment variables". PMI_SIZE and MPI_LOCALNRANKS: Hydra, the launcher
 // of MPICH, MVAPICH2 and Intel MPI. PMIX_RANK: any launcher that speaks PMIx. SLURM_*: srun(1).
-// FLUX_*: flux-environment(7).
+// JSM_NAMESPACE_*: IBM's jsrun. PALS_RANKID: HPE's mpiexec and aprun. FLUX_*: flux-environment(7).
 constexpr std::array marks{
     Mark{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
     Mark{"PMI_SIZE", "PMI_SIZE", "MPICH's mpiexec"},
@@ -87,6 +89,10 @@ std::optional<Launch> detect_launch(const Lookup& lookup) {
   if (tasks > 1 && lookup("SLURM_PROCID") != nullptr) {
     return Launch{"Slurm's srun", "SLURM_STEP_NUM_TASKS", tasks};
   }
+  if (lookup("JSM_NAMESPACE_RANK") != nullptr) {
+    return Launch{"jsrun", "JSM_NAMESPACE_SIZE", positive_number(lookup("JSM_NAMESPACE_SIZE"))};
+  }
+  if (lookup("PALS_RANKID") != nullptr) return Launch{"PALS", "PALS_RANKID", 0};
   const int flux_tasks = positive_number(lookup("FLUX_JOB_SIZE"));
   if (flux_tasks > 1 && lookup("FLUX_TASK_RANK") != nullptr) {
     return Launch{"flux run", "FLUX_JOB_SIZE", flux_tasks};
@@ -115,14 +121,7 @@ std::string shell_text(std::string_view nul_separated) {
     const std::string_view word = nul_separated.substr(0, nul_separated.find('\0'));
     nul_separated.remove_prefix(std::min(word.size() + 1, nul_separated.size()));
     if (!text.empty()) text += ' ';
-    const bool plain = word.find_first_of(" \t\n\"'\\$&|;<>()*?[]#~`") == std::string_view::npos;
-    if (plain && !word.empty()) {
-      text += word;
-      continue;
-    }
-    text += '\'';
-    for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    text += '\'';
+    text += shell_word(word);
   }
   return text;
 }

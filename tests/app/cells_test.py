@@ -130,7 +130,8 @@ class Matrix(CellsTest):
     def test_choosing_listing_and_a_budget_of_time(self):
         self.suite(many(4))
         listed = self.run_cells("--list", "--name", "[12]$", "--exclude", "1$")
-        self.assertEqual(listed.stdout, f"gemm-2: dlscale {GEMM.replace('{result}', '{cell}/result.jsonl')} --sizes 2x8x8\n")
+        command = GEMM.replace("{result}", "'{cell}/result.jsonl'")
+        self.assertEqual(listed.stdout, f"gemm-2: dlscale {command} --sizes 2x8x8\n")
         self.assertFalse(self.out.exists())
         self.assert_refused(self.run_cells("--name", "conv"), 5, "none of the 4 cells")
         self.assert_refused(self.run_cells("--name", "("), 2, "no regular expression")

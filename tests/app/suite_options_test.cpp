@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +34,16 @@ TEST(OptionsOfASuite, ReachTheStepsThatTakeThem) {
   EXPECT_EQ(suite.steps[1].words, (Words{"bench", "e2e", "--wait-quiet", "1800"}));
   EXPECT_EQ(suite.steps[2].words, (Words{"bench", "memory", "--wait-quiet", "1800"}));
   EXPECT_EQ(suite.steps[3].words, (Words{"report", "x"}));
+}
+
+TEST(OptionsOfASuite, WaitingIsNoTimeThatCountsAsHung) {
+  Suite suite = suite_of({{"bench", "conv"}, {"bench", "gemm"}, {"report", "x"}});
+  suite.steps[0].timeout_s = 100;
+  suite.steps[2].timeout_s = 100;
+  add_options({1800, ""}, suite);
+  EXPECT_EQ(suite.steps[0].timeout_s, 1900);
+  EXPECT_EQ(suite.steps[1].timeout_s, std::nullopt);
+  EXPECT_EQ(suite.steps[2].timeout_s, 100) << "it does not wait";
 }
 
 TEST(OptionsOfASuite, LeaveStepsWithTheirOwnAlone) {

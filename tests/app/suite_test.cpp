@@ -83,6 +83,16 @@ TEST_F(SuiteFile, KeepsNamesOfFoldersWhole) {
   EXPECT_EQ(step.doc, "into my  old\tresults");
 }
 
+TEST_F(SuiteFile, AStepMayHaveATimeAfterWhichItCountsAsHung) {
+  const Suite suite =
+      load("  - {name: a, command: info, timeout: 90}\n  - {name: b, command: info}\n");
+  EXPECT_EQ(suite.steps[0].timeout_s, 90);
+  EXPECT_EQ(suite.steps[1].timeout_s, std::nullopt);
+  EXPECT_THAT(error_of("  - {name: a, command: info, timeout: 0}\n"), HasSubstr("timeout"));
+  EXPECT_THAT(error_of("  - {name: a, command: info, timeout: soon}\n"), HasSubstr("timeout"));
+  EXPECT_NE(error_of("  - {timeout: 9, steps: [{name: a, command: info}]}\n"), "");
+}
+
 TEST_F(SuiteFile, QuotesKeepTheWordsOfACommandTogether) {
   const fs::path path = folder_ / "suite.yaml";
   std::ofstream(path) << R"(suite: test

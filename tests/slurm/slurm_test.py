@@ -151,6 +151,15 @@ class Slurm(unittest.TestCase):
         self.assertEqual(code, 0, self.said(err))
         self.assertEqual(len(self.rows()), 3)
 
+    def test_each_idle_node_is_tried_by_itself(self):
+        self.write_suite(1)
+        self.slurm.wait_until(lambda: self.slurm.ask("sinfo", "-h", "-o", "%D %t").split() == ["3", "idle"], "idle nodes", 60)
+        code, _, err = self.run_suite("--distribute", "idle")
+        self.assertEqual(code, 0, self.said(err))
+        for node in ["node1", "node2", "node3"]:
+            row = json.loads((self.out / node / "cells" / "cell-1-0" / "cell.json").read_text())
+            self.assertEqual(row["node_names"], node)
+
     def test_waits_again_for_jobs_of_a_call_that_was_killed(self):
         self.write_suite(4)
         before = self.slurm.jobs()

@@ -8,6 +8,7 @@
 #include "app/launch/allocation.hpp"
 #include "app/launch/batch_script.hpp"
 #include "app/launch/launch_command.hpp"
+#include "app/launch/patience.hpp"
 #include "app/launch/program_output.hpp"
 #include "app/launch/slurm.hpp"
 #include "core/error.hpp"
@@ -97,6 +98,7 @@ BatchJob job() {
           .nodes = 2,
           .cores_per_node = 8,
           .gpus_per_node = 4,
+          .node = "",
           .log = "/results/a.log",
           .command = {"/opt/dlscale", "run", "my suite.yaml", "--nodes", "2"},
           .options = {}};
@@ -127,6 +129,16 @@ TEST(BatchScript, OfSlurmHandsTheSchedulersSignalToTheProgram) {
             "export A='it'\\''s'\n"
             "module load mpi\n"
             "exec /opt/dlscale run 'my suite.yaml' --nodes 2\n");
+}
+
+TEST(BatchScript, ItsShellReadsBackWhatWasTyped) {
+  Partition partition;
+  partition.name = "gpu";
+  partition.environment = {{"X", "{a,b}"}};
+  BatchJob braces = job();
+  braces.command = {"/opt/dlscale", "run", "--name", "allreduce.{1,9}2"};
+  EXPECT_THAT(batch_script(system(Scheduler::slurm), partition, braces),
+              HasSubstr("export X='{a,b}'\nexec /opt/dlscale run --name 'allreduce.{1,9}2'\n"));
 }
 
 TEST(BatchScript, OfOtherSchedulersHasTheirDirectives) {
@@ -230,6 +242,24 @@ TEST(Slurm, JobsAreReadFromWhatItsProgramsPrint) {
   EXPECT_EQ(parse_submission("welcome to the site\n17\n"), "17");
   EXPECT_EQ(parse_submission("sbatch: error\n"), "");
   EXPECT_EQ(parse_submission(""), "");
+}
+
+TEST(Patience, GrowsToAMinuteAndHasAnEnd) {
+  Patience patience;
+  EXPECT_TRUE(patience.is_new());
+  std::vector<long long> pauses;
+  long long all = 0;
+  while (const auto pause = patience.next_pause()) {
+    EXPECT_FALSE(patience.is_new());
+    pauses.push_back(pause->count());
+    all += pause->count();
+  }
+  ASSERT_GE(pauses.size(), 8U);
+  EXPECT_EQ(pauses[0], 1);
+  EXPECT_EQ(pauses[3], 8);
+  EXPECT_EQ(pauses.back(), 60);
+  EXPECT_GE(all, 600);
+  EXPECT_LT(all, 700);
 }
 
 TEST(ProgramOutput, IsAllThatAProgramSays) {

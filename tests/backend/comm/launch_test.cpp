@@ -26,11 +26,17 @@ TEST(DetectLaunch, ReadsTheSizeOfEachLauncher) {
   EXPECT_EQ(launch_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "3"}})->size, 3);
   EXPECT_EQ(launch_of({{"PMIX_RANK", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}})->size, 8);
   EXPECT_EQ(launch_of({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "8"}})->size, 8);
+  const auto jsrun = launch_of({{"JSM_NAMESPACE_RANK", "1"}, {"JSM_NAMESPACE_SIZE", "6"}});
+  ASSERT_TRUE(jsrun);
+  EXPECT_EQ(jsrun->size, 6);
+  EXPECT_EQ(jsrun->variable, "JSM_NAMESPACE_SIZE");
 }
 
 TEST(DetectLaunch, LeavesTheSizeOpenWhereTheLauncherDoesNotTell) {
   EXPECT_EQ(launch_of({{"PMIX_RANK", "0"}})->size, 0);
   EXPECT_EQ(launch_of({{"MPI_LOCALNRANKS", "2"}})->size, 0);
+  EXPECT_EQ(launch_of({{"JSM_NAMESPACE_RANK", "2"}})->size, 0);
+  EXPECT_EQ(launch_of({{"PALS_RANKID", "0"}})->launcher, "PALS");
 }
 
 TEST(DetectLaunch, DoesNotTrustAnUnreadableSize) {
@@ -44,6 +50,8 @@ TEST(DetectLaunch, TakesTheInnerLauncherInsideASlurmStep) {
   const auto launch = launch_of(
       {{"OMPI_COMM_WORLD_SIZE", "16"}, {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}});
   EXPECT_EQ(launch->size, 16);
+  EXPECT_EQ(launch_of({{"PALS_RANKID", "0"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "4"}})->size, 4)
+      << "PALS sets the variables of PMI, too";
 }
 
 TEST(DetectLaunch, DoesNotTakeABatchScriptForAParallelJob) {

@@ -1,0 +1,68 @@
+// The options of `dlscale run` for suites of cells.
+#include <CLI/CLI.hpp>
+
+#include "app/positive.hpp"
+#include "app/run_cells.hpp"
+
+namespace dlscale::app {
+
+bool CellOptions::chooses() const {
+  return !name.empty() || !exclude.empty() || nodes || !tags.empty();
+}
+
+bool CellOptions::any() const {
+  return chooses() || !system.empty() || !partition.empty() || seed || time_budget_s ||
+         !write_scripts.empty() || submit || retry || !job_options.empty() || !distribute.empty();
+}
+
+void declare_cell_options(CLI::App& verb, CellOptions& options) {
+  const char* group = "Cells";
+  verb.add_option("--system", options.system,
+                  "Where cells run: a system in configs/systems, or a YAML file (default: local)")
+      ->group(group);
+  verb.add_option("--partition", options.partition, "Partition of the system (default: its first)")
+      ->group(group);
+  verb.add_option("--name", options.name, "Only cells whose name this regular expression is in")
+      ->group(group);
+  verb.add_option("--exclude", options.exclude, "Not the cells whose name it is in")->group(group);
+  verb.add_option("--tag", options.tags,
+                  "Only cells that have this tag in the suite; given again: that one, too")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
+  verb.add_option("--nodes", options.nodes, "Only cells that run on so many nodes")
+      ->check(positive_count())
+      ->group(group);
+  verb.add_option("--seed", options.seed,
+                  "Of the random order of the cells (default: that of the plan, else 1)")
+      ->check(seed())
+      ->group(group);
+  verb.add_option("--time-budget", options.time_budget_s,
+                  "Seconds, after which no cell is begun; the same command goes on")
+      ->check(positive())
+      ->group(group);
+  verb.add_flag("--retry", options.retry, "Carry out again the cells that failed")->group(group);
+  verb.add_flag("--dry-run", options.dry_run,
+                "Print the scripts of jobs and the commands with their launchers, and stop")
+      ->group(group);
+  verb.add_option("--write-scripts", options.write_scripts,
+                  "Write the scripts of jobs into this folder, and stop")
+      ->group(group);
+  verb.add_option("-J,--job-option", options.job_options,
+                  "An option for the scheduler of the jobs: NAME=VALUE (time=01:00:00), NAME "
+                  "(exclusive), or as the scheduler reads it (--account=physics); repeatable. It "
+                  "comes after those of the system file, and wins over the same one there")
+      ->expected(1)
+      ->take_all()
+      ->group(group);
+  verb.add_option(
+          "--distribute", options.distribute,
+          "Carry out the cells of one node on each node of the partition that is idle, or on "
+          "all that can be used, by a job of its own each; results lie in a folder of its name")
+      ->check(CLI::IsMember({"idle", "all"}))
+      ->group(group);
+  verb.add_flag("--submit", options.submit, "Submit jobs, wait for them and collect their results")
+      ->group(group);
+}
+
+}  // namespace dlscale::app

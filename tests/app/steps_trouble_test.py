@@ -1,0 +1,119 @@
+"""Suites of steps of which one hangs or crashes: it is told, what does not build upon it goes on, and the next call mends it.
+
+    steps_trouble_test.py PROGRAM MPIEXEC
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import time
+
+from program import ProgramTest, main, run, start
+
+GEMM = "bench gemm --backend reference --warm-ups 1"
+SHORT = "bench memory --operations copy --sizes 64KiB --threads 1 --samples 2 --warm-ups 1"
+DATA = "data make --pictures 4 --classes 2 --width 64 --height 64 --picture-size 4kB --out {out}/data"
+
+
+def long(seconds):
+    return GEMM + f" --sizes 64x64x64 --precision 1e-9 --max-time {seconds} -o {{out}}/long.jsonl"
+
+
+class StepsTrouble(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "out"
+
+    def suite(self, first, timeout=None, more=()):
+        first = {"name": "first", "command": first} | ({"timeout": timeout} if timeout else {})
+        others = [{"name": name, "command": f"{SHORT} -o {{out}}/{name}.jsonl"} for name in ("second", "last")]
+        data = [{"name": "data", "command": DATA},
+                {"name": "io", "command": "bench io --data {out}/data --height 32 --width 32 --max-time 0.1 -o {out}/io.jsonl"}]
+        report = {"name": "report", "always": True, "command": "report {out} -o {out}/report"}
+        path = self.folder / "suite.yaml"
+        path.write_text(json.dumps({"suite": "trouble", "steps": [first, others[0], *data, others[1], report, *more]}))
+        return path
+
+    def carry_out(self, suite, code, *more):
+        """The steps that were begun, and what was said."""
+        result = run("run", suite, "-o", self.out, *more)
+        self.assertEqual(result.returncode, code, result.stderr)
+        return re.findall(r"^\[ *\d+/\d+\] (\w+):", result.stderr, re.MULTILINE), result.stderr
+
+    def at_work(self):
+        """Processes that measure for this suite."""
+        mark = f"{self.out}/long.jsonl".encode()
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes()
+            except OSError:
+                continue
+            if mark in words and b"bench" in words:
+                found.append(int(path.parent.name))
+        return found
+
+    def test_a_step_that_hangs_is_ended_and_the_others_follow(self):
+        begun, said = self.carry_out(self.suite(long(5), timeout=1), 4)
+        self.assertEqual(begun, ["first", "second", "last", "report"])
+        self.assertIn('step "first" took longer than its timeout (1 s) and was ended. Its command was: dlscale bench gemm', said)
+        self.assertIn('step "data" is left out: it builds upon "first"', said)
+        self.assertIn('step "io" is left out: it builds upon ', said)
+        self.assertIn("1 step of this suite failed: first; 2 steps were left out, which build upon what failed.", said)
+        self.assertEqual(self.at_work(), [])
+        before = {name: (self.out / f"{name}.jsonl").read_bytes() for name in ("second", "last")}
+
+        begun, _ = self.carry_out(self.suite(long(5), timeout=200), 0)
+        self.assertEqual(begun, ["first", "data", "io", "report"])
+        self.assertEqual({name: (self.out / f"{name}.jsonl").read_bytes() for name in before}, before, "measured once")
+        self.assertEqual(self.carry_out(self.suite(long(5), timeout=200), 0)[0], ["report"])
+
+    def test_a_step_that_fails_again_fails_alone_again(self):
+        suite = self.suite(long(5), timeout=1)
+        self.carry_out(suite, 4)
+        begun, said = self.carry_out(suite, 4)
+        self.assertEqual(begun, ["first", "report"])
+        self.assertIn("2 steps were left out", said)
+        self.assertEqual(self.carry_out(suite, 4, "--quiet")[0], [], "and quietly")
+
+    def test_a_step_that_derives_does_not_hide_what_failed_before(self):
+        derives = {"name": "derives", "always": True, "command": "validate {out} --machine {out}/none.json"}
+        _, said = self.carry_out(self.suite(long(5), 1, [derives]), 4)
+        self.assertIn("2 steps of this suite failed: first, derives", said)
+        self.carry_out(self.suite(SHORT + " -o {out}/long.jsonl", 200, [derives]), 2, "--fresh")
+
+    def test_a_step_that_crashes_is_told_and_the_others_follow(self):
+        process = start("run", self.suite(long(1000)), "-o", self.out)
+        end = time.monotonic() + 60
+        while not (found := self.at_work()) and time.monotonic() < end:
+            time.sleep(0.02)
+        for each in found:
+            os.kill(each, signal.SIGKILL)
+        _, err = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 4, err)
+        self.assertIn('step "first" was ended by signal 9 (Killed)', err)
+        self.assertTrue((self.out / "last.jsonl").exists())
+        self.assertTrue((self.out / "report" / "index.html").exists())
+        self.assertFalse((self.out / "data").exists())
+
+    def test_a_signal_is_of_the_suite_and_not_of_the_step(self):
+        process = start("run", self.suite(long(1000), timeout=500), "-o", self.out)
+        end = time.monotonic() + 60
+        while not self.at_work() and time.monotonic() < end:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, err)
+        self.assertFalse((self.out / "second.jsonl").exists())
+
+    def test_bad_input_still_ends_the_suite(self):
+        begun, said = self.carry_out(self.suite("bench conv --network nowhere -o {out}/long.jsonl"), 2)
+        self.assertEqual(begun, ["first"])
+        self.assertIn("Mend it and run the suite again", said)
+        self.assert_refused(run("run", self.suite(SHORT, timeout=-1), "-o", self.out), 2, "timeout")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""scripts/show_gate with a program that answers as a gate would, and one repeat with the program itself.
+
+    show_gate_test.py PROGRAM
+"""
+
+import csv
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+PROGRAM = sys.argv[1] if len(sys.argv) > 1 else ""
+SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "show_gate"
+
+# Finds what was planted, but for the seeds of which `answers` has another exit code.
+DLSCALE = """#!{python}
+import json, shlex, sys
+words = sys.argv[1:]
+assert words[0] == "gate", words
+seed = int(words[words.index("--seed") + 1])
+new = shlex.split(words[words.index("--new") + 1])
+base = shlex.split(words[words.index("--base") + 1])
+assert base[0] == sys.argv[0] and base[base.index("--extra-work") + 1] == "0%", base
+planted = float(new[new.index("--extra-work") + 1].rstrip("%")) / 100
+code = {answers}.get((seed, planted), 1 if planted else 0)
+if code == 4:
+    print("dlscale: it crashed", file=sys.stderr)
+    sys.exit(4)
+verdict = {{0: "not regressed", 1: "regressed", 3: "inconclusive"}}[code]
+metric = {{"verdict": verdict, "base": 100e-6, "new": 100e-6 * (1 + planted), "ratio": 1 + planted,
+          "ratio_low": None if code == 3 else 1 + planted - 0.01, "ratio_high": 1 + planted + 0.01, "p": 0.0009765625, "rounds": 10}}
+print(json.dumps({{"metrics": [metric] * {metrics}}}))
+sys.exit(code)
+"""
+
+
+class ShowGate(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name) / "a folder"
+        self.folder.mkdir()
+        self.out = self.folder / "gates.csv"
+
+    def dlscale(self, answers=None, metrics=1):
+        path = self.folder / "dlscale"
+        path.write_text(DLSCALE.format(python=sys.executable, answers=answers or {}, metrics=metrics), encoding="utf-8")
+        path.chmod(0o755)
+        return path
+
+    def show(self, dlscale, *words):
+        return subprocess.run([sys.executable, SCRIPT, "--dlscale", dlscale, "--out", self.out, *map(str, words)],
+                              capture_output=True, text=True, check=False)
+
+    def rows(self):
+        with self.out.open(encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def test_both_are_gated_in_turn_with_a_seed_each(self):
+        shown = self.show(self.dlscale({(2, 0.0): 3}), "--repeats", 3)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        rows = self.rows()
+        self.assertEqual([(row["repeat"], row["extra_work"], row["exit_code"]) for row in rows],
+                         [("1", "0.05", "1"), ("1", "0.0", "0"), ("2", "0.05", "1"), ("2", "0.0", "3"), ("3", "0.05", "1"), ("3", "0.0", "0")])
+        self.assertEqual((rows[0]["base_us"], rows[0]["changed_us"], rows[0]["change"], rows[0]["low"], rows[0]["p"]),
+                         ("100.0", "105.0", "0.05", "0.04", "0.00098"))
+        self.assertEqual(rows[3]["low"], "", "it has none")
+        self.assertIn("| 5 % | 3 | 0 | 0 | +5.0 to +5.0 % | 10 |", shown.stdout)
+        self.assertIn("| none | 0 | 2 | 1 | +0.0 to +0.0 % | 10 |", shown.stdout)
+        self.assertIn("No verdict was wrong.", shown.stdout)
+
+    def test_the_columns_are_those_of_the_results_that_are_kept(self):
+        self.assertEqual(self.show(self.dlscale(), "--repeats", 1).returncode, 0)
+        kept = SCRIPT.parent.parent / "results" / "xeon-2vcpu" / "2026-11-24-regression" / "gates.csv"
+        self.assertEqual(self.out.read_text(encoding="utf-8").splitlines()[0], kept.read_text(encoding="utf-8").splitlines()[0])
+
+    def test_a_wrong_verdict_is_named(self):
+        shown = self.show(self.dlscale({(1, 0.0): 1, (2, 0.1): 0}), "--repeats", 2, "--planted", "10%")
+        self.assertEqual(shown.returncode, 1, shown.stderr)
+        self.assertIn("wrong: 1 (0 % planted), 2 (10 % planted)", shown.stdout)
+
+    def test_what_cannot_be_shown_is_said(self):
+        for make, fragment in ((lambda: self.folder / "none", "cannot be run"),
+                               (lambda: self.dlscale({(1, 0.05): 4}), "it crashed"),
+                               (lambda: self.dlscale(metrics=2), "has 2 metrics")):
+            shown = self.show(make(), "--repeats", 1)
+            self.assertEqual(shown.returncode, 2)
+            self.assertIn(fragment, shown.stderr)
+            self.out.unlink()
+        self.out.write_text("precious")
+        self.assertEqual(self.show(self.dlscale(), "--repeats", 1).returncode, 2)
+        self.assertEqual(self.out.read_text(), "precious")
+
+    def test_one_repeat_with_the_program(self):
+        """Its verdicts are this machine's; that there is one of both is what counts here."""
+        measured = "bench gemm --backend reference --sizes 16x16x16 --cache hot --samples 10 --warm-ups 1"
+        shown = self.show(PROGRAM, "--repeats", 1, "--measured", measured, "--gate", "--rounds 5")
+        self.assertIn(shown.returncode, (0, 1), shown.stderr)
+        self.assertEqual([row["extra_work"] for row in self.rows()], ["0.05", "0.0"])
+        self.assertTrue(all(float(row["base_us"]) > 0 and row["rounds"] == "5" for row in self.rows()), self.rows())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
