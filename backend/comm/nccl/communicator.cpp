@@ -12,7 +12,9 @@
 #include "backend/comm/nccl/call.hpp"
 #include "backend/comm/nccl/choice.hpp"
 #include "backend/comm/nccl/device.hpp"
+#include "backend/comm/nccl/enqueue.hpp"
 #include "backend/comm/nccl/exchange_of.hpp"
+#include "backend/comm/nccl/on_all.hpp"
 #include "backend/comm/nccl/prepared.hpp"
 #include "backend/comm/nccl/profile.hpp"
 #include "backend/comm/nccl/queues.hpp"
@@ -22,32 +24,16 @@ namespace dlscale::backend::gpu_comm {
 
 LinkId agree_on_link(Communicator& over) {
   LinkId id{};
-  if (over.rank() == 0) id = new_link_id(0);
+  const std::string obstacle = obstacle_on_any(over, [&] {
+    if (over.rank() == 0) id = new_link_id(0);
+  });
+  if (!obstacle.empty()) {
+    throw LibraryError(over.rank() == 0 ? obstacle
+                                        : "Rank 0 cannot begin a link of NCCL: see what it says.");
+  }
   over.broadcast(id, 0);
   return id;
 }
-
-namespace {
-
-/// What NCCL expects, or that it is not known, on all ranks alike. What fails on one, a signal
-/// among it, must keep none from the calls that follow, nor cost what was measured.
-CallFacts expectation(Communicator& host, const LinkEnd& end, const Exchange& exchange) {
-  CallFacts facts;
-  double failed = 0;
-  try {
-    facts.expected = expected_time(host, end, exchange);
-  } catch (const Error& error) {
-    failed = 1;
-    facts.unknown = fmt::format("What NCCL expects is not known: {}", error.what());
-  }
-  host.all_reduce(std::span(&failed, 1), Reduction::max);
-  if (failed == 0) return facts;
-  facts.expected.reset();
-  if (facts.unknown.empty()) facts.unknown = "What NCCL expects is not known: a rank cannot ask.";
-  return facts;
-}
-
-}  // namespace
 
 NcclCommunicator::NcclCommunicator(std::unique_ptr<Communicator> host, int device)
     : host_(std::move(host)),
@@ -124,7 +110,11 @@ std::unique_ptr<PreparedCollective> NcclCommunicator::prepare(const CollectiveCa
 std::optional<CallFacts> NcclCommunicator::facts_of(const CollectiveCall& call) {
   EXPECT(call.place == DataPlace::device);
   const Exchange exchange = exchange_of(call, rank(), size());
-  CallFacts facts = expectation(*host_, link_.end(), exchange);
+  const Expectation expectation = expected_time(*host_, link_.end(), exchange);
+  CallFacts facts{.expected = expectation.time};
+  if (!expectation.unknown.empty()) {
+    facts.unknown = fmt::format("What NCCL expects is not known: {}", expectation.unknown);
+  }
   const auto not_known = [&facts](const Unsupported& error) {
     if (!facts.unknown.empty()) facts.unknown += ' ';
     facts.unknown += error.what();
