@@ -44,18 +44,47 @@ std::string NcclCommunicator::library() const {
 }
 
 void NcclCommunicator::send(std::span<const std::byte> data, Rank to, int tag) {
-  expect_host(data.data(), data.size());
-  host_->send(data, to, tag);
+  if (side_of(data.data(), data.size(), gpu()) == Side::host) return host_->send(data, to, tag);
+  link_.enter();
+  enqueue_send(data, to);
+  link_.wait();
 }
 
 void NcclCommunicator::receive(std::span<std::byte> data, Rank from, int tag) {
-  expect_host(data.data(), data.size());
-  host_->receive(data, from, tag);
+  if (side_of(data.data(), data.size(), gpu()) == Side::host) {
+    return host_->receive(data, from, tag);
+  }
+  link_.enter();
+  enqueue_receive(data, from);
+  link_.wait();
 }
 
+/// To ask where each message lies would take a good part of the time of short ones.
 void NcclCommunicator::exchange(std::span<const Outgoing> out, std::span<const Incoming> in) {
-  expect_host(out, in);
-  host_->exchange(out, in);
+  const bool on_gpu = (!out.empty() && side_of(out.front().data.data(), out.front().data.size(),
+                                               gpu()) == Side::device) ||
+                      (!in.empty() && side_of(in.front().data.data(), in.front().data.size(),
+                                              gpu()) == Side::device);
+  if (!on_gpu) {
+    expect_host(out, in);
+    return host_->exchange(out, in);
+  }
+  link_.enter();
+  in_group(link_, [&] {
+    for (const Outgoing& message : out) enqueue_send(message.data, message.to);
+    for (const Incoming& message : in) enqueue_receive(message.data, message.from);
+  });
+  link_.wait();
+}
+
+void NcclCommunicator::enqueue_send(std::span<const std::byte> data, Rank to) {
+  link_.check(ncclSend(data.data(), data.size(), ncclUint8, to, link_.get(), link_.stream()),
+              "ncclSend");
+}
+
+void NcclCommunicator::enqueue_receive(std::span<std::byte> data, Rank from) {
+  link_.check(ncclRecv(data.data(), data.size(), ncclUint8, from, link_.get(), link_.stream()),
+              "ncclRecv");
 }
 
 std::unique_ptr<PreparedExchange> NcclCommunicator::prepare_exchange(std::span<const Outgoing> out,
